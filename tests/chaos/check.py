@@ -5,6 +5,7 @@ were, and what is left in Redis.  Nothing is asked of the library.
 """
 import bisect
 import collections
+import re
 
 import coordination
 from history import Broken, History, Replicated
@@ -24,7 +25,10 @@ LEAST_BESIDE = 50                # handlers a second in whole slots while others
 TRACED = 8                       # slots whose coordination is held against the model
 LOSSY = {"KillMaster", "FreezeMaster", "CutMaster"}  # after these Redis may have lost writes
 LOSSY_BEFORE_MS = 2000           # what was acknowledged so shortly before is lost with the master
+LEAST_CHOICES = 10               # claims by priority that leave messages waiting
+LEAST_PUSHED = 0.05              # of all handlers that begin
 SHOWN = 3                        # examples of each violation
+OPEN = re.compile(r"\d+/\d+")     # what a slot says into which sends may push
 
 
 class Verdict:
@@ -202,39 +206,100 @@ class Checker:
 
     def check_executed(self):
         """What the nodes executed: tokens only grow, and the stored one alone writes."""
-        calls = 0
+        calls = pushes = 0
         for node in self.history.nodes():
-            stored = {}
+            stored = collections.defaultdict(dict)  # by tag: what is known of the slot's hash
             for step in self.history.executed(node):
                 if isinstance(step, Broken):
-                    stored = {}
+                    stored.clear()
                 elif isinstance(step, Replicated):
-                    self._note_token(stored, step.command)
+                    self._note_stored(stored, step.command)
                 elif step.tag is not None:
                     calls += 1
+                    pushes += self._check_push(stored[step.tag], step)
                     self._check_call(stored, step)
-        self.verdict.figures["scripts judged"] = calls
-        self.verdict.record["scripts"] = calls
+        self.verdict.figures["scripts judged"] = f"{calls}, {pushes} of them pushed"
+        self.verdict.record |= {"scripts": calls, "pushes": pushes}
 
     @staticmethod
-    def _note_token(stored, command):
-        if command[0] == "HSET" and command[1].startswith("slot{") and "token" in command[2::2]:
-            stored[command[1][len("slot{"):-1]] = command[3 + command[2::2].index("token") * 2]
-        elif command[0] in ("DEL", "UNLINK"):
-            for key in command[1:]:
-                stored.pop(key[len("slot{"):-1], None)
+    def _note_stored(stored, command):
+        name, key, *words = command
+        if name == "HSET" and key.startswith("slot{"):
+            stored[key[len("slot{"):-1]].update(zip(words[::2], words[1::2]))
+        elif name == "HDEL" and key.startswith("slot{"):
+            stored[key[len("slot{"):-1]].update(dict.fromkeys(words, ""))
+        elif name in ("DEL", "UNLINK"):
+            for deleted in [key, *words]:
+                stored.pop(deleted[len("slot{"):-1], None)
 
     def _check_call(self, stored, call):
-        known, writes = stored.get(call.tag), call.writes()
+        known, writes = stored[call.tag].get("token"), call.writes()
         where = f"{call.node} line {call.line}, {call.tag}: "
         if call.token is not None and writes and known is not None and not call.takes_over \
                 and call.token != known:
             self.verdict.add("no write under an old token", where + f"{call.token}, not {known}")
         for command in writes:
-            self._note_token(stored, command)
-        now = stored.get(call.tag)
+            self._note_stored(stored, command)
+        now = stored[call.tag].get("token")
         if known is not None and now is not None and now < known:
             self.verdict.add("tokens only grow", where + f"{now} after {known}")
+
+    def _check_push(self, known, call):
+        """A call without a token claims only for the owner, who sleeps, and tells it so."""
+        claims = call.claims() if call.token is None else []
+        if not claims:
+            return 0
+        where = f"{call.node} line {call.line}, {call.tag}: "
+        place, number, name = claims[0]
+        token, _, told = (call.published() or [""])[-1].partition(" ")
+        if known.get("token", token) != token:
+            self.verdict.add("no write under an old token",
+                             where + f"pushed with {token}, not {known['token']}")
+        if len(claims) > 1 or not told.partition("\\n")[2].startswith(f"{place}c{number}:{name}"):
+            self.verdict.add("a push is the next claim of an owner that sleeps",
+                             where + "it claims what it does not publish")
+        if int(known.get("claims", number - 1)) + 1 != number:
+            self.verdict.add("a push is the next claim of an owner that sleeps",
+                             where + f"claim {number} after {known['claims']}")
+        if not OPEN.fullmatch(known.get("parked", "0/0")):
+            self.verdict.add("a push is the next claim of an owner that sleeps",
+                             where + f"parked is \"{known['parked']}\"")
+        return 1
+
+    def check_begun(self):
+        """An owner begins each of its claims once, and through a push only a new message.
+
+        When a failover has lost the takeover itself, the owner takes the slot over again under the
+        same token, and its numbers begin again with those that Redis knows; so that is left out."""
+        gained = collections.Counter((event.topic, event.slot, event.token)
+                                     for found in self.gains.values() for event in found)
+        begun, accepted, through = set(), {}, 0
+        for push in self.history.pushes:
+            name = (push.topic, push.slot, push.token, push.claim)
+            if push.verdict == "accepted" and gained[name[:3]] == 1:
+                if name in accepted:
+                    self.verdict.add("an owner begins each claim once",
+                                     f"{push.topic} {push.slot}: push {push.claim} came twice")
+                accepted[name] = None
+        for run in self.history.runs:
+            claim = (run.topic, run.slot, run.token, run.claim)
+            if gained[claim[:3]] == 1 and (claim, run.body) in begun:
+                self.verdict.add("an owner begins each claim once",
+                                 f"{run.topic} {run.body}: claim {run.claim} of {run.token}")
+            begun.add((claim, run.body))
+            if claim in accepted:
+                through += 1
+                if run.attempt != 1 or accepted[claim] not in (None, run.body):
+                    self.verdict.add("an owner begins each claim once", f"{run.topic} {run.body}: "
+                                     f"attempt {run.attempt} through push {run.claim}")
+                accepted[claim] = run.body
+        pushes = collections.Counter(push.verdict for push in self.history.pushes)
+        self.verdict.figures["begun through a push"] = \
+            f"{through}; " + ", ".join(f"{count} {name}" for name, count in sorted(pushes.items()))
+        self.verdict.record |= {"begun_through_push": through, "pushes_heard": dict(pushes)}
+        if through < len(self.history.runs) * LEAST_PUSHED:
+            self.verdict.void.append(f"{through} of {len(self.history.runs)} handlers began "
+                                     "through a push")
 
     def check_gains(self):
         """A process never gains a slot again under a smaller token."""
@@ -318,7 +383,7 @@ class Checker:
 
     def check_priority(self):
         """A claim takes no message while one of a larger priority waits in its slot."""
-        judged = 0
+        judged = collections.Counter()
         for node in self.history.nodes():
             waiting, known = collections.defaultdict(dict), True  # by tag: member -> score
             for step in self.history.executed(node):
@@ -330,9 +395,13 @@ class Checker:
                 elif isinstance(step, Replicated):
                     self._note_waiting(waiting, step.command)
                 elif step.tag is not None and step.tag.startswith("priority_"):
-                    judged += self._check_claim(waiting, step)
-        self.verdict.figures["claims by priority judged"] = judged
-        self.verdict.record["priority_claims"] = judged
+                    judged[self._check_claim(waiting, step)] += 1
+        del judged[None]
+        self.verdict.figures["claims by priority judged"] = ", ".join(
+            f"{count} {what}" for what, count in sorted(judged.items()))
+        self.verdict.record["priority_claims"] = dict(judged)
+        if judged["of some"] < LEAST_CHOICES:
+            self.verdict.void.append(f"{judged['of some']} claims by priority of some that wait")
 
     @staticmethod
     def _note_waiting(waiting, command):
@@ -354,24 +423,25 @@ class Checker:
                 waiting.pop(deleted, None)
 
     def _check_claim(self, waiting, call):
-        store, claimed = waiting[call.tag], {}
+        """What it claimed: all of it, a part of what waited, or a push; None: nothing."""
+        store, claimed, best = waiting[call.tag], {}, None
         for command in call.writes():
             if command[0] == "ZADD" and command[1] == f"prepare{{{call.tag}}}":
-                for member in command[3::2]:
-                    place, _, rest = member.partition("c")
-                    name = rest.partition(":")[2]
-                    if place.lstrip("-").isdigit() and name in store:
+                for place, _, name in call.claims():
+                    if call.token is None:  # it never waited
+                        claimed[name] = float(place)
+                    elif name in store:
                         claimed[name] = store[name]
                 best = max((score for name, score in store.items() if name not in claimed),
                            default=None)
             self._note_waiting(waiting, command)
         # A suspect is claimed alone, whatever else waits.
         if not claimed or any(score * 128 % 2 == 1 for score in claimed.values()):
-            return 0
+            return None
         if best is not None and best // 1 > min(claimed.values()) // 1:
             self.verdict.add("the largest priority is claimed first",
                              f"{call.node} line {call.line}: {min(claimed.values())} before {best}")
-        return 1
+        return "pushed" if call.token is None else "of all" if best is None else "of some"
 
     def check_left(self):
         for key, found in self.history.final.items():
@@ -515,9 +585,10 @@ class Checker:
     def check(self):
         self.check_worth()
         for check in (self.check_lost, self.check_overlaps, self.check_late, self.check_executed,
-                      self.check_gains, self.check_attempts, self.check_dead, self.check_early,
-                      self.check_fifo, self.check_priority, self.check_left, self.check_owned,
-                      self.check_damaged, self.check_moves, self.check_coordination):
+                      self.check_begun, self.check_gains, self.check_attempts, self.check_dead,
+                      self.check_early, self.check_fifo, self.check_priority, self.check_left,
+                      self.check_owned, self.check_damaged, self.check_moves,
+                      self.check_coordination):
             check()
         found = {name: len(texts) for name, texts in self.verdict.violations.items()}
         self.verdict.record |= {

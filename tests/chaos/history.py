@@ -6,6 +6,7 @@ import re
 
 LINE = re.compile(r"\+(\d+)\.(\d{6}) \[\d+ (\S+)\] (.*)")
 TOKEN = re.compile(r"[0-9a-f]{24}")
+CLAIMED = re.compile(r"(-?\d+)c(\d+):(.*)", re.DOTALL)
 WRITES = {"ZADD", "ZREM", "ZREMRANGEBYRANK", "ZREMRANGEBYSCORE", "HSET", "HSETNX", "HDEL",
           "HINCRBY", "DEL", "UNLINK"}
 
@@ -40,6 +41,7 @@ class Run:
     topic: str
     slot: int
     token: str
+    claim: int
     attempt: int
     left: int
     priority: int
@@ -53,6 +55,20 @@ class Run:
     @property
     def key(self):
         return self.body.split(":", 1)[0]
+
+
+@dataclasses.dataclass
+class Push:
+    """A message that a send claimed for the owner of a slot, when it came to a worker: accepted,
+    foreign (for another owner), or only a wake, because its claim is not the one after the last."""
+    worker: str
+    pid: int
+    at_ns: int
+    verdict: str
+    topic: str
+    slot: int
+    token: str
+    claim: int
 
 
 @dataclasses.dataclass
@@ -94,7 +110,8 @@ class Note:
 class Call:
     """A script that a node executed for a client, with the commands inside it.
 
-    `tag` is "orders_5" of the keys "slot{orders_5}"; `token` is None where it carries none."""
+    `tag` is "orders_5" of the keys "slot{orders_5}"; `token` is None where it carries none, as in
+    a send.  A send that claims is a push: what it publishes carries the token of the owner."""
     node: str
     line: int
     tag: str
@@ -104,6 +121,20 @@ class Call:
 
     def writes(self):
         return [command for command in self.commands if command[0] in WRITES]
+
+    def claims(self):
+        """The entries that it claims, each as (place, number, name in the store)."""
+        found = []
+        for command in self.commands:
+            if command[:2] == ["ZADD", f"prepare{{{self.tag}}}"]:
+                found += [(match[1], int(match[2]), match[3])
+                          for match in map(CLAIMED.match, command[3::2]) if match]
+        return found
+
+    def published(self):
+        """What it publishes to wake the owner, without the words that only wake."""
+        return [command[2] for command in self.commands
+                if command[0] == "SPUBLISH" and len(command) > 2 and command[2]]
 
 
 @dataclasses.dataclass
@@ -127,7 +158,8 @@ class History:
         self.folder = pathlib.Path(folder)
         self.run = json.loads((self.folder / "run.json").read_text())
         self.final = json.loads((self.folder / "final.json").read_text())
-        self.sends, self.runs, self.events, self.said, self.notes = {}, [], [], [], []
+        self.sends, self.runs, self.pushes = {}, [], []
+        self.events, self.said, self.notes = [], [], []
         for path in sorted(self.folder.glob("sender-*.log")):
             self._read_sender(path)
         for path in sorted(self.folder.glob("worker-*.log")):
@@ -165,14 +197,18 @@ class History:
             if word == "process":
                 pid, open_runs = int(rest[1]), {}
             elif word == "begin":
-                number, topic, slot, token, attempt, left, priority, due_ms, wall_ms, body = rest
-                run = Run(name, pid, int(number), topic, int(slot), token, int(attempt), int(left),
-                          int(priority), int(due_ms), int(wall_ms), body, at_ns)
+                number, topic, slot, token, claim, *numbers, body = rest
+                run = Run(name, pid, int(number), topic, int(slot), token, int(claim),
+                          *map(int, numbers), body, at_ns)
                 self.runs.append(run)
                 open_runs[run.number] = run
             elif word == "end":
                 run = open_runs.pop(int(rest[0]))
                 run.end_ns, run.verdict = at_ns, rest[1]
+            elif word == "push":
+                verdict, topic, slot, token, claim = rest
+                self.pushes.append(Push(name, pid, at_ns, verdict, topic, int(slot), token,
+                                        int(claim)))
             elif word == "event":
                 kind, topic, slot, token, status, *text = rest
                 self.events.append(Event(name, pid, at_ns, kind, topic, int(slot), token, status,

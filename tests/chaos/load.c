@@ -41,10 +41,12 @@ void load_make(struct load_message *out, const char *sender, uint64_t number, in
         snprintf(out->id, sizeof(out->id), "%s-%" PRIu64, sender, number);
     }
     switch (out->topic) {
-    case 0:
-        out->due_at_ms = now_ms + (int64_t) (number % DUE_SPREAD_MS);
+    case 0: /* half of them are due at once, while others wait */
+        if (number / LOAD_TOPICS % 4 < 2) {
+            out->due_at_ms = now_ms + (int64_t) (number % DUE_SPREAD_MS);
+        }
         break;
-    case 2:
+    case LOAD_PRIORITY:
         out->priority = (int64_t) (number / LOAD_TOPICS % PRIORITIES);
         break;
     case 3:

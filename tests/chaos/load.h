@@ -11,7 +11,9 @@
 
 #include <slotmq/slotmq.h>
 
-enum { LOAD_TOPICS = 4, LOAD_KEY_MAX = 24, LOAD_BODY_MAX = 128, LOAD_SESSION_MS = 3000 };
+/* LOAD_PRIORITY: the index of the topic with priorities. */
+enum { LOAD_TOPICS = 4, LOAD_PRIORITY = 2, LOAD_KEY_MAX = 24, LOAD_BODY_MAX = 128 };
+enum { LOAD_SESSION_MS = 3000 };
 
 /* What the handler does with a message. */
 enum load_kind {

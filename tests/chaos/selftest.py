@@ -43,8 +43,8 @@ class Logs:
     def begin(self, run, **changes):
         """A line that begins a call like `run`, with another number."""
         values = {**vars(run), "number": 10**9, **changes}
-        return ("begin {begin_ns} {number} {topic} {slot} {token} {attempt} {left} {priority} "
-                "{due_ms} {wall_ms} {body}").format(**values)
+        return ("begin {begin_ns} {number} {topic} {slot} {token} {claim} {attempt} {left} "
+                "{priority} {due_ms} {wall_ms} {body}").format(**values)
 
     def without(self, run):
         """Every trace of the handling of a message is removed."""
@@ -113,21 +113,24 @@ def plant_shrunk(logs):
 
 
 def a_call(logs, accept):
+    """A call for a slot whose token, and the number of whose last claim, the checker knows."""
     for node in logs.history.nodes():
-        known = set()
+        tokens, claims = set(), set()
         for step in logs.history.executed(node):
-            if isinstance(step, Call) and step.token is not None:
-                if step.tag in known and accept(step):
+            if isinstance(step, Call):
+                if step.tag in tokens & claims and accept(step):
                     return step
                 if step.takes_over and step.writes():
-                    known.add(step.tag)
-            elif not isinstance(step, Call):
-                known = set()
+                    tokens.add(step.tag)
+                if step.claims():
+                    claims.add(step.tag)
+            else:
+                tokens, claims = set(), set()
     raise ValueError("no node executed such a call")
 
 
 def plant_old_write(logs):
-    call = a_call(logs, lambda call: not call.takes_over and call.writes())
+    call = a_call(logs, lambda call: call.token and not call.takes_over and call.writes())
 
     def change(lines):
         line = lines[call.line - 1]
@@ -135,6 +138,84 @@ def plant_old_write(logs):
         return lines
 
     logs.edit(f"monitor-{call.node}.log", change)
+
+
+def is_push(call):
+    return call.token is None and call.claims()
+
+
+def in_push(logs, change):
+    """Change the lines of a push: `change` gets the call and each of them."""
+    call = a_call(logs, is_push)
+    last = call.line + len(call.commands)
+    logs.edit(f"monitor-{call.node}.log", lambda lines: [
+        change(call, line) if call.line < number <= last else line
+        for number, line in enumerate(lines, 1)])
+
+
+def plant_old_push(logs):
+    in_push(logs, lambda call, line: line.replace(call.published()[0][:24], "0" * 23 + "1"))
+
+
+def plant_push_number(logs):
+    """A push has a number that another claim will have."""
+    def change(call, line):
+        number = call.claims()[0][1]
+        return line.replace(f"c{number}:", f"c{number + 1}:")
+
+    in_push(logs, change)
+
+
+def plant_push_unpublished(logs):
+    """Another message is published than the claimed one."""
+    in_push(logs, lambda call, line: line.replace("\\n", "\\n1") if "SPUBLISH" in line else line)
+
+
+def plant_push_awake(logs):
+    """The owner said that it does not sleep."""
+    call = a_call(logs, is_push)
+
+    def change(lines):
+        time = lines[call.line - 1].split(" [")[0]
+        lines[call.line - 1:call.line - 1] = [
+            f'{time} [0 planted] "EVALSHA" "0" "1" "slot{{{call.tag}}}" "0"\n',
+            f'{time} [0 lua] "HSET" "slot{{{call.tag}}}" "parked" "0"\n']
+        return lines
+
+    logs.edit(f"monitor-{call.node}.log", change)
+
+
+def gained_once(logs, what):
+    """Was the slot taken over only once under this token?"""
+    return sum(event.kind == "slot_gained" and event.topic == what.topic and
+               event.slot == what.slot and event.token == what.token
+               for event in logs.history.events) == 1
+
+
+def plant_begun_again(logs):
+    run = logs.first(lambda run: gained_once(logs, run))
+    logs.append(f"worker-{run.worker}.log", logs.begin(run, begin_ns=run.end_ns + 1))
+
+
+def an_accepted_push(logs):
+    return next(push for push in logs.history.pushes if push.verdict == "accepted"
+                and gained_once(logs, push))
+
+
+def plant_accepted_again(logs):
+    push = an_accepted_push(logs)
+    logs.append(f"worker-{push.worker}.log",
+                "push {at_ns} {verdict} {topic} {slot} {token} {claim}".format(**vars(push)))
+
+
+def plant_pushed_retry(logs):
+    """What began through a push had failed before."""
+    push = an_accepted_push(logs)
+    run = next(run for run in logs.history.runs if (run.topic, run.slot, run.token, run.claim)
+               == (push.topic, push.slot, push.token, push.claim))
+    logs.edit(f"worker-{run.worker}.log", lambda lines: [
+        line.replace(f" {run.claim} 1 {run.left} ", f" {run.claim} 2 {run.left - 1} ")
+        if line.startswith(f"begin {run.begin_ns} {run.number} ") else line for line in lines])
 
 
 def plant_attempt(logs):
@@ -162,7 +243,7 @@ def plant_dead_without_reason(logs):
 
 
 def plant_early(logs):
-    run = logs.first(lambda run: run.due_ms > 0)
+    run = logs.first(lambda run: logs.history.sends[run.topic, run.body].due_ms > 0)
     logs.edit(f"worker-{run.worker}.log",
               lambda lines: [line.replace(f" {run.wall_ms} {run.body}",
                                           f" {run.due_ms - 1000} {run.body}") for line in lines])
@@ -170,10 +251,11 @@ def plant_early(logs):
 
 def plant_disorder(logs):
     """A message of fifo is handled after the next one of its key and sender."""
-    keys = {}
+    keys, checker = {}, check.Checker(logs.history, 0)
     for run in logs.history.runs:
         send = logs.history.sends[run.topic, run.body]
-        if run.topic == "fifo" and run.verdict == "done" and send.outcome == "stored":
+        if run.topic == "fifo" and run.verdict == "done" and send.outcome == "stored" \
+                and not checker.in_any(checker.lossy, send.at_ns, run.end_ns + SECOND):
             keys.setdefault((send.sender, send.key), []).append(run)
     before, after = next((runs[0], runs[1]) for runs in keys.values() if len(runs) > 1
                          and sum(run.body == runs[0].body for run in runs) == 1)
@@ -187,14 +269,21 @@ def plant_disorder(logs):
 
 def plant_small_priority_first(logs):
     """While a claim takes others, a message of a larger priority waits."""
+    plant_larger_priority(logs, lambda call: call.token is not None)
+
+
+def plant_small_priority_pushed(logs):
+    """While a message is pushed, one of a larger priority waits."""
+    plant_larger_priority(logs, is_push)
+
+
+def plant_larger_priority(logs, accept):
     for node in logs.history.nodes():
         for step in logs.history.executed(node):
             if isinstance(step, Broken) and step.line > 1:
                 break  # from here on the checker does not know what waits
             if isinstance(step, Call) and step.tag is not None \
-                    and step.tag.startswith("priority_") and any(
-                        command[:2] == ["ZADD", f"prepare{{{step.tag}}}"] and "c" in command[3]
-                        for command in step.writes()):
+                    and step.tag.startswith("priority_") and step.claims() and accept(step):
                 def change(lines, step=step):
                     time = lines[step.line].split(" [")[0]
                     lines.insert(step.line,
@@ -274,12 +363,20 @@ PLANTED = [
     (plant_late, "no handler begins long after a newer token was stored"),
     (plant_shrunk, "tokens only grow"),
     (plant_old_write, "no write under an old token"),
+    (plant_old_push, "no write under an old token"),
+    (plant_push_number, "a push is the next claim of an owner that sleeps"),
+    (plant_push_unpublished, "a push is the next claim of an owner that sleeps"),
+    (plant_push_awake, "a push is the next claim of an owner that sleeps"),
+    (plant_begun_again, "an owner begins each claim once"),
+    (plant_accepted_again, "an owner begins each claim once"),
+    (plant_pushed_retry, "an owner begins each claim once"),
     (plant_attempt, "attempts are counted right"),
     (plant_dead_twice, "dead exactly once, and with a reason"),
     (plant_dead_without_reason, "dead exactly once, and with a reason"),
     (plant_early, "never early"),
     (plant_disorder, "fifo keeps the order of a key"),
     (plant_small_priority_first, "the largest priority is claimed first"),
+    (plant_small_priority_pushed, "the largest priority is claimed first"),
     (plant_left, "everything is handled after healing"),
     (plant_body, "no body is left behind"),
     (plant_unowned, "a slot has an owner again in time"),

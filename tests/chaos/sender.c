@@ -1,7 +1,7 @@
 /* sender.c - a process that sends in a chaos run, and writes down each send and its outcome.
  *
  * usage: chaos-sender REDIS NAME RATE REPLICAS LOG CLOCK.  It sends RATE messages per second until
- * SIGTERM, then waits for the receipts that are missing.
+ * SIGTERM, those of each fifth second at once, then waits for the receipts that are missing.
  *
  * Thread: main sends; smq:call receives the receipts. */
 #include <inttypes.h>
@@ -17,7 +17,7 @@
 #include "log.h"
 #include "wall.h"
 
-enum { SLICES_PER_S = 50, FLUSH_MS = 60000, SEND_TIMEOUT_MS = 30000 };
+enum { SLICES_PER_S = 50, BURST_S = 5, FLUSH_MS = 60000, SEND_TIMEOUT_MS = 30000 };
 
 /* One send under way; freed by its receipt. */
 struct sending {
@@ -80,14 +80,23 @@ static void sender_send(struct sender *sender)
     }
 }
 
+/* How many messages a slice has.  In each fifth second all of them are in its last slice. */
+static int sender_count(int slice, int per_second)
+{
+    if (slice / SLICES_PER_S % BURST_S != BURST_S - 1) {
+        return per_second / SLICES_PER_S;
+    }
+    return slice % SLICES_PER_S == SLICES_PER_S - 1 ? per_second : 0;
+}
+
 /* Send a slice, then sleep until the next one is due. */
 static void sender_run(struct sender *sender, int per_second)
 {
     struct timespec next;
 
     clock_gettime(CLOCK_MONOTONIC, &next);
-    while (!sender_stopped) {
-        for (int i = 0; i < per_second / SLICES_PER_S; i++) {
+    for (int slice = 0; !sender_stopped; slice++) {
+        for (int i = sender_count(slice, per_second); i > 0; i--) {
             sender_send(sender);
         }
         next.tv_nsec += 1000000000L / SLICES_PER_S;

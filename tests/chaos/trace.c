@@ -1,10 +1,12 @@
 /* trace.c - see trace.h.
  *
- * Thread: the listener on smq:coord; answers on smq:io. */
+ * Thread: the listener on smq:coord; answers and pushes on smq:io; claims any. */
 #include "trace.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "load.h"
@@ -134,4 +136,38 @@ void __wrap_coord_answer(struct coord *coord, enum coord_answer answer, const ch
         trace_answer(answer == COORD_RELEASED ? "released" : "refused", topic, slot, token);
     }
     __real_coord_answer(coord, answer, topic, slot, token);
+}
+
+/* --- claims --- */
+
+uint64_t trace_claim(const smq_delivery *delivery)
+{
+    struct entry entry;
+
+    if (!entry_decode(&entry, delivery->entry, delivery->entry_len)) {
+        abort();
+    }
+    return entry.claim;
+}
+
+/* An accepted push is the newest claim that the slot knows from then on. */
+bool __wrap_push_take(struct owned_slot *slot, const char *data, size_t len)
+{
+    uint64_t last = slot->last;
+    char token[TOKEN_TEXT_LEN + 1];
+    struct store_slot target;
+    struct store_push push;
+
+    store_slot_fill(&target, &slot->set->topic, slot->number);
+    bool is_push = store_push_read(&push, &target, data, len);
+    bool taken = __real_push_take(slot, data, len);
+    if (is_push) {
+        token_format(token, push.token);
+        log_line("push", "%s %s %d %s %" PRIu64,
+                 slot->last != last ? "accepted"
+                 : taken            ? "foreign"
+                                    : "wake",
+                 slot->set->name, (int) slot->number, token, push.claim);
+    }
+    return taken;
 }

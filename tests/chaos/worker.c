@@ -1,12 +1,13 @@
 /* worker.c - a process that consumes in a chaos run, and writes down what its handlers do.
  *
- * usage: chaos-worker REDIS ZOOKEEPER NAME LOG CLOCK.  SIGTERM ends it gracefully.
+ * usage: chaos-worker REDIS ZOOKEEPER NAME PUSH_SLOTS LOG CLOCK.  SIGTERM ends it gracefully.
  *
  * Thread: main, and the library's own for handlers and events. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -14,13 +15,16 @@
 
 #include "load.h"
 #include "log.h"
+#include "trace.h"
 #include "wall.h"
 
 enum { THREADS = 2, DRAIN_MS = 5000, QUICK_US = 300, SLOW_MS = 400 };
+enum { FEW = 4, MOST_IN_FLIGHT = 6 }; /* of priorities, so that claims leave messages waiting */
 
 static smq_worker *volatile workers[LOAD_TOPICS];
 static volatile sig_atomic_t worker_stopping;
 static atomic_uint_least64_t worker_runs;
+static int32_t worker_push_slots; /* of each topic */
 
 static void worker_stop_all(void)
 {
@@ -77,10 +81,11 @@ static smq_verdict worker_handle(smq_delivery *delivery, void *user)
     wall_report();
     snprintf(body, sizeof(body), "%.*s", (int) message->body.len,
              (const char *) message->body.data);
-    log_line("begin", "%" PRIu64 " %s %d %s %d %d %" PRId64 " %" PRId64 " %" PRId64 " %s", run,
-             message->topic, (int) message->slot, message->token, (int) message->attempt,
-             (int) message->retries_left, message->priority, message->due_at_ms, wall_true_ms(),
-             body);
+    log_line("begin",
+             "%" PRIu64 " %s %d %s %" PRIu64 " %d %d %" PRId64 " %" PRId64 " %" PRId64 " %s", run,
+             message->topic, (int) message->slot, message->token, trace_claim(delivery),
+             (int) message->attempt, (int) message->retries_left, message->priority,
+             message->due_at_ms, wall_true_ms(), body);
     enum load_kind kind = load_kind_of(body);
     worker_work(kind);
     smq_verdict verdict = worker_answer(kind, message->attempt, &word);
@@ -92,7 +97,12 @@ static smq_status worker_begin(int index, smq_client *client, smq_error *err)
 {
     smq_worker_options options =
         SMQ_WORKER_OPTIONS(.topic = load_topics[index], .handler = worker_handle,
-                           .threads = THREADS, .drain_timeout_ms = DRAIN_MS);
+                           .threads = THREADS, .drain_timeout_ms = DRAIN_MS,
+                           .push_slots = worker_push_slots);
+    if (index == LOAD_PRIORITY) {
+        options.batch_size = FEW;
+        options.max_in_flight = MOST_IN_FLIGHT;
+    }
     smq_worker *worker = NULL;
     smq_status status = smq_worker_new(&worker, client, &options, err);
 
@@ -130,12 +140,13 @@ int main(int argc, char **argv)
     smq_client *client = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
-    if (argc != 6) {
-        fprintf(stderr, "usage: chaos-worker REDIS ZOOKEEPER NAME LOG CLOCK\n");
+    if (argc != 7) {
+        fprintf(stderr, "usage: chaos-worker REDIS ZOOKEEPER NAME PUSH_SLOTS LOG CLOCK\n");
         return 2;
     }
-    log_open(argv[4], argv[3]);
-    wall_open(argv[5]);
+    log_open(argv[5], argv[3]);
+    wall_open(argv[6]);
+    worker_push_slots = (int32_t) strtol(argv[4], NULL, 10);
     worker_catch_signals();
     smq_client_options options =
         SMQ_CLIENT_OPTIONS(.redis = argv[1], .zookeeper = argv[2], .name = argv[3],
