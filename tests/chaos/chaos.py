@@ -64,7 +64,8 @@ class Fleet:
 class World:
     """All that faults act on.  Thread: one for each series of faults; each has its own hosts."""
 
-    def __init__(self, folder, programs, seed=0):
+    def __init__(self, folder, programs, seed=0, seconds=0):
+        self.seconds = seconds  # of the time of faults
         chance = random.Random(f"{seed} pushes")
         self.push_slots = [ALL if i < 2 else chance.choice(PUSH_SLOTS)
                            for i in range(WORKERS + SPARE)]
@@ -212,7 +213,7 @@ class World:
 
 def run_once(folder, options):
     """One run; what went wrong with it, as lines."""
-    world = World(folder, options.programs, options.seed)
+    world = World(folder, options.programs, options.seed, options.seconds)
     try:
         world.start()
         (folder / "run.json").write_text(json.dumps(

@@ -19,7 +19,8 @@ DELIVERIES = 17                  # the first one and 16 retries
 BACKOFF_MS, DELAY_MS = 50, 200   # of the topics
 REQUEST_MS = 3000                # of a sender; then the send is repeated, and may be stored twice
 UNOWNED_MS = 30_000              # the longest that a loaded slot may stand still
-CUT_MS = 9000                    # the longest that a living worker is frozen or cut off
+CUT_MS = 9000                    # the longest that a living worker is frozen or cut off, but once
+AWAY_MS = 20_000                 # how long one without Redis may keep its slots: decision 16
 LEAST_RATE, LEAST_MOVES_S = 200, 6
 LEAST_BESIDE = 50                # handlers a second in whole slots while others are damaged
 TRACED = 8                       # slots whose coordination is held against the model
@@ -75,6 +76,7 @@ class Checker:
         self.damaged = self._damaged()
         self.slot_of = {(run.topic, run.key): run.slot for run in history.runs}
         self.frozen = self._frozen()
+        self.severed = self._severed()
         self.dead = self._dead()
 
     def _intervals(self, names, before_ms):
@@ -116,6 +118,25 @@ class Checker:
             elif note.what == "thawed":
                 frozen[int(note.detail)].append((since.pop(note.detail), note.at_ns))
         return frozen
+
+    def _severed(self):
+        """By pid: from when to when the process did not reach Redis, for longer than its slots
+        wait."""
+        severed, since, moved = collections.defaultdict(list), {}, {}
+        for note in self.history.notes:
+            if note.what == "severed":
+                since[note.detail] = note.at_ns
+            elif note.what == "away":
+                moved[note.detail] = (note.at_ns - since[note.detail]) // MS
+            elif note.what == "joined" and note.detail in since:
+                severed[int(note.detail)].append((since.pop(note.detail), note.at_ns))
+                if note.detail not in moved:
+                    self.verdict.void.append(f"{note.who} kept its slots without Redis")
+        if moved:
+            self.verdict.figures["slots moved without Redis"] = \
+                ", ".join(f"after {ms} ms" for ms in moved.values())
+        self.verdict.record["away_ms"] = list(moved.values())
+        return severed
 
     def _dead(self):
         """(topic, body) of each dead letter, as often as it is there."""
@@ -467,7 +488,11 @@ class Checker:
                 if self.in_any(self.damaged.get((topic, slot), ()), before, after):
                     continue
                 longest = max(longest, after - before)
-                if after - before > UNOWNED_MS * MS:
+                limit_ms = UNOWNED_MS
+                if any(self.in_any(self.severed[gain.pid], before, after)
+                       for gain in self.gains[topic, slot]):
+                    limit_ms += AWAY_MS
+                if after - before > limit_ms * MS:
                     self.verdict.add("a slot has an owner again in time",
                                      f"{topic} {slot}: {(after - before) // MS} ms without a call")
         self.verdict.figures["longest pause of a slot"] = f"{longest / 1e9:.1f} s"

@@ -28,11 +28,22 @@ SERIES = {
                   on_zookeeper.DamageLeader, on_zookeeper.DeleteLeaderEpoch],
     "damage": [on_data.LoseSlot, on_data.LoseSlot, on_data.LoseDefinition, on_data.EmptyNode],
 }
+# This takes long, so it comes in half of the runs, once and early.
+LONG, LONG_RUN_S, EARLY = on_workers.LoseRedis, 60, 3
 FORMS = {"faults": ["workers", "redis", "zookeeper"], "damage": ["workers", "zookeeper", "damage"]}
+
+
+def long_at(world, seed, series):
+    """The place of the long fault in the series; None: it does not come."""
+    chance = random.Random(f"{seed} long {series}")
+    if series != "workers" or world.seconds < LONG_RUN_S or chance.random() < 0.5:
+        return None
+    return chance.randrange(EARLY)
 
 
 def plan(world, seed, series):
     """The faults of a series, without end: the same for the same seed."""
+    count, long = 0, long_at(world, seed, series)
     chance = random.Random(f"{seed} {series}")
     kinds = [kind for kind in SERIES[series] if kind.is_possible(world)]
     for kind in [kind for kind in SERIES[series] if kind not in kinds]:
@@ -43,7 +54,8 @@ def plan(world, seed, series):
         if not deck:  # each kind comes before one comes twice
             deck = chance.sample(kinds, len(kinds))
             deck.sort(key=lambda kind: late and not kind.ends_history)
-        kind = deck.pop()
+        kind = LONG if count == long else deck.pop()
+        count += 1
         fault = kind(world, random.Random(chance.random()),
                      chance.uniform(kind.shortest, kind.longest))
         yield chance.uniform(0.3, 2.0), fault

@@ -1,4 +1,6 @@
 """Faults of workers and senders."""
+import json
+import subprocess
 import time
 
 from fault import Fault
@@ -90,6 +92,36 @@ class CutWorker(WorkerFault):
 
 class CutWorkerFromRedis(CutWorker):
     zookeeper = False
+
+
+class LoseRedis(CutWorkerFromRedis):
+    """A worker process is cut off from Redis until others have all of its slots, and on."""
+
+    MOST_S = 40
+    shortest, longest = 0.0, 3.0
+
+    def is_away(self, worker):
+        """False, too, while ZooKeeper cannot be asked."""
+        try:
+            shown = self.world.command("--json", "fleet", "show", "-z",
+                                       self.world.ensemble.addresses)
+        except subprocess.CalledProcessError:
+            return False
+        return any((member["name"], member["state"], member["slots"])
+                   == (worker.host, "unreachable", 0) for member in json.loads(shown)["members"])
+
+    def run(self):
+        worker = self.worker()
+        self.world.note("severed", worker.host, worker.pid)
+        with self.cut(worker):
+            end = time.monotonic() + self.MOST_S
+            while not (away := self.is_away(worker)) and time.monotonic() < end:
+                time.sleep(0.5)
+            if away:  # otherwise the run is void: check.py
+                self.world.note("away", worker.host, worker.pid)
+            self.pause()
+            self.must(self.is_blind(worker), "it can connect")
+        self.world.note("joined", worker.host, worker.pid)
 
 
 class CutWorkerFromZooKeeper(CutWorker):
