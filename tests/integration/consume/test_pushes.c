@@ -179,6 +179,87 @@ static void order_of_fifo_holds(void **state)
     smq_client_free(client);
 }
 
+/* --- users with no more rights than SECURITY.md says --- */
+
+/* A user of all nodes who may send to this topic, but for one command. */
+static void add_user(const char *user, const char *topic)
+{
+    for (size_t i = 0; i < servers_count(cluster_servers()); i++) {
+        freeReplyObject(keys_command_at(
+            servers_node(cluster_servers(), i),
+            "ACL SETUSER %s reset on >secret ~topic{%s} ~%s_* ~*{%s_* &wake{%s_* -@all "
+            "+@connection +@hash +@sortedset +evalsha +script|load +cluster|slots +info +time "
+            "+wait +spublish",
+            user, topic, topic, topic, topic));
+    }
+}
+
+static void allow(const char *user, const char *command)
+{
+    for (size_t i = 0; i < servers_count(cluster_servers()); i++) {
+        freeReplyObject(keys_command_at(servers_node(cluster_servers(), i), "ACL SETUSER %s +%s",
+                                        user, command));
+    }
+}
+
+static smq_client *client_of(const char *user)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    char servers[256];
+
+    snprintf(servers, sizeof(servers), "redis://%s:secret@%s", user,
+             servers_redis(cluster_servers()));
+    options.redis = servers;
+    return cluster_client_with(&options);
+}
+
+/* Send messages one by one; each costs this many scripts. */
+static void send_into_sleep(smq_client *sender, const char *topic, struct handler_log *log,
+                            int scripts)
+{
+    enum { COUNT = 20 };
+    int first = handler_log_count(log);
+    int64_t before = keys_scripts_run();
+
+    for (int i = first; i < first + COUNT; i++) {
+        messages_send_numbers(sender, topic, i, 1);
+        handler_log_await(log, i + 1);
+        await_open(topic, 1, 1);
+    }
+    assert_int_equal(handler_log_count(log), first + COUNT);
+    assert_int_equal(keys_scripts_run() - before, scripts * COUNT);
+}
+
+static void who_may_not_count_subscribers_pushes_nothing(void **state)
+{
+    smq_client *admin = cluster_client(), *sender, *consumer;
+    struct handler_log *log = handler_log_new(NULL);
+    const char *topic = cluster_typed_topic(admin, SMQ_TYPE_FIXED_TIME, 1);
+    smq_worker *worker;
+    smq_stats stats;
+
+    (void) state;
+    add_user("sender", topic);
+    add_user("consumer", topic);
+    allow("consumer", "ssubscribe");
+    allow("consumer", "sunsubscribe");
+    sender = client_of("sender");
+    consumer = client_of("consumer");
+    worker = worker_of(consumer, topic, log, 0, 1);
+    await_open(topic, 1, 1);
+    send_into_sleep(sender, topic, log, 3);
+    allow("sender", "pubsub|shardnumsub");
+    send_into_sleep(sender, topic, log, 2);
+    stats = messages_stats(admin, topic);
+    assert_int_equal(stats.done, handler_log_count(log));
+    assert_int_equal(stats.lease_lost, 0);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+    smq_client_free(consumer);
+    smq_client_free(sender);
+    smq_client_free(admin);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +267,7 @@ int main(void)
         cmocka_unit_test(no_more_slots_are_open_than_the_worker_says),
         cmocka_unit_test(surplus_is_returned_with_its_attempts),
         cmocka_unit_test(order_of_fifo_holds),
+        cmocka_unit_test(who_may_not_count_subscribers_pushes_nothing),
     };
 
     return cmocka_run_group_tests(tests, cluster_start_masters, cluster_end);
