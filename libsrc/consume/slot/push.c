@@ -14,8 +14,10 @@ enum { DRIFT_MS = 10, DRIFT_PART = 1000 };
 
 enum push_verdict push_judge(const struct push_known *known, const struct store_push *push)
 {
-    if (token_compare(push->token, known->token) != 0) {
-        return PUSH_FOREIGN;
+    int order = token_compare(push->token, known->token);
+
+    if (order != 0) { /* if it is older, Redis may have lost this owner's takeover */
+        return order > 0 ? PUSH_FOREIGN : PUSH_WAKE;
     }
     /* After a failover Redis may give the next number to another message; its clock tells. */
     return push->claim == known->last + 1 && !known->part && known->replied_ms > 0 &&

@@ -14,8 +14,9 @@
 
 enum push_verdict {
     PUSH_ACCEPTED,
-    PUSH_FOREIGN, /* it is for another owner of the slot */
-    PUSH_WAKE     /* the slot knows its claim, or misses one before it: look */
+    PUSH_FOREIGN, /* it is for a later owner of the slot */
+    PUSH_WAKE     /* it is for an earlier owner, the slot knows its claim or misses one before it:
+                     look */
 };
 
 /* What a slot knows when a push comes. */

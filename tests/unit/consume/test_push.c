@@ -28,13 +28,15 @@ enum { WAIT_MS = 30000, LEASE_MS = 600000, SHORT_LEASE_MS = 300, REDIS_MS = 1000
 
 /* --- which push counts --- */
 
-static const struct token mine = {.generation = 1, .epoch = 1},
-                          another = {.generation = 1, .epoch = 2};
+static const struct token former = {.generation = 1, .epoch = 1},
+                          mine = {.generation = 1, .epoch = 2},
+                          later = {.generation = 1, .epoch = 3};
 
 static void only_the_next_claim_of_the_owner_is_accepted(void **state)
 {
     static const struct {
-        bool another, part;
+        const struct token *owner; /* NULL: mine */
+        bool part;
         uint64_t last, claim;
         int64_t replied_ms, now_ms;
         enum push_verdict verdict;
@@ -48,8 +50,10 @@ static void only_the_next_claim_of_the_owner_is_accepted(void **state)
         {.part = true, .last = 6, .claim = 7, .replied_ms = 50, .now_ms = 51, .verdict = PUSH_WAKE},
         {.last = 6, .claim = 7, .replied_ms = 50, .now_ms = 49, .verdict = PUSH_WAKE},
         {.last = 6, .claim = 7, .replied_ms = 0, .now_ms = 51, .verdict = PUSH_WAKE},
-        {.another = true, .last = 6, .claim = 7, .replied_ms = 50, .now_ms = 51, PUSH_FOREIGN},
-        {.another = true, .last = 7, .claim = 7, .replied_ms = 50, .now_ms = 51, PUSH_FOREIGN},
+        {&later, .last = 6, .claim = 7, .replied_ms = 50, .now_ms = 51, .verdict = PUSH_FOREIGN},
+        {&later, .last = 7, .claim = 7, .replied_ms = 50, .now_ms = 51, .verdict = PUSH_FOREIGN},
+        {&former, .last = 6, .claim = 7, .replied_ms = 50, .now_ms = 51, .verdict = PUSH_WAKE},
+        {&former, .last = 7, .claim = 7, .replied_ms = 50, .now_ms = 51, .verdict = PUSH_WAKE},
     };
 
     (void) state;
@@ -58,7 +62,7 @@ static void only_the_next_claim_of_the_owner_is_accepted(void **state)
                                          .last = cases[i].last,
                                          .part = cases[i].part,
                                          .replied_ms = cases[i].replied_ms};
-        const struct store_push push = {.token = cases[i].another ? another : mine,
+        const struct store_push push = {.token = cases[i].owner != NULL ? *cases[i].owner : mine,
                                         .claim = cases[i].claim,
                                         .now_ms = cases[i].now_ms};
 
