@@ -34,9 +34,9 @@ typedef struct smq_consumer_options {
     int64_t max_poll_gap_ms;
     /* A slot that has nothing to deliver may be open for pushes: the next send into it claims its
      * message for this consumer and publishes it, so that it arrives earlier and costs Redis less.
-     * This is the number of slots that may be open at once, 0 .. 65536; default 0.  When this
-     * process stops or is cut off, one pushed message of each open slot may count as failed without
-     * having been seen. */
+     * This is the number of slots that may be open at once, 1 .. 65536; default 64.  SMQ_NONE: no
+     * slot is.  When this process stops or is cut off, one pushed message of each open slot may
+     * count as failed without having been seen. */
     int32_t push_slots;
 } smq_consumer_options;
 #define SMQ_CONSUMER_OPTIONS_INIT SMQ_INIT(smq_consumer_options)

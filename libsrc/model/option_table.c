@@ -210,8 +210,8 @@ const struct option option_table[] = {
      NO_LIMIT, TEXT("Stop after this number of answered messages, and never claim more.")},
     {WORKER(drain_timeout_ms), LASTS(0, "0", 1, d, ""), MEANING("SMQ_NONE", 0), LASTING(30, s),
      TEXT("How long handlers may take to end when the worker stops or a slot moves.")},
-    {WORKER(push_slots), INTEGER(0, 65536), DEFAULT(0),
-     TEXT("Idle slots into which a send may push its message directly.")},
+    {WORKER(push_slots), INTEGER(0, 65536), MEANING("SMQ_NONE", 0), DEFAULT(64),
+     TEXT("Idle slots into which sends may push messages at once.")},
 
     {CONSUMER(topic), STRING, SHOWN(""), TEXT("The topic to consume; required.")},
     {CONSUMER(weight), INTEGER(1, THREADS_MAX), DEFAULT(1),
@@ -228,7 +228,7 @@ const struct option option_table[] = {
      TEXT("How long answers may take when the consumer stops or a slot moves.")},
     {CONSUMER(max_poll_gap_ms), DURATION(100, ms, 1, d), LASTING(5, m),
      TEXT("After this time without a poll, the slots move to others.")},
-    {CONSUMER(push_slots), INTEGER(0, 65536), DEFAULT(0),
-     TEXT("Idle slots into which a send may push its message directly.")},
+    {CONSUMER(push_slots), INTEGER(0, 65536), MEANING("SMQ_NONE", 0), DEFAULT(64),
+     TEXT("Idle slots into which sends may push messages at once.")},
 };
 const size_t option_count = sizeof(option_table) / sizeof(option_table[0]);

@@ -60,7 +60,7 @@ class Run:
 @dataclasses.dataclass
 class Push:
     """A message that a send claimed for the owner of a slot, when it came to a worker: accepted,
-    foreign (for another owner), or only a wake, because its claim is not the one after the last."""
+    foreign (for a later owner), or only a wake, because its claim is not the one after the last."""
     worker: str
     pid: int
     at_ns: int

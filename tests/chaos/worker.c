@@ -147,6 +147,7 @@ int main(int argc, char **argv)
     log_open(argv[5], argv[3]);
     wall_open(argv[6]);
     worker_push_slots = (int32_t) strtol(argv[4], NULL, 10);
+    worker_push_slots = worker_push_slots > 0 ? worker_push_slots : SMQ_NONE;
     worker_catch_signals();
     smq_client_options options =
         SMQ_CLIENT_OPTIONS(.redis = argv[1], .zookeeper = argv[2], .name = argv[3],

@@ -21,7 +21,8 @@
 #include "support/proxy.h"
 #include "support/wait.h"
 
-/* A worker behind a proxy; what the test sends goes straight to Redis. */
+/* A worker behind a proxy; what the test sends goes straight to Redis.  It claims itself, unless a
+ * test says that sends may claim for it. */
 struct wire {
     smq_client *direct, *behind;
     struct proxy *proxy;
@@ -32,7 +33,7 @@ struct wire {
     char slot[64], prepare[64], wake[64];
 };
 
-static void wire_init(struct wire *wire, int64_t max_messages)
+static void wire_init_with(struct wire *wire, int64_t max_messages, int32_t push_slots)
 {
     smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
     smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
@@ -50,7 +51,13 @@ static void wire_init(struct wire *wire, int64_t max_messages)
     wire->behind = cluster_client_with(&options);
     wire->log = handler_log_new(NULL);
     work.max_messages = max_messages;
+    work.push_slots = push_slots;
     wire->worker = handler_log_worker_with(wire->behind, &work, wire->topic, wire->log);
+}
+
+static void wire_init(struct wire *wire, int64_t max_messages)
+{
+    wire_init_with(wire, max_messages, SMQ_NONE);
 }
 
 static void wire_fini(struct wire *wire)
@@ -334,12 +341,11 @@ static void assert_kept_its_slot(const struct wire *wire)
 
 /* A failover that forgot the takeover: the stored token is an older one.  There is no newer owner:
  * the slot stays where it is, and no process is reported as fenced. */
-static void owner_takes_over_again_when_redis_has_lost_its_token(void **state)
+static void takes_over_again(int32_t push_slots)
 {
     struct wire wire;
 
-    (void) state;
-    wire_init(&wire, 0);
+    wire_init_with(&wire, 0, push_slots);
     await_rest(&wire);
     freeReplyObject(redisCommand(wire.redis, "HSET %s token 000000000000000000000000", wire.slot));
     messages_send(wire.direct, wire.topic, message("a"));
@@ -347,6 +353,19 @@ static void owner_takes_over_again_when_redis_has_lost_its_token(void **state)
     messages_await_counts(wire.direct, wire.topic, (struct message_counts){.done = 1});
     assert_kept_its_slot(&wire);
     wire_fini(&wire);
+}
+
+static void owner_takes_over_again_when_redis_has_lost_its_token(void **state)
+{
+    (void) state;
+    takes_over_again(SMQ_NONE);
+}
+
+/* The send claims for the owner of that token. */
+static void a_push_for_a_former_owner_makes_the_owner_take_over_again(void **state)
+{
+    (void) state;
+    takes_over_again(1);
 }
 
 /* The same while a handler runs: its claim is returned by the takeover, and is handled again. */
@@ -418,6 +437,7 @@ int main(void)
         cmocka_unit_test(lapsed_leases_stay_with_their_owner),
         cmocka_unit_test(late_answer_of_a_former_owner_is_fenced),
         cmocka_unit_test(owner_takes_over_again_when_redis_has_lost_its_token),
+        cmocka_unit_test(a_push_for_a_former_owner_makes_the_owner_take_over_again),
         cmocka_unit_test(a_claim_is_handled_again_when_redis_has_lost_the_token),
         cmocka_unit_test(a_message_is_handled_again_when_redis_has_lost_its_answer),
     };

@@ -64,7 +64,7 @@ static const struct {
     {SMQ_OPTION_SET_WORKER, "handler_timeout_ms", 0, 1, DAY, ZERO},
     {SMQ_OPTION_SET_WORKER, "max_messages", 0, 1, INT64_MAX, ZERO},
     {SMQ_OPTION_SET_WORKER, "drain_timeout_ms", 30000, 1, DAY, 0},
-    {SMQ_OPTION_SET_WORKER, "push_slots", 0, 0, 65536, REFUSED},
+    {SMQ_OPTION_SET_WORKER, "push_slots", 64, 1, 65536, 0},
     {SMQ_OPTION_SET_CONSUMER, "weight", 1, 1, 1024, REFUSED},
     {SMQ_OPTION_SET_CONSUMER, "per_slot", 1, 1, 1000, REFUSED},
     {SMQ_OPTION_SET_CONSUMER, "max_in_flight", 1000, 1, INT32_MAX, REFUSED},
@@ -72,7 +72,7 @@ static const struct {
     {SMQ_OPTION_SET_CONSUMER, "handler_timeout_ms", 0, 1, DAY, ZERO},
     {SMQ_OPTION_SET_CONSUMER, "drain_timeout_ms", 30000, 1, DAY, 0},
     {SMQ_OPTION_SET_CONSUMER, "max_poll_gap_ms", 300000, 100, DAY, REFUSED},
-    {SMQ_OPTION_SET_CONSUMER, "push_slots", 0, 0, 65536, REFUSED},
+    {SMQ_OPTION_SET_CONSUMER, "push_slots", 64, 1, 65536, 0},
 };
 
 static const struct {
