@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -31,7 +32,7 @@ struct consume_call {
     struct store_slot target;
     uint32_t era;
     int32_t n;
-    uint64_t last, known; /* the newest claims that were known when it was sent, and when its reply
+    uint64_t last, known; /* the newest claims that were known when it began, and when its reply
                              came */
     bool open;            /* if it leaves the slot parked, sends may claim for this owner */
     bool requeues;        /* some of its answers requeue their message */
@@ -259,6 +260,8 @@ static uint64_t consume_oldest_claim(const struct owned_slot *slot)
     return entry.claim;
 }
 
+/* A repeated call names the same newest claim.  If a push came in between, that number may be the
+ * one that the first try gave to a message. */
 static void consume_send(struct consume_call *consume)
 {
     struct owned_slot *slot = consume->slot;
@@ -271,7 +274,7 @@ static void consume_send(struct consume_call *consume)
                                  .max_bytes = CLAIM_BYTES_MAX,
                                  .lease_ms = set->topic.lease_ms,
                                  .max_retries = set->topic.max_retries,
-                                 .last = slot->last,
+                                 .last = consume->last,
                                  .part = part.entry_len > 0 ? &part : NULL,
                                  .oldest = consume_oldest_claim(slot),
                                  .open = consume->open,
@@ -281,7 +284,6 @@ static void consume_send(struct consume_call *consume)
                                  .answer_count = consume->count};
 
     store_slot_fill(&consume->target, &set->topic, slot->number);
-    consume->last = slot->last;
     consume->sent = true;
     consume->sent_ms = clock_now_ms();
     consume->lease_ms = set->topic.lease_ms;
@@ -331,6 +333,7 @@ bool consume_begin(struct owned_slot *slot)
     consume->slot = slot;
     consume->era = slot->era;
     consume->n = n;
+    consume->last = slot->last;
     store_call_init(&consume->call, consume_on_reply, consume);
     consume_take_answers(consume);
     if (consume_must_not_claim(consume)) {
@@ -478,15 +481,25 @@ static void consume_settle(struct consume_call *consume, const struct store_cons
     in_flight_remove_answered(slot, consume->settling, consume->count);
 }
 
-/* Did the message come as a push while the call was in progress? */
+/* Did the message come as a push while the call was in progress?  Then it is in flight, as only a
+ * later call can settle it.  Its number alone does not tell: if a failover has lost the push, that
+ * is the number of another message. */
 static bool consume_is_known(const struct consume_call *consume,
                              const struct store_claimed *message)
 {
-    struct entry entry;
+    const smq_delivery *delivery;
 
-    return consume->known > consume->last &&
-           entry_decode(&entry, message->entry, message->entry_len) &&
-           entry.claim <= consume->known;
+    if (consume->known <= consume->last) {
+        return false;
+    }
+    TAILQ_FOREACH(delivery, &consume->slot->in_flight, in_flight_link)
+    {
+        if (delivery->entry_len == message->entry_len &&
+            memcmp(delivery->entry, message->entry, message->entry_len) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Add a message of the reply to those in flight, and to the list if a handler may have it.  Returns

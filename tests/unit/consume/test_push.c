@@ -115,10 +115,12 @@ struct call {
 static struct model {
     pthread_mutex_t lock;
     int64_t lease_ms;
-    bool fifo;       /* in layout keyed */
-    bool hold;       /* keep consume calls back */
-    uint64_t claims; /* the newest claim; what of it the caller does not know is handed over */
-    int held;        /* calls that were kept back */
+    bool fifo;        /* in layout keyed */
+    bool hold;        /* keep consume calls back */
+    bool lose;        /* the next reply to one */
+    const char *body; /* of the newest claim */
+    uint64_t claims;  /* the newest claim; what of it the caller does not know is handed over */
+    int held;         /* calls that were kept back */
     struct call calls[CALLS_MAX];
     size_t count; /* calls that were answered */
     int renews, vacated;
@@ -171,7 +173,7 @@ static redisReply *consume(const struct redis_command *command)
     fake_put(reply, 4, fake_string(all_done, (size_t) call->answers));
     fake_put(reply, 5, fake_integer(0));
     if (lost) {
-        (void) snprintf(entry, sizeof(entry), "1c%" PRIu64 ":m", model.claims);
+        (void) snprintf(entry, sizeof(entry), "1c%" PRIu64 ":%s", model.claims, model.body);
         fake_put(reply, 6, fake_text(entry));
         fake_put(reply, 7, fake_integer(0));
     }
@@ -226,11 +228,19 @@ static redisReply *serve_script(const struct redis_command *command)
 
 static bool serve(const struct redis_command *command, struct fake_answer *answer, void *user)
 {
+    size_t before;
+
     (void) user;
     pthread_mutex_lock(&model.lock);
+    before = model.count;
     answer->reply = command->script == NULL ? definition() : serve_script(command);
+    if (answer->reply != NULL && model.lose && model.count > before) {
+        model.lose = false;
+        freeReplyObject(answer->reply);
+        *answer = (struct fake_answer){.outcome = REDIS_UNKNOWN, .status = SMQ_UNKNOWN};
+    }
     pthread_mutex_unlock(&model.lock);
-    return answer->reply != NULL;
+    return answer->reply != NULL || answer->outcome == REDIS_UNKNOWN;
 }
 
 /* --- the dialogue --- */
@@ -239,7 +249,8 @@ static int set_up(void **state)
 {
     (void) state;
     model.lease_ms = LEASE_MS;
-    model.hold = model.fifo = false;
+    model.hold = model.lose = model.fifo = false;
+    model.body = "m";
     model.claims = 0;
     model.held = model.renews = model.vacated = 0;
     model.count = 0;
@@ -573,6 +584,46 @@ static void a_push_from_before_the_last_reply_wakes(void **state)
     assert_int_equal(count_claimed(), 1);
 }
 
+/* A failover has lost a push, which comes while a look is in progress; Redis gave its number to
+ * another message.  Whether or not the first reply is lost, both are handled. */
+static void check_number_given_twice(bool lose)
+{
+    smq_consumer *consumer = consumer_with(2, 0);
+    smq_delivery *deliveries[2];
+
+    hold(true);
+    publish("");
+    await_held(1);
+    push(1, REDIS_MS, false);
+    deliveries[0] = poll(consumer);
+    model.body = "n";
+    model.lose = lose;
+    claim(1);
+    hold(false);
+    deliveries[1] = poll(consumer);
+    assert_memory_equal(smq_delivery_info(deliveries[1])->body.data, "n", 1);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(smq_done(deliveries[i], NULL), SMQ_OK);
+    }
+    await_calls(3);
+    assert_int_equal(model.calls[1].last, 0);
+    assert_int_equal(model.calls[2].last, lose ? 0 : 1);
+    end(consumer);
+    assert_int_equal(count_claimed(), 2);
+}
+
+static void a_reply_may_have_the_number_of_a_push_that_was_lost(void **state)
+{
+    (void) state;
+    check_number_given_twice(false);
+}
+
+static void so_may_the_reply_to_a_repeated_call(void **state)
+{
+    (void) state;
+    check_number_given_twice(true);
+}
+
 /* One that has room for more looks for it, because a push closes the slot; also when the reply of
  * an earlier look says that there is nothing. */
 static void a_poller_with_room_looks_for_more(void **state)
@@ -716,6 +767,8 @@ int main(void)
         PUSH_TEST(a_slot_that_is_not_open_stops_at_once),
         PUSH_TEST(surplus_is_returned),
         PUSH_TEST(a_push_from_before_the_last_reply_wakes),
+        PUSH_TEST(a_reply_may_have_the_number_of_a_push_that_was_lost),
+        PUSH_TEST(so_may_the_reply_to_a_repeated_call),
         PUSH_TEST(a_poller_with_room_looks_for_more),
         PUSH_TEST(a_push_does_not_overtake_a_retry_in_fifo),
         PUSH_TEST(a_push_found_with_a_retry_does_not_overtake_it_in_fifo),
