@@ -118,13 +118,14 @@ static bool model_store(int32_t slot, const char *body, size_t len)
 {
     struct sending_stored *stored = &sending.stored[sending.count];
 
+    len = len < sizeof(stored->body) ? len : sizeof(stored->body) - 1;
     for (size_t i = 0; i < sending.count && sending.count < 2000; i++) {
         if (strlen(sending.stored[i].body) == len &&
             memcmp(sending.stored[i].body, body, len) == 0) {
             return false;
         }
     }
-    assert(sending.count < STORED_MAX && len < sizeof(stored->body));
+    assert(sending.count < STORED_MAX);
     stored->slot = slot;
     memcpy(stored->body, body, len);
     stored->body[len] = '\0';

@@ -24,7 +24,7 @@ enum sending_fault {
 
 struct sending_stored {
     int32_t slot;
-    char body[64];
+    char body[64]; /* its beginning */
 };
 
 /* What was stored, in order, and how the next commands are met.  The lock guards all but the

@@ -74,6 +74,36 @@ static void what_comes_during_a_request_goes_together(void **state)
     smq_producer_free(producer);
 }
 
+/* 16 bodies of 64,000 bytes are less than 1 MiB, 17 are more. */
+static void a_request_has_at_most_1_mib(void **state)
+{
+    enum { COUNT = 40, LEN = 64000 };
+    smq_producer *producer = sending_producer(NULL);
+    struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    char body[LEN + 1];
+
+    (void) state;
+    sending_hold(true);
+    sending_numbered(producer, 0, 1, "k", &receipts);
+    sending_await_held(1);
+    memset(body, 'x', LEN);
+    body[LEN] = '\0';
+    for (int i = 0; i < COUNT; i++) {
+        smq_message message = sending_message(body, "k");
+
+        body[0] = (char) ('A' + i);
+        assert_int_equal(
+            smq_send_async(producer, "orders", &message, sending_on_sent, &receipts, NULL), SMQ_OK);
+    }
+    sending_hold(false);
+    sending_flush(producer);
+    assert_int_equal(receipts.ok, 1 + COUNT);
+    assert_int_equal(receipts.merged, 0);
+    assert_int_equal(sending.sends, 4); /* 1, 16, 16, 8 */
+    assert_int_equal(sending.largest, 16);
+    smq_producer_free(producer);
+}
+
 static void lost_replies_are_repeated_in_order(void **state)
 {
     static const enum sending_fault faults[] = {FAULT_LOST_BEFORE, FAULT_LOST_AFTER, FAULT_NOT_DONE,
@@ -376,6 +406,7 @@ int main(void)
         cmocka_unit_test(outbox_is_sent_from_ready_only),
         SENDING_TEST(a_send_is_stored_and_a_repeated_one_merges),
         SENDING_TEST(what_comes_during_a_request_goes_together),
+        SENDING_TEST(a_request_has_at_most_1_mib),
         SENDING_TEST(lost_replies_are_repeated_in_order),
         SENDING_TEST(a_repeat_that_merges_is_neither_added_nor_merged),
         SENDING_TEST(without_repeats_a_lost_reply_is_unknown),
