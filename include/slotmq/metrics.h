@@ -39,6 +39,7 @@ typedef struct smq_metrics {
     /* Slots that were granted to others because their owner did not release them in time.  Only the
      * process that is the leader of its fleet counts them, also those of other processes. */
     uint64_t slots_not_released;
+    uint64_t slots_unreplicated; /* gained, and begun with fewer replicas than takeover_replicas */
 
     /* Gauges. */
     uint64_t send_pending; /* sends that have no receipt yet */

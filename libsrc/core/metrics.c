@@ -49,6 +49,7 @@ void metrics_read(smq_metrics *out, const struct metrics *metrics)
     out->slots_gained = metrics_value_of(&metrics->slots_gained);
     out->slots_lost = metrics_value_of(&metrics->slots_lost);
     out->slots_not_released = metrics_value_of(&metrics->slots_not_released);
+    out->slots_unreplicated = metrics_value_of(&metrics->slots_unreplicated);
     out->slots_owned = metrics_difference(out->slots_gained, out->slots_lost);
     out->send_pending = metrics_value_of(&metrics->send_pending);
     out->in_flight = metrics_value_of(&metrics->in_flight);

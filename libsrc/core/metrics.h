@@ -16,7 +16,7 @@ typedef _Atomic uint64_t metric;
 struct metrics {
     metric sent, merged, send_failures;
     metric claimed, done, retried, rejected, released, dead, expired, lease_lost, fenced;
-    metric slots_gained, slots_lost;
+    metric slots_gained, slots_lost, slots_unreplicated;
     metric in_flight;
     metric handling_us_sum, handling[SMQ_HISTOGRAM_SIZE];
     /* keeps the counters below, which other threads change, out of the cache lines above */

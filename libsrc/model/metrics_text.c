@@ -58,6 +58,9 @@ static const struct family process_families[] = {
      "Slots granted to others because their owner did not release them in time; the leader of a "
      "fleet counts them.",
      PROCESS(slots_not_released)},
+    {"slotmq_slots_unreplicated_total", "counter",
+     "Slots gained and begun with fewer replicas than takeover_replicas.",
+     PROCESS(slots_unreplicated)},
     {"slotmq_sends_pending", "gauge", "Sends that wait for their receipt.", PROCESS(send_pending)},
     {"slotmq_messages_in_flight", "gauge", "Messages claimed and not answered yet.",
      PROCESS(in_flight)},

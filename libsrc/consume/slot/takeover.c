@@ -88,6 +88,7 @@ static void takeover_not_acknowledged(struct takeover_call *takeover,
         set->ended(slot, SLOT_CALL_TAKEOVER, false, result);
         return;
     }
+    metric_add(&set->core->metrics.slots_unreplicated, 1);
     if (!takeover->among->short_of_replicas) {
         takeover->among->short_of_replicas = true;
         events_log(set->core->events, SMQ_LEVEL_WARN,

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include <slotmq/metrics.h>
 #include <slotmq/topic.h>
 #include <slotmq/worker.h>
 
@@ -227,6 +228,15 @@ static struct running start(int64_t request_timeout_ms)
     return running;
 }
 
+/* The slots that began without their replicas are counted. */
+static void assert_unreplicated(const struct running *running, uint64_t count)
+{
+    smq_metrics metrics = SMQ_METRICS_INIT;
+
+    assert_int_equal(smq_client_metrics(running->client, &metrics, NULL), SMQ_OK);
+    assert_int_equal(metrics.slots_unreplicated, count);
+}
+
 static void end(struct running *running)
 {
     smq_worker_free(running->worker);
@@ -312,6 +322,7 @@ static void nothing_is_claimed_before_the_replicas_know_the_owner(void **state)
     pthread_mutex_unlock(&model.lock);
     fake_resume();
     await(&model.consumes, 1);
+    assert_unreplicated(&running, 0);
     end(&running);
     assert_int_equal(model.takeovers, 1);
     assert_int_equal(model.repeats, 1);
@@ -368,6 +379,7 @@ static void the_slot_begins_whatever_the_replicas_do(void **state)
         running = start(rows[i].timeout_ms);
         await(&model.consumes, 1);
         await(&model.warned, rows[i].warned);
+        assert_unreplicated(&running, (uint64_t) rows[i].warned);
         end(&running);
         assert_int_equal(model.gained, 1);
         assert_int_equal(model.warned, rows[i].warned);
@@ -386,6 +398,7 @@ static void a_shortage_is_reported_once_for_a_server(void **state)
     model.plan[0] = SCRIPT_DENIED;
     running = start(LONG_MS);
     await(&model.gained, SLOTS);
+    assert_unreplicated(&running, SLOTS);
     end(&running);
     assert_int_equal(model.warned, 1);
     assert_non_null(
@@ -404,6 +417,7 @@ static void a_new_shortage_is_reported_again(void **state)
     running = start(LONG_MS);
     await(&model.gained, 3);
     await(&model.warned, 2);
+    assert_unreplicated(&running, 2);
     end(&running);
     assert_int_equal(model.repeats, 3);
     assert_int_equal(model.warned, 2);
