@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- KEYS store, prepare, dead, why, slot, [body]
--- ARGV def, kind, shared (0 or 1), definition, generation, pauses, paused (0 or 1), deletes
+-- ARGV def, kind, channel, shared (0 or 1), definition, generation, pauses, paused (0 or 1),
+--      deletes
 -- RETURN OK, made: 1 the slot had no keys | FOREIGN, key: it holds something else
 --        | TAKEN: by another creation of the topic, which was not deleted | STALE: it is newer
 --        | GONE: the slot has a later generation, or was sealed by a deletion after those
@@ -8,6 +9,8 @@
 -- Token, claims, generation and sealed of an earlier topic stay in the slot; its binding does not.
 -- A slot of an earlier generation without messages was left by a late call: it is used for this
 -- topic.
+--
+-- Callers may sleep since before the slot lost its keys, and no send would wake them.  This does.
 
 generation, pauses = tonumber(generation), tonumber(pauses)
 
@@ -62,5 +65,8 @@ if pauses >= tonumber(paused_at or 0) then
     else
         redis.call('HDEL', slot, 'paused')
     end
+end
+if not stored then
+    redis.pcall('SPUBLISH', channel, '')
 end
 return { 'OK', made and 1 or 0 }

@@ -32,6 +32,7 @@ void store_slot_open(struct store_call *call, struct redis *redis, const struct 
 {
     call_begin_slot(call, &script_slot_open, slot);
     call_kind(call, SCRIPT_SLOT_OPEN_ARGV_KIND, slot);
+    redis_arg_string(call_argv(call, SCRIPT_SLOT_OPEN_ARGV_CHANNEL), slot->keys.wake);
     redis_arg_int(call_argv(call, SCRIPT_SLOT_OPEN_ARGV_SHARED), slot->shared ? 1 : 0);
     slot_add_definition(call, SCRIPT_SLOT_OPEN_ARGV_DEFINITION, topic);
     redis_arg_int(call_argv(call, SCRIPT_SLOT_OPEN_ARGV_GENERATION), topic->generation);

@@ -43,6 +43,10 @@ static void step(struct round *round)
     if (round->replica != NULL && round_percent(round, 10)) {
         round_fail_over(round);
     }
+    if (round->faults && round_chance(round, 500) == 0) {
+        round_lose_slot(round);
+        consumer = &round->consumers[0];
+    }
     if (x < 30 && !(round->calm && round->model->waiting.count > 0)) {
         round_send_some(round);
     } else if (x < 41) {

@@ -268,6 +268,7 @@ void round_open_slot(struct round *round)
     snprintf(def, sizeof(def), "n.%d", round->model->version);
     args_add(&args, def);
     args_add(&args, kind);
+    args_add(&args, "wake{x}");
     args_add(&args, round->model->shared ? "1" : "0");
     snprintf(def, sizeof(def), "d%d", round->model->version);
     args_add(&args, def);
@@ -277,6 +278,7 @@ void round_open_slot(struct round *round)
     args_add(&args, "0");
     round_run_script(round, "slot_open", &args, &seen);
     round->model->text = round->model->version;
+    round->model->wakes += round->model->heard ? 1 : 0;
     round->pauses = 0;
     if (strcmp(seen.data, "OK 1") != 0) {
         round_fail(round, "the slot does not open");

@@ -1,4 +1,5 @@
-/* lockstep_failover.c - a failover in a round: a replica takes over that lacks the last writes. */
+/* lockstep_failover.c - what a round may lose: at a failover, whose replica lacks the last writes,
+ * or when the node of the slot loses its keys, and the topic is repaired. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -78,11 +79,16 @@ static void doubt_claims(struct consumer *consumer)
 }
 
 /* Of a claim that it knows in part, the owner could not tell the messages from those of another
- * claim with its number.  The former owner is still the owner until the takeover of the next one is
- * done. */
+ * claim with its number. */
+static bool knows_a_part(const struct round *round)
+{
+    return round->consumers[0].position[0] != '\0' || round->consumers[1].position[0] != '\0';
+}
+
+/* The former owner is still the owner until the takeover of the next one is done. */
 void round_fail_over(struct round *round)
 {
-    if (round->consumers[0].position[0] != '\0' || round->consumers[1].position[0] != '\0') {
+    if (knows_a_part(round)) {
         return;
     }
     restore_model(round);
@@ -94,4 +100,35 @@ void round_fail_over(struct round *round)
         round->pushes[i].undone = true;
     }
     buf_printf(round->report, "a failover\n");
+}
+
+/* Each caller begins anew.  The owner before continues with what it knows, and a late takeover may
+ * make it the owner again. */
+void round_lose_slot(struct round *round)
+{
+    struct model before = *round->model;
+
+    if (knows_a_part(round)) {
+        return;
+    }
+    round_drop_replica(round);
+    model_init(round->model, before.kind, before.shared, before.keyed);
+    round->model->version = round->definition.version;
+    round->model->now = before.now;
+    round->model->step = before.step;
+    round->model->heard = before.heard;
+    round->model->wakes = before.wakes;
+    memset(round->sent_step, 0, sizeof(round->sent_step));
+    round->push_count = 0;
+    buf_printf(round->report, "the slot is lost and repaired\n");
+    round_open_slot(round);
+    if (!before.shared) {
+        doubt_claims(&round->consumers[0]);
+        round_take_over(round);
+        return;
+    }
+    memset(round->consumers, 0, sizeof(round->consumers));
+    for (size_t i = 0; i < SHARERS; i++) {
+        round->consumers[i].ready = true;
+    }
 }

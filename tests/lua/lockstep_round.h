@@ -119,13 +119,16 @@ void round_hear_push(struct round *round);
 /* Some of what was pushed arrives, twice, or never. */
 void round_deliver_pushes(struct round *round);
 
-/* --- failovers: lockstep_failover.c --- */
+/* --- failovers and losses: lockstep_failover.c --- */
 
 /* A replica has the slot as it is now.  Later the slot is as the replica has it, and its owner goes
  * on with what it knows; or the replica is given up. */
 void round_note_replica(struct round *round);
 void round_fail_over(struct round *round);
 void round_drop_replica(struct round *round);
+
+/* The slot loses its keys, and is opened again. */
+void round_lose_slot(struct round *round);
 
 /* --- who looks after the topic: lockstep_admin.c --- */
 

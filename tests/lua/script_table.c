@@ -248,6 +248,7 @@ static void alter_args(struct args *args, const struct words *words)
 static void open_args(struct args *args, const struct words *words)
 {
     args_add(args, word_at(words, 1));
+    args_add(args, WAKE);
     args_add(args, word_at(words, 2));
     args_add(args, option(words, "definition", "text"));
     args_add(args, option(words, "gen", "1"));
@@ -364,6 +365,7 @@ static void open_slot(struct fixture *fixture, struct buf *out, const struct wor
     kind[0] = word_at(words, 1)[0];
     args_add(&args, DEF);
     args_add(&args, kind);
+    args_add(&args, WAKE);
     args_add(&args, shared ? "1" : "0");
     args_add(&args, "text");
     args_add(&args, "1");
@@ -376,6 +378,9 @@ static void open_slot(struct fixture *fixture, struct buf *out, const struct wor
         buf_printf(out, "OK");
     }
     args_clear(&args);
+    if (fixture->listener != NULL) {
+        (void) fixture_woken(fixture); /* by the opening, which has a test of its own */
+    }
     fixture_set_time(fixture, 1000);
 }
 

@@ -103,7 +103,7 @@ static void test_a_message_by_the_servers_clock(void **state)
     redisReply *reply;
     long long now_ms;
 
-    freeReplyObject(call(under_test, &script_slot_open, SLOT_KEYS " n.1 m 0 text 1 0 0 0"));
+    freeReplyObject(call(under_test, &script_slot_open, SLOT_KEYS " n.1 m wake{x} 0 text 1 0 0 0"));
     freeReplyObject(call(under_test, &script_takeover,
                          SLOT_KEYS " n.1 000000010000000000000001 m fast 16 1000 me fleet"));
     freeReplyObject(

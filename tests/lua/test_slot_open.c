@@ -44,6 +44,30 @@ static void test_again_is_fine_and_changes_nothing(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* Those who sleep do not know that the slot has lost its keys. */
+static void test_who_sleeps_is_woken(void **state)
+{
+    static const struct script_row rows[] = {
+        {"listen", ""},
+        {"open m", "OK"},
+        {"slot_open m 0", "OK 0"},
+        {"woken", "0"},
+        {"takeover 1", "OK 0 0 0"},
+        {"consume 1 n=1", NULL},
+        {"redis DEL slot{x}", "1"},
+        {"slot_open m 0", "OK 0"},
+        {"woken", "1"},
+        {"redis DEL x prepare{x} dead{x} why{x} slot{x}", "5"},
+        {"slot_open m 0", "OK 1"},
+        {"woken", "1"},
+        {"deaf", ""},
+        {"redis DEL slot{x}", "1"},
+        {"slot_open m 0", "OK 0"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 static void test_a_shared_slot_has_the_word_for_a_token(void **state)
 {
     static const struct script_row rows[] = {
@@ -284,6 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_makes_every_key),
         cmocka_unit_test(test_again_is_fine_and_changes_nothing),
+        cmocka_unit_test(test_who_sleeps_is_woken),
         cmocka_unit_test(test_a_shared_slot_has_the_word_for_a_token),
         cmocka_unit_test(test_the_token_outlives_the_topic),
         cmocka_unit_test(test_keys_of_others_are_left_alone),

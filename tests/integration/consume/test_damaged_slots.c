@@ -104,6 +104,25 @@ static void lose_slot(const char *topic, int slot)
     freeReplyObject(keys_command(store, "CLIENT KILL TYPE pubsub"));
 }
 
+static bool is_parked(void *arg)
+{
+    const char *store = arg;
+    redisReply *reply = keys_command(store, "HGET slot{%s} parked", store);
+    bool parked = reply->type == REDIS_REPLY_STRING;
+
+    freeReplyObject(reply);
+    return parked;
+}
+
+/* The owner of the slot sleeps. */
+static void await_parked(const char *topic, int slot)
+{
+    char store[64];
+
+    snprintf(store, sizeof(store), "%s_%d", topic, slot);
+    assert_true(wait_until(is_parked, store, TIMEOUT_MS));
+}
+
 static void repair(smq_client *client, const char *topic)
 {
     smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
@@ -198,6 +217,45 @@ static void so_does_one_of_a_shared_topic(void **state)
 {
     (void) state;
     consumed_around_a_damaged_slot(true);
+}
+
+/* The node of the slot lost its keys while nothing was sent, and no connection ended.  So the
+ * worker does not know of it, and sleeps. */
+static void woken_by_the_repair(bool shared)
+{
+    struct told told = {.text = ""};
+    smq_client *client = client_of(&told, NULL);
+    struct handler_log *log = handler_log_new(NULL);
+    const char *topic = cluster_priority_topic(client, shared, SLOTS);
+    char lost[32];
+    smq_worker *worker;
+    int seen;
+
+    snprintf(lost, sizeof(lost), "%s", key_of_slot(client, topic, 1));
+    worker = handler_log_worker(client, topic, log);
+    messages_await_counts(client, topic, (struct message_counts){0, 0, 0, 0, -1});
+    await_parked(topic, 1);
+    seen = handler_log_count(log);
+    keys_lose_slot(topic, 1);
+    repair(client, topic);
+    messages_send(client, topic, (struct test_message){.body = "again", .key = lost});
+    handler_log_await(log, seen + 1);
+    assert_int_equal(told.damaged[1], 0);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+    smq_client_free(client);
+}
+
+static void a_worker_that_sleeps_is_woken_by_the_repair(void **state)
+{
+    (void) state;
+    woken_by_the_repair(false);
+}
+
+static void so_is_one_of_a_shared_topic(void **state)
+{
+    (void) state;
+    woken_by_the_repair(true);
 }
 
 /* What the handler has of the lost slot can never be settled: nothing waits for it.  The damage is
@@ -511,6 +569,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_worker_names_a_damaged_slot_and_consumes_the_others),
         cmocka_unit_test(so_does_one_of_a_shared_topic),
+        cmocka_unit_test(a_worker_that_sleeps_is_woken_by_the_repair),
+        cmocka_unit_test(so_is_one_of_a_shared_topic),
         cmocka_unit_test(a_stop_does_not_wait_for_a_damaged_slot),
         cmocka_unit_test(nor_for_one_that_is_found_damaged_meanwhile),
         cmocka_unit_test(a_standalone_worker_waits_for_its_lost_definition),
