@@ -48,19 +48,20 @@ static void hash_queue_move(struct hash_queue *queue, enum hash_queue_place plac
 
 /* --- items ----------------------------------------------------------------------------------- */
 
-static int64_t hash_queues_number(struct hash_queues *queues, int32_t hash_slot, int replicas)
+static int64_t hash_queues_number(struct hash_queues *queues, int32_t hash_slot, int replicas,
+                                  bool apart)
 {
     if (hash_slot < 0) {
         return -1 - (int64_t) queues->next_any++;
     }
-    return (int64_t) replicas * SLOTMAP_SLOTS + hash_slot;
+    return ((int64_t) replicas * 2 + (apart ? 1 : 0)) * SLOTMAP_SLOTS + hash_slot;
 }
 
 static struct hash_queue *hash_queues_get(struct hash_queues *queues, int32_t hash_slot,
-                                          int replicas)
+                                          int replicas, bool apart)
 {
     struct hash_queue *queue = NULL;
-    int64_t number = hash_queues_number(queues, hash_slot, replicas);
+    int64_t number = hash_queues_number(queues, hash_slot, replicas, apart);
 
     HASH_FIND(hh, queues->by_number, &number, sizeof(number), queue);
     if (queue != NULL) {
@@ -77,9 +78,9 @@ static struct hash_queue *hash_queues_get(struct hash_queues *queues, int32_t ha
 }
 
 void hash_queues_add(struct hash_queues *queues, struct hash_queue_item *item, int32_t hash_slot,
-                     int replicas)
+                     int replicas, bool apart)
 {
-    struct hash_queue *queue = hash_queues_get(queues, hash_slot, replicas);
+    struct hash_queue *queue = hash_queues_get(queues, hash_slot, replicas, apart);
 
     item->queue = queue;
     TAILQ_INSERT_TAIL(&queue->waiting, item, link);

@@ -1,8 +1,9 @@
 /* hash_queues.h - the requests of one hash slot, in their order; and which queue may send.
  *
- * There is one queue for each hash slot that has requests, and one more for each hash slot and
- * number of replicas; every command without a key has a queue of its own.  At most one request of a
- * queue is in flight, so the order of the queue survives every redirect and repeat.
+ * There is one queue for each hash slot that has requests, one for those that are apart, and two
+ * more for each number of replicas; every command without a key has a queue of its own.  At most
+ * one request of a queue is in flight, so the order of the queue survives every redirect and
+ * repeat.
  *
  * Thread: smq:io. */
 #ifndef REDIS_HASH_QUEUES_H
@@ -30,7 +31,8 @@ struct hash_queue_item {
  * the place, and is NULL when SENT.  `sent` is not NULL exactly when SENT; in every other place the
  * queue has waiting items, and without items it is freed. */
 struct hash_queue {
-    /* made from the next two fields; or the number of one command without a key */
+    /* made from the next two fields and whether its requests are apart; or the number of one
+     * command without a key */
     int64_t number;
     int32_t hash_slot; /* or REDIS_ANY_NODE */
     int replicas;
@@ -65,9 +67,9 @@ struct hash_queues {
 void hash_queues_init(struct hash_queues *queues, struct context *context,
                       const struct hash_queues_listener *listener);
 
-/* Append an item to the queue of `hash_slot`, or REDIS_ANY_NODE, and `replicas`. */
+/* Append an item to the queue of `hash_slot`, or REDIS_ANY_NODE, `replicas` and `apart`. */
 void hash_queues_add(struct hash_queues *queues, struct hash_queue_item *item, int32_t hash_slot,
-                     int replicas);
+                     int replicas, bool apart);
 
 /* Remove an item that has ended, waiting or in flight.  Then the next item can be sent; if there is
  * none the queue is freed. */

@@ -53,7 +53,8 @@ enum { REDIS_ANY_NODE = -1 };
  * once; then it belongs to its maker again, who may send it again or free it.  Commands of one hash
  * slot are executed in the order in which they were sent, also across redirects and repeats: one of
  * them is in flight at a time, while those of different hash slots share the pipeline of their
- * node.  Commands with `replicas` use connections of their own, and have an order of their own. */
+ * node.  Commands that are `apart` have an order of their own; so have those with `replicas`, which
+ * also use connections of their own. */
 struct redis_command {
     const struct script *script; /* NULL: args name the command */
     int keys;                    /* of a script: how many of args are keys */
@@ -62,6 +63,8 @@ struct redis_command {
     int64_t timeout_ms;  /* from redis_send() to the end, repeats included; 0: request_timeout_ms */
     /* do not wait for a server that is unreachable or not ready: fail at once */
     bool once;
+    bool
+        apart; /* neither waits for commands of its hash slot that are not apart, nor they for it */
     /* if not 0, redis_await() waits until this many replicas have its writes */
     int replicas;
     int64_t until_ms; /* until when redis_await() waits, by clock_now_ms() */

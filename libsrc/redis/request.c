@@ -412,7 +412,8 @@ void request_new(struct requests *requests, struct redis_command *command)
     request->announce.done = request_on_announce_reply;
     request->timeout_ms =
         command->timeout_ms > 0 ? command->timeout_ms : requests->context->request_timeout_ms;
-    hash_queues_add(requests->queues, &request->item, command->hash_slot, command->replicas);
+    hash_queues_add(requests->queues, &request->item, command->hash_slot, command->replicas,
+                    command->apart);
     deadlines_add(requests->deadlines, &request->deadline, clock_now_ms() + request->timeout_ms);
 }
 

@@ -7,6 +7,7 @@
 void store_send_begin(struct store_call *call, const struct store_slot *slot, bool repeated)
 {
     call_begin(call, &script_send, slot->keys.hash_slot);
+    call->command.apart = true; /* sends keep their order, and consume calls theirs */
     redis_arg_string(&call->command, slot->keys.store);
     redis_arg_string(&call->command, slot->keys.prepare);
     redis_arg_string(&call->command, slot->keys.slot);

@@ -64,7 +64,8 @@ static smq_worker *worker_of(smq_client *client, const char *topic, struct handl
     return handler_log_worker_with(client, &options, topic, log);
 }
 
-/* Until a slot sleeps again the next message comes as ever, so each is awaited. */
+/* Until a slot sleeps again the next message comes as ever, so each is awaited.  The first one is
+ * not counted: it may come before the first reply that the owner gets, and then only wakes it. */
 static void pushed_message_costs_two_scripts(void **state)
 {
     enum { COUNT = 50 };
@@ -72,20 +73,20 @@ static void pushed_message_costs_two_scripts(void **state)
     struct handler_log *log = handler_log_new(NULL);
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     smq_worker *worker = worker_of(client, topic, log, 0, 1);
-    int64_t before;
+    int64_t before = 0;
     smq_stats stats;
 
     (void) state;
     await_open(topic, 1, 1);
-    before = keys_scripts_run();
-    for (int i = 0; i < COUNT; i++) {
+    for (int i = 0; i <= COUNT; i++) {
+        before = i <= 1 ? keys_scripts_run() : before;
         messages_send_numbers(client, topic, i, 1);
         handler_log_await(log, i + 1);
         await_open(topic, 1, 1);
     }
     assert_int_equal(keys_scripts_run() - before, 2 * COUNT);
     stats = messages_stats(client, topic);
-    assert_int_equal(stats.done, COUNT);
+    assert_int_equal(stats.done, COUNT + 1);
     assert_int_equal(stats.lease_lost, 0);
     handler_log_stop_worker(worker);
     handler_log_free(log);

@@ -200,8 +200,11 @@ static void send_pending(struct loop_task *task)
 void client_post_eval(struct client *client, struct pending *pending, const struct script *script,
                       const char *key, const char *argument, int64_t timeout_ms)
 {
+    bool apart = pending->command.apart;
+
     redis_command_init(&pending->command, script, slot_hash(key, strlen(key)), on_pending_done,
                        pending);
+    pending->command.apart = apart;
     pending->command.timeout_ms = timeout_ms;
     redis_arg_string(&pending->command, key);
     redis_arg_string(&pending->command, argument);

@@ -37,7 +37,8 @@ struct outcome client_run(struct client *client, const char *key, const char *co
 struct outcome client_eval(struct client *client, const struct script *script, const char *key,
                            const char *argument, int64_t timeout_ms);
 
-/* The same without waiting: `outcome` is filled, then *ended counts up. */
+/* The same without waiting: `outcome` is filled, then *ended counts up.  The caller sets `ended`,
+ * and may set command.apart. */
 struct pending {
     struct redis_command command;
     struct outcome outcome;

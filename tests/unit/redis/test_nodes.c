@@ -407,6 +407,42 @@ static void test_order_is_kept_across_a_move(void **state)
     free(pending);
 }
 
+struct seen {
+    struct fake_node *node;
+    const char *command;
+};
+
+static bool is_seen(void *arg)
+{
+    const struct seen *seen = arg;
+
+    return fake_node_command(seen->node, seen->command, 0) != NULL;
+}
+
+/* Nothing is answered: the second one waits for the first, and the third one for none of them. */
+static void test_commands_apart_do_not_wait_for_others(void **state)
+{
+    static const char *const words[] = {"first", "second", "third"};
+    struct nodes *nodes = *state;
+    struct seen second = {nodes->a, "EVALSHA e0e1f9fa 1 k second"};
+    struct seen third = {nodes->a, "EVALSHA e0e1f9fa 1 k third"};
+    struct pending pending[3] = {0};
+    atomic_int ended = -3;
+
+    nodes_start(nodes, TIMEOUT_MS);
+    nodes_step(nodes->a, "EVALSHA", NULL);
+    nodes_step(nodes->a, "EVALSHA", NULL);
+    for (int i = 0; i < 3; i++) {
+        pending[i].ended = &ended;
+        pending[i].command.apart = i == 2;
+        client_post_eval(&nodes->client, &pending[i], &nodes_script, "k", words[i], 0);
+    }
+    assert_true(wait_until(is_seen, &third, WAIT_MS));
+    assert_false(is_seen(&second));
+    client_stop(&nodes->client);
+    assert_true(reached(&ended));
+}
+
 /* A command that does not wait for a server. */
 struct impatient {
     struct redis_command command;
@@ -616,6 +652,7 @@ int main(void)
         TEST(test_a_slow_reply_is_not_silence),
         TEST(test_a_short_time_out_does_not_cut_the_connection),
         TEST(test_order_is_kept_across_a_move),
+        TEST(test_commands_apart_do_not_wait_for_others),
         TEST(test_some_commands_do_not_wait),
         TEST(test_closing_tells_what_is_known),
         TEST(test_marks_are_told_now_and_when_they_change),
