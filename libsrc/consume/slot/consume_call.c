@@ -73,6 +73,20 @@ static bool consume_is_wanting(const struct owned_slot *slot)
     return slot->unanswered < (size_t) slot->set->per_slot;
 }
 
+/* Each claim in progress keeps room for all that it may bring.  A slot that is not known to have
+ * more waiting takes no more of it than its share, so that all slots can claim at once.  It takes
+ * two at least: a claim of one that brings one would not show that nothing else waits. */
+static int32_t consume_fair_claim(const struct owned_slot *slot, int32_t wanted)
+{
+    const struct slot_set *set = slot->set;
+    int64_t share = set->owned > 0 ? set->budget.max_in_flight / set->owned : wanted;
+
+    if (slot->more_available || wanted <= share) {
+        return wanted;
+    }
+    return share > 2 ? (int32_t) share : 2;
+}
+
 /* How many messages a claim would want now.  Normally messages are claimed only together with
  * settling answers.  They are claimed without answers when nothing is in flight, when the last
  * claim was cut short and half the batch is used up, or when a poller has room for more. */
@@ -96,7 +110,7 @@ static int32_t consume_claims_wanted(struct owned_slot *slot)
         owned_slot_arm(slot, MEMBERSHIP_PAUSE_MS);
         return 0;
     }
-    return (int32_t) (batch - slot->unanswered);
+    return consume_fair_claim(slot, (int32_t) (batch - slot->unanswered));
 }
 
 /* While other slots are starved, a slot may claim for at most TURN_MS, and then goes to the back of

@@ -44,7 +44,7 @@ static struct model {
     bool lose;                         /* the reply to the next answers, which are stored */
     bool hold_repeated;                /* keep what is repeated back */
     char result;                       /* of what is not repeated */
-    bool hold_answers;                 /* keep them back */
+    bool hold_answers, hold_claims;    /* keep them back */
     size_t answered[CALLS_MAX], calls; /* the answers of each call that has some */
     size_t most_args;                  /* of one consume, with the name of the command */
     int refuse;                        /* this many claims: the slot has another definition */
@@ -115,7 +115,8 @@ static bool consume(const struct redis_command *command, struct fake_answer *ans
         fake_put(answer->reply, 0, fake_text("STALE"));
         return true;
     }
-    if ((repeated && model.hold_repeated) || (answers > 0 && model.hold_answers)) {
+    if ((repeated && model.hold_repeated) || (answers > 0 && model.hold_answers) ||
+        (model.hold_claims && fake_number(command, SCRIPT_CONSUME_ARGV_N) > 0)) {
         return false;
     }
     if (command->args.count + HEAD_ARGS > model.most_args) {
@@ -189,7 +190,7 @@ static int set_up(void **state)
     model.claims = 0;
     model.calls = model.most_args = 0;
     model.refuse = model.damaged = model.repaired = 0;
-    model.hold_answers = false;
+    model.hold_answers = model.hold_claims = false;
     model.lose = model.hold_repeated = false;
     model.result = '1';
     model.lease_lost = 1;
@@ -352,6 +353,35 @@ static smq_verdict all_done(smq_delivery *const *deliveries, size_t count, void 
     (void) count;
     (void) user;
     return SMQ_DONE;
+}
+
+static bool all_claims_are_held(void *arg)
+{
+    (void) arg;
+    return fake_held() == MANY;
+}
+
+/* They do not know of messages, so their claims share the room that the worker has. */
+static void all_slots_may_claim_at_once(void **state)
+{
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker = NULL;
+
+    (void) state;
+    model.slots = MANY;
+    model.hold_claims = true;
+    options.topic = "t";
+    options.batch = all_done;
+    options.batch_size = FULL_BATCH;
+    options.max_in_flight = FULL_BATCH;
+    assert_int_equal(smq_worker_new(&worker, client, &options, NULL), SMQ_OK);
+    assert_int_equal(smq_worker_start(worker, NULL), SMQ_OK);
+    assert_true(wait_until(all_claims_are_held, NULL, WAIT_MS));
+    pthread_mutex_lock(&model.lock);
+    model.hold_claims = false;
+    pthread_mutex_unlock(&model.lock);
+    fake_resume();
+    smq_worker_free(worker);
 }
 
 static bool batch_is_done(void *arg)
@@ -525,6 +555,7 @@ int main(void)
         CLAIMING_TEST(a_repeated_answer_within_its_lease_is_stored),
         CLAIMING_TEST(nobody_knows_of_a_repeated_answer_after_its_lease),
         CLAIMING_TEST(every_slot_has_its_turn),
+        CLAIMING_TEST(all_slots_may_claim_at_once),
         CLAIMING_TEST(a_full_batch_is_settled_by_one_call),
         CLAIMING_TEST(a_group_of_answers_is_not_cut),
         CLAIMING_TEST(a_slot_that_refuses_twice_is_not_called_damaged),
