@@ -40,6 +40,10 @@ typedef struct smq_producer_options {
     /* Time that smq_send_async() waits when max_pending or max_pending_bytes is reached, or
      * SMQ_FOREVER; default 0: it fails with FULL at once. */
     int64_t full_timeout_ms;
+    /* A send may wait for others, so that they go to Redis together: not when sends are rare, and
+     * the longer, the longer Redis takes to answer; at most this long, 0 .. 60000 or SMQ_NONE,
+     * which means 0; default 1. */
+    int64_t linger_ms;
 } smq_producer_options;
 #define SMQ_PRODUCER_OPTIONS_INIT SMQ_INIT(smq_producer_options)
 #define SMQ_PRODUCER_OPTIONS(...) SMQ_WITH(smq_producer_options, __VA_ARGS__)
@@ -81,7 +85,8 @@ SMQ_API smq_status smq_send_batch(smq_producer *producer, const char *topic,
                                   const smq_message *messages, size_t count, smq_receipt *receipts,
                                   smq_error *err);
 
-/* Wait until every send so far has its receipt, and its callback has returned.
+/* Wait until every send so far has its receipt, and its callback has returned.  None of them waits
+ * for others any more.
  * Blocks: timeout_ms.  Fails: TIMED_OUT. */
 SMQ_API smq_status smq_producer_flush(smq_producer *producer, int64_t timeout_ms, smq_error *err);
 

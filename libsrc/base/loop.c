@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/alarms.h"
 #include "base/clock.h"
 #include "base/descriptor.h"
 #include "base/memory.h"
@@ -32,6 +33,7 @@ struct loop {
     /* the loop's thread */
     uv_loop_t uv;
     uv_poll_t wake;
+    struct alarms alarms;
     uv_prepare_t polling; /* runs just before the loop looks at its sockets */
     int64_t polled_ms;
     struct loop_task stop;
@@ -98,6 +100,7 @@ static void loop_close_handles(struct loop *loop)
 {
     uv_close((uv_handle_t *) &loop->wake, NULL);
     uv_close((uv_handle_t *) &loop->polling, NULL);
+    alarms_close(&loop->alarms);
     (void) uv_run(&loop->uv, UV_RUN_DEFAULT);
 }
 
@@ -122,8 +125,14 @@ static void loop_destroy(struct loop *loop)
     if (loop->bell >= 0) {
         (void) close(loop->bell);
     }
+    alarms_fini(&loop->alarms);
     pthread_mutex_destroy(&loop->mailbox.lock);
     free(loop);
+}
+
+static smq_status loop_refuse(int failed, smq_error *err)
+{
+    return status_set(err, SMQ_NO_MEMORY, "cannot make an event loop: %s", uv_strerror(failed));
 }
 
 smq_status loop_new(struct loop **out, const char *thread_name, smq_error *err)
@@ -136,10 +145,11 @@ smq_status loop_new(struct loop **out, const char *thread_name, smq_error *err)
     failed = uv_loop_init(&loop->uv);
     if (failed != 0) {
         free(loop);
-        return status_set(err, SMQ_NO_MEMORY, "cannot make an event loop: %s", uv_strerror(failed));
+        return loop_refuse(failed, err);
     }
     pthread_mutex_init(&loop->mailbox.lock, NULL);
     STAILQ_INIT(&loop->mailbox.tasks);
+    loop->alarms.timer = -1;
     loop->stop.run = loop_on_stop;
     loop->wake.data = loop;
     loop->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -147,14 +157,16 @@ smq_status loop_new(struct loop **out, const char *thread_name, smq_error *err)
                             : uv_poll_init(&loop->uv, &loop->wake, loop->bell);
     if (failed != 0) {
         loop_destroy(loop);
-        return status_set(err, SMQ_NO_MEMORY, "cannot make an event loop: %s", uv_strerror(failed));
+        return loop_refuse(failed, err);
     }
     (void) uv_poll_start(&loop->wake, UV_READABLE, loop_on_wake);
     loop->polled_ms = clock_now_ms();
     (void) uv_prepare_init(&loop->uv, &loop->polling);
     (void) uv_prepare_start(&loop->polling, loop_on_polling);
     uv_unref((uv_handle_t *) &loop->polling);
-    status = thread_start(&loop->thread, thread_name, loop_main, loop, err);
+    failed = alarms_open(&loop->alarms, &loop->uv);
+    status = failed == 0 ? thread_start(&loop->thread, thread_name, loop_main, loop, err)
+                         : loop_refuse(failed, err);
     if (status != SMQ_OK) {
         loop_close_handles(loop);
         loop_destroy(loop);
@@ -198,6 +210,11 @@ void loop_post(struct loop *loop, struct loop_task *task)
 uv_loop_t *loop_uv(struct loop *loop)
 {
     return &loop->uv;
+}
+
+struct alarms *loop_alarms(struct loop *loop)
+{
+    return &loop->alarms;
 }
 
 int64_t loop_polled_ms(const struct loop *loop)

@@ -17,6 +17,7 @@
 
 #include <slotmq/core.h>
 
+struct alarms;
 struct loop;
 
 /* Invariant: `posted` is true from loop_post() until just before `run` is called. */
@@ -41,6 +42,9 @@ void loop_ring(struct loop *loop);
 
 /* The libuv loop, for handles of the objects that live on it.  Thread: the loop's. */
 uv_loop_t *loop_uv(struct loop *loop);
+
+/* Its alarms.  Thread: the loop's. */
+struct alarms *loop_alarms(struct loop *loop);
 
 /* When the loop last began to read its sockets, by clock_now_ms(): bytes that had arrived by then
  * have been read.  A time-out has passed only when this is later than the deadline.  The present

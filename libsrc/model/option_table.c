@@ -193,6 +193,8 @@ const struct option option_table[] = {
     {PRODUCER(full_timeout_ms), LASTS(0, "0", 1, d, ", or forever"), DEFAULT(0),
      WORD("forever", SMQ_FOREVER), MEANING("SMQ_FOREVER", SMQ_FOREVER),
      TEXT("How long an asynchronous send waits for room among them.")},
+    {PRODUCER(linger_ms), LASTS(0, "0", 1, m, ""), MEANING("SMQ_NONE", 0), LASTING(1, ms),
+     TEXT("How long a send may wait for others, so that they go together; less when few come.")},
 
     {WORKER(topic), STRING, SHOWN(""), TEXT("The topic to consume; required.")},
     {WORKER(threads), INTEGER(1, THREADS_MAX), MADE(option_cores, "number of cores"),
@@ -212,6 +214,9 @@ const struct option option_table[] = {
      TEXT("How long handlers may take to end when the worker stops or a slot moves.")},
     {WORKER(push_slots), INTEGER(0, 65536), MEANING("SMQ_NONE", 0), DEFAULT(64),
      TEXT("Idle slots into which sends may push messages at once.")},
+    {WORKER(linger_ms), LASTS(0, "0", 1, m, ""), MEANING("SMQ_NONE", 0), LASTING(1, ms),
+     TEXT("How long a claim or an answer may wait for others, so that they go together; less when "
+          "few come.")},
 
     {CONSUMER(topic), STRING, SHOWN(""), TEXT("The topic to consume; required.")},
     {CONSUMER(weight), INTEGER(1, THREADS_MAX), DEFAULT(1),
@@ -230,5 +235,8 @@ const struct option option_table[] = {
      TEXT("After this time without a poll, the slots move to others.")},
     {CONSUMER(push_slots), INTEGER(0, 65536), MEANING("SMQ_NONE", 0), DEFAULT(64),
      TEXT("Idle slots into which sends may push messages at once.")},
+    {CONSUMER(linger_ms), LASTS(0, "0", 1, m, ""), MEANING("SMQ_NONE", 0), LASTING(1, ms),
+     TEXT("How long a claim or an answer may wait for others, so that they go together; less when "
+          "few come.")},
 };
 const size_t option_count = sizeof(option_table) / sizeof(option_table[0]);

@@ -11,6 +11,9 @@
 #include "base/steps.h"
 #include "model/backoff.h"
 
+/* This many sends of a slot do not wait for more. */
+enum { ENOUGH = 16 };
+
 /* Waits between the tries of a failed request. */
 static const struct backoff outbox_backoff = {.kind = BACKOFF_EXP, .count = 2, .ms = {20, 1000}};
 
@@ -97,14 +100,35 @@ static void outbox_back_off(struct outbox *outbox)
                        outbox->resume_ms < deadline_ms ? outbox->resume_ms : deadline_ms);
 }
 
+/* The outbox is READY, and has this send: must it wait for others? */
+static void outbox_note_haste(struct outbox *outbox, const struct send *send)
+{
+    struct outbox_set *set = outbox->set;
+    int64_t linger_ms = set->pace.linger_us / 1000;
+
+    set->awaited = set->awaited || send->group != NULL;
+    if (outbox->added >= ENOUGH || send->number <= set->hurried ||
+        send->deadline_ms - linger_ms <= clock_now_ms()) {
+        set->urgent = true;
+    }
+}
+
+bool outbox_set_may_depart(const struct outbox_set *set, int64_t now_us, int64_t *at_us)
+{
+    *at_us = pace_opens_us(&set->pace);
+    return set->urgent || (set->awaited && set->in_flight == 0) || now_us >= *at_us;
+}
+
 void outbox_settle(struct outbox *outbox)
 {
     if (STAILQ_EMPTY(&outbox->queue)) {
+        outbox->added = 0;
         outbox_enter(outbox, OUTBOX_EMPTY);
     } else if (outbox->resume_ms > clock_now_ms()) {
         outbox_back_off(outbox);
     } else {
         outbox_enter(outbox, OUTBOX_READY);
+        outbox_note_haste(outbox, STAILQ_FIRST(&outbox->queue));
     }
     CHECK(outbox_check(outbox));
 }
@@ -112,16 +136,33 @@ void outbox_settle(struct outbox *outbox)
 void outbox_add(struct outbox *outbox, struct send *send)
 {
     STAILQ_INSERT_TAIL(&outbox->queue, send, link);
+    outbox->added++;
     if (outbox->state == OUTBOX_EMPTY) {
         outbox_settle(outbox);
+    } else if (outbox->state == OUTBOX_READY) {
+        outbox_note_haste(outbox, send);
     }
     CHECK(outbox_check(outbox));
 }
 
 void outbox_begin(struct outbox *outbox, const struct topic *topic, int64_t now_ms)
 {
+    struct outbox_set *set = outbox->set;
+
     outbox_enter(outbox, OUTBOX_IN_FLIGHT);
-    send_request_begin(&outbox->set->requests, &outbox->queue, topic, outbox->slot, now_ms, outbox);
+    pace_depart(&set->pace, set->now_us);
+    outbox->departed_us = set->now_us;
+    set->in_flight++;
+    send_request_begin(&set->requests, &outbox->queue, topic, outbox->slot, now_ms, outbox);
+    outbox->added = STAILQ_EMPTY(&outbox->queue) ? 0 : ENOUGH;
+}
+
+void outbox_answered(struct outbox *outbox)
+{
+    struct outbox_set *set = outbox->set;
+
+    set->in_flight--;
+    pace_answered(&set->pace, outbox->departed_us, clock_now_us());
 }
 
 /* --- failures --- */
@@ -157,6 +198,7 @@ void outbox_expire(struct outbox *outbox, int64_t now_ms)
 void outbox_empty_into(struct outbox *outbox, struct send_list *list)
 {
     STAILQ_CONCAT(list, &outbox->queue);
+    outbox->added = 0;
     if (outbox->state != OUTBOX_IN_FLIGHT) {
         outbox_enter(outbox, OUTBOX_EMPTY);
     }

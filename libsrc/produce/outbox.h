@@ -8,6 +8,7 @@
 #ifndef PRODUCE_OUTBOX_H
 #define PRODUCE_OUTBOX_H
 
+#include "model/pace.h"
 #include "produce/send_request.h"
 
 struct outbox_topic;
@@ -34,9 +35,11 @@ struct outbox {
     struct send_list queue;
     enum outbox_state state;
     int32_t slot;
-    int failures;      /* consecutive failures */
-    int64_t resume_ms; /* no request is sent before this time */
-    char *why;         /* the cause of the last failure; NULL: none */
+    size_t added;        /* sends in the queue since its last request */
+    int64_t departed_us; /* when that request left */
+    int failures;        /* consecutive failures */
+    int64_t resume_ms;   /* no request is sent before this time */
+    char *why;           /* the cause of the last failure; NULL: none */
 };
 TAILQ_HEAD(outbox_list, outbox);
 
@@ -45,11 +48,20 @@ struct outbox_set {
     struct send_sink sink;
     struct send_requests requests;
     struct outbox_list ready, backing_off;
-    int64_t wake_ms; /* when the turn has to be called; INT64_MAX: never */
+    struct pace pace;
+    int64_t now_us;   /* when this turn began to send */
+    size_t in_flight; /* requests */
+    uint64_t hurried; /* sends up to this number must not wait */
+    bool urgent;      /* a READY outbox must not wait */
+    bool awaited;     /* a caller is blocked until a send of a READY outbox has ended */
+    int64_t wake_ms;  /* when the turn has to be called; INT64_MAX: never */
 };
 
 /* Have the turn called at this time, by clock_now_ms(), or earlier. */
 void outbox_set_wake_at(struct outbox_set *set, int64_t ms);
+
+/* May the READY outboxes send now?  If not: at `*at_us`, or after a reply. */
+bool outbox_set_may_depart(const struct outbox_set *set, int64_t now_us, int64_t *at_us);
 
 /* How long to wait after this many consecutive failures. */
 int64_t outbox_backoff_ms(int failures);
@@ -61,6 +73,9 @@ void outbox_free(struct outbox *outbox);
 
 /* Add a send behind the others. */
 void outbox_add(struct outbox *outbox, struct send *send);
+
+/* The request that was in flight has ended. */
+void outbox_answered(struct outbox *outbox);
 
 /* Enter the state that fits the queue, now that no request of it is in flight. */
 void outbox_settle(struct outbox *outbox);

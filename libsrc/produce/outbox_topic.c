@@ -393,6 +393,7 @@ void outbox_topic_request_ended(struct send_request *request, enum send_request_
     struct outbox *outbox = request->user;
     struct outbox_topic *topic = outbox->topic;
 
+    outbox_answered(outbox);
     if (how == SEND_REQUEST_DONE) {
         outbox_reset_backoff(outbox);
     }

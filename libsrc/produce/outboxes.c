@@ -4,8 +4,10 @@
 
 #include <stdlib.h>
 
+#include "base/alarms.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/owner_of.h"
 #include "produce/outbox_topic.h"
 
 enum { TICK_MIN_MS = 2 };
@@ -15,6 +17,7 @@ struct outboxes {
     outboxes_ended_fn *ended;
     void *user;
     uv_timer_t timer;
+    struct alarm departure;
     int64_t timer_ms; /* when the timer ends; INT64_MAX: it does not run */
     void (*closed)(void *user);
     void *closed_user;
@@ -48,18 +51,41 @@ static void outboxes_set_timer(struct outboxes *all)
                           (uint64_t) (delay_ms > TICK_MIN_MS ? delay_ms : TICK_MIN_MS), 0);
 }
 
+/* Send what is READY, or wait for more. */
+static void outboxes_depart(struct outboxes *all)
+{
+    struct outbox_set *set = &all->topics.set;
+    struct alarms *alarms = loop_alarms(set->sink.core->io);
+    struct outbox *outbox;
+    int64_t at_us;
+
+    set->now_us = clock_now_us();
+    if (!outbox_set_may_depart(set, set->now_us, &at_us)) {
+        alarm_set(alarms, &all->departure, at_us);
+        return;
+    }
+    alarm_clear(alarms, &all->departure);
+    set->urgent = set->awaited = false;
+    while ((outbox = TAILQ_FIRST(&set->ready)) != NULL) {
+        outbox_topic_begin(outbox, set->now_us / 1000);
+    }
+}
+
 static void outboxes_turn(void *user)
 {
     struct outboxes *all = user;
     struct outbox_set *set = &all->topics.set;
-    int64_t now_ms = clock_now_ms();
-    struct outbox *outbox;
 
-    while ((outbox = TAILQ_FIRST(&set->ready)) != NULL) {
-        outbox_topic_begin(outbox, now_ms);
+    if (!TAILQ_EMPTY(&set->ready)) {
+        outboxes_depart(all);
     }
     outboxes_set_timer(all);
     outboxes_report(all);
+}
+
+static void outboxes_on_departure(struct alarm *alarm)
+{
+    outboxes_turn(OWNER_OF(alarm, struct outboxes, departure));
 }
 
 static void outboxes_on_timer(uv_timer_t *timer)
@@ -88,6 +114,8 @@ struct outboxes *outboxes_new(struct core *core, const struct outboxes_options *
     STAILQ_INIT(&set->sink.ended);
     TAILQ_INIT(&set->ready);
     TAILQ_INIT(&set->backing_off);
+    pace_init(&set->pace, options->linger_ms);
+    all->departure.ring = outboxes_on_departure;
     set->wake_ms = INT64_MAX;
     TAILQ_INIT(&all->topics.blocked);
     all->topics.turn = outboxes_turn;
@@ -111,6 +139,13 @@ void outboxes_add(struct outboxes *all, struct send_list *list)
     outboxes_turn(all);
 }
 
+void outboxes_hurry(struct outboxes *all, uint64_t number)
+{
+    all->topics.set.hurried = number;
+    all->topics.set.urgent = true;
+    outboxes_turn(all);
+}
+
 static void outboxes_on_timer_closed(uv_handle_t *handle)
 {
     struct outboxes *all = handle->data;
@@ -123,6 +158,7 @@ static void outboxes_on_timer_closed(uv_handle_t *handle)
 
 void outboxes_close(struct outboxes *all, void (*closed)(void *user), void *user)
 {
+    alarm_clear(loop_alarms(all->topics.set.sink.core->io), &all->departure);
     send_requests_abandon(&all->topics.set.requests);
     outbox_topics_close(&all->topics);
     outboxes_report(all);

@@ -19,13 +19,17 @@ typedef void outboxes_ended_fn(struct send_list *ended, void *user);
 
 struct outboxes_options {
     bool no_repeat;
-    int replicas; /* replicas that must have a message before its send is done */
+    int64_t linger_ms; /* how long a send may wait for others; 0: not at all */
+    int replicas;      /* replicas that must have a message before its send is done */
 };
 struct outboxes *outboxes_new(struct core *core, const struct outboxes_options *options,
                               outboxes_ended_fn *ended, void *user);
 
 /* Take over all sends of `list`, and send them as soon as their outboxes are free. */
 void outboxes_add(struct outboxes *all, struct send_list *list);
+
+/* No send up to this number waits for others any more. */
+void outboxes_hurry(struct outboxes *all, uint64_t number);
 
 /* End every send with CLOSED or UNKNOWN; then call `closed`, and free the outboxes. */
 void outboxes_close(struct outboxes *all, void (*closed)(void *user), void *user);

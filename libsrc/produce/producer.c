@@ -31,8 +31,8 @@ struct smq_producer {
     struct outboxes_options options;
 
     /* any thread */
-    struct loop_task take, close; /* they run on smq:io */
-    struct loop_task give;        /* it runs on smq:call */
+    struct loop_task take, hurry, close; /* they run on smq:io */
+    struct loop_task give;               /* it runs on smq:call */
 
     /* smq:io */
     struct outboxes *outboxes;
@@ -308,6 +308,19 @@ static void producer_on_take(struct loop_task *task)
     outboxes_add(producer->outboxes, &list);
 }
 
+static void producer_on_hurry(struct loop_task *task)
+{
+    smq_producer *producer = OWNER_OF(task, smq_producer, hurry);
+    uint64_t last;
+
+    producer_state_lock(producer);
+    last = producer->state.last_number;
+    producer_state_unlock(producer);
+    if (producer->outboxes != NULL) {
+        outboxes_hurry(producer->outboxes, last);
+    }
+}
+
 static void producer_on_closed(void *user)
 {
     smq_producer *producer = user;
@@ -339,9 +352,11 @@ smq_producer *producer_new(struct core *core, const smq_producer_options *option
     producer->full_timeout_ms = options->full_timeout_ms;
     producer->max_count = options->max_pending;
     producer->max_bytes = options->max_pending_bytes;
-    producer->options =
-        (struct outboxes_options){.no_repeat = options->no_repeat, .replicas = options->replicas};
+    producer->options = (struct outboxes_options){.no_repeat = options->no_repeat,
+                                                  .linger_ms = options->linger_ms,
+                                                  .replicas = options->replicas};
     producer->take.run = producer_on_take;
+    producer->hurry.run = producer_on_hurry;
     producer->close.run = producer_on_close;
     producer->give.run = producer_on_give;
     producer->state.references = 2; /* those of the handle and of smq:io */
@@ -591,6 +606,9 @@ smq_status producer_flush(smq_producer *producer, int64_t timeout_ms, smq_error 
     }
     producer_state_lock(producer);
     last = producer->state.last_number;
+    if (!producer->state.closing && producer_state_pending(producer, last)) {
+        loop_post(producer->core->io, &producer->hurry);
+    }
     while ((pending = producer_state_pending(producer, last)) && in_time) {
         in_time = producer_state_await(producer, last, deadline_ms);
     }

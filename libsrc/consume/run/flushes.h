@@ -12,6 +12,7 @@ struct flushes {
     struct delivery_in_flight
         tracked; /* answered and not stored yet, in the order of their numbers */
     uint64_t last_number;
+    size_t waiting;        /* calls of run_queue_flush() that wait */
     smq_status late;       /* status of the last late answer; UNKNOWN only if no answer was late */
     pthread_cond_t stored; /* on CLOCK_MONOTONIC */
 };

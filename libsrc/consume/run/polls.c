@@ -134,13 +134,31 @@ bool run_queue_flush(struct run_queue *queue, smq_status *late, int64_t timeout_
 
     run_lanes_lock(queue);
     number = flushes->last_number;
+    flushes->waiting++;
+    if (flush_is_waiting(flushes, number)) {
+        run_lanes_post(queue);
+    }
     while (flush_is_waiting(flushes, number) && again) {
         again = poll_wait(queue, &flushes->stored, timeout_ms, &deadline);
     }
+    flushes->waiting--;
     stored = !flush_is_waiting(flushes, number);
     if (stored) {
         *late = flush_take_late(flushes);
     }
     run_lanes_unlock(queue);
     return stored;
+}
+
+bool run_queue_is_flushed(struct run_queue *queue)
+{
+    bool flushed;
+
+    if (!queue->polled) {
+        return false;
+    }
+    run_lanes_lock(queue);
+    flushed = queue->state.flushes.waiting > 0;
+    run_lanes_unlock(queue);
+    return flushed;
 }

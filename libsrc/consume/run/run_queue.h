@@ -101,6 +101,9 @@ bool run_queue_poll(struct run_queue *queue, smq_delivery **out, size_t *count, 
  * SMQ_OK.  Returns false when the time has passed. */
 bool run_queue_flush(struct run_queue *queue, smq_status *late, int64_t timeout_ms);
 
+/* Does a flush wait?  Thread: smq:io. */
+bool run_queue_is_flushed(struct run_queue *queue);
+
 /* Keep this eventfd readable from now on while a poll would not wait; -1: none. */
 void run_queue_set_descriptor(struct run_queue *queue, int descriptor);
 

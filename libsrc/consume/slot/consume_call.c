@@ -38,6 +38,7 @@ struct consume_call {
     bool requeues;        /* some of its answers requeue their message */
     bool sent;            /* in progress */
     bool repeated;        /* an earlier try may have been executed */
+    int64_t departed_us;  /* when it left together with those of other slots */
     int64_t sent_ms, lease_ms;
     size_t count;
     smq_delivery **settling;
@@ -333,6 +334,13 @@ static bool consume_may_open(const struct owned_slot *slot)
     return !set->shared && (slot->push.open || set->open < set->push_slots);
 }
 
+/* Must its call not wait for those of others?  A slot with answers for half a batch fills a call by
+ * itself. */
+static bool consume_is_urgent(const struct owned_slot *slot)
+{
+    return slot->state != OWNED_ACTIVE || slot->answer_count > (size_t) slot->set->batch_size / 2;
+}
+
 bool consume_begin(struct owned_slot *slot)
 {
     int32_t n = consume_claim_count(slot);
@@ -342,9 +350,14 @@ bool consume_begin(struct owned_slot *slot)
         !consume_awaits_part(slot) && !consume_must_close(slot)) {
         return false;
     }
+    if (!consume_is_urgent(slot) && slot_set_gather(slot->set, slot)) {
+        return true;
+    }
+    slot_set_depart(slot->set);
     slot->recheck = false;
     consume = memory_new(sizeof(*consume));
     consume->slot = slot;
+    consume->departed_us = slot->set->now_us;
     consume->era = slot->era;
     consume->n = n;
     consume->last = slot->last;
@@ -671,6 +684,7 @@ static void consume_on_reply(struct store_call *call, const struct store_result 
     struct store_consumed consumed;
 
     consume->sent = false;
+    pace_answered(&set->pace, consume->departed_us, clock_now_us());
     if (consume->era != slot->era) {
         if (result->outcome == STORE_FENCED) {
             owned_slot_report_fenced(slot);

@@ -1,9 +1,9 @@
 /* consume_call.h - settling answers and claiming messages, one call of a slot at a time.
  *
- * The first answer is sent at once.  Answers that are given while a call is in progress are sent
- * with the next call, so batches grow with the load.  A call whose reply was lost is repeated
- * unchanged: the script settles the answers that are left, and returns the claims of the lost reply
- * again.
+ * Answers that are given while a call is in progress are sent with the next call, and calls wait
+ * for those of other slots (model/pace.h), so batches grow with the load.  A call whose reply was
+ * lost is repeated unchanged: the script settles the answers that are left, and returns the claims
+ * of the lost reply again.
  *
  * Thread: smq:io. */
 #ifndef CONSUME_SLOT_CONSUME_CALL_H
@@ -11,7 +11,8 @@
 
 #include "consume/slot/owned_slot.h"
 
-/* Settle answers and claim messages, in one call; false: there is nothing to do. */
+/* Settle answers and claim messages, in one call, which may wait for those of other slots; false:
+ * there is nothing to do. */
 bool consume_begin(struct owned_slot *slot);
 
 /* Would a message that is claimed now overtake others that are being returned (strict fifo)? */

@@ -74,6 +74,7 @@ struct owned_slot {
     bool starved;        /* in the set's list of slots that wait for room */
     bool leaving;        /* in the set's list of slots that wait for a handler to return */
     bool changed;        /* in the set's list of slots that changed in this turn */
+    bool gathered;       /* in the set's list of slots that wait for others */
     bool renewing;       /* a renewal is in progress */
     bool unconfirmed;    /* no handler begins until Redis has replied to a renewal */
     bool paused;         /* the slot was paused at its last consume call */
@@ -99,6 +100,7 @@ struct owned_slot {
     LIST_ENTRY(owned_slot) busy_link; /* in the list of slots with deliveries in flight */
     LIST_ENTRY(owned_slot) leaving_link;
     STAILQ_ENTRY(owned_slot) changed_link;
+    TAILQ_ENTRY(owned_slot) gathered_link;
 };
 
 /* Make an IDLE slot of the set; on_timer() is called when due_at or drain_at is reached. */

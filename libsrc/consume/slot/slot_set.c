@@ -6,8 +6,62 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
+#include "base/owner_of.h"
 #include "consume/slot/owned_slot.h"
+
+/* --- departures --- */
+
+static void slot_set_on_departure(struct alarm *alarm)
+{
+    slot_set_turn(OWNER_OF(alarm, struct slot_set, departure));
+}
+
+static void slot_set_release_gathered(struct slot_set *set)
+{
+    struct owned_slot *slot;
+
+    while ((slot = TAILQ_FIRST(&set->gathered)) != NULL) {
+        slot_set_changed(set, slot);
+    }
+}
+
+void slot_set_begin_turn(struct slot_set *set)
+{
+    set->now_us = clock_now_us();
+    set->departing = set->now_us >= pace_opens_us(&set->pace) || run_queue_is_flushed(set->queue);
+    if (set->departing) {
+        slot_set_release_gathered(set);
+    }
+}
+
+bool slot_set_gather(struct slot_set *set, struct owned_slot *slot)
+{
+    if (!set->departing && !slot->gathered) {
+        slot->gathered = true;
+        TAILQ_INSERT_TAIL(&set->gathered, slot, gathered_link);
+    }
+    return !set->departing;
+}
+
+void slot_set_depart(struct slot_set *set)
+{
+    pace_depart(&set->pace, set->now_us);
+    set->departing = true;
+    slot_set_release_gathered(set);
+}
+
+void slot_set_await_departure(struct slot_set *set)
+{
+    struct alarms *alarms = loop_alarms(set->core->io);
+
+    if (TAILQ_EMPTY(&set->gathered)) {
+        alarm_clear(alarms, &set->departure);
+    } else {
+        alarm_set(alarms, &set->departure, pace_opens_us(&set->pace));
+    }
+}
 
 /* --- life --- */
 
@@ -19,6 +73,7 @@ void slot_set_init(struct slot_set *set, struct core *core, const struct slot_ho
     set->ended = ended;
     STAILQ_INIT(&set->changed);
     TAILQ_INIT(&set->starved);
+    TAILQ_INIT(&set->gathered);
     LIST_INIT(&set->busy);
     LIST_INIT(&set->leaving);
     delivery_pool_init(&set->pool);
@@ -50,6 +105,7 @@ void slot_set_open(struct slot_set *set)
     uv_prepare_init(uv, &set->wake);
     set->renewal.data = set->credit.data = set->wake.data = set;
     set->handles_open += 3;
+    set->departure.ring = slot_set_on_departure;
 }
 
 static void slot_set_on_closed(uv_handle_t *handle)
@@ -59,6 +115,7 @@ static void slot_set_on_closed(uv_handle_t *handle)
 
 void slot_set_close(struct slot_set *set)
 {
+    alarm_clear(loop_alarms(set->core->io), &set->departure);
     uv_close((uv_handle_t *) &set->renewal, slot_set_on_closed);
     uv_close((uv_handle_t *) &set->credit, slot_set_on_closed);
     uv_close((uv_handle_t *) &set->wake, slot_set_on_closed);
@@ -79,11 +136,17 @@ void slot_set_turn(struct slot_set *set)
 
 void slot_set_changed(struct slot_set *set, struct owned_slot *slot)
 {
+    if (slot->gathered) {
+        slot->gathered = false;
+        TAILQ_REMOVE(&set->gathered, slot, gathered_link);
+    }
     if (!slot->changed) {
         slot->changed = true;
         STAILQ_INSERT_TAIL(&set->changed, slot, changed_link);
     }
 }
+
+/* --- handlers --- */
 
 static void slot_set_on_wake(uv_prepare_t *wake)
 {

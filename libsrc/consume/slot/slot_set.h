@@ -13,12 +13,14 @@
 
 #include <uv.h>
 
+#include "base/alarms.h"
 #include "base/hash.h"
 #include "consume/run/delivery.h"
 #include "consume/run/run_queue.h"
 #include "consume/slot/budget.h"
 #include "core/coord_link.h"
 #include "core/core.h"
+#include "model/pace.h"
 #include "model/topic.h"
 #include "redis/redis.h"
 #include "store/store.h"
@@ -58,8 +60,8 @@ struct takeovers {
     struct owned_slot_queue waiting;
 };
 
-/* Invariants: slot_count counts the slots that are not freed; each slot is in `changed` at most
- * once; `open` is at most push_slots. */
+/* Invariants: slot_count counts the slots that are not freed; each slot is in `changed` or in
+ * `gathered` at most once; `open` is at most push_slots. */
 struct slot_set {
     /* immutable after slot_set_open(), except a consumer's drain_timeout_ms */
     struct core *core;
@@ -93,6 +95,11 @@ struct slot_set {
     struct delivery_pool pool;
     struct takeovers *takeovers; /* by server */
     struct owned_slot_batch changed;
+    struct owned_slot_queue gathered; /* slots whose calls wait for those of others */
+    struct pace pace;
+    struct alarm departure;          /* at which the gathered slots send their calls */
+    int64_t now_us;                  /* when this turn began */
+    bool departing;                  /* no call of this turn waits */
     struct owned_slot_queue starved; /* slots that wait for room in the budget */
     struct owned_slot_list busy,
         leaving; /* slots with deliveries in flight; slots that wait for a handler */
@@ -123,6 +130,18 @@ void slot_set_turn(struct slot_set *set);
 
 /* Mark the slot, so that the turn looks at it. */
 void slot_set_changed(struct slot_set *set, struct owned_slot *slot);
+
+/* The calls of the slots of this turn wait for others, if they must. */
+void slot_set_begin_turn(struct slot_set *set);
+
+/* If the calls of this turn wait: have the slot look again when they may leave. */
+bool slot_set_gather(struct slot_set *set, struct owned_slot *slot);
+
+/* A call leaves now: those that wait leave with it. */
+void slot_set_depart(struct slot_set *set);
+
+/* Have a turn when the gathered slots may send their calls. */
+void slot_set_await_departure(struct slot_set *set);
 
 /* Wake the handler threads for deliveries that were added, once, before the loop sleeps. */
 void slot_set_wake_handlers(struct slot_set *set);

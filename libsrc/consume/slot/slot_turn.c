@@ -15,6 +15,7 @@ static void slot_turn_check_slot(const struct owned_slot *slot)
     bool idle = slot->state == OWNED_IDLE;
     bool active = slot->state == OWNED_ACTIVE;
 
+    assert(!slot->changed && !slot->gathered);
     assert(!idle || (slot->in_flight_count == 0 && slot->due_at == 0 && slot->drain_at == 0));
     assert(!idle || (!slot->renewing && !slot->unconfirmed && !slot->paused));
     assert(slot->drain_at == 0 || slot->state == OWNED_STOPPING || slot->state == OWNED_VACATING);
@@ -109,9 +110,11 @@ static void slot_turn_feed_starved(struct slot_set *set)
 
 void slot_turn_run(struct slot_set *set)
 {
+    slot_set_begin_turn(set);
     slot_turn_decide_changed(set);
     slot_turn_feed_starved(set);
     slot_turn_decide_changed(set);
+    slot_set_await_departure(set);
     slot_set_await_credit(set);
     takeover_begin_waiting(set);
     CHECK(slot_turn_check_set(set));

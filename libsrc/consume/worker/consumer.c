@@ -32,6 +32,7 @@ static smq_worker_options consumer_work(const smq_consumer_options *options)
     work.handler_timeout_ms = options->handler_timeout_ms;
     work.drain_timeout_ms = options->drain_timeout_ms;
     work.push_slots = options->push_slots;
+    work.linger_ms = options->linger_ms;
     return work;
 }
 

@@ -37,6 +37,7 @@ static smq_status worker_check_and_copy_options(smq_worker *worker,
     worker->set.batch_size = options->batch_size;
     worker->set.rate_per_s = options->rate_per_s;
     worker->set.push_slots = options->push_slots;
+    pace_init(&worker->set.pace, options->linger_ms);
     worker->set.drain_timeout_ms = options->drain_timeout_ms;
     worker->set.budget.max_messages = options->max_messages;
     worker->set.budget.max_in_flight = options->max_in_flight;

@@ -57,6 +57,7 @@ static const struct {
     {SMQ_OPTION_SET_PRODUCER, "max_pending", 100000, 1, 1000000000, REFUSED},
     {SMQ_OPTION_SET_PRODUCER, "max_pending_bytes", 67108864, 1, NUMBERS, REFUSED},
     {SMQ_OPTION_SET_PRODUCER, "full_timeout_ms", 0, 0, DAY, SMQ_FOREVER},
+    {SMQ_OPTION_SET_PRODUCER, "linger_ms", 1, 1, 60000, 0},
     {SMQ_OPTION_SET_WORKER, "threads", -7 /* the machine's */, 1, 1024, REFUSED},
     {SMQ_OPTION_SET_WORKER, "batch_size", 100, 1, 1000, REFUSED},
     {SMQ_OPTION_SET_WORKER, "max_in_flight", -7 /* of others */, 1, INT32_MAX, REFUSED},
@@ -65,6 +66,7 @@ static const struct {
     {SMQ_OPTION_SET_WORKER, "max_messages", 0, 1, INT64_MAX, ZERO},
     {SMQ_OPTION_SET_WORKER, "drain_timeout_ms", 30000, 1, DAY, 0},
     {SMQ_OPTION_SET_WORKER, "push_slots", 64, 1, 65536, 0},
+    {SMQ_OPTION_SET_WORKER, "linger_ms", 1, 1, 60000, 0},
     {SMQ_OPTION_SET_CONSUMER, "weight", 1, 1, 1024, REFUSED},
     {SMQ_OPTION_SET_CONSUMER, "per_slot", 1, 1, 1000, REFUSED},
     {SMQ_OPTION_SET_CONSUMER, "max_in_flight", 1000, 1, INT32_MAX, REFUSED},
@@ -73,6 +75,7 @@ static const struct {
     {SMQ_OPTION_SET_CONSUMER, "drain_timeout_ms", 30000, 1, DAY, 0},
     {SMQ_OPTION_SET_CONSUMER, "max_poll_gap_ms", 300000, 100, DAY, REFUSED},
     {SMQ_OPTION_SET_CONSUMER, "push_slots", 64, 1, 65536, 0},
+    {SMQ_OPTION_SET_CONSUMER, "linger_ms", 1, 1, 60000, 0},
 };
 
 static const struct {

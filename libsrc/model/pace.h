@@ -1,0 +1,34 @@
+/* pace.h - when requests that wait for company may leave.
+ *
+ * What is ready leaves together, in one departure.  The next departure waits until a reply to the
+ * last one has come, and then until as long again has passed as its replies have taken so far; but
+ * never longer than the linger time.  So what comes rarely leaves at once, and the more Redis has
+ * to do, the more leaves together.
+ *
+ * Pure. */
+#ifndef MODEL_PACE_H
+#define MODEL_PACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Times are microseconds of one clock. */
+struct pace {
+    int64_t linger_us;   /* the longest time between two departures; 0: nothing waits */
+    int64_t departed_us; /* the last departure; -1: none yet */
+    int64_t took_us;     /* from a departure to the last of its replies that has come */
+    bool answered;       /* a reply to the last departure has come */
+};
+
+void pace_init(struct pace *pace, int64_t linger_ms);
+
+/* From when on may what is ready leave?  A reply may make it earlier, or later. */
+int64_t pace_opens_us(const struct pace *pace);
+
+/* Requests leave now. */
+void pace_depart(struct pace *pace, int64_t now_us);
+
+/* A reply has come to a request that left at `departed_us`. */
+void pace_answered(struct pace *pace, int64_t departed_us, int64_t now_us);
+
+#endif

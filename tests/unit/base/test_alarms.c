@@ -1,0 +1,120 @@
+/* test_alarms.c - what rings when, and in which order. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/alarms.h"
+#include "base/clock.h"
+#include "base/loop.h"
+#include "base/owner_of.h"
+#include "base/waiter.h"
+
+enum { BELLS = 4, SOON_US = 300, LATER_US = 900, NEVER_US = 600000000 };
+
+struct bell {
+    struct alarm alarm;
+    int64_t at_us;
+    char name;
+};
+
+/* On the thread of the loop, until the waiter is done. */
+static struct bells {
+    struct loop_task task;
+    struct loop *loop;
+    struct bell bell[BELLS];
+    char rung[BELLS + 1];
+    size_t count, last; /* how many have rung, and will */
+    struct waiter waiter;
+} bells;
+
+static void ring(struct alarm *alarm)
+{
+    struct bell *bell = OWNER_OF(alarm, struct bell, alarm);
+
+    assert_true(clock_now_us() >= bell->at_us);
+    assert_int_equal(alarm->at_us, 0);
+    bells.rung[bells.count++] = bell->name;
+    if (bells.count == bells.last) {
+        waiter_done(&bells.waiter);
+    }
+}
+
+static void set(int i, int64_t at_us)
+{
+    bells.bell[i].at_us = at_us;
+    alarm_set(loop_alarms(bells.loop), &bells.bell[i].alarm, at_us);
+}
+
+static void run(void (*begin)(struct loop_task *task), size_t last)
+{
+    smq_error err = SMQ_ERROR_INIT;
+
+    memset(&bells, 0, sizeof(bells));
+    for (int i = 0; i < BELLS; i++) {
+        bells.bell[i].alarm.ring = ring;
+        bells.bell[i].name = (char) ('a' + i);
+    }
+    bells.last = last;
+    bells.task.run = begin;
+    waiter_init(&bells.waiter, 1);
+    assert_int_equal(loop_new(&bells.loop, "smq:test", &err), SMQ_OK);
+    loop_post(bells.loop, &bells.task);
+    assert_true(waiter_wait(&bells.waiter, SMQ_FOREVER));
+    loop_free(bells.loop); /* alarms that are still set do not keep it */
+    waiter_fini(&bells.waiter);
+}
+
+static void set_in_disorder(struct loop_task *task)
+{
+    int64_t now_us = clock_now_us();
+
+    (void) task;
+    set(1, now_us + LATER_US);
+    set(0, now_us + SOON_US);
+    set(2, now_us + LATER_US);
+    set(3, now_us - LATER_US);
+}
+
+static void alarms_ring_in_the_order_of_their_times(void **state)
+{
+    (void) state;
+    run(set_in_disorder, 4);
+    assert_string_equal(bells.rung, "dabc");
+}
+
+static void change_and_clear(struct loop_task *task)
+{
+    struct alarms *alarms = loop_alarms(bells.loop);
+    int64_t now_us = clock_now_us();
+
+    (void) task;
+    set(0, now_us + SOON_US);
+    set(1, now_us + NEVER_US);
+    set(2, now_us + SOON_US);
+    set(0, now_us + LATER_US); /* later than it was */
+    set(1, now_us + SOON_US);  /* earlier */
+    alarm_clear(alarms, &bells.bell[2].alarm);
+    alarm_clear(alarms, &bells.bell[2].alarm);
+    set(3, now_us + NEVER_US);
+}
+
+static void last_time_that_was_set_counts(void **state)
+{
+    (void) state;
+    run(change_and_clear, 2);
+    assert_string_equal(bells.rung, "ba");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(alarms_ring_in_the_order_of_their_times),
+        cmocka_unit_test(last_time_that_was_set_counts),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,294 @@
+/* test_departures.c - calls that wait for those of other slots, against a fake of the Redis client:
+ * what goes together, and what does not wait. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <slotmq/consumer.h>
+#include <slotmq/topic.h>
+
+#include "scripts.h"
+#include "support/wait.h"
+#include "unit/fixture/fake_redis.h"
+
+enum { WAIT_MS = 30000, LONG_MS = 60000, SLOTS = 2, BATCH = 10, FEW = 4 };
+
+/* A shared topic.  Slot 0 has one batch of messages; slot 1 has none, and its second call is not
+ * answered until the test says so. */
+static struct model {
+    pthread_mutex_t lock;
+    int looks[SLOTS];    /* calls without answers */
+    bool hold;           /* those of slot 1 after its first one */
+    int calls, answered; /* of slot 0: calls with answers, and how many these were */
+} model = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static smq_client *client;
+
+/* --- the server --- */
+
+static redisReply *definition(void)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+
+    options.name = "t";
+    options.type = SMQ_TYPE_FIXED_TIME;
+    options.shared = true;
+    options.slots = SLOTS;
+    return fake_topic_of(&options, "ready");
+}
+
+static redisReply *consumed(size_t count, size_t answers)
+{
+    static const char results[] = "1111111111";
+    redisReply *reply = fake_array(6 + 2 * count);
+    char entry[32];
+
+    fake_put(reply, 0, fake_text("OK"));
+    fake_put(reply, 1, fake_integer(5));
+    fake_put(reply, 2, fake_text(""));
+    fake_put(reply, 3, fake_integer(1));
+    fake_put(reply, 4, fake_string(results, answers));
+    fake_put(reply, 5, fake_integer(0));
+    for (size_t i = 0; i < count; i++) {
+        snprintf(entry, sizeof(entry), "1c1:%zu", i);
+        fake_put(reply, 6 + 2 * i, fake_text(entry));
+        fake_put(reply, 7 + 2 * i, fake_integer(0));
+    }
+    return reply;
+}
+
+static bool consume(const struct redis_command *command, struct fake_answer *answer)
+{
+    size_t answers = (size_t) fake_number(command, SCRIPT_CONSUME_ARGV_NDONE);
+    int slot = fake_arg_is(command, 0, "t_1");
+
+    if (slot == 1 && model.looks[1] > 0 && model.hold) {
+        return false;
+    }
+    answer->reply = consumed(slot == 0 && model.looks[0] == 0 ? BATCH : 0, answers);
+    model.looks[slot] += answers == 0;
+    model.calls += answers > 0;
+    model.answered += (int) answers;
+    return true;
+}
+
+static bool serve(const struct redis_command *command, struct fake_answer *answer, void *user)
+{
+    bool answered = true;
+
+    (void) user;
+    pthread_mutex_lock(&model.lock);
+    if (command->script == NULL) {
+        answer->reply = definition();
+    } else if (strcmp(command->script->name, "consume") == 0) {
+        answered = consume(command, answer);
+    } else {
+        answer->reply = fake_array(1);
+        fake_put(answer->reply, 0, fake_text("OK"));
+    }
+    pthread_mutex_unlock(&model.lock);
+    return answered;
+}
+
+/* --- the consumer --- */
+
+static int set_up(void **state)
+{
+    (void) state;
+    memset(model.looks, 0, sizeof(model.looks));
+    model.hold = true;
+    model.calls = model.answered = 0;
+    client = fake_client(serve, NULL);
+    assert_non_null(client);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void) state;
+    smq_client_free(client);
+    return 0;
+}
+
+static bool is_held(void *arg)
+{
+    (void) arg;
+    return fake_held() > 0;
+}
+
+static bool both_have_looked(void *arg)
+{
+    bool looked;
+
+    (void) arg;
+    pthread_mutex_lock(&model.lock);
+    looked = model.looks[0] > 0 && model.looks[1] > 0;
+    pthread_mutex_unlock(&model.lock);
+    return looked;
+}
+
+/* A consumer that has polled the batch of slot 0, while a call of slot 1 is in progress. */
+static smq_consumer *consumer_of_batch(smq_delivery **polled, int64_t linger_ms)
+{
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *consumer = NULL;
+    size_t count = 0, more;
+
+    options.topic = "t";
+    options.per_slot = BATCH;
+    options.max_in_flight = SLOTS * BATCH;
+    options.linger_ms = linger_ms;
+    assert_int_equal(smq_consumer_new(&consumer, client, &options, NULL), SMQ_OK);
+    while (count < BATCH) {
+        assert_int_equal(
+            smq_consumer_poll(consumer, polled + count, BATCH - count, &more, WAIT_MS, NULL),
+            SMQ_OK);
+        count += more;
+    }
+    assert_true(wait_until(both_have_looked, NULL, WAIT_MS));
+    fake_publish("wake{t_1}", "", 0);
+    assert_true(wait_until(is_held, NULL, WAIT_MS));
+    return consumer;
+}
+
+static void answer(smq_delivery **polled, int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        assert_int_equal(smq_done(polled[i], NULL), SMQ_OK);
+    }
+}
+
+static bool end_visit(const smq_topic_options *topic, void *user)
+{
+    (void) topic;
+    (void) user;
+    return false;
+}
+
+/* Wait until the answers so far are with their slot: what is asked now is asked after that. */
+static void await_answered(void)
+{
+    (void) smq_topic_each(client, "t", end_visit, NULL, NULL);
+}
+
+static void let_go(void)
+{
+    pthread_mutex_lock(&model.lock);
+    model.hold = false;
+    pthread_mutex_unlock(&model.lock);
+    fake_resume();
+}
+
+static bool are_stored(void *arg)
+{
+    bool stored;
+
+    pthread_mutex_lock(&model.lock);
+    stored = model.answered == *(const int *) arg;
+    pthread_mutex_unlock(&model.lock);
+    return stored;
+}
+
+static void await_stored(int count)
+{
+    assert_true(wait_until(are_stored, &count, WAIT_MS));
+}
+
+static void end(smq_consumer *consumer, smq_delivery **polled, int answered)
+{
+    let_go();
+    answer(polled, answered, BATCH);
+    assert_int_equal(smq_consumer_flush(consumer, WAIT_MS, NULL), SMQ_OK);
+    smq_consumer_free(consumer);
+}
+
+/* --- the tests --- */
+
+static void answers_wait_for_calls_in_progress_and_go_together(void **state)
+{
+    smq_delivery *polled[BATCH];
+    smq_consumer *consumer = consumer_of_batch(polled, LONG_MS);
+
+    (void) state;
+    for (int i = 0; i < FEW; i++) {
+        answer(polled, i, i + 1);
+        await_answered();
+    }
+    let_go();
+    await_stored(FEW);
+    assert_int_equal(model.calls, 1);
+    end(consumer, polled, FEW);
+}
+
+static void without_linger_the_first_answer_goes_at_once(void **state)
+{
+    smq_delivery *polled[BATCH];
+    smq_consumer *consumer = consumer_of_batch(polled, SMQ_NONE);
+
+    (void) state;
+    for (int i = 0; i < FEW; i++) {
+        answer(polled, i, i + 1);
+        await_stored(i + 1);
+    }
+    assert_int_equal(model.calls, FEW);
+    end(consumer, polled, FEW);
+}
+
+static void more_than_half_a_batch_of_answers_does_not_wait(void **state)
+{
+    smq_delivery *polled[BATCH];
+    smq_consumer *consumer = consumer_of_batch(polled, LONG_MS);
+
+    (void) state;
+    answer(polled, 0, BATCH / 2 + 1);
+    await_stored(BATCH / 2 + 1);
+    end(consumer, polled, BATCH / 2 + 1);
+}
+
+static void flush_does_not_wait_for_company(void **state)
+{
+    smq_delivery *polled[BATCH];
+    smq_consumer *consumer = consumer_of_batch(polled, LONG_MS);
+
+    (void) state;
+    answer(polled, 0, FEW);
+    await_answered();
+    assert_int_equal(smq_consumer_flush(consumer, WAIT_MS, NULL), SMQ_OK);
+    assert_int_equal(model.answered, FEW);
+    end(consumer, polled, FEW);
+}
+
+static void stop_does_not_wait_for_company(void **state)
+{
+    smq_delivery *polled[BATCH];
+    smq_consumer *consumer = consumer_of_batch(polled, LONG_MS);
+
+    (void) state;
+    answer(polled, 0, FEW);
+    await_answered();
+    smq_consumer_stop(consumer);
+    await_stored(FEW);
+    end(consumer, polled, FEW);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(answers_wait_for_calls_in_progress_and_go_together, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(without_linger_the_first_answer_goes_at_once, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(more_than_half_a_batch_of_answers_does_not_wait, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(flush_does_not_wait_for_company, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(stop_does_not_wait_for_company, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests_name("departures", tests, NULL, NULL);
+}

@@ -1,0 +1,82 @@
+/* test_pace.c - when requests that wait for company may leave. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "model/pace.h"
+
+enum { LINGER_MS = 5 };
+
+static void first_request_leaves_at_once(void **state)
+{
+    struct pace pace;
+
+    (void) state;
+    pace_init(&pace, LINGER_MS);
+    assert_int_equal(pace_opens_us(&pace), 0);
+}
+
+/* A departure at 1,000,000 us, and when its replies come, if any; then when the next one may
+ * leave. */
+static void next_ones_wait_as_long_again_as_the_replies_took(void **state)
+{
+    static const struct {
+        int64_t linger_ms, replies_us[2], opens_us;
+    } rows[] = {
+        {5, {0, 0}, 1005000},             /* no reply yet: as long as allowed */
+        {5, {1000200, 0}, 1000400},       /* it takes 0.2 ms */
+        {5, {1000200, 1001000}, 1002000}, /* the last reply counts */
+        {5, {1002500, 0}, 1005000},
+        {5, {1004000, 0}, 1005000}, /* never longer than allowed */
+        {1, {1000200, 0}, 1000400},
+        {1, {0, 0}, 1001000},
+        {0, {0, 0}, 1000000}, /* nothing waits */
+        {0, {1000200, 0}, 1000000},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct pace pace;
+
+        pace_init(&pace, rows[i].linger_ms);
+        pace_depart(&pace, 1000000);
+        for (int reply = 0; reply < 2 && rows[i].replies_us[reply] > 0; reply++) {
+            pace_answered(&pace, 1000000, rows[i].replies_us[reply]);
+        }
+        assert_int_equal(pace_opens_us(&pace), rows[i].opens_us);
+    }
+}
+
+/* All requests of one turn are one departure. */
+static void late_replies_of_earlier_departures_say_nothing(void **state)
+{
+    struct pace pace;
+
+    (void) state;
+    pace_init(&pace, LINGER_MS);
+    pace_depart(&pace, 1000000);
+    pace_depart(&pace, 1000000);
+    pace_answered(&pace, 1000000, 1000100);
+    pace_depart(&pace, 1000000);
+    assert_int_equal(pace_opens_us(&pace), 1000200);
+    pace_depart(&pace, 1000300);
+    assert_int_equal(pace_opens_us(&pace), 1005300);
+    pace_answered(&pace, 1000000, 1000400);
+    assert_int_equal(pace_opens_us(&pace), 1005300);
+    pace_answered(&pace, 1000300, 1000500);
+    assert_int_equal(pace_opens_us(&pace), 1000700);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(first_request_leaves_at_once),
+        cmocka_unit_test(next_ones_wait_as_long_again_as_the_replies_took),
+        cmocka_unit_test(late_replies_of_earlier_departures_say_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,215 @@
+/* test_departures.c - sends that wait for others, against a fake of the Redis client: what goes
+ * together, and what does not wait. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "model/slot.h"
+#include "produce/outbox.h"
+#include "sending.h"
+#include "support/wait.h"
+
+enum { SLOTS = 4, LONG_MS = 60000, FEW = 5, MANY = 16, DAY_MS = 86400000 };
+
+/* A key of each slot. */
+static char keys[SLOTS][16];
+
+static void find_keys(void)
+{
+    char key[16];
+
+    for (int i = 0; i < 1000; i++) {
+        int len = snprintf(key, sizeof(key), "key%d", i);
+
+        (void) snprintf(keys[slot_of_key(key, (size_t) len, SLOTS)], sizeof(key), "%s", key);
+    }
+}
+
+/* A producer with the first send of slot 0 in progress: nothing is answered until the test says
+ * so. */
+static smq_producer *producer_with_one_in_progress(int64_t linger_ms, int64_t send_timeout_ms,
+                                                   struct sending_receipts *receipts)
+{
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
+    smq_producer *producer;
+
+    find_keys();
+    options.linger_ms = linger_ms;
+    options.send_timeout_ms = send_timeout_ms;
+    producer = sending_producer(&options);
+    sending_hold(true);
+    sending_numbered(producer, 0, 1, keys[0], receipts);
+    sending_await_held(1);
+    return producer;
+}
+
+static void send_to_each_slot(smq_producer *producer, int number, struct sending_receipts *receipts)
+{
+    for (int i = 0; i < SLOTS; i++) {
+        sending_numbered(producer, number, number + 1, keys[i], receipts);
+    }
+}
+
+/* Wait until what was sent so far is in its outbox: sends of all producers come there in their
+ * order. */
+static void await_outboxes(size_t held)
+{
+    static struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
+    smq_producer *another;
+
+    options.linger_ms = SMQ_NONE;
+    another = sending_producer(&options);
+    sending_numbered(another, 0, 1, "another", &receipts);
+    sending_await_held(held + 1);
+    smq_producer_free(another);
+}
+
+static bool all_are_stored(void *arg)
+{
+    struct sending_receipts *receipts = arg;
+    bool all;
+
+    pthread_mutex_lock(&receipts->lock);
+    all = receipts->ok == 1 + SLOTS * FEW;
+    pthread_mutex_unlock(&receipts->lock);
+    return all;
+}
+
+static void what_comes_meanwhile_goes_together(void **state)
+{
+    struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    smq_producer *producer = producer_with_one_in_progress(LONG_MS, DAY_MS, &receipts);
+
+    (void) state;
+    send_to_each_slot(producer, 1, &receipts);
+    await_outboxes(1);
+    for (int number = 2; number <= FEW; number++) {
+        send_to_each_slot(producer, number, &receipts);
+    }
+    sending_hold(false);
+    assert_true(wait_until(all_are_stored, &receipts, WAIT_MS));
+    assert_int_equal(sending.sends, 1 + 1 + SLOTS); /* of another, the first, one for each slot */
+    smq_producer_free(producer);
+}
+
+static void send_to_each_other_slot(smq_producer *producer, struct sending_receipts *receipts)
+{
+    for (int i = 1; i < SLOTS; i++) {
+        sending_numbered(producer, 0, 1, keys[i], receipts);
+    }
+}
+
+/* What a test awaits comes although nothing is answered. */
+static void end(smq_producer *producer)
+{
+    sending_hold(false);
+    sending_flush(producer);
+    smq_producer_free(producer);
+}
+
+static void without_linger_nothing_waits(void **state)
+{
+    struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    smq_producer *producer = producer_with_one_in_progress(SMQ_NONE, DAY_MS, &receipts);
+
+    (void) state;
+    send_to_each_other_slot(producer, &receipts);
+    sending_await_held(SLOTS);
+    end(producer);
+}
+
+static void nothing_waits_longer_than_the_option_says(void **state)
+{
+    struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    smq_producer *producer = producer_with_one_in_progress(1, DAY_MS, &receipts);
+
+    (void) state;
+    send_to_each_other_slot(producer, &receipts);
+    sending_await_held(SLOTS);
+    end(producer);
+}
+
+static void nothing_waits_until_its_time_is_over(void **state)
+{
+    struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    smq_producer *producer = producer_with_one_in_progress(LONG_MS, LONG_MS, &receipts);
+
+    (void) state;
+    send_to_each_other_slot(producer, &receipts);
+    sending_await_held(SLOTS);
+    end(producer);
+}
+
+static void flush_does_not_wait_for_company(void **state)
+{
+    struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    smq_producer *producer = producer_with_one_in_progress(LONG_MS, DAY_MS, &receipts);
+    smq_error err;
+
+    (void) state;
+    send_to_each_other_slot(producer, &receipts);
+    assert_int_equal(smq_producer_flush(producer, 0, &err), SMQ_TIMED_OUT);
+    sending_await_held(SLOTS);
+    end(producer);
+}
+
+/* They fill a request, and take along what waits. */
+static void many_sends_of_a_slot_do_not_wait(void **state)
+{
+    struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    smq_producer *producer = producer_with_one_in_progress(LONG_MS, DAY_MS, &receipts);
+
+    (void) state;
+    send_to_each_other_slot(producer, &receipts);
+    sending_numbered(producer, 1, MANY, keys[1], &receipts);
+    sending_await_held(SLOTS);
+    end(producer);
+}
+
+/* A departure at 1,000 us took 1,000 us.  A blocked caller waits while requests are in progress;
+ * then nobody else would come. */
+static void blocked_caller_does_not_wait_alone(void **state)
+{
+    static const struct {
+        bool urgent, awaited;
+        size_t in_flight;
+        int64_t now_us;
+        bool departs;
+    } rows[] = {
+        {false, false, 0, 2999, false}, {false, false, 0, 3000, true}, {true, false, 3, 2000, true},
+        {false, true, 1, 2999, false},  {false, true, 1, 3000, true},  {false, true, 0, 2000, true},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct outbox_set set = {
+            .urgent = rows[i].urgent, .awaited = rows[i].awaited, .in_flight = rows[i].in_flight};
+        int64_t at_us;
+
+        pace_init(&set.pace, LONG_MS);
+        pace_depart(&set.pace, 1000);
+        pace_answered(&set.pace, 1000, 2000);
+        assert_int_equal(outbox_set_may_depart(&set, rows[i].now_us, &at_us), rows[i].departs);
+        assert_int_equal(at_us, 3000);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SENDING_TEST(what_comes_meanwhile_goes_together),
+        SENDING_TEST(without_linger_nothing_waits),
+        SENDING_TEST(nothing_waits_longer_than_the_option_says),
+        SENDING_TEST(nothing_waits_until_its_time_is_over),
+        SENDING_TEST(flush_does_not_wait_for_company),
+        SENDING_TEST(many_sends_of_a_slot_do_not_wait),
+        cmocka_unit_test(blocked_caller_does_not_wait_alone),
+    };
+
+    return cmocka_run_group_tests_name("departures", tests, NULL, NULL);
+}
