@@ -191,6 +191,7 @@ bool library_consumer_start(struct library_consumer *consumer, smq_client *clien
     options.user = consumer;
     options.threads = consumer->threads > 0 ? consumer->threads : 1;
     options.batch_size = batch;
+    options.order = consumer->order;
     return lab_good(smq_worker_new(&consumer->worker, client, &options, &err), &err) &&
            lab_good(smq_worker_start(consumer->worker, &err), &err);
 }

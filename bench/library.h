@@ -39,10 +39,11 @@ typedef void library_seen_fn(const smq_message_info *info, void *user);
 
 /* A worker that only ticks off the messages that it gets.
  *
- * Invariant: threads, tally, messages, seen and user are set by the owner and stay while it runs;
- * `all` is posted when `messages` different ones were handled. */
+ * Invariant: threads, order, tally, messages, seen and user are set by the owner and stay while it
+ * runs; `all` is posted when `messages` different ones were handled. */
 struct library_consumer {
-    int threads;         /* that handle; 0: one */
+    int threads; /* that handle; 0: one */
+    smq_order order;
     struct tally *tally; /* NULL: `seen` counts */
     uint64_t messages;
     library_seen_fn *seen; /* NULL: nothing */

@@ -39,6 +39,7 @@ static const struct flag consume_flags[] = {
      .help = "end when nothing is waiting, claimed or resting"},
     {WORKER("batch", "batch_size", "N")},
     {WORKER("max-in-flight", "max_in_flight", "N")},
+    {WORKER("order", "order", "ORDER")},
     {WORKER("push-slots", "push_slots", "N")},
     {WORKER("rate", "rate_per_s", "N")},
     {WORKER("handler-timeout", "handler_timeout_ms", "TIME"),

@@ -13,11 +13,13 @@ extern "C" {
 
 typedef struct smq_worker smq_worker;
 
-/* Thread: smq:work-N.  In an exclusive topic at most one handler runs for a slot at a time.  The
- * return value answers the delivery, unless a call has answered it. */
+/* Thread: smq:work-N.  In an exclusive topic at most one handler runs for a slot at a time, or with
+ * SMQ_ORDER_KEY for a key.  The return value answers the delivery, unless a call has answered it.
+ */
 typedef smq_verdict smq_handler_fn(smq_delivery *delivery, void *user);
 
-/* A handler of 1 .. batch_size deliveries of one slot, in their order.  The return value answers
+/* A handler of 1 .. batch_size deliveries of one slot, in their order; with SMQ_ORDER_KEY those of
+ * one key stand together, in their order, and no other call has that key.  The return value answers
  * all of them that no call has answered, and these answers are stored at once.  The array is valid
  * only during the call.  Deliveries for which the handler returns SMQ_LATER stay valid until they
  * are answered. */
@@ -41,10 +43,11 @@ typedef struct smq_worker_options {
     int32_t threads;
     int32_t batch_size;    /* messages claimed at once from a slot, 1 .. 1000; default 100 */
     int32_t max_in_flight; /* unanswered deliveries; default 10 * threads * batch_size */
-    int64_t rate_per_s;    /* messages per second that this worker claims; default no limit */
+    smq_order order;    /* which messages of a slot are handled at once; default SMQ_ORDER_SLOT */
+    int64_t rate_per_s; /* messages per second that this worker claims; default no limit */
     /* Time from the call of the handler to the answer.  When it has passed the lease ends and the
-     * slot continues with other messages.  A handler that still runs is replaced by a new thread,
-     * at most `threads` of them.  Default none: the slot waits for the answer. */
+     * slot or key continues with other messages.  A handler that still runs is replaced by a new
+     * thread, at most `threads` of them.  Default none: the slot waits for the answer. */
     int64_t handler_timeout_ms;
     /* The worker claims no more than this many messages, and stops by itself when they are
      * answered; default no limit. */

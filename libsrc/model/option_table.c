@@ -24,6 +24,7 @@
 #define DIGITS_OF(number) #number
 #define DIGITS(number)    DIGITS_OF(number)
 #define THREADS_MAX       1024
+#define PER_SLOT_MAX      1000
 #define RATE_MAX          1000000000
 #define BYTES_MAX         1099511627776 /* 2^40; also the limit of max_waiting */
 
@@ -56,6 +57,7 @@
 #define CHOICE(words, first, last)                                                                 \
     .kind = OPTION_CHOICE, .info.type = (words), .info.range = "", .min = (first), .max = (last)
 #define SWITCH CHOICE("false|true", false, true), CHOSEN("false", false)
+#define ORDER  CHOICE("slot|key", SMQ_ORDER_SLOT, SMQ_ORDER_KEY), CHOSEN("slot", SMQ_ORDER_SLOT)
 
 #define WORD(text, value)    .word = (text), .word_value = (value)
 #define MEANING(name, value) .none_name = (name), .none = (value)
@@ -85,6 +87,14 @@ static int64_t option_in_flight(const void *options)
     const smq_worker_options *worker = options;
 
     return INT64_C(10) * worker->threads * worker->batch_size;
+}
+
+/* By key the messages of a slot do not wait for each other. */
+static int64_t option_per_slot(const void *options)
+{
+    const smq_consumer_options *consumer = options;
+
+    return consumer->order == SMQ_ORDER_KEY ? PER_SLOT_MAX : 1;
 }
 
 static int64_t option_layout(const void *options)
@@ -204,6 +214,7 @@ const struct option option_table[] = {
     {WORKER(max_in_flight), INTEGER(1, 2147483647),
      MADE(option_in_flight, "10 * threads * batch_size"),
      TEXT("Messages claimed and not yet answered.")},
+    {WORKER(order), ORDER, TEXT("Messages of a slot, or only those of a key, run one at a time.")},
     {WORKER(rate_per_s), INTEGER_OR_NONE(1, RATE_MAX), NO_LIMIT,
      TEXT("Messages per second that the worker claims.")},
     {WORKER(handler_timeout_ms), DURATION_OR_NONE(1, ms, 1, d), NO_LIMIT,
@@ -221,7 +232,9 @@ const struct option option_table[] = {
     {CONSUMER(topic), STRING, SHOWN(""), TEXT("The topic to consume; required.")},
     {CONSUMER(weight), INTEGER(1, THREADS_MAX), DEFAULT(1),
      TEXT("This member's share of the slots, relative to the weights of others.")},
-    {CONSUMER(per_slot), INTEGER(1, 1000), DEFAULT(1),
+    {CONSUMER(order), ORDER,
+     TEXT("Messages of a slot, or only those of a key, come one at a time.")},
+    {CONSUMER(per_slot), INTEGER(1, PER_SLOT_MAX), MADE(option_per_slot, "1, with order key 1000"),
      TEXT("Messages of one slot that may be polled and not yet answered.")},
     {CONSUMER(max_in_flight), INTEGER(1, 2147483647), DEFAULT(1000),
      TEXT("Messages claimed and not yet answered, also those not yet polled.")},

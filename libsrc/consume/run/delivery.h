@@ -17,6 +17,8 @@
 #include "model/topic.h"
 #include "store/store.h"
 
+struct run_call;
+struct run_key;
 struct run_lane;
 
 /* The part of a run queue that its deliveries refer to; it lives as long as they do.  Its maker
@@ -46,6 +48,8 @@ enum delivery_answered {
 struct smq_delivery {
     struct delivery_origin *origin;
     struct run_lane *lane; /* guarded by the queue's lock */
+    struct run_key *key;   /* queue's lock: while it waits or is begun; else it may be gone */
+    struct run_call *call; /* queue's lock: the handler call that has it, without a reference */
     STAILQ_ENTRY(smq_delivery)
     link; /* in the lane, in the answers of the queue or slot, or in the pool */
     TAILQ_ENTRY(smq_delivery) in_flight_link; /* smq:io */
@@ -56,7 +60,6 @@ struct smq_delivery {
     int held;                        /* smq:io: number of its slot's references */
     bool begun;                      /* queue's lock: counted in lane->begun */
     bool holds;                      /* queue's lock: its answer holds the lane */
-    bool called;                     /* queue's lock: a handler call has it, without a reference */
     bool in_flight, unanswered;      /* smq:io: whether its slot counts it as such */
     bool unseen;                     /* smq:io: it is requeued and no handler saw it */
     bool usual;                      /* it has the size of the pool's deliveries */
@@ -69,6 +72,7 @@ struct smq_delivery {
     int64_t claimed_us; /* smq:io: when it was claimed, by clock_now_us() */
     int64_t leased_ms;  /* smq:io: when its lease was last requested */
     size_t entry_len;
+    uint32_t key_hash; /* of the message's key, if keys are told apart */
     struct attempts attempts;
     int32_t max_retries; /* limit of the message; -1: that of the topic */
 

@@ -11,25 +11,36 @@
 
 static _Thread_local const struct run_queue *run_queue_of_thread;
 
+/* The lock is held.  As many deliveries of the key as the call has room for. */
+static void run_call_take(struct run_queue *queue, struct run_call *call, struct run_key *key,
+                          int64_t now_ms)
+{
+    while (call->count < call->most && !STAILQ_EMPTY(&key->waiting)) {
+        smq_delivery *delivery = run_lane_begin(queue, key, now_ms);
+        int64_t until_ms = run_lane_until(queue, delivery);
+
+        call->until_ms = until_ms < call->until_ms ? until_ms : call->until_ms;
+        delivery->call = call;
+        key->called++;
+        call->keys[call->count] = key;
+        call->deliveries[call->count++] = delivery;
+    }
+    run_key_update(&queue->state.keys, key);
+}
+
 /* The lock is held. */
 static void run_call_begin(struct run_queue *queue, struct run_call *call, struct run_lane *lane)
 {
     int64_t now_ms = queue->timed ? clock_now_ms() : 0;
-    smq_delivery *delivery;
+    struct run_key *key;
 
     call->count = 0;
     call->until_ms = INT64_MAX;
-    while (call->count < call->most && (delivery = STAILQ_FIRST(&lane->ready)) != NULL) {
-        int64_t until_ms = run_lane_until(queue, delivery);
-
-        STAILQ_REMOVE_HEAD(&lane->ready, link);
-        call->until_ms = until_ms < call->until_ms ? until_ms : call->until_ms;
-        run_lane_begin(queue, delivery, now_ms);
-        delivery->called = true;
-        call->deliveries[call->count++] = delivery;
+    while (call->count < call->most && (key = TAILQ_FIRST(&lane->ready)) != NULL) {
+        run_call_take(queue, call, key, now_ms);
     }
     call->lane = lane;
-    lane->call = call;
+    lane->calls++;
     queue->state.busy++;
 }
 
@@ -64,14 +75,14 @@ static void run_call_put_back(struct run_queue *queue, smq_delivery *delivery)
 {
     struct run_lane *lane = delivery->lane;
 
-    delivery->called = false;
+    delivery->call = NULL;
     if (lane == NULL || atomic_load(&delivery->answered) != DELIVERY_OPEN) {
         atomic_store(&delivery->answered, DELIVERY_ANSWERED);
         delivery_unref(delivery); /* the answerer's reference */
         return;
     }
+    STAILQ_INSERT_HEAD(&delivery->key->waiting, delivery, link);
     run_lane_unbegin(queue, delivery);
-    STAILQ_INSERT_HEAD(&lane->ready, delivery, link);
 }
 
 /* The lock is held.  No delivery of the call was begun: smq:io confirms the lane first. */
@@ -82,8 +93,8 @@ static void run_call_cancel(struct run_queue *queue, struct run_call *call)
     for (size_t i = call->count; i > 0; i--) {
         run_call_put_back(queue, call->deliveries[i - 1]);
     }
+    run_call_leave_lane(queue, call);
     if (lane != NULL) {
-        lane->call = NULL;
         queue->state.busy--;
         run_lane_await_confirmation(queue, lane);
     } else {
@@ -99,14 +110,14 @@ static void run_call_drop_deliveries(struct run_call *call)
 
     STAILQ_FOREACH(delivery, &call->answers, link)
     {
-        delivery->called = false;
+        delivery->call = NULL;
     }
     for (size_t i = 0; i < call->count; i++) {
         delivery = call->deliveries[i];
-        if (delivery != NULL && !delivery->called) {
+        if (delivery != NULL && delivery->call == NULL) {
             delivery_unref(delivery); /* another thread has answered it */
         } else if (delivery != NULL) {
-            delivery->called = false;
+            delivery->call = NULL;
         }
     }
 }
@@ -125,8 +136,8 @@ static struct run_lane *run_call_end(struct run_queue *queue, struct run_call *c
             delivery_unref(delivery); /* the answerer's reference */
         }
     }
+    run_call_leave_lane(queue, call);
     if (lane != NULL) {
-        lane->call = NULL;
         queue->state.busy--;
     } else {
         queue->state.hung--;
@@ -144,11 +155,25 @@ static void run_call_post(struct run_queue *queue, struct run_call *call)
     }
 }
 
-/* The lock is held on entry and return, and released while the handler runs. */
+/* The lock is held.  Take the lane for another call; false: another thread or the confirmation of
+ * the lane has it, or there is nothing to begin. */
+static bool run_call_takes_lane(struct run_queue *queue, struct run_lane *lane)
+{
+    if ((lane->place != LANE_OUT && lane->place != LANE_QUEUED) ||
+        !run_lane_can_begin(queue, lane)) {
+        return false;
+    }
+    run_lane_withdraw(queue, lane);
+    return true;
+}
+
+/* The lock is held on entry and return, and released while the handler runs.  Other threads may run
+ * other keys of the lane in the meantime. */
 static void run_call_run_lane(struct run_queue *queue, struct run_lane *lane, struct run_call *call)
 {
     for (size_t run = 0; run < (size_t) queue->turn && !queue->state.ended; run += call->count) {
         run_call_begin(queue, call, lane);
+        run_lane_offer(queue, lane);
         run_lanes_unlock_first(queue);
         run_call_post(queue, call);
         /* checked as late as possible, because the process may have been stopped until now */
@@ -159,8 +184,7 @@ static void run_call_run_lane(struct run_queue *queue, struct run_lane *lane, st
         }
         run_call_run(queue, call);
         run_lanes_lock(queue);
-        if (run_call_end(queue, call) == NULL || lane->held || lane->begun > 0 ||
-            STAILQ_EMPTY(&lane->ready)) {
+        if (run_call_end(queue, call) == NULL || !run_call_takes_lane(queue, lane)) {
             return;
         }
     }
@@ -189,6 +213,7 @@ void run_queue_work(struct run_queue *queue)
     struct run_lane *lane;
 
     call.deliveries = memory_new(call.most * sizeof(*call.deliveries));
+    call.keys = memory_new(call.most * sizeof(struct run_key *));
     run_queue_of_thread = queue;
     run_lanes_lock(queue);
     while (!queue->state.ended) {
@@ -216,6 +241,7 @@ void run_queue_work(struct run_queue *queue)
     run_call_post(queue, &call);
     run_queue_of_thread = NULL;
     free(call.deliveries);
+    free(call.keys);
 }
 
 bool run_queue_inside(const struct run_queue *queue)

@@ -15,8 +15,8 @@ static void run_lanes_check(const struct run_queue *queue)
 
     TAILQ_FOREACH(lane, &queue->state.lanes, link)
     {
-        assert(lane->place == LANE_QUEUED && !STAILQ_EMPTY(&lane->ready));
-        assert(lane->call == NULL && lane->held == 0 && lane->begun < queue->per_slot);
+        assert(lane->place == LANE_QUEUED && run_lane_can_begin(queue, lane));
+        assert(run_key_may_begin(TAILQ_FIRST(&lane->ready), queue->state.keys.most));
     }
     TAILQ_FOREACH(lane, &queue->state.unconfirmed, link)
     {
@@ -25,6 +25,7 @@ static void run_lanes_check(const struct run_queue *queue)
     TAILQ_FOREACH(delivery, &queue->state.begun, begun_link)
     {
         assert(delivery->begun && delivery->lane != NULL && delivery->lane->begun > 0);
+        assert(delivery->key->lane == delivery->lane && delivery->key->begun > 0);
     }
 }
 
@@ -136,7 +137,7 @@ enum confirmation run_lanes_confirmation(const struct run_queue *queue, int64_t 
 
 void run_lane_await_confirmation(struct run_queue *queue, struct run_lane *lane)
 {
-    if (run_lane_may(lane->place, LANE_UNCONFIRMED) && !STAILQ_EMPTY(&lane->ready)) {
+    if (run_lane_may(lane->place, LANE_UNCONFIRMED) && !TAILQ_EMPTY(&lane->ready)) {
         run_lane_enter(queue, lane, LANE_UNCONFIRMED);
     }
 }
@@ -146,7 +147,10 @@ void run_lane_await_confirmation(struct run_queue *queue, struct run_lane *lane)
 void run_lane_init(struct run_lane *lane)
 {
     *lane = (struct run_lane){.place = LANE_OUT};
-    STAILQ_INIT(&lane->ready);
+    TAILQ_INIT(&lane->keys);
+    TAILQ_INIT(&lane->ready);
+    run_key_init(&lane->whole, lane);
+    TAILQ_INSERT_TAIL(&lane->keys, &lane->whole, link);
 }
 
 bool run_lane_may(enum run_lane_place from, enum run_lane_place to)
@@ -183,10 +187,14 @@ void run_lane_enter(struct run_queue *queue, struct run_lane *lane, enum run_lan
     }
 }
 
+bool run_lane_can_begin(const struct run_queue *queue, const struct run_lane *lane)
+{
+    return lane->held == 0 && lane->begun < queue->per_slot && !TAILQ_EMPTY(&lane->ready);
+}
+
 void run_lane_offer(struct run_queue *queue, struct run_lane *lane)
 {
-    if (lane->place != LANE_OUT || lane->held || lane->call != NULL ||
-        lane->begun >= queue->per_slot || STAILQ_EMPTY(&lane->ready)) {
+    if (lane->place != LANE_OUT || !run_lane_can_begin(queue, lane)) {
         return;
     }
     run_lane_enter(queue, lane, LANE_QUEUED);
@@ -201,20 +209,28 @@ void run_lane_withdraw(struct run_queue *queue, struct run_lane *lane)
     }
 }
 
-void run_lane_begin(struct run_queue *queue, smq_delivery *delivery, int64_t now_ms)
+smq_delivery *run_lane_begin(struct run_queue *queue, struct run_key *key, int64_t now_ms)
 {
+    smq_delivery *delivery = STAILQ_FIRST(&key->waiting);
+
+    STAILQ_REMOVE_HEAD(&key->waiting, link);
     delivery->begun = true;
     delivery->lane->begun++;
+    key->begun++;
+    run_key_update(&queue->state.keys, key);
     if (queue->timed) {
         delivery->begun_ms = now_ms;
         TAILQ_INSERT_TAIL(&queue->state.begun, delivery, begun_link);
     }
+    return delivery;
 }
 
 void run_lane_unbegin(struct run_queue *queue, smq_delivery *delivery)
 {
     delivery->begun = false;
     delivery->lane->begun--;
+    delivery->key->begun--;
+    run_key_update(&queue->state.keys, delivery->key);
     if (queue->timed) {
         TAILQ_REMOVE(&queue->state.begun, delivery, begun_link);
     }
@@ -238,7 +254,7 @@ void run_lane_answered(struct run_queue *queue, smq_delivery *delivery, enum sto
     if (queue->state.strict && !delivery_op_is_final(op)) {
         delivery->holds = true;
         lane->held++;
-        if (lane->place == LANE_QUEUED) { /* a poll has begun fewer than it may */
+        if (lane->place == LANE_QUEUED) { /* another delivery of it could have been begun */
             run_lane_withdraw(queue, lane);
         }
     }
@@ -253,11 +269,25 @@ void run_lane_end_hold(struct run_lane *lane, smq_delivery *delivery)
     }
 }
 
-void run_lane_detach(struct run_queue *queue, struct run_lane *lane)
+void run_call_leave_lane(struct run_queue *queue, struct run_call *call)
 {
-    if (lane->call != NULL) {
-        lane->call->lane = NULL;
-        lane->call = NULL;
+    if (call->lane == NULL) {
+        return;
+    }
+    call->lane->calls--;
+    call->lane = NULL;
+    for (size_t i = 0; i < call->count; i++) {
+        call->keys[i]->called--;
+        run_key_update(&queue->state.keys, call->keys[i]);
+    }
+}
+
+void run_lane_detach(struct run_queue *queue, smq_delivery *delivery)
+{
+    struct run_call *call = delivery->call;
+
+    if (call != NULL && call->lane != NULL) {
+        run_call_leave_lane(queue, call);
         queue->state.busy--;
         queue->state.hung++;
         pthread_cond_signal(&queue->state.ready);
@@ -266,33 +296,27 @@ void run_lane_detach(struct run_queue *queue, struct run_lane *lane)
 
 bool run_lane_remove(struct run_queue *queue, struct run_lane *lane, smq_delivery *delivery)
 {
-    smq_delivery *ready;
-
-    STAILQ_FOREACH(ready, &lane->ready, link)
-    {
-        if (ready == delivery) {
-            STAILQ_REMOVE(&lane->ready, delivery, smq_delivery, link);
-            if (STAILQ_EMPTY(&lane->ready)) {
-                run_lane_withdraw(queue, lane);
-            }
-            return true;
-        }
+    if (!run_key_remove(&queue->state.keys, delivery)) {
+        return false;
     }
-    return false;
+    if (TAILQ_EMPTY(&lane->ready)) {
+        run_lane_withdraw(queue, lane);
+    }
+    return true;
 }
 
 void run_lane_recall(struct run_queue *queue, struct run_lane *lane, struct delivery_list *out)
 {
     run_lane_withdraw(queue, lane);
-    STAILQ_CONCAT(out, &lane->ready);
+    run_keys_recall(&queue->state.keys, lane, out);
 }
 
 /* --- answers --- */
 
 void run_call_keep(smq_delivery *delivery)
 {
-    if (delivery->called) {
-        delivery->called = false;
+    if (delivery->call != NULL) {
+        delivery->call = NULL;
         delivery_ref(delivery);
     }
 }

@@ -26,6 +26,7 @@ struct run_call {
         *lane; /* guarded by the queue's lock; NULL: the lane does not wait for this call */
     smq_delivery *
         *deliveries; /* room for `most`; an element is NULL once the verdict has answered it */
+    struct run_key **keys; /* of the deliveries; valid while the lane waits for this call */
     size_t most, count;
     int64_t until_ms;             /* the call may begin until then */
     struct delivery_list answers; /* given by the handler's verdict */
@@ -43,7 +44,7 @@ struct run_queue {
     int32_t turn;
     bool timed;
     size_t threads;  /* threads that may run handlers at once, without hung ones; 0: no limit */
-    size_t per_slot; /* deliveries of a lane that may be begun at once */
+    size_t per_slot; /* deliveries of a lane that may be begun at once; with handlers: no limit */
     bool polled;
     struct loop *io;
     struct loop_task *task, *back;
@@ -54,6 +55,7 @@ struct run_queue {
         pthread_mutex_t lock;
         pthread_cond_t ready;
         struct run_lanes lanes, unconfirmed;
+        struct run_key_table keys;
         struct delivery_begun begun; /* if `timed`: in the order in which they were begun */
         bool strict;
         struct run_deads dead;
@@ -117,6 +119,9 @@ bool run_lane_may(enum run_lane_place from, enum run_lane_place to);
 /* The one place where `place` changes. */
 void run_lane_enter(struct run_queue *queue, struct run_lane *lane, enum run_lane_place place);
 
+/* Does the lane have a delivery that may be begun, and room for it? */
+bool run_lane_can_begin(const struct run_queue *queue, const struct run_lane *lane);
+
 /* Queue the lane if a delivery of it can be run; remove it from whatever list it is in. */
 void run_lane_offer(struct run_queue *queue, struct run_lane *lane);
 void run_lane_withdraw(struct run_queue *queue, struct run_lane *lane);
@@ -127,8 +132,8 @@ int64_t run_lane_until(const struct run_queue *queue, const smq_delivery *delive
 /* Begin no more deliveries of the lane until run_queue_set_confirmed(). */
 void run_lane_await_confirmation(struct run_queue *queue, struct run_lane *lane);
 
-/* Give this delivery, the first one of its lane, to a handler or poll. */
-void run_lane_begin(struct run_queue *queue, smq_delivery *delivery, int64_t now_ms);
+/* Take the first delivery of this key, which has one, for a handler or poll. */
+smq_delivery *run_lane_begin(struct run_queue *queue, struct run_key *key, int64_t now_ms);
 
 /* The delivery is no longer begun. */
 void run_lane_unbegin(struct run_queue *queue, smq_delivery *delivery);
@@ -143,9 +148,13 @@ void run_lane_answered(struct run_queue *queue, smq_delivery *delivery, enum sto
 /* The answer of this delivery no longer holds its lane. */
 void run_lane_end_hold(struct run_lane *lane, smq_delivery *delivery);
 
-/* Let the lane continue without the handler that has its delivery, and allow another thread to run
+/* If the lane waits for this call: let it and the keys of the call's deliveries continue without
+ * the call. */
+void run_call_leave_lane(struct run_queue *queue, struct run_call *call);
+
+/* Let the lane continue without the handler that has this delivery, and allow another thread to run
  * in place of the hung one. */
-void run_lane_detach(struct run_queue *queue, struct run_lane *lane);
+void run_lane_detach(struct run_queue *queue, smq_delivery *delivery);
 
 /* Remove a delivery that is not begun from its lane; false: it is begun. */
 bool run_lane_remove(struct run_queue *queue, struct run_lane *lane, smq_delivery *delivery);

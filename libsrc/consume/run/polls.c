@@ -22,20 +22,18 @@ static bool poll_wait(struct run_queue *queue, pthread_cond_t *changed, int64_t 
 /* The lock is held.  Take the next delivery of a lane that may be begun; NULL: there is none. */
 static smq_delivery *poll_take_first(struct run_queue *queue, struct run_lane *lane, int64_t now_ms)
 {
-    smq_delivery *delivery = STAILQ_FIRST(&lane->ready);
+    struct run_key *key = TAILQ_FIRST(&lane->ready);
 
-    if (delivery == NULL || lane->begun >= queue->per_slot) {
+    if (!run_lane_can_begin(queue, lane)) {
         return NULL;
     }
-    if (run_lanes_confirmation(queue, run_lane_until(queue, delivery), now_ms) !=
+    if (run_lanes_confirmation(queue, run_lane_until(queue, STAILQ_FIRST(&key->waiting)), now_ms) !=
         CONFIRMATION_GOOD) {
         run_lane_await_confirmation(queue, lane);
         run_lanes_post(queue);
         return NULL;
     }
-    STAILQ_REMOVE_HEAD(&lane->ready, link);
-    run_lane_begin(queue, delivery, now_ms);
-    return delivery;
+    return run_lane_begin(queue, key, now_ms);
 }
 
 /* The lock is held. */

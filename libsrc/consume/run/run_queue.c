@@ -31,6 +31,7 @@ static void run_queue_free(struct delivery_origin *origin)
     pthread_mutex_destroy(&queue->state.lock);
     pthread_cond_destroy(&queue->state.ready);
     flush_fini(&queue->state.flushes);
+    run_key_table_fini(&queue->state.keys);
     extensions_fini(&queue->extensions);
     membership_unref(queue->membership);
     delivery_origin_fini(&queue->origin);
@@ -53,10 +54,12 @@ struct run_queue *run_queue_new(const struct run_queue_options *options)
     queue->task = options->task;
     queue->back = options->back;
     queue->polled = options->per_slot > 0;
-    queue->per_slot = queue->polled ? (size_t) options->per_slot : 1;
+    queue->per_slot = queue->polled ? (size_t) options->per_slot : SIZE_MAX;
     extensions_init(&queue->extensions, options->io, options->extended);
     atomic_init(&queue->lease_ms, INT64_MAX);
     run_queue_init_state(queue);
+    run_key_table_init(&queue->state.keys, options->by_key,
+                       queue->polled && !options->by_key ? queue->per_slot : 1);
     return queue;
 }
 
@@ -149,8 +152,9 @@ void run_queue_refuse(struct run_queue *queue, smq_delivery *delivery, smq_statu
 
 void run_queue_add(struct run_queue *queue, struct run_lane *lane, struct delivery_list *list)
 {
+    run_keys_prepare(&queue->state.keys, lane, list);
     run_lanes_lock(queue);
-    STAILQ_CONCAT(&lane->ready, list);
+    run_keys_add(&queue->state.keys, lane, list);
     run_lane_offer(queue, lane);
     queue->state.added += queue->state.offered ? 1 : 0;
     queue->state.offered = false;
@@ -227,7 +231,7 @@ int64_t run_queue_overdue(struct run_queue *queue, int64_t begun_ms, struct deli
         if (atomic_compare_exchange_strong(&delivery->answered, &open, DELIVERY_OVERDUE)) {
             STAILQ_INSERT_TAIL(out, delivery, link);
             delivery_set_validity(delivery, SMQ_LEASE_LOST);
-            run_lane_detach(queue, delivery->lane);
+            run_lane_detach(queue, delivery);
             run_lane_answered(queue, delivery, STORE_HUNG);
         } /* else it is being answered just now */
     }
@@ -277,7 +281,7 @@ bool run_queue_is_quiet(struct run_queue *queue, const struct run_lane *lane)
     bool quiet;
 
     run_lanes_lock(queue);
-    quiet = lane->call == NULL && lane->begun == 0;
+    quiet = lane->calls == 0 && lane->begun == 0;
     run_lanes_unlock(queue);
     return quiet;
 }
@@ -287,7 +291,7 @@ bool run_queue_is_waiting(struct run_queue *queue, const struct run_lane *lane)
     bool waiting;
 
     run_lanes_lock(queue);
-    waiting = !queue->polled && lane->call == NULL && lane->begun > 0;
+    waiting = !queue->polled && !queue->state.keys.apart && lane->calls == 0 && lane->begun > 0;
     run_lanes_unlock(queue);
     return waiting;
 }

@@ -1,17 +1,18 @@
 /* run_queue.h - hands deliveries from smq:io to handler threads or polls, and their answers back.
  *
- * The files call each other in this order, lowest first: delivery, flushes, lanes, run_queue, then
- * answer, polls and handlers, which calls answer.  A delivery refers to its queue as its origin
- * only.
+ * The files call each other in this order, lowest first: delivery, flushes, keys, lanes,
+ * run_queue, then answer, polls and handlers, which calls answer.  A delivery refers to its queue
+ * as its origin only.
  *
- * A lane is what the threads see of a slot: deliveries that are not begun yet.  They are handed to
- * one call of the handler after another, never to two at once.  If a handler returns SMQ_LATER its
- * lane waits until those deliveries are answered.  If a handler holds a delivery longer than the
- * handler time-out, the delivery is overdue: the lane continues without that handler, on another
- * thread.
+ * A lane is what the threads see of a slot: deliveries that are not begun yet, by their keys. Those
+ * of one key are handed to one call of the handler after another, never to two at once.  Those of
+ * different keys may run at once if the queue is by key; else a lane has one key for all of them.
+ * If a handler returns SMQ_LATER the keys of its deliveries wait until these are answered.  If a
+ * handler holds a delivery longer than the handler time-out, the delivery is overdue: its key
+ * continues without that handler, on another thread.
  *
- * In a strict queue (fifo) an answer that requeues its message holds the lane, until smq:io has
- * recalled the other deliveries of the lane.
+ * In a strict queue (fifo) an answer that requeues its message holds the lane, all keys of it,
+ * until smq:io has recalled the other deliveries of the lane.
  *
  * Deliveries of a lane are begun only while its last confirmation is recent enough
  * (confirmation.h).  Otherwise the lane is unconfirmed, and waits until smq:io has asked Redis
@@ -29,6 +30,7 @@
 #include "base/loop.h"
 #include "consume/run/delivery.h"
 #include "consume/run/extension.h"
+#include "consume/run/keys.h"
 #include "core/confirmation.h"
 
 struct run_queue;
@@ -39,10 +41,13 @@ struct run_call;
 enum run_lane_place { LANE_OUT, LANE_QUEUED, LANE_UNCONFIRMED, LANE_ASKED, LANE_PLACES };
 
 /* Guarded by the queue's lock.  Invariants: `place` changes in run_lane_enter() alone.  A QUEUED
- * lane has deliveries that are not begun, no call, room for one more, and is not held. */
+ * lane has a ready key, room for one more delivery, and is not held.  `begun` is the sum of those
+ * of its keys. */
 struct run_lane {
-    struct delivery_list ready;
-    struct run_call *call; /* the handler call that the lane waits for; NULL: none */
+    struct run_key whole;  /* the key of all deliveries, if the queue is not by key */
+    struct run_keys keys;  /* in the order in which they came; `whole` is one of them */
+    struct run_keys ready; /* keys of which a delivery may be begun */
+    size_t calls;          /* handler calls that the lane waits for */
     size_t begun;          /* deliveries that a handler or poll has, and that are not answered */
     enum run_lane_place place;
     _Atomic int64_t confirmed_ms; /* when the last call was sent in which Redis accepted the slot's
@@ -57,6 +62,7 @@ struct run_queue_options {
     smq_batch_fn *batch;     /* or `batch` */
     smq_dead_fn *dead;       /* NULL: none */
     void *user;
+    bool by_key;  /* deliveries of a lane with different keys may run at once */
     int32_t turn; /* deliveries of a lane that a thread runs before it looks for another lane; for
                      `batch`, those of one call */
     int32_t per_slot; /* without handlers: deliveries of a lane that polls may have begun at once;
@@ -185,7 +191,8 @@ bool run_queue_has_dead(struct run_queue *queue);
 /* Does no handler of this lane run, and is no answer expected? */
 bool run_queue_is_quiet(struct run_queue *queue, const struct run_lane *lane);
 
-/* Does the lane wait for an answer that was left for later?  Never in a polled queue. */
+/* Does the lane wait for an answer that was left for later?  Never in a queue that is polled or by
+ * key. */
 bool run_queue_is_waiting(struct run_queue *queue, const struct run_lane *lane);
 
 /* Also post the task each time a handler returns, because the worker waits for that. */

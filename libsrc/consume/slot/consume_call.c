@@ -68,7 +68,7 @@ static void consume_starve(struct owned_slot *slot)
     }
 }
 
-/* Has a poller room for more than what is in flight? */
+/* Could more be handled at once than what is in flight? */
 static bool consume_is_wanting(const struct owned_slot *slot)
 {
     return slot->unanswered < (size_t) slot->set->per_slot;
@@ -82,26 +82,45 @@ static int32_t consume_fair_claim(const struct owned_slot *slot, int32_t wanted)
     const struct slot_set *set = slot->set;
     int64_t share = set->owned > 0 ? set->budget.max_in_flight / set->owned : wanted;
 
-    if (slot->more_available || wanted <= share) {
+    if (slot->more_available || wanted <= share || wanted <= 2) {
         return wanted;
     }
     return share > 2 ? (int32_t) share : 2;
 }
 
+/* May the slot claim while messages are in flight and none is answered?  By key others need not
+ * wait for them, but an answer that comes soon saves the call. */
+static bool consume_may_look(struct owned_slot *slot)
+{
+    int64_t wait;
+
+    if (slot->more_available || !slot->set->by_key) {
+        return slot->more_available || consume_is_wanting(slot);
+    }
+    if (slot->look_ms == OWNED_LOOK_WOKEN) {
+        return false;
+    }
+    wait = slot->look_ms - clock_now_ms();
+    if (wait > 0 && (slot->due_at == 0 || slot->due_at > slot->look_ms)) {
+        owned_slot_arm(slot, wait);
+    }
+    return wait <= 0;
+}
+
 /* How many messages a claim would want now.  Normally messages are claimed only together with
  * settling answers.  They are claimed without answers when nothing is in flight, when the last
- * claim was cut short and half the batch is used up, or when a poller has room for more. */
+ * claim was cut short and half of the room is free, when a poller has room for more, or by key
+ * when no answer came for a moment. */
 static int32_t consume_claims_wanted(struct owned_slot *slot)
 {
     struct slot_set *set = slot->set;
-    size_t batch = (size_t) set->batch_size;
+    size_t room = (size_t) set->room;
 
     if (slot->state != OWNED_ACTIVE || !set->claiming || !slot->claimable ||
-        (slot->unanswered > batch / 2 && !consume_is_wanting(slot))) {
+        slot->unanswered >= room || (slot->unanswered > room / 2 && !consume_is_wanting(slot))) {
         return 0;
     }
-    if (slot->in_flight_count > 0 && slot->answer_count == 0 && !slot->more_available &&
-        !consume_is_wanting(slot)) {
+    if (slot->in_flight_count > 0 && slot->answer_count == 0 && !consume_may_look(slot)) {
         return 0;
     }
     if (run_queue_is_waiting(set->queue, &slot->lane)) {
@@ -111,7 +130,9 @@ static int32_t consume_claims_wanted(struct owned_slot *slot)
         owned_slot_arm(slot, MEMBERSHIP_PAUSE_MS);
         return 0;
     }
-    return consume_fair_claim(slot, (int32_t) (batch - slot->unanswered));
+    room -= slot->unanswered;
+    return consume_fair_claim(slot,
+                              room < (size_t) set->batch_size ? (int32_t) room : set->batch_size);
 }
 
 /* While other slots are starved, a slot may claim for at most TURN_MS, and then goes to the back of
@@ -313,11 +334,11 @@ static bool consume_must_recheck(const struct owned_slot *slot)
     return slot->recheck && slot->starved && budget_waits_long(&slot->set->budget);
 }
 
-/* A claim was delivered in part, and half of a batch is free for the next part. */
+/* A claim was delivered in part, and half of the room is free for the next part. */
 static bool consume_awaits_part(const struct owned_slot *slot)
 {
     return slot->part.entry.len > 0 &&
-           (slot->state != OWNED_ACTIVE || slot->unanswered <= (size_t) slot->set->batch_size / 2);
+           (slot->state != OWNED_ACTIVE || slot->unanswered <= (size_t) slot->set->room / 2);
 }
 
 /* Once the slot stops, no send may claim for it.  A call that claims nothing ends that, and returns
@@ -577,21 +598,37 @@ static int32_t consume_add_claims(struct consume_call *consume, const struct sto
     return added;
 }
 
+/* When a slot by key looks again although messages are in flight. */
+static void consume_plan_look(struct owned_slot *slot, const struct consume_call *consume,
+                              const struct store_consumed *consumed)
+{
+    if (slot->woken) {
+        slot->look_ms = 0;
+    } else if (consumed->count > 0 || consumed->again) {
+        owned_slot_look_later(slot);
+    } else if (consume->n > 0) {
+        slot->look_ms = OWNED_LOOK_WOKEN;
+    }
+}
+
 /* Plan the next look.  A slot that is parked in Redis is woken by new messages, and looks when the
  * next one is due. */
 static void consume_plan_next(struct owned_slot *slot, const struct consume_call *consume,
                               const struct store_consumed *consumed)
 {
+    bool by_key = slot->set->by_key;
     int64_t sweep, wait;
 
     if (consume->n > 0) {
         slot->more_available = consumed->again || consumed->count >= (size_t) consume->n;
         slot->claimable = false;
     }
+    consume_plan_look(slot, consume, consumed);
     slot->claimable = slot->claimable || slot->woken || consumed->again || consumed->count > 0 ||
-                      (slot->in_flight_count > 0 && !consume_is_wanting(slot));
+                      (slot->in_flight_count > 0 && (by_key || !consume_is_wanting(slot)));
     slot->woken = false;
-    if (slot->state == OWNED_ACTIVE && !slot->claimable) {
+    if (slot->state == OWNED_ACTIVE &&
+        (!slot->claimable || (by_key && slot->look_ms == OWNED_LOOK_WOKEN))) {
         sweep = SWEEP_MS - (int64_t) (random_u64() % (SWEEP_MS / 5));
         wait = consumed->next_ms >= 0 ? consumed->next_ms - consumed->now_ms + 1 : sweep;
         owned_slot_arm(slot, wait < 1 ? 1 : wait < sweep ? wait : sweep);

@@ -14,7 +14,7 @@
 #include "base/owner_of.h"
 #include "base/random.h"
 
-enum { BACKOFF_FIRST_MS = 50, BACKOFF_DOUBLINGS = 5 };
+enum { BACKOFF_FIRST_MS = 50, BACKOFF_DOUBLINGS = 5, LOOK_LATER_MS = 5 };
 
 /* --- life --- */
 
@@ -159,6 +159,11 @@ void owned_slot_arm(struct owned_slot *slot, int64_t ms)
 {
     slot->due_at = clock_now_ms() + ms;
     owned_slot_set_timer(slot);
+}
+
+void owned_slot_look_later(struct owned_slot *slot)
+{
+    slot->look_ms = clock_now_ms() + LOOK_LATER_MS;
 }
 
 int64_t owned_slot_next_backoff_ms(struct owned_slot *slot)

@@ -43,6 +43,8 @@ enum owned_health {
     OWNED_DAMAGED   /* it refused the definition also after it was read again; this was reported */
 };
 
+#define OWNED_LOOK_WOKEN INT64_MAX
+
 /* Invariants: `state` changes in owned_slot_enter() alone.  Each time the slot becomes IDLE a new
  * `era` begins, and calls of an older era are ignored.  `in_flight` holds every delivery whose
  * in_flight is set; each of them is unanswered, in `answers` or in `consuming`.  A slot is freed
@@ -71,6 +73,8 @@ struct owned_slot {
     bool woken;          /* the slot was woken during a consume call */
     bool recheck;        /* the slot was woken, and no consume call was started since */
     bool more_available; /* the last claim hit a limit: more is claimable now */
+    int64_t look_ms;     /* by key: when it claims though none of its messages was answered, by
+                            clock_now_ms(); OWNED_LOOK_WOKEN: when it is woken */
     bool starved;        /* in the set's list of slots that wait for room */
     bool leaving;        /* in the set's list of slots that wait for a handler to return */
     bool changed;        /* in the set's list of slots that changed in this turn */
@@ -134,6 +138,10 @@ void owned_slot_changed(struct owned_slot *slot);
 /* Set the timer to due_at or drain_at, whichever is earlier; or to `ms` from now. */
 void owned_slot_set_timer(struct owned_slot *slot);
 void owned_slot_arm(struct owned_slot *slot, int64_t ms);
+
+/* By key: messages were claimed, so others may be claimable a moment later; look then, if no answer
+ * comes before. */
+void owned_slot_look_later(struct owned_slot *slot);
 
 /* Count a failed call, and return the back-off after it, which grows with each consecutive
  * failure. */

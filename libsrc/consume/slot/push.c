@@ -85,6 +85,7 @@ static void push_accept(struct owned_slot *slot, const struct store_push *push)
     } else {
         slot->claimable = true;
     }
+    owned_slot_look_later(slot);
     owned_slot_changed(slot);
 }
 

@@ -10,7 +10,7 @@
 #include "consume/slot/in_flight.h"
 #include "core/coord_link.h"
 
-enum { RENEWAL_MAX = 1000, RENEWALS_PER_LEASE = 6, RENEW_AGAIN_MS = 100 };
+enum { RENEWAL_MAX = SLOT_ROOM_MAX, RENEWALS_PER_LEASE = 6, RENEW_AGAIN_MS = 100 };
 
 /* One call in progress; holds a reference of each delivery. */
 struct renewal {

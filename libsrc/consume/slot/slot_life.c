@@ -24,6 +24,7 @@ static void slot_life_wake(struct owned_slot *slot)
         slot->woken = true;
     } else {
         slot->claimable = true;
+        slot->look_ms = 0;
         owned_slot_changed(slot);
     }
 }
@@ -271,6 +272,7 @@ static void slot_life_due(struct owned_slot *slot)
         consume_repeat(slot);
     } else {
         slot->claimable = true;
+        slot->look_ms = slot->look_ms == OWNED_LOOK_WOKEN ? 0 : slot->look_ms;
         owned_slot_changed(slot);
     }
 }

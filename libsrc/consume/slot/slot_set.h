@@ -60,6 +60,8 @@ struct takeovers {
     struct owned_slot_queue waiting;
 };
 
+enum { SLOT_ROOM_MAX = 1000 };
+
 /* Invariants: slot_count counts the slots that are not freed; each slot is in `changed` or in
  * `gathered` at most once; `open` is at most push_slots. */
 struct slot_set {
@@ -70,8 +72,11 @@ struct slot_set {
     slot_ended_fn *ended;
     char name[TOPIC_NAME_MAX + 1];
     bool shared;
-    int32_t batch_size;
-    int32_t per_slot;   /* of a consumer: unanswered deliveries that a slot may have; else 0 */
+    int32_t batch_size; /* messages that a claim takes at most */
+    int32_t room;       /* unanswered deliveries that a slot may have, at least batch_size */
+    bool by_key;        /* deliveries of a slot with different keys are handled at once */
+    int32_t per_slot;   /* deliveries of a slot that are handled at once, if there are as many: of a
+                           consumer its option, of a worker by key its threads; else 0 */
     int32_t push_slots; /* slots into which sends may push at once */
     int64_t rate_per_s;
     int64_t drain_timeout_ms;

@@ -29,11 +29,17 @@ static void slot_turn_check_slot(const struct owned_slot *slot)
 static void slot_turn_check_lists(const struct owned_slot *slot)
 {
     size_t count = 0, unanswered = 0, answers = 0, requeued = 0;
+    uint64_t newest = 0;
     const smq_delivery *delivery;
+    struct entry entry;
 
     TAILQ_FOREACH(delivery, &slot->in_flight, in_flight_link)
     {
         assert(delivery->in_flight && delivery->held > 0);
+        if (!slot->set->shared && entry_decode(&entry, delivery->entry, delivery->entry_len)) {
+            assert(entry.claim >= newest); /* so the first one is of the oldest claim */
+            newest = entry.claim;
+        }
         count++;
         unanswered += delivery->unanswered ? 1 : 0;
     }

@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "consume/worker/worker.h"
 
-enum { CONSUMER_BATCH_MAX = 100 };
+enum { CONSUMER_BATCH_MAX = 100, CONSUMER_KEYS_LEAST = 10 };
 
 /* --- options --- */
 
@@ -28,6 +28,7 @@ static smq_worker_options consumer_work(const smq_consumer_options *options)
     work.threads = options->weight;
     work.batch_size = CONSUMER_BATCH_MAX;
     work.max_in_flight = options->max_in_flight;
+    work.order = options->order;
     work.rate_per_s = options->rate_per_s;
     work.handler_timeout_ms = options->handler_timeout_ms;
     work.drain_timeout_ms = options->drain_timeout_ms;
@@ -36,15 +37,25 @@ static smq_worker_options consumer_work(const smq_consumer_options *options)
     return work;
 }
 
+static int32_t consumer_within(int32_t least, int32_t value, int32_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
 /* How many messages are claimed at once from a slot.  All slots together fit into max_in_flight, so
- * that no slot has to wait until the others are empty. */
+ * that no slot has to wait until the others are empty.  The default of per_slot by key is more than
+ * each of many slots can have, so by key it is no lower limit. */
 static int32_t consumer_batch_size(const smq_consumer *consumer)
 {
     const smq_worker *worker = consumer->worker;
     int32_t batch = worker->set.budget.max_in_flight / worker->set.topic.slots;
+    int32_t least = consumer->per_slot, most = CONSUMER_BATCH_MAX;
 
-    batch = batch < CONSUMER_BATCH_MAX ? batch : CONSUMER_BATCH_MAX;
-    return batch > consumer->per_slot ? batch : consumer->per_slot;
+    if (worker->set.by_key) {
+        least = least < CONSUMER_KEYS_LEAST ? least : CONSUMER_KEYS_LEAST;
+    }
+    most = most > consumer->per_slot ? most : consumer->per_slot;
+    return consumer_within(least, batch, most);
 }
 
 /* --- life --- */
@@ -80,6 +91,7 @@ smq_status consumer_new(smq_consumer **out, struct core *core, const smq_consume
         goto fail;
     }
     consumer->worker->set.batch_size = consumer_batch_size(consumer);
+    consumer->worker->set.room = consumer->worker->set.batch_size;
     loop_post(core->io, &consumer->worker->begin);
     *out = consumer;
     return SMQ_OK;

@@ -17,6 +17,25 @@
 
 /* --- options --- */
 
+/* By key a slot has room for as much as all threads can handle at once; a call of `batch` takes a
+ * whole claim. */
+static void worker_set_room(smq_worker *worker, const smq_worker_options *options)
+{
+    struct slot_set *set = &worker->set;
+    int32_t room = options->batch_size;
+
+    set->batch_size = options->batch_size;
+    set->by_key = options->order == SMQ_ORDER_KEY;
+    set->per_slot = worker->polled ? worker->poller.per_slot : 0;
+    if (set->by_key && !worker->polled) {
+        set->per_slot = options->threads;
+        room = options->batch != NULL    ? options->threads * options->batch_size
+               : options->threads > room ? options->threads
+                                         : room;
+    }
+    set->room = room < SLOT_ROOM_MAX ? room : SLOT_ROOM_MAX;
+}
+
 /* The options are complete. */
 static smq_status worker_check_and_copy_options(smq_worker *worker,
                                                 const smq_worker_options *options, smq_error *err)
@@ -34,13 +53,13 @@ static smq_status worker_check_and_copy_options(smq_worker *worker,
     snprintf(worker->set.name, sizeof(worker->set.name), "%s", options->topic);
     worker->threads = options->threads;
     worker->handler_timeout_ms = options->handler_timeout_ms;
-    worker->set.batch_size = options->batch_size;
     worker->set.rate_per_s = options->rate_per_s;
     worker->set.push_slots = options->push_slots;
     pace_init(&worker->set.pace, options->linger_ms);
     worker->set.drain_timeout_ms = options->drain_timeout_ms;
     worker->set.budget.max_messages = options->max_messages;
     worker->set.budget.max_in_flight = options->max_in_flight;
+    worker_set_room(worker, options);
     return SMQ_OK;
 }
 
@@ -67,6 +86,7 @@ static struct run_queue *worker_make_queue(smq_worker *worker, const smq_worker_
                                       .batch = options->batch,
                                       .dead = options->dead,
                                       .user = options->user,
+                                      .by_key = worker->set.by_key,
                                       .turn = worker->set.batch_size,
                                       .timed = worker->handler_timeout_ms > 0,
                                       .threads = worker->threads,
@@ -75,7 +95,7 @@ static struct run_queue *worker_make_queue(smq_worker *worker, const smq_worker_
                                       .extended = &worker->extended};
 
     if (worker->polled) {
-        queue.per_slot = worker->set.per_slot = worker->poller.per_slot;
+        queue.per_slot = worker->poller.per_slot;
         queue.back = worker->poller.back;
     }
     return run_queue_new(&queue);

@@ -97,10 +97,43 @@ static void lanes_are_asked_about_only_when_unconfirmed(void **state)
     }
 }
 
+/* Only the first delivery that waits, and only while no other of its key is with a handler. */
+static void a_key_begins_when_none_of_it_is_with_a_handler(void **state)
+{
+    static const struct {
+        bool waits;
+        size_t called, begun, most;
+        bool may;
+    } rows[] = {
+        {false, 0, 0, 1, false}, {true, 0, 0, 1, true},
+        {true, 1, 1, 1, false}, /* a handler has one */
+        {true, 1, 0, 1, false}, /* it was answered by a call, but the handler has not returned */
+        {true, 0, 1, 1, false}, /* the answer was left for later */
+        {true, 0, 2, 3, true},  /* polled, with room for three */
+        {true, 0, 3, 3, false},  {false, 0, 2, 3, false},
+    };
+    struct run_lane lane;
+    struct smq_delivery delivery;
+    struct run_key key;
+
+    (void) state;
+    run_lane_init(&lane);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        run_key_init(&key, &lane);
+        if (rows[i].waits) {
+            STAILQ_INSERT_TAIL(&key.waiting, &delivery, link);
+        }
+        key.called = rows[i].called;
+        key.begun = rows[i].begun;
+        assert_int_equal(run_key_may_begin(&key, rows[i].most), rows[i].may);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lanes_are_asked_about_only_when_unconfirmed),
+        cmocka_unit_test(a_key_begins_when_none_of_it_is_with_a_handler),
         cmocka_unit_test(a_queued_lane_that_is_held_ends_the_process),
     };
 

@@ -96,6 +96,9 @@ static const struct {
      "fast or strict"},
     {SMQ_OPTION_SET_TOPIC, "type", SMQ_TYPE_FIXED_TIME, SMQ_TYPE_RANGE_MERGE, SMQ_TYPE_FIFO,
      "range_merge, priority, fixed_time or fifo"},
+    {SMQ_OPTION_SET_WORKER, "order", SMQ_ORDER_SLOT, SMQ_ORDER_SLOT, SMQ_ORDER_KEY, "slot or key"},
+    {SMQ_OPTION_SET_CONSUMER, "order", SMQ_ORDER_SLOT, SMQ_ORDER_SLOT, SMQ_ORDER_KEY,
+     "slot or key"},
 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
@@ -239,9 +242,13 @@ static void some_defaults_follow_other_options(void **state)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     smq_worker_options worker = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options consumer = SMQ_CONSUMER_OPTIONS_INIT;
     smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
 
     (void) state;
+    consumer.order = SMQ_ORDER_KEY;
+    assert_int_equal(option_complete(&consumer, SMQ_OPTION_SET_CONSUMER, NULL), SMQ_OK);
+    assert_int_equal(consumer.per_slot, 1000);
     assert_int_equal(option_complete(&worker, SMQ_OPTION_SET_WORKER, NULL), SMQ_OK);
     assert_int_equal(worker.threads, cores >= 1 && cores <= 1024 ? cores : 1);
     assert_int_equal(worker.max_in_flight, 10 * worker.threads * 100);

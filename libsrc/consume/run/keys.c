@@ -1,0 +1,180 @@
+/* keys.c - see keys.h.
+ *
+ * Thread: any. */
+#include "consume/run/keys.h"
+
+#include <stdlib.h>
+
+#include "consume/run/run_queue.h"
+
+enum { SPARE_MAX = 1000 /* keys that are kept for later deliveries */ };
+
+void run_key_table_init(struct run_key_table *table, bool apart, size_t most)
+{
+    *table = (struct run_key_table){.apart = apart, .most = most};
+    TAILQ_INIT(&table->spare);
+}
+
+void run_key_table_fini(struct run_key_table *table)
+{
+    struct run_key *key;
+
+    while ((key = TAILQ_FIRST(&table->spare)) != NULL) {
+        TAILQ_REMOVE(&table->spare, key, link);
+        free(key);
+    }
+}
+
+void run_key_init(struct run_key *key, struct run_lane *lane)
+{
+    *key = (struct run_key){.lane = lane};
+    STAILQ_INIT(&key->waiting);
+}
+
+/* --- keys that exist while they are needed --- */
+
+/* Of a name: the hash of the key is one, so only the lane has to be mixed in. */
+static unsigned run_key_bucket(const uint64_t *name)
+{
+    return (unsigned) (name[1] ^ (name[0] >> 4) * 2654435769U);
+}
+
+static struct run_key *run_key_new(struct run_key_table *table, struct run_lane *lane,
+                                   const uint64_t *name)
+{
+    struct run_key *key = TAILQ_FIRST(&table->spare);
+
+    if (key != NULL) {
+        TAILQ_REMOVE(&table->spare, key, link);
+        table->spare_count--;
+    } else {
+        key = memory_new(sizeof(*key));
+    }
+    run_key_init(key, lane);
+    key->name[0] = name[0];
+    key->name[1] = name[1];
+    HASH_ADD_BYHASHVALUE(hh, table->keys, name, sizeof(key->name), run_key_bucket(name), key);
+    TAILQ_INSERT_TAIL(&lane->keys, key, link);
+    return key;
+}
+
+static struct run_key *run_key_find(struct run_key_table *table, struct run_lane *lane,
+                                    uint32_t hash)
+{
+    const uint64_t name[2] = {(uintptr_t) lane, hash};
+    struct run_key *key;
+
+    HASH_FIND_BYHASHVALUE(hh, table->keys, name, sizeof(name), run_key_bucket(name), key);
+    return key != NULL ? key : run_key_new(table, lane, name);
+}
+
+static void run_key_free(struct run_key_table *table, struct run_key *key)
+{
+    HASH_DELETE(hh, table->keys, key);
+    TAILQ_REMOVE(&key->lane->keys, key, link);
+    if (table->spare_count == SPARE_MAX) {
+        free(key);
+        return;
+    }
+    TAILQ_INSERT_HEAD(&table->spare, key, link);
+    table->spare_count++;
+}
+
+static bool run_key_is_unused(const struct run_key *key)
+{
+    return key != &key->lane->whole && key->begun == 0 && key->called == 0 &&
+           STAILQ_EMPTY(&key->waiting);
+}
+
+/* --- which may run --- */
+
+bool run_key_may_begin(const struct run_key *key, size_t most)
+{
+    return !STAILQ_EMPTY(&key->waiting) && key->called == 0 && key->begun < most;
+}
+
+void run_key_update(struct run_key_table *table, struct run_key *key)
+{
+    bool ready = run_key_may_begin(key, table->most);
+
+    if (ready && !key->ready) {
+        TAILQ_INSERT_TAIL(&key->lane->ready, key, ready_link);
+    } else if (!ready && key->ready) {
+        TAILQ_REMOVE(&key->lane->ready, key, ready_link);
+    }
+    key->ready = ready;
+    if (run_key_is_unused(key)) {
+        run_key_free(table, key);
+    }
+}
+
+/* --- deliveries --- */
+
+static uint32_t run_key_hash(const smq_delivery *delivery)
+{
+    const smq_message_info *info = &delivery->info;
+    const smq_bytes *key = info->key.data != NULL ? &info->key : &info->id;
+    unsigned hash;
+
+    HASH_JEN(key->data, key->len, hash);
+    return hash;
+}
+
+void run_keys_prepare(const struct run_key_table *table, struct run_lane *lane,
+                      struct delivery_list *list)
+{
+    smq_delivery *delivery;
+
+    STAILQ_FOREACH(delivery, list, link)
+    {
+        if (table->apart) {
+            delivery->key_hash = run_key_hash(delivery);
+        } else {
+            delivery->key = &lane->whole;
+        }
+    }
+}
+
+void run_keys_add(struct run_key_table *table, struct run_lane *lane, struct delivery_list *list)
+{
+    smq_delivery *delivery;
+
+    if (!table->apart) {
+        STAILQ_CONCAT(&lane->whole.waiting, list);
+        run_key_update(table, &lane->whole);
+        return;
+    }
+    while ((delivery = STAILQ_FIRST(list)) != NULL) {
+        STAILQ_REMOVE_HEAD(list, link);
+        delivery->key = run_key_find(table, lane, delivery->key_hash);
+        STAILQ_INSERT_TAIL(&delivery->key->waiting, delivery, link);
+        run_key_update(table, delivery->key);
+    }
+}
+
+void run_keys_recall(struct run_key_table *table, struct run_lane *lane, struct delivery_list *out)
+{
+    struct run_key *key, *next;
+
+    for (key = TAILQ_FIRST(&lane->keys); key != NULL; key = next) {
+        next = TAILQ_NEXT(key, link);
+        STAILQ_CONCAT(out, &key->waiting);
+        run_key_update(table, key);
+    }
+}
+
+bool run_key_remove(struct run_key_table *table, smq_delivery *delivery)
+{
+    struct run_key *key = delivery->key;
+    smq_delivery *waiting;
+
+    STAILQ_FOREACH(waiting, &key->waiting, link)
+    {
+        if (waiting == delivery) {
+            STAILQ_REMOVE(&key->waiting, delivery, smq_delivery, link);
+            run_key_update(table, key);
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,73 @@
+/* keys.h - the keys of a lane: which deliveries of it may run beside each other.
+ *
+ * Deliveries of one key run one after another, in the order in which they were added; those of
+ * different keys may run at once.  If the keys of a queue are not apart, each lane has one key for
+ * all its deliveries.  Keys are told apart by a hash: two of a lane that have the same one count as
+ * one, which only makes one of them wait.
+ *
+ * Thread: any.  The lock of the queue is held, except where a function says otherwise. */
+#ifndef CONSUME_RUN_KEYS_H
+#define CONSUME_RUN_KEYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "consume/run/delivery.h"
+
+struct run_lane;
+
+TAILQ_HEAD(run_keys, run_key);
+
+/* Invariants: `ready` says whether the key is in the lane's list of that name, and is what
+ * run_key_may_begin() says, except while a function of this folder changes the key.  A key that is
+ * not the whole lane exists while a delivery of it waits or is begun, or a call has one. */
+struct run_key {
+    struct delivery_list waiting; /* deliveries that are not begun */
+    size_t begun;                 /* deliveries that are begun, and not answered */
+    size_t called;                /* deliveries of a handler call that has not returned */
+    bool ready;
+    struct run_lane *lane;
+    TAILQ_ENTRY(run_key) ready_link;
+    TAILQ_ENTRY(run_key) link; /* in the lane's keys, or among the spare ones */
+    uint64_t name[2];          /* of the lane, and the hash */
+    UT_hash_handle hh;
+};
+
+/* What the keys of one queue share. */
+struct run_key_table {
+    bool apart;  /* different keys of a lane may run at once */
+    size_t most; /* deliveries of a key that may be begun at once, if no call has them */
+    struct run_key *keys;
+    struct run_keys spare;
+    size_t spare_count;
+};
+
+void run_key_table_init(struct run_key_table *table, bool apart, size_t most);
+void run_key_table_fini(struct run_key_table *table);
+
+/* Make the key of a whole lane, or any other. */
+void run_key_init(struct run_key *key, struct run_lane *lane);
+
+/* May the first waiting delivery of the key be begun, as far as the key knows?  Pure. */
+bool run_key_may_begin(const struct run_key *key, size_t most);
+
+/* Note in deliveries that are to be added what run_keys_add() needs.  The lock need not be held. */
+void run_keys_prepare(const struct run_key_table *table, struct run_lane *lane,
+                      struct delivery_list *list);
+
+/* Let the deliveries wait, each behind the others of its key; the list is empty afterwards. */
+void run_keys_add(struct run_key_table *table, struct run_lane *lane, struct delivery_list *list);
+
+/* The key has changed: put it into the lane's list of ready keys or take it out, or free it if it
+ * is not needed any more. */
+void run_key_update(struct run_key_table *table, struct run_key *key);
+
+/* Move all deliveries of the lane that wait to the end of `out`, those of each key in order. */
+void run_keys_recall(struct run_key_table *table, struct run_lane *lane, struct delivery_list *out);
+
+/* Remove a delivery from those of its key that wait; false: it is not among them. */
+bool run_key_remove(struct run_key_table *table, smq_delivery *delivery);
+
+#endif

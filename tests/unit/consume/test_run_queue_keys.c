@@ -1,0 +1,234 @@
+/* test_run_queue_keys.c - a run queue by key: which deliveries of a lane may be with a handler or
+ * poll at the same time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <semaphore.h>
+
+#include "base/loop.h"
+#include "base/thread.h"
+#include "consume/run/answer.h"
+#include "consume/run/run_queue.h"
+
+enum { MOST = 8 };
+
+/* A queue with one lane, and everything that was ever added: the test has the slot's part. */
+struct stage {
+    struct run_queue *queue;
+    struct loop *loop;
+    struct loop_task task;
+    struct run_lane lane;
+    smq_delivery *added[MOST];
+    int count;
+    char log[MOST + 1]; /* the bodies whose handler began */
+    int begun;
+    sem_t returned;
+};
+
+static void on_task(struct loop_task *task)
+{
+    (void) task;
+}
+
+/* per_slot 0: with handlers. */
+static void stage_init(struct stage *stage, int32_t per_slot, smq_handler_fn *handler)
+{
+    struct run_queue_options options = {.topic = "t",
+                                        .handler = handler,
+                                        .user = stage,
+                                        .by_key = true,
+                                        .turn = 100,
+                                        .per_slot = per_slot,
+                                        .task = &stage->task};
+
+    *stage = (struct stage){.task.run = on_task};
+    sem_init(&stage->returned, 0, 0);
+    assert_int_equal(loop_new(&stage->loop, "smq:io", NULL), SMQ_OK);
+    options.io = stage->loop;
+    stage->queue = run_queue_new(&options);
+    run_lane_init(&stage->lane);
+}
+
+/* All deliveries were begun and answered. */
+static void stage_fini(struct stage *stage)
+{
+    struct delivery_list answers = STAILQ_HEAD_INITIALIZER(answers);
+
+    run_queue_close(stage->queue);
+    run_queue_take_answers(stage->queue, &answers);
+    assert_true(run_queue_is_quiet(stage->queue, &stage->lane));
+    run_queue_forget_answered(stage->queue, stage->added, (size_t) stage->count);
+    for (int i = 0; i < stage->count; i++) {
+        delivery_unref(stage->added[i]); /* its answerer's */
+        delivery_unref(stage->added[i]); /* the slot's */
+    }
+    loop_free(stage->loop);
+    run_queue_unref(stage->queue);
+    sem_destroy(&stage->returned);
+}
+
+/* One for each letter; a message without a key has its body as key. */
+static void add(struct stage *stage, const char *letters)
+{
+    struct topic topic = {.name = "t", .type = SMQ_TYPE_FIXED_TIME, .layout = SMQ_LAYOUT_INLINE};
+    struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
+
+    for (; *letters != '\0'; letters++) {
+        char entry[16];
+        smq_delivery *delivery;
+
+        snprintf(entry, sizeof(entry), "20c17:%c", *letters);
+        delivery =
+            delivery_new(NULL, run_queue_origin(stage->queue), &stage->lane, &topic, 3, "",
+                         &(struct store_claimed){.entry = entry, .entry_len = strlen(entry)});
+        assert_non_null(delivery);
+        stage->added[stage->count++] = delivery;
+        STAILQ_INSERT_TAIL(&list, delivery, link);
+    }
+    run_queue_add(stage->queue, &stage->lane, &list);
+    run_queue_wake_threads(stage->queue);
+}
+
+static char letter_of(const smq_delivery *delivery)
+{
+    return *(const char *) delivery->info.body.data;
+}
+
+/* Poll all that may be polled now, into `out`. */
+static void polls(struct stage *stage, smq_delivery **out, const char *letters)
+{
+    smq_delivery *polled[MOST];
+    size_t count = 0;
+
+    assert_true(run_queue_poll(stage->queue, polled, &count, MOST, 0));
+    assert_int_equal(count, strlen(letters));
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(letter_of(polled[i]), letters[i]);
+        out[i] = polled[i];
+    }
+}
+
+static void done(smq_delivery *delivery)
+{
+    assert_int_equal(answer_give(delivery, STORE_DONE, 0, NULL, NULL), SMQ_OK);
+}
+
+static void polls_take_one_of_each_key(void **state)
+{
+    smq_delivery *first[MOST] = {NULL}, *next[MOST];
+    struct stage stage;
+
+    (void) state;
+    stage_init(&stage, 1000, NULL);
+    add(&stage, "aabab");
+    polls(&stage, first, "ab");
+    polls(&stage, next, "");
+    done(first[1]);
+    polls(&stage, first + 1, "b");
+    done(first[0]);
+    polls(&stage, first, "a");
+    assert_ptr_equal(first[0], stage.added[1]); /* in the order in which they were added */
+    done(first[1]);
+    done(first[0]);
+    polls(&stage, first, "a");
+    done(first[0]);
+    stage_fini(&stage);
+}
+
+static void a_lane_has_no_more_than_it_may(void **state)
+{
+    smq_delivery *out[MOST] = {NULL};
+    struct stage stage;
+
+    (void) state;
+    stage_init(&stage, 2, NULL);
+    add(&stage, "abca");
+    polls(&stage, out, "ab");
+    done(out[0]);
+    polls(&stage, out, "c");
+    done(out[0]);
+    polls(&stage, out, "a");
+    done(out[0]);
+    done(out[1] = stage.added[1]);
+    stage_fini(&stage);
+}
+
+static void a_recall_takes_all_keys_each_in_its_order(void **state)
+{
+    struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
+    smq_delivery *out[MOST] = {NULL}, *delivery;
+    struct stage stage;
+    char letters[MOST + 1] = "";
+    size_t count = 0;
+
+    (void) state;
+    stage_init(&stage, 1000, NULL);
+    add(&stage, "abab");
+    polls(&stage, out, "ab");
+    add(&stage, "c");
+    run_queue_recall(stage.queue, &stage.lane, &list);
+    while ((delivery = STAILQ_FIRST(&list)) != NULL) {
+        STAILQ_REMOVE_HEAD(&list, link);
+        letters[count++] = letter_of(delivery);
+    }
+    assert_string_equal(letters, "abc");
+    done(out[0]);
+    done(out[1]);
+    polls(&stage, out, "");
+    stage_fini(&stage);
+}
+
+/* The first one is answered later. */
+static smq_verdict handle(smq_delivery *delivery, void *user)
+{
+    struct stage *stage = user;
+
+    stage->log[stage->begun++] = letter_of(delivery);
+    sem_post(&stage->returned);
+    return stage->begun == 1 ? SMQ_LATER : SMQ_DONE;
+}
+
+static void *work(void *arg)
+{
+    run_queue_work(arg);
+    return NULL;
+}
+
+static void later_holds_its_key_only(void **state)
+{
+    struct stage stage;
+    pthread_t thread;
+
+    (void) state;
+    stage_init(&stage, 0, handle);
+    assert_int_equal(thread_start(&thread, "smq:work", work, stage.queue, NULL), SMQ_OK);
+    add(&stage, "aab");
+    (void) sem_wait(&stage.returned);
+    (void) sem_wait(&stage.returned);
+    assert_false(run_queue_is_waiting(stage.queue, &stage.lane)); /* it may run other keys */
+    assert_string_equal(stage.log, "ab");
+    done(stage.added[0]);
+    (void) sem_wait(&stage.returned);
+    run_queue_end(stage.queue);
+    pthread_join(thread, NULL);
+    assert_string_equal(stage.log, "aba");
+    stage_fini(&stage);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(polls_take_one_of_each_key),
+        cmocka_unit_test(a_lane_has_no_more_than_it_may),
+        cmocka_unit_test(a_recall_takes_all_keys_each_in_its_order),
+        cmocka_unit_test(later_holds_its_key_only),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
