@@ -233,18 +233,22 @@ static uint64_t claim_of(const char *entry)
     return strtoull(strchr(entry, 'c') + 1, NULL, 10);
 }
 
-/* The message comes with a reply, or as a push.  One that came as a push while the call was on its
- * way, `known` to its owner, is not begun again. */
+/* The message comes with a reply, or as a push.  One that came as a push while the call was in
+ * progress, `known` to its owner, is not begun again.  If a failover had lost that push, the call
+ * may have given its number to another message, which is begun. */
 static void see_message(struct round *round, struct consumer *consumer, const char *entry,
                         int attempts, uint64_t known)
 {
     struct held held = {.reason = "", .retried = attempts > 1};
 
     if (!round->model->shared && claim_of(entry) <= known) {
-        if (strcmp(entry, consumer->got) != 0) {
-            round_fail(round, "a message came with a number that its owner knows");
+        if (strcmp(entry, consumer->got) == 0) {
+            return;
         }
-        return;
+        if (!consumer->got_undone) {
+            round_fail(round, "a message came with a number that its owner knows");
+            return;
+        }
     }
     snprintf(consumer->position, sizeof(consumer->position), "%s", entry);
     consumer->position_attempts = attempts;
@@ -286,7 +290,7 @@ static void see_consumed(struct round *round, struct consumer *consumer, const s
     char *save = NULL;
     char *words[6];
     static char nothing[] = "";
-    uint64_t last;
+    uint64_t known = consumer->last, claims;
 
     for (size_t i = 0; i < 6; i++) {
         words[i] = strtok_r(i == 0 ? seen->data : NULL, " ", &save);
@@ -296,14 +300,11 @@ static void see_consumed(struct round *round, struct consumer *consumer, const s
     }
     see_results(round, consumer, call, words[4], doubled);
     consumer->called = strtoll(words[1], NULL, 10);
-    last = consumer->last;
-    consumer->last = strtoull(words[3], NULL, 10);
-    if (consumer->last < last && !round->model->shared) {
-        consumer->last = last;
-    }
+    claims = strtoull(words[3], NULL, 10);
+    consumer->last = claims < known && !round->model->shared ? known : claims;
     consumer->position[0] = '\0';
-    see_messages(round, consumer, save != NULL ? save : nothing, last);
-    if (consumer->last != last || round->model->shared) {
+    see_messages(round, consumer, save != NULL ? save : nothing, known);
+    if (claims != call->last || round->model->shared) {
         consumer->position[0] = '\0';
     }
 }
@@ -360,6 +361,7 @@ static void receive(struct round *round, struct consumer *consumer, const struct
     consumer->last = push->claim;
     consumer->pushed = push->at;
     memcpy(consumer->got, push->entry, sizeof(consumer->got));
+    consumer->got_undone = push->undone;
     find_held(consumer, push->entry)->sent = push->undone;
 }
 

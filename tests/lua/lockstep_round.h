@@ -34,9 +34,10 @@ struct consumer {
     uint64_t last;
     char position[64];
     int position_attempts;
-    int64_t pushed; /* the time of the newest push that it has got; 0: none */
-    int64_t called; /* Redis' time in the newest reply that it has seen */
-    char got[64];   /* the newest push that it has got */
+    int64_t pushed;  /* the time of the newest push that it has got; 0: none */
+    int64_t called;  /* Redis' time in the newest reply that it has seen */
+    char got[64];    /* the newest push that it has got */
+    bool got_undone; /* a failover had lost that push */
     struct held in_flight[IN_FLIGHT_MAX];
     size_t count;
 };
