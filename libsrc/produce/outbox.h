@@ -35,7 +35,8 @@ struct outbox {
     struct send_list queue;
     enum outbox_state state;
     int32_t slot;
-    size_t added;        /* sends in the queue since its last request */
+    size_t added;        /* sends in the queue since its last request; enough not to wait, if
+                            that request had no room for all */
     int64_t departed_us; /* when that request left */
     int failures;        /* consecutive failures */
     int64_t resume_ms;   /* no request is sent before this time */

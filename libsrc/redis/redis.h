@@ -63,8 +63,8 @@ struct redis_command {
     int64_t timeout_ms;  /* from redis_send() to the end, repeats included; 0: request_timeout_ms */
     /* do not wait for a server that is unreachable or not ready: fail at once */
     bool once;
-    bool
-        apart; /* neither waits for commands of its hash slot that are not apart, nor they for it */
+    /* it does not wait for commands of its hash slot that are not apart, nor they for it */
+    bool apart;
     /* if not 0, redis_await() waits until this many replicas have its writes */
     int replicas;
     int64_t until_ms; /* until when redis_await() waits, by clock_now_ms() */

@@ -114,12 +114,12 @@ class LoseRedis(CutWorkerFromRedis):
         worker = self.worker()
         self.world.note("severed", worker.host, worker.pid)
         with self.cut(worker):
-            end = time.monotonic() + self.MOST_S
-            while not (away := self.is_away(worker)) and time.monotonic() < end:
-                time.sleep(0.5)
-            if away:  # otherwise the run is void: check.py
+            try:
+                wait_until(lambda: self.is_away(worker), self.MOST_S, "its slots have moved")
                 self.world.note("away", worker.host, worker.pid)
-            self.pause()
+                self.pause()
+            except TimeoutError:
+                pass  # without the note the run is void: check.py
             self.must(self.is_blind(worker), "it can connect")
         self.world.note("joined", worker.host, worker.pid)
 

@@ -1,9 +1,9 @@
 /* keys.h - the keys of a lane: which deliveries of it may run beside each other.
  *
  * Deliveries of one key run one after another, in the order in which they were added; those of
- * different keys may run at once.  If the keys of a queue are not apart, each lane has one key for
- * all its deliveries.  Keys are told apart by a hash: two of a lane that have the same one count as
- * one, which only makes one of them wait.
+ * different keys may run at once.  If `apart` of the queue's table is not set, each lane has one
+ * key for all its deliveries.  The queue compares hashes of keys, not the keys: if two keys of a
+ * lane have the same hash, their deliveries run one after another, too.
  *
  * Thread: any.  The lock of the queue is held, except where a function says otherwise. */
 #ifndef CONSUME_RUN_KEYS_H
