@@ -241,9 +241,9 @@ static void gate_remove(const struct gate *gate)
     (void) rmdir(gate->folder);
 }
 
-/* Let the members claim messages of all slots.  Each slot has some before any is claimed, so that
- * one claim takes them. */
-static void fill_all_slots(void)
+/* Send 16 messages into all slots.  Each slot has some before any is claimed, so that one claim
+ * takes them. */
+static void send_to_all_slots(void)
 {
     command_done(NULL, ARGS("pause", "orders"));
     for (int i = 0; i < 16; i++) {
@@ -253,6 +253,12 @@ static void fill_all_slots(void)
         command_done(NULL, ARGS("send", "orders", "x", "--key", key));
     }
     command_done(NULL, ARGS("resume", "orders"));
+}
+
+/* Let the members claim messages of all slots. */
+static void fill_all_slots(void)
+{
+    send_to_all_slots();
     command_wait_stat("orders", "waiting", 0);
 }
 
@@ -353,6 +359,30 @@ static void test_a_topic_is_paused(void **state)
     leave(&member);
 }
 
+/* Its handlers have one message, and it may have no more. */
+static void test_the_owner_waits_for_room(void **state)
+{
+    struct run member;
+    struct gate gate;
+
+    (void) state;
+    gate_close(&gate);
+    command_start(&member, NULL,
+                  ARGS("consume", "orders", "--max-in-flight", "1", "-z", zookeeper, "-X",
+                       "name=worker-1", "--", "sh", "-c", gate.program));
+    await_step(still_section, 0, 0, "0-3");
+    send_to_all_slots();
+    command_wait_stat("orders", "claimed", 1);
+    command_wait_stat("orders", "waiting", 15);
+    run_step(still_section, 0, 0, "0-3");
+    run_step(still_section, 1, 0, "worker-1");
+    gate_open(&gate);
+    command_wait_stat("orders", "waiting", 0);
+    command_wait_stat("orders", "claimed", 0);
+    leave(&member);
+    gate_remove(&gate);
+}
+
 static void test_a_damaged_topic(void **state)
 {
     static const char section[] = "A damaged topic";
@@ -426,6 +456,7 @@ int main(void)
         cmocka_unit_test(test_messages_are_in_flight),
         cmocka_unit_test(test_the_leader_does_not_grant),
         cmocka_unit_test(test_a_topic_is_paused),
+        cmocka_unit_test(test_the_owner_waits_for_room),
         cmocka_unit_test(test_a_damaged_topic),
         cmocka_unit_test(test_zookeeper_lost_its_data),
         cmocka_unit_test(test_a_token_is_ahead_of_zookeeper),
