@@ -66,6 +66,19 @@ static void compare_with_raw(struct report *report, const struct outcome *librar
     }
 }
 
+/* The same, with all that is said encrypted. */
+static bool measure_tls(struct lab *lab, const struct outcome *plain)
+{
+    struct outcome tls;
+    smq_client *client = lab_tls_client(lab);
+
+    if (client == NULL || !measure_topic(lab, client, by_library, "drain-tls", &tls)) {
+        return false;
+    }
+    scene_compare_tls(lab, "drain", &tls, plain);
+    return true;
+}
+
 static bool measure(struct lab *lab, smq_client *client)
 {
     struct report *report = lab_report(lab);
@@ -79,7 +92,7 @@ static bool measure(struct lab *lab, smq_client *client)
     compare_with_raw(report, &library, &raw, raw.rate >= RAW_LEAST * streams.rate);
     report_ratio(report, "drain/streams", library.rate, streams.rate);
     report_ratio(report, "raw/streams", raw.rate, streams.rate);
-    return true;
+    return !lab_options(lab)->tls || measure_tls(lab, &library);
 }
 
 bool bench_drain(struct lab *lab)

@@ -293,6 +293,18 @@ static bool measure_way(struct lab *lab, smq_client *client, way_fn *way, const 
     return good;
 }
 
+static bool over_tls(struct lab *lab, double plain)
+{
+    smq_client *client = lab_tls_client(lab);
+    double tls;
+
+    if (client == NULL || !measure_way(lab, client, by_library, "tls", &tls)) {
+        return false;
+    }
+    report_ratio(lab_report(lab), "latency-tls/plain", tls, plain);
+    return true;
+}
+
 static bool when_idle(struct lab *lab, smq_client *client)
 {
     double blpop, raw, library;
@@ -305,7 +317,7 @@ static bool when_idle(struct lab *lab, smq_client *client)
     report_ratio(lab_report(lab), "latency/raw", library, raw);
     report_ratio(lab_report(lab), "latency/blpop", library, blpop);
     report_ratio(lab_report(lab), "latency-raw/blpop", raw, blpop);
-    return true;
+    return !lab_options(lab)->tls || over_tls(lab, library);
 }
 
 bool bench_latency(struct lab *lab)

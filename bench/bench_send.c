@@ -56,6 +56,8 @@ struct way {
 
 enum { ZADD, RAW, ASYNC, BATCHES, ONE_THREAD, EIGHT_THREADS, WAYS };
 
+static const struct way over_tls = {"send-tls", by_async, 1000000, 200000};
+
 static const struct way ways[WAYS] = {
     [ZADD] = {"send-zadd", by_zadd, 1000000, 200000},
     [RAW] = {"send-raw", by_script, 1000000, 200000},
@@ -98,6 +100,19 @@ static void compare(struct report *report, const struct outcome *outcomes)
                  outcomes[ONE_THREAD].rate);
 }
 
+/* What is sent is encrypted; what is asked about the topic is not. */
+static bool measure_tls(struct lab *lab, const struct outcome *plain)
+{
+    struct outcome tls;
+    smq_client *client = lab_tls_client(lab);
+
+    if (client == NULL || !measure_way(lab, client, &over_tls, &tls)) {
+        return false;
+    }
+    scene_compare_tls(lab, "send", &tls, plain);
+    return true;
+}
+
 static bool measure(struct lab *lab, smq_client *client)
 {
     struct outcome outcomes[WAYS];
@@ -108,7 +123,7 @@ static bool measure(struct lab *lab, smq_client *client)
         }
     }
     compare(lab_report(lab), outcomes);
-    return true;
+    return !lab_options(lab)->tls || measure_tls(lab, &outcomes[ASYNC]);
 }
 
 bool bench_send(struct lab *lab)

@@ -48,6 +48,7 @@ WORDS = {
     "steady-50%-p99": "50 % of the highest rate whose backlog does not grow within 10 s: lateness p99, ms",
     "steady-80%-p99": "80 % of that rate: lateness p99, ms",
     "lanes-1/64": "handlers of 1 ms on 8 threads: drain of one slot with 1,000 keys ÷ of 64 slots",
+    "drain-tls/plain": "drain over TLS ÷ without it",
     "drain-keyed/inline": "drain of bodies of 1 KiB, layout keyed ÷ inline",
     "memory/zadd": "memory of a waiting message, layout inline ÷ bare ZADD",
     "depth-10M/100k": "drain with 10^7 waiting messages ÷ with 10^5, 64 slots",

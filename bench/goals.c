@@ -26,6 +26,7 @@ static const struct goal goals[] = {
     {"steady-50%-p99", 20, 50},
     {"steady-80%-p99", 40, 150},
     {"lanes-1/64", 0.9, 0.7},
+    {"drain-tls/plain", 0.9, 0.8},
     {"drain-keyed/inline", 0.8, 0.7},
     {"memory/zadd", 1.0, 1.05},
     {"depth-10M/100k", 0.95, 0.8},

@@ -1,18 +1,21 @@
 #include "lab.h"
 
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "support/certificates.h"
 #include "support/process.h"
 #include "support/servers.h"
 #include "wire.h"
 
 enum { MASTERS_MAX = 3, RUNS = 5, RUNS_QUICK = 3 };
 
-/* Invariant: servers == NULL, or `masters` of them run and wires[0 .. masters) are open. */
+/* Invariant: servers == NULL, or `masters` of them run and wires[0 .. masters) are open.
+ * tls_folder is empty until it has been made. */
 struct lab {
     struct lab_options options;
     struct report *report;
@@ -21,6 +24,8 @@ struct lab {
     bool zookeeper;
     struct wire *wires[MASTERS_MAX];
     int topics; /* made so far */
+    char tls_folder[PATH_MAX];
+    smq_client *tls_client;
 };
 
 struct lab *lab_new(const struct lab_options *options)
@@ -37,6 +42,8 @@ struct lab *lab_new(const struct lab_options *options)
 
 static void stop_servers(struct lab *lab)
 {
+    smq_client_free(lab->tls_client);
+    lab->tls_client = NULL;
     for (int i = 0; i < MASTERS_MAX; i++) {
         wire_close(lab->wires[i]);
         lab->wires[i] = NULL;
@@ -101,10 +108,37 @@ static void take_core(int number)
     }
 }
 
+/* Once for all servers; it is removed with TMPDIR (guard.h).  NULL: without --tls, or the folder
+ * cannot be made. */
+static const char *tls_folder(struct lab *lab)
+{
+    enum { DAY_S = 86400 };
+    static const struct certificate all[] = {{"ca", NULL, NULL, DAY_S},
+                                             {"server", "ca", "IP:127.0.0.1", DAY_S},
+                                             {"client", "ca", NULL, DAY_S}};
+
+    if (!lab->options.tls || lab->tls_folder[0] != '\0') {
+        return lab->options.tls ? lab->tls_folder : NULL;
+    }
+    snprintf(lab->tls_folder, sizeof(lab->tls_folder), "%s/tls-XXXXXX", getenv("TMPDIR"));
+    if (mkdtemp(lab->tls_folder) == NULL) {
+        perror(lab->tls_folder);
+        lab->tls_folder[0] = '\0';
+        return NULL;
+    }
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        certificate_make(lab->tls_folder, &all[i]);
+    }
+    return lab->tls_folder;
+}
+
 static bool start_servers(struct lab *lab, int masters, int replicas, bool zookeeper)
 {
-    struct servers_options options = {
-        .redis = REDIS_CLUSTER, .masters = masters, .replicas = replicas, .zookeeper = zookeeper};
+    struct servers_options options = {.redis = REDIS_CLUSTER,
+                                      .masters = masters,
+                                      .replicas = replicas,
+                                      .zookeeper = zookeeper,
+                                      .tls_folder = tls_folder(lab)};
 
     take_core(0);
     lab->servers = servers_start(&options);
@@ -212,6 +246,22 @@ smq_client *lab_client_at(struct lab *lab, const char *redis)
     options.zookeeper = lab_zookeeper(lab);
     lab_good(smq_client_new(&client, &options, &err), &err);
     return client;
+}
+
+smq_client *lab_tls_client(struct lab *lab)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_error err = SMQ_ERROR_INIT;
+
+    if (lab->tls_client == NULL) {
+        options.redis = servers_redis_tls(lab->servers);
+        options.zookeeper = lab_zookeeper(lab);
+        options.tls_ca = certificate_path(lab->tls_folder, "ca.crt");
+        options.tls_cert = certificate_path(lab->tls_folder, "client.crt");
+        options.tls_key = certificate_path(lab->tls_folder, "client.key");
+        lab_good(smq_client_new(&lab->tls_client, &options, &err), &err);
+    }
+    return lab->tls_client;
 }
 
 smq_client *lab_client(struct lab *lab)

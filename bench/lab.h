@@ -19,6 +19,7 @@ struct server;
 
 struct lab_options {
     bool quick, json;
+    bool tls;            /* the servers also speak TLS, for lab_tls_client() */
     int rate;            /* messages/s of open loops, in one run; 0: the benchmark chooses */
     const char *program; /* this program, to be started as a member of a fleet */
     const char *folder;  /* where figures are kept; NULL: nowhere */
@@ -64,6 +65,11 @@ bool lab_empty(struct lab *lab);
  * reason is on standard error. */
 smq_client *lab_client(struct lab *lab);
 smq_client *lab_client_at(struct lab *lab, const char *redis);
+
+/* With --tls: a client that speaks TLS with the same servers, and shows a certificate.  It belongs
+ * to the lab, until other servers are provided.  NULL: it failed; the reason is on standard
+ * error. */
+smq_client *lab_tls_client(struct lab *lab);
 
 /* A topic of type fixed_time under a new name, in `name`; layout inline, or as given. */
 enum { LAB_NAME_SIZE = 32 };

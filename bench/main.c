@@ -1,11 +1,13 @@
 /* main.c - measures the library against hand-written loops and against its peers, on servers of its
  * own.
  *
- *   slotmq-bench [NAME...] [--quick] [--json] [--rate N] [--keep FOLDER [--resume]] [--list]
+ *   slotmq-bench [NAME...] [--quick] [--json] [--rate N] [--tls] [--keep FOLDER [--resume]]
+ *                [--list]
  *
  * --rate: only benchmarks of open loops know it; such figures are not kept.
  * steady brings those that have the other figures of steady flow: latency, send, drain, keyed,
  * memory; not with --rate.
+ * --tls: send, drain and latency also measure the library over TLS, beside plaintext.
  * --keep: the figures of each benchmark that came to its end are kept there as NAME.json; --resume:
  * those that are there are not measured again.
  *
@@ -91,6 +93,8 @@ static bool parse(struct arguments *out, int argc, char **argv)
             out->lab.quick = true;
         } else if (strcmp(argv[i], "--json") == 0) {
             out->lab.json = true;
+        } else if (strcmp(argv[i], "--tls") == 0) {
+            out->lab.tls = true;
         } else if (strcmp(argv[i], "--list") == 0) {
             out->list = true;
         } else if (strcmp(argv[i], "--resume") == 0) {

@@ -78,6 +78,20 @@ struct outcome scene_tell(struct lab *lab, const char *name, struct tally_counts
     return scene_tell_cpu(lab, name, cost, count);
 }
 
+void scene_compare_tls(struct lab *lab, const char *name, const struct outcome *tls,
+                       const struct outcome *plain)
+{
+    struct report *report = lab_report(lab);
+    char figure[48];
+
+    snprintf(figure, sizeof(figure), "%.16s-tls/plain", name);
+    report_ratio(report, figure, tls->rate, plain->rate);
+    snprintf(figure, sizeof(figure), "%.16s-tls-client-cpu/plain", name);
+    report_ratio(report, figure, tls->client_us, plain->client_us);
+    snprintf(figure, sizeof(figure), "%.16s-tls-redis-cpu/plain", name);
+    report_ratio(report, figure, tls->redis_us, plain->redis_us);
+}
+
 bool scene_runs(struct lab *lab, enum lab_pace pace, scene_measure_fn *measure)
 {
     smq_client *client = lab_servers(lab, 1, false) ? lab_client(lab) : NULL;

@@ -46,6 +46,11 @@ struct outcome {
     double client_us, redis_us; /* CPU */
 };
 
+/* What encryption costs: the figures "NAME-tls/plain", "NAME-tls-client-cpu/plain" and
+ * "NAME-tls-redis-cpu/plain". */
+void scene_compare_tls(struct lab *lab, const char *name, const struct outcome *tls,
+                       const struct outcome *plain);
+
 /* Report a run: the figures "NAME", "NAME-client-cpu" and "NAME-redis-cpu"; or only the last two.
  */
 struct outcome scene_tell(struct lab *lab, const char *name, struct tally_counts counts,

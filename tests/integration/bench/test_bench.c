@@ -126,6 +126,21 @@ static void test_one_rate_of_a_steady_flow(void **state)
     assert_nothing_stays(place);
 }
 
+/* The same servers speak both; nothing is lost either way. */
+static void test_encryption_is_measured_beside_plaintext(void **state)
+{
+    const struct place *place = *state;
+    struct run run;
+
+    start(&run, place, "latency", "--tls");
+    assert_true(run_wait(&run, TIMEOUT_MS));
+    assert_non_null(strstr(run.out, "\"who\":\"latency-slotmq\",\"sent\":520,\"handled\":520,"));
+    assert_non_null(strstr(run.out, "\"who\":\"latency-tls\",\"sent\":520,\"handled\":520,"));
+    assert_non_null(strstr(run.out, "\"figure\":\"latency-tls/plain\",\"value\":"));
+    run_fini(&run);
+    assert_nothing_stays(place);
+}
+
 static void test_an_interrupted_run_is_not_kept(void **state)
 {
     const struct place *place = *state;
@@ -218,6 +233,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_figures_are_printed_and_kept),
         cmocka_unit_test(test_one_rate_of_a_steady_flow),
+        cmocka_unit_test(test_encryption_is_measured_beside_plaintext),
         cmocka_unit_test(test_an_interrupted_run_is_not_kept),
         cmocka_unit_test(test_a_fleet_ends_with_it),
         cmocka_unit_test(test_usage),
