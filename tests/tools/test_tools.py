@@ -158,11 +158,18 @@ class Layers(Folder):
 
 
 class Symbols(Folder):
-    def verdict(self, source):
+    """A library of one function with the version script that is made from its header."""
+
+    def verdict(self, source, script=None, soname="liba.so.0.1"):
         self.write("include/a.h", "#define SMQ_API\nSMQ_API int smq_one(void);\n/* SMQ_API int smq_not(void); */\n")
         self.write("a.c", source)
-        shared, archive = self.root / "a.so", self.root / "a.a"
-        subprocess.run(["cc", "-shared", "-fPIC", "-o", shared, self.root / "a.c"], check=True)
+        shared, archive, versions = self.root / "a.so", self.root / "a.a", self.root / "a.map"
+        made = run("version_script.py", versions, "0.1", self.root / "include")
+        self.assertEqual((made.returncode, made.stderr), (0, ""))
+        if script is not None:
+            versions.write_text(script)
+        subprocess.run(["cc", "-shared", "-fPIC", f"-Wl,-soname,{soname}", f"-Wl,--version-script={versions}",
+                        "-o", shared, self.root / "a.c"], check=True)
         subprocess.run(["cc", "-c", "-o", self.root / "a.o", self.root / "a.c"], check=True)
         subprocess.run(["ar", "rcs", archive, self.root / "a.o"], check=True)
         return run("symbols.py", self.root / "include", shared, archive)
@@ -172,14 +179,31 @@ class Symbols(Folder):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
 
     def test_more(self):
-        result = self.verdict("int smq_one(void) { return 1; }\nint other(void) { return 1; }\n")
+        result = self.verdict("int smq_one(void) { return 1; }\nint other(void) { return 1; }\n",
+                              "SLOTMQ_0.1 { *; };\n")
         self.assertEqual(result.returncode, 1)
-        self.assertIn("other is visible", result.stderr)
+        self.assertIn("a.so: other is visible", result.stderr)
+        self.assertIn("a.a: other is visible", result.stderr)
+
+    def test_the_script_hides_what_no_header_declares(self):
+        result = self.verdict("int smq_one(void) { return 1; }\nint smq_not(void) { return 1; }\n")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("a.a: smq_not is visible", result.stderr)
+        self.assertNotIn("a.so", result.stderr)
 
     def test_less(self):
         result = self.verdict("static int smq_one(void) { return 1; }\nint (*x)(void) = smq_one;\n")
         self.assertEqual(result.returncode, 1)
         self.assertIn("smq_one is declared, but missing", result.stderr)
+
+    def test_the_version_is_that_of_the_soname(self):
+        one = "int smq_one(void) { return 1; }\n"
+        for script, soname, said in [("{ global: *; };\n", "liba.so.0.1", 'smq_one has the version ""'),
+                                     (None, "liba.so.0.2", "it must be SLOTMQ_0.2"),
+                                     (None, "liba.so", "it has no SONAME")]:
+            result = self.verdict(one, script, soname)
+            self.assertEqual(result.returncode, 1, script)
+            self.assertIn(said, result.stderr)
 
 
 CMOCKA = "[==========] Running 2 test(s).\n[ RUN      ] a\n[       OK ] a\n[ RUN      ] b\n"
@@ -346,6 +370,20 @@ class Bench(Folder):
         for arguments in ([], ["--resume"], ["--rate", "100"]):
             self.write("docs/BENCHMARKS.md", "published")
             self.assertEqual(self.page_after(*arguments), "new", arguments)
+
+
+class Version(Folder):
+    PARTS = "#define SMQ_VERSION_MAJOR 1\n#define SMQ_VERSION_MINOR 20\n"
+
+    def test_it_is_that_of_the_header(self):
+        self.write("core.h", self.PARTS + "#define SMQ_VERSION_PATCH 3\n")
+        self.assertEqual(run("version.py", self.root / "core.h").stdout, "1.20.3\n")
+
+    def test_a_part_that_is_missing_is_named(self):
+        self.write("core.h", self.PARTS)
+        result = run("version.py", self.root / "core.h")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("SMQ_VERSION_PATCH", result.stderr)
 
 
 if __name__ == "__main__":
