@@ -33,8 +33,11 @@
  *     in C++ SMQ_MESSAGE_INIT and then field by field.  Never fill it by position, because later
  *     versions add fields.  Zero and NULL mean the default; where "none" is not the default, it is
  *     SMQ_NONE.  Everything passed in is copied before the call returns.
- *  5. Bodies, keys and ids are smq_bytes: smq_text("a C string"), or a pointer and a length.  If
- * the pointer is NULL there is none.
+ *     Structs only grow, at their end.  So a program works with a library that is newer than its
+ *     headers: what its structs lack is 0, or is not filled.  A struct that is larger than the
+ *     library knows, because its header is newer, is refused with SMQ_INVALID.
+ *  5. Bodies, keys and ids are smq_bytes: smq_text("a C string"), or a pointer and a length.  A
+ *     NULL pointer means that there is none.
  *  6. Names that end in _ms are milliseconds: ..._at_ms since 1970 by the clock of the Redis node
  *     that holds the slot, all others durations.
  *  7. Handles may be used from any thread.  "Blocks" says how long a function may wait; a function

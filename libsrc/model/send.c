@@ -92,9 +92,15 @@ smq_status send_check(smq_message *out, const smq_message *message, smq_error *e
     smq_message checked = {0};
     smq_status status = SMQ_OK;
 
-    if (message->struct_size == 0 || message->struct_size > sizeof(checked)) {
+    if (message->struct_size < sizeof(message->struct_size)) {
         return status_set(err, SMQ_INVALID,
                           "struct_size of the message is %zu: begin it with SMQ_MESSAGE_INIT",
+                          message->struct_size);
+    }
+    if (message->struct_size > sizeof(checked)) {
+        return status_set(err, SMQ_INVALID,
+                          "struct_size of the message is %zu, more than this library knows: the "
+                          "header is newer than the library (SMQ_MESSAGE_INIT)",
                           message->struct_size);
     }
     memcpy(&checked, message, message->struct_size);

@@ -119,7 +119,11 @@ static const struct {
      "struct_size of the message is 0: begin it with SMQ_MESSAGE_INIT"},
     {{.struct_size = 4096, .body = {"abc", 3}},
      SMQ_INVALID,
-     "struct_size of the message is 4096: begin it with SMQ_MESSAGE_INIT"},
+     "struct_size of the message is 4096, more than this library knows: the header is newer than "
+     "the library (SMQ_MESSAGE_INIT)"},
+    {{.struct_size = sizeof(size_t) - 1, .body = {"abc", 3}},
+     SMQ_INVALID,
+     "struct_size of the message is 7: begin it with SMQ_MESSAGE_INIT"},
 };
 
 static void bad_messages_are_refused(void **state)
