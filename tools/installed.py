@@ -38,6 +38,8 @@ target_link_libraries(shared slotmq::slotmq)
 add_executable(static program.c)
 target_link_libraries(static slotmq::slotmq_static)
 """
+COMPLETIONS = ["bash-completion/completions/slotmq", "zsh/site-functions/_slotmq",
+               "fish/vendor_completions.d/slotmq.fish"]
 
 
 def output(*command, **environment):
@@ -77,7 +79,10 @@ class Installed:
         soname = output("readelf", "-dW", resolved.pop())
         if f"[libslotmq.so.{soversion}]" not in soname:
             yield f"the SONAME is not libslotmq.so.{soversion}"
-        wanted = ["bin/slotmq", "share/man/man1/slotmq.1"]
+        pages = output(self.source / "tools/manual.py", "names",
+                       *sorted((self.source / "include/slotmq").glob("*.h"))).split()
+        wanted = ["bin/slotmq", "share/man/man1/slotmq.1", *("share/man/man3/" + page for page in pages),
+                  *("share/" + path for path in COMPLETIONS)]
         yield from (f"{path} is missing" for path in wanted if not (self.prefix / path).is_file())
 
     def check_program(self, how, kind, program):
