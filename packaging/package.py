@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Build the Debian packages, and test that they are enough.  ./dev package runs this.
+
+usage: package.py build            build those of this Debian into build-package/SUITE, and let
+                                   lintian check them
+       package.py test [SUITE...]  for each SUITE (default: bookworm trixie) build them, install them
+                                   in an empty chroot, and run debian/tests/installed there
+
+A suite for which no chroot can be made is SKIPPED with the reason, and the exit status is 77.
+"""
+import pathlib
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+import tarball
+import version
+
+SUITES = ["bookworm", "trixie"]
+SKIPPED = 77
+# The packages are not uploaded to Debian: the changelog may say UNRELEASED, and closes no bug there.
+LINTIAN = ["lintian", "--allow-root", "--fail-on", "error,warning", "--suppress-tags",
+           "bad-distribution-in-changes-file,initial-upload-closes-no-bugs"]
+READY = "the chroot is ready"
+PACKAGES = ["libslotmq0.1", "libslotmq-dev", "slotmq", "libslotmq0.1-dbgsym", "slotmq-dbgsym"]
+# What debian/tests/control wants beside the packages.
+TOOLS = ["cmake", "gcc", "libc6-dev", "make", "pkg-config", "redis-server"]
+
+
+def this_suite():
+    try:
+        return platform.freedesktop_os_release().get("VERSION_CODENAME", "")
+    except OSError:
+        return ""
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def fail(text):
+    say(f"package: {text}")
+    sys.exit(1)
+
+
+def run(*command, **options):
+    done = subprocess.run(list(map(str, command)), check=False, capture_output=True, **{"text": True, **options})
+    if done.returncode != 0:
+        fail(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def sources(suite):
+    """A new folder build-package/SUITE with the sources, as a maintainer begins."""
+    folder = ROOT / "build-package" / suite
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    now = version.read()
+    orig, commit = folder / f"slotmq_{now}.orig.tar.gz", tarball.commit_of_now()
+    tarball.make(orig, commit)
+    run("tar", "-xzf", orig, "-C", folder)
+    run("tar", "-x", "-C", folder / f"slotmq-{now}", input=tarball.git("archive", commit, "debian"), text=False)
+    return folder, folder / f"slotmq-{now}"
+
+
+def check(folder):
+    """Every package is there, and lintian says nothing."""
+    made = {path.name.split("_")[0] for path in folder.glob("*.deb")}
+    missing = sorted(set(PACKAGES) - made)
+    if missing:
+        fail(f"{folder}: {', '.join(missing)} not built")
+    changes = next(folder.glob("*.changes"))
+    said = run(*LINTIAN, changes)
+    if said.strip():
+        fail(f"lintian: {said}")
+
+
+def build_here(suite):
+    folder, tree = sources(suite)
+    say(f"package: building in {folder}")
+    run("dpkg-buildpackage", "-us", "-uc", cwd=tree)
+    check(folder)
+    return folder
+
+
+# === Chroots =================================================================
+
+class NoChroot(Exception):
+    """It cannot be made; the text is the reason."""
+
+
+def in_chroot(suite, variant, copied, commands, copied_out=None):
+    """Make an empty Debian, copy files into its folder /slotmq, and run the commands in it.  What
+    fails before the first of them is no fault of the packages."""
+    if not shutil.which("mmdebstrap"):
+        raise NoChroot("there is no mmdebstrap")
+    script = "set -eu\nexport DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8\ncd /slotmq\n" + "\n".join(commands)
+    hooks = ["mkdir -p \"$1/slotmq\"",
+             "copy-in " + " ".join(shlex.quote(str(path)) for path in copied) + " /slotmq",
+             f"echo {shlex.quote(READY)}",
+             f"chroot \"$1\" bash -c {shlex.quote(script)}"]
+    if copied_out:
+        hooks.append(f"sync-out /slotmq/out {shlex.quote(str(copied_out))}")
+    log = ROOT / "build-package" / f"{suite}-{variant}.log"
+    with log.open("w+") as file:
+        done = subprocess.run(["mmdebstrap", f"--variant={variant}", "--format=null", "--quiet",
+                               *(f"--customize-hook={hook}" for hook in hooks), suite, "/dev/null"],
+                              check=False, stdout=file, stderr=subprocess.STDOUT)
+        file.seek(0)
+        text = file.read()
+    if done.returncode == 0:
+        return text
+    if READY not in text.splitlines():
+        reasons = [line for line in text.splitlines() if re.match(r"E:|W:|\S+: ", line)]
+        raise NoChroot(reasons[-1] if reasons else f"mmdebstrap failed: {log}")
+    fail(f"{suite}: failed in the chroot, see {log}\n" + "\n".join(text.splitlines()[-30:]))
+    return None
+
+
+def build_in_chroot(suite):
+    folder, tree = sources(suite)
+    say(f"package: building in a chroot of {suite}")
+    in_chroot(suite, "buildd", [tree, next(folder.glob("*.orig.tar.gz"))], [
+        "apt-get -qq update",
+        f"apt-get -qq -y --no-install-recommends build-dep ./{tree.name}",
+        "apt-get -qq -y --no-install-recommends install lintian",
+        f"cd {tree.name}",
+        "dpkg-buildpackage -us -uc",
+        "cd ..",
+        " ".join(LINTIAN) + " *.changes",
+        "mkdir out",
+        "cp ./*.deb ./*.changes out",
+    ], folder)
+    return folder
+
+
+def test(suite):
+    """Each package is installed with nothing but what it needs."""
+    folder = build_here(suite) if suite == this_suite() else build_in_chroot(suite)
+    debs = [path for path in folder.glob("*.deb") if "dbgsym" not in path.name]
+    say(f"package: installing in an empty chroot of {suite}")
+    said = in_chroot(suite, "minbase", [*debs, ROOT / "debian/tests/installed"], [
+        "apt-get -qq update",
+        "apt-get -qq -y --no-install-recommends install ./libslotmq0.1_*.deb ./slotmq_*.deb",
+        "slotmq --version",
+        f"apt-get -qq -y --no-install-recommends install ./libslotmq-dev_*.deb {' '.join(TOOLS)}",
+        "./installed",
+    ])
+    print("\n".join(line for line in said.splitlines() if line.startswith(("ok ", "slotmq "))))
+
+
+def test_all(suites):
+    skipped = False
+    for suite in suites:
+        try:
+            test(suite)
+            print(f"ok      packages in {suite}")
+        except NoChroot as reason:
+            print(f"SKIPPED packages in {suite}: {reason}")
+            skipped = True
+    return SKIPPED if skipped else 0
+
+
+def main():
+    verb, *arguments = sys.argv[1:] or [""]
+    if verb == "build" and not arguments:
+        print(build_here(this_suite() or "here"))
+    elif verb == "test" and not set(arguments) - set(SUITES):
+        sys.exit(test_all(arguments or SUITES))
+    else:
+        sys.exit(__doc__)
+
+
+main()

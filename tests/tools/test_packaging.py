@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""The files for vcpkg, Conan and Debian, as far as that can be checked without them: they have one
+version and one list of dependencies, and what they call is called with what the build knows."""
+import json
+import pathlib
+import re
+import runpy
+import subprocess
+import sys
+import tempfile
+import types
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+import version
+
+VERSION = version.read()
+SOVERSION = version.soversion(VERSION)
+LIBRARIES = {"hiredis", "libuv", "openssl", "zlib"}
+OPTIONS = set(re.findall(r"^option\('(\w+)'", (ROOT / "meson_options.txt").read_text(), re.MULTILINE))
+
+PORT = """
+set(CURRENT_PORT_DIR "{port}")
+set(CURRENT_PACKAGES_DIR "{packages}")
+set(PORT slotmq)
+set(VCPKG_LIBRARY_LINKAGE {linkage})
+foreach(name vcpkg_configure_meson vcpkg_install_meson vcpkg_fixup_pkgconfig vcpkg_install_copyright)
+  cmake_language(EVAL CODE "function(${{name}})
+    message(STATUS \\"${{name}} \\${{ARGN}}\\")
+  endfunction()")
+endforeach()
+include("{port}/portfile.cmake")
+"""
+
+
+class Vcpkg(unittest.TestCase):
+    PORT = ROOT / "packaging/vcpkg/slotmq"
+
+    def test_manifest(self):
+        manifest = json.loads((self.PORT / "vcpkg.json").read_text())
+        self.assertEqual((manifest["name"], manifest["version"]), ("slotmq", VERSION))
+        names = [entry if isinstance(entry, str) else entry["name"] for entry in manifest["dependencies"]]
+        self.assertEqual(names, sorted(names))
+        self.assertEqual(set(names), LIBRARIES | {"uthash", "zookeeper", "vcpkg-tool-meson"})
+
+    def installed(self, linkage):
+        """What is left of both libraries, and what the port has called."""
+        with tempfile.TemporaryDirectory() as folder:
+            packages = pathlib.Path(folder) / "packages"
+            for name in ["lib/libslotmq.so.1", "lib/libslotmq.a", "debug/lib/libslotmq.a", "debug/share/x"]:
+                (packages / name).parent.mkdir(parents=True, exist_ok=True)
+                (packages / name).write_text("")
+            script = pathlib.Path(folder) / "port.cmake"
+            script.write_text(PORT.format(port=self.PORT, packages=packages, linkage=linkage))
+            run = subprocess.run(["cmake", "-P", script], text=True, capture_output=True, check=False)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            left = {str(path.relative_to(packages)) for path in packages.rglob("*") if path.is_file()}
+            return left, run.stdout
+
+    def test_port(self):
+        left, called = self.installed("static")
+        self.assertEqual(left, {"lib/libslotmq.a", "debug/lib/libslotmq.a", "share/slotmq/usage"})
+        self.assertIn(f"SOURCE_PATH;{ROOT};", called)
+        self.assertLessEqual(set(re.findall(r"-D(\w+)=", called)), OPTIONS)
+        left, _ = self.installed("dynamic")
+        self.assertEqual(left, {"lib/libslotmq.so.1", "share/slotmq/usage"})
+
+
+class Recorded:
+    """In place of the classes and functions of Conan: notes how it is called."""
+
+    def __init__(self, *arguments):
+        self.project_options, self.c_args, self.c_link_args = {}, [], []
+        RECORDED.append(self)
+
+    def __getattr__(self, name):
+        return lambda *arguments, **named: None
+
+
+RECORDED = []
+
+
+def conan_recipe():
+    """The class of the recipe, with a Conan that does nothing."""
+    conan = types.ModuleType("conan")
+    conan.ConanFile = type("ConanFile", (), {"recipe_folder": str(ROOT / "packaging/conan")})
+    modules = {"conan": conan}
+    for name, has in {"files": ["copy", "rm", "rmdir"], "gnu": ["PkgConfigDeps"], "layout": ["basic_layout"],
+                      "meson": ["Meson", "MesonToolchain"]}.items():
+        module = modules[f"conan.tools.{name}"] = types.ModuleType(name)
+        for one in has:
+            setattr(module, one, Recorded)
+    modules["conan.tools.files"].load = lambda recipe, path: pathlib.Path(path).read_text()
+    sys.modules.update(modules)
+    return runpy.run_path(str(ROOT / "packaging/conan/conanfile.py"))
+
+
+class Conan(unittest.TestCase):
+    def setUp(self):
+        self.module = conan_recipe()
+        self.recipe = self.module["Slotmq"]()
+
+    def test_version_and_requirements(self):
+        asked = []
+        self.recipe.requires = lambda name, **_: asked.append(name.split("/")[0])
+        self.recipe.set_version()
+        self.recipe.requirements()
+        self.assertEqual(self.recipe.version, VERSION)
+        self.assertEqual(set(asked), LIBRARIES | {"zookeeper-client-c"})
+
+    def test_options_of_the_build(self):
+        info = types.SimpleNamespace(cpp_info=types.SimpleNamespace(includedirs=["i"], libdirs=["l"]))
+        self.recipe.dependencies = {"zookeeper-client-c": info, "uthash": info}
+        self.recipe.generate()
+        toolchain = next(one for one in RECORDED if one.project_options)
+        self.assertLessEqual(set(toolchain.project_options), OPTIONS)
+        self.assertEqual(set(toolchain.project_options.values()), {False})
+        self.assertIn("-Ll", toolchain.c_link_args)
+
+    def test_exported_folders_are_those_that_the_build_reads(self):
+        patterns = self.module["SOURCES"]
+        for pattern in patterns:
+            self.assertTrue(list(ROOT.glob(pattern)), pattern)
+        build = (ROOT / "meson.build").read_text()
+        always = build[:build.index("if get_option('cli')")]
+        for folder in re.findall(r"subdir\('(\w+)", always):
+            self.assertTrue(any(pattern.startswith(folder + "/") for pattern in patterns), folder)
+
+
+class Debian(unittest.TestCase):
+    def test_names_have_the_soversion(self):
+        control = (ROOT / "debian/control").read_text()
+        self.assertIn(f"\nPackage: libslotmq{SOVERSION}\n", control)
+        self.assertIn(f"libslotmq{SOVERSION} (= ${{binary:Version}})", control)
+        symbols = (ROOT / f"debian/libslotmq{SOVERSION}.symbols").read_text()
+        self.assertTrue(symbols.startswith(f"libslotmq.so.{SOVERSION} libslotmq{SOVERSION} "))
+        self.assertIn(f"(symver)SLOTMQ_{SOVERSION} ", symbols)
+
+    def test_version(self):
+        first = (ROOT / "debian/changelog").read_text().splitlines()[0]
+        self.assertTrue(first.startswith(f"slotmq ({VERSION}-"), first)
+
+
+if __name__ == "__main__":
+    unittest.main()
