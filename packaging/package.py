@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import tarball
 import version
 
+LOGS = ROOT / "build-package"
 SUITES = ["bookworm", "trixie"]
 SKIPPED = 77
 # The packages are not uploaded to Debian: the changelog may say UNRELEASED, and closes no bug there.
@@ -106,7 +107,8 @@ def in_chroot(suite, variant, copied, commands, copied_out=None):
              f"chroot \"$1\" bash -c {shlex.quote(script)}"]
     if copied_out:
         hooks.append(f"sync-out /slotmq/out {shlex.quote(str(copied_out))}")
-    log = ROOT / "build-package" / f"{suite}-{variant}.log"
+    log = LOGS / f"{suite}-{variant}.log"
+    LOGS.mkdir(exist_ok=True)
     with log.open("w+") as file:
         done = subprocess.run(["mmdebstrap", f"--variant={variant}", "--format=null", "--quiet",
                                *(f"--customize-hook={hook}" for hook in hooks), suite, "/dev/null"],
@@ -176,4 +178,5 @@ def main():
         sys.exit(__doc__)
 
 
-main()
+if __name__ == "__main__":
+    main()

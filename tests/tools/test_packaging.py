@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """The files for vcpkg, Conan and Debian, as far as that can be checked without them: they have one
 version and one list of dependencies, and what they call is called with what the build knows."""
+import contextlib
+import io
 import json
 import pathlib
 import re
@@ -126,6 +128,60 @@ class Conan(unittest.TestCase):
         always = build[:build.index("if get_option('cli')")]
         for folder in re.findall(r"subdir\('(\w+)", always):
             self.assertTrue(any(pattern.startswith(folder + "/") for pattern in patterns), folder)
+
+
+class Chroots(unittest.TestCase):
+    """With a mmdebstrap that only fails: what was wrong with the machine is SKIPPED, what was wrong
+    with the packages is not."""
+
+    def setUp(self):
+        self.kept = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self.kept.name)
+        self.module = runpy.run_path(str(ROOT / "packaging/package.py"))
+
+    def tearDown(self):
+        self.kept.cleanup()
+
+    def run_with(self, script):
+        """(exit status, output) of the test of two suites"""
+        if script:
+            (self.folder / "mmdebstrap").write_text("#!/bin/sh\n" + script)
+            (self.folder / "mmdebstrap").chmod(0o755)
+        package = self.module["test"].__globals__
+        package["LOGS"], package["shutil"] = self.folder, types.SimpleNamespace(
+            which=lambda name: (self.folder / name).exists())
+        package["subprocess"] = types.SimpleNamespace(
+            STDOUT=subprocess.STDOUT, run=lambda command, **options: subprocess.run(
+                [self.folder / command[0], *command[1:]], **options))
+        package["test"] = lambda suite: package["in_chroot"](suite, "minbase", [], ["true"])
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            try:
+                status = package["test_all"](["bookworm", "trixie"])
+            except SystemExit as end:
+                status = end.code
+        return status, out.getvalue()
+
+    def test_no_mmdebstrap(self):
+        status, said = self.run_with("")
+        self.assertEqual(status, 77)
+        self.assertIn("SKIPPED packages in bookworm: there is no mmdebstrap", said)
+        self.assertIn("SKIPPED packages in trixie", said)
+
+    def test_no_mirror(self):
+        status, said = self.run_with("echo 'E: apt-get update failed'; exit 25")
+        self.assertEqual(status, 77)
+        self.assertIn("SKIPPED packages in trixie: E: apt-get update failed", said)
+
+    def test_what_fails_in_the_chroot_is_no_skip(self):
+        status, said = self.run_with(f"echo '{self.module['READY']}'; echo 'FAILED  ./static'; exit 1")
+        self.assertEqual(status, 1)
+        self.assertIn("FAILED  ./static", said)
+        self.assertNotIn("SKIPPED", said)
+
+    def test_a_good_run(self):
+        status, said = self.run_with(f"echo '{self.module['READY']}'")
+        self.assertEqual((status, said), (0, "ok      packages in bookworm\nok      packages in trixie\n"))
 
 
 class Debian(unittest.TestCase):
