@@ -30,7 +30,7 @@ LINTIAN = ["lintian", "--allow-root", "--fail-on", "error,warning", "--suppress-
 READY = "the chroot is ready"
 PACKAGES = ["libslotmq0.1", "libslotmq-dev", "slotmq", "libslotmq0.1-dbgsym", "slotmq-dbgsym"]
 # What debian/tests/control wants beside the packages.
-TOOLS = ["cmake", "gcc", "libc6-dev", "make", "pkg-config", "redis-server"]
+TOOLS = ["cmake", "gcc", "libc6-dev", "make", "pkgconf", "redis-server"]
 
 
 def this_suite():

@@ -118,7 +118,7 @@ class Release:
         return out
 
     def check_bill(self):
-        """What the libraries need is on it; then the sums."""
+        """Of the tarball, with the time of the commit; then the sums of both."""
         tarball = self.folder / f"slotmq-{self.version}.tar.gz"
         if not tarball.exists():
             raise Refused("there is no tarball")
