@@ -66,7 +66,7 @@ static void compare_with_raw(struct report *report, const struct outcome *librar
     }
 }
 
-/* The same, with all that is said encrypted. */
+/* The same over TLS. */
 static bool measure_tls(struct lab *lab, const struct outcome *plain)
 {
     struct outcome tls;

@@ -28,7 +28,7 @@ SKIPPED = 77
 LINTIAN = ["lintian", "--allow-root", "--fail-on", "error,warning", "--suppress-tags",
            "bad-distribution-in-changes-file,initial-upload-closes-no-bugs"]
 READY = "the chroot is ready"
-PACKAGES = ["libslotmq0.1", "libslotmq-dev", "slotmq", "libslotmq0.1-dbgsym", "slotmq-dbgsym"]
+PACKAGES = ["libslotmq0.2", "libslotmq-dev", "slotmq", "libslotmq0.2-dbgsym", "slotmq-dbgsym"]
 # What debian/tests/control wants beside the packages.
 TOOLS = ["cmake", "gcc", "libc6-dev", "make", "pkgconf", "redis-server"]
 
@@ -148,7 +148,7 @@ def test(suite):
     say(f"package: installing in an empty chroot of {suite}")
     said = in_chroot(suite, "minbase", [*debs, ROOT / "debian/tests/installed"], [
         "apt-get -qq update",
-        "apt-get -qq -y --no-install-recommends install ./libslotmq0.1_*.deb ./slotmq_*.deb",
+        "apt-get -qq -y --no-install-recommends install ./libslotmq0.2_*.deb ./slotmq_*.deb",
         "slotmq --version",
         f"apt-get -qq -y --no-install-recommends install ./libslotmq-dev_*.deb {' '.join(TOOLS)}",
         "./installed",

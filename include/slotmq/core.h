@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define SMQ_VERSION_MAJOR 0
-#define SMQ_VERSION_MINOR 1
+#define SMQ_VERSION_MINOR 2
 #define SMQ_VERSION_PATCH 0
 
 #if defined(__GNUC__)
@@ -63,7 +63,7 @@ static inline smq_bytes smq_text(const char *text)
     return bytes;
 }
 
-/* The version of the library in use, as "0.1.0".  SMQ_VERSION_MAJOR, _MINOR and _PATCH are that of
+/* The version of the library in use, as "0.2.0".  SMQ_VERSION_MAJOR, _MINOR and _PATCH are that of
  * the headers which the caller was compiled with. */
 SMQ_API const char *smq_version(void);
 
