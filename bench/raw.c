@@ -311,6 +311,7 @@ void raw_consume(struct raw *raw, int slot, int batch, const redisReply *answere
     wire_text(raw->wire, keys->last); /* the oldest claim in flight */
     wire_text(raw->wire, "0");        /* no send may claim */
     wire_text(raw->wire, "0");        /* none has */
+    wire_text(raw->wire, "-");        /* no key is passed over */
     wire_text(raw->wire, "-");        /* no flags */
     wire_number(raw->wire, (int64_t) done);
     for (size_t i = 0; i < done; i++) {

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- KEYS store, prepare, dead, why, slot, [body]
 -- ARGV def, token, kind, channel, n, max_bytes, lease_ms, max_retries, last, oldest,
---      open (0 or 1), pushed (ms; 0: none), flags, ndone, answers...
+--      open (0 or 1), pushed (ms; 0: none), passes, flags, ndone, answers...
 -- RETURN OK, now, next (ms, or empty: never by itself), claims, results (one character per answer:
 --        1 done, 0 gone, u one of the two), again (1 more is claimable now, 2 paused),
 --        (entry, attempts [, header, body])..., [how many had expired, if any]
@@ -14,6 +14,7 @@
 -- open: while this call leaves its caller parked, a send may claim for it: a push (lib/push.lua).
 -- Any other call that leaves it parked ends that, so a call with n = 0 knows of the last push.
 -- pushed: the time in the newest push that the caller has got.  Shared: 0
+-- passes: the keys whose messages are not to be claimed, each as LEN:KEY; or -
 -- flags: s skip failed, x expired ones die, r the call is repeated; or -
 -- answers: ndone entries that are done and have no retries used, then (op, entry, delay, reason)...
 -- with op d done with retries used, t retry, x reject, b release, h hung
@@ -30,6 +31,7 @@
 -- How many messages a call moves in each of its steps: those with bodies cost more.
 local MOST = body and 200 or 1000
 n, max_bytes = math.min(tonumber(n), MOST), tonumber(max_bytes)
+passes = n > 0 and passes or '-'
 local shared, fifo, priority = token == 'shared', kind == 'f', kind == 'p' or kind == 'b'
 local repeated = flags ~= '-' and string.find(flags, 'r', 1, true)
 
@@ -94,7 +96,7 @@ if many > 0 and not (shared or body or repeated) then
 end
 
 if not (shared or body or paused or repeated) and others > #ARGV and (removed or many == 0)
-    and known == claims and (not push_at or push_at == pushed) then
+    and known == claims and (not push_at or push_at == pushed) and passes == '-' then
 -- @include ordinary
     local reply = ordinary()
     if reply then
@@ -205,6 +207,7 @@ if fifo and rest_end then
 end
 
 local taken, part = 0, false
+local gone, stopped = {}, nil -- of a claim that passes over keys
 if lost then
 -- @include bytes
 -- @include hand_over
@@ -217,7 +220,12 @@ elseif n > 0 and not has_suspect and not paused and not disputed then
         up_to = claim_rested(mark)
     end
     if up_to then
-        ranks = claim_waiting(mark, up_to)
+        if passes == '-' then
+            ranks = claim_waiting(mark, up_to)
+        else
+-- @include pass
+            stopped = claim_passing(mark, up_to)
+        end
     end
     if #dying > 0 or #dropped > 0 then
 -- @include set_aside
@@ -232,7 +240,9 @@ elseif n > 0 and not has_suspect and not paused and not disputed then
     if #rested_entries > 0 then
         redis.call('ZREM', prepare, unpack(rested_entries))
     end
-    if ranks > 0 and priority then
+    if #gone > 0 then
+        redis.call('ZREM', store, unpack(gone))
+    elseif ranks > 0 and priority then
         redis.call('ZREMRANGEBYRANK', store, -ranks, -1)
     elseif ranks > 0 then
         redis.call('ZREMRANGEBYRANK', store, 0, ranks - 1)
@@ -248,9 +258,15 @@ local function next_claim()
         local soonest, holds = rests.next()
         earliest, blocked = math.min(lease or NEVER, soonest), blocked or holds
     end
-    local rank = priority and -1 or 0
-    local head = redis.call('ZRANGE', store, rank, rank, 'WITHSCORES')
-    if not head[1] or head[1] == '' or blocked then
+    local rank, head = priority and -1 or 0, nil
+    if stopped == 'full' then
+        return math.min(earliest, now)
+    elseif not stopped then
+        head = redis.call('ZRANGE', store, rank, rank, 'WITHSCORES')
+    elseif stopped == 'end' and not (priority or fifo) then
+        head = redis.call('ZRANGE', store, now + 1, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+    end
+    if blocked or not head or not head[1] or head[1] == '' then
         return earliest
     end
     local due, attempts = split(head[2])

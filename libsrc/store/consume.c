@@ -111,6 +111,9 @@ void store_consume(struct store_call *call, struct redis *redis, const struct st
     consume_arg_oldest(call, slot, consume->oldest);
     redis_arg_string(call_argv(call, SCRIPT_CONSUME_ARGV_OPEN), consume->open ? "1" : "0");
     redis_arg_int(call_argv(call, SCRIPT_CONSUME_ARGV_PUSHED), consume->pushed_ms);
+    redis_arg(call_argv(call, SCRIPT_CONSUME_ARGV_PASSES),
+              consume->passes_len > 0 ? consume->passes : "-",
+              consume->passes_len > 0 ? consume->passes_len : 1);
     consume_arg_flags(call, slot, consume->repeated);
     consume_arg_answers(call, consume->answers, consume->answer_count);
     call_submit(call, redis, CONSUME_HEAD + consume_width(slot) * CONSUME_MAX + 1, timeout_ms);

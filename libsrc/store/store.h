@@ -139,6 +139,8 @@ struct store_consume {
     uint64_t oldest;                    /* claim of which a message is in flight; or last + 1 */
     bool open;                          /* a send may claim while the caller sleeps */
     int64_t pushed_ms;                  /* Redis' time in the newest push accepted; 0: none */
+    const char *passes;                 /* keys whose messages are not claimed, each as LEN:KEY */
+    size_t passes_len;                  /* 0: none */
     bool repeated;                      /* an earlier try may have been executed */
     const struct store_answer *answers; /* DONE first, then the others */
     size_t answer_count;

@@ -121,6 +121,25 @@ static void add_last(struct args *args, const struct call *call)
     add_name(args, last);
 }
 
+/* "LEN:KEY" of each: no two members have the same key. */
+static void add_passes(struct args *args, unsigned passes)
+{
+    struct buf text = {0};
+
+    buf_add(&text, "-", passes == 0 ? 1 : 0);
+    for (int i = 0; i < MODEL_MEMBERS; i++) {
+        const char *name = model_members[i];
+        bool own = name[0] == '!'; /* "!1:kb": its key is k */
+
+        if ((passes >> i & 1) != 0) {
+            buf_printf(&text, "%zu:%.*s", own ? 1 : strlen(name), own ? 1 : 64,
+                       own ? name + 3 : name);
+        }
+    }
+    args_add_bytes(args, text.data, text.len);
+    buf_fini(&text);
+}
+
 static void add_consume(struct args *args, const struct model *model, const struct call *call)
 {
     args_add(args, "wake{x}");
@@ -137,6 +156,7 @@ static void add_consume(struct args *args, const struct model *model, const stru
     }
     args_add(args, call->open ? "1" : "0");
     args_add_int(args, call->pushed);
+    add_passes(args, call->passes);
     add_flags(args, call);
     add_answers(args, call);
 }

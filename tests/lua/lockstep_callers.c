@@ -429,6 +429,8 @@ void round_consume(struct round *round, struct consumer *consumer)
     call->oldest = oldest_claim(consumer);
     call->open = round->pushing && round_percent(round, 70);
     call->pushed = consumer->pushed;
+    call->passes =
+        round_percent(round, 40) ? (unsigned) round_chance(round, 1U << MODEL_MEMBERS) : 0;
     fill_answers(call, consumer);
     if (deliver(round, call, fate, &seen)) {
         if (round->pushing) {

@@ -92,6 +92,8 @@ struct model {
     int wakes;             /* that were heard, and pushes */
     uint64_t counters[MODEL_COUNTERS];
     struct model_list waiting, prepare, dead;
+    unsigned passes; /* what the last consume passed over */
+    int stopped;     /* of the call in progress: why its claim passed over no more keys */
     struct model_body bodies[MODEL_MEMBERS];
     const char *reasons[MODEL_MEMBERS]; /* of the last answer retry; NULL: none */
 
@@ -143,6 +145,7 @@ struct call {
     int position_attempts;
     uint64_t oldest; /* consume: claim of which the caller has a message; or last + 1 */
     bool open;       /* consume: sends may claim for it while it sleeps */
+    unsigned passes; /* consume: members whose keys it passes over, as bits */
     int64_t pushed;  /* consume: the time of the newest push that it has got; 0: none */
     bool strict;
     char state;  /* remove: w waiting, r resting, d dead */

@@ -167,6 +167,7 @@ struct claim {
     int met; /* with those that had expired */
     int expired;
     size_t bytes;
+    enum { STOP_NONE, STOP_END, STOP_FULL, STOP_SUSPECT } stopped; /* why it passes over no more */
 };
 
 static void deliver(const struct model *model, struct buf *delivered,
@@ -265,11 +266,50 @@ static int next_waiting(struct model *model)
                                        : 0;
 }
 
+/* Those up to a time or place whose keys are not passed over. */
+static void claim_others(struct claim *claim, int64_t up_to)
+{
+    struct model *model = claim->model;
+    size_t passed = 0;
+
+    claim->stopped = STOP_END;
+    sort_waiting(&model->waiting);
+    while (passed < model->waiting.count) {
+        size_t index = model_by_priority(model) ? model->waiting.count - 1 - passed : passed;
+        const struct model_message *next = &model->waiting.item[index];
+
+        if (next->at > up_to) {
+            return;
+        }
+        if (!may_join(model, next)) {
+            claim->stopped = STOP_SUSPECT;
+            return;
+        }
+        if (claim->taken == claim->call->n) {
+            claim->stopped = STOP_FULL;
+            return;
+        }
+        if ((claim->call->passes >> next->member & 1) != 0) {
+            passed++;
+            continue;
+        }
+        if (!fits(claim, next->member)) {
+            claim->stopped = STOP_FULL;
+            return;
+        }
+        take(claim, list_take(&model->waiting, index));
+    }
+}
+
 /* Those up to a time or place, itself included. */
 static void claim_waiting(struct claim *claim, int64_t up_to)
 {
     struct model *model = claim->model;
 
+    if (claim->call->passes != 0) {
+        claim_others(claim, up_to);
+        return;
+    }
     while (claim->taken < claim->call->n) {
         int index = next_waiting(model);
         const struct model_message *next = index < 0 ? NULL : &model->waiting.item[index];
@@ -450,11 +490,30 @@ static bool could_join(const struct in_flight *in_flight, const struct model_mes
     return !in_flight->suspect && !(message->attempts.suspect && in_flight->count > 0);
 }
 
+/* After a claim that has passed over keys: of those that are not due the first. */
+static int64_t others_due(struct model *model, const struct in_flight *in_flight, int stopped)
+{
+    if (stopped == STOP_FULL) {
+        return model->now;
+    }
+    sort_waiting(&model->waiting);
+    for (size_t i = 0; stopped == STOP_END && model_timed(model) && i < model->waiting.count; i++) {
+        if (model->waiting.item[i].at > model->now) {
+            return could_join(in_flight, &model->waiting.item[i]) ? model->waiting.item[i].at
+                                                                  : INT64_MAX;
+        }
+    }
+    return INT64_MAX;
+}
+
 /* Of those that wait the first. */
 static int64_t waiting_due(struct model *model, const struct in_flight *in_flight)
 {
     int index = next_waiting(model);
 
+    if (model->stopped != 0) {
+        return others_due(model, in_flight, model->stopped);
+    }
     if (index < 0 || !could_join(in_flight, &model->waiting.item[index])) {
         return INT64_MAX;
     }
@@ -563,6 +622,7 @@ void model_consume(struct model *model, struct buf *reply, const struct call *ca
     }
     model_keep_version(model, call);
     model->passing = call->skip_failed;
+    model->passes = call->passes;
     buf_add(&results, "", 0);
     buf_add(&delivered, "", 0);
     for (size_t i = 0; i < call->count; i++) {
@@ -583,6 +643,7 @@ void model_consume(struct model *model, struct buf *reply, const struct call *ca
         }
         in_flight = model_in_flight(model);
     }
+    model->stopped = (int) claiming.stopped;
     next = disputed ? model->now + 1000 : next_claim(model, call, &in_flight);
     again = again || next <= model->now;
     if (call->n > 0 && claiming.taken == 0 && (model->paused || (!again && !disputed))) {

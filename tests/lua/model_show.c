@@ -151,11 +151,13 @@ void model_show(struct buf *out, const struct model *model)
 
 /* --- laws --- */
 
-/* Kind f: what the last call claimed was sent before all that is left. */
+/* Kind f: what the last call claimed was sent before all that is left and not passed over. */
 static bool overtakes(const struct model *model, const struct model_message *claimed)
 {
     for (size_t i = 0; i < model->waiting.count; i++) {
-        if (model->waiting.item[i].at < claimed->before) {
+        const struct model_message *other = &model->waiting.item[i];
+
+        if (other->at < claimed->before && (model->passes >> other->member & 1) == 0) {
             return true;
         }
     }

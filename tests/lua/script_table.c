@@ -32,7 +32,7 @@ static bool is_option(const char *word)
         "def=",    "n=",       "last=",     "lease=",      "max=",      "mode=",   "bytes=",
         "limit=",  "owner=",   "flags=",    "bound=",      "debounce=", "member=", "contains=",
         "reason=", "older=",   "bodies=",   "definition=", "oldest=",   "gen=",    "pauses=",
-        "paused=", "deletes=", "deletion=", "coord=",      "open=",     "pushed="};
+        "paused=", "deletes=", "deletion=", "coord=",      "open=",     "pushed=", "passes="};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strncmp(word, names[i], strlen(names[i])) == 0) {
@@ -155,6 +155,7 @@ static void consume_args(struct args *args, const struct words *words)
     args_add(args, shared ? "-" : option(words, "oldest", "0"));
     args_add(args, option(words, "open", "0"));
     args_add(args, option(words, "pushed", "0"));
+    args_add(args, option(words, "passes", "-"));
     args_add(args, option(words, "flags", "-"));
     consume_answers(args, words);
 }

@@ -52,6 +52,7 @@ static void ask(struct fixture *fixture, const char *kind, const char *last, str
     args_add(&args, "1");
     args_add(&args, "0");
     args_add(&args, "0");
+    args_add(&args, "-");
     args_add(&args, "r");
     args_add(&args, "0");
     reply = fixture_call(fixture, fixture_script("consume"), &args);

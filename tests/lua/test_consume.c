@@ -348,9 +348,9 @@ static void test_a_reason_is_cut(void **state)
     memset(reason, 'r', sizeof(reason));
     args_add(&args, "n.1");
     args_add(&args, "000000010000000000000001");
-    for (size_t i = 0; i < 13; i++) {
+    for (size_t i = 0; i < 14; i++) {
         static const char *const rest[] = {"m", "wake{x}", "0", "1000", "30000", "16", "1",
-                                           "1", "0",       "0", "-",    "0",     "x"};
+                                           "1", "0",       "0", "-",    "-",     "0",  "x"};
         args_add(&args, rest[i]);
     }
     args_add(&args, "1000c1:a");
@@ -463,6 +463,25 @@ static void test_fenced_stale_and_no_topic_write_nothing(void **state)
 }
 
 /* --- parking --- */
+
+static void test_passes_over_the_keys_that_are_named(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 10 b 20 c 5000", "OK aaa"},
+        {"consume 1 passes=1:a", "OK 1000 5000 1 '' 0 1000c1:b 0"},
+        {"store", "a@1000 c@5000"},
+        {"consume 1 last=1 oldest=1 passes=1:a1:x", "OK 1000 5000 1 '' 0"},
+        {"field parked", "5000"}, /* not until a, which it passes over */
+        {"consume 1 last=1 oldest=1 passes=2:ab", "OK 1000 5000 2 '' 0 1000c2:a 0"},
+        {"send d 30 e 40", "OK aa"},
+        {"consume 1 last=2 oldest=1 n=1 passes=1:x", "OK 1000 1000 3 '' 1 1000c3:d 0"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
 
 static void test_parks_until_the_next_claim_can_succeed(void **state)
 {
@@ -632,6 +651,7 @@ int main(void)
         cmocka_unit_test(test_answers_of_all_kinds_in_one_call),
         cmocka_unit_test(test_answers_to_what_was_never_claimed),
         cmocka_unit_test(test_fenced_stale_and_no_topic_write_nothing),
+        cmocka_unit_test(test_passes_over_the_keys_that_are_named),
         cmocka_unit_test(test_parks_until_the_next_claim_can_succeed),
         cmocka_unit_test(test_an_owner_that_sleeps_is_woken),
         cmocka_unit_test(test_sharers_wake_each_other),

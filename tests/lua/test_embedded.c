@@ -108,8 +108,9 @@ static void test_a_message_by_the_servers_clock(void **state)
                          SLOT_KEYS " n.1 000000010000000000000001 m fast 16 1000 me fleet"));
     freeReplyObject(
         call(under_test, &script_send, "x prepare{x} slot{x} n.1 m wake{x} 0 0 - a +0 b +3600000"));
-    reply = call(under_test, &script_consume,
-                 SLOT_KEYS " n.1 000000010000000000000001 m wake{x} 10 1000 30000 16 0 1 0 0 - 0");
+    reply =
+        call(under_test, &script_consume,
+             SLOT_KEYS " n.1 000000010000000000000001 m wake{x} 10 1000 30000 16 0 1 0 0 - - 0");
     now_ms = reply->element[1]->integer;
     assert_int_equal(reply->elements, 8);
     assert_true(now_ms >= before_ms && now_ms <= before_ms + 3600000);
@@ -134,7 +135,7 @@ static void test_a_full_server_drains(void **state)
     freeReplyObject(reply);
     freeReplyObject(call(under_test, &script_consume,
                          SLOT_KEYS
-                         " n.1 000000010000000000000001 m wake{x} 10 1000 30000 16 1 1 0 0 - 0"));
+                         " n.1 000000010000000000000001 m wake{x} 10 1000 30000 16 1 1 0 0 - - 0"));
     freeReplyObject(redisCommand(under_test->redis, "CONFIG SET maxmemory 0"));
 }
 

@@ -7,7 +7,11 @@
 
 #include "consume/run/run_queue.h"
 
-enum { SPARE_MAX = 1000 /* keys that are kept for later deliveries */ };
+enum {
+    SPARE_MAX = 1000,      /* keys that are kept for later deliveries */
+    PASSED_MAX = 100,      /* keys that a claim passes over */
+    PASSED_LEN_MAX = 1024, /* a longer one, in layout inline a body, is not named */
+};
 
 void run_key_table_init(struct run_key_table *table, bool apart, size_t most)
 {
@@ -55,6 +59,7 @@ static struct run_key *run_key_new(struct run_key_table *table, struct run_lane 
     key->name[1] = name[1];
     HASH_ADD_BYHASHVALUE(hh, table->keys, name, sizeof(key->name), run_key_bucket(name), key);
     TAILQ_INSERT_TAIL(&lane->keys, key, link);
+    lane->key_count++;
     return key;
 }
 
@@ -72,6 +77,7 @@ static void run_key_free(struct run_key_table *table, struct run_key *key)
 {
     HASH_DELETE(hh, table->keys, key);
     TAILQ_REMOVE(&key->lane->keys, key, link);
+    key->lane->key_count--;
     if (table->spare_count == SPARE_MAX) {
         free(key);
         return;
@@ -110,10 +116,16 @@ void run_key_update(struct run_key_table *table, struct run_key *key)
 
 /* --- deliveries --- */
 
-static uint32_t run_key_hash(const smq_delivery *delivery)
+static const smq_bytes *run_key_bytes(const smq_delivery *delivery)
 {
     const smq_message_info *info = &delivery->info;
-    const smq_bytes *key = info->key.data != NULL ? &info->key : &info->id;
+
+    return info->key.data != NULL ? &info->key : &info->id;
+}
+
+static uint32_t run_key_hash(const smq_delivery *delivery)
+{
+    const smq_bytes *key = run_key_bytes(delivery);
     unsigned hash;
 
     HASH_JEN(key->data, key->len, hash);
@@ -160,6 +172,26 @@ void run_keys_recall(struct run_key_table *table, struct run_lane *lane, struct 
         next = TAILQ_NEXT(key, link);
         STAILQ_CONCAT(out, &key->waiting);
         run_key_update(table, key);
+    }
+}
+
+void run_keys_append_blocked(const struct run_lane *lane, struct buf *out)
+{
+    const struct run_key *key;
+    int count = 0;
+
+    TAILQ_FOREACH(key, &lane->keys, link)
+    {
+        const smq_delivery *delivery = STAILQ_FIRST(&key->waiting);
+
+        if (delivery == NULL || key->ready || run_key_bytes(delivery)->len > PASSED_LEN_MAX) {
+            continue;
+        }
+        if (count++ == PASSED_MAX) {
+            return;
+        }
+        buf_printf(out, "%zu:", run_key_bytes(delivery)->len);
+        buf_add(out, run_key_bytes(delivery)->data, run_key_bytes(delivery)->len);
     }
 }
 

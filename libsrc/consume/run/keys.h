@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/hash.h"
 #include "consume/run/delivery.h"
 
@@ -66,6 +67,10 @@ void run_key_update(struct run_key_table *table, struct run_key *key);
 
 /* Move all deliveries of the lane that wait to the end of `out`, those of each key in order. */
 void run_keys_recall(struct run_key_table *table, struct run_lane *lane, struct delivery_list *out);
+
+/* Append the keys of the lane of which deliveries wait and none may be begun, as LEN:KEY,
+ * PASSED_MAX of them at most. */
+void run_keys_append_blocked(const struct run_lane *lane, struct buf *out);
 
 /* Remove a delivery from those of its key that wait; false: it is not among them. */
 bool run_key_remove(struct run_key_table *table, smq_delivery *delivery);

@@ -296,6 +296,23 @@ bool run_queue_is_waiting(struct run_queue *queue, const struct run_lane *lane)
     return waiting;
 }
 
+size_t run_queue_count_keys(struct run_queue *queue, const struct run_lane *lane)
+{
+    size_t count;
+
+    run_lanes_lock(queue);
+    count = lane->key_count;
+    run_lanes_unlock(queue);
+    return count;
+}
+
+void run_queue_append_blocked(struct run_queue *queue, const struct run_lane *lane, struct buf *out)
+{
+    run_lanes_lock(queue);
+    run_keys_append_blocked(lane, out);
+    run_lanes_unlock(queue);
+}
+
 void run_queue_watch(struct run_queue *queue, bool watch)
 {
     run_lanes_lock(queue);

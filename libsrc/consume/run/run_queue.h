@@ -46,6 +46,7 @@ enum run_lane_place { LANE_OUT, LANE_QUEUED, LANE_UNCONFIRMED, LANE_ASKED, LANE_
 struct run_lane {
     struct run_key whole;  /* the key of all deliveries, if the queue is not by key */
     struct run_keys keys;  /* in the order in which they came; `whole` is one of them */
+    size_t key_count;      /* of the keys but `whole`: each has a delivery that waits or runs */
     struct run_keys ready; /* keys of which a delivery may be begun */
     size_t calls;          /* handler calls that the lane waits for */
     size_t begun;          /* deliveries that a handler or poll has, and that are not answered */
@@ -194,6 +195,13 @@ bool run_queue_is_quiet(struct run_queue *queue, const struct run_lane *lane);
 /* Does the lane wait for an answer that was left for later?  Never in a queue that is polled or by
  * key. */
 bool run_queue_is_waiting(struct run_queue *queue, const struct run_lane *lane);
+
+/* By key: how many keys the lane has now, whether they run or wait for a handler. */
+size_t run_queue_count_keys(struct run_queue *queue, const struct run_lane *lane);
+
+/* By key: append the keys of which deliveries wait for others of their key, each as LEN:KEY. */
+void run_queue_append_blocked(struct run_queue *queue, const struct run_lane *lane,
+                              struct buf *out);
 
 /* Also post the task each time a handler returns, because the worker waits for that. */
 void run_queue_watch(struct run_queue *queue, bool watch);

@@ -21,6 +21,7 @@ enum {
     SWEEP_MS = 300000, /* an idle slot looks at the latest after this time, at the earliest after
                           four fifths */
     MEMBERSHIP_PAUSE_MS = 500,
+    PASS_AGAIN_MS = 20, /* a claim that passes over keys may read 1,000 messages */
     TURN_MS = 20 /* long enough to settle and claim in one call while other slots are starved */
 };
 
@@ -32,6 +33,7 @@ struct consume_call {
     struct store_slot target;
     uint32_t era;
     int32_t n;
+    struct buf passes;    /* keys that the claim passes over; it has `n` or is empty */
     uint64_t last, known; /* the newest claims that were known when it began, and when its reply
                              came */
     bool open;            /* if it leaves the slot parked, sends may claim for this owner */
@@ -107,6 +109,33 @@ static bool consume_may_look(struct owned_slot *slot)
     return wait <= 0;
 }
 
+/* Does the slot have as many messages as it should claim ahead? */
+static bool consume_is_full(const struct owned_slot *slot)
+{
+    size_t room = (size_t) slot->set->room;
+
+    return slot->unanswered >= room || (slot->unanswered > room / 2 && !consume_is_wanting(slot));
+}
+
+/* By key: are the messages of a full slot of fewer keys than could run at once?  Then it claims
+ * some of other keys.  Such a claim reads what it passes over, so there is one in PASS_AGAIN_MS at
+ * most, and none after one that found nothing until the slot is woken or has claimed otherwise. */
+static bool consume_may_pass(struct owned_slot *slot)
+{
+    struct slot_set *set = slot->set;
+    int64_t wait;
+
+    if (!set->by_key || slot->unanswered >= SLOT_ROOM_MAX || !consume_may_look(slot) ||
+        run_queue_count_keys(set->queue, &slot->lane) >= (size_t) set->per_slot) {
+        return false;
+    }
+    wait = slot->passed_ms + PASS_AGAIN_MS - clock_now_ms();
+    if (wait > 0) {
+        owned_slot_arm(slot, wait);
+    }
+    return wait <= 0;
+}
+
 /* How many messages a claim would want now.  Normally messages are claimed only together with
  * settling answers.  They are claimed without answers when nothing is in flight, when the last
  * claim was cut short and half of the room is free, when a poller has room for more, or by key
@@ -116,9 +145,14 @@ static int32_t consume_claims_wanted(struct owned_slot *slot)
     struct slot_set *set = slot->set;
     size_t room = (size_t) set->room;
 
-    if (slot->state != OWNED_ACTIVE || !set->claiming || !slot->claimable ||
-        slot->unanswered >= room || (slot->unanswered > room / 2 && !consume_is_wanting(slot))) {
+    if (slot->state != OWNED_ACTIVE || !set->claiming || !slot->claimable) {
         return 0;
+    }
+    if (consume_is_full(slot)) {
+        room = SLOT_ROOM_MAX;
+        if (!consume_may_pass(slot)) {
+            return 0;
+        }
     }
     if (slot->in_flight_count > 0 && slot->answer_count == 0 && !consume_may_look(slot)) {
         return 0;
@@ -190,6 +224,7 @@ static bool consume_overtakes(const struct consume_call *consume)
 static void consume_free(struct consume_call *consume)
 {
     store_call_fini(&consume->call);
+    buf_fini(&consume->passes);
     free(consume->settling);
     free(consume->answers);
     free(consume);
@@ -315,6 +350,8 @@ static void consume_send(struct consume_call *consume)
                                  .oldest = consume_oldest_claim(slot),
                                  .open = consume->open,
                                  .pushed_ms = slot->push.newest_ms,
+                                 .passes = consume->passes.data,
+                                 .passes_len = consume->n > 0 ? consume->passes.len : 0,
                                  .repeated = consume->repeated,
                                  .answers = consume->answers,
                                  .answer_count = consume->count};
@@ -382,6 +419,10 @@ bool consume_begin(struct owned_slot *slot)
     consume->era = slot->era;
     consume->n = n;
     consume->last = slot->last;
+    if (n > 0 && slot->set->by_key && consume_is_full(slot)) {
+        slot->passed_ms = clock_now_ms();
+        run_queue_append_blocked(slot->set->queue, &slot->lane, &consume->passes);
+    }
     store_call_init(&consume->call, consume_on_reply, consume);
     consume_take_answers(consume);
     if (consume_must_not_claim(consume)) {

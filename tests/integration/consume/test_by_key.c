@@ -414,6 +414,67 @@ static void what_comes_while_a_key_is_busy_is_handled(void **state)
     }
 }
 
+static int find_seen(struct handler_log *log, const char *body)
+{
+    for (int i = 0; i < handler_log_count(log); i++) {
+        if (strcmp(handler_log_seen(log, i).body, body) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static bool is_fast_seen(void *arg)
+{
+    return find_seen(arg, "f") >= 0;
+}
+
+/* A claim passes over 1,000 messages of keys that wait, so one behind more of them waits until the
+ * others are done. */
+static void a_slow_key_holds_up_others_by_a_thousand_at_most(void **state)
+{
+    static const struct {
+        int slow, open; /* messages of the slow key; how many of them are done */
+        int least;      /* the fast one comes after this many at the earliest */
+    } rows[] = {{900, 0, 0}, {2500, 1600, 1200}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        smq_client *client = cluster_client();
+        const char *topic = cluster_typed_topic(client, SMQ_TYPE_PRIORITY, 1);
+        struct handler_log *log = handler_log_new(wait_if_slow);
+        smq_producer *producer = messages_producer(client, NULL);
+        smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+        smq_worker *worker;
+
+        gate = handler_log_new(NULL);
+        handler_log_gate(gate);
+        for (int j = 0; j <= rows[i].slow; j++) {
+            char body[16];
+            smq_message message = messages_text(body);
+
+            snprintf(body, sizeof(body), j < rows[i].slow ? "s%d" : "f", j);
+            message = messages_text(body);
+            message.key = smq_text(j < rows[i].slow ? "slow" : "fast");
+            (void) messages_send_by(producer, topic, &message);
+        }
+        smq_producer_free(producer);
+        options.threads = 2;
+        options.order = SMQ_ORDER_KEY;
+        worker = handler_log_worker_with(client, &options, topic, log);
+        handler_log_open(gate, rows[i].open);
+        assert_true(wait_until(is_fast_seen, log, TIMEOUT_MS));
+        assert_in_range(find_seen(log, "f"), rows[i].least, rows[i].open + 1);
+        handler_log_open(gate, rows[i].slow);
+        messages_await_counts(client, topic,
+                              (struct message_counts){.dead = 0, .done = rows[i].slow + 1});
+        handler_log_stop_worker(worker);
+        handler_log_free(gate);
+        handler_log_free(log);
+        smq_client_free(client);
+    }
+}
+
 static void later_keeps_its_key_only(void **state)
 {
     smq_client *client = cluster_client();
@@ -644,6 +705,7 @@ int main(void)
         cmocka_unit_test(order_of_keys_holds_when_the_slot_moves),
         cmocka_unit_test(two_batches_never_share_a_key),
         cmocka_unit_test(what_comes_while_a_key_is_busy_is_handled),
+        cmocka_unit_test(a_slow_key_holds_up_others_by_a_thousand_at_most),
         cmocka_unit_test(later_keeps_its_key_only),
         cmocka_unit_test(a_suspect_is_alone_in_its_slot),
         cmocka_unit_test(polls_give_one_of_each_key),

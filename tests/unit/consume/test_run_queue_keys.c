@@ -103,7 +103,7 @@ static char letter_of(const smq_delivery *delivery)
 /* Poll all that may be polled now, into `out`. */
 static void polls(struct stage *stage, smq_delivery **out, const char *letters)
 {
-    smq_delivery *polled[MOST];
+    smq_delivery *polled[MOST] = {NULL};
     size_t count = 0;
 
     assert_true(run_queue_poll(stage->queue, polled, &count, MOST, 0));
@@ -184,6 +184,32 @@ static void a_recall_takes_all_keys_each_in_its_order(void **state)
     stage_fini(&stage);
 }
 
+static void keys_that_wait_for_their_own_are_named(void **state)
+{
+    smq_delivery *out[MOST] = {NULL};
+    struct buf blocked = {0};
+    struct stage stage;
+
+    (void) state;
+    stage_init(&stage, 1, NULL);
+    add(&stage, "aabc");
+    polls(&stage, out, "a"); /* b and c wait only because of the lane */
+    assert_int_equal(run_queue_count_keys(stage.queue, &stage.lane), 3);
+    run_queue_append_blocked(stage.queue, &stage.lane, &blocked);
+    assert_int_equal(blocked.len, 3);
+    assert_memory_equal(blocked.data, "1:a", 3);
+    buf_fini(&blocked);
+    done(out[0]);
+    polls(&stage, out, "b");
+    done(out[0]);
+    polls(&stage, out, "c");
+    done(out[0]);
+    polls(&stage, out, "a");
+    done(out[0]);
+    assert_int_equal(run_queue_count_keys(stage.queue, &stage.lane), 0);
+    stage_fini(&stage);
+}
+
 /* The first one is answered later. */
 static smq_verdict handle(smq_delivery *delivery, void *user)
 {
@@ -227,6 +253,7 @@ int main(void)
         cmocka_unit_test(polls_take_one_of_each_key),
         cmocka_unit_test(a_lane_has_no_more_than_it_may),
         cmocka_unit_test(a_recall_takes_all_keys_each_in_its_order),
+        cmocka_unit_test(keys_that_wait_for_their_own_are_named),
         cmocka_unit_test(later_holds_its_key_only),
     };
 
