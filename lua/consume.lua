@@ -15,7 +15,7 @@
 -- Any other call that leaves it parked ends that, so a call with n = 0 knows of the last push.
 -- pushed: the time in the newest push that the caller has got.  Shared: 0
 -- passes: the keys whose messages are not to be claimed, each as LEN:KEY; or -
--- flags: s skip failed, x expired ones die, r the call is repeated; or -
+-- flags: s skip failed, x expired ones die, r the call is repeated, k by key (kind f); or -
 -- answers: ndone entries that are done and have no retries used, then (op, entry, delay, reason)...
 -- with op d done with retries used, t retry, x reject, b release, h hung
 --
@@ -26,7 +26,8 @@
 -- attempts: retries * 2 + suspect.
 --
 -- Kind f: a message that rests is not brought back but claimed where it is, alone, and nothing that
--- was sent after it is claimed before it, unless the topic skips failed messages.
+-- was sent after it is claimed before it, unless the topic skips failed messages.  By key that is
+-- true of each key by itself, and it holds also while a message that failed before is claimed.
 
 -- How many messages a call moves in each of its steps: those with bodies cost more.
 local MOST = body and 200 or 1000
@@ -106,6 +107,7 @@ end
 
 max_retries = tonumber(max_retries)
 local skip_failed = string.find(flags, 's', 1, true)
+local by_key = fifo and not skip_failed and string.find(flags, 'k', 1, true)
 local expired_to_dead = string.find(flags, 'x', 1, true)
 
 -- @include first
@@ -201,8 +203,18 @@ local function by_place(a, b)
     return a.place < b.place
 end
 
-local rests = {}
-if fifo and rest_end then
+local keys, holds, rests, passed = {}, {}, {}, fifo and redis.call('HGET', slot, 'passed')
+if by_key or passes ~= '-' then
+-- @include keys
+end
+if by_key then
+-- @include holds
+    holds.read()
+    holds.load()
+elseif passed then
+    redis.call('HDEL', slot, 'passed')
+end
+if fifo and rest_end and not by_key then
 -- @include rests
 end
 
@@ -215,7 +227,10 @@ if lost then
 elseif n > 0 and not has_suspect and not paused and not disputed then
     local mark, up_to, ranks = string.format('c%.0f:', claims + 1), 'inf', 0
 -- @include claim
-    if fifo and rest_end then
+    if by_key then
+-- @include claim_by_key
+        stopped, up_to = claim_by_key(mark), nil
+    elseif fifo and rest_end then
 -- @include claim_rested
         up_to = claim_rested(mark)
     end
@@ -253,6 +268,9 @@ count_save()
 -- 4. Report when the next claim can succeed; the caller sleeps until then if nothing was claimed.
 
 local function next_claim()
+    if by_key then
+        return holds.next(stopped)
+    end
     local earliest, blocked = math.min(lease or NEVER, rest_end or NEVER), has_suspect
     if fifo and rest_end then
         local soonest, holds = rests.next()
@@ -277,6 +295,9 @@ local function next_claim()
 end
 
 local due = disputed and now + 1000 or next_claim()
+if by_key then
+    holds.save()
+end
 reply[3] = due < NEVER and not paused and due or ''
 reply[4] = part and claims - 1 or claims
 reply[6] = paused and 2 or (more or lost or due <= now) and 1 or 0

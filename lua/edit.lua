@@ -96,6 +96,7 @@ function op.requeue(name)
         return false
     end
     due_at(revive(name))
+    redis.call('HDEL', slot, 'passed') -- kind f: it may come before what claims have passed over
     return true
 end
 

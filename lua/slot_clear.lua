@@ -44,8 +44,8 @@ local room = empty(store, limit)
 room = empty(prepare, room, true)
 clear(dead, room)
 local left = messages_held()
-redis.call('HDEL', slot, 'parked', 'seq', 'paused', 'pauses', 'definition', 'version', 'bound',
-    'sent', 'merged', 'done', 'retried', 'rejected', 'expired', 'released', 'lease_lost')
+redis.call('HDEL', slot, 'parked', 'passed', 'seq', 'paused', 'pauses', 'definition', 'version',
+    'bound', 'sent', 'merged', 'done', 'retried', 'rejected', 'expired', 'released', 'lease_lost')
 -- Data stored for messages is removed at once, and freed in the background.
 if left == 0 then
     redis.call('UNLINK', why)

@@ -51,6 +51,7 @@ if newer(token, current) then
     if parked and string.find(parked, '[-/]') then
         redis.call('HDEL', slot, 'parked')
     end
+    redis.call('HDEL', slot, 'passed')
 end
 make_sentinels()
 if mode ~= 'fast' or tonumber(claims) > tonumber(base) then

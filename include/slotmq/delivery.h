@@ -38,7 +38,8 @@ typedef enum smq_verdict {
 typedef enum smq_order {
     SMQ_ORDER_DEFAULT, /* means SMQ_ORDER_SLOT */
     SMQ_ORDER_SLOT,    /* messages of a slot one after another */
-    SMQ_ORDER_KEY      /* messages of one key one after another, those of different keys at once; a
+    SMQ_ORDER_KEY      /* messages of one key one after another, those of different keys at once; in
+                          a fifo topic a failing message holds up its key and not its slot.  A
                           message without a key has its id as key, in layout inline its body */
 } smq_order;
 

@@ -50,9 +50,10 @@ static void consume_arg_oldest(struct store_call *call, const struct store_slot 
     }
 }
 
-static void consume_arg_flags(struct store_call *call, const struct store_slot *slot, bool repeated)
+static void consume_arg_flags(struct store_call *call, const struct store_slot *slot,
+                              const struct store_consume *consume)
 {
-    char flags[4] = "-";
+    char flags[5] = "-";
     size_t count = 0;
 
     if (slot->skip_failed) {
@@ -61,8 +62,11 @@ static void consume_arg_flags(struct store_call *call, const struct store_slot *
     if (slot->expired_to_dead) {
         flags[count++] = 'x';
     }
-    if (repeated) {
+    if (consume->repeated) {
         flags[count++] = 'r';
+    }
+    if (consume->by_key && slot->kind == 'f') {
+        flags[count++] = 'k';
     }
     redis_arg_string(call_argv(call, SCRIPT_CONSUME_ARGV_FLAGS), flags);
 }
@@ -114,7 +118,7 @@ void store_consume(struct store_call *call, struct redis *redis, const struct st
     redis_arg(call_argv(call, SCRIPT_CONSUME_ARGV_PASSES),
               consume->passes_len > 0 ? consume->passes : "-",
               consume->passes_len > 0 ? consume->passes_len : 1);
-    consume_arg_flags(call, slot, consume->repeated);
+    consume_arg_flags(call, slot, consume);
     consume_arg_answers(call, consume->answers, consume->answer_count);
     call_submit(call, redis, CONSUME_HEAD + consume_width(slot) * CONSUME_MAX + 1, timeout_ms);
 }

@@ -141,6 +141,7 @@ struct store_consume {
     int64_t pushed_ms;                  /* Redis' time in the newest push accepted; 0: none */
     const char *passes;                 /* keys whose messages are not claimed, each as LEN:KEY */
     size_t passes_len;                  /* 0: none */
+    bool by_key;                        /* fifo: failed messages hold back their keys only */
     bool repeated;                      /* an earlier try may have been executed */
     const struct store_answer *answers; /* DONE first, then the others */
     size_t answer_count;

@@ -2,9 +2,11 @@
 
 -- Returns a message to the store with its own time, priority or place.  If it was sent again in the
 -- meantime the two become one, with those of the waiting one (range_merge, fifo: the earlier).
--- Returns the integer part of its score now.
+-- Returns the integer part of its score now.  back_from: the smallest of these.
+local back_from = math.huge
 local function give_back(member, before, attempts)
     local integer = tonumber(before)
+    back_from = math.min(back_from, integer)
     if redis.call('ZADD', store, 'NX', join(integer, attempts), member) == 1 then
         return integer
     end

@@ -1,4 +1,4 @@
--- USES passes, store, n, max_bytes, priority, fifo, now, lease, taken, has_suspect, body, first
+-- USES keys, store, n, max_bytes, priority, fifo, now, lease, taken, has_suspect, body, first
 -- USES before_score, split, join, lease_end, take, gone
 
 -- A claim that passes over the messages of some keys: their owner has some of them already, and
@@ -6,24 +6,6 @@
 -- them or about max_bytes.  A suspect stops it, whatever its key.
 
 local PASS_MOST = 1000
-
-local passed, pass_at = {}, 1
-while pass_at <= #passes do
-    local len, from = string.match(passes, '^(%d+):()', pass_at)
-    pass_at = from + len
-    passed[string.sub(passes, from, pass_at - 1)] = true
-end
-
--- The key of a message, or its id without one.
-local function key_of(member)
-    local len, from = string.match(member, '^%z(%d+):()')
-    if not len then
-        return member
-    elseif len == '0' then
-        return string.sub(member, from)
-    end
-    return string.sub(member, from, from + len - 1)
-end
 
 local function reachable(up_to)
     if priority then
@@ -45,7 +27,7 @@ local function claim_passing(mark, up_to)
             return 'suspect'
         elseif taken == n then
             return 'full'
-        elseif not passed[key_of(member)] then
+        elseif not keys.passed[keys.of(member)] then
             local header = body and redis.call('HGET', body, 'h' .. member)
             if not take(mark, member, string.format('%.0f', before), join(lease_end, attempts),
                 attempts, header) then

@@ -6,7 +6,8 @@
 -- Messages that rest, the first sent first; with skip failed only those whose rest has ended.
 function rests.all()
     local to, found = skip_failed and before_score(REST + now + 1) or '(inf', {}
-    local all = redis.call('ZRANGE', prepare, REST, to, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES')
+    local most = skip_failed and 1000 or 5000 -- an owner by key leaves at most as many
+    local all = redis.call('ZRANGE', prepare, REST, to, 'BYSCORE', 'LIMIT', 0, most, 'WITHSCORES')
     for i = 1, #all, 2 do
         local before, _, _, member = decode(all[i])
         local over, attempts = split(all[i + 1])

@@ -101,10 +101,10 @@ static void add_answers(struct args *args, const struct call *call)
 
 static void add_flags(struct args *args, const struct call *call)
 {
-    char flags[4];
+    char flags[5];
 
-    snprintf(flags, sizeof(flags), "%s%s%s", call->skip_failed ? "s" : "",
-             call->expired_to_dead ? "x" : "", call->repeated ? "r" : "");
+    snprintf(flags, sizeof(flags), "%s%s%s%s", call->skip_failed ? "s" : "",
+             call->expired_to_dead ? "x" : "", call->repeated ? "r" : "", call->by_key ? "k" : "");
     args_add(args, flags[0] != '\0' ? flags : "-");
 }
 
@@ -121,19 +121,18 @@ static void add_last(struct args *args, const struct call *call)
     add_name(args, last);
 }
 
-/* "LEN:KEY" of each: no two members have the same key. */
+/* "LEN:KEY" of each. */
 static void add_passes(struct args *args, unsigned passes)
 {
     struct buf text = {0};
 
     buf_add(&text, "-", passes == 0 ? 1 : 0);
     for (int i = 0; i < MODEL_MEMBERS; i++) {
-        const char *name = model_members[i];
-        bool own = name[0] == '!'; /* "!1:kb": its key is k */
+        int len;
+        const char *key = model_key_text(i, &len);
 
         if ((passes >> i & 1) != 0) {
-            buf_printf(&text, "%zu:%.*s", own ? 1 : strlen(name), own ? 1 : 64,
-                       own ? name + 3 : name);
+            buf_printf(&text, "%d:%.*s", len, len, key);
         }
     }
     args_add_bytes(args, text.data, text.len);

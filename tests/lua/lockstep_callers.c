@@ -404,6 +404,15 @@ static void overtake(struct round *round)
     }
 }
 
+/* Owners by key follow others that are not, and name keys that wait for their own. */
+static void choose_keys(struct round *round, struct call *call)
+{
+    call->by_key = round->by_key != round_percent(round, 5);
+    for (int i = 0; i < MODEL_MEMBERS && round_percent(round, 40); i++) {
+        call->passes |= round_percent(round, 40) ? 1U << model_key(i) : 0;
+    }
+}
+
 void round_consume(struct round *round, struct consumer *consumer)
 {
     static const int32_t sizes[] = {0, 1, 2, 5, 40};
@@ -429,8 +438,7 @@ void round_consume(struct round *round, struct consumer *consumer)
     call->oldest = oldest_claim(consumer);
     call->open = round->pushing && round_percent(round, 70);
     call->pushed = consumer->pushed;
-    call->passes =
-        round_percent(round, 40) ? (unsigned) round_chance(round, 1U << MODEL_MEMBERS) : 0;
+    choose_keys(round, call);
     fill_answers(call, consumer);
     if (deliver(round, call, fate, &seen)) {
         if (round->pushing) {
@@ -473,6 +481,7 @@ void round_take_over(struct round *round)
     round->consumers[1] = *owner;
     memset(owner, 0, sizeof(*owner));
     owner->token = ++round->tokens;
+    round->by_key = round_percent(round, 70);
     call = round_new_call(round, CALL_TAKEOVER, owner->token);
     call->limit = 1 + (int32_t) round_chance(round, 4);
     while (!owner->ready && !round->failed && !(round->faults && round_percent(round, 5))) {

@@ -22,6 +22,10 @@ enum {
 };
 extern const char *const model_members[MODEL_MEMBERS];
 
+/* The key of a member, or its name without one; and the first member with that key. */
+const char *model_key_text(int member, int *len);
+int model_key(int member);
+
 /* The counters of a slot, in the order in which inspect answers them. */
 enum model_counter {
     MODEL_SENT,
@@ -92,7 +96,8 @@ struct model {
     int wakes;             /* that were heard, and pushes */
     uint64_t counters[MODEL_COUNTERS];
     struct model_list waiting, prepare, dead;
-    unsigned passes; /* what the last consume passed over */
+    unsigned passes; /* the keys that the last consume passed over */
+    bool by_key;     /* of kind f it held the keys of failed messages */
     int stopped;     /* of the call in progress: why its claim passed over no more keys */
     struct model_body bodies[MODEL_MEMBERS];
     const char *reasons[MODEL_MEMBERS]; /* of the last answer retry; NULL: none */
@@ -145,7 +150,8 @@ struct call {
     int position_attempts;
     uint64_t oldest; /* consume: claim of which the caller has a message; or last + 1 */
     bool open;       /* consume: sends may claim for it while it sleeps */
-    unsigned passes; /* consume: members whose keys it passes over, as bits */
+    unsigned passes; /* consume: keys that it passes over, as bits: see model_key() */
+    bool by_key;     /* consume: a failed message of kind f holds back its key only */
     int64_t pushed;  /* consume: the time of the newest push that it has got; 0: none */
     bool strict;
     char state;  /* remove: w waiting, r resting, d dead */

@@ -1,9 +1,14 @@
 /* model_consume.c - what a consume does to a slot. */
-#include "model_slot.h"
+#include "model_claim.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
 /* --- settle --- */
 
@@ -158,18 +163,6 @@ static bool bring_back(struct model *model, const struct call *call)
 
 /* --- claim --- */
 
-/* A claim in progress. */
-struct claim {
-    struct model *model;
-    const struct call *call;
-    struct buf *delivered;
-    int taken;
-    int met; /* with those that had expired */
-    int expired;
-    size_t bytes;
-    enum { STOP_NONE, STOP_END, STOP_FULL, STOP_SUSPECT } stopped; /* why it passes over no more */
-};
-
 static void deliver(const struct model *model, struct buf *delivered,
                     const struct model_message *message)
 {
@@ -198,8 +191,7 @@ static size_t size_of(const struct model *model, int member)
     return size;
 }
 
-/* What is dropped takes no room. */
-static bool fits(struct claim *claim, int member)
+bool claim_fits(struct claim *claim, int member)
 {
     if (model_has_expired(claim->model, member) && !claim->call->expired_to_dead) {
         return true;
@@ -225,8 +217,7 @@ static void expire(struct claim *claim, const struct model_message *message)
     }
 }
 
-/* What was taken out of its list is claimed, unless it has expired. */
-static void take(struct claim *claim, struct model_message message)
+void claim_take(struct claim *claim, struct model_message message)
 {
     struct model *model = claim->model;
 
@@ -289,15 +280,15 @@ static void claim_others(struct claim *claim, int64_t up_to)
             claim->stopped = STOP_FULL;
             return;
         }
-        if ((claim->call->passes >> next->member & 1) != 0) {
+        if ((claim->call->passes >> model_key(next->member) & 1) != 0) {
             passed++;
             continue;
         }
-        if (!fits(claim, next->member)) {
+        if (!claim_fits(claim, next->member)) {
             claim->stopped = STOP_FULL;
             return;
         }
-        take(claim, list_take(&model->waiting, index));
+        claim_take(claim, list_take(&model->waiting, index));
     }
 }
 
@@ -315,10 +306,10 @@ static void claim_waiting(struct claim *claim, int64_t up_to)
         const struct model_message *next = index < 0 ? NULL : &model->waiting.item[index];
 
         if (next == NULL || next->at > up_to || !may_join(model, next) ||
-            !fits(claim, next->member)) {
+            !claim_fits(claim, next->member)) {
             return;
         }
-        take(claim, list_take(&model->waiting, (size_t) index));
+        claim_take(claim, list_take(&model->waiting, (size_t) index));
     }
 }
 
@@ -351,10 +342,11 @@ static void claim_in_order(struct claim *claim)
             claim_waiting(claim, rested == NULL ? INT64_MAX : rested->before);
             return;
         }
-        if (rested->at > model->now || !may_join(model, rested) || !fits(claim, rested->member)) {
+        if (rested->at > model->now || !may_join(model, rested) ||
+            !claim_fits(claim, rested->member)) {
             return;
         }
-        take(claim, list_take(&model->prepare, (size_t) index));
+        claim_take(claim, list_take(&model->prepare, (size_t) index));
     }
 }
 
@@ -369,8 +361,8 @@ static void claim_passing(struct claim *claim)
 
         behind = rested->before;
         if (rested->at <= model->now && claim->taken < claim->call->n && may_join(model, rested) &&
-            fits(claim, rested->member)) {
-            take(claim, list_take(&model->prepare, (size_t) index));
+            claim_fits(claim, rested->member)) {
+            claim_take(claim, list_take(&model->prepare, (size_t) index));
         }
     }
     claim_waiting(claim, INT64_MAX);
@@ -381,6 +373,10 @@ static void claim(struct claim *claim)
     struct model *model = claim->model;
 
     if (claim->call->n == 0 || model->paused || model_in_flight(model).suspect) {
+        return;
+    }
+    if (model->by_key) {
+        claim_by_key(claim);
         return;
     }
     if (model->kind != 'f') {
@@ -480,11 +476,6 @@ static bool hand_over(struct model *model, struct buf *delivered, const struct c
 
 /* --- when the next claim can succeed; INT64_MAX: never by itself --- */
 
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static bool could_join(const struct in_flight *in_flight, const struct model_message *message)
 {
     return !in_flight->suspect && !(message->attempts.suspect && in_flight->count > 0);
@@ -548,9 +539,14 @@ static int64_t due_in_order(struct model *model, const struct in_flight *in_flig
 }
 
 /* `in_flight` is of before a lost reply was delivered again. */
-static int64_t next_claim(struct model *model, const struct call *call,
-                          const struct in_flight *in_flight)
+static int64_t next_claim(struct claim *claim, const struct in_flight *in_flight)
 {
+    struct model *model = claim->model;
+    const struct call *call = claim->call;
+
+    if (model->by_key) {
+        return earlier(in_flight->first_end, claim_due_by_key(claim, in_flight));
+    }
     if (model->kind != 'f') {
         return earlier(earlier(in_flight->first_end, in_flight->first_rest),
                        waiting_due(model, in_flight));
@@ -623,6 +619,7 @@ void model_consume(struct model *model, struct buf *reply, const struct call *ca
     model_keep_version(model, call);
     model->passing = call->skip_failed;
     model->passes = call->passes;
+    model->by_key = model->kind == 'f' && call->by_key && !call->skip_failed;
     buf_add(&results, "", 0);
     buf_add(&delivered, "", 0);
     for (size_t i = 0; i < call->count; i++) {
@@ -644,7 +641,7 @@ void model_consume(struct model *model, struct buf *reply, const struct call *ca
         in_flight = model_in_flight(model);
     }
     model->stopped = (int) claiming.stopped;
-    next = disputed ? model->now + 1000 : next_claim(model, call, &in_flight);
+    next = disputed ? model->now + 1000 : next_claim(&claiming, &in_flight);
     again = again || next <= model->now;
     if (call->n > 0 && claiming.taken == 0 && (model->paused || (!again && !disputed))) {
         park(model, call, next);

@@ -151,20 +151,25 @@ void model_show(struct buf *out, const struct model *model)
 
 /* --- laws --- */
 
-/* Kind f: what the last call claimed was sent before all that is left and not passed over. */
+/* Kind f: what the last call claimed was sent before all that is left and not passed over.  By key:
+ * before all that is left of its key, and what failed before is answered first. */
 static bool overtakes(const struct model *model, const struct model_message *claimed)
 {
     for (size_t i = 0; i < model->waiting.count; i++) {
         const struct model_message *other = &model->waiting.item[i];
+        int key = model_key(other->member);
 
-        if (other->at < claimed->before && (model->passes >> other->member & 1) == 0) {
+        if (other->at < claimed->before && (model->passes >> key & 1) == 0 &&
+            (!model->by_key || key == model_key(claimed->member))) {
             return true;
         }
     }
     for (size_t i = 0; i < model->prepare.count; i++) {
         const struct model_message *other = &model->prepare.item[i];
+        bool failed = model->by_key && other->attempts.retries > 0;
 
-        if (other->resting && other->before < claimed->before) {
+        if ((other->resting || failed) && other->before < claimed->before &&
+            (!model->by_key || model_key(other->member) == model_key(claimed->member))) {
             return true;
         }
     }

@@ -6,11 +6,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Some look like entries, patterns or formats, one has a key of its own. */
-const char *const model_members[MODEL_MEMBERS] = {"a",  "b",  "b:1",   "c",    "20c1:d", "%s",
-                                                  "-5", "1r", "!1:kb", "e:%d", "inf",    "r"};
+/* Some look like entries, patterns or formats.  Some have a key, "!1:kb" the key k, which two of
+ * them share with others; and the key of "!1:br" is the id of another one. */
+const char *const model_members[MODEL_MEMBERS] = {"a",  "!1:kb", "!1:kc", "b",     "20c1:d", "%s",
+                                                  "-5", "1r",    "!1:k%", "!1:br", "inf",    "r"};
 const char *const model_counters[MODEL_COUNTERS] = {
     "sent", "merged", "done", "retried", "rejected", "expired", "released", "lease_lost"};
+
+const char *model_key_text(int member, int *len)
+{
+    const char *name = model_members[member];
+
+    *len = name[0] == '!' ? 1 : (int) strlen(name);
+    return name[0] == '!' ? name + 3 : name;
+}
+
+int model_key(int member)
+{
+    int len, other_len;
+    const char *key = model_key_text(member, &len);
+
+    for (int i = 0; i < member; i++) {
+        const char *other = model_key_text(i, &other_len);
+
+        if (len == other_len && memcmp(key, other, (size_t) len) == 0) {
+            return i;
+        }
+    }
+    return member;
+}
 
 bool model_by_priority(const struct model *model)
 {

@@ -183,11 +183,91 @@ static void test_expired_messages_take_few_calls_when_one_is_asked_for(void **st
     fixture_flush(fixture);
 }
 
+/* A message of key k rests; `held` others of it wait, and then one of another key. */
+static void hold_a_key(struct fixture *fixture, int held)
+{
+    char script[640];
+
+    script_table_call(fixture, "open f keyed");
+    script_table_call(fixture, "takeover 1");
+    script_table_call(fixture, "at 1000");
+    snprintf(script, sizeof(script),
+             "local k = string.char(0) .. '1:k' "
+             "local function put(j, name) redis.call('ZADD', KEYS[1], j, name) "
+             "redis.call('HSET', KEYS[6], 'h' .. name, '900', 'b' .. name, '') end "
+             "for j = 2, %d do put(j, k .. j) end put(1000000, 'f') "
+             "redis.call('HSET', KEYS[5], 'seq', 1000000) "
+             "redis.call('ZADD', KEYS[2], 17592186044416 + 5000 + 2 / 128, '1r1:' .. k .. '1') "
+             "redis.call('HSET', KEYS[6], 'h' .. k .. '1', '900', 'b' .. k .. '1', '')",
+             held + 1);
+    evaluate(fixture, script);
+}
+
+static long long number(struct fixture *fixture, const char *command)
+{
+    redisReply *reply = fixture_redis(fixture, command);
+    long long value = reply->integer;
+
+    freeReplyObject(reply);
+    return value;
+}
+
+static void test_by_key_a_call_looks_at_a_thousand_that_are_held_and_none_at_them_again(
+    void **state)
+{
+    struct fixture *fixture = *state;
+    long long all = 0, again;
+    int calls = 0;
+
+    hold_a_key(fixture, 100000);
+    while (number(fixture, "ZCARD prepare{x}") < 3) {
+        assert_in_range(++calls, 1, 101);
+        script_table_call(fixture, "redis CONFIG RESETSTAT");
+        script_table_call(fixture, "consume 1 flags=k");
+        all += microseconds(fixture);
+    }
+    assert_int_equal(calls, 101);
+    script_table_call(fixture, "redis CONFIG RESETSTAT");
+    script_table_call(fixture, "consume 1 last=1 flags=k");
+    again = microseconds(fixture);
+    print_message("%lld us for 1,000 that are held, %lld us behind all\n", all / calls, again);
+    assert_int_equal(number(fixture, "ZCARD x"), 100001);
+    fixture_flush(fixture);
+}
+
+/* Rests of a thousand keys: what a call reads does not grow further. */
+static void test_by_key_a_slot_of_a_thousand_rests_claims_others_one_at_a_time(void **state)
+{
+    static const struct script_row rows[] = {
+        {"consume 1 flags=k", "OK 1000 7000 1 '' 0 5001c1:a 0 900 ''"},
+        {"consume 1 last=1 flags=k", "OK 1000 7000 1 '' 0"},
+        {"consume 1 last=1 flags=k done 5001c1:a", "OK 1000 7000 2 1 0 5002c2:b 0 900 ''"},
+        {"at 7000", ""}, /* the first rest has ended, which came before them */
+        {"consume 1 last=2 flags=k", "OK 7000 31000 3 '' 0 1c3:o1 2 900 ''"},
+    };
+    struct fixture *fixture = *state;
+
+    script_table_call(fixture, "open f keyed");
+    script_table_call(fixture, "takeover 1");
+    script_table_call(fixture, "at 1000");
+    evaluate(fixture,
+             "local function body(name) "
+             "redis.call('HSET', KEYS[6], 'h' .. name, '900', 'b' .. name, '') end "
+             "for j = 1, 1000 do body('o' .. j) redis.call('ZADD', KEYS[2], "
+             "17592186044416 + (j == 1 and 7000 or 90000) + 2 / 128, j .. 'r1:o' .. j) end "
+             "body('a') body('b') redis.call('ZADD', KEYS[1], 5001, 'a', 5002, 'b')");
+    SCRIPT_TABLE(state, rows);
+    fixture_flush(fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_claim_of_which_all_bodies_were_replaced_by_large_ones),
         cmocka_unit_test(test_a_lost_reply_does_not_look_through_what_is_in_flight),
+        cmocka_unit_test(
+            test_by_key_a_call_looks_at_a_thousand_that_are_held_and_none_at_them_again),
+        cmocka_unit_test(test_by_key_a_slot_of_a_thousand_rests_claims_others_one_at_a_time),
         cmocka_unit_test(test_expired_messages_take_few_calls_when_one_is_asked_for),
     };
 

@@ -256,6 +256,75 @@ static void test_a_skipped_rest_ends_in_time(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* --- by key: each of these messages has a key of its own --- */
+
+static void test_by_key_a_failure_holds_back_its_key_only(void **state)
+{
+    static const struct script_row rows[] = {
+        OPENED,
+        {"consume 1 n=1 flags=k", NULL},
+        {"send c 0 4 '' ''", "OK a"},
+        {"consume 1 last=1 flags=k retry 1c1:c 500 why",
+         "OK 1000 1500 2 1 0 2c2:a 0 1000 2 3c2:b 0 1000 3"},
+        {"store", "c@4"},
+        {"field passed", "4:4:1:c"}, /* no call looks at it again */
+        {"consume 1 last=2 flags=k", "OK 1000 1500 2 '' 0"},
+        {"field parked", "1500"},
+        {"at 1500", ""},
+        {"consume 1 last=2 flags=k", "OK 1500 31000 3 '' 0 1c3:c 2 1000,,,2 4"},
+        {"consume 1 last=3 flags=k", "OK 1500 31000 3 '' 0"}, /* the key has a failure in work */
+        {"consume 1 last=3 flags=k retried-done 1c3:c 0", "OK 1500 31000 4 1 0 4c4:c 0 1000 4"},
+        {"field passed", "nil"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+static void test_by_key_what_is_given_back_is_found(void **state)
+{
+    static const struct script_row rows[] = {
+        OPENED,
+        {"consume 1 n=2 flags=k", NULL},
+        {"send c 0 4 '' ''", "OK a"},
+        {"consume 1 n=1 last=1 flags=k retry 1c1:c 500 why", "OK 1000 1500 2 1 0 3c2:b 0 1000 3"},
+        {"consume 1 last=2 flags=k", "OK 1000 1500 2 '' 0"},
+        {"field passed", "4:4:1:c"},
+        {"consume 1 last=2 flags=k release 2c1:a 0", "OK 1000 1500 3 1 0 2c3:a 0 1000 2"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+static void test_by_key_the_order_option_may_change(void **state)
+{
+    static const struct script_row rows[] = {
+        OPENED,
+        {"consume 1 n=2 flags=k", NULL},
+        {"consume 1 n=0 last=1 flags=k retry 1c1:c 500 why retry 2c1:a 100 why",
+         "OK 1000 1000 1 11 1"},
+        {"consume 1 last=1", "OK 1000 1500 1 '' 0"}, /* c holds the slot */
+        {"at 1100", ""},
+        {"consume 1 last=1", "OK 1100 1500 1 '' 0"},
+        {"consume 1 last=1 flags=k", "OK 1100 1500 2 '' 0 2c2:a 2 1000 2 3c2:b 0 1000 3"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+static void test_by_key_a_suspect_is_alone_in_its_slot(void **state)
+{
+    static const struct script_row rows[] = {
+        OPENED,
+        {"consume 1 n=1 flags=k", NULL},
+        {"consume 1 n=1 last=1 flags=k hung 1c1:c 0", "OK 1000 31000 2 1 0 1c2:c 1 1000 1"},
+        {"consume 1 last=2 flags=k", "OK 1000 31000 2 '' 0"},
+        {"consume 1 n=1 last=2 flags=k done 1c2:c", "OK 1000 1000 3 1 1 2c3:a 0 1000 2"},
+        {"consume 1 last=3 flags=k passes=1:b", "OK 1000 31000 3 '' 0"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +343,10 @@ int main(void)
         cmocka_unit_test(test_what_was_sent_before_a_failure_passes_it),
         cmocka_unit_test(test_rests_count_for_the_size_of_a_claim),
         cmocka_unit_test(test_a_skipped_rest_ends_in_time),
+        cmocka_unit_test(test_by_key_a_failure_holds_back_its_key_only),
+        cmocka_unit_test(test_by_key_what_is_given_back_is_found),
+        cmocka_unit_test(test_by_key_the_order_option_may_change),
+        cmocka_unit_test(test_by_key_a_suspect_is_alone_in_its_slot),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

@@ -48,7 +48,8 @@ enum delivery_answered {
 struct smq_delivery {
     struct delivery_origin *origin;
     struct run_lane *lane; /* guarded by the queue's lock */
-    struct run_key *key;   /* queue's lock: while it waits or is begun; else it may be gone */
+    struct run_key *key;   /* queue's lock: while it waits, is begun or holds it; else it may be
+                              gone */
     struct run_call *call; /* queue's lock: the handler call that has it, without a reference */
     STAILQ_ENTRY(smq_delivery)
     link; /* in the lane, in the answers of the queue or slot, or in the pool */
@@ -59,7 +60,7 @@ struct smq_delivery {
     _Atomic int64_t leased_until_ms; /* by clock_now_ms(), from when the lease was requested */
     int held;                        /* smq:io: number of its slot's references */
     bool begun;                      /* queue's lock: counted in lane->begun */
-    bool holds;                      /* queue's lock: its answer holds the lane */
+    bool holds;                      /* queue's lock: its answer holds its key */
     bool in_flight, unanswered;      /* smq:io: whether its slot counts it as such */
     bool unseen;                     /* smq:io: it is requeued and no handler saw it */
     bool usual;                      /* it has the size of the pool's deliveries */

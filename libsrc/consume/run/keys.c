@@ -63,13 +63,22 @@ static struct run_key *run_key_new(struct run_key_table *table, struct run_lane 
     return key;
 }
 
-static struct run_key *run_key_find(struct run_key_table *table, struct run_lane *lane,
+static struct run_key *run_key_find(const struct run_key_table *table, const struct run_lane *lane,
                                     uint32_t hash)
 {
     const uint64_t name[2] = {(uintptr_t) lane, hash};
     struct run_key *key;
 
     HASH_FIND_BYHASHVALUE(hh, table->keys, name, sizeof(name), run_key_bucket(name), key);
+    return key;
+}
+
+static struct run_key *run_key_get(struct run_key_table *table, struct run_lane *lane,
+                                   uint32_t hash)
+{
+    const uint64_t name[2] = {(uintptr_t) lane, hash};
+    struct run_key *key = run_key_find(table, lane, hash);
+
     return key != NULL ? key : run_key_new(table, lane, name);
 }
 
@@ -88,7 +97,7 @@ static void run_key_free(struct run_key_table *table, struct run_key *key)
 
 static bool run_key_is_unused(const struct run_key *key)
 {
-    return key != &key->lane->whole && key->begun == 0 && key->called == 0 &&
+    return key != &key->lane->whole && key->begun == 0 && key->called == 0 && key->held == 0 &&
            STAILQ_EMPTY(&key->waiting);
 }
 
@@ -96,7 +105,7 @@ static bool run_key_is_unused(const struct run_key *key)
 
 bool run_key_may_begin(const struct run_key *key, size_t most)
 {
-    return !STAILQ_EMPTY(&key->waiting) && key->called == 0 && key->begun < most;
+    return !STAILQ_EMPTY(&key->waiting) && key->called == 0 && key->held == 0 && key->begun < most;
 }
 
 void run_key_update(struct run_key_table *table, struct run_key *key)
@@ -158,10 +167,30 @@ void run_keys_add(struct run_key_table *table, struct run_lane *lane, struct del
     }
     while ((delivery = STAILQ_FIRST(list)) != NULL) {
         STAILQ_REMOVE_HEAD(list, link);
-        delivery->key = run_key_find(table, lane, delivery->key_hash);
+        delivery->key = run_key_get(table, lane, delivery->key_hash);
         STAILQ_INSERT_TAIL(&delivery->key->waiting, delivery, link);
         run_key_update(table, delivery->key);
     }
+}
+
+struct run_key *run_key_look_up(const struct run_key_table *table, struct run_lane *lane,
+                                const smq_delivery *delivery)
+{
+    return table->apart ? run_key_find(table, lane, run_key_hash(delivery)) : &lane->whole;
+}
+
+void run_key_hold(struct run_key_table *table, struct run_lane *lane, smq_delivery *delivery)
+{
+    delivery->key = table->apart ? run_key_get(table, lane, run_key_hash(delivery)) : &lane->whole;
+    delivery->holds = true;
+    delivery->key->held++;
+    run_key_update(table, delivery->key);
+}
+
+void run_key_recall(struct run_key_table *table, struct run_key *key, struct delivery_list *out)
+{
+    STAILQ_CONCAT(out, &key->waiting);
+    run_key_update(table, key);
 }
 
 void run_keys_recall(struct run_key_table *table, struct run_lane *lane, struct delivery_list *out)
@@ -170,8 +199,7 @@ void run_keys_recall(struct run_key_table *table, struct run_lane *lane, struct 
 
     for (key = TAILQ_FIRST(&lane->keys); key != NULL; key = next) {
         next = TAILQ_NEXT(key, link);
-        STAILQ_CONCAT(out, &key->waiting);
-        run_key_update(table, key);
+        run_key_recall(table, key, out);
     }
 }
 

@@ -23,11 +23,13 @@ TAILQ_HEAD(run_keys, run_key);
 
 /* Invariants: `ready` says whether the key is in the lane's list of that name, and is what
  * run_key_may_begin() says, except while a function of this folder changes the key.  A key that is
- * not the whole lane exists while a delivery of it waits or is begun, or a call has one. */
+ * not the whole lane exists while a delivery of it waits, is begun or holds it, or a call has one.
+ */
 struct run_key {
     struct delivery_list waiting; /* deliveries that are not begun */
     size_t begun;                 /* deliveries that are begun, and not answered */
     size_t called;                /* deliveries of a handler call that has not returned */
+    size_t held;                  /* deliveries whose answers hold it: see run_queue.h */
     bool ready;
     struct run_lane *lane;
     TAILQ_ENTRY(run_key) ready_link;
@@ -65,8 +67,17 @@ void run_keys_add(struct run_key_table *table, struct run_lane *lane, struct del
  * is not needed any more. */
 void run_key_update(struct run_key_table *table, struct run_key *key);
 
-/* Move all deliveries of the lane that wait to the end of `out`, those of each key in order. */
+/* Move the deliveries of the key that wait to the end of `out`, in their order; or those of all
+ * keys of the lane. */
+void run_key_recall(struct run_key_table *table, struct run_key *key, struct delivery_list *out);
 void run_keys_recall(struct run_key_table *table, struct run_lane *lane, struct delivery_list *out);
+
+/* The key of a delivery that does not wait; NULL: it does not exist. */
+struct run_key *run_key_look_up(const struct run_key_table *table, struct run_lane *lane,
+                                const smq_delivery *delivery);
+
+/* The answer of this delivery, which is not begun, holds its key, which is made if need be. */
+void run_key_hold(struct run_key_table *table, struct run_lane *lane, smq_delivery *delivery);
 
 /* Append the keys of the lane of which deliveries wait and none may be begun, as LEN:KEY,
  * PASSED_MAX of them at most. */

@@ -189,7 +189,7 @@ void run_lane_enter(struct run_queue *queue, struct run_lane *lane, enum run_lan
 
 bool run_lane_can_begin(const struct run_queue *queue, const struct run_lane *lane)
 {
-    return lane->held == 0 && lane->begun < queue->per_slot && !TAILQ_EMPTY(&lane->ready);
+    return lane->begun < queue->per_slot && !TAILQ_EMPTY(&lane->ready);
 }
 
 void run_lane_offer(struct run_queue *queue, struct run_lane *lane)
@@ -206,6 +206,13 @@ void run_lane_withdraw(struct run_queue *queue, struct run_lane *lane)
 {
     if (lane->place != LANE_OUT) {
         run_lane_enter(queue, lane, LANE_OUT);
+    }
+}
+
+void run_lane_withdraw_empty(struct run_queue *queue, struct run_lane *lane)
+{
+    if (TAILQ_EMPTY(&lane->ready)) {
+        run_lane_withdraw(queue, lane);
     }
 }
 
@@ -253,19 +260,20 @@ void run_lane_answered(struct run_queue *queue, smq_delivery *delivery, enum sto
     }
     if (queue->state.strict && !delivery_op_is_final(op)) {
         delivery->holds = true;
-        lane->held++;
-        if (lane->place == LANE_QUEUED) { /* another delivery of it could have been begun */
-            run_lane_withdraw(queue, lane);
-        }
+        delivery->key->held++;
+        run_key_update(&queue->state.keys, delivery->key);
+        run_lane_withdraw_empty(queue, lane);
     }
     run_lane_settle(queue, delivery);
 }
 
-void run_lane_end_hold(struct run_lane *lane, smq_delivery *delivery)
+void run_lane_end_hold(struct run_queue *queue, smq_delivery *delivery)
 {
     if (delivery->holds) {
         delivery->holds = false;
-        lane->held -= lane->held > 0 ? 1 : 0;
+        delivery->key->held--;
+        run_key_update(&queue->state.keys, delivery->key);
+        run_lane_offer(queue, delivery->lane);
     }
 }
 
@@ -299,9 +307,7 @@ bool run_lane_remove(struct run_queue *queue, struct run_lane *lane, smq_deliver
     if (!run_key_remove(&queue->state.keys, delivery)) {
         return false;
     }
-    if (TAILQ_EMPTY(&lane->ready)) {
-        run_lane_withdraw(queue, lane);
-    }
+    run_lane_withdraw_empty(queue, lane);
     return true;
 }
 

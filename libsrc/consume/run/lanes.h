@@ -126,6 +126,9 @@ bool run_lane_can_begin(const struct run_queue *queue, const struct run_lane *la
 void run_lane_offer(struct run_queue *queue, struct run_lane *lane);
 void run_lane_withdraw(struct run_queue *queue, struct run_lane *lane);
 
+/* Withdraw the lane if no key of it is ready. */
+void run_lane_withdraw_empty(struct run_queue *queue, struct run_lane *lane);
+
 /* Until when this delivery may be begun. */
 int64_t run_lane_until(const struct run_queue *queue, const smq_delivery *delivery);
 
@@ -141,12 +144,12 @@ void run_lane_unbegin(struct run_queue *queue, smq_delivery *delivery);
 /* If the delivery is begun: it is no longer, needs no answer any more, and the lane continues. */
 void run_lane_settle(struct run_queue *queue, smq_delivery *delivery);
 
-/* The delivery was answered with `op`: as run_lane_settle(), but a strict queue holds the lane of a
+/* The delivery was answered with `op`: as run_lane_settle(), but a strict queue holds the key of a
  * message that is requeued. */
 void run_lane_answered(struct run_queue *queue, smq_delivery *delivery, enum store_answer_op op);
 
-/* The answer of this delivery no longer holds its lane. */
-void run_lane_end_hold(struct run_lane *lane, smq_delivery *delivery);
+/* The answer of this delivery, which has a lane, no longer holds its key. */
+void run_lane_end_hold(struct run_queue *queue, smq_delivery *delivery);
 
 /* If the lane waits for this call: let it and the keys of the call's deliveries continue without
  * the call. */

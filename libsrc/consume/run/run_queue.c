@@ -185,7 +185,6 @@ void run_queue_recall(struct run_queue *queue, struct run_lane *lane, struct del
 {
     run_lanes_lock(queue);
     run_lane_recall(queue, lane, out);
-    lane->held = 0;
     run_lanes_unlock(queue);
 }
 
@@ -194,10 +193,31 @@ void run_queue_recall_held(struct run_queue *queue, smq_delivery *delivery,
 {
     run_lanes_lock(queue);
     if (delivery->holds) {
-        run_lane_recall(queue, delivery->lane, out);
-        run_lane_end_hold(delivery->lane, delivery);
+        run_key_recall(&queue->state.keys, delivery->key, out);
     }
     run_lanes_unlock(queue);
+}
+
+void run_queue_hold(struct run_queue *queue, struct run_lane *lane, smq_delivery *delivery)
+{
+    run_lanes_lock(queue);
+    if (queue->state.strict && !delivery->holds) {
+        run_key_hold(&queue->state.keys, lane, delivery);
+        run_lane_withdraw_empty(queue, lane);
+    }
+    run_lanes_unlock(queue);
+}
+
+bool run_queue_is_held(struct run_queue *queue, struct run_lane *lane, const smq_delivery *delivery)
+{
+    const struct run_key *key;
+    bool held;
+
+    run_lanes_lock(queue);
+    key = run_key_look_up(&queue->state.keys, lane, delivery);
+    held = key != NULL && key->held > 0;
+    run_lanes_unlock(queue);
+    return held;
 }
 
 void run_queue_set_strict(struct run_queue *queue, bool strict)
@@ -254,9 +274,8 @@ bool run_queue_forget(struct run_queue *queue, smq_delivery *delivery)
     } else if (lane != NULL && !atomic_load(&delivery->answered)) {
         unbegun = run_lane_remove(queue, lane, delivery);
     }
-    if (lane != NULL && delivery->holds) { /* its answer will not be looked at any more */
-        run_lane_end_hold(lane, delivery);
-        run_lane_offer(queue, lane);
+    if (lane != NULL) { /* its answer will not be looked at any more */
+        run_lane_end_hold(queue, delivery);
     }
     delivery->lane = NULL;
     run_lanes_unlock(queue);
@@ -271,6 +290,7 @@ void run_queue_forget_answered(struct run_queue *queue, smq_delivery **deliverie
         if (deliveries[i]->begun) {
             run_lane_settle(queue, deliveries[i]);
         }
+        run_lane_end_hold(queue, deliveries[i]);
         deliveries[i]->lane = NULL;
     }
     run_lanes_unlock(queue);

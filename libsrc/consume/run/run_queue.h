@@ -11,8 +11,8 @@
  * handler holds a delivery longer than the handler time-out, the delivery is overdue: its key
  * continues without that handler, on another thread.
  *
- * In a strict queue (fifo) an answer that requeues its message holds the lane, all keys of it,
- * until smq:io has recalled the other deliveries of the lane.
+ * In a strict queue (fifo) an answer that requeues its message holds the key of the message until
+ * the answer is stored: no delivery of the key is begun, and smq:io recalls those that wait.
  *
  * Deliveries of a lane are begun only while its last confirmation is recent enough
  * (confirmation.h).  Otherwise the lane is unconfirmed, and waits until smq:io has asked Redis
@@ -41,19 +41,18 @@ struct run_call;
 enum run_lane_place { LANE_OUT, LANE_QUEUED, LANE_UNCONFIRMED, LANE_ASKED, LANE_PLACES };
 
 /* Guarded by the queue's lock.  Invariants: `place` changes in run_lane_enter() alone.  A QUEUED
- * lane has a ready key, room for one more delivery, and is not held.  `begun` is the sum of those
+ * lane has a ready key and room for one more delivery.  `begun` is the sum of those
  * of its keys. */
 struct run_lane {
     struct run_key whole;  /* the key of all deliveries, if the queue is not by key */
     struct run_keys keys;  /* in the order in which they came; `whole` is one of them */
-    size_t key_count;      /* of the keys but `whole`: each has a delivery that waits or runs */
+    size_t key_count;      /* of the keys but `whole` */
     struct run_keys ready; /* keys of which a delivery may be begun */
     size_t calls;          /* handler calls that the lane waits for */
     size_t begun;          /* deliveries that a handler or poll has, and that are not answered */
     enum run_lane_place place;
     _Atomic int64_t confirmed_ms; /* when the last call was sent in which Redis accepted the slot's
                                      token; 0: never. Not used in shared topics */
-    size_t held; /* number of answers that hold it, until its other deliveries are recalled */
     TAILQ_ENTRY(run_lane) link;
 };
 
@@ -155,15 +154,21 @@ void run_queue_wake_threads(struct run_queue *queue);
 /* Move all answers to `out`. */
 void run_queue_take_answers(struct run_queue *queue, struct delivery_list *out);
 
-/* Move the deliveries of a lane that are not begun to `out`, in their order; the lane is no longer
- * held. */
+/* Move the deliveries of a lane that are not begun to `out`, in their order. */
 void run_queue_recall(struct run_queue *queue, struct run_lane *lane, struct delivery_list *out);
 
-/* If the answer of this delivery holds its lane: end that hold, and recall the lane. */
+/* If the answer of this delivery holds its key: move the deliveries that wait for it to `out`. */
 void run_queue_recall_held(struct run_queue *queue, smq_delivery *delivery,
                            struct delivery_list *out);
 
-/* Whether an answer that requeues its message holds the lane. */
+/* The delivery, which is not begun, is requeued: if the queue is strict, that holds its key. */
+void run_queue_hold(struct run_queue *queue, struct run_lane *lane, smq_delivery *delivery);
+
+/* Does an answer hold the key of this new delivery? */
+bool run_queue_is_held(struct run_queue *queue, struct run_lane *lane,
+                       const smq_delivery *delivery);
+
+/* Whether an answer that requeues its message holds the key. */
 void run_queue_set_strict(struct run_queue *queue, bool strict);
 
 /* Move deliveries that were begun at `begun_ms` or before and are not answered to `out`.  They are

@@ -214,11 +214,17 @@ static bool consume_must_not_claim(const struct consume_call *consume)
            (consume->requeues && slot->push.open && slot_set_is_strict(slot->set));
 }
 
-/* Would what the reply of the call has overtake what the call has requeued? */
-static bool consume_overtakes(const struct consume_call *consume)
+/* Would this new message overtake one of its key that is requeued, or was by this call?  A call
+ * that claims nothing finds only what was claimed before. */
+static bool consume_overtakes(const struct consume_call *consume, const smq_delivery *delivery)
 {
-    return consume_would_overtake(consume->slot) ||
-           (consume->requeues && consume->n == 0 && slot_set_is_strict(consume->slot->set));
+    struct owned_slot *slot = consume->slot;
+
+    if (consume->requeues && consume->n == 0 && slot_set_is_strict(slot->set)) {
+        return true;
+    }
+    return consume_would_overtake(slot) &&
+           run_queue_is_held(slot->set->queue, &slot->lane, delivery);
 }
 
 static void consume_free(struct consume_call *consume)
@@ -352,6 +358,7 @@ static void consume_send(struct consume_call *consume)
                                  .pushed_ms = slot->push.newest_ms,
                                  .passes = consume->passes.data,
                                  .passes_len = consume->n > 0 ? consume->passes.len : 0,
+                                 .by_key = set->by_key,
                                  .repeated = consume->repeated,
                                  .answers = consume->answers,
                                  .answer_count = consume->count};
@@ -603,7 +610,8 @@ static bool consume_add_claim(struct consume_call *consume, const struct store_c
         return false;
     }
     delivery = in_flight_add(slot, message, terms);
-    if (delivery != NULL && (slot->state == OWNED_STOPPING || consume_overtakes(consume))) {
+    if (delivery != NULL &&
+        (slot->state == OWNED_STOPPING || consume_overtakes(consume, delivery))) {
         in_flight_requeue(slot, delivery);
     } else if (delivery != NULL) {
         STAILQ_INSERT_TAIL(list, delivery, link);

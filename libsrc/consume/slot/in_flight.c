@@ -107,6 +107,7 @@ void in_flight_requeue(struct owned_slot *slot, smq_delivery *delivery)
     delivery->answer.op = STORE_RELEASE;
     delivery->unseen = true;
     delivery->held++; /* the answerer's reference */
+    run_queue_hold(slot->set->queue, &slot->lane, delivery);
     in_flight_answered(slot, delivery);
     budget_refund(&slot->set->budget, 1);
 }
@@ -121,8 +122,8 @@ static void in_flight_requeue_all(struct owned_slot *slot, struct delivery_list 
     }
 }
 
-/* The answer requeues the message: in strict fifo no other may overtake it, so deliveries that no
- * handler has begun are requeued as well. */
+/* The answer requeues the message: in strict fifo no other of its key may overtake it, so those
+ * that no handler has begun are requeued as well. */
 static void in_flight_recall_held(struct owned_slot *slot, smq_delivery *delivery)
 {
     struct delivery_list unbegun = STAILQ_HEAD_INITIALIZER(unbegun);

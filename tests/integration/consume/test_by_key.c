@@ -16,12 +16,9 @@
 #include "base/thread.h"
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
-#include "integration/fixture/keys.h"
-#include "integration/fixture/members.h"
 #include "integration/fixture/messages.h"
-#include "support/wait.h"
 
-enum { KEYS = 1000, THREADS = 8, DELAY_MS = 200 };
+enum { KEYS = 1000, THREADS = 8 };
 
 /* === What handlers see of each other ==================================== */
 
@@ -326,182 +323,9 @@ static void two_batches_never_share_a_key(void **state)
     smq_client_free(client);
 }
 
-/* --- what comes while a handler runs --- */
+/* --- handlers that hang --- */
 
 static struct handler_log *gate;
-
-/* Messages of key "slow" wait at the gate. */
-static smq_verdict wait_if_slow(smq_delivery *delivery, const struct seen *seen, int index)
-{
-    (void) delivery;
-    (void) index;
-    if (strcmp(seen->key, "slow") == 0) {
-        handler_log_pass(gate);
-    }
-    return SMQ_DONE;
-}
-
-/* A message that is answered later keeps its key, and no other. */
-static smq_verdict later_if_slow(smq_delivery *delivery, const struct seen *seen, int index)
-{
-    (void) delivery;
-    (void) index;
-    return strcmp(seen->key, "slow") == 0 ? SMQ_LATER : SMQ_DONE;
-}
-
-static void send_one(smq_client *client, const char *topic, const char *key, const char *body)
-{
-    messages_send(client, topic, (struct test_message){.key = key, .body = body});
-}
-
-/* A send may claim for the owner. */
-static bool is_open(void *arg)
-{
-    const char *store = arg;
-    char parked[512];
-
-    (void) keys_text(parked, store, "HGET slot{%s} parked", store);
-    return strchr(parked, '/') != NULL;
-}
-
-static void assert_seen(struct handler_log *log, int index, const char *body)
-{
-    handler_log_await(log, index + 1);
-    assert_string_equal(handler_log_seen(log, index).body, body);
-}
-
-static void what_comes_while_a_key_is_busy_is_handled(void **state)
-{
-    static const int32_t push_slots[] = {0, 1};
-
-    (void) state;
-    for (int i = 0; i < 2; i++) {
-        smq_client *client = cluster_client();
-        const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
-        struct handler_log *log = handler_log_new(wait_if_slow);
-        smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-        smq_worker *worker;
-        char store[128];
-
-        gate = handler_log_new(NULL);
-        handler_log_gate(gate);
-        snprintf(store, sizeof(store), "%s_0", topic);
-        options.threads = 2;
-        options.order = SMQ_ORDER_KEY;
-        options.push_slots = push_slots[i];
-        worker = handler_log_worker_with(client, &options, topic, log);
-        assert_true(push_slots[i] == 0 || wait_until(is_open, store, TIMEOUT_MS));
-        send_one(client, topic, "slow", "s0");
-        assert_seen(log, 0, "s0");
-        send_one(client, topic, "slow", "s1"); /* waits for its key, whether claimed or pushed */
-        for (int j = 1; j <= 10; j++) {
-            char body[16];
-
-            snprintf(body, sizeof(body), "%d", j);
-            send_one(client, topic, "fast", body);
-            assert_seen(log, j, body);
-        }
-        messages_send(client, topic,
-                      (struct test_message){.key = "fast", .body = "due", .delay_ms = DELAY_MS});
-        assert_seen(log, 11, "due");
-        handler_log_open(gate, 2);
-        assert_seen(log, 12, "s1");
-        messages_await_counts(client, topic, (struct message_counts){.dead = 0, .done = 13});
-        handler_log_stop_worker(worker);
-        handler_log_free(gate);
-        handler_log_free(log);
-        smq_client_free(client);
-    }
-}
-
-static int find_seen(struct handler_log *log, const char *body)
-{
-    for (int i = 0; i < handler_log_count(log); i++) {
-        if (strcmp(handler_log_seen(log, i).body, body) == 0) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-static bool is_fast_seen(void *arg)
-{
-    return find_seen(arg, "f") >= 0;
-}
-
-/* A claim passes over 1,000 messages of keys that wait, so one behind more of them waits until the
- * others are done. */
-static void a_slow_key_holds_up_others_by_a_thousand_at_most(void **state)
-{
-    static const struct {
-        int slow, open; /* messages of the slow key; how many of them are done */
-        int least;      /* the fast one comes after this many at the earliest */
-    } rows[] = {{900, 0, 0}, {2500, 1600, 1200}};
-
-    (void) state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        smq_client *client = cluster_client();
-        const char *topic = cluster_typed_topic(client, SMQ_TYPE_PRIORITY, 1);
-        struct handler_log *log = handler_log_new(wait_if_slow);
-        smq_producer *producer = messages_producer(client, NULL);
-        smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-        smq_worker *worker;
-
-        gate = handler_log_new(NULL);
-        handler_log_gate(gate);
-        for (int j = 0; j <= rows[i].slow; j++) {
-            char body[16];
-            smq_message message = messages_text(body);
-
-            snprintf(body, sizeof(body), j < rows[i].slow ? "s%d" : "f", j);
-            message = messages_text(body);
-            message.key = smq_text(j < rows[i].slow ? "slow" : "fast");
-            (void) messages_send_by(producer, topic, &message);
-        }
-        smq_producer_free(producer);
-        options.threads = 2;
-        options.order = SMQ_ORDER_KEY;
-        worker = handler_log_worker_with(client, &options, topic, log);
-        handler_log_open(gate, rows[i].open);
-        assert_true(wait_until(is_fast_seen, log, TIMEOUT_MS));
-        assert_in_range(find_seen(log, "f"), rows[i].least, rows[i].open + 1);
-        handler_log_open(gate, rows[i].slow);
-        messages_await_counts(client, topic,
-                              (struct message_counts){.dead = 0, .done = rows[i].slow + 1});
-        handler_log_stop_worker(worker);
-        handler_log_free(gate);
-        handler_log_free(log);
-        smq_client_free(client);
-    }
-}
-
-static void later_keeps_its_key_only(void **state)
-{
-    smq_client *client = cluster_client();
-    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
-    struct handler_log *log = handler_log_new(later_if_slow);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker;
-
-    (void) state;
-    options.threads = 1;
-    options.order = SMQ_ORDER_KEY;
-    worker = handler_log_worker_with(client, &options, topic, log);
-    send_one(client, topic, "slow", "s0");
-    assert_seen(log, 0, "s0");
-    send_one(client, topic, "slow", "s1");
-    send_one(client, topic, "fast", "f0");
-    assert_seen(log, 1, "f0");
-    messages_done(handler_log_seen(log, 0).delivery);
-    assert_seen(log, 2, "s1");
-    messages_done(handler_log_seen(log, 2).delivery);
-    messages_await_counts(client, topic, (struct message_counts){.dead = 0, .done = 3});
-    handler_log_stop_worker(worker);
-    handler_log_free(log);
-    smq_client_free(client);
-}
-
-/* --- handlers that hang --- */
 
 /* The first attempt of key 0 hangs.  Its second one is a suspect, which must be alone: other
  * handlers have time to begin while Redis is asked. */
@@ -650,67 +474,15 @@ static void a_poller_holds_many_keys_of_a_slot(void **state)
     smq_client_free(client);
 }
 
-/* === A fleet ============================================================ */
-
-struct sending {
-    struct members *members;
-    smq_client *client;
-    int least;
-};
-
-static bool have_begun(void *arg)
-{
-    struct sending *sending = arg;
-
-    return members_begun(sending->members, NULL, 0) >= sending->least;
-}
-
-static void no_key_runs_twice_when_members_die_and_leave(void **state)
-{
-    enum { SLOTS = 4, FEW = 100, COUNT = 3000 };
-    smq_client *client = cluster_client();
-    struct members members;
-    struct sending sending = {.members = &members, .client = client};
-    struct verdict verdict;
-
-    (void) state;
-    members_init(&members, cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS));
-    members.zookeeper = true;
-    members.threads = THREADS;
-    members.work_us = 2000;
-    members.order = SMQ_ORDER_KEY;
-    members_send(&members, client, "k", FEW, 0, COUNT);
-    for (int i = 0; i < 3; i++) {
-        members_start(&members);
-    }
-    sending.least = COUNT / 6;
-    assert_true(wait_until(have_begun, &sending, TIMEOUT_MS));
-    member_kill(&members.member[0]);
-    sending.least = COUNT / 3;
-    assert_true(wait_until(have_begun, &sending, TIMEOUT_MS));
-    member_leave(&members.member[1]);
-    messages_await_counts(client, members.topic, (struct message_counts){.dead = 0, .done = COUNT});
-    member_leave(&members.member[2]);
-    verdict = members_judge(&members);
-    assert_int_equal(verdict.overlaps, 0);
-    assert_true(verdict_good(&verdict));
-    members_fini(&members);
-    smq_client_free(client);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_of_one_slot_run_at_once_and_each_alone),
         cmocka_unit_test(order_of_keys_holds_when_the_slot_moves),
         cmocka_unit_test(two_batches_never_share_a_key),
-        cmocka_unit_test(what_comes_while_a_key_is_busy_is_handled),
-        cmocka_unit_test(a_slow_key_holds_up_others_by_a_thousand_at_most),
-        cmocka_unit_test(later_keeps_its_key_only),
         cmocka_unit_test(a_suspect_is_alone_in_its_slot),
         cmocka_unit_test(polls_give_one_of_each_key),
         cmocka_unit_test(a_poller_holds_many_keys_of_a_slot),
-        cmocka_unit_test(no_key_runs_twice_when_members_die_and_leave),
     };
 
     return cmocka_run_group_tests(tests, cluster_start_fleet, cluster_end);

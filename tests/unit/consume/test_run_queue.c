@@ -438,7 +438,7 @@ static void late_answer_of_an_overdue_delivery_is_refused(void **state)
 }
 
 /* In a strict queue nothing passes a delivery that is returned. */
-static void strict_lane_is_held_until_it_is_recalled(void **state)
+static void strict_lane_is_held_until_the_answer_is_stored(void **state)
 {
     struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
     struct run_lane lane;
@@ -459,7 +459,8 @@ static void strict_lane_is_held_until_it_is_recalled(void **state)
     run_queue_recall_held(stage.queue, first, &list);
     assert_ptr_equal(STAILQ_FIRST(&list), second);
     assert_ptr_equal(STAILQ_NEXT(second, link), third);
-    run_queue_recall_held(stage.queue, first, &list); /* it is not held any more */
+    run_queue_recall_held(stage.queue, first, &list);  /* nothing waits any more */
+    run_queue_forget_answered(stage.queue, &first, 1); /* its answer is stored */
     stage_says(&stage, SMQ_REJECT);
     run_queue_add(stage.queue, &lane, &list);
     run_queue_wake_threads(stage.queue);
@@ -779,7 +780,7 @@ int main(void)
         cmocka_unit_test(forgotten_later_lets_the_lane_go_on),
         cmocka_unit_test(lane_goes_on_without_an_overdue_handler),
         cmocka_unit_test(late_answer_of_an_overdue_delivery_is_refused),
-        cmocka_unit_test(strict_lane_is_held_until_it_is_recalled),
+        cmocka_unit_test(strict_lane_is_held_until_the_answer_is_stored),
         cmocka_unit_test(delivery_outlives_the_queue_of_its_worker),
         cmocka_unit_test(late_answer_inside_the_handler_leaves_it_to_the_call),
         cmocka_unit_test(late_verdict_ends_the_delivery),

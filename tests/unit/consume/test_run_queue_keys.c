@@ -210,6 +210,40 @@ static void keys_that_wait_for_their_own_are_named(void **state)
     stage_fini(&stage);
 }
 
+/* In a strict queue a message that is returned holds its key until that is stored, and no other. */
+static void a_failure_holds_its_key_only(void **state)
+{
+    struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
+    smq_delivery *out[MOST] = {NULL};
+    struct stage stage;
+
+    (void) state;
+    stage_init(&stage, 1000, NULL);
+    run_queue_set_strict(stage.queue, true);
+    add(&stage, "aabb");
+    polls(&stage, out, "ab");
+    assert_int_equal(answer_give(out[0], STORE_RETRY, 0, NULL, NULL), SMQ_OK);
+    done(out[1]);
+    polls(&stage, out, "b");
+    run_queue_recall_held(stage.queue, stage.added[2], &list); /* it is not answered */
+    assert_true(STAILQ_EMPTY(&list));
+    run_queue_recall_held(stage.queue, stage.added[0], &list);
+    assert_ptr_equal(STAILQ_FIRST(&list), stage.added[1]);
+    assert_null(STAILQ_NEXT(stage.added[1], link));
+    run_queue_hold(stage.queue, &stage.lane, stage.added[1]);
+    assert_true(run_queue_is_held(stage.queue, &stage.lane, stage.added[0]));
+    assert_false(run_queue_is_held(stage.queue, &stage.lane, stage.added[2]));
+    run_queue_forget_answered(stage.queue, &stage.added[0], 1);
+    assert_true(run_queue_is_held(stage.queue, &stage.lane, stage.added[0]));
+    run_queue_forget_answered(stage.queue, &stage.added[1], 1);
+    assert_false(run_queue_is_held(stage.queue, &stage.lane, stage.added[0]));
+    done(out[0]);
+    add(&stage, "a");
+    polls(&stage, out, "a");
+    done(out[0]);
+    stage_fini(&stage);
+}
+
 /* The first one is answered later. */
 static smq_verdict handle(smq_delivery *delivery, void *user)
 {
@@ -254,6 +288,7 @@ int main(void)
         cmocka_unit_test(a_lane_has_no_more_than_it_may),
         cmocka_unit_test(a_recall_takes_all_keys_each_in_its_order),
         cmocka_unit_test(keys_that_wait_for_their_own_are_named),
+        cmocka_unit_test(a_failure_holds_its_key_only),
         cmocka_unit_test(later_holds_its_key_only),
     };
 

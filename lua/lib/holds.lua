@@ -1,0 +1,211 @@
+-- USES store, prepare, slot, keys, holds, passed, back_from, REST, now, decode, split, by_place
+-- USES NEVER, has_suspect, lease
+
+-- Kind f by key: a message that rests, or that failed before and is claimed, holds the later
+-- messages of its key.  `holds.bars` has the place of the first such message of each key.
+--
+-- The field `passed` of the slot says how far messages that wait have been found to be held, so
+-- that no call looks at them again: PLACE, then :FIRST:LEN:KEY for each of their keys, with the
+-- place of its first such message.  A call believes it as far as those keys are held now.
+
+-- With MOST_HELD claims and rests one message that waits is claimed at a time.  With READ_MOST, if
+-- the topic has skipped failed messages before, none is.
+local MOST_HELD, READ_MOST = 1000, 5000
+local LOOK_MOST, LOOK_BYTES = 1000, 1048576 -- how many of those that wait a call looks at
+local RELIES_MOST = 100 -- keys in `passed`
+
+-- --- what is held ---
+
+function holds.note(entry, score)
+    local before, letter, _, member = decode(entry)
+    if not before then
+        return
+    end
+    local place, key = tonumber(before), keys.of(member)
+    if not holds.bars[key] or place < holds.bars[key] then
+        holds.bars[key] = place
+    end
+    if letter == 'r' then
+        local over, attempts = split(score)
+        holds.rests[#holds.rests + 1] = {
+            entry = entry, before = before, place = place, member = member, key = key,
+            over = over - REST, attempts = attempts
+        }
+    end
+end
+
+function holds.read()
+    local all = redis.call('ZRANGE', prepare, 0, READ_MOST, 'WITHSCORES')
+    holds.bars, holds.rests, holds.count = {}, {}, #all / 2 - 1
+    for i = 1, #all, 2 do
+        local score = tonumber(all[i + 1])
+        if score >= REST or score % 1 ~= 0 then
+            holds.note(all[i], all[i + 1])
+        end
+    end
+    table.sort(holds.rests, by_place)
+end
+
+-- May it be claimed, as far as its key is concerned?
+function holds.is_head(it)
+    return holds.bars[it.key] == it.place and not keys.passed[it.key] and not it.claimed
+end
+
+-- --- what was passed ---
+
+function holds.load()
+    local until_place, at = string.match(passed or '0', '^(%d+)()')
+    local found, lowest = {}, tonumber(until_place)
+    while passed and at <= #passed do
+        local place, len, from = string.match(passed, '^:(%d+):(%d+):()', at)
+        local key = string.sub(passed, from, from + len - 1)
+        at, found[key] = from + len, tonumber(place)
+        if not holds.bars[key] or holds.bars[key] >= found[key] then
+            lowest = math.min(lowest, found[key] - 1)
+        end
+    end
+    holds.cursor, holds.relies, holds.relies_count = math.min(lowest, back_from - 1), {}, 0
+    for key, place in pairs(found) do
+        if place <= holds.cursor then
+            holds.relies[key], holds.relies_count = place, holds.relies_count + 1
+        end
+    end
+end
+
+-- The next message that waits is held.  false: it cannot be noted.
+function holds.pass(key, place)
+    if not holds.relies[key] then
+        if holds.relies_count == RELIES_MOST then
+            return false
+        end
+        holds.relies[key], holds.relies_count = place, holds.relies_count + 1
+    end
+    holds.cursor = place
+    return true
+end
+
+function holds.save()
+    if holds.relies_count == 0 then
+        if passed then
+            redis.call('HDEL', slot, 'passed')
+        end
+        return
+    end
+    local names, parts = {}, { string.format('%.0f', holds.cursor) }
+    for key in pairs(holds.relies) do
+        names[#names + 1] = key
+    end
+    table.sort(names)
+    for _, key in ipairs(names) do
+        parts[#parts + 1] = string.format(':%.0f:%d:', holds.relies[key], #key) .. key
+    end
+    local text = table.concat(parts)
+    if text ~= passed then
+        redis.call('HSET', slot, 'passed', text)
+    end
+end
+
+-- --- in the order of places, what may be claimed ---
+
+function holds.offer(visit, member, before, attempts, entry)
+    if has_suspect or attempts % 2 == 1 and lease then
+        return 'suspect'
+    end
+    return visit(member, before, attempts, entry)
+end
+
+-- Those that have rested, and were sent before a place.
+function holds.offer_rests(visit, place)
+    while holds.rests[holds.at] and holds.rests[holds.at].place < place do
+        local it = holds.rests[holds.at]
+        if it.over <= now and holds.is_head(it) then
+            local stop, claimed = holds.offer(visit, it.member, it.before, it.attempts, it.entry)
+            if stop then
+                return stop
+            end
+            it.claimed, holds.ended = true, holds.ended or not claimed
+        end
+        holds.at = holds.at + 1
+    end
+end
+
+function holds.offer_waiting(visit, member, score)
+    local place, attempts = split(score)
+    local key = keys.of(member)
+    local bar = holds.bars[key]
+    if bar and bar < place then
+        holds.advances = holds.advances and holds.pass(key, place)
+        return nil
+    elseif not keys.passed[key] and holds.room == 0 then
+        keys.passed[key] = true
+    end
+    if has_suspect or attempts % 2 == 1 and lease then
+        return 'suspect'
+    elseif keys.passed[key] then
+        holds.advances = false
+        return nil
+    end
+    local stop, claimed = visit(member, string.format('%.0f', place), attempts)
+    if claimed then
+        holds.room = holds.room - 1
+        if attempts > 0 then
+            holds.bars[key] = place
+        end
+    end
+    return stop
+end
+
+function holds.walk_some(visit, from, looked, chunk)
+    local found = redis.call('ZRANGE', store, from, '(inf', 'BYSCORE', 'LIMIT', looked, chunk,
+        'WITHSCORES')
+    local bytes = 0
+    for i = 1, #found, 2 do
+        bytes = bytes + #found[i]
+        local stop = holds.offer_rests(visit, tonumber(found[i + 1]))
+            or holds.offer_waiting(visit, found[i], found[i + 1])
+        if stop then
+            return stop, bytes
+        end
+    end
+    if #found < 2 * chunk then
+        return holds.offer_rests(visit, NEVER) or 'end', bytes
+    end
+    return nil, bytes
+end
+
+-- Calls visit(member, before, attempts, entry of a rest) for what may be claimed, until it returns
+-- why it stops.  Its second result: was it claimed?  Returns 'full': there is more; 'suspect': what
+-- is in flight must end first; 'end': nothing else may be claimed now.
+function holds.walk(visit)
+    local from, began = string.format('%.0f', holds.cursor + 1), holds.cursor
+    local looked, bytes, chunk, stop, more = 0, 0, 16, nil, nil
+    holds.at, holds.advances, holds.ended = 1, true, false
+    holds.room = math.max(MOST_HELD - holds.count, (lease or holds.count >= READ_MOST) and 0 or 1)
+    while not stop and chunk > 0 do
+        stop, more = holds.walk_some(visit, from, looked, chunk)
+        looked, bytes = looked + chunk, bytes + more
+        chunk = bytes < LOOK_BYTES and math.min(LOOK_MOST - looked, 4 * chunk) or 0
+    end
+    if not stop then
+        stop = holds.cursor > began and 'full' or 'end'
+    end
+    return stop == 'end' and holds.ended and 'full' or stop
+end
+
+-- When something may be claimed; `stopped`: what stopped the walk of this call, if it had one.
+function holds.next(stopped)
+    local earliest = lease or NEVER
+    if has_suspect then
+        return earliest
+    end
+    stopped = stopped or holds.walk(function() return 'full' end)
+    if stopped == 'full' then
+        return math.min(earliest, now)
+    end
+    for _, it in ipairs(stopped == 'end' and holds.rests or {}) do
+        if it.over > now and holds.is_head(it) then
+            earliest = math.min(earliest, it.over)
+        end
+    end
+    return earliest
+end
