@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "scripts.h"
 
@@ -32,6 +33,8 @@ struct raw {
     char def[DEF_SIZE];
     struct raw_slot *slots;
     int *asked; /* slots whose replies are still to come, a ring of `count` */
+    char producer[24];
+    uint64_t sequence; /* of the next message */
 };
 
 static void name_keys(struct raw_slot *slot, const char *topic, int number)
@@ -72,6 +75,7 @@ static bool read_def(struct raw *raw)
 
 struct raw *raw_open(struct lab *lab, const char *topic, int slots)
 {
+    static unsigned opened; /* makes the name of a producer */
     struct raw *raw = calloc(1, sizeof(*raw));
 
     if (raw == NULL || (raw->slots = calloc((size_t) slots, sizeof(*raw->slots))) == NULL ||
@@ -79,6 +83,8 @@ struct raw *raw_open(struct lab *lab, const char *topic, int slots)
         abort();
     }
     raw->count = slots;
+    raw->sequence = 1;
+    snprintf(raw->producer, sizeof(raw->producer), "%08x%08x", (unsigned) getpid(), ++opened);
     for (int i = 0; i < slots; i++) {
         name_keys(&raw->slots[i], topic, i);
     }
@@ -120,8 +126,10 @@ static void render_zadd(struct raw *raw, const struct raw_slot *slot, uint64_t f
 static void render_send(struct raw *raw, const struct raw_slot *slot, uint64_t from, int count)
 {
     const size_t head = SCRIPT_HEAD + 3 + SCRIPT_SEND_ARGV_MESSAGES - 1;
-    char body[TALLY_BODY];
+    char body[TALLY_BODY], sequence[24];
 
+    snprintf(sequence, sizeof(sequence), "%" PRIu64, raw->sequence);
+    raw->sequence += (uint64_t) count;
     wire_command(raw->wire, head + 2 * (size_t) count);
     wire_text(raw->wire, "EVALSHA");
     wire_text(raw->wire, script_send.sha1);
@@ -134,7 +142,8 @@ static void render_send(struct raw *raw, const struct raw_slot *slot, uint64_t f
     wire_text(raw->wire, slot->wake);
     wire_text(raw->wire, "0"); /* no bound */
     wire_text(raw->wire, "0"); /* no debounce */
-    wire_text(raw->wire, "-"); /* not repeated */
+    wire_text(raw->wire, raw->producer);
+    wire_text(raw->wire, sequence);
     for (int i = 0; i < count; i++) {
         tally_body(body, sizeof(body), from + (uint64_t) i);
         wire_bytes(raw->wire, body, sizeof(body));

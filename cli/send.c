@@ -70,7 +70,6 @@ struct tally {
     pthread_mutex_t lock;
     uint64_t sent;
     uint64_t merged;
-    uint64_t either; /* sent or merged: not known which */
     enum exit_code code;
     uint64_t line;
     char text[256];
@@ -174,9 +173,7 @@ static bool tally_has_failed(struct tally *tally)
 /* One that is done. */
 static void tally_count(struct tally *tally, const smq_receipt *receipt)
 {
-    uint64_t *count = receipt->merged          ? &tally->merged
-                      : receipt->merge_unknown ? &tally->either
-                                               : &tally->sent;
+    uint64_t *count = receipt->merged ? &tally->merged : &tally->sent;
 
     ++*count;
 }
@@ -351,13 +348,7 @@ enum { COUNTS_MAX = 96 };
 
 static void send_counts_text(char out[COUNTS_MAX], const struct tally *tally)
 {
-    const int used =
-        snprintf(out, COUNTS_MAX, "sent %" PRIu64 " merged %" PRIu64, tally->sent, tally->merged);
-
-    if (tally->either > 0) { /* a repeat after a lost reply cannot always tell */
-        snprintf(out + used, (size_t) (COUNTS_MAX - used), " sent or merged %" PRIu64,
-                 tally->either);
-    }
+    snprintf(out, COUNTS_MAX, "sent %" PRIu64 " merged %" PRIu64, tally->sent, tally->merged);
 }
 
 /* Exactly one line on failure: which message, why, and what was done before. */
@@ -379,9 +370,6 @@ static enum exit_code send_report(struct sender *sender)
         json_t *document = json_object();
         output_set(document, "sent", json_integer((json_int_t) tally->sent));
         output_set(document, "merged", json_integer((json_int_t) tally->merged));
-        if (tally->either > 0) {
-            output_set(document, "sent_or_merged", json_integer((json_int_t) tally->either));
-        }
         if (sender->id[0] != '\0') {
             output_set(document, "id", json_string(sender->id));
         }

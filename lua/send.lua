@@ -1,18 +1,22 @@
 #!lua
 -- KEYS store, prepare, slot, [body]
--- ARGV def, kind, channel, max_waiting (0: no bound), debounce_ms (0: none), flags, messages...
--- RETURN OK, results (one character per message: a added, m merged, f refused, the slot is full)
+-- ARGV def, kind, channel, max_waiting (0: no bound), debounce_ms (0: none), producer (or -),
+--      sequence (of the first message), messages...
+-- RETURN OK, results (one character per message: a added, m merged, f refused, the slot is full,
+--        u unknown: nothing was done now, and what its first try got is not known any more)
 --        | NO_TOPIC | STALE | FULL: no places left (kind p), until the slot is empty once
 --
--- flags: r the messages are sent again, and the first try may have stored them; or -
+-- producer, sequence: the send ids.  A call with a sequence that the producer has used before in
+-- this slot is a repeat, or came late: it gets the first answer and stores nothing.
 -- messages: (member, when), keyed (member, when, body, limit or empty, ttl_ms or empty)
 -- when: "+MS" from now, "MS" absolute (past means now), the priority, or of kind f nothing to read.
 
 max_waiting, debounce_ms = tonumber(max_waiting), tonumber(debounce_ms)
-local repeated = flags ~= '-' and string.find(flags, 'r', 1, true)
-local WIDTH = body and 5 or 2
+sequence = tonumber(sequence)
+local WIDTH, producer_field = body and 5 or 2, 'P' .. producer
 
-local stored, parked, seq = unpack(redis.call('HMGET', slot, 'def', 'parked', 'seq'))
+local stored, parked, seq, sent, record =
+    unpack(redis.call('HMGET', slot, 'def', 'parked', 'seq', 'sent', producer_field))
 -- @include def
 local refused = def_refused(stored, def)
 if refused then
@@ -36,6 +40,11 @@ end
 -- @include place
 -- @include wake
 
+if record and sequence <= tonumber(string.match(record, '^%d+')) then
+-- @include sent_before
+    return sent_before()
+end
+
 local ordered, timed = kind == 'p' or kind == 'f', kind == 'm' or kind == 't'
 seq = tonumber(seq or 0)
 if kind == 'p' then
@@ -48,10 +57,39 @@ if kind == 'p' then
 end
 def_keep(stored, def)
 
+-- Writes what has changed in the slot: the fields in `changed`, the counters, and the answer for a
+-- repeat.  The messages are stored before it, so that an error in between loses none.
+local function answer(changed, results, added, merges)
+    local at = #changed
+    if added > 0 then
+        changed[at + 1], changed[at + 2], at = 'sent', tonumber(sent or 0) + added, at + 2
+    end
+    if merges > 0 then
+        redis.call('HINCRBY', slot, 'merged', merges)
+    end
+    if ordered then
+        changed[at + 1], changed[at + 2], at = 'seq', seq, at + 2
+    end
+    if producer ~= '-' then
+        local one = string.sub(results, 1, 1)
+        changed[at + 1], changed[at + 2] = producer_field, sequence + many - 1 .. ',' .. many .. ','
+            .. now .. ',' .. (results == string.rep(one, many) and one or results)
+        if not record then
+-- @include forget
+            changed[at + 3], changed[at + 4] = 'swept', forget_producers()
+        end
+    end
+    if changed[1] then
+        redis.call('HSET', slot, unpack(changed))
+    end
+    return { 'OK', results }
+end
+
 if parked and many == 1 and stored == def and string.find(parked, '/', 1, true) then
 -- @include push
-    if push() then
-        return { 'OK', 'a' }
+    local reply = push()
+    if reply then
+        return reply
     end
 end
 
@@ -68,6 +106,14 @@ if one_time and (timed or many == 1) and max_waiting == 0 and not body then
         added = redis.call('ZADD', store, 'NX', unpack(ARGV, MESSAGES - 1, #ARGV - 1))
     end
     local results, due = added == many and string.rep('a', many), timed and integer or 0
+    if results and record and timed then -- as answer() does, but without a table
+        redis.call('HSET', slot, 'sent', tonumber(sent or 0) + many, producer_field,
+            sequence + many - 1 .. ',' .. many .. ',' .. now .. ',a')
+        if parked then
+            wake(parked, due)
+        end
+        return { 'OK', results }
+    end
     if not results and added and timed then
         local members, is_added, placed = {}, {}, {}
         results = {}
@@ -90,27 +136,16 @@ if one_time and (timed or many == 1) and max_waiting == 0 and not body then
         if kind == 't' then
             redis.call('ZADD', store, unpack(placed))
         end
-        if not repeated then
-            redis.call('HINCRBY', slot, 'merged', many - added)
-        end
         results = table.concat(results)
     end
     if results then
-        if added > 0 then
-            redis.call('HINCRBY', slot, 'sent', added)
-        end
-        if ordered then
-            redis.call('HSET', slot, 'seq', seq)
-        end
-        if added > 0 or kind == 't' then
-            wake(parked, due)
-        end
-        return { 'OK', results }
+        local reply = answer({}, results, added, many - added)
+        wake(parked, (added > 0 or kind == 't') and due or math.huge)
+        return reply
     end
     seq = ordered and seq - 1 or seq
 end
 
--- @include count
 -- @include body
 
 local members, whens = {}, {}
@@ -156,7 +191,7 @@ end
 local scores = redis.call('ZMSCORE', store, unpack(members))
 local waiting, placed, at, results, earliest = {}, {}, 0, {}, math.huge
 local room = max_waiting > 0 and max_waiting - redis.call('ZCARD', store) + 1 or math.huge
-local added, merged = 0, 0
+local added, merges = 0, 0
 
 local function put(member, when, index, old)
     local first = body and keep_body(member, MESSAGES + (index - 1) * WIDTH, old)
@@ -192,7 +227,7 @@ for i = 1, many do
     else
         put(member, when, i, old)
         if old then
-            merged, results[i] = merged + 1, 'm'
+            merges, results[i] = merges + 1, 'm'
         else
             room, added, results[i] = room - 1, added + 1, 'a'
             if timed then
@@ -201,22 +236,12 @@ for i = 1, many do
         end
     end
 end
-if added > 0 then
-    count('sent', added)
-end
-if merged > 0 and not repeated then
-    count('merged', merged)
-end
-
 if at > 0 then
     redis.call('ZADD', store, unpack(placed))
 end
 if #beside > 0 then
     redis.call('HSET', body, unpack(beside))
 end
-if ordered then
-    redis.call('HSET', slot, 'seq', seq)
-end
-count_save()
+local reply = answer({}, table.concat(results), added, merges)
 wake(parked, (ordered or kind == 'b') and at > 0 and 0 or earliest)
-return { 'OK', table.concat(results) }
+return reply

@@ -39,16 +39,33 @@ local function clear_bodies(key, count, strip)
     return count - #found
 end
 
+-- Removes what the slot knows of producers.  true: there may be more.
+local function clear_producers()
+    local cursor, count = '0', 0
+    repeat
+        local found, gone = redis.call('HSCAN', slot, cursor, 'MATCH', 'P*', 'COUNT', 1000), {}
+        for i = 1, #found[2], 2 do
+            gone[#gone + 1] = found[2][i]
+        end
+        if #gone > 0 then
+            redis.call('HDEL', slot, unpack(gone))
+        end
+        cursor, count = found[1], count + #gone
+    until cursor == '0' or count >= limit
+    return cursor ~= '0'
+end
+
 local empty = body and clear_bodies or clear
 local room = empty(store, limit)
 room = empty(prepare, room, true)
 clear(dead, room)
-local left = messages_held()
-redis.call('HDEL', slot, 'parked', 'passed', 'seq', 'paused', 'pauses', 'definition', 'version',
-    'bound', 'sent', 'merged', 'done', 'retried', 'rejected', 'expired', 'released', 'lease_lost')
+local left, more = messages_held(), clear_producers()
+redis.call('HDEL', slot, 'parked', 'passed', 'seq', 'swept', 'paused', 'pauses', 'definition',
+    'version', 'bound', 'sent', 'merged', 'done', 'retried', 'rejected', 'expired', 'released',
+    'lease_lost')
 -- Data stored for messages is removed at once, and freed in the background.
 if left == 0 then
     redis.call('UNLINK', why)
     redis.call('HSET', why, '', '')
 end
-return { 'OK', left > 0 and 1 or 0 }
+return { 'OK', (left > 0 or more) and 1 or 0 }

@@ -19,9 +19,8 @@ extern "C" {
  * answers are stored. */
 typedef struct smq_metrics {
     size_t struct_size;
-    uint64_t sent;   /* sends that added a message */
-    uint64_t merged; /* sends that merged with a waiting message */
-    /* A send that was repeated after a lost reply, and may have done either, counts as neither. */
+    uint64_t sent;          /* sends that added a message */
+    uint64_t merged;        /* sends that merged with a waiting message */
     uint64_t send_failures; /* sends that were accepted, and are not certainly stored */
     uint64_t claimed;
     uint64_t done;

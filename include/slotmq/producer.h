@@ -19,11 +19,7 @@ typedef struct smq_receipt {
     int32_t slot;         /* -1 if the send was refused before its slot was known */
     bool merged;          /* the send merged with a message that was waiting */
     char id[SMQ_ID_SIZE]; /* the id that the library made, also on failure; "" if it made none */
-    /* The reply was lost, and the repeated send found the message waiting: either the first try
-     * added it, or both merged with another send.  Then `merged` is false.  This cannot happen to
-     * an id that the library made. */
-    bool merge_unknown;
-    uint8_t reserved[7];
+    uint8_t reserved[8];
 } smq_receipt;
 
 /* Thread: smq:call.  Called exactly once for each smq_send_async() that returned SMQ_OK, in any
@@ -61,11 +57,13 @@ SMQ_API smq_status smq_producer_new(smq_producer **out, smq_client *client,
                                     const smq_producer_options *options, smq_error *err);
 
 /* Send one message and wait until it is stored.  Concurrent calls share round trips.  Within
- * send_timeout_ms a send that was not done, or whose reply was lost, is repeated.  Such a repeat
- * merges with the first try; if the first try was stored and claimed before, the message is
- * delivered once more.  `out` may be NULL; else it is filled on success and on failure.
- * Blocks: send_timeout_ms.  Fails: UNKNOWN (it may be stored, or is on too few replicas), FULL
- * (Redis is out of memory, or max_waiting of the topic is reached). */
+ * send_timeout_ms a send that was not done, or whose reply was lost, is repeated.  Each request has
+ * a send id, so Redis stores a message once however often its request comes, and answers a repeat
+ * as the first try; only a failover that loses the first try makes Redis store the repeat.  A send
+ * whose reply was lost is repeated for half an hour at most, whatever send_timeout_ms says, because
+ * Redis keeps send ids for an hour.  `out` may be NULL; else it is filled on success and on
+ * failure. Blocks: send_timeout_ms.  Fails: UNKNOWN (it may be stored, or is on too few replicas),
+ * FULL (Redis is out of memory, or max_waiting of the topic is reached). */
 SMQ_API smq_status smq_send(smq_producer *producer, const char *topic, const smq_message *message,
                             smq_receipt *out, smq_error *err);
 

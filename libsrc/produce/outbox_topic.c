@@ -244,9 +244,24 @@ void outbox_topics_add(struct outbox_topics *topics, struct send *send)
 
 /* --- definitions --- */
 
+/* The topic was created anew.  Send ids of sends that the one before may have stored mean nothing
+ * in its slots. */
+static void outbox_topic_forget_ids(struct outbox_topic *topic)
+{
+    struct send *send;
+
+    STAILQ_FOREACH(send, &topic->unplaced, link)
+    {
+        send->sequence = 0;
+    }
+}
+
 /* Begin to use the definition that was read. */
 static void outbox_topic_adopt(struct outbox_topic *topic)
 {
+    if (topic->known && strcmp(topic->topic.nonce, topic->next.nonce) != 0) {
+        outbox_topic_forget_ids(topic);
+    }
     outbox_topic_free_slots(topic);
     topic->topic = topic->next;
     topic_stamp(topic->stamp, &topic->topic);

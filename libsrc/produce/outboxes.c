@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/owner_of.h"
+#include "base/random.h"
 #include "produce/outbox_topic.h"
 
 enum { TICK_MIN_MS = 2 };
@@ -110,6 +111,7 @@ struct outboxes *outboxes_new(struct core *core, const struct outboxes_options *
                                            .ended = outbox_topic_request_ended,
                                            .turn = outboxes_turn,
                                            .user = all};
+    random_hex(set->requests.producer, sizeof(set->requests.producer));
     set->sink.core = core;
     STAILQ_INIT(&set->sink.ended);
     TAILQ_INIT(&set->ready);

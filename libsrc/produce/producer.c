@@ -182,10 +182,8 @@ static void producer_state_unref(smq_producer *producer)
 
 static void producer_fill_receipt(smq_receipt *out, const struct send *send)
 {
-    *out = (smq_receipt){.status = send->status,
-                         .slot = send->place.slot,
-                         .merged = send->result == SEND_MERGED,
-                         .merge_unknown = send->result == SEND_ADDED_OR_MERGED};
+    *out = (smq_receipt){
+        .status = send->status, .slot = send->place.slot, .merged = send->result == SEND_MERGED};
     memcpy(out->id, send->id, sizeof(send->id));
 }
 

@@ -18,6 +18,16 @@ void send_init(struct send *send, const char *topic, const smq_message *message,
                           .place = {.slot = -1}};
 }
 
+void send_doubt(struct send *send, int64_t begun_ms)
+{
+    int64_t until_ms = begun_ms + SEND_REPEAT_MAX_MS;
+
+    if (!send->unknown && until_ms < send->deadline_ms) {
+        send->deadline_ms = until_ms;
+    }
+    send->unknown = true;
+}
+
 void send_list_prepend(struct send_list *list, struct send_list *before)
 {
     STAILQ_CONCAT(before, list);
@@ -103,9 +113,7 @@ static void send_count(struct metrics *metrics, const struct send *send)
 
 void send_end_stored(struct send_sink *sink, struct send *send, smq_status status, const char *text)
 {
-    static const char *const done[] = {[SEND_ADDED] = "added",
-                                       [SEND_MERGED] = "merged",
-                                       [SEND_ADDED_OR_MERGED] = "added or merged"};
+    static const char *const done[] = {[SEND_ADDED] = "added", [SEND_MERGED] = "merged"};
     struct core *core = sink->core;
 
     send_count(&core->metrics, send);
@@ -116,22 +124,4 @@ void send_end_stored(struct send_sink *sink, struct send *send, smq_status statu
                     send->message.body.len, send->place.slot, send->topic);
     }
     send_end(sink, send, status, text);
-}
-
-/* A repeated send that merges has found what the first try stored, or another send's message, and
- * cannot tell which.  Under an id that the library made it can only be the first try. */
-static enum send_result send_merged_result(const struct send *send)
-{
-    if (!send->unknown) {
-        return SEND_MERGED;
-    }
-    if (send->result != SEND_UNANSWERED) {
-        return send->result;
-    }
-    return send->id[0] != '\0' ? SEND_ADDED : SEND_ADDED_OR_MERGED;
-}
-
-void send_set_result(struct send *send, bool merged)
-{
-    send->result = merged ? send_merged_result(send) : SEND_ADDED;
 }

@@ -20,8 +20,8 @@ struct send_group {
     smq_error err;       /* why that send failed */
 };
 
-/* What Redis did with a send; a repeated send cannot always tell. */
-enum send_result { SEND_UNANSWERED, SEND_ADDED, SEND_MERGED, SEND_ADDED_OR_MERGED };
+/* What Redis did with a send. */
+enum send_result { SEND_UNANSWERED, SEND_ADDED, SEND_MERGED };
 
 /* With a group the send and what it points to belong to the waiting caller; without one they are a
  * single allocation. */
@@ -40,7 +40,8 @@ struct send {
     struct send_place place; /* slot -1: not placed */
     smq_status status;       /* how the send ended; before that, why it has not ended yet */
     enum send_result result;
-    bool unknown; /* the reply to a request with it was lost: it may be stored */
+    bool unknown;      /* the reply to a request with it was lost: it may be stored */
+    uint64_t sequence; /* its send id in the request; 0 after a request that was not executed */
 };
 STAILQ_HEAD(send_list, send);
 
@@ -53,6 +54,13 @@ struct send_sink {
 /* `status` is the status of the receipt if the send is never tried.  Thread: any. */
 void send_init(struct send *send, const char *topic, const smq_message *message,
                int64_t deadline_ms);
+
+/* A send whose outcome is not known is repeated for this long at most, from its first request on:
+ * for less than the hour for which the script `send` remembers a request (lua/lib/forget.lua). */
+enum { SEND_REPEAT_MAX_MS = 30 * 60 * 1000 };
+
+/* The send was in a request that left at `begun_ms`, whose outcome is not known. */
+void send_doubt(struct send *send, int64_t begun_ms);
 
 /* Put the sends of `before` in front of those of `list`, and empty `before`. */
 void send_list_prepend(struct send_list *list, struct send_list *before);
@@ -74,9 +82,5 @@ void send_end_full(struct send_sink *sink, struct send *send, const struct topic
  * acknowledged it. */
 void send_end_stored(struct send_sink *sink, struct send *send, smq_status status,
                      const char *text);
-
-/* Set the result from the reply of the script: the message merged with a waiting one, or was
- * added. */
-void send_set_result(struct send *send, bool merged);
 
 #endif

@@ -76,17 +76,32 @@ static void send_request_add(struct send_request *request, struct send *send)
     request->count++;
 }
 
-/* Move sends from the head of the queue into the request, while they fit and are all repeated or
- * all new.  Returns the earliest deadline. */
+/* Give the send an id, if it has none.  Returns false if another request must take it: the ids of a
+ * request follow each other, and sends that have ids by now are not in one with those that have
+ * none. */
+static bool send_request_identify(struct send_request *request, struct send *send, bool has_ids)
+{
+    if ((send->sequence != 0) != has_ids) {
+        return false;
+    }
+    if (!has_ids) {
+        send->sequence = ++request->all->last_sequence;
+    }
+    return send->sequence == request->sequence + request->count;
+}
+
+/* Move sends from the head of the queue into the request, while they fit.  Returns the earliest
+ * deadline. */
 static int64_t send_request_fill(struct send_request *request, struct send_list *queue)
 {
+    bool has_ids = STAILQ_FIRST(queue)->sequence != 0;
     struct send *send;
     size_t bytes = 0;
     int64_t deadline_ms = INT64_MAX;
 
-    while ((send = STAILQ_FIRST(queue)) != NULL && send->unknown == request->repeated &&
-           request->count < SENDS_MAX &&
-           (request->count == 0 || bytes + send_request_size(send) <= BYTES_MAX)) {
+    while ((send = STAILQ_FIRST(queue)) != NULL && request->count < SENDS_MAX &&
+           (request->count == 0 || bytes + send_request_size(send) <= BYTES_MAX) &&
+           send_request_identify(request, send, has_ids)) {
         STAILQ_REMOVE_HEAD(queue, link);
         send_request_add(request, send);
         bytes += send_request_size(send);
@@ -100,15 +115,18 @@ void send_request_begin(struct send_requests *all, struct send_list *queue,
 {
     struct send_request *request = send_request_new(all);
     const struct core *core = all->sink->core;
+    uint64_t sequence = STAILQ_FIRST(queue)->sequence;
     int64_t deadline_ms, left_ms;
 
     request->user = user;
     request->topic = topic;
     request->number = slot;
     request->count = 0;
-    request->repeated = STAILQ_FIRST(queue)->unknown;
+    request->sequence = sequence != 0 ? sequence : all->last_sequence + 1;
+    request->begun_ms = now_ms;
     store_slot_fill(&request->slot, topic, slot);
-    store_send_begin(&request->call, &request->slot, request->repeated);
+    store_send_begin(&request->call, &request->slot, all->no_repeat ? NULL : all->producer,
+                     request->sequence);
     deadline_ms = send_request_fill(request, queue);
     store_replicas(&request->call, all->replicas, deadline_ms);
     left_ms = deadline_ms - now_ms;
@@ -149,7 +167,11 @@ static void send_request_repeat(struct send_request *request, enum send_request_
         if (status != SMQ_NO_TOPIC || send->status != SMQ_DAMAGED) {
             send->status = status;
         }
-        send->unknown = send->unknown || unknown;
+        if (unknown) {
+            send_doubt(send, request->begun_ms);
+        } else if (!send->unknown) {
+            send->sequence = 0;
+        }
     }
     send_request_end(request, how, why);
 }
@@ -194,11 +216,17 @@ static void send_request_answer_one(struct send_request *request, struct send *s
 {
     struct send_requests *all = request->all;
 
+    send->unknown = result == 'u'; /* a repeat gets the answer to its first try */
     if (result == 'f') {
         send_end_full(all->sink, send, request->topic);
         return;
     }
-    send_set_result(send, result == 'm');
+    if (result == 'u') {
+        send_end(all->sink, send, SMQ_UNKNOWN,
+                 "an earlier try may have stored it, and its answer is not known any more");
+        return;
+    }
+    send->result = result == 'm' ? SEND_MERGED : SEND_ADDED;
     if (all->replicas > 0) {
         STAILQ_INSERT_TAIL(&request->batch, send, link);
     } else {

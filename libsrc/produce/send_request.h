@@ -29,7 +29,8 @@ struct send_request {
     struct store_slot slot;
     struct send_list batch;
     size_t count;
-    bool repeated; /* all its sends may be stored already; else none is */
+    uint64_t sequence; /* of the first send; those behind it have the next ones */
+    int64_t begun_ms;  /* by clock_now_ms() */
 };
 LIST_HEAD(send_request_list, send_request);
 
@@ -38,11 +39,16 @@ LIST_HEAD(send_request_list, send_request);
 typedef void send_request_ended_fn(struct send_request *request, enum send_request_end how,
                                    const char *why);
 
-/* The requests of one producer. */
+enum { SEND_PRODUCER_LEN = 16 };
+
+/* The requests of one producer.  No slot has more than one of them in flight, so it is enough that
+ * Redis remembers the last one of each. */
 struct send_requests {
     struct send_sink *sink;
-    bool no_repeat; /* sends that may be stored are not repeated */
-    int replicas;   /* replicas that must have a message before its send is done */
+    bool no_repeat; /* sends that may be stored are not repeated, and need no send ids */
+    char producer[SEND_PRODUCER_LEN + 1]; /* the name of this producer in its send ids */
+    uint64_t last_sequence;               /* given to a send of this producer */
+    int replicas; /* replicas that must have a message before its send is done */
     send_request_ended_fn *ended;
     void (*turn)(void *user); /* a reply was handled, so sends may have ended */
     void *user;

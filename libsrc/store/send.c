@@ -4,7 +4,8 @@
 #include "scripts.h"
 #include "store/call.h"
 
-void store_send_begin(struct store_call *call, const struct store_slot *slot, bool repeated)
+void store_send_begin(struct store_call *call, const struct store_slot *slot, const char *producer,
+                      uint64_t sequence)
 {
     call_begin(call, &script_send, slot->keys.hash_slot);
     call->command.apart = true; /* sends keep their order, and consume calls theirs */
@@ -17,7 +18,8 @@ void store_send_begin(struct store_call *call, const struct store_slot *slot, bo
     redis_arg_string(call_argv(call, SCRIPT_SEND_ARGV_CHANNEL), slot->keys.wake);
     redis_arg_int(call_argv(call, SCRIPT_SEND_ARGV_MAX_WAITING), slot->max_waiting);
     redis_arg_int(call_argv(call, SCRIPT_SEND_ARGV_DEBOUNCE_MS), slot->debounce_ms);
-    redis_arg_string(call_argv(call, SCRIPT_SEND_ARGV_FLAGS), repeated ? "r" : "-");
+    redis_arg_string(call_argv(call, SCRIPT_SEND_ARGV_PRODUCER), producer != NULL ? producer : "-");
+    redis_arg_int(call_argv(call, SCRIPT_SEND_ARGV_SEQUENCE), (int64_t) sequence);
 }
 
 /* Add a number, or an empty argument for a negative one. */
@@ -49,5 +51,5 @@ void store_send(struct store_call *call, struct redis *redis, int64_t timeout_ms
 
 bool store_send_read(const char **results, const struct store_result *result, size_t count)
 {
-    return reply_results(results, result->reply, 1, count, "amf");
+    return reply_results(results, result->reply, 1, count, "amfu");
 }

@@ -89,14 +89,17 @@ struct store_message {
     int32_t max_retries; /* -1: that of the topic */
     int64_t ttl_ms;      /* -1: no limit */
 };
-/* Begin a call, add up to 1,000 messages, send it.  `repeated`: a call whose reply was lost may
- * have stored the messages already, so merges are not counted. */
-void store_send_begin(struct store_call *call, const struct store_slot *slot, bool repeated);
+/* Begin a call, add up to 1,000 messages, send it.  The messages have the send ids `sequence`,
+ * `sequence` + 1, ... of that producer, which are larger than all that it has used in this slot; or
+ * the call repeats messages of its last call there, with their ids, and gets the first answer.
+ * `producer` NULL: the call is never repeated, and has no ids. */
+void store_send_begin(struct store_call *call, const struct store_slot *slot, const char *producer,
+                      uint64_t sequence);
 void store_send_add(struct store_call *call, const struct store_slot *slot,
                     const struct store_message *message);
 void store_send(struct store_call *call, struct redis *redis, int64_t timeout_ms);
 /* *results has one character per message: 'a' added, 'm' merged, 'f' refused because the slot is
- * full; valid only during `done`. */
+ * full, 'u' a repeat of which the first answer is not known any more; valid only during `done`. */
 bool store_send_read(const char **results, const struct store_result *result, size_t count);
 
 /* --- consume --- */

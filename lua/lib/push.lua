@@ -1,5 +1,5 @@
--- USES store, prepare, slot, body, channel, parked, max_waiting, timed, ordered, seq, MESSAGES
--- USES REST, split, place, now
+-- USES store, prepare, slot, body, channel, parked, max_waiting, timed, seq, MESSAGES, REST, split
+-- USES place, now, answer
 
 -- A push: the message of the call is claimed for the owner that sleeps, and published to it.
 
@@ -46,19 +46,18 @@ local function publish(text)
     return type(heard) == 'number' and heard > 0
 end
 
--- Returns whether the message was pushed; if not, nothing has changed.
+-- Returns the reply if the message was pushed; nil: nothing has changed.
 local function push()
     local member, when, text = ARGV[MESSAGES], ARGV[MESSAGES + 1], body and ARGV[MESSAGES + 2] or ''
     if timed and place(when) > now then
-        return false
+        return nil
     end
     local sleeps_until, lease_ms = string.match(parked, '^(%d+)/(%d+)$')
-    local token, claims, paused, sent =
-        unpack(redis.call('HMGET', slot, 'token', 'claims', 'paused', 'sent'))
+    local token, claims, paused = unpack(redis.call('HMGET', slot, 'token', 'claims', 'paused'))
     local header = body and new_header(member) or ''
     if paused or now >= tonumber(sleeps_until) or not is_calm() or not goes_first(member, now)
         or body and header == '' then
-        return false
+        return nil
     end
     local seq_before, claim = seq, tonumber(claims) + 1
     local entry = string.format('%.0fc%.0f:', place(when), claim) .. member
@@ -66,17 +65,14 @@ local function push()
         or not publish(string.format('%s %.0f %s %d %d\n', token, now, lease_ms, #entry, #header)
             .. entry .. header .. text) then
         seq = seq_before
-        return false
+        return nil
     end
     local lease_end = string.format('%.0f', now + tonumber(lease_ms))
     redis.call('ZADD', prepare, lease_end, entry)
-    redis.call('HSET', slot, 'claims', claim, 'claimed_until', lease_end, 'parked',
-        string.format('-%.0f', now), 'sent', tonumber(sent or 0) + 1)
-    if ordered then
-        redis.call('HSET', slot, 'seq', seq)
-    end
     if body then
         redis.call('HSET', body, 'h' .. member, header, 'b' .. member, text)
     end
-    return true
+    return answer({
+        'claims', claim, 'claimed_until', lease_end, 'parked', string.format('-%.0f', now)
+    }, 'a', 1, 0)
 end

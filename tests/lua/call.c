@@ -58,12 +58,23 @@ static void add_when(struct args *args, const struct call *call, size_t index)
     args_add(args, when);
 }
 
+static void add_send_id(struct args *args, const struct call *call)
+{
+    char producer[8] = "-";
+
+    if (call->producer > 0) {
+        model_producer(producer, call->producer);
+    }
+    args_add(args, producer);
+    args_add_int(args, (int64_t) call->sequence);
+}
+
 static void add_sends(struct args *args, const struct model *model, const struct call *call)
 {
     args_add(args, "wake{x}");
     args_add_int(args, call->max_waiting);
     args_add_int(args, call->debounce);
-    args_add(args, call->repeated ? "r" : "-");
+    add_send_id(args, call);
     for (size_t i = 0; i < call->count; i++) {
         char text[32];
 

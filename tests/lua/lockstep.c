@@ -23,6 +23,8 @@ static void pass_time(struct round *round)
         round->model->now -= 3; /* clocks are set back */
     } else if (x == 5 && round->pushing) {
         round->model->now += 1000;
+    } else if (x == 6 && round_percent(round, 30)) {
+        round->model->now += 3600000; /* producers are forgotten */
     } else if (x < 5) {
         round->model->now += round->lease + (int64_t) round_chance(round, 100);
     } else {

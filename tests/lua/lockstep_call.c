@@ -223,7 +223,9 @@ void round_execute(struct round *round, const struct call *call, struct buf *see
     }
     check_laws(round);
     if (call->kind == CALL_SEND) {
-        note_sends(round, call, seen->data);
+        if (!round->model->sent_before) {
+            note_sends(round, call, seen->data);
+        }
         if (round->model->published[0] != '\0' && !round->failed) {
             round_hear_push(round);
         }

@@ -140,14 +140,39 @@ void round_fill_sends(struct round *round, struct call *call)
     }
 }
 
+/* Without ids a send is not repeated. */
+static void give_ids(struct round *round, struct call *call)
+{
+    call->producer = (int) round_chance(round, MODEL_PRODUCERS + 1);
+    if (call->producer > 0) {
+        call->sequence = round->sequence + 1;
+        round->sequence += call->count;
+    }
+}
+
+/* Some have run out of time. */
+static void drop_some(struct round *round, struct call *call)
+{
+    size_t from = round_chance(round, call->count);
+
+    memmove(&call->sends[0], &call->sends[from], (call->count - from) * sizeof(call->sends[0]));
+    call->sequence += from;
+    call->count -= from;
+    call->count -= round_chance(round, call->count);
+}
+
 void round_send_some(struct round *round)
 {
     struct call *call = round_new_call(round, CALL_SEND, 0);
     struct buf seen = {0};
 
     round_fill_sends(round, call);
-    if (!deliver(round, call, draw_fate(round), &seen) && round_percent(round, 80)) {
-        call->repeated = true; /* the first try is unknown */
+    give_ids(round, call);
+    if (!deliver(round, call, draw_fate(round), &seen) && call->producer > 0 &&
+        round_percent(round, 80)) {
+        if (round_percent(round, 30)) {
+            drop_some(round, call);
+        }
         round_execute(round, call, &seen);
     }
     if (round->pushing && round_percent(round, 60)) {

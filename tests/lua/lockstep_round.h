@@ -68,6 +68,7 @@ struct round {
     uint64_t members;                   /* that are sent */
     int texts;                          /* bodies that were sent */
     uint64_t tokens;                    /* given out */
+    uint64_t sequence;                  /* of the last send that has an id, of any producer */
     struct consumer consumers[SHARERS]; /* exclusive: the owner, then the one before */
     int pauses;                         /* and resumes, that were begun */
     struct call late[LATE_MAX];

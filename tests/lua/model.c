@@ -158,6 +158,8 @@ void model_clear(struct model *model)
     model->text = 0;
     model->bound = 0;
     memset(model->counters, 0, sizeof(model->counters));
+    memset(model->records, 0, sizeof(model->records));
+    model->swept = false;
     memset(model->reasons, 0, sizeof(model->reasons));
 }
 

@@ -18,6 +18,8 @@ enum {
     MODEL_MEMBERS = 12, /* the messages that there are; '!' stands for a NUL byte */
     MODEL_MAX = 512,    /* of one state at a time */
     MODEL_FEW_BYTES = 12,
+    MODEL_PRODUCERS = 4,
+    MODEL_TEXTS = 4096, /* sends of one round */
     CALL_ITEMS_MAX = 64
 };
 extern const char *const model_members[MODEL_MEMBERS];
@@ -73,6 +75,13 @@ struct model_list {
     size_t count;
 };
 
+/* What a slot remembers of the last request of a producer. */
+struct model_record {
+    uint64_t last; /* the sequence of its last message; 0: there is no record */
+    int64_t at;    /* when it was written */
+    char results[CALL_ITEMS_MAX + 1];
+};
+
 struct model {
     char kind;
     bool shared, keyed;
@@ -95,6 +104,8 @@ struct model {
     bool heard;            /* a client listens for wake-ups */
     int wakes;             /* that were heard, and pushes */
     uint64_t counters[MODEL_COUNTERS];
+    struct model_record records[MODEL_PRODUCERS + 1]; /* by producer, which begin at 1 */
+    bool swept;                                       /* there was a first record */
     struct model_list waiting, prepare, dead;
     unsigned passes; /* the keys that the last consume passed over */
     bool by_key;     /* of kind f it held the keys of failed messages */
@@ -108,6 +119,9 @@ struct model {
     int64_t joined;  /* of the merges, those of two messages that the slot held both */
     int64_t dropped; /* expired, or removed */
     bool passing;    /* the last consume let others pass what failed */
+    int64_t stored_at[MODEL_TEXTS]; /* when each send with an id was stored; 0: it was not */
+    bool sent_before;               /* the last send was a repeat, or late */
+    bool stored_twice;              /* within the time for which the slot remembers a send */
 };
 
 enum call_kind {
@@ -143,7 +157,9 @@ struct call {
     int32_t max_bytes; /* MODEL_FEW_BYTES, or more than all together */
     int64_t max_waiting, debounce;
     bool skip_failed, expired_to_dead;
-    bool repeated; /* an earlier try of an answer, or of the sends, may have got through */
+    bool repeated; /* an earlier try of an answer may have got through */
+    int producer;  /* send: 0: it has no ids */
+    uint64_t sequence;
     int64_t lease;
     uint64_t last;
     char position[64]; /* consume: up to this entry of the next claim is known, too; "": nothing */
@@ -184,6 +200,9 @@ void model_show(struct buf *out, const struct model *model);
 
 /* "20c17:order-7" of a claimed or resting message. */
 void model_entry(char out[64], const struct model_message *message);
+
+/* The name of a producer in send ids. */
+void model_producer(char out[8], int producer);
 
 /* The bytes of a body: some empty, some long. */
 void model_text(char out[32], int text);

@@ -68,35 +68,45 @@ static int64_t put(struct model *model, const struct call *call, size_t index,
     return waiting->attempts.suspect ? 0 : waiting->at;
 }
 
-void model_send(struct model *model, struct buf *reply, const struct call *call)
+/* Adds, merges or refuses each message.  Answers when the first is due. */
+static int64_t send_all(struct model *model, char *results, const struct call *call)
 {
     int64_t due = INT64_MAX;
 
-    model->published[0] = '\0';
-    if (model_refused(model, reply, call, false)) {
-        return;
-    }
-    if (model_push(model, call)) {
-        buf_printf(reply, "OK a");
-        return;
-    }
-    model_keep_version(model, call);
-    buf_printf(reply, "OK ");
     for (size_t i = 0; i < call->count; i++) {
         struct model_message *waiting = list_find(&model->waiting, call->sends[i].member);
         int64_t its_due;
 
         if (waiting == NULL && call->max_waiting > 0 &&
             (int64_t) model->waiting.count >= call->max_waiting) {
-            buf_printf(reply, "f");
+            results[i] = 'f';
             continue;
         }
-        if (waiting == NULL || !call->repeated) {
-            model->counters[waiting == NULL ? MODEL_SENT : MODEL_MERGED]++;
-        }
-        buf_printf(reply, "%c", waiting == NULL ? 'a' : 'm');
+        model->counters[waiting == NULL ? MODEL_SENT : MODEL_MERGED]++;
+        results[i] = waiting == NULL ? 'a' : 'm';
         its_due = put(model, call, i, waiting);
         due = its_due < due ? its_due : due;
     }
+    return due;
+}
+
+void model_send(struct model *model, struct buf *reply, const struct call *call)
+{
+    char results[CALL_ITEMS_MAX + 1] = "";
+    int64_t due;
+
+    model->published[0] = '\0';
+    if (model_refused(model, reply, call, false) || model_sent_before(model, reply, call)) {
+        return;
+    }
+    if (model_push(model, call)) {
+        model_remember(model, call, "a");
+        buf_printf(reply, "OK a");
+        return;
+    }
+    model_keep_version(model, call);
+    due = send_all(model, results, call);
+    model_remember(model, call, results);
+    buf_printf(reply, "OK %s", results);
     model_wake(model, !model_timed(model) && due < INT64_MAX ? 0 : due);
 }

@@ -98,6 +98,26 @@ static void show_parked(struct buf *out, const struct model *model)
     }
 }
 
+/* Results that are all alike are one character. */
+static void show_records(struct buf *out, const struct model *model)
+{
+    for (int i = 1; i <= MODEL_PRODUCERS; i++) {
+        const struct model_record *record = &model->records[i];
+        size_t count = strlen(record->results);
+        bool alike = strspn(record->results, (char[]){record->results[0], '\0'}) == count;
+        char name[8];
+
+        if (record->last > 0) {
+            model_producer(name, i);
+            buf_printf(out, "slot P%s %" PRIu64 ",%zu,%" PRId64 ",%.*s\n", name, record->last,
+                       count, record->at, alike ? 1 : (int) count, record->results);
+        }
+    }
+    if (model->swept) {
+        buf_printf(out, "slot swept 0\n");
+    }
+}
+
 static void show_slot(struct buf *out, const struct model *model)
 {
     buf_printf(out, "slot '' ''\n");
@@ -133,6 +153,7 @@ static void show_slot(struct buf *out, const struct model *model)
             buf_printf(out, "slot %s %" PRIu64 "\n", model_counters[i], model->counters[i]);
         }
     }
+    show_records(out, model);
 }
 
 void model_show(struct buf *out, const struct model *model)
@@ -224,6 +245,9 @@ const char *model_broken_law(const struct model *model)
 
     if ((int64_t) model->counters[MODEL_SENT] != live + gone + model->joined) {
         return "a message came from nowhere, or went there";
+    }
+    if (model->stored_twice) {
+        return "a send with an id was stored twice";
     }
     if (in_flight.suspect && in_flight.count > 1) {
         return "a suspect is in flight beside another message";

@@ -86,6 +86,10 @@ int64_t model_place(struct model *model, bool relative, int64_t when);
 /* Kind p: does a waiting message have that priority? */
 bool model_has_priority(const struct model_message *waiting, int64_t priority);
 
+/* Is the call a repeat, or late?  Then `reply` has the answer. */
+bool model_sent_before(struct model *model, struct buf *reply, const struct call *call);
+/* What the slot remembers of a call, and which sends it has stored. */
+void model_remember(struct model *model, const struct call *call, const char *results);
 void model_send(struct model *model, struct buf *reply, const struct call *call);
 /* Is the message of this send claimed for an owner that sleeps?  Then nothing is left to do. */
 bool model_push(struct model *model, const struct call *call);

@@ -29,10 +29,11 @@ static char kind[2] = "m";
 static bool is_option(const char *word)
 {
     static const char *const names[] = {
-        "def=",    "n=",       "last=",     "lease=",      "max=",      "mode=",   "bytes=",
-        "limit=",  "owner=",   "flags=",    "bound=",      "debounce=", "member=", "contains=",
-        "reason=", "older=",   "bodies=",   "definition=", "oldest=",   "gen=",    "pauses=",
-        "paused=", "deletes=", "deletion=", "coord=",      "open=",     "pushed=", "passes="};
+        "def=",    "n=",        "last=",   "lease=",  "max=",     "mode=",
+        "bytes=",  "limit=",    "owner=",  "flags=",  "bound=",   "debounce=",
+        "member=", "contains=", "reason=", "older=",  "bodies=",  "definition=",
+        "oldest=", "gen=",      "pauses=", "paused=", "deletes=", "deletion=",
+        "coord=",  "open=",     "pushed=", "passes=", "id="};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strncmp(word, names[i], strlen(names[i])) == 0) {
@@ -101,13 +102,23 @@ static void add_words(struct args *args, const struct words *words, size_t from)
 
 /* --- the fixed arguments of each script --- */
 
+/* PRODUCER.SEQUENCE */
+static void send_id_args(struct args *args, const char *id)
+{
+    const char *dot = strchr(id, '.');
+
+    assert_non_null(dot);
+    args_add_bytes(args, id, (size_t) (dot - id));
+    args_add(args, dot + 1);
+}
+
 static void send_args(struct args *args, const struct words *words)
 {
     args_add(args, kind);
     args_add(args, WAKE);
     args_add(args, option(words, "bound", "0"));
     args_add(args, option(words, "debounce", "0"));
-    args_add(args, option(words, "flags", "-"));
+    send_id_args(args, option(words, "id", "-.0"));
     add_words(args, words, 1);
 }
 

@@ -659,6 +659,7 @@ static void send_keyed(struct fixture *fixture, size_t body_len)
     args_add(&args, "0");
     args_add(&args, "0");
     args_add(&args, "-");
+    args_add(&args, "0");
     args_add(&args, "a");
     args_add(&args, "0");
     args_add_bytes(&args, body, body_len);

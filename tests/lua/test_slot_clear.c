@@ -33,7 +33,7 @@ static void test_in_steps_from_store_to_dead(void **state)
         {"open b", "OK"},
         {"takeover 3", "OK 0 0 0"},
         {"at 1000", ""},
-        {"send a 9 b 8 c 7 d 6 e 5", "OK aaaaa"},
+        {"send id=me.1 a 9 b 8 c 7 d 6 e 5", "OK aaaaa"},
         {"consume 3 n=3", NULL},
         {"consume 3 n=0 last=1 reject 9c1:a bad reject 8c1:b bad", NULL},
         {"slot_seal 1", "OK"},
@@ -52,6 +52,8 @@ static void test_in_steps_from_store_to_dead(void **state)
         {"field owner", "me"},
         {"field claims", "1"},
         {"field sent", "nil"},
+        {"field Pme", "nil"},
+        {"field swept", "nil"},
         {"field rejected", "nil"},
     };
 

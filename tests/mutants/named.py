@@ -163,6 +163,9 @@ NAMED = (
           "    send_end_list(request->all->sink, &request->batch, SMQ_OK, text);\n"
           "    send_request_end(request, SEND_REQUEST_FAILED, NULL);",
           history=History(LOST, FULL)),
+    Patch("repeat-stored", "a send whose reply was lost is stored once more", "lua/send.lua",
+          "if record and sequence <=", "if false and record and sequence <=",
+          tests=("lua_send_ids", "produce_send_ids")),
     Patch("replicas-not-awaited", "a send is reported as acknowledged by replicas at once",
           "libsrc/produce/send_request.c", "if (all->replicas > 0) {", "if (false) {",
           tests=("produce_replicas", "redis_replicas")),

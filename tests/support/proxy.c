@@ -33,6 +33,7 @@ STAILQ_HEAD(chunks, chunk);
 /* Invariant: fds are -1 when the link is free. */
 struct link {
     int client, server;
+    bool closing; /* its client has closed it, which the server does not know yet */
     bool subscribes;
     bool answered; /* it was given a reply since its last request */
     atomic_int round_trips;
@@ -115,6 +116,7 @@ static void link_accept(struct proxy *proxy)
             proxy->links[i].client = client;
             proxy->links[i].server = server;
             proxy->links[i].subscribes = proxy->links[i].answered = false;
+            proxy->links[i].closing = false;
             atomic_store(&proxy->links[i].round_trips, 0);
             return;
         }
@@ -175,7 +177,8 @@ static bool link_read(struct proxy *proxy, struct link *link, const struct pollf
     if (polled[0].revents != 0) {
         chunk = take_chunk(link->client, &link->requests, delay_ms);
         if (chunk == NULL) {
-            return false;
+            link->closing = link_holds(link, wish);
+            return link->closing;
         }
         link->subscribes = link->subscribes || is_subscription(chunk->data, chunk->len);
         atomic_fetch_add(&link->round_trips, link->answered ? 1 : 0);
@@ -207,7 +210,7 @@ static bool link_give(struct link *link, enum proxy_wish wish)
     if (link_holds(link, wish)) {
         return true;
     }
-    if (!give_chunks(link->client, &link->replies)) {
+    if (link->closing || !give_chunks(link->client, &link->replies)) {
         return false;
     }
     link->answered = link->answered || reply != STAILQ_FIRST(&link->replies);
@@ -313,7 +316,9 @@ static void *proxy_main(void *arg)
         polled[0] = (struct pollfd){.fd = proxy->wake, .events = POLLIN};
         polled[1] = (struct pollfd){.fd = proxy->listener, .events = POLLIN};
         for (int i = 0; i < LINKS_MAX; i++) {
-            polled[2 + 2 * i] = (struct pollfd){.fd = proxy->links[i].client, .events = POLLIN};
+            int client = proxy->links[i].closing ? -1 : proxy->links[i].client;
+
+            polled[2 + 2 * i] = (struct pollfd){.fd = client, .events = POLLIN};
             polled[3 + 2 * i] = (struct pollfd){.fd = proxy->links[i].server, .events = POLLIN};
         }
         if (poll(polled, 2 + 2 * LINKS_MAX, links_due(proxy, wish)) > 0) {

@@ -26,7 +26,8 @@ void proxy_delay(struct proxy *proxy, int64_t one_way_ms);
 void proxy_count(struct proxy *proxy);
 int proxy_round_trips(struct proxy *proxy);
 
-/* Keep replies back from now on. */
+/* Keep replies back from now on.  When a client closes a connection, its server does not learn that
+ * before the proxy lets go of what it keeps, so what the client has sent is still executed. */
 void proxy_hold(struct proxy *proxy);
 
 /* Keep everything back from now on, requests and subscriptions too, as a network that loses all

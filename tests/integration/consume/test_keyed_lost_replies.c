@@ -105,7 +105,6 @@ static void repeated_send_has_the_same_id(void **state)
     assert_ok(smq_producer_flush(producer, TIMEOUT_MS, &err), &err);
     assert_int_equal(last.status, SMQ_OK);
     assert_false(last.merged);
-    assert_false(last.merge_unknown);
     assert_int_equal(metrics_of(wire.behind).sent, 2);
     assert_int_equal(metrics_of(wire.behind).merged, 0);
     assert_int_equal(messages_stats(wire.direct, wire.topic).waiting, 2);
@@ -118,7 +117,7 @@ static void repeated_send_has_the_same_id(void **state)
 enum { MANY = 5000 };
 
 struct tally {
-    int ok, merged, unknown;
+    int ok, merged;
 };
 
 /* Thread: smq:call; the test reads it after a flush. */
@@ -128,7 +127,6 @@ static void tally_sent(const smq_receipt *receipt, void *user)
 
     tally->ok += receipt->status == SMQ_OK;
     tally->merged += receipt->merged;
-    tally->unknown += receipt->merge_unknown;
 }
 
 /* The connection is cut while replies are in flight. */
@@ -157,7 +155,6 @@ static void repeats_of_many_are_counted_as_sent_once(void **state)
     assert_ok(smq_producer_flush(producer, TIMEOUT_MS, &err), &err);
     assert_int_equal(tally.ok, MANY);
     assert_int_equal(tally.merged, 0);
-    assert_int_equal(tally.unknown, 0);
     assert_int_equal(metrics_of(wire.behind).sent, MANY);
     assert_int_equal(metrics_of(wire.behind).merged, 0);
     assert_int_equal(messages_stats(wire.direct, wire.topic).waiting, MANY);

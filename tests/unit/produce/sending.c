@@ -145,11 +145,99 @@ static int32_t model_slot(const struct redis_command *command)
     return atoi(strrchr(key, '_') + 1);
 }
 
+/* Room for an argument that is a short text. */
+enum { WORD_SIZE = 32 };
+
+static void model_word_arg(char out[WORD_SIZE], const struct redis_command *command, int place)
+{
+    size_t len;
+    const char *data = fake_arg(command, fake_argv(command, place), &len);
+
+    assert(len < WORD_SIZE);
+    memcpy(out, data, len);
+    out[len] = '\0';
+}
+
+/* What the slot remembers of the producer of a call; NULL: the call has no send ids. */
+static struct sending_record *model_record(const struct redis_command *command, int32_t slot)
+{
+    char producer[WORD_SIZE];
+    struct sending_record *record = sending.records;
+
+    model_word_arg(producer, command, SCRIPT_SEND_ARGV_PRODUCER);
+    if (strcmp(producer, "-") == 0) {
+        return NULL;
+    }
+    while (record->producer[0] != '\0' &&
+           (record->slot != slot || strcmp(record->producer, producer) != 0)) {
+        record++;
+        assert(record < sending.records + SENDING_RECORDS_MAX);
+    }
+    memcpy(record->producer, producer, sizeof(producer));
+    record->slot = slot;
+    return record;
+}
+
+/* The answers to the first tries, if the call is a repeat. */
+static bool model_was_sent(char *results, const struct sending_record *record, uint64_t sequence,
+                           size_t count)
+{
+    uint64_t before = record->last - record->count;
+
+    if (sequence > record->last) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        bool kept = sequence + i > before && sequence + i <= record->last;
+
+        results[i] = 'u';
+        if (kept) {
+            results[i] = record->results[sequence + i - before - 1];
+        }
+    }
+    return true;
+}
+
+static void model_store_all(char *results, const struct redis_command *command, int32_t slot,
+                            size_t count)
+{
+    size_t messages = fake_argv(command, SCRIPT_SEND_ARGV_MESSAGES), len;
+
+    for (size_t i = 0; i < count; i++) {
+        const char *data = fake_arg(command, messages + 2 * i, &len);
+        struct member member;
+
+        if (!member_decode(&member, data, len)) {
+            abort();
+        }
+        results[i] = model_store(slot, member.id, member.id_len) ? 'a' : 'm';
+    }
+}
+
+static void model_results(char *results, const struct redis_command *command, int32_t slot,
+                          size_t count)
+{
+    struct sending_record *record = model_record(command, slot);
+    char text[WORD_SIZE];
+    uint64_t sequence;
+
+    model_word_arg(text, command, SCRIPT_SEND_ARGV_SEQUENCE);
+    sequence = strtoull(text, NULL, 10);
+    if (record != NULL && model_was_sent(results, record, sequence, count)) {
+        return;
+    }
+    model_store_all(results, command, slot, count);
+    if (record != NULL) {
+        record->last = sequence + count - 1;
+        record->count = count;
+        memcpy(record->results, results, count);
+    }
+}
+
 static redisReply *model_send(const struct redis_command *command)
 {
     char stamp[TOPIC_STAMP_MAX];
-    size_t count = fake_argv_count(command, SCRIPT_SEND_ARGV_MESSAGES) / 2, len;
-    size_t messages = fake_argv(command, SCRIPT_SEND_ARGV_MESSAGES);
+    size_t count = fake_argv_count(command, SCRIPT_SEND_ARGV_MESSAGES) / 2;
     int32_t slot = model_slot(command);
     char *results = memory_new(count + 1);
     redisReply *reply;
@@ -163,15 +251,7 @@ static redisReply *model_send(const struct redis_command *command)
         free(results);
         return model_word("STALE");
     }
-    for (size_t i = 0; i < count; i++) {
-        const char *data = fake_arg(command, messages + 2 * i, &len);
-        struct member member;
-
-        if (!member_decode(&member, data, len)) {
-            abort();
-        }
-        results[i] = model_store(slot, member.id, member.id_len) ? 'a' : 'm';
-    }
+    model_results(results, command, slot, count);
     sending.largest = count > sending.largest ? count : sending.largest;
     reply = fake_array(2);
     fake_put(reply, 0, fake_text("OK"));
@@ -251,6 +331,7 @@ int sending_set_up(void **state)
     sending.faulty = sending.sends = sending.reads = sending.reads_most = 0;
     sending.broken = -1;
     sending.count = sending.largest = 0;
+    memset(sending.records, 0, sizeof(sending.records));
     sending.stored = memory_new(STORED_MAX * sizeof(*sending.stored));
     fake_serve(model_serve, NULL);
     fake_connects(SMQ_OK);
@@ -304,7 +385,6 @@ void sending_on_sent(const smq_receipt *receipt, void *user)
     receipts->total++;
     receipts->ok += receipt->status == SMQ_OK ? 1 : 0;
     receipts->merged += receipt->merged ? 1 : 0;
-    receipts->either += receipt->merge_unknown ? 1 : 0;
     receipts->other += receipt->status != SMQ_OK ? 1 : 0;
     receipts->last = receipt->status;
     pthread_mutex_unlock(&receipts->lock);

@@ -27,6 +27,17 @@ struct sending_stored {
     char body[64]; /* its beginning */
 };
 
+enum { SENDING_RECORDS_MAX = 64 };
+
+/* What a slot remembers of a producer: its last request. */
+struct sending_record {
+    char producer[32]; /* "": this one and those behind it are free */
+    int32_t slot;
+    uint64_t last;
+    size_t count;
+    char results[512];
+};
+
 /* What was stored, in order, and how the next commands are met.  The lock guards all but the
  * client. */
 extern struct sending {
@@ -41,6 +52,7 @@ extern struct sending {
     int reads_most; /* reads of the definition after these are held back; 0: none */
     size_t count, largest;
     struct sending_stored *stored;
+    struct sending_record records[SENDING_RECORDS_MAX];
 } sending;
 
 int sending_set_up(void **state);
@@ -74,7 +86,7 @@ smq_message sending_message(const char *body, const char *key);
 /* Receipts of asynchronous sends, counted by status. */
 struct sending_receipts {
     pthread_mutex_t lock;
-    int ok, merged, either, other, total; /* either: added or merged */
+    int ok, merged, other, total;
     smq_status last;
 };
 

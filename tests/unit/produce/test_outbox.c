@@ -125,7 +125,6 @@ static void lost_replies_are_repeated_in_order(void **state)
     }
     assert_int_equal(receipts.ok, sent);
     assert_int_equal(receipts.merged, 0);
-    assert_true(receipts.either > 0); /* those that were stored although the reply was lost */
     sending_assert_in_order("k", sent);
     smq_producer_free(producer);
 }
@@ -139,23 +138,22 @@ static uint64_t counted(bool merged)
     return merged ? metrics.merged : metrics.sent;
 }
 
-/* What a repeat finds waiting may be the first try, or what was sent before. */
-static void a_repeat_that_merges_is_neither_added_nor_merged(void **state)
+/* Whichever try is executed, and however often. */
+static void a_repeat_gets_the_answer_to_the_first_try(void **state)
 {
     /* clang-format off */
     static const struct {
         enum sending_fault fault;
-        bool waits;           /* it did before */
-        bool merged, unknown; /* what the receipt says */
+        bool waits; /* it did before, so the first try merges */
     } rows[] = {
-        {FAULT_NONE, false, false, false},
-        {FAULT_NONE, true, true, false},
-        {FAULT_LOST_BEFORE, false, false, false},
-        {FAULT_LOST_BEFORE, true, false, true},
-        {FAULT_LOST_AFTER, false, false, true},
-        {FAULT_LOST_AFTER, true, false, true},
-        {FAULT_NOT_DONE, false, false, false},
-        {FAULT_NOT_DONE, true, true, false},
+        {FAULT_NONE, false},
+        {FAULT_NONE, true},
+        {FAULT_LOST_BEFORE, false},
+        {FAULT_LOST_BEFORE, true},
+        {FAULT_LOST_AFTER, false},
+        {FAULT_LOST_AFTER, true},
+        {FAULT_NOT_DONE, false},
+        {FAULT_NOT_DONE, true},
     };
     /* clang-format on */
     smq_producer *producer = sending_producer(NULL);
@@ -177,12 +175,39 @@ static void a_repeat_that_merges_is_neither_added_nor_merged(void **state)
         merged = counted(true);
         sending_fault(rows[i].fault, rows[i].fault == FAULT_NONE ? 0 : 2);
         assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_OK);
-        assert_int_equal(receipt.merged, rows[i].merged);
-        assert_int_equal(receipt.merge_unknown, rows[i].unknown);
-        assert_int_equal(counted(true) - merged, rows[i].merged);
-        assert_int_equal(counted(false) - sent, !rows[i].merged && !rows[i].unknown);
+        assert_int_equal(receipt.merged, rows[i].waits);
+        assert_int_equal(counted(true) - merged, rows[i].waits);
+        assert_int_equal(counted(false) - sent, !rows[i].waits);
     }
     smq_producer_free(producer);
+}
+
+/* From the first request of unknown outcome on, not from the last. */
+static void a_send_is_repeated_while_redis_remembers_it(void **state)
+{
+    static const struct {
+        int64_t deadline_ms;
+        int64_t begun_ms[2]; /* of its requests */
+        int64_t expected_ms;
+    } rows[] = {
+        {20000, {10000, 15000}, 20000},
+        {INT64_MAX, {10000, 15000}, 10000 + SEND_REPEAT_MAX_MS},
+        {10000 + SEND_REPEAT_MAX_MS + 1, {10000, 15000}, 10000 + SEND_REPEAT_MAX_MS},
+        {10000 + SEND_REPEAT_MAX_MS - 1, {10000, 15000}, 10000 + SEND_REPEAT_MAX_MS - 1},
+    };
+
+    (void) state;
+    assert_true(SEND_REPEAT_MAX_MS < 3600000); /* after which a slot forgets its producer */
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        smq_message message = sending_message("hello", NULL);
+        struct send send;
+
+        send_init(&send, "orders", &message, rows[i].deadline_ms);
+        send_doubt(&send, rows[i].begun_ms[0]);
+        send_doubt(&send, rows[i].begun_ms[1]);
+        assert_true(send.unknown);
+        assert_int_equal(send.deadline_ms, rows[i].expected_ms);
+    }
 }
 
 static void without_repeats_a_lost_reply_is_unknown(void **state)
@@ -408,7 +433,8 @@ int main(void)
         SENDING_TEST(what_comes_during_a_request_goes_together),
         SENDING_TEST(a_request_has_at_most_1_mib),
         SENDING_TEST(lost_replies_are_repeated_in_order),
-        SENDING_TEST(a_repeat_that_merges_is_neither_added_nor_merged),
+        SENDING_TEST(a_repeat_gets_the_answer_to_the_first_try),
+        cmocka_unit_test(a_send_is_repeated_while_redis_remembers_it),
         SENDING_TEST(without_repeats_a_lost_reply_is_unknown),
         SENDING_TEST(the_time_out_says_whether_it_may_be_stored),
         SENDING_TEST(a_definition_that_never_comes_ends_in_time),
