@@ -11,7 +11,7 @@
 #include "flow_wire.h"
 #include "ways.h"
 
-enum { NAME_SIZE = 24, LOOK_NS = 50000000, SHA_SIZE = 41, ASKED_MOST = 4096 };
+enum { NAME_SIZE = 32, LOOK_NS = 50000000, SHA_SIZE = 41, ASKED_MOST = 4096 };
 enum { LISTENER, CALLER, WIRES };
 
 /* KEYS store, prepare, slot  ARGV def, member, channel */
