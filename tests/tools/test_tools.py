@@ -11,6 +11,8 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+import servers  # noqa: E402 # tools/servers.py
 
 
 def run(tool, *arguments):
@@ -220,6 +222,11 @@ class CountTests(Folder):
         other = {"name": "y", "result": "OK", "stdout": "fine\n"}
         self.assertEqual(self.verdict(good, other), (0, "3 passed, 0 failed"))
 
+    def test_a_group_may_have_a_name(self):
+        named = CMOCKA.replace("Running", "tests: Running")
+        self.assertEqual(self.verdict({"name": "x", "result": "OK", "stdout": named + "[       OK ] b\n"}),
+                         (0, "2 passed, 0 failed"))
+
     def test_failure_counts_once(self):
         bad = {"name": "x", "result": "FAIL", "stdout": CMOCKA + "[  FAILED  ] b\n",
                "stderr": "[  PASSED  ] 1 test(s).\n[  FAILED  ] 1 test(s), listed below:\n"
@@ -238,9 +245,51 @@ class CountTests(Folder):
         self.assertEqual(self.verdict(skipped), (1, "1 passed, 1 failed"))
         self.assertEqual(self.verdict({"name": "x", "result": "SKIP"}), (1, "0 passed, 1 failed"))
 
+    def test_what_a_program_left_out_is_repeated(self):
+        partly = {"name": "x", "result": "OK", "stdout": CMOCKA + "[       OK ] b\nSKIPPED: no such command\n"}
+        self.assertEqual(self.verdict(partly), (0, "2 passed, 0 failed"))
+        self.assertIn("x: SKIPPED: no such command\n", run("count_tests.py", self.root / "log").stdout)
+
     def test_no_tests_is_no_success(self):
         self.write("log", "")
         self.assertEqual(run("count_tests.py", self.root / "log").returncode, 1)
+
+
+class Servers(unittest.TestCase):
+    USED = ["http://mirror.example/debian-security/", "http://mirror.example/debian/", "http://other.example/debian/"]
+
+    def test_upstream_versions(self):
+        for version, upstream in [("5:7.0.15-1~deb12u5", "7.0.15"), ("8.1.1+dfsg1-3+deb13u1", "8.1.1"),
+                                  ("9.1.0~rc1-1", "9.1.0"), ("9.1.2-1", "9.1.2")]:
+            self.assertEqual(servers.upstream(version), upstream)
+
+    def test_series(self):
+        self.assertTrue(servers.is_of("5:8.0.2-3", "8.0"))
+        self.assertFalse(servers.is_of("5:8.10.2-3", "8.1"))
+        self.assertFalse(servers.is_of("9.2.0-1", "9.1"))
+
+    def test_the_mirror_is_the_one_that_is_used(self):
+        self.assertEqual(servers.mirror(self.USED, "debian"), "http://mirror.example/debian")
+        self.assertEqual(servers.mirror(self.USED, "debian-security"), "http://mirror.example/debian-security")
+
+    def test_without_one_it_is_debians(self):
+        self.assertEqual(servers.mirror(["http://mirror.example/ubuntu/"], "debian"), "http://deb.debian.org/debian")
+
+    def test_every_source_is_signed_and_none_is_trusted_blindly(self):
+        for release in ("bookworm", "trixie", "sid"):
+            text = servers.sources(release, self.USED)
+            self.assertEqual(text.count("Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg\n"),
+                             text.count("Types: deb\n"))
+            self.assertNotIn("rusted", text)
+
+    def test_sid_has_no_security_updates(self):
+        self.assertNotIn("security", servers.sources("sid", self.USED))
+        self.assertIn("Suites: trixie-security\n", servers.sources("trixie", self.USED))
+
+    def test_an_unknown_server_is_refused(self):
+        result = run("servers.py", "redis-1.0", "/nonexistent/redis-1.0")
+        self.assertEqual(result.returncode, 64)
+        self.assertIn("redis-7.0, redis-8.0, valkey-8.1, valkey-9.1", result.stderr)
 
 
 class Headers(Folder):
@@ -331,32 +380,80 @@ class Configuration(Folder):
         self.assertIn("smq_topic_options: its comment names 4398046511104", result.stderr)
 
 
-class Bench(Folder):
-    """./dev bench with servers, compiler and benchmarks left out."""
+class Dev(Folder):
+    """./dev with packages, compiler and tests left out."""
 
     def setUp(self):
         super().setUp()
         shutil.copy(ROOT / "dev", self.root / "dev")
-        for name in ("dpkg-query", "apt-get", "sudo", "meson", "ninja", "npm"):
+        for name in ("apt-get", "sudo", "meson", "ninja", "npm"):
             self.program(f"bin/{name}", "")
-        for name in ("drain.js", "package.json", "package-lock.json"):
-            self.write(f"bench/peers/bullmq/{name}", "")
         packages = subprocess.run(["bash", "-c", 'sed -n "/^PACKAGES=(/,/^)/p" "$0"; echo', ROOT / "dev"],
                                   capture_output=True, text=True, check=True).stdout
         names = re.sub(r"PACKAGES=\(|\)|#.*", "", packages).split()
         self.program("bin/dpkg-query", "\n".join(f"echo installed {name}" for name in names))
-        self.program("build/bench/slotmq-bench", 'echo "$@" >>asked')
-        self.write("bench/figures.py", "import sys, pathlib\npathlib.Path(sys.argv[2]).write_text('new')\n")
-        self.write("docs/BENCHMARKS.md", "published")
 
     def program(self, path, text):
         self.write(path, f"#!/bin/sh\n{text}\n")
         (self.root / path).chmod(0o755)
 
-    def page_after(self, *arguments):
+    def dev(self, *arguments):
         environment = {**os.environ, "PATH": f"{self.root}/bin:{os.environ['PATH']}"}
-        result = subprocess.run([self.root / "dev", "bench", *arguments], env=environment,
-                                capture_output=True, text=True, check=False)
+        return subprocess.run([self.root / "dev", *arguments], env=environment, capture_output=True, text=True, check=False)
+
+
+class DevTest(Dev):
+    def setUp(self):
+        super().setUp()
+        self.program("bin/meson", '[ "$1" != test ] || { command -v redis-server; echo "$@"; } >>asked')
+        self.program("build-servers/valkey-8.1/bin/redis-server", "")
+        self.write("tools/count_tests.py", "print('1 passed, 0 failed')\n")
+        self.write("tools/servers.py", "print('valkey-server 8.1.1')\n")
+        self.write("build-san/build.ninja", "")
+
+    def suites(self, *arguments):
+        """The suites that are run, and the server."""
+        self.write("asked", "")
+        result = self.dev("test", *arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        server, words = (self.root / "asked").read_text().splitlines()[-2:]
+        return re.findall(r"--suite=(\S+)", words), server
+
+    def test_the_servers_part_of_each_suite_is_run(self):
+        server = f"{self.root}/build-servers/valkey-8.1/bin/redis-server"
+        for what, suites in [("all", ["unit-redis", "lua", "integration"]), ("unit", ["unit-redis"]), ("lua", ["lua"]),
+                             ("integration", ["integration"]), ("short", ["servers"])]:
+            self.assertEqual(self.suites("--server", "valkey-8.1", what), (suites, server), what)
+
+    def test_the_systems_server_is_the_default(self):
+        self.program("bin/redis-server", "")
+        for what, suites in [([], ["unit", "lua", "integration"]), (["unit"], ["unit"]), (["short"], ["servers"])]:
+            self.assertEqual(self.suites(*what), (suites, f"{self.root}/bin/redis-server"))
+
+    def test_a_server_that_cannot_be_had_is_skipped(self):
+        self.write("tools/servers.py", "import sys\nprint('no mirror', file=sys.stderr)\nsys.exit(77)\n")
+        result = self.dev("test", "--server", "valkey-8.1")
+        self.assertEqual((result.returncode, result.stderr),
+                         (77, "dev: SKIPPED: the tests with valkey-8.1: no mirror\n"))
+
+    def test_what_is_not_known_is_refused(self):
+        for arguments in (["--server"], ["--server", "valkey-8.1", "--debian13"], ["some"]):
+            self.assertEqual(self.dev("test", *arguments).returncode, 64, arguments)
+
+
+class Bench(Dev):
+    """./dev bench without servers and benchmarks."""
+
+    def setUp(self):
+        super().setUp()
+        for name in ("drain.js", "package.json", "package-lock.json"):
+            self.write(f"bench/peers/bullmq/{name}", "")
+        self.program("build/bench/slotmq-bench", 'echo "$@" >>asked')
+        self.write("bench/figures.py", "import sys, pathlib\npathlib.Path(sys.argv[2]).write_text('new')\n")
+        self.write("docs/BENCHMARKS.md", "published")
+
+    def page_after(self, *arguments):
+        result = self.dev("bench", *arguments)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertTrue((self.root / "asked").exists())
         return (self.root / "docs/BENCHMARKS.md").read_text()
