@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/owner_of.h"
+#include "base/secret.h"
 #include "base/status.h"
 #include "coord/coord_internal.h"
 
@@ -141,6 +142,7 @@ smq_status coord_new(struct coord **out, const struct coord_kind *kind,
     coord->options.name = memory_string(options->name);
     coord->options.servers = memory_string(options->servers);
     coord->options.auth = memory_string(options->auth);
+    coord->options.auth_file = memory_string(options->auth_file);
     coord->stop.run = coord_run_stop;
     *out = coord;
     return SMQ_OK;
@@ -156,7 +158,8 @@ void coord_free(struct coord *coord)
     coord->kind->free(coord);
     free((char *) coord->options.name);
     free((char *) coord->options.servers);
-    free((char *) coord->options.auth);
+    secret_free((char *) coord->options.auth);
+    free((char *) coord->options.auth_file);
     free(coord);
 }
 

@@ -62,6 +62,7 @@ struct coord_options {
     const char *name;           /* of this member; required */
     const char *servers;        /* zookeeper: "host:port,.../root" */
     const char *auth;           /* zookeeper: digest "user:password", or NULL */
+    const char *auth_file;      /* in its place: the file that has it, or NULL */
     int64_t session_timeout_ms; /* zookeeper */
     smq_zk_loss on_zk_loss;
     struct events *events;

@@ -113,6 +113,7 @@ smq_status short_session_run(struct short_session *session, const struct coord_o
     session->options.servers = hosts;
     session->options.events = options->events;
     session->options.auth = options->auth;
+    session->options.auth_file = options->auth_file;
     session->options.timeout_ms = options->session_timeout_ms;
     status = short_session_wait(session, timeout_ms, err);
     free(hosts);

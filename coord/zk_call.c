@@ -261,7 +261,8 @@ void zk_write(struct zk_session *session, const struct zk_op *ops, size_t count,
 {
     struct zk_call *call = zk_call_new(session, "", fn, user);
     const struct ACL_vector *acl =
-        session->options.auth != NULL ? &ZOO_CREATOR_ALL_ACL : &ZOO_OPEN_ACL_UNSAFE;
+        session->options.auth != NULL || session->options.auth_file != NULL ? &ZOO_CREATOR_ALL_ACL
+                                                                            : &ZOO_OPEN_ACL_UNSAFE;
     zoo_op_t zoo_ops[ZK_OPS_MAX];
     char *paths[ZK_OPS_MAX];
     int rc = ZCONNECTIONLOSS;

@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "base/owner_of.h"
+#include "base/secret.h"
 #include "base/steps.h"
 #include "coord/zk_calls.h"
 
@@ -185,12 +186,37 @@ static void zk_session_on_retry(uv_timer_t *timer)
     zk_session_open(timer->data);
 }
 
+/* What the session authenticates with, "" without; NULL: the file has never been readable. */
+static const char *zk_session_auth(struct zk_session *session)
+{
+    const struct zk_session_options *options = &session->options;
+    smq_error err;
+
+    if (options->auth_file == NULL) {
+        return options->auth != NULL ? options->auth : "";
+    }
+    char *auth = secret_read(options->auth_file, &err);
+    if (auth == NULL) {
+        events_log(options->events, SMQ_LEVEL_ERROR, "zookeeper_auth_file: %s", err.text);
+        return session->auth;
+    }
+    secret_free(session->auth);
+    session->auth = auth;
+    return auth;
+}
+
 /* The threads of the client library inherit from smq:coord that every signal is blocked. */
 static void zk_session_open(struct zk_session *session)
 {
     const struct zk_session_options *options = &session->options;
-    struct zk_session_context *context = memory_new(sizeof(*context));
+    const char *auth = zk_session_auth(session);
+    struct zk_session_context *context = NULL;
 
+    if (auth == NULL) {
+        uv_timer_start(&session->retry, zk_session_on_retry, ZK_RETRY_MS, 0);
+        return;
+    }
+    context = memory_new(sizeof(*context));
     context->session = session;
     context->number = session->number;
     session->handle =
@@ -203,9 +229,8 @@ static void zk_session_open(struct zk_session *session)
     }
     zk_session_enter(session, ZK_SESSION_CONNECTING);
     (void) zoo_set_servers_resolution_delay(session->handle, ZK_RESOLVE_MS);
-    if (options->auth != NULL) {
-        (void) zoo_add_auth(session->handle, "digest", options->auth, (int) strlen(options->auth),
-                            NULL, NULL);
+    if (*auth != '\0') {
+        (void) zoo_add_auth(session->handle, "digest", auth, (int) strlen(auth), NULL, NULL);
     }
 }
 
@@ -236,6 +261,8 @@ void zk_session_stop(struct zk_session *session)
     }
     zk_session_close(session);
     zk_session_enter(session, ZK_SESSION_NEW);
+    secret_free(session->auth);
+    session->auth = NULL;
     uv_close((uv_handle_t *) &session->retry, NULL);
     zk_probe_stop(&session->probe);
     zk_log_end(&session->log);

@@ -57,7 +57,8 @@ struct zk_session_options {
     struct events *events; /* for the log of the client library; may be NULL */
     const char *servers;   /* "host:port,..." without a root; kept by the caller */
     const char *root;
-    const char *auth; /* "user:password" or NULL */
+    const char *auth;      /* "user:password" or NULL */
+    const char *auth_file; /* in its place: the file that has it, read when a session begins */
     int64_t timeout_ms;
     void (*connected)(void *user); /* also called after a reconnect within the session */
     void (*disconnected)(void *user);
@@ -91,6 +92,7 @@ struct zk_session {
     struct zk_session_options options;
     enum zk_session_state state;
     zhandle_t *handle;
+    char *auth;         /* what `auth_file` had last, or NULL */
     uint64_t number;    /* of the handle; events of earlier handles are dropped */
     watcher_fn watcher; /* of the handle, and of each watch set with it */
     uv_timer_t retry;   /* before the next try to make a handle */

@@ -270,6 +270,7 @@ static void zookeeper_start(struct loop_task *task)
                                                .servers = zookeeper->hosts,
                                                .root = zookeeper->root_path,
                                                .auth = options->auth,
+                                               .auth_file = options->auth_file,
                                                .timeout_ms = options->session_timeout_ms,
                                                .connected = zookeeper_on_connected,
                                                .disconnected = zookeeper_on_disconnected,
@@ -423,7 +424,8 @@ static struct zookeeper *zookeeper_new(struct coord *coord, const char *root)
                                             .name = coord->options.name,
                                             .hosts = zookeeper->hosts,
                                             .root = zookeeper->root_path,
-                                            .open = coord->options.auth == NULL,
+                                            .open = coord->options.auth == NULL &&
+                                                    coord->options.auth_file == NULL,
                                             .timings = zookeeper_timings};
     root_init(&zookeeper->root, &zookeeper->env, &zookeeper->session, &listener);
     zookeeper->start.run = zookeeper_start;

@@ -100,6 +100,22 @@ typedef enum smq_zk_loss {
                              no handler, and requeues the messages that were not begun */
 } smq_zk_loss;
 
+/* What a callback gives: a user and a password. */
+typedef struct smq_credentials smq_credentials;
+
+/* Give the user (NULL: the one that the option redis names, else the default user) and the
+ * password, which are copied, and the time in milliseconds from now for which they are valid (0:
+ * without an end).  Only inside the callback; the last call counts.  Fails: INVALID. */
+SMQ_API smq_status smq_credentials_set(smq_credentials *credentials, const char *user,
+                                       const char *password, int64_t valid_ms, smq_error *err);
+
+/* Asked before each authentication at Redis, and again when three quarters of the valid time have
+ * passed: then all connections authenticate anew, without a pause.  Calls smq_credentials_set() and
+ * returns SMQ_OK; any other status means that there are no credentials now, and it is asked again.
+ * Thread: one of its own, one call at a time.  It may block, within connect_timeout_ms; the end of
+ * the client waits for it. */
+typedef smq_status smq_credentials_fn(smq_credentials *credentials, void *user);
+
 typedef struct smq_client_options {
     size_t struct_size;
     /* Required: "host:port,host:port", "redis://user:password@host:port,...", or the same with
@@ -109,7 +125,7 @@ typedef struct smq_client_options {
     /* "host:port,.../root"; the default port is 2181, the default root /slotmq.  NULL: standalone,
      * where one process owns each exclusive topic and others wait as hot standby. */
     const char *zookeeper;
-    const char *zookeeper_auth; /* digest "user:password" */
+    const char *zookeeper_auth; /* digest "user:password"; better: zookeeper_auth_file */
     /* Name of this member; default host-pid-random.  A process that restarts under a fixed name
      * gets its former slots back. */
     const char *name;
@@ -126,6 +142,14 @@ typedef struct smq_client_options {
     const char *tls_cert; /* file of the client's PEM certificate; default: none */
     const char *tls_key;  /* file of its private key, PEM without a passphrase */
     const char *tls_name; /* name that the servers' certificates must have; default: their host */
+    /* File whose first line is the password of Redis; its user is that of "redis://user@host:port",
+     * or the default user.  It is read before each authentication and twice a second: when it has
+     * changed all connections authenticate anew. */
+    const char *redis_password_file;
+    const char *zookeeper_auth_file; /* file whose first line is zookeeper_auth; read at the
+                                        beginning of each session */
+    smq_credentials_fn *credentials; /* in the place of a password for Redis */
+    void *credentials_user;          /* passed to `credentials` */
 } smq_client_options;
 #define SMQ_CLIENT_OPTIONS_INIT SMQ_INIT(smq_client_options)
 #define SMQ_CLIENT_OPTIONS(...) SMQ_WITH(smq_client_options, __VA_ARGS__)

@@ -157,6 +157,7 @@ static smq_status fence_raise_root(struct fencing *fencing, smq_error *err)
     struct coord_options options = {.servers = core->zookeeper,
                                     .events = core->events,
                                     .auth = core->zookeeper_auth,
+                                    .auth_file = core->zookeeper_auth_file,
                                     .session_timeout_ms = core->session_timeout_ms};
 
     return coord_raise_fence(&fencing->raised, &options, fencing->above,

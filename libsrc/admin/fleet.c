@@ -17,6 +17,7 @@ static smq_status fleet_options(struct coord_options *out, const struct core *co
     *out = (struct coord_options){.servers = core->zookeeper,
                                   .events = core->events,
                                   .auth = core->zookeeper_auth,
+                                  .auth_file = core->zookeeper_auth_file,
                                   .session_timeout_ms = core->session_timeout_ms};
     return SMQ_OK;
 }

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "client/options.h"
+#include "redis/credentials.h"
 
 smq_status client_check(const smq_client *client, smq_error *err)
 {
@@ -66,6 +67,12 @@ SMQ_API smq_status smq_client_new(smq_client **out, const smq_client_options *op
     *out = memory_new(sizeof(**out));
     (*out)->core = core;
     return SMQ_OK;
+}
+
+SMQ_API smq_status smq_credentials_set(smq_credentials *credentials, const char *user,
+                                       const char *password, int64_t valid_ms, smq_error *err)
+{
+    return credentials_set(credentials, user, password, valid_ms, err);
 }
 
 SMQ_API void smq_client_free(smq_client *client)

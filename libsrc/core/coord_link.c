@@ -15,6 +15,7 @@
 #include <sys/queue.h>
 
 #include "base/clock.h"
+#include "base/episode.h"
 #include "base/memory.h"
 #include "base/owner_of.h"
 #include "base/status.h"
@@ -32,6 +33,8 @@ struct coord_link_topic {
     bool has_listener; /* without a listener the topic waits for `left` */
     bool joined;       /* coord_join() was called, and `left` was not called yet */
     bool rejoin;       /* a new listener waits for `left` */
+    bool leased;       /* Redis has answered a call for the lease */
+    struct episode denials;
     struct coord_topic wanted;
     char name[TOPIC_NAME_MAX + 1];
     char wanted_nonce[TOPIC_NONCE_LEN + 1];
@@ -456,6 +459,28 @@ static void coord_link_on_lease_definition(const struct topic *topic, smq_status
         lease, &(struct coord_lease_reply){.status = gone ? SMQ_NO_TOPIC : SMQ_UNAVAILABLE});
 }
 
+/* Is a right missing that was there?  It may be granted again, so coordination asks again. */
+static bool coord_link_is_denied_now(struct coord_link_lease *lease,
+                                     const struct store_result *result)
+{
+    struct coord_link_topic *topic = coord_link_topic_find(lease->link, lease->topic);
+
+    if (topic != NULL && result->outcome == STORE_OK) {
+        topic->leased = true;
+        episode_good(&topic->denials);
+    }
+    if (topic == NULL || !topic->leased || result->status != SMQ_DENIED) {
+        return false;
+    }
+    if (episode_trouble(&topic->denials, clock_now_ms())) {
+        events_log(lease->link->core->events, SMQ_LEVEL_ERROR,
+                   "topic %s: a right that was there is missing: %s; it is tried again, and "
+                   "SECURITY.md lists the rights",
+                   topic->name, result->text);
+    }
+    return true;
+}
+
 static void coord_link_on_lease_reply(struct store_call *call, const struct store_result *result)
 {
     struct coord_link_lease *lease = call->user;
@@ -468,6 +493,9 @@ static void coord_link_on_lease_reply(struct store_call *call, const struct stor
     }
     if (result->outcome == STORE_OK) {
         coord_link_report_definition(lease->link, lease->topic, NULL);
+    }
+    if (coord_link_is_denied_now(lease, result)) {
+        reply.status = SMQ_UNAVAILABLE;
     }
     if ((result->status == SMQ_OK || result->status == SMQ_IN_WORK) &&
         !store_lease_read(&reply.token, &reply.remaining_ms, result)) {
@@ -602,6 +630,7 @@ static smq_status coord_link_make_coord(struct coord **out, struct coord_link *l
     struct coord_options options = {.name = core->name,
                                     .servers = core->zookeeper,
                                     .auth = core->zookeeper_auth,
+                                    .auth_file = core->zookeeper_auth_file,
                                     .session_timeout_ms = core->session_timeout_ms,
                                     .on_zk_loss = core->on_zk_loss,
                                     .events = core->events,

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/owner_of.h"
 #include "base/random.h"
+#include "base/secret.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "base/waiter.h"
@@ -22,7 +23,7 @@
 struct core_opening {
     struct loop_task task;
     struct core *core;
-    int64_t connect_timeout_ms;
+    const struct redis_options *redis;
     struct waiter waiter;
     smq_status status;
     smq_error err;
@@ -75,39 +76,78 @@ static smq_status core_check_and_copy_name(struct core *core, const char *name, 
     return SMQ_OK;
 }
 
+static struct redis_options core_redis_options(const smq_client_options *options)
+{
+    return (struct redis_options){.servers = options->redis,
+                                  .tls = {.ca = options->tls_ca,
+                                          .cert = options->tls_cert,
+                                          .key = options->tls_key,
+                                          .name = options->tls_name},
+                                  .credentials = {.file = options->redis_password_file,
+                                                  .ask = options->credentials,
+                                                  .ask_user = options->credentials_user},
+                                  .connect_timeout_ms = options->connect_timeout_ms,
+                                  .request_timeout_ms = options->request_timeout_ms};
+}
+
+static bool core_is_zookeeper_auth(const char *auth)
+{
+    return strchr(auth, ':') != NULL;
+}
+
+static smq_status core_check_zookeeper_auth(const smq_client_options *options, smq_error *err)
+{
+    const char *file = options->zookeeper_auth_file;
+    char *read = NULL;
+    bool good = true;
+
+    if (options->zookeeper_auth != NULL && file != NULL) {
+        return status_set(err, SMQ_INVALID,
+                          "zookeeper_auth and zookeeper_auth_file are both given; give one");
+    }
+    if (file != NULL) {
+        smq_error why;
+
+        read = secret_read(file, &why);
+        if (read == NULL) {
+            return status_set(err, SMQ_INVALID, "zookeeper_auth_file: %s", why.text);
+        }
+        good = core_is_zookeeper_auth(read);
+        secret_free(read);
+    } else if (options->zookeeper_auth != NULL) {
+        good = core_is_zookeeper_auth(options->zookeeper_auth);
+    }
+    if (good && (options->zookeeper != NULL || (options->zookeeper_auth == NULL && file == NULL))) {
+        return SMQ_OK;
+    }
+    return status_set(err, SMQ_INVALID,
+                      "%s must be \"user:password\", and needs the option zookeeper",
+                      file != NULL ? "the first line of zookeeper_auth_file" : "zookeeper_auth");
+}
+
 static smq_status core_check_and_copy_servers(struct core *core, const smq_client_options *options,
                                               smq_error *err)
 {
+    const struct redis_options redis = core_redis_options(options);
     char root[1024];
     smq_status status;
 
     if (options->redis == NULL || options->redis[0] == '\0') {
         return status_set(err, SMQ_INVALID, "no Redis server given; set the option redis");
     }
-    const struct redis_tls tls = {.ca = options->tls_ca,
-                                  .cert = options->tls_cert,
-                                  .key = options->tls_key,
-                                  .name = options->tls_name};
-    status = redis_check_servers(options->redis, &tls, err);
+    status = redis_check_options(&redis, err);
     if (status == SMQ_OK && options->zookeeper != NULL) {
         status = coord_check_servers(root, sizeof(root), options->zookeeper, err);
+    }
+    if (status == SMQ_OK) {
+        status = core_check_zookeeper_auth(options, err);
     }
     if (status != SMQ_OK) {
         return status;
     }
-    if (options->zookeeper_auth != NULL &&
-        (options->zookeeper == NULL || strchr(options->zookeeper_auth, ':') == NULL)) {
-        return status_set(
-            err, SMQ_INVALID,
-            "zookeeper_auth must be \"user:password\", and needs the option zookeeper");
-    }
-    core->servers = memory_string(options->redis);
-    core->tls_ca = memory_string(options->tls_ca);
-    core->tls_cert = memory_string(options->tls_cert);
-    core->tls_key = memory_string(options->tls_key);
-    core->tls_name = memory_string(options->tls_name);
     core->zookeeper = memory_string(options->zookeeper);
     core->zookeeper_auth = memory_string(options->zookeeper_auth);
+    core->zookeeper_auth_file = memory_string(options->zookeeper_auth_file);
     return SMQ_OK;
 }
 
@@ -139,15 +179,8 @@ static void core_open_on_io(struct loop_task *task)
 {
     struct core_opening *opening = OWNER_OF(task, struct core_opening, task);
     struct core *core = opening->core;
-    struct redis_options options = {.servers = core->servers,
-                                    .tls = {.ca = core->tls_ca,
-                                            .cert = core->tls_cert,
-                                            .key = core->tls_key,
-                                            .name = core->tls_name},
-                                    .connect_timeout_ms = opening->connect_timeout_ms,
-                                    .request_timeout_ms = core->request_timeout_ms};
 
-    core->redis = redis_new(core->io, &options, core->events, core_on_ready, opening);
+    core->redis = redis_new(core->io, opening->redis, core->events, core_on_ready, opening);
     core->definitions = definitions_new(core->redis, core->request_timeout_ms);
 }
 
@@ -166,9 +199,10 @@ static smq_status core_open(struct core *core, struct core_opening *opening, smq
     opening->task.run = core_open_on_io;
     opening->core = core;
     loop_post(core->io, &opening->task);
-    if (!waiter_wait(&opening->waiter, opening->connect_timeout_ms)) {
+    if (!waiter_wait(&opening->waiter, opening->redis->connect_timeout_ms)) {
         return status_set(err, SMQ_UNAVAILABLE, "no answer from Redis at %s within %" PRId64 " ms",
-                          core_servers_shown(core->servers), opening->connect_timeout_ms);
+                          core_servers_shown(opening->redis->servers),
+                          opening->redis->connect_timeout_ms);
     }
     return opening->status == SMQ_OK ? SMQ_OK : status_copy(err, &opening->err);
 }
@@ -216,13 +250,9 @@ static void core_free(struct core *core)
     loop_free(core->call);
     definitions_free(core->definitions);
     events_free(core->events);
-    free(core->servers);
     free(core->zookeeper);
-    free(core->zookeeper_auth);
-    free(core->tls_ca);
-    free(core->tls_cert);
-    free(core->tls_key);
-    free(core->tls_name);
+    secret_free(core->zookeeper_auth);
+    free(core->zookeeper_auth_file);
     free(core);
 }
 
@@ -271,7 +301,8 @@ static smq_status core_start(struct core *core, const smq_client_options *option
 smq_status core_new(struct core **out, const smq_client_options *options, smq_error *err)
 {
     struct core *core = memory_new(sizeof(*core));
-    struct core_opening opening = {.connect_timeout_ms = options->connect_timeout_ms};
+    const struct redis_options redis = core_redis_options(options);
+    struct core_opening opening = {.redis = &redis};
     smq_status status;
 
     atomic_init(&core->references, 1);

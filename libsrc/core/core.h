@@ -31,9 +31,9 @@ struct core {
     struct definitions *definitions;
     struct coord_link *link;
     struct metrics metrics;
-    char name[128];                             /* of this member */
-    char *servers, *zookeeper, *zookeeper_auth; /* zookeeper NULL: standalone */
-    char *tls_ca, *tls_cert, *tls_key, *tls_name;
+    char name[128];                   /* of this member */
+    char *zookeeper, *zookeeper_auth; /* zookeeper NULL: standalone */
+    char *zookeeper_auth_file;
     int64_t request_timeout_ms, session_timeout_ms;
     smq_zk_loss on_zk_loss;
 };

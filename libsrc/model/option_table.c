@@ -138,6 +138,10 @@ const struct option option_table[] = {
      TEXT("TLS: file of the client's private key, PEM without a passphrase.")},
     {CLIENT(tls_name), STRING, SHOWN("the host"),
      TEXT("TLS: name that the certificates of the servers must have.")},
+    {CLIENT(redis_password_file), STRING, SHOWN("none"),
+     TEXT("File whose first line is the password of Redis; it is followed when it changes.")},
+    {CLIENT(zookeeper_auth_file), STRING, SHOWN("none"),
+     TEXT("File whose first line is zookeeper_auth.")},
     {CLIENT(event_level), CHOICE("error|warn|info|debug|trace", SMQ_LEVEL_ERROR, SMQ_LEVEL_TRACE),
      CHOSEN("info", SMQ_LEVEL_INFO), TEXT("Events below this level are not reported.")},
 

@@ -20,7 +20,7 @@
 #include "redis/states.h"
 #include "redis/tls.h"
 
-enum { READ_SIZE = 64 * 1024, SCRIPTS_MAX = 64, KEEPALIVE_S = 15 };
+enum { READ_SIZE = 64 * 1024, SCRIPTS_MAX = 64, KEEPALIVE_S = 15, NEXT_TO_SECRET = 1024 };
 
 /* Invariants: `state` changes in connection_enter() alone.  Exchanges numbered up to `flushed` may
  * have reached the server.  `found` is not NULL while CONNECTING or SWITCHING, and `address` is
@@ -38,6 +38,7 @@ struct connection {
     int64_t connect_until_ms, timeout_ms; /* all of it; what `timer` waits for */
     int open_handles;
     struct buf out;
+    bool secret;               /* a password is in `out`, or was written from there */
     struct tls_stream *stream; /* NULL: plaintext, or not connected yet */
     struct buf plain;          /* what came through `stream` */
     TAILQ_HEAD(, exchange) exchanges;
@@ -50,6 +51,9 @@ struct connection {
         bool info;
     } greeting[2];
     size_t greetings; /* replies that are still to come */
+    struct credentials_login login;
+    struct exchange renewal;
+    bool renewing; /* the reply to `renewal` is due */
     int64_t heard_ms;
     char name[SERVER_TEXT_MAX];
     const void *scripts[SCRIPTS_MAX];
@@ -61,6 +65,7 @@ struct connection {
 struct writing {
     uv_write_t request;
     struct buf bytes;
+    bool secret; /* they hold a password */
 };
 
 static void connection_check(const struct connection *connection)
@@ -77,6 +82,7 @@ static void connection_check(const struct connection *connection)
     assert(connection->flushed <= connection->sent);
     assert(state >= CONNECTION_GREETING || TAILQ_EMPTY(&connection->exchanges));
     assert(state != CONNECTION_READY || connection->greetings == 0);
+    assert(!connection->renewing || state == CONNECTION_READY);
 }
 
 /* The one place where a state changes. */
@@ -87,6 +93,15 @@ static void connection_enter(struct connection *connection, enum connection_stat
     CHECK(connection_check(connection));
 }
 
+/* Free bytes that were written, or will not be. */
+static void connection_free_bytes(struct buf *bytes, bool secret)
+{
+    if (secret && bytes->data != NULL) {
+        explicit_bzero(bytes->data, bytes->size);
+    }
+    buf_fini(bytes);
+}
+
 static void connection_destroy(struct connection *connection)
 {
     redisReaderFree(connection->reader);
@@ -95,7 +110,7 @@ static void connection_destroy(struct connection *connection)
         freeaddrinfo(connection->found);
     }
     tls_stream_free(connection->stream);
-    buf_fini(&connection->out);
+    connection_free_bytes(&connection->out, connection->secret);
     buf_fini(&connection->plain);
     free(connection);
 }
@@ -125,6 +140,8 @@ void connection_close(struct connection *connection)
     if (connection == NULL || connection->state == CONNECTION_CLOSING) {
         return;
     }
+    connection->renewing = false;
+    credentials_leave(&connection->login);
     connection_enter(connection, CONNECTION_CLOSING);
     if (!uv_is_closing((uv_handle_t *) &connection->tcp)) {
         uv_close((uv_handle_t *) &connection->tcp, connection_on_handle_closed);
@@ -153,7 +170,7 @@ static void connection_on_written(uv_write_t *request, int status)
     struct writing *writing = request->data;
     struct connection *connection = request->handle->data;
 
-    buf_fini(&writing->bytes);
+    connection_free_bytes(&writing->bytes, writing->secret);
     free(writing);
     if (status < 0 && status != UV_ECANCELED) {
         connection_fail(connection, SMQ_UNAVAILABLE, uv_strerror(status));
@@ -169,6 +186,10 @@ static bool connection_encrypt(struct connection *connection)
         SMQ_OK) {
         connection_fail(connection, err.status, err.text);
         return false;
+    }
+    if (connection->secret) {
+        explicit_bzero(connection->out.data, connection->out.size);
+        connection->secret = false;
     }
     buf_clear(&connection->out);
     tls_stream_take(connection->stream, &connection->out);
@@ -193,17 +214,23 @@ static void connection_flush(struct connection *connection)
         buf_consume(&connection->out, (size_t) taken);
     }
     if (connection->out.len == 0) {
+        if (connection->secret) {
+            explicit_bzero(connection->out.data, connection->out.size);
+            connection->secret = false;
+        }
         return;
     }
     struct writing *writing = memory_new(sizeof(*writing));
     writing->bytes = connection->out;
+    writing->secret = connection->secret;
+    connection->secret = false;
     writing->request.data = writing;
     memset(&connection->out, 0, sizeof(connection->out));
     bytes = uv_buf_init(writing->bytes.data, (unsigned) writing->bytes.len);
     int failed = uv_write(&writing->request, (uv_stream_t *) &connection->tcp, &bytes, 1,
                           connection_on_written);
     if (failed != 0) {
-        buf_fini(&writing->bytes);
+        connection_free_bytes(&writing->bytes, writing->secret);
         free(writing);
         connection_fail(connection, SMQ_UNAVAILABLE, uv_strerror(failed));
     }
@@ -342,7 +369,17 @@ static void connection_become_ready(struct connection *connection)
 {
     connection_enter(connection, CONNECTION_READY);
     uv_timer_stop(&connection->timer);
+    credentials_accepted(&connection->login);
     connection->options.ready(connection, connection->options.user_data);
+}
+
+/* The server refuses the client.  Returns the status with which the connection ends. */
+static smq_status connection_refused(struct connection *connection, const char *why)
+{
+    char text[SERVER_TEXT_MAX + 304];
+
+    (void) snprintf(text, sizeof(text), "%s: %.300s", connection->name, why);
+    return credentials_refused(connection->options.credentials, text);
 }
 
 /* The reply of AUTH, where any error ends the connection; or of INFO, which tells the kind of
@@ -360,6 +397,7 @@ static void connection_on_greeting(struct exchange *exchange, const redisReply *
     smq_status status = greeting->info ? greeting_check_info(why, sizeof(why), reply)
                                        : greeting_check_auth(why, sizeof(why), reply);
     if (status != SMQ_OK) {
+        status = status == SMQ_DENIED ? connection_refused(connection, why) : status;
         connection_fail(connection, status, why);
         return;
     }
@@ -372,7 +410,7 @@ static void connection_on_greeting(struct exchange *exchange, const redisReply *
     }
 }
 
-static void connection_greet(struct connection *connection, bool info, const char **argv, int argc)
+static struct exchange *connection_add_greeting(struct connection *connection, bool info)
 {
     struct greeting *greeting = &connection->greeting[connection->greetings++];
 
@@ -380,8 +418,85 @@ static void connection_greet(struct connection *connection, bool info, const cha
     greeting->info = info;
     greeting->exchange.done = connection_on_greeting;
     greeting->exchange.max_elements = 64;
-    connection_ask(connection, &greeting->exchange, argc, argv);
+    return &greeting->exchange;
 }
+
+/* Queue AUTH.  The buffer has room for what follows in this turn, so that it does not move and
+ * leave a copy behind. */
+static void connection_send_auth(struct connection *connection, struct exchange *exchange,
+                                 const struct credentials_pair *pair)
+{
+    const bool named = pair->user[0] != '\0';
+    const char *argv[] = {"AUTH", named ? pair->user : pair->password, pair->password};
+    char *bytes = NULL;
+    long long len = redisFormatCommandArgv(&bytes, named ? 3 : 2, argv, NULL);
+
+    (void) buf_room(&connection->out, (size_t) len + NEXT_TO_SECRET);
+    connection->secret = true;
+    connection_send(connection, bytes, (size_t) len, exchange);
+    explicit_bzero(bytes, (size_t) len);
+    redisFreeCommand(bytes);
+}
+
+/* --- authenticating again -------------------------------------------------------------------- */
+
+/* A connection whose AUTH is refused stays what it was; it tries again later. */
+static void connection_on_renewed(struct exchange *exchange, const redisReply *reply, bool written)
+{
+    struct connection *connection = OWNER_OF(exchange, struct connection, renewal);
+    char why[256];
+
+    (void) written;
+    if (reply == NULL) {
+        return;
+    }
+    connection->renewing = false;
+    switch (greeting_check_auth(why, sizeof(why), reply)) {
+    case SMQ_OK:
+        credentials_accepted(&connection->login);
+        break;
+    case SMQ_DENIED:
+        (void) connection_refused(connection, why);
+        break;
+    default:
+        break;
+    }
+}
+
+void connection_renew(struct connection *connection)
+{
+    if (connection->state != CONNECTION_READY || connection->renewing) {
+        return;
+    }
+    if (connection->options.renew != NULL) {
+        connection->options.renew(connection, connection->options.user_data);
+        return;
+    }
+    credentials_ask(&connection->login);
+}
+
+static void connection_on_renew(struct credentials_login *login)
+{
+    connection_renew(OWNER_OF(login, struct connection, login));
+}
+
+static void connection_send_renewal(struct connection *connection,
+                                    const struct credentials_pair *pair, const char *why)
+{
+    if (pair == NULL) {
+        (void) connection_refused(connection, why);
+        return;
+    }
+    if (pair->password[0] == '\0' || connection->renewing) {
+        return;
+    }
+    connection->renewing = true;
+    connection->renewal.done = connection_on_renewed;
+    connection->renewal.max_elements = 1;
+    connection_send_auth(connection, &connection->renewal, pair);
+}
+
+/* --- connecting, continued ------------------------------------------------------------------- */
 
 static void connection_try_address(struct connection *connection);
 
@@ -444,24 +559,42 @@ static void connection_start_timer(struct connection *connection, int64_t share)
     uv_timer_start(&connection->timer, connection_on_timeout, (uint64_t) ms, 0);
 }
 
-/* The server is asked as soon as it can hear. */
-static void connection_begin_greeting(struct connection *connection)
+static void connection_greet(struct connection *connection, const struct credentials_pair *pair,
+                             const char *why)
 {
-    const struct connection_options *options = &connection->options;
-
-    connection_enter(connection, CONNECTION_GREETING);
-    if (options->password[0] != '\0' && options->user[0] != '\0') {
-        connection_greet(connection, false,
-                         (const char *[]){"AUTH", options->user, options->password}, 3);
-    } else if (options->password[0] != '\0') {
-        connection_greet(connection, false, (const char *[]){"AUTH", options->password}, 2);
+    if (pair == NULL) {
+        connection_fail(connection, connection_refused(connection, why), why);
+        return;
     }
-    if (options->check) {
-        connection_greet(connection, true, (const char *[]){"INFO"}, 1);
+    if (pair->password[0] != '\0') {
+        connection_send_auth(connection, connection_add_greeting(connection, false), pair);
+    }
+    if (connection->options.check) {
+        connection_ask(connection, connection_add_greeting(connection, true), 1,
+                       (const char *[]){"INFO"});
     }
     if (connection->greetings == 0) {
         connection_become_ready(connection);
     }
+}
+
+static void connection_on_answered(struct credentials_login *login,
+                                   const struct credentials_pair *pair, const char *why)
+{
+    struct connection *connection = OWNER_OF(login, struct connection, login);
+
+    if (connection->state == CONNECTION_GREETING) {
+        connection_greet(connection, pair, why);
+    } else {
+        connection_send_renewal(connection, pair, why);
+    }
+}
+
+/* The server is asked as soon as it can hear. */
+static void connection_begin_greeting(struct connection *connection)
+{
+    connection_enter(connection, CONNECTION_GREETING);
+    credentials_ask(&connection->login);
 }
 
 static void connection_begin_securing(struct connection *connection)
@@ -571,6 +704,9 @@ struct connection *connection_new(struct loop *loop, const struct connection_opt
     connection_adopt(connection, (uv_handle_t *) &connection->timer);
     connection_adopt(connection, (uv_handle_t *) &connection->prepare);
     connection->connect.data = connection;
+    connection->login.answered = connection_on_answered;
+    connection->login.renew = connection_on_renew;
+    credentials_join(options->credentials, &connection->login);
     uv_timer_start(&connection->timer, connection_on_start, 0, 0);
     return connection;
 }

@@ -14,6 +14,7 @@
 
 #include "base/event.h"
 #include "base/loop.h"
+#include "redis/credentials.h"
 #include "redis/servers.h"
 
 struct connection;
@@ -32,8 +33,8 @@ struct exchange {
 
 struct connection_options {
     struct server_address address;
-    const char *user, *password; /* "": none; must outlive the connection */
-    struct tls *tls;             /* NULL: plaintext; must outlive the connection */
+    struct credentials *credentials; /* must outlive the connection */
+    struct tls *tls;                 /* NULL: plaintext; must outlive the connection */
     int64_t connect_timeout_ms;
     bool check; /* refuse old and evicting servers */
     struct events *events;
@@ -45,6 +46,9 @@ struct connection_options {
     void (*ended)(struct connection *connection, smq_status status, const char *text, void *user);
     /* A reply that no exchange waits for (pub/sub).  NULL: such replies end the connection. */
     void (*pushed)(struct connection *connection, const redisReply *reply, void *user);
+    /* The connection should be replaced by one that authenticates anew; called again from time to
+     * time until it is.  NULL: the connection itself authenticates again. */
+    void (*renew)(struct connection *connection, void *user);
     void *user_data;
 };
 
@@ -61,6 +65,9 @@ void connection_ask(struct connection *connection, struct exchange *exchange, in
 
 /* Queue bytes whose replies come to `pushed`. */
 void connection_push(struct connection *connection, const char *bytes, size_t len);
+
+/* Authenticate again, because the server says that the connection is not. */
+void connection_renew(struct connection *connection);
 
 /* When the last byte came, by clock_now_ms(). */
 int64_t connection_heard_ms(const struct connection *connection);

@@ -14,13 +14,16 @@ void context_init(struct context *context, struct loop *loop, const struct redis
     smq_error err;
 
     if (server_list_parse(&context->seeds, options->servers, &err) != SMQ_OK) {
-        assert(!"redis_check_servers() comes first");
+        assert(!"redis_check_options() comes first");
     }
     if (context->seeds.tls) {
         context->tls = tls_new(&options->tls);
     }
     context->loop = loop;
     context->events = events;
+    credentials_init(&context->credentials, loop, events, &context->seeds, &options->credentials);
+    context_init_timer(context, &context->credentials.timer);
+    credentials_start(&context->credentials);
     context->connect_timeout_ms = options->connect_timeout_ms;
     context->request_timeout_ms = options->request_timeout_ms;
     context->drained = drained;
@@ -29,6 +32,7 @@ void context_init(struct context *context, struct loop *loop, const struct redis
 void context_fini(struct context *context)
 {
     server_list_fini(&context->seeds);
+    credentials_fini(&context->credentials);
     tls_free(context->tls);
 }
 
@@ -50,23 +54,35 @@ static const char *context_tls_option(const struct redis_tls *tls)
     return NULL;
 }
 
-smq_status redis_check_servers(const char *servers, const struct redis_tls *tls, smq_error *err)
+/* Check the options that depend on the servers. */
+static smq_status context_check(const struct server_list *list, const struct redis_options *options,
+                                smq_error *err)
 {
-    const char *given = context_tls_option(tls);
-    struct server_list list = {0};
-    smq_status status = server_list_parse(&list, servers, err);
+    const char *given = context_tls_option(&options->tls);
+    smq_status status = credentials_check(list, &options->credentials, err);
 
     if (status != SMQ_OK) {
         return status;
     }
-    if (list.tls) {
-        status = tls_check(tls, err);
-    } else if (given != NULL) {
-        status = status_set(err, SMQ_INVALID,
-                            "%s is for TLS, and the Redis servers are given without it: write "
-                            "rediss://host:port,...",
-                            given);
+    if (list->tls) {
+        return tls_check(&options->tls, err);
     }
+    return given == NULL ? SMQ_OK
+                         : status_set(err, SMQ_INVALID,
+                                      "%s is for TLS, and the Redis servers are given without it: "
+                                      "write rediss://host:port,...",
+                                      given);
+}
+
+smq_status redis_check_options(const struct redis_options *options, smq_error *err)
+{
+    struct server_list list = {0};
+    smq_status status = server_list_parse(&list, options->servers, err);
+
+    if (status != SMQ_OK) {
+        return status;
+    }
+    status = context_check(&list, options, err);
     server_list_fini(&list);
     return status;
 }

@@ -9,6 +9,7 @@
  *   command.c      commands, rendered as they are built
  *   resolve.c      addresses of a server's name
  *   tls.c          TLS, from bytes to bytes
+ *   credentials.c  what connections authenticate with
  *   connection.c   one pipelined connection to one server
  *   context.c      what all parts below share: options, libuv handles, counts
  *   deadlines.c    the time-outs of requests
@@ -37,12 +38,13 @@
 
 #include "base/event.h"
 #include "base/loop.h"
+#include "redis/credentials.h"
 #include "redis/redis.h"
 #include "redis/servers.h"
 
 struct tls;
 
-enum { CONTEXT_HANDLES_MAX = 9 };
+enum { CONTEXT_HANDLES_MAX = 10 };
 
 /* Invariant: `open_handles` counts the `handles` that have not been closed. */
 struct context {
@@ -50,6 +52,7 @@ struct context {
     struct events *events;
     struct server_list seeds;
     struct tls *tls; /* NULL: plaintext */
+    struct credentials credentials;
     int64_t connect_timeout_ms, request_timeout_ms;
     bool closing;     /* redis_close() was called */
     int64_t heard_ms; /* when a byte last came from any server */
@@ -61,7 +64,7 @@ struct context {
     } counts;
 };
 
-/* `options` is copied; its servers must have passed redis_check_servers(). */
+/* `options` is copied; its servers must have passed redis_check_options(). */
 void context_init(struct context *context, struct loop *loop, const struct redis_options *options,
                   struct events *events, void (*drained)(struct context *context));
 void context_fini(struct context *context);

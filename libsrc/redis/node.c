@@ -148,8 +148,7 @@ void node_connect(struct node *node)
         return;
     }
     struct connection_options options = {.address = node->address,
-                                         .user = context->seeds.user,
-                                         .password = context->seeds.password,
+                                         .credentials = &context->credentials,
                                          .tls = context->tls,
                                          .connect_timeout_ms = context->connect_timeout_ms,
                                          .check = true,

@@ -66,6 +66,7 @@ struct pubsub_link {
     struct server_address address;
     char name[SERVER_TEXT_MAX];
     struct connection *connection; /* NULL while down */
+    struct connection *successor;  /* authenticates anew, and then takes its place; or NULL */
     bool ready, known;             /* known: it was ready before */
     bool refused;                  /* a refusal was logged; reset when it takes a subscription */
     uint64_t failures;
@@ -331,6 +332,9 @@ static void pubsub_on_refused(struct pubsub_channel *channel, const redisReply *
     if (step.refresh) {
         topology_refresh(channel->pubsub->topology);
     }
+    if (step.login) {
+        connection_renew(channel->link->connection);
+    }
     if (step.kind == STEP_MOVED && step.hash_slot == channel->hash_slot) {
         pubsub_follow(channel, &step);
         return;
@@ -408,7 +412,8 @@ static void pubsub_link_reset(struct pubsub_link *link)
 {
     struct pubsub_channel *channel;
 
-    link->connection = NULL;
+    connection_close(link->successor);
+    link->successor = link->connection = NULL;
     link->ready = false;
     while (!STAILQ_EMPTY(&link->asked)) {
         pubsub_drop_asked(link);
@@ -419,12 +424,25 @@ static void pubsub_link_reset(struct pubsub_link *link)
     }
 }
 
+/* What was published in between is noticed when the channels are subscribed. */
+static void pubsub_succeed(struct pubsub_link *link)
+{
+    struct connection *old = link->connection, *successor = link->successor;
+
+    link->successor = NULL;
+    pubsub_link_reset(link);
+    link->connection = successor;
+    connection_close(old);
+}
+
 static void pubsub_on_ready(struct connection *connection, void *user)
 {
     struct pubsub_link *link = user;
     struct pubsub_channel *channel, *next;
 
-    (void) connection;
+    if (connection == link->successor) {
+        pubsub_succeed(link);
+    }
     link->ready = true;
     context_count_ready(link->pubsub->context, &link->known);
     link->pinged_ms = clock_now_ms();
@@ -449,29 +467,49 @@ static void pubsub_on_ended(struct connection *connection, smq_status status, co
 {
     struct pubsub_link *link = user;
 
-    (void) connection;
     (void) status;
+    if (connection == link->successor) {
+        link->successor = NULL; /* the connection stays, and asks for another one */
+        return;
+    }
     if (link->ready) {
         events_log(link->pubsub->context->events, SMQ_LEVEL_DEBUG, "subscriptions: %s", text);
     }
     pubsub_link_lost(link);
 }
 
-static void pubsub_link_connect(struct pubsub_link *link)
+static void pubsub_on_renew(struct connection *connection, void *user);
+
+static struct connection *pubsub_link_new_connection(struct pubsub_link *link)
 {
     struct context *context = link->pubsub->context;
-    struct connection_options options = {.address = link->address,
-                                         .user = context->seeds.user,
-                                         .password = context->seeds.password,
-                                         .tls = context->tls,
-                                         .connect_timeout_ms = context->connect_timeout_ms,
-                                         .events = context->events,
-                                         .heard_ms = &context->heard_ms,
-                                         .ready = pubsub_on_ready,
-                                         .ended = pubsub_on_ended,
-                                         .pushed = pubsub_on_pushed,
-                                         .user_data = link};
+    const struct connection_options options = {.address = link->address,
+                                               .credentials = &context->credentials,
+                                               .tls = context->tls,
+                                               .connect_timeout_ms = context->connect_timeout_ms,
+                                               .events = context->events,
+                                               .heard_ms = &context->heard_ms,
+                                               .ready = pubsub_on_ready,
+                                               .ended = pubsub_on_ended,
+                                               .pushed = pubsub_on_pushed,
+                                               .renew = pubsub_on_renew,
+                                               .user_data = link};
 
+    return connection_new(context->loop, &options);
+}
+
+/* A connection that has subscribed cannot authenticate again. */
+static void pubsub_on_renew(struct connection *connection, void *user)
+{
+    struct pubsub_link *link = user;
+
+    if (connection == link->connection && link->successor == NULL) {
+        link->successor = pubsub_link_new_connection(link);
+    }
+}
+
+static void pubsub_link_connect(struct pubsub_link *link)
+{
     if (link->connection != NULL) {
         return;
     }
@@ -479,7 +517,7 @@ static void pubsub_link_connect(struct pubsub_link *link)
         pubsub_tick_soon(link->pubsub);
         return;
     }
-    link->connection = connection_new(context->loop, &options);
+    link->connection = pubsub_link_new_connection(link);
 }
 
 static void pubsub_link_free(struct pubsub_link *link)

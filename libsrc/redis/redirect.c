@@ -13,28 +13,28 @@ static const struct {
     const char *words;
     enum step_kind kind;
     smq_status status;
-    bool refresh;
+    bool refresh, login;
 } errors[] = {
-    {"NOSCRIPT", STEP_LOAD, SMQ_OK, false},
-    {"TRYAGAIN", STEP_WAIT, SMQ_OK, false},
-    {"CLUSTERDOWN", STEP_WAIT, SMQ_OK, true},
-    {"LOADING", STEP_WAIT, SMQ_OK, false},
-    {"MASTERDOWN", STEP_WAIT, SMQ_OK, true},
-    {"READONLY", STEP_WAIT, SMQ_OK, true},
-    {"BUSY", STEP_WAIT, SMQ_OK, false},
-    {"NOREPLICAS", STEP_WAIT, SMQ_OK, false},
-    {"ERR max number of clients", STEP_WAIT, SMQ_OK, false},
-    {"OOM", STEP_REFUSED, SMQ_FULL, false},
-    {"MISCONF", STEP_REFUSED, SMQ_UNAVAILABLE, false},
-    {"NOAUTH", STEP_REFUSED, SMQ_DENIED, false},
-    {"WRONGPASS", STEP_REFUSED, SMQ_DENIED, false},
-    {"NOPERM", STEP_REFUSED, SMQ_DENIED, false},
-    {"DENIED", STEP_REFUSED, SMQ_DENIED, false}, /* protected mode */
-    {"WRONGTYPE", STEP_REFUSED, SMQ_INVALID, false},
-    {"CROSSSLOT", STEP_REFUSED, SMQ_INTERNAL, false},
-    {"ERR unknown command", STEP_REFUSED, SMQ_INTERNAL, false},
-    {"ERR wrong number of arguments", STEP_REFUSED, SMQ_INTERNAL, false},
-    {"UNBLOCKED", STEP_UNKNOWN, SMQ_UNKNOWN, true},
+    {"NOSCRIPT", STEP_LOAD, SMQ_OK, false, false},
+    {"TRYAGAIN", STEP_WAIT, SMQ_OK, false, false},
+    {"CLUSTERDOWN", STEP_WAIT, SMQ_OK, true, false},
+    {"LOADING", STEP_WAIT, SMQ_OK, false, false},
+    {"MASTERDOWN", STEP_WAIT, SMQ_OK, true, false},
+    {"READONLY", STEP_WAIT, SMQ_OK, true, false},
+    {"BUSY", STEP_WAIT, SMQ_OK, false, false},
+    {"NOREPLICAS", STEP_WAIT, SMQ_OK, false, false},
+    {"ERR max number of clients", STEP_WAIT, SMQ_OK, false, false},
+    {"OOM", STEP_REFUSED, SMQ_FULL, false, false},
+    {"MISCONF", STEP_REFUSED, SMQ_UNAVAILABLE, false, false},
+    {"NOAUTH", STEP_WAIT, SMQ_OK, false, true},
+    {"WRONGPASS", STEP_REFUSED, SMQ_DENIED, false, false},
+    {"NOPERM", STEP_REFUSED, SMQ_DENIED, false, false},
+    {"DENIED", STEP_REFUSED, SMQ_DENIED, false, false}, /* protected mode */
+    {"WRONGTYPE", STEP_REFUSED, SMQ_INVALID, false, false},
+    {"CROSSSLOT", STEP_REFUSED, SMQ_INTERNAL, false, false},
+    {"ERR unknown command", STEP_REFUSED, SMQ_INTERNAL, false, false},
+    {"ERR wrong number of arguments", STEP_REFUSED, SMQ_INTERNAL, false, false},
+    {"UNBLOCKED", STEP_UNKNOWN, SMQ_UNKNOWN, true, false},
 };
 
 static bool redirect_begins(const redisReply *reply, const char *word)
@@ -118,8 +118,10 @@ static struct step redirect_next_of_error(const redisReply *reply, bool script)
     }
     for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
         if (redirect_begins(reply, errors[i].words)) {
-            return (struct step){
-                .kind = errors[i].kind, .status = errors[i].status, .refresh = errors[i].refresh};
+            return (struct step){.kind = errors[i].kind,
+                                 .status = errors[i].status,
+                                 .refresh = errors[i].refresh,
+                                 .login = errors[i].login};
         }
     }
     /* an unknown error: a script may have returned it after its writes */

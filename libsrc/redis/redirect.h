@@ -27,6 +27,7 @@ struct step {
     smq_status status;        /* REFUSED: FULL, DENIED, UNAVAILABLE, INTERNAL; PARTLY: INTERNAL,
                                  DENIED, INVALID (a key of another type); UNKNOWN: UNKNOWN */
     bool refresh;             /* the slot map is out of date */
+    bool login;               /* WAIT: the connection must authenticate again */
     int32_t hash_slot;        /* MOVED, ASK */
     struct server_address to; /* MOVED, ASK; an empty host is that of the node that replied */
 };

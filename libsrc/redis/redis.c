@@ -128,6 +128,7 @@ void redis_close(struct redis *redis, void (*closed)(void *user), void *user)
     redis->closed = closed;
     redis->closed_user = user;
     uv_timer_stop(&redis->deadlines.timer); /* deadlines can still be removed */
+    credentials_stop(&redis->context.credentials);
     replicas_stop(&redis->replicas);
     topology_stop(&redis->topology);
     pubsub_stop(&redis->pubsub);

@@ -96,17 +96,25 @@ struct redis_tls {
     const char *name; /* what certificates must be for, and SNI; else the host of each server */
 };
 
+/* Where the password comes from, if the URI of the servers has none.  NULL: not given. */
+struct redis_credentials {
+    const char *file;        /* its first line */
+    smq_credentials_fn *ask; /* a callback of the application */
+    void *ask_user;
+};
+
 struct redis_options {
     /* "host:port,host:port", "redis://user:password@host:port,..." or, for TLS, "rediss://..." */
     const char *servers;
     struct redis_tls tls;
+    struct redis_credentials credentials;
     int64_t connect_timeout_ms; /* one connection */
     int64_t request_timeout_ms; /* default time-out of a command */
 };
 
-/* Check `servers` and the files of `tls`.  Thread: any.  Fails: INVALID (the text never shows the
- * password). */
-smq_status redis_check_servers(const char *servers, const struct redis_tls *tls, smq_error *err);
+/* Check the servers, and the files of TLS and of the password.  Thread: any.  Fails: INVALID (the
+ * text never shows the password). */
+smq_status redis_check_options(const struct redis_options *options, smq_error *err);
 
 /* Connect to the servers, check them (version, eviction), and learn the topology.  `ready` is
  * called once, within connect_timeout_ms: with SMQ_OK, or with the reason why the first attempt

@@ -129,6 +129,9 @@ static void request_repeat(struct request *request, const struct step *step, con
     if (step->refresh) {
         topology_refresh(request->all->topology);
     }
+    if (step->login && request->node->connection != NULL) {
+        connection_renew(request->node->connection);
+    }
     request_keep_why(request, why);
     hash_queue_put_back(&request->item);
     request->asking = false;

@@ -103,13 +103,13 @@ static bool server_decode_secret(char out[SERVER_SECRET_MAX], const char *text, 
     return true;
 }
 
-/* "user:password" or ":password" before the '@'. */
+/* "user:password", ":password" or "user" before the '@'. */
 static bool server_parse_credentials(struct server_list *out, const char *text, size_t len)
 {
     const char *colon = memchr(text, ':', len);
 
     if (colon == NULL) {
-        return false;
+        return len > 0 && server_decode_secret(out->user, text, len);
     }
     size_t user_len = (size_t) (colon - text);
     return server_decode_secret(out->user, text, user_len) &&
@@ -275,5 +275,5 @@ bool server_list_contains(const struct server_list *list, const struct server_ad
 void server_list_fini(struct server_list *list)
 {
     free(list->addresses);
-    memset(list, 0, sizeof(*list));
+    explicit_bzero(list, sizeof(*list));
 }

@@ -42,6 +42,7 @@ void client_call(struct client *client, void (*act)(void *arg), void *arg)
 struct starting {
     struct client *client;
     struct redis_options options;
+    struct events *events;
     struct waiter waiter;
 };
 
@@ -59,15 +60,22 @@ static void make(void *arg)
     struct starting *starting = arg;
 
     starting->client->redis =
-        redis_new(starting->client->loop, &starting->options, NULL, on_ready, starting);
+        redis_new(starting->client->loop, &starting->options, starting->events, on_ready, starting);
 }
 
 void client_start(struct client *client, const char *servers, int64_t timeout_ms)
 {
-    struct starting starting = {.client = client,
-                                .options = {.servers = servers,
-                                            .connect_timeout_ms = timeout_ms,
-                                            .request_timeout_ms = timeout_ms}};
+    client_start_with(client,
+                      &(struct redis_options){.servers = servers,
+                                              .connect_timeout_ms = timeout_ms,
+                                              .request_timeout_ms = timeout_ms},
+                      NULL);
+}
+
+void client_start_with(struct client *client, const struct redis_options *options,
+                       struct events *events)
+{
+    struct starting starting = {.client = client, .options = *options, .events = events};
 
     memset(client, 0, sizeof(*client));
     if (loop_new(&client->loop, "test:io", NULL) != SMQ_OK) {

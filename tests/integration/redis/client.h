@@ -18,6 +18,10 @@ struct client {
 void client_start(struct client *client, const char *servers, int64_t timeout_ms);
 void client_stop(struct client *client);
 
+/* The same with options; events to `events` (may be NULL). */
+void client_start_with(struct client *client, const struct redis_options *options,
+                       struct events *events);
+
 /* One command after its end; `text` holds the reply if it was a string or a number. */
 struct outcome {
     enum redis_outcome outcome;

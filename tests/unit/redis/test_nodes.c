@@ -182,7 +182,6 @@ static void test_errors_are_told_apart(void **state)
         {"-OOM command not allowed\r\n", REDIS_NOT_DONE, SMQ_FULL},
         {"-MISCONF Redis is configured to save RDB\r\n", REDIS_NOT_DONE, SMQ_UNAVAILABLE},
         {"-NOPERM this user has no permissions\r\n", REDIS_NOT_DONE, SMQ_DENIED},
-        {"-NOAUTH Authentication required.\r\n", REDIS_NOT_DONE, SMQ_DENIED},
         {"-CROSSSLOT Keys in request\r\n", REDIS_NOT_DONE, SMQ_INTERNAL},
         {"-ERR non local key script: e0e1f9fa, on @user_script:1.\r\n", REDIS_PARTLY, SMQ_INTERNAL},
         {"-MYERROR nobody knows it\r\n", REDIS_PARTLY, SMQ_INTERNAL},

@@ -35,7 +35,8 @@ static const struct list_case cases[] = {
     {"redis://me:s%4@a:1", 0, NULL, NULL, NULL},
     {"redis://me:s%zz@a:1", 0, NULL, NULL, NULL},
     {"redis://me:s%00@a:1", 0, NULL, NULL, NULL},
-    {"redis://me@a:1", 0, NULL, NULL, NULL},
+    {"redis://me@a:1", 1, "a:1", "me", ""},
+    {"redis://@a:1", 0, NULL, NULL, NULL},
     {"redis://me:@a:1", 0, NULL, NULL, NULL},
     {"rediss://me:secret@a:1,b/0", 2, "a:1", "me", "secret"},
     {"rediss:a:1", 0, NULL, NULL, NULL},
@@ -113,10 +114,10 @@ static void test_refusals_name_the_way_out(void **state)
 
 static void test_a_password_is_never_shown(void **state)
 {
-    static const char *const texts[] = {
-        "redis://me:hunter2@a:x",   "redis://me:hunter2%z@a:1", "me:hunter2@a:1",
-        "redis://hunter2@a:1",      "me:hunter2,3@a:1",         "rediss://me:hunter2@a:1x",
-        "redis://me:hunter2@a:1/2", "redis://me:hunter2@/x",    "unix://me:hunter2@/run/x"};
+    static const char *const texts[] = {"redis://me:hunter2@a:x",   "redis://me:hunter2%z@a:1",
+                                        "me:hunter2@a:1",           "me:hunter2,3@a:1",
+                                        "rediss://me:hunter2@a:1x", "redis://me:hunter2@a:1/2",
+                                        "redis://me:hunter2@/x",    "unix://me:hunter2@/run/x"};
 
     (void) state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
