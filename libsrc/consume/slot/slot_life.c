@@ -34,9 +34,10 @@ static void slot_life_on_notice(enum redis_notice notice, const char *data, size
     struct owned_slot *slot = user;
     struct slot_set *set = slot->set;
 
+    set->subscribed = set->subscribed || notice == REDIS_NOTICE_SUBSCRIBED;
     if (notice == REDIS_NOTICE_REFUSED) {
         set->host.denied(
-            set->host.user,
+            set->host.user, set->subscribed,
             "the Redis user may not subscribe to the channels that wake consumers; let an "
             "administrator run ACL SETUSER with +ssubscribe +sunsubscribe &wake*");
     } else if (len == 0 || !push_take(slot, data, len)) {
@@ -396,7 +397,8 @@ static void slot_life_fenced(struct owned_slot *slot, const struct store_result 
 
 /* The outcome is neither OK nor FENCED: report to the worker what concerns it, and repeat the call
  * later. */
-static void slot_life_failed(struct owned_slot *slot, const struct store_result *result)
+static void slot_life_failed(struct owned_slot *slot, enum slot_call call,
+                             const struct store_result *result)
 {
     struct slot_set *set = slot->set;
 
@@ -407,7 +409,7 @@ static void slot_life_failed(struct owned_slot *slot, const struct store_result 
             return;
         }
     } else if (result->status == SMQ_DENIED) {
-        set->host.denied(set->host.user, result->text);
+        set->host.denied(set->host.user, set->had[call], result->text);
     } else if (result->outcome == STORE_PARTLY) {
         events_log(set->core->events, SMQ_LEVEL_WARN, "slot %" PRId32 " of topic %s: %s",
                    slot->number, set->name, result->text);
@@ -424,6 +426,12 @@ static bool slot_life_is_outdated(const struct store_result *result)
 void slot_life_call_ended(struct owned_slot *slot, enum slot_call call, bool done,
                           const struct store_result *result)
 {
+    struct slot_set *set = slot->set;
+
+    if (done) {
+        set->had[call] = true;
+        set->host.allowed(set->host.user);
+    }
     if (call == SLOT_CALL_VACATE) { /* whether it succeeded or not */
         slot_life_end(slot, OWNED_EVENT_VACATED, SMQ_OK, "given up");
     } else if (result->outcome == STORE_FENCED) {
@@ -433,9 +441,11 @@ void slot_life_call_ended(struct owned_slot *slot, enum slot_call call, bool don
     } else if (done) {
         owned_slot_changed(slot);
     } else if (call != SLOT_CALL_RENEWAL) {
-        slot_life_failed(slot, result);
+        slot_life_failed(slot, call, result);
     } else if (slot_life_is_outdated(
                    result)) { /* the next periodic renewal comes before the lease ends */
-        slot->set->host.outdated(slot->set->host.user);
+        set->host.outdated(set->host.user);
+    } else if (result->status == SMQ_DENIED) {
+        set->host.denied(set->host.user, set->had[call], result->text);
     }
 }

@@ -36,12 +36,20 @@ struct slot_host {
     void (*turn)(void *user);       /* an entry from the loop ends; may free the set */
     void (*outdated)(void *user);   /* a script refused the definition: read it again */
     void (*superseded)(void *user); /* a slot has an owner with a larger generation */
-    void (*denied)(void *user, const char *text); /* the topic cannot be consumed any more */
+    void (*allowed)(void *user);    /* Redis has done a call */
+    /* Redis denies a right; `had`: this worker has had it before */
+    void (*denied)(void *user, bool had, const char *text);
     void *user;
 };
 
 /* A call to Redis for a slot. */
-enum slot_call { SLOT_CALL_TAKEOVER, SLOT_CALL_VACATE, SLOT_CALL_CONSUME, SLOT_CALL_RENEWAL };
+enum slot_call {
+    SLOT_CALL_TAKEOVER,
+    SLOT_CALL_VACATE,
+    SLOT_CALL_CONSUME,
+    SLOT_CALL_RENEWAL,
+    SLOT_CALLS /* number of calls */
+};
 
 /* A call of the slot's present era has ended.  `done`: it succeeded, and its reply was read;
  * otherwise `result` has the outcome. */
@@ -85,6 +93,8 @@ struct slot_set {
     struct topic topic;
     char bound[COORD_BINDING_MAX]; /* the topic's binding, as Redis confirmed it last */
     bool claiming;                 /* the worker runs */
+    bool had[SLOT_CALLS];          /* calls that Redis has done at least once */
+    bool subscribed;               /* a channel was subscribed at least once */
     bool abandoned;                /* messages were given up unfinished, since the stop */
     uint32_t reads_confirmed;      /* how many reads of the definition have found the topic */
     int64_t missing_at;            /* since when the topic seems to be deleted; 0: it does not */

@@ -20,6 +20,7 @@
 
 #include <slotmq/worker.h>
 
+#include "base/episode.h"
 #include "consume/run/run_queue.h"
 #include "consume/slot/slot_set.h"
 #include "core/core.h"
@@ -118,6 +119,7 @@ struct smq_worker {
     bool joined;         /* it has joined coordination, and `left` was not called yet */
     bool disposing;      /* worker_free() waits for the end */
     bool damaged;        /* the loss of topic{T} was reported */
+    struct episode denials;
     struct {
         bool refresh, check_binding, fail; /* slots have requested this since the last turn */
     } asked;

@@ -358,9 +358,25 @@ static void worker_on_superseded(void *user)
     ((smq_worker *) user)->asked.check_binding = true;
 }
 
-static void worker_on_denied(void *user, const char *text)
+static void worker_on_allowed(void *user)
 {
-    worker_fail(user, SMQ_DENIED, text);
+    episode_good(&((smq_worker *) user)->denials);
+}
+
+/* A right that was missing from the start ends the worker, because its user was set up wrongly.
+ * One that was taken away may be granted again. */
+static void worker_on_denied(void *user, bool had, const char *text)
+{
+    smq_worker *worker = user;
+
+    if (!had) {
+        worker_fail(worker, SMQ_DENIED, text);
+    } else if (episode_trouble(&worker->denials, clock_now_ms())) {
+        events_log(worker->set.core->events, SMQ_LEVEL_ERROR,
+                   "topic %s: a right that was there is missing: %s; it is tried again, and "
+                   "SECURITY.md lists the rights",
+                   worker->set.name, text);
+    }
 }
 
 /* --- answers --- */
@@ -632,6 +648,7 @@ void worker_init_loop(smq_worker *worker, struct core *core)
     const struct slot_host host = {.turn = worker_on_turn,
                                    .outdated = worker_on_outdated,
                                    .superseded = worker_on_superseded,
+                                   .allowed = worker_on_allowed,
                                    .denied = worker_on_denied,
                                    .user = worker};
 
