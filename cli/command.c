@@ -9,6 +9,7 @@
 #include "help.h"
 #include "output.h"
 #include "say.h"
+#include "secrets.h"
 #include "topic.h"
 #include "verbs.h"
 
@@ -187,7 +188,9 @@ static enum exit_code command_run(int argc, char **argv)
 
 enum exit_code command_main(int argc, char **argv)
 {
-    const enum exit_code code = command_run(argc, argv);
+    char **words = secrets_take(argc, argv);
+    const enum exit_code code = command_run(argc, words);
 
+    secrets_free(words);
     return code != EXIT_DONE ? code : output_finish();
 }

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "say.h"
+#include "secrets.h"
 
 /* Thread: smq:call. */
 static void connect_print_event(const smq_event *event, void *user)
@@ -67,6 +68,7 @@ smq_status connect_open(smq_client **out, const struct command *command, smq_err
     if (options.zookeeper && options.zookeeper[0] == '\0') {
         options.zookeeper = NULL;
     }
+    secrets_add(&options);
     if (global->verbose > 0) {
         options.event_level = connect_event_level(global->verbose);
     }

@@ -1,0 +1,18 @@
+/* secrets.h - passwords of the command: given by the environment, and kept out of the list of
+ * processes. */
+#ifndef CLI_SECRETS_H
+#define CLI_SECRETS_H
+
+#include <slotmq/slotmq.h>
+
+/* Copies the words of a command line, and overwrites the passwords in the words themselves, which
+ * other users can see: the user and the password before the '@' of an address with "://", and the
+ * value of zookeeper_auth.  The copy ends with NULL; secrets_free() frees it. */
+char **secrets_take(int argc, char **argv);
+void secrets_free(char **words);
+
+/* Adds the passwords that the environment has (SLOTMQ_REDIS_PASSWORD, SLOTMQ_ZOOKEEPER_AUTH) and
+ * the command line has not. */
+void secrets_add(smq_client_options *options);
+
+#endif
