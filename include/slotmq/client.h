@@ -120,7 +120,9 @@ typedef struct smq_client_options {
     size_t struct_size;
     /* Required: "host:port,host:port", "redis://user:password@host:port,...", or the same with
      * rediss:// for TLS, to all nodes of the cluster and never without it.  The default port is
-     * 6379. */
+     * 6379.  Or a Unix socket: "/path", "unix://user:password@/path"; that of a cluster's node is
+     * used to find the others, which must announce addresses.  Sentinel is not supported: use Redis
+     * Cluster, or a name that always leads to the master. */
     const char *redis;
     /* "host:port,.../root"; the default port is 2181, the default root /slotmq.  NULL: standalone,
      * where one process owns each exclusive topic and others wait as hot standby. */

@@ -114,7 +114,7 @@ static int64_t option_body(const void *options)
 const struct option option_table[] = {
     {CLIENT(redis), STRING, SHOWN(""),
      TEXT("Addresses of Redis: host:port,... or redis://user:password@host:port,..., for TLS "
-          "rediss://... (default port 6379); required.")},
+          "rediss://... (default port 6379), or a Unix socket: /path; required.")},
     {CLIENT(zookeeper), STRING, SHOWN("none"),
      TEXT("Addresses of ZooKeeper and the root of the fleet: host:port,.../root (default port "
           "2181, default root /slotmq).")},

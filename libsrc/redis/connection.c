@@ -23,14 +23,19 @@
 enum { READ_SIZE = 64 * 1024, SCRIPTS_MAX = 64, KEEPALIVE_S = 15, NEXT_TO_SECRET = 1024 };
 
 /* Invariants: `state` changes in connection_enter() alone.  Exchanges numbered up to `flushed` may
- * have reached the server.  `found` is not NULL while CONNECTING or SWITCHING, and `address` is
- * then the one of its list that is tried. */
+ * have reached the server.  `found` is not NULL while CONNECTING or SWITCHING, unless it is a unix
+ * socket, and `address` is then the one of its list that is tried. */
 struct connection {
     struct connection_options options;
     enum connection_state state;
     struct loop *loop;
     uv_connect_t connect;
-    uv_tcp_t tcp;
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe; /* of a unix socket */
+    } socket;
     uv_timer_t timer;     /* limits connecting and greeting */
     uv_prepare_t prepare; /* runs while `out` has something to write */
     bool resolving;
@@ -68,6 +73,11 @@ struct writing {
     bool secret; /* they hold a password */
 };
 
+static bool connection_is_unix(const struct connection *connection)
+{
+    return server_address_is_unix(&connection->options.address);
+}
+
 static void connection_check(const struct connection *connection)
 {
     enum connection_state state = connection->state;
@@ -77,7 +87,7 @@ static void connection_check(const struct connection *connection)
     while (at != NULL && at != connection->address) {
         at = at->ai_next;
     }
-    assert(!trying || at != NULL);
+    assert(!trying || at != NULL || connection_is_unix(connection));
     assert(!connection->resolving || state == CONNECTION_RESOLVING || state == CONNECTION_CLOSING);
     assert(connection->flushed <= connection->sent);
     assert(state >= CONNECTION_GREETING || TAILQ_EMPTY(&connection->exchanges));
@@ -143,8 +153,8 @@ void connection_close(struct connection *connection)
     connection->renewing = false;
     credentials_leave(&connection->login);
     connection_enter(connection, CONNECTION_CLOSING);
-    if (!uv_is_closing((uv_handle_t *) &connection->tcp)) {
-        uv_close((uv_handle_t *) &connection->tcp, connection_on_handle_closed);
+    if (!uv_is_closing(&connection->socket.handle)) {
+        uv_close(&connection->socket.handle, connection_on_handle_closed);
     }
     uv_close((uv_handle_t *) &connection->timer, connection_on_handle_closed);
     uv_close((uv_handle_t *) &connection->prepare, connection_on_handle_closed);
@@ -207,8 +217,8 @@ static void connection_flush(struct connection *connection)
     }
     connection->flushed = connection->sent;
     uv_buf_t bytes = uv_buf_init(connection->out.data, (unsigned) connection->out.len);
-    if (bytes.len > 0 && uv_stream_get_write_queue_size((uv_stream_t *) &connection->tcp) == 0) {
-        taken = uv_try_write((uv_stream_t *) &connection->tcp, &bytes, 1);
+    if (bytes.len > 0 && uv_stream_get_write_queue_size(&connection->socket.stream) == 0) {
+        taken = uv_try_write(&connection->socket.stream, &bytes, 1);
     }
     if (taken > 0) {
         buf_consume(&connection->out, (size_t) taken);
@@ -227,8 +237,8 @@ static void connection_flush(struct connection *connection)
     writing->request.data = writing;
     memset(&connection->out, 0, sizeof(connection->out));
     bytes = uv_buf_init(writing->bytes.data, (unsigned) writing->bytes.len);
-    int failed = uv_write(&writing->request, (uv_stream_t *) &connection->tcp, &bytes, 1,
-                          connection_on_written);
+    int failed =
+        uv_write(&writing->request, &connection->socket.stream, &bytes, 1, connection_on_written);
     if (failed != 0) {
         connection_free_bytes(&writing->bytes, writing->secret);
         free(writing);
@@ -516,22 +526,22 @@ static void connection_on_switched(uv_handle_t *handle)
         return;
     }
     connection->open_handles--;
-    (void) uv_tcp_init(loop_uv(connection->loop), &connection->tcp);
-    connection_adopt(connection, (uv_handle_t *) &connection->tcp);
+    (void) uv_tcp_init(loop_uv(connection->loop), &connection->socket.tcp);
+    connection_adopt(connection, &connection->socket.handle);
     connection_try_address(connection);
 }
 
 /* Try the next address of the name, if there is one. */
 static void connection_address_failed(struct connection *connection, const char *why)
 {
-    if (connection->address->ai_next == NULL) {
+    if (connection->address == NULL || connection->address->ai_next == NULL) {
         connection_fail(connection, SMQ_UNAVAILABLE, why);
         return;
     }
     connection->address = connection->address->ai_next;
     connection_enter(connection, CONNECTION_SWITCHING);
     uv_timer_stop(&connection->timer);
-    uv_close((uv_handle_t *) &connection->tcp, connection_on_switched);
+    uv_close(&connection->socket.handle, connection_on_switched);
 }
 
 static void connection_on_timeout(uv_timer_t *timer)
@@ -623,9 +633,11 @@ static void connection_on_connected(uv_connect_t *connect, int status)
         return;
     }
     connection_start_timer(connection, 1);
-    (void) uv_tcp_nodelay(&connection->tcp, 1);
-    (void) uv_tcp_keepalive(&connection->tcp, 1, KEEPALIVE_S);
-    (void) uv_read_start((uv_stream_t *) &connection->tcp, connection_on_alloc, connection_on_read);
+    if (!connection_is_unix(connection)) {
+        (void) uv_tcp_nodelay(&connection->socket.tcp, 1);
+        (void) uv_tcp_keepalive(&connection->socket.tcp, 1, KEEPALIVE_S);
+    }
+    (void) uv_read_start(&connection->socket.stream, connection_on_alloc, connection_on_read);
     if (connection->options.tls != NULL) {
         connection_begin_securing(connection);
     } else {
@@ -645,7 +657,7 @@ static void connection_try_address(struct connection *connection)
     connection_enter(connection, CONNECTION_CONNECTING);
     connection_start_timer(connection, share);
     descriptors_reserve(); /* the application may have closed one of them */
-    int failed = uv_tcp_connect(&connection->connect, &connection->tcp,
+    int failed = uv_tcp_connect(&connection->connect, &connection->socket.tcp,
                                 connection->address->ai_addr, connection_on_connected);
     if (failed != 0) {
         connection_address_failed(connection, uv_strerror(failed));
@@ -672,6 +684,14 @@ static void connection_on_resolved(struct addrinfo *found, const char *why, void
     connection_try_address(connection);
 }
 
+static void connection_try_path(struct connection *connection)
+{
+    connection_enter(connection, CONNECTION_CONNECTING);
+    descriptors_reserve();
+    uv_pipe_connect(&connection->connect, &connection->socket.pipe,
+                    connection->options.address.host, connection_on_connected);
+}
+
 /* The timer runs this in the first turn, so that connection_new() itself never calls back. */
 static void connection_on_start(uv_timer_t *timer)
 {
@@ -679,6 +699,10 @@ static void connection_on_start(uv_timer_t *timer)
 
     connection->connect_until_ms = clock_now_ms() + connection->options.connect_timeout_ms;
     connection_start_timer(connection, 1);
+    if (connection_is_unix(connection)) {
+        connection_try_path(connection);
+        return;
+    }
     connection->resolving = true;
     resolve(connection->loop, connection->options.address.host, connection->options.address.port,
             connection_on_resolved, connection);
@@ -697,10 +721,14 @@ struct connection *connection_new(struct loop *loop, const struct connection_opt
     }
     TAILQ_INIT(&connection->exchanges);
     server_address_format(connection->name, &options->address);
-    (void) uv_tcp_init(loop_uv(connection->loop), &connection->tcp);
+    if (connection_is_unix(connection)) {
+        (void) uv_pipe_init(loop_uv(connection->loop), &connection->socket.pipe, 0);
+    } else {
+        (void) uv_tcp_init(loop_uv(connection->loop), &connection->socket.tcp);
+    }
     (void) uv_timer_init(loop_uv(connection->loop), &connection->timer);
     (void) uv_prepare_init(loop_uv(connection->loop), &connection->prepare);
-    connection_adopt(connection, (uv_handle_t *) &connection->tcp);
+    connection_adopt(connection, &connection->socket.handle);
     connection_adopt(connection, (uv_handle_t *) &connection->timer);
     connection_adopt(connection, (uv_handle_t *) &connection->prepare);
     connection->connect.data = connection;

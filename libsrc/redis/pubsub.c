@@ -304,6 +304,7 @@ static void pubsub_follow(struct pubsub_channel *channel, const struct step *ste
         memcpy(to.host, link->address.host, sizeof(to.host));
     }
     if (server_address_equal(&to, &link->address)) {
+        connection_renew(link->connection); /* the address leads to another server now */
         return;
     }
     context_count_redirect(pubsub->context);

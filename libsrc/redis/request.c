@@ -106,6 +106,10 @@ static void request_redirect(struct request *request, const struct step *step)
     if (step->kind == STEP_ASK) {
         request->asking = true;
         request->ask = to;
+    } else if (server_address_equal(&to, &request->node->address)) {
+        node_disconnect(request->node, SMQ_UNAVAILABLE,
+                        "it says that a hash slot has moved to its own address, so its name or "
+                        "port leads to another server now");
     } else {
         slotmap_set(&request->all->topology->map, step->hash_slot, &to);
     }

@@ -6,13 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 
 #include "base/memory.h"
 #include "base/status.h"
 
 #define DEFAULT_PORT "6379"
 
-static const char scheme[] = "redis://", tls_scheme[] = "rediss://";
+static const char scheme[] = "redis://", tls_scheme[] = "rediss://", unix_scheme[] = "unix://";
 
 static int server_parse_port(const char *text, size_t len)
 {
@@ -63,8 +64,17 @@ bool server_address_parse(struct server_address *out, const char *text, size_t l
     return true;
 }
 
+bool server_address_is_unix(const struct server_address *address)
+{
+    return address->host[0] == '/';
+}
+
 void server_address_format(char out[SERVER_TEXT_MAX], const struct server_address *address)
 {
+    if (server_address_is_unix(address)) {
+        (void) snprintf(out, SERVER_TEXT_MAX, "%s", address->host);
+        return;
+    }
     bool ipv6 = strchr(address->host, ':') != NULL;
 
     (void) snprintf(out, SERVER_TEXT_MAX, ipv6 ? "[%s]:%d" : "%s:%d", address->host, address->port);
@@ -140,9 +150,16 @@ static const char *server_other_kind(const char *text)
 {
     const size_t name = strcspn(text, ":/");
 
-    if (text[0] == '/' || strncmp(text, "unix:", 5) == 0 || strncmp(text, "redis+unix:", 11) == 0 ||
+    if (text[0] == '/') {
+        return NULL;
+    }
+    if (strncmp(text, "unix:", 5) == 0 || strncmp(text, "redis+unix:", 11) == 0 ||
         strncmp(text, "redis-socket:", 13) == 0) {
-        return "Unix sockets of Redis cannot be used: write host:port";
+        return "a Unix socket of Redis is given as /path or unix://user:password@/path";
+    }
+    if (strncmp(text, "redis-sentinel:", 15) == 0 || strncmp(text, "sentinel:", 9) == 0) {
+        return "Redis Sentinel is not supported: use Redis Cluster, or give host:port of a name "
+               "that always leads to the master";
     }
     if (strncmp(text, "rediss:", 7) == 0) {
         return "servers that speak TLS are given as rediss://host:port,...";
@@ -189,10 +206,27 @@ static smq_status server_parse_user(struct server_list *out, const char **text, 
     return SMQ_OK;
 }
 
-/* "host:port" as users write it: the port may be left out. */
+static bool server_parse_path(struct server_address *out, const char *text, size_t len)
+{
+    const size_t max = sizeof(((struct sockaddr_un *) NULL)->sun_path);
+
+    if (len < 2 || len >= max || len >= sizeof(out->host)) {
+        return false;
+    }
+    memcpy(out->host, text, len);
+    out->host[len] = '\0';
+    out->port = 0;
+    return true;
+}
+
+/* "host:port" as users write it: the port may be left out; or "/path". */
 static bool server_parse_server(struct server_address *out, const char *text, size_t len)
 {
     char with_port[SERVER_TEXT_MAX];
+
+    if (len > 0 && text[0] == '/') {
+        return server_parse_path(out, text, len);
+    }
     const bool bracketed = len > 0 && text[0] == '[' && text[len - 1] == ']';
 
     if (len == 0 || (memchr(text, ':', len) != NULL && !bracketed)) {
@@ -224,6 +258,19 @@ static smq_status server_parse_addresses(struct server_list *out, const char *te
     return SMQ_OK;
 }
 
+/* The scheme that the text begins with; NULL: none that can be used. */
+static const char *server_find_scheme(const char *text)
+{
+    static const char *const schemes[] = {scheme, tls_scheme, unix_scheme};
+
+    for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+        if (strncmp(text, schemes[i], strlen(schemes[i])) == 0) {
+            return schemes[i];
+        }
+    }
+    return NULL;
+}
+
 smq_status server_list_parse(struct server_list *out, const char *text, smq_error *err)
 {
     struct server_list list = {0};
@@ -232,19 +279,22 @@ smq_status server_list_parse(struct server_list *out, const char *text, smq_erro
     if (text == NULL || text[0] == '\0') {
         return status_set(err, SMQ_INVALID, "there are no Redis servers: give \"host:port,...\"");
     }
-    list.tls = strncmp(text, tls_scheme, sizeof(tls_scheme) - 1) == 0;
-    const bool is_url = list.tls || strncmp(text, scheme, sizeof(scheme) - 1) == 0;
-    if (!is_url && server_other_kind(text) != NULL) {
+    const char *used = server_find_scheme(text);
+    list.tls = used == tls_scheme;
+    if (used == NULL && server_other_kind(text) != NULL) {
         return status_set(err, SMQ_INVALID, "%s", server_other_kind(text));
     }
     size_t len = strlen(text);
-    if (is_url) {
-        text += strlen(list.tls ? tls_scheme : scheme);
+    if (used != NULL) {
+        text += strlen(used);
         status = server_parse_user(&list, &text, err);
-        len = strcspn(text, "/");
+        len = used == unix_scheme ? strlen(text) : strcspn(text, "/");
         if (status == SMQ_OK && text[len] != '\0') {
             status = server_check_path(text + len, err);
         }
+    }
+    if (status == SMQ_OK && used == unix_scheme && text[0] != '/') {
+        status = status_set(err, SMQ_INVALID, "no path follows unix://: write unix:///path");
     }
     if (status == SMQ_OK) {
         status = server_parse_addresses(&list, text, len, err);

@@ -40,7 +40,7 @@ static bool slotmap_parse_node(struct server_address *out, const redisReply *nod
     }
     const redisReply *host = node->element[0], *port = node->element[1];
     const char *name = host->type == REDIS_REPLY_STRING && host->len > 0 ? host->str : origin;
-    if ((host->type != REDIS_REPLY_STRING && host->type != REDIS_REPLY_NIL) ||
+    if ((host->type != REDIS_REPLY_STRING && host->type != REDIS_REPLY_NIL) || name[0] == '/' ||
         strlen(name) >= SERVER_HOST_MAX || port->type != REDIS_REPLY_INTEGER || port->integer < 0 ||
         port->integer > 65535) {
         return false;
@@ -108,7 +108,10 @@ bool slotmap_parse(struct slotmap *out, const redisReply *reply, const char *ori
         good = slotmap_parse_range(&map, reply->element[i], origin);
     }
     if (!good) {
-        *why = "its reply to CLUSTER SLOTS is no map of a cluster";
+        *why = origin[0] == '/'
+                   ? "it is a node of a cluster, and its reply to CLUSTER SLOTS has no "
+                     "addresses: name its host:port, not its Unix socket"
+                   : "its reply to CLUSTER SLOTS is no map of a cluster";
     } else if (map.served == 0) {
         *why = "it knows no master of any hash slot: create the cluster first";
         good = false;

@@ -2,6 +2,7 @@
  * which maps it believes; against scripted nodes. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -166,6 +167,9 @@ static void test_commands_wait_for_a_server_that_is_away(void **state)
     client_stop(&nodes->client);
 }
 
+/* Where "moving.example" leads now, whatever port is asked for. */
+static _Atomic uint16_t moving_port;
+
 /* A name with two addresses, of which the first answers nothing. */
 struct addrinfo_pair {
     struct addrinfo info[2];
@@ -181,12 +185,16 @@ void resolve_free(struct addrinfo *info) __asm__("freeaddrinfo")
 int resolve(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **out)
 {
     struct addrinfo_pair *pair = memory_new(sizeof(*pair));
-    bool two = strcmp(host, "two.example") == 0;
+    bool two = strcmp(host, "two.example") == 0, moving = strcmp(host, "moving.example") == 0;
 
     for (int i = 0; i < 2; i++) {
         pair->address[i].sin_family = AF_INET;
-        pair->address[i].sin_port = htons((uint16_t) atoi(port));
-        inet_pton(AF_INET, two ? (i == 0 ? "127.0.0.2" : "127.0.0.1") : host,
+        pair->address[i].sin_port =
+            htons(moving ? atomic_load(&moving_port) : (uint16_t) atoi(port));
+        inet_pton(AF_INET,
+                  moving ? "127.0.0.1"
+                  : two  ? (i == 0 ? "127.0.0.2" : "127.0.0.1")
+                         : host,
                   &pair->address[i].sin_addr);
         pair->info[i].ai_family = AF_INET;
         pair->info[i].ai_socktype = hints->ai_socktype;
@@ -213,6 +221,66 @@ static void test_every_address_of_a_name_is_tried(void **state)
     assert_string_equal(nodes->client.ready_text, "");
     assert_int_equal(nodes->client.ready, SMQ_OK);
     outcome_assert_done(nodes_eval(nodes), "1");
+    client_stop(&nodes->client);
+}
+
+/* A single server whose name leads to another one after its end. */
+static void test_a_name_is_looked_up_for_each_connection(void **state)
+{
+    struct nodes *nodes = *state;
+
+    fake_node_rule(nodes->a, "CLUSTER SLOTS",
+                   "-ERR This instance has cluster support disabled\r\n");
+    atomic_store(&moving_port, (uint16_t) fake_node_port(nodes->a));
+    client_start(&nodes->client, "moving.example", TIMEOUT_MS);
+    assert_string_equal(nodes->client.ready_text, "");
+    outcome_assert_done(nodes_eval(nodes), "1");
+    atomic_store(&moving_port, (uint16_t) fake_node_port(nodes->b));
+    fake_node_stop(nodes->a);
+    assert_true(wait_until(is_done, nodes, WAIT_MS));
+    outcome_assert_done(nodes_eval(nodes), "2");
+    client_stop(&nodes->client);
+}
+
+/* The name leads to another node, while the connection to the former one lives on: that one knows
+ * that the hash slot is elsewhere, at its own former address. */
+static void test_moved_to_the_same_address_looks_the_name_up_again(void **state)
+{
+    struct nodes *nodes = *state;
+    char map[128], moved[64];
+
+    (void) snprintf(map, sizeof(map),
+                    "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$14\r\nmoving.example\r\n:1\r\n");
+    (void) snprintf(moved, sizeof(moved), "-MOVED %d moving.example:1\r\n", slot_hash("k", 1));
+    fake_node_rule(nodes->a, "CLUSTER SLOTS", map);
+    fake_node_rule(nodes->b, "CLUSTER SLOTS", map);
+    atomic_store(&moving_port, (uint16_t) fake_node_port(nodes->a));
+    client_start(&nodes->client, "moving.example:1", TIMEOUT_MS);
+    assert_string_equal(nodes->client.ready_text, "");
+    outcome_assert_done(nodes_eval(nodes), "1");
+    atomic_store(&moving_port, (uint16_t) fake_node_port(nodes->b));
+    fake_node_rule(nodes->a, "EVALSHA", moved);
+    outcome_assert_done(nodes_eval(nodes), "2");
+    client_stop(&nodes->client);
+}
+
+/* The only seed leaves for good; the nodes that it named are enough. */
+static void test_the_cluster_is_found_without_its_seeds(void **state)
+{
+    struct nodes *nodes = *state;
+
+    fake_node_rule(nodes->a, "CLUSTER SLOTS", nodes->map_b);
+    fake_node_rule(nodes->b, "CLUSTER SLOTS", nodes->map_b);
+    nodes_start(nodes, TIMEOUT_MS);
+    fake_node_stop(nodes->a);
+    for (int i = 0; i < 3; i++) {
+        outcome_assert_done(nodes_eval(nodes), "2");
+        fake_node_hang_up(nodes->b);
+        assert_true(wait_until(is_done, nodes, WAIT_MS));
+        nodes_step(nodes->b, "EVALSHA", "-CLUSTERDOWN The cluster is down\r\n");
+        outcome_assert_done(nodes_eval(nodes), "2");
+        assert_true(fake_node_wait(nodes->b, "CLUSTER SLOTS", (size_t) i + 1));
+    }
     client_stop(&nodes->client);
 }
 
@@ -313,6 +381,9 @@ int main(void)
         TEST(test_a_server_that_is_set_right_serves_again),
         TEST(test_commands_wait_for_a_server_that_is_away),
         TEST(test_every_address_of_a_name_is_tried),
+        TEST(test_a_name_is_looked_up_for_each_connection),
+        TEST(test_moved_to_the_same_address_looks_the_name_up_again),
+        TEST(test_the_cluster_is_found_without_its_seeds),
         TEST(test_a_cluster_that_does_not_exist_yet),
         TEST(test_an_isolated_seed_does_not_hide_the_cluster),
         TEST(test_a_bad_map_does_not_replace_a_good_one),

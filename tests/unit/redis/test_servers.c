@@ -41,6 +41,14 @@ static const struct list_case cases[] = {
     {"rediss://me:secret@a:1,b/0", 2, "a:1", "me", "secret"},
     {"rediss:a:1", 0, NULL, NULL, NULL},
     {"rediss://", 0, NULL, NULL, NULL},
+    {"/run/redis.sock", 1, "/run/redis.sock", "", ""},
+    {"/run/redis.sock,a:1", 2, "/run/redis.sock", "", ""},
+    {"unix:///run/redis.sock", 1, "/run/redis.sock", "", ""},
+    {"unix://me:secret@/run/redis.sock", 1, "/run/redis.sock", "me", "secret"},
+    {"unix://a:1", 0, NULL, NULL, NULL},
+    {"unix://", 0, NULL, NULL, NULL},
+    {"/", 0, NULL, NULL, NULL},
+    {"rediss:///run/redis.sock", 0, NULL, NULL, NULL},
     {"", 0, NULL, NULL, NULL},
     {"a:", 0, NULL, NULL, NULL},
     {":1", 0, NULL, NULL, NULL},
@@ -92,8 +100,9 @@ static void test_refusals_name_the_way_out(void **state)
     static const char *const rows[][2] = {
         {"redis://a:1/3", "database 3 "},
         {"redis://a:1/x", "/0"},
-        {"/run/redis.sock", "Unix socket"},
-        {"unix:///run/redis.sock", "Unix socket"},
+        {"unix:/run/redis.sock", "unix://"},
+        {"unix://a:1", "unix:///path"},
+        {"redis-sentinel://a:26379", "Sentinel is not supported: use Redis Cluster"},
         {"redis+unix:///run/redis.sock", "Unix socket"},
         {"redis-socket:///run/redis.sock", "Unix socket"},
         {"http://a:1", "for TLS, rediss://"},
@@ -117,7 +126,7 @@ static void test_a_password_is_never_shown(void **state)
     static const char *const texts[] = {"redis://me:hunter2@a:x",   "redis://me:hunter2%z@a:1",
                                         "me:hunter2@a:1",           "me:hunter2,3@a:1",
                                         "rediss://me:hunter2@a:1x", "redis://me:hunter2@a:1/2",
-                                        "redis://me:hunter2@/x",    "unix://me:hunter2@/run/x"};
+                                        "redis://me:hunter2@/x",    "unix://me:hunter2@run/x"};
 
     (void) state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {

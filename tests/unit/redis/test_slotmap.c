@@ -26,6 +26,7 @@ static const struct map_case cases[] = {
     {"no host: the one asked", "*1\r\n" RANGE("0", "16383", NODE("$-1", "1")), "origin", "origin"},
     {"empty host: the one asked", "*1\r\n" RANGE("0", "16383", NODE("$0\r\n", "1")), "origin",
      "origin"},
+    {"IPv6", "*1\r\n" RANGE("0", "16383", NODE("$3\r\n::1", "7000")), "::1", "::1"},
     {"unknown host", "*1\r\n" RANGE("0", "16383", NODE("$1\r\n?", "1")), NULL, NULL},
     {"empty", "*0\r\n", NULL, NULL},
     {"a hole",
@@ -160,6 +161,27 @@ static void test_a_redirect_changes_one_hash_slot(void **state)
     slotmap_fini(&map);
 }
 
+/* Over a unix socket "the one asked" has no host. */
+static void test_a_unix_socket_is_no_host_of_a_node(void **state)
+{
+    static const char *const texts[] = {
+        "*1\r\n" RANGE("0", "16383", NODE("$-1", "1")),
+        "*1\r\n" RANGE("0", "16383", NODE("$1\r\na", "1")),
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct slotmap map = {0};
+        redisReply *reply = resp(texts[i], strlen(texts[i]), 16385);
+        const char *why = "";
+
+        assert_int_equal(slotmap_parse(&map, reply, "/run/redis.sock", &why), i == 1);
+        assert_int_equal(strstr(why, "not its Unix socket") != NULL, i == 0);
+        slotmap_fini(&map);
+        resp_free();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +189,7 @@ int main(void)
         cmocka_unit_test(test_marks_are_of_all_nodes),
         cmocka_unit_test(test_a_bad_map_never_replaces_a_good_one),
         cmocka_unit_test(test_a_redirect_changes_one_hash_slot),
+        cmocka_unit_test(test_a_unix_socket_is_no_host_of_a_node),
     };
 
     return cmocka_run_group_tests_name("slotmap", tests, NULL, NULL);
