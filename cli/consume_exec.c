@@ -10,9 +10,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,44 +191,55 @@ static int program_open_body(const smq_message_info *message)
     return file;
 }
 
-/* No signal blocked (the library blocks all in its threads), SIGPIPE as a program expects it, a
- * process group of its own. */
-static int program_set_attributes(posix_spawnattr_t *attributes)
+/* In the process of the program: no signal blocked (the library blocks all in its threads), SIGPIPE
+ * as a program expects it, a process group of its own, no other descriptor than 0, 1 and 2: not all
+ * sockets of the libraries below us close by themselves.  The guard knows the program before it
+ * runs, or it would survive a command that is killed just then.  Only calls that are allowed
+ * between fork() and exec. */
+static void program_become(char *const *argv, int body, char *const *entries, int report)
 {
     sigset_t none;
-    sigset_t defaults;
-    const short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP;
 
-    sigemptyset(&none);
-    sigemptyset(&defaults);
-    sigaddset(&defaults, SIGPIPE);
-    int error = posix_spawnattr_setflags(attributes, flags);
-    error = error ? error : posix_spawnattr_setpgroup(attributes, 0);
-    error = error ? error : posix_spawnattr_setsigmask(attributes, &none);
-    return error ? error : posix_spawnattr_setsigdefault(attributes, &defaults);
+    (void) setpgid(0, 0);
+    consume_guard_add(getpid());
+    if (dup2(body, STDIN_FILENO) == STDIN_FILENO &&
+        close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC) == 0) {
+        (void) signal(SIGPIPE, SIG_DFL);
+        sigemptyset(&none);
+        (void) sigprocmask(SIG_SETMASK, &none, NULL);
+        execvpe(argv[0], argv, entries);
+    }
+    const int error = errno;
+    const ssize_t written = write(report, &error, sizeof(error));
+    (void) written; /* the parent takes an empty report for a start; the exit code then tells */
+    _exit(127);
 }
 
-/* Starts the program with `body` as its standard input and no other descriptor than 0, 1 and 2: not
- * all sockets of the libraries below us close by themselves.  Else gives an errno. */
+/* Starts the program with `body` as its standard input; else gives an errno.  That of a failed exec
+ * comes through a pipe which a successful one closes. */
 static int program_spawn(pid_t *pid, char *const *argv, int body, char *const *entries)
 {
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
+    int report[2];
+    int error = 0;
+    ssize_t size = 0;
 
-    int error = posix_spawn_file_actions_init(&actions);
-    if (error) {
-        return error;
+    if (pipe2(report, O_CLOEXEC) != 0) {
+        return errno;
     }
-    error = posix_spawnattr_init(&attributes);
-    if (!error) {
-        error = program_set_attributes(&attributes);
-        error = error ? error : posix_spawn_file_actions_adddup2(&actions, body, STDIN_FILENO);
-        error =
-            error ? error : posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-        error = error ? error : posix_spawnp(pid, argv[0], &actions, &attributes, argv, entries);
-        posix_spawnattr_destroy(&attributes);
+    *pid = fork();
+    if (*pid == 0) {
+        program_become(argv, body, entries, report[1]);
     }
-    posix_spawn_file_actions_destroy(&actions);
+    error = *pid < 0 ? errno : 0;
+    close(report[1]);
+    do {
+        size = *pid > 0 ? read(report[0], &error, sizeof(error)) : 0;
+    } while (size < 0 && errno == EINTR);
+    close(report[0]);
+    if (error != 0 && *pid > 0) {
+        consume_guard_remove(*pid);
+        (void) waitpid(*pid, NULL, 0);
+    }
     return error;
 }
 
@@ -254,7 +265,6 @@ static void program_list_add(struct program *program)
 {
     pthread_mutex_lock(&running.lock);
     LIST_INSERT_HEAD(&running.list, program, entry);
-    consume_guard_add(program->pid);
     if (running.killed) {
         (void) kill(-program->pid, SIGKILL);
     }

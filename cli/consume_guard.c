@@ -2,10 +2,11 @@
  * them: by SIGKILL, a second SIGINT or an abort.  Otherwise they would run on beside the next
  * delivery of their messages.
  *
- * It reads the pids of programs that run from a pipe.  The command is the only writer, so the end
- * of the pipe is the end of the command.
+ * It reads the pids of programs that run from a pipe.  Only the command writes, and each program
+ * writes its pid before it runs, so the end of the pipe is the end of the command.
  *
- * Thread: main starts and ends it; calls that add and remove come one at a time. */
+ * Thread: main starts and ends it; any adds and removes, also in a process that is not yet the
+ * program. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
