@@ -179,6 +179,7 @@ static void commands_wait_for_the_end_of_a_rotation(void **state)
     start(nodes, &(struct redis_credentials){.file = path});
     fake_node_rule(nodes->a, "AUTH me first", wrong);
     fake_node_hang_up(nodes->a);
+    assert_true(fake_node_wait(nodes->a, "AUTH me first", 2)); /* it is known to be away */
     pending.ended = &ended;
     client_post_eval(&nodes->client, &pending, &nodes_script, "k", "x", TIMEOUT_MS);
     assert_true(fake_node_wait(nodes->a, "AUTH me first", 4));
