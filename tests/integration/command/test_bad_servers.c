@@ -35,12 +35,19 @@ static void test_no_redis(void **state)
 static void test_addresses_that_are_none(void **state)
 {
     static const char *const addresses[] = {"localhost:", "localhost:99999999", ":6379",
-                                            "http://localhost:6379", "/run/redis.sock"};
+                                            "http://localhost:6379"};
 
     (void) state;
     for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
         command_refused(64, "host:port", NULL, ARGS("-r", addresses[i], "topic", "list"));
     }
+}
+
+static void test_a_socket_that_does_not_exist(void **state)
+{
+    (void) state;
+    command_refused(69, "/nowhere/redis.sock: no such file or directory", NULL,
+                    ARGS("-r", "/nowhere/redis.sock", "topic", "list"));
 }
 
 /* With a comma behind the last, and with the database of every cluster. */
@@ -242,6 +249,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_redis),
         cmocka_unit_test(test_addresses_that_are_none),
+        cmocka_unit_test(test_a_socket_that_does_not_exist),
         cmocka_unit_test(test_addresses_as_people_write_them),
         cmocka_unit_test(test_a_port_may_be_left_out),
         cmocka_unit_test(test_no_zookeeper),
