@@ -76,15 +76,16 @@ static bool claim_one(struct claim *claim, struct model_message *message, bool *
     return true;
 }
 
-/* Claims what no message of its key holds; or `only_look`s whether there is one. */
-static enum stop walk_by_key(struct claim *claim, const struct in_flight *in_flight, bool only_look)
+/* Claims what no message of its key holds; or, with what is `in_flight`, only looks whether there
+ * is such a message. */
+static enum stop walk_by_key(struct claim *claim, const struct in_flight *in_flight)
 {
     bool set_aside = false;
     struct model_message *next;
     int64_t behind = -1;
 
     while ((next = next_in_order(claim, behind)) != NULL) {
-        struct in_flight now = only_look ? *in_flight : model_in_flight(claim->model);
+        struct in_flight now = in_flight != NULL ? *in_flight : model_in_flight(claim->model);
 
         behind = next->resting ? next->before : next->at;
         if (!next->resting && claim->bars[model_key(next->member)] < behind) {
@@ -96,7 +97,7 @@ static enum stop walk_by_key(struct claim *claim, const struct in_flight *in_fli
         if (!next->resting && passes_key(claim, next)) {
             continue;
         }
-        if (only_look || !claim_one(claim, next, &set_aside)) {
+        if (in_flight != NULL || !claim_one(claim, next, &set_aside)) {
             return STOP_FULL;
         }
     }
@@ -106,7 +107,7 @@ static enum stop walk_by_key(struct claim *claim, const struct in_flight *in_fli
 void claim_by_key(struct claim *claim)
 {
     find_bars(claim);
-    claim->stopped = walk_by_key(claim, NULL, false);
+    claim->stopped = walk_by_key(claim, NULL);
 }
 
 int64_t claim_due_by_key(struct claim *claim, const struct in_flight *in_flight)
@@ -119,7 +120,7 @@ int64_t claim_due_by_key(struct claim *claim, const struct in_flight *in_flight)
     }
     if (claim->stopped == STOP_NONE) {
         find_bars(claim);
-        claim->stopped = walk_by_key(claim, in_flight, true);
+        claim->stopped = walk_by_key(claim, in_flight);
     }
     if (claim->stopped == STOP_FULL) {
         return model->now;
