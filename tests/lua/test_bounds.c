@@ -215,22 +215,23 @@ static long long number(struct fixture *fixture, const char *command)
 static void test_by_key_a_call_looks_at_a_thousand_that_are_held_and_none_at_them_again(
     void **state)
 {
+    enum { CALLS = 101 };
     struct fixture *fixture = *state;
     long long all = 0, again;
     int calls = 0;
 
     hold_a_key(fixture, 100000);
     while (number(fixture, "ZCARD prepare{x}") < 3) {
-        assert_in_range(++calls, 1, 101);
+        assert_in_range(++calls, 1, CALLS);
         script_table_call(fixture, "redis CONFIG RESETSTAT");
         script_table_call(fixture, "consume 1 flags=k");
         all += microseconds(fixture);
     }
-    assert_int_equal(calls, 101);
+    assert_int_equal(calls, CALLS);
     script_table_call(fixture, "redis CONFIG RESETSTAT");
     script_table_call(fixture, "consume 1 last=1 flags=k");
     again = microseconds(fixture);
-    print_message("%lld us for 1,000 that are held, %lld us behind all\n", all / calls, again);
+    print_message("%lld us for 1,000 that are held, %lld us behind all\n", all / CALLS, again);
     assert_int_equal(number(fixture, "ZCARD x"), 100001);
     fixture_flush(fixture);
 }
