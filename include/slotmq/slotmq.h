@@ -66,6 +66,7 @@
 
 #include <slotmq/admin.h>
 #include <slotmq/fleet.h>
+#include <slotmq/health.h>
 #include <slotmq/metrics.h>
 #include <slotmq/server.h>
 

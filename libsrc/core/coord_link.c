@@ -49,7 +49,8 @@ struct coord_link {
 
     /* any thread */
     atomic_int references;
-    pthread_mutex_t opening; /* held while coordination is opened */
+    _Atomic int64_t leased_until_ms; /* of the session, by clock_now_ms(); 0: it has not begun */
+    pthread_mutex_t opening;         /* held while coordination is opened */
 
     /* smq:io */
     bool watching; /* marks and reach are reported to coordination */
@@ -290,6 +291,7 @@ static void coord_link_on_leased(void *user, int64_t until_ms, int64_t lease_ms)
     struct coord_link *link = user;
 
     atomic_store(&link->membership->valid_ms, lease_ms);
+    atomic_store(&link->leased_until_ms, until_ms);
     if (link->core->on_zk_loss == SMQ_ZK_LOSS_STOP) {
         atomic_store(&link->membership->until_ms, until_ms);
     }
@@ -622,6 +624,15 @@ void coord_link_binding(char out[COORD_BINDING_MAX], struct coord_link *link)
         coord_binding(link->state.coord, out);
     }
     pthread_mutex_unlock(&link->state.lock);
+}
+
+smq_session coord_link_session(struct coord_link *link)
+{
+    if (link->core->zookeeper == NULL || coord_link_coord(link) == NULL) {
+        return SMQ_SESSION_NONE;
+    }
+    return clock_now_ms() < atomic_load(&link->leased_until_ms) ? SMQ_SESSION_LIVE
+                                                                : SMQ_SESSION_LOST;
 }
 
 static smq_status coord_link_make_coord(struct coord **out, struct coord_link *link, smq_error *err)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include <slotmq/client.h>
+#include <slotmq/health.h>
 
 #include "coord/coord.h"
 #include "model/token.h"
@@ -45,6 +46,9 @@ void coord_link_free(struct coord_link *link);
 /* What topics are bound to: "standalone" or "zookeeper:/root IDENTITY"; "" if coord_link_open() has
  * not succeeded.  Thread: any. */
 void coord_link_binding(char out[COORD_BINDING_MAX], struct coord_link *link);
+
+/* Is there a session with ZooKeeper, as far as this process knows?  Thread: any. */
+smq_session coord_link_session(struct coord_link *link);
 
 /* Open coordination, unless it is open.  Blocks: session_timeout_ms.  Fails: UNAVAILABLE, DENIED,
  * INVALID.  Thread: any but the core's. */

@@ -306,6 +306,7 @@ smq_status core_new(struct core **out, const smq_client_options *options, smq_er
     smq_status status;
 
     atomic_init(&core->references, 1);
+    LIST_INIT(&core->sources);
     core->pid = getpid();
     waiter_init(&opening.waiter, 1);
     status = core_check_and_copy_options(core, options, err);

@@ -212,6 +212,16 @@ static struct node *node_set_add(struct node_set *nodes, const struct server_add
     return node;
 }
 
+const struct node *node_set_find(const struct node_set *nodes, const struct server_address *address)
+{
+    char name[NODE_NAME_MAX];
+    const struct node *node;
+
+    server_address_format(name, address);
+    HASH_FIND_STR(nodes->by_name, name, node);
+    return node;
+}
+
 struct node *node_set_get(struct node_set *nodes, const struct server_address *address)
 {
     return node_set_get_with(nodes, address, 0);

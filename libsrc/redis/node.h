@@ -85,6 +85,10 @@ void node_set_fini(struct node_set *nodes);
 /* The node at an address, made if there is none. */
 struct node *node_set_get(struct node_set *nodes, const struct server_address *address);
 
+/* The node at an address; NULL: there is none. */
+const struct node *node_set_find(const struct node_set *nodes,
+                                 const struct server_address *address);
+
 /* The connection to an address for commands that `replicas` replicas must acknowledge; 0: as
  * node_set_get(). */
 struct node *node_set_get_with(struct node_set *nodes, const struct server_address *address,

@@ -7,6 +7,7 @@
 #include "redis/redis.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -189,6 +190,26 @@ size_t redis_masters(int32_t *out, const struct redis *redis)
         }
     }
     return count;
+}
+
+void redis_health(struct redis_health *out, const struct redis *redis)
+{
+    const struct slotmap *map = &redis->topology.map;
+    int32_t hash_slots[REDIS_MASTERS_MAX];
+    size_t count = redis_masters(hash_slots, redis);
+
+    *out = (struct redis_health){.masters = (int32_t) count};
+    for (size_t i = 0; i < count; i++) {
+        const struct node *node = node_set_find(&redis->nodes, slotmap_owner(map, hash_slots[i]));
+
+        if (node == NULL || node->why[0] == '\0') {
+            continue;
+        }
+        if (out->failed++ == 0) {
+            out->status = node->status;
+            (void) snprintf(out->why, sizeof(out->why), "%s", node->why);
+        }
+    }
 }
 
 struct redis_counts redis_counts(const struct redis *redis)

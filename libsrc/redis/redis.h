@@ -161,6 +161,15 @@ void redis_watch_reach(struct redis *redis, redis_reach_fn *changed, void *user)
 /* What `changed` was called with last; true before that, and while nothing watches. */
 bool redis_is_reached(const struct redis *redis);
 
+/* Whether commands can be written to the masters that the client knows. */
+struct redis_health {
+    int32_t masters;
+    int32_t failed;    /* those whose connection failed, and those that cannot serve commands now */
+    smq_status status; /* of one of the failed, and what is wrong with it; OK and "": none is */
+    char why[512];
+};
+void redis_health(struct redis_health *out, const struct redis *redis);
+
 /* End everything: commands that were not written end with NOT_DONE / CLOSED, others with UNKNOWN;
  * then sockets are closed and memory is freed.  `closed` (may be NULL) is called last. */
 void redis_close(struct redis *redis, void (*closed)(void *user), void *user);

@@ -4,6 +4,7 @@
  *   threads.c      the handler threads
  *   standby.c      reporting that the worker has no slots
  *   watchdog.c     handlers that take too long
+ *   health.c       what the worker reports of its health
  *   binding.c      what the topic is bound to
  *   worker_loop.c  the worker on smq:io: its turn, its definition, coordination, its end
  *   worker_open.c  reading and binding the topic before the worker begins
@@ -126,6 +127,7 @@ struct smq_worker {
     bool refreshing; /* the definition is being read again */
     bool checking;   /* what the topic is bound to is being read again */
     smq_error failure;
+    struct health_source health;
     struct worker_standby standby;
     uv_timer_t drain, overdue, standby_timer;
 };
@@ -176,6 +178,11 @@ smq_status worker_other_fleet(smq_error *err, const smq_worker *worker,
 
 /* The state or the number of owned slots may have changed. */
 void worker_watch_standby(smq_worker *worker);
+
+/* --- health.c; Thread: smq:io --- */
+
+/* Report the worker's part of smq_client_health() from now on. */
+void worker_report_health(smq_worker *worker);
 
 /* --- watchdog.c; Thread: smq:io --- */
 

@@ -589,6 +589,7 @@ static void worker_open_handles(smq_worker *worker)
     worker->stop_signal.data = worker->drain.data = worker;
     worker->overdue.data = worker->standby_timer.data = worker;
     worker->set.handles_open += 4;
+    worker_report_health(worker);
     if (worker->polled) {
         worker->poller.opened(worker->poller.user, worker);
     }
@@ -630,6 +631,7 @@ static void worker_on_dispose(struct loop_task *task)
         STAILQ_REMOVE_HEAD(&answers, link);
         delivery_unref(delivery);
     }
+    health_sources_remove(&worker->health);
     worker_each_slot(worker, owned_slot_changed);
     slot_set_close(&worker->set);
     uv_close((uv_handle_t *) &worker->stop_signal, worker_on_closed);

@@ -1,0 +1,54 @@
+/* health.h - the health of this process, for probes and status pages.
+ *
+ * Copyright (c) the slotmq authors.  SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SLOTMQ_HEALTH_H
+#define SLOTMQ_HEALTH_H
+
+#include <slotmq/client.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The session of this process with ZooKeeper. */
+typedef enum smq_session {
+    SMQ_SESSION_NONE, /* there is none: the client is standalone, or has consumed nothing yet */
+    SMQ_SESSION_LIVE, /* ZooKeeper has confirmed it, and it has not expired since */
+    SMQ_SESSION_LOST  /* it has not begun or may have expired: others may own the slots */
+} smq_session;
+
+#define SMQ_HEALTH_TEXT_SIZE 512 /* bytes, with the NUL at the end */
+
+/* What a client knows of itself; reading it asks no server. */
+typedef struct smq_health {
+    size_t struct_size;
+    /* SMQ_OK: nothing is wrong.  Else what `wrong` is about: a worker or consumer that has ended
+     * because of an error (its status), UNAVAILABLE (Redis, one of its nodes, or ZooKeeper),
+     * DAMAGED (slots or a topic), or the status of calls that fail for a slot again and again. */
+    smq_status status;
+    char wrong[SMQ_HEALTH_TEXT_SIZE]; /* the worst of it in one line; "" if nothing is wrong */
+    int32_t redis_nodes;              /* masters that the client knows; a single server is one */
+    int32_t redis_nodes_failed;       /* those of them to which no command can be written now */
+    smq_session session;
+    int32_t consumers;       /* workers and consumers that run */
+    int32_t slots_wanted;    /* slots granted to them; of shared topics all slots */
+    int32_t slots_owned;     /* slots that they have taken over, also damaged ones */
+    int32_t slots_paused;    /* owned slots whose topic is paused; this is not wrong */
+    int32_t slots_damaged;   /* slots of which Redis has lost a part */
+    int64_t oldest_claim_ms; /* since when the oldest message in flight is claimed, in
+                                milliseconds ago; SMQ_NONE: no message is in flight */
+} smq_health;
+#define SMQ_HEALTH_INIT SMQ_INIT(smq_health)
+#define SMQ_HEALTH(...) SMQ_WITH(smq_health, __VA_ARGS__)
+
+/* Read the health of the client and of all handles that were made from it.  A liveness probe fails
+ * when this returns SMQ_TIMED_OUT, or a status in which a worker has ended; a readiness probe fails
+ * when out->status is not SMQ_OK.
+ * Blocks: 1 s, until the thread smq:io answers.  Fails: TIMED_OUT (it does not answer). */
+SMQ_API smq_status smq_client_health(smq_client *client, smq_health *out, smq_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SLOTMQ_HEALTH_H */

@@ -1,0 +1,237 @@
+/* test_health.c - what smq_client_health() says in good times and in bad. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/keys.h"
+#include "integration/fixture/messages.h"
+#include "support/wait.h"
+
+enum { SLOTS = 4, MASTERS = 3, SESSION_MS = 2000 };
+
+static smq_health health_of(smq_client *client)
+{
+    smq_health health = SMQ_HEALTH_INIT;
+    smq_error err = SMQ_ERROR_INIT;
+
+    assert_ok(smq_client_health(client, &health, &err), &err);
+    return health;
+}
+
+struct expected {
+    smq_client *client;
+    smq_status status;
+    int32_t slots_owned;
+};
+
+static bool is_expected(void *arg)
+{
+    const struct expected *expected = arg;
+    smq_health health = health_of(expected->client);
+
+    return health.status == expected->status && health.slots_owned == expected->slots_owned;
+}
+
+static smq_health await(smq_client *client, smq_status status, int32_t slots_owned)
+{
+    struct expected expected = {client, status, slots_owned};
+
+    if (!wait_until(is_expected, &expected, TIMEOUT_MS)) {
+        smq_health health = health_of(client);
+
+        fail_msg("it has %d slots and status %d: %s", health.slots_owned, health.status,
+                 health.wrong);
+    }
+    return health_of(client);
+}
+
+static void assert_contains(const char *text, const char *part)
+{
+    if (strstr(text, part) == NULL) {
+        fail_msg("\"%s\" does not contain \"%s\"", text, part);
+    }
+}
+
+static const char *new_topic(smq_client *client)
+{
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
+
+    topic.slots = SLOTS;
+    return cluster_topic(client, &topic);
+}
+
+static void a_client_that_only_sends_is_well(void **state)
+{
+    smq_client *client = cluster_client();
+    smq_health health;
+
+    (void) state;
+    messages_send(client, new_topic(client), (struct test_message){.body = "one"});
+    health = health_of(client);
+    assert_int_equal(health.status, SMQ_OK);
+    assert_string_equal(health.wrong, "");
+    assert_int_equal(health.redis_nodes, MASTERS);
+    assert_int_equal(health.redis_nodes_failed, 0);
+    assert_int_equal(health.session, SMQ_SESSION_NONE);
+    assert_int_equal(health.consumers, 0);
+    assert_int_equal(health.slots_wanted, 0);
+    assert_int_equal(health.oldest_claim_ms, SMQ_NONE);
+    smq_client_free(client);
+}
+
+static void a_worker_says_what_it_has(void **state)
+{
+    smq_client *client = cluster_fleet_client(0);
+    const char *topic = new_topic(client);
+    struct handler_log *log = handler_log_new(NULL);
+    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_error err = SMQ_ERROR_INIT;
+    smq_health health;
+
+    (void) state;
+    health = await(client, SMQ_OK, SLOTS);
+    assert_int_equal(health.session, SMQ_SESSION_LIVE);
+    assert_int_equal(health.consumers, 1);
+    assert_int_equal(health.slots_wanted, SLOTS);
+    assert_int_equal(health.oldest_claim_ms, SMQ_NONE);
+
+    handler_log_gate(log);
+    messages_send(client, topic, (struct test_message){.body = "one"});
+    handler_log_await(log, 1);
+    assert_true(health_of(client).oldest_claim_ms >= 0);
+    handler_log_open(log, 1);
+    messages_await_counts(client, topic, (struct message_counts){.done = 1});
+
+    assert_ok(smq_topic_pause(client, topic, &err), &err);
+    messages_send(client, topic, (struct test_message){.body = "two"});
+    health = health_of(client);
+    assert_int_equal(health.status, SMQ_OK);
+
+    handler_log_stop_worker(worker);
+    health = health_of(client);
+    assert_int_equal(health.consumers, 0);
+    assert_int_equal(health.slots_owned, 0);
+    handler_log_free(log);
+    smq_client_free(client);
+}
+
+static void a_worker_that_has_ended_is_named(void **state)
+{
+    smq_client *client = cluster_client();
+    const char *topic = new_topic(client);
+    struct handler_log *log = handler_log_new(NULL);
+    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_error err = SMQ_ERROR_INIT;
+    smq_health health;
+
+    (void) state;
+    (void) await(client, SMQ_OK, SLOTS);
+    assert_ok(smq_topic_delete(client, topic, true, &err), &err);
+    health = await(client, SMQ_NO_TOPIC, 0);
+    assert_contains(health.wrong, topic);
+    assert_int_equal(health.consumers, 0);
+    (void) smq_worker_wait(worker, TIMEOUT_MS, NULL);
+    smq_worker_free(worker);
+    assert_int_equal(health_of(client).status, SMQ_OK);
+    handler_log_free(log);
+    smq_client_free(client);
+}
+
+static void lose_slot(const char *topic, int slot)
+{
+    char store[64];
+
+    keys_lose_slot(topic, slot);
+    snprintf(store, sizeof(store), "%s_%d", topic, slot);
+    freeReplyObject(keys_command(store, "CLIENT KILL TYPE pubsub")); /* the node was away */
+}
+
+static void a_damaged_slot_is_named(void **state)
+{
+    smq_client *client = cluster_client();
+    const char *topic = new_topic(client);
+    struct handler_log *log = handler_log_new(NULL);
+    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_error err = SMQ_ERROR_INIT;
+    smq_health health;
+
+    (void) state;
+    (void) await(client, SMQ_OK, SLOTS);
+    lose_slot(topic, 2);
+    health = await(client, SMQ_DAMAGED, SLOTS);
+    assert_int_equal(health.slots_damaged, 1);
+    assert_contains(health.wrong, "slot 2 of topic ");
+    assert_contains(health.wrong, "slotmq topic repair");
+    assert_ok(smq_topic_repair(client, topic, NULL, &err), &err);
+    health = await(client, SMQ_OK, SLOTS);
+    assert_int_equal(health.slots_damaged, 0);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+    smq_client_free(client);
+}
+
+static void a_lost_session_is_wrong(void **state)
+{
+    smq_client *client = cluster_fleet_client(SESSION_MS);
+    struct handler_log *log = handler_log_new(NULL);
+    smq_worker *worker = handler_log_worker(client, new_topic(client), log);
+    smq_health health;
+
+    (void) state;
+    (void) await(client, SMQ_OK, SLOTS);
+    server_kill(servers_zookeeper_server(cluster_servers()));
+    health = await(client, SMQ_UNAVAILABLE, SLOTS);
+    assert_int_equal(health.session, SMQ_SESSION_LOST);
+    assert_contains(health.wrong, "ZooKeeper");
+    assert_true(server_restart(servers_zookeeper_server(cluster_servers())));
+    health = await(client, SMQ_OK, SLOTS);
+    assert_int_equal(health.session, SMQ_SESSION_LIVE);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+    smq_client_free(client);
+}
+
+/* The last test: it ends a server for good. */
+static void a_lost_node_is_named(void **state)
+{
+    smq_client *client = cluster_client();
+    struct handler_log *log = handler_log_new(NULL);
+    smq_worker *worker = handler_log_worker(client, new_topic(client), log);
+    struct expected expected = {client, SMQ_UNAVAILABLE, SLOTS};
+    smq_health health;
+
+    (void) state;
+    (void) await(client, SMQ_OK, SLOTS);
+    server_kill(servers_node(cluster_servers(), 1));
+    assert_true(wait_until(is_expected, &expected, TIMEOUT_MS));
+    health = health_of(client);
+    assert_int_equal(health.redis_nodes, MASTERS);
+    assert_int_equal(health.redis_nodes_failed, 1);
+    assert_contains(health.wrong, "1 of 3 Redis masters cannot be used: 127.0.0.1:");
+    (void) smq_worker_wait(worker, 0, NULL);
+    smq_worker_stop(worker);
+    smq_worker_free(worker);
+    handler_log_free(log);
+    smq_client_free(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_client_that_only_sends_is_well),
+        cmocka_unit_test(a_worker_says_what_it_has),
+        cmocka_unit_test(a_worker_that_has_ended_is_named),
+        cmocka_unit_test(a_damaged_slot_is_named),
+        cmocka_unit_test(a_lost_session_is_wrong),
+        cmocka_unit_test(a_lost_node_is_named),
+    };
+
+    return cmocka_run_group_tests_name("health", tests, cluster_start_fleet, cluster_end);
+}
