@@ -19,7 +19,9 @@ typedef struct smq_receipt {
     int32_t slot;         /* -1 if the send was refused before its slot was known */
     bool merged;          /* the send merged with a message that was waiting */
     char id[SMQ_ID_SIZE]; /* the id that the library made, also on failure; "" if it made none */
-    uint8_t reserved[8];
+    /* Of a callback: why the send failed, in one line; valid during the callback.  NULL if it did
+     * not fail, and in other receipts: their call has an smq_error. */
+    const char *text;
 } smq_receipt;
 
 /* Thread: smq:call.  Called exactly once for each smq_send_async() that returned SMQ_OK, in any

@@ -182,8 +182,10 @@ static void producer_state_unref(smq_producer *producer)
 
 static void producer_fill_receipt(smq_receipt *out, const struct send *send)
 {
-    *out = (smq_receipt){
-        .status = send->status, .slot = send->place.slot, .merged = send->result == SEND_MERGED};
+    *out = (smq_receipt){.status = send->status,
+                         .slot = send->place.slot,
+                         .merged = send->result == SEND_MERGED,
+                         .text = send->text};
     memcpy(out->id, send->id, sizeof(send->id));
 }
 
@@ -207,7 +209,7 @@ static bool producer_give_one(smq_producer *producer)
     producer_state_lock(producer);
     producer_state_remove(producer, send);
     producer_state_unlock(producer);
-    free(send);
+    send_free(send);
     return true;
 }
 
@@ -234,7 +236,7 @@ static void producer_log_failure(struct core *core, const struct send *send)
 {
     if (send->status != SMQ_OK) {
         events_log(core->events, SMQ_LEVEL_WARN, "a message to topic %s may not be stored: %s",
-                   send->topic, smq_status_text(send->status));
+                   send->topic, send->text);
     }
 }
 
@@ -282,7 +284,7 @@ static void producer_on_ended(struct send_list *ended, void *user)
             continue;
         }
         producer_log_failure(core, send);
-        free(send);
+        send_free(send);
     }
 }
 
@@ -584,7 +586,7 @@ smq_status producer_send_async(smq_producer *producer, const char *topic,
     status = producer_wait_for_room(producer, producer_send_bytes(send), err);
     if (status != SMQ_OK) {
         producer_state_unlock(producer);
-        free(send);
+        send_free(send);
         return status;
     }
     producer_state_add(producer, send);

@@ -3,7 +3,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/status.h"
 
 enum { TEXT_MAX = 400 };
@@ -16,6 +18,12 @@ void send_init(struct send *send, const char *topic, const smq_message *message,
                           .deadline_ms = deadline_ms,
                           .status = SMQ_TIMED_OUT,
                           .place = {.slot = -1}};
+}
+
+void send_free(struct send *send)
+{
+    free(send->text);
+    free(send);
 }
 
 void send_doubt(struct send *send, int64_t begun_ms)
@@ -48,6 +56,9 @@ void send_end(struct send_sink *sink, struct send *send, smq_status status, cons
     if (group != NULL && status != SMQ_OK && send->index < group->first_failed) {
         group->first_failed = send->index;
         (void) status_set(&group->err, status, "%s", text);
+    }
+    if (group == NULL && status != SMQ_OK) {
+        send->text = memory_string(text);
     }
     STAILQ_INSERT_TAIL(&sink->ended, send, link);
 }

@@ -39,6 +39,7 @@ struct send {
     void *user;
     struct send_place place; /* slot -1: not placed */
     smq_status status;       /* how the send ended; before that, why it has not ended yet */
+    char *text;              /* without a group: why it failed; NULL: it has not */
     enum send_result result;
     bool unknown;      /* the reply to a request with it was lost: it may be stored */
     uint64_t sequence; /* its send id in the request; 0 after a request that was not executed */
@@ -58,6 +59,9 @@ void send_init(struct send *send, const char *topic, const smq_message *message,
 /* A send whose outcome is not known is repeated for this long at most, from its first request on:
  * for less than the hour for which the script `send` remembers a request (lua/lib/forget.lua). */
 enum { SEND_REPEAT_MAX_MS = 30 * 60 * 1000 };
+
+/* Free a send without a group.  Thread: any. */
+void send_free(struct send *send);
 
 /* The send was in a request that left at `begun_ms`, whose outcome is not known. */
 void send_doubt(struct send *send, int64_t begun_ms);

@@ -481,6 +481,41 @@ static smq_producer *patient(void)
 }
 
 /* Since CONFIG RESETSTAT the node that holds t_0 has run one script. */
+struct failure {
+    smq_status status;
+    char text[256];
+};
+
+static void on_failed(const smq_receipt *receipt, void *user)
+{
+    struct failure *failure = user;
+
+    failure->status = receipt->status;
+    if (receipt->text != NULL) {
+        snprintf(failure->text, sizeof(failure->text), "%s", receipt->text);
+    }
+}
+
+static void a_receipt_says_why_its_send_failed(void **state)
+{
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 1);
+    smq_message message = messages_text("one");
+    struct failure good = {.status = SMQ_OK}, full = {.status = SMQ_OK};
+    smq_error err;
+
+    (void) state;
+    options.max_waiting = 1;
+    cluster_create_topic(client, &options);
+    assert_ok(smq_send_async(producer, "t", &message, on_failed, &good, &err), &err);
+    message = messages_text("two");
+    assert_ok(smq_send_async(producer, "t", &message, on_failed, &full, &err), &err);
+    assert_ok(smq_producer_flush(producer, TIMEOUT_MS, &err), &err);
+    assert_int_equal(good.status, SMQ_OK);
+    assert_string_equal(good.text, "");
+    assert_int_equal(full.status, SMQ_FULL);
+    assert_non_null(strstr(full.text, "slot 0 of topic t is full: max_waiting is 1"));
+}
+
 static void assert_tried_once(void)
 {
     redisReply *reply = keys_command("t_0", "INFO commandstats");
@@ -551,6 +586,7 @@ int main(void)
         FRESH_CLIENT_TEST(a_paused_master_delays_only_its_slots),
         FRESH_CLIENT_TEST(a_full_server_says_so_and_drains),
         FRESH_CLIENT_TEST(callbacks_may_call_everything_that_does_not_wait_for_them),
+        FRESH_CLIENT_TEST(a_receipt_says_why_its_send_failed),
         FRESH_CLIENT_TEST(key_of_another_type_ends_a_send_at_once),
         FRESH_CLIENT_TEST(command_that_a_user_may_not_run_ends_a_send_at_once),
     };
