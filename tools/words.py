@@ -46,7 +46,7 @@ OLD_WORDS = {
     r"of its own accord": "periodically, by itself",
 }
 CODE = ["include/**/*.h", "libsrc/**/*.[ch]", "coord/*.[ch]", "cli/*.[ch]", "lua/**/*.lua",
-        "bench/*.[ch]", "demo/*.[ch]", "examples/*.c", "dev"]
+        "bench/*.[ch]", "demo/*.[ch]", "examples/*.c", "examples/*.cpp", "examples/*.py", "dev"]
 COMMENTED = ["tests/**/*.[ch]", "tests/**/*.cpp", "tests/**/*.py", "tests/**/*.lua", "tools/*.c", "tools/*.py"]
 PAGES = ["*.md", "docs/**/*.md", "docs/slotmq.1", "lua/*.md", "bench/*.md", "tests/**/*.md"]
 # Strings come first, because what looks like a comment in one is none.

@@ -18,9 +18,36 @@
 
 enum { TIMEOUT_MS = 60000 };
 
-/* Their paths. */
-static const char *readme, *sender, *worker, *poller, *batch, *steps, *admin;
-static const char *job_cpp, *python, *job_py, *library;
+/* The folder of the programs, and what else the build gives. */
+static const char *folder, *job_cpp, *python, *job_py, *library, *runtime;
+
+enum { EXAMPLES_MAX = 16, PATH_SIZE = 1024 };
+
+/* The path of an example. */
+static const char *example(const char *name)
+{
+    static char paths[EXAMPLES_MAX][PATH_SIZE];
+    char path[PATH_SIZE];
+    int i = 0;
+
+    snprintf(path, sizeof(path), "%.900s/%.100s", folder, name);
+    while (i < EXAMPLES_MAX && paths[i][0] != '\0' && strcmp(paths[i], path) != 0) {
+        i++;
+    }
+    assert_true(i < EXAMPLES_MAX);
+    memcpy(paths[i], path, sizeof(path));
+    return paths[i];
+}
+
+/* The same of one that is built only where SQLite or a C++ compiler is. */
+static const char *optional_example(const char *name)
+{
+    if (access(example(name), X_OK) != 0) {
+        print_message("examples/%s was not built\n", name);
+        skip();
+    }
+    return example(name);
+}
 
 static int start(void **state)
 {
@@ -36,7 +63,7 @@ static int stop(void **state)
 
 static void test_readme_sends_and_consumes(void **state)
 {
-    const char *const argv[] = {readme, servers_redis(*state), NULL};
+    const char *const argv[] = {example("readme"), servers_redis(*state), NULL};
     struct run run;
 
     assert_true(run_command(&run, &(struct run_options){.argv = argv}, TIMEOUT_MS));
@@ -48,7 +75,7 @@ static void test_readme_sends_and_consumes(void **state)
 
 static void test_readme_says_what_is_missing(void **state)
 {
-    const char *const argv[] = {readme, "127.0.0.1:1", NULL};
+    const char *const argv[] = {example("readme"), "127.0.0.1:1", NULL};
     struct run run;
 
     (void) state;
@@ -70,21 +97,70 @@ static void test_the_main_job_runs_in_cpp(void **state)
     run_fini(&run);
 }
 
+/* A library that is built with a sanitizer needs its runtime before all else. */
 static void test_the_main_job_runs_in_python(void **state)
 {
     const char *const argv[] = {python, job_py, library, servers_redis(*state), NULL};
+    char preload[PATH_SIZE];
+    const char *const environment[] = {preload, "ASAN_OPTIONS=detect_leaks=0", NULL};
+    struct run_options options = {.argv = argv,
+                                  .environment = runtime[0] != '\0' ? environment : NULL};
     struct run run;
 
-    assert_true(run_command(&run, &(struct run_options){.argv = argv}, TIMEOUT_MS));
+    snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", runtime);
+    assert_true(run_command(&run, &options, TIMEOUT_MS));
     assert_string_equal(run.err, "");
     assert_string_equal(run.out, "scripted two books\n");
     assert_int_equal(run.exit_code, 0);
     run_fini(&run);
 }
 
+/* `path` ends by itself, without an error, and prints `out`. */
+static void assert_prints(const char *path, void *servers, const char *out)
+{
+    const char *const argv[] = {path, servers_redis(servers), NULL};
+    struct run run;
+
+    assert_true(run_command(&run, &(struct run_options){.argv = argv}, TIMEOUT_MS));
+    assert_string_equal(run.err, "");
+    assert_string_equal(run.out, out);
+    assert_int_equal(run.exit_code, 0);
+    run_fini(&run);
+}
+
+static void test_handles_of_cpp_free_themselves(void **state)
+{
+    assert_prints(optional_example("raii"), *state, "two books\n");
+}
+
+static void test_changes_of_a_document_merge(void **state)
+{
+    assert_prints(example("debounce"), *state,
+                  "sent 1, merged 4\nindex document-7 at revision 5\n");
+}
+
+static void test_reminders_come_at_their_time(void **state)
+{
+    assert_prints(example("reminders"), *state, "call back\nsee the dentist\n");
+}
+
+static void test_a_handler_sends_on(void **state)
+{
+    const char *const argv[] = {example("pipeline"), servers_redis(*state), NULL};
+    struct run run;
+
+    assert_true(run_command(&run, &(struct run_options){.argv = argv}, TIMEOUT_MS));
+    assert_string_equal(run.err, "");
+    assert_non_null(strstr(run.out, "invoice for order-1: two books\n"));
+    assert_non_null(strstr(run.out, "invoice for order-2: two books\n"));
+    assert_non_null(strstr(run.out, "invoice for order-3: two books\n"));
+    assert_int_equal(run.exit_code, 0);
+    run_fini(&run);
+}
+
 static void send_orders(const struct servers *servers)
 {
-    const char *const argv[] = {sender, servers_redis(servers), NULL};
+    const char *const argv[] = {example("send"), servers_redis(servers), NULL};
     struct run sent;
 
     assert_true(run_command(&sent, &(struct run_options){.argv = argv}, TIMEOUT_MS));
@@ -94,10 +170,10 @@ static void send_orders(const struct servers *servers)
     run_fini(&sent);
 }
 
-/* `path` handles what the sender has sent, until SIGTERM. */
-static void send_and_consume(const struct servers *servers, const char *path)
+/* The example `name` handles what the sender has sent, until SIGTERM. */
+static void send_and_consume(const struct servers *servers, const char *name)
 {
-    const char *const work[] = {path, servers_redis(servers), NULL};
+    const char *const work[] = {example(name), servers_redis(servers), NULL};
     struct run worked;
 
     send_orders(servers);
@@ -112,12 +188,12 @@ static void send_and_consume(const struct servers *servers, const char *path)
 
 static void test_sender_and_worker(void **state)
 {
-    send_and_consume(*state, worker);
+    send_and_consume(*state, "worker");
 }
 
-static void test_sender_and_poller(void **state)
+static void test_sender_and_epoll_loop(void **state)
 {
-    send_and_consume(*state, poller);
+    send_and_consume(*state, "epoll");
 }
 
 static bool all_is_written(void *path)
@@ -137,7 +213,7 @@ static void test_batches_go_to_a_file(void **state)
 {
     char path[] = "/tmp/slotmq-example-XXXXXX";
     int fd = mkstemp(path);
-    const char *const argv[] = {batch, servers_redis(*state), "", path, NULL};
+    const char *const argv[] = {example("batch"), servers_redis(*state), "", path, NULL};
     struct run run;
 
     assert_true(fd >= 0);
@@ -150,6 +226,91 @@ static void test_batches_go_to_a_file(void **state)
     assert_string_equal(run.err, "");
     assert_int_equal(run.exit_code, 0);
     run_fini(&run);
+    unlink(path);
+}
+
+/* --- a database --- */
+
+enum { ORDERS = 10001 };
+
+static int64_t number_of(const char *path, const char *sql)
+{
+    const char *const argv[] = {python,
+                                "-c",
+                                "import sqlite3, sys\n"
+                                "print(sqlite3.connect(sys.argv[1], timeout=60)"
+                                ".execute(sys.argv[2]).fetchone()[0])",
+                                path,
+                                sql,
+                                NULL};
+    struct run run;
+    int64_t number;
+
+    assert_true(run_command(&run, &(struct run_options){.argv = argv}, TIMEOUT_MS));
+    assert_string_equal(run.err, "");
+    number = strtoll(run.out, NULL, 10);
+    run_fini(&run);
+    return number;
+}
+
+static bool all_is_in_the_database(void *path)
+{
+    return number_of(path, "SELECT count(*) FROM orders") == ORDERS;
+}
+
+static void test_batches_go_to_a_database(void **state)
+{
+    char path[] = "/tmp/slotmq-example-XXXXXX";
+    const char *const argv[] = {optional_example("database"), servers_redis(*state), "", path,
+                                NULL};
+    int fd = mkstemp(path);
+    struct run run;
+
+    assert_true(fd >= 0);
+    close(fd);
+    send_orders(*state);
+    assert_true(run_start(&run, &(struct run_options){.argv = argv}));
+    assert_true(wait_until(all_is_in_the_database, path, TIMEOUT_MS));
+    run_signal(&run, SIGTERM);
+    assert_true(run_wait(&run, TIMEOUT_MS));
+    assert_string_equal(run.err, "");
+    assert_int_equal(run.exit_code, 0);
+    run_fini(&run);
+    assert_int_equal(number_of(path, "SELECT count(*) FROM owners"), 64);
+    unlink(path);
+}
+
+/* The database knows a newer owner of each slot than the one that writes. */
+static void test_a_replaced_owner_writes_nothing(void **state)
+{
+    char path[] = "/tmp/slotmq-example-XXXXXX";
+    const char *const argv[] = {optional_example("database"), servers_redis(*state), "", path,
+                                NULL};
+    const char *const newer[] = {
+        python, "-c",
+        "import sqlite3, sys\n"
+        "db = sqlite3.connect(sys.argv[1])\n"
+        "db.execute('CREATE TABLE orders(id BLOB PRIMARY KEY, body BLOB NOT NULL)')\n"
+        "db.execute('CREATE TABLE owners(slot INTEGER PRIMARY KEY, token TEXT NOT NULL)')\n"
+        "db.executemany('INSERT INTO owners VALUES(?, ?)',"
+        " [(slot, 'f' * 24) for slot in range(64)])\n"
+        "db.commit()",
+        path, NULL};
+    int fd = mkstemp(path);
+    struct run run;
+
+    assert_true(fd >= 0);
+    close(fd);
+    assert_true(run_command(&run, &(struct run_options){.argv = newer}, TIMEOUT_MS));
+    assert_int_equal(run.exit_code, 0);
+    run_fini(&run);
+    send_orders(*state);
+    assert_true(run_start(&run, &(struct run_options){.argv = argv}));
+    assert_true(run_wait_err(&run, "another process has owned the slot", TIMEOUT_MS));
+    run_signal(&run, SIGTERM);
+    assert_true(run_wait(&run, TIMEOUT_MS));
+    run_fini(&run);
+    assert_int_equal(number_of(path, "SELECT count(*) FROM orders"), 0);
     unlink(path);
 }
 
@@ -170,8 +331,8 @@ static void assert_shown(const char *const *argv, const char *const *texts)
 
 static void test_steps_keep_their_order_and_a_dead_one_is_sent_back(void **state)
 {
-    const char *const step[] = {steps, servers_redis(*state), NULL};
-    const char *const look[] = {admin, servers_redis(*state), "steps", NULL};
+    const char *const step[] = {example("steps"), servers_redis(*state), NULL};
+    const char *const look[] = {example("admin"), servers_redis(*state), "steps", NULL};
     const char *const dead[] = {"steps: 4 slots, 16 retries, back-off fixed:200\n",
                                 "order-2/ship: attempt 1: carrier timed out\nrequeued 1\n", NULL};
     const char *const back[] = {" waiting\norder-2/ship: attempt 0\nrequeued 0\n", NULL};
@@ -194,11 +355,12 @@ static void test_steps_keep_their_order_and_a_dead_one_is_sent_back(void **state
 
 static void test_admin_alters_and_shows(void **state)
 {
-    const char *const argv[] = {admin,           servers_redis(*state), "orders",
-                                "max_retries=5", "backoff=none",        NULL};
+    const char *const argv[] = {example("admin"), servers_redis(*state), "orders",
+                                "max_retries=5",  "backoff=none",        NULL};
     const char *const texts[] = {"orders: 64 slots, 5 retries, back-off none\n",
                                  " of nobody: ", "}: attempt 0\n", "requeued 0\n", NULL};
-    const char *const wrong[] = {admin, servers_redis(*state), "orders", "slots=5", NULL};
+    const char *const wrong[] = {example("admin"), servers_redis(*state), "orders", "slots=5",
+                                 NULL};
     struct run run;
 
     send_orders(*state);
@@ -218,29 +380,29 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_the_main_job_runs_in_cpp, start, stop),
         cmocka_unit_test_setup_teardown(test_the_main_job_runs_in_python, start, stop),
         cmocka_unit_test_setup_teardown(test_sender_and_worker, start, stop),
-        cmocka_unit_test_setup_teardown(test_sender_and_poller, start, stop),
+        cmocka_unit_test_setup_teardown(test_sender_and_epoll_loop, start, stop),
         cmocka_unit_test_setup_teardown(test_batches_go_to_a_file, start, stop),
+        cmocka_unit_test_setup_teardown(test_batches_go_to_a_database, start, stop),
+        cmocka_unit_test_setup_teardown(test_a_replaced_owner_writes_nothing, start, stop),
+        cmocka_unit_test_setup_teardown(test_handles_of_cpp_free_themselves, start, stop),
+        cmocka_unit_test_setup_teardown(test_changes_of_a_document_merge, start, stop),
+        cmocka_unit_test_setup_teardown(test_reminders_come_at_their_time, start, stop),
+        cmocka_unit_test_setup_teardown(test_a_handler_sends_on, start, stop),
         cmocka_unit_test_setup_teardown(test_steps_keep_their_order_and_a_dead_one_is_sent_back,
                                         start, stop),
         cmocka_unit_test_setup_teardown(test_admin_alters_and_shows, start, stop),
     };
 
-    if (argc != 12) {
+    if (argc != 7) {
         fprintf(stderr,
-                "usage: test_examples README SEND WORKER POLL BATCH STEPS ADMIN JOB_CPP PYTHON "
-                "JOB_PY LIBRARY\n");
+                "usage: test_examples FOLDER JOB_CPP PYTHON JOB_PY LIBRARY SANITIZER_RUNTIME\n");
         return 64;
     }
-    readme = argv[1];
-    sender = argv[2];
-    worker = argv[3];
-    poller = argv[4];
-    batch = argv[5];
-    steps = argv[6];
-    admin = argv[7];
-    job_cpp = argv[8];
-    python = argv[9];
-    job_py = argv[10];
-    library = argv[11];
+    folder = argv[1];
+    job_cpp = argv[2];
+    python = argv[3];
+    job_py = argv[4];
+    library = argv[5];
+    runtime = argv[6];
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

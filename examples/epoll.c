@@ -1,10 +1,10 @@
-/* poll.c - a program with a loop of its own: it waits for messages and for signals at once, by
- * poll(2), until SIGTERM or SIGINT.
+/* epoll.c - a program with a loop of its own: it waits for messages and for signals at once, by
+ * epoll(7), until SIGTERM or SIGINT.
  *
- * usage: poll REDIS ZOOKEEPER */
-#include <poll.h>
+ * usage: epoll REDIS ZOOKEEPER */
 #include <signal.h>
 #include <stdio.h>
+#include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -39,23 +39,29 @@ static smq_status take_orders(smq_consumer *consumer, smq_error *err)
     return status;
 }
 
-static void loop(smq_consumer *consumer, int signals, smq_error *err)
+static void watch(int epoll, int fd)
 {
-    struct pollfd waits[] = {
-        {.fd = smq_consumer_fd(consumer), .events = POLLIN},
-        {.fd = signals, .events = POLLIN},
-    };
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+
+    epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+static void loop(smq_consumer *consumer, int epoll, int signals, smq_error *err)
+{
     smq_status status = SMQ_OK;
 
+    watch(epoll, smq_consumer_fd(consumer));
+    watch(epoll, signals);
     while (status == SMQ_OK) {
-        if (poll(waits, 2, -1) < 0) {
+        struct epoll_event event;
+
+        if (epoll_wait(epoll, &event, 1, -1) < 1) {
             continue; /* interrupted */
         }
-        if (waits[1].revents != 0) {
+        if (event.data.fd == signals) {
             smq_consumer_stop(consumer);
-            waits[1].fd = -1; /* and continue until CLOSED */
-        }
-        if (waits[0].revents != 0) {
+            epoll_ctl(epoll, EPOLL_CTL_DEL, signals, NULL); /* and continue until CLOSED */
+        } else {
             status = take_orders(consumer, err);
         }
     }
@@ -70,25 +76,25 @@ int main(int argc, char **argv)
     smq_consumer *consumer = NULL;
     smq_error err = SMQ_ERROR_INIT;
     sigset_t set;
-    int signals;
+    int signals, epoll;
 
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
     sigprocmask(SIG_BLOCK, &set, NULL);
     signals = signalfd(-1, &set, SFD_CLOEXEC);
+    epoll = epoll_create1(EPOLL_CLOEXEC);
 
-    if (signals >= 0 && smq_client_new(&client, &options, &err) == SMQ_OK &&
+    if (signals >= 0 && epoll >= 0 && smq_client_new(&client, &options, &err) == SMQ_OK &&
         smq_consumer_new(&consumer, client, &consume, &err) == SMQ_OK) {
-        loop(consumer, signals, &err);
+        loop(consumer, epoll, signals, &err);
     }
     if (err.status != SMQ_CLOSED) {
-        fprintf(stderr, "poll: %s\n", err.text);
+        fprintf(stderr, "epoll: %s\n", err.text);
     }
     smq_consumer_free(consumer);
     smq_client_free(client);
-    if (signals >= 0) {
-        close(signals);
-    }
+    close(epoll);
+    close(signals);
     return err.status == SMQ_CLOSED ? 0 : 1;
 }

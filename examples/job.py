@@ -7,9 +7,6 @@ the others as 0.
 usage: job.py LIBRARY REDIS
 """
 import ctypes
-import os
-import re
-import subprocess
 import sys
 
 
@@ -47,15 +44,6 @@ class Error(ctypes.Structure):
     _fields_ = [("status", ctypes.c_int), ("text", ctypes.c_char * 252)]
 
 
-def preload_sanitizer(library):
-    """A library that is built with AddressSanitizer needs its runtime before all else."""
-    runtime = re.search(r"=> (\S*libasan\S*)", subprocess.run(
-        ["ldd", library], capture_output=True, text=True, check=True).stdout)
-    if runtime and "LD_PRELOAD" not in os.environ:
-        os.execve(sys.executable, [sys.executable, *sys.argv],
-                  {**os.environ, "LD_PRELOAD": runtime[1], "ASAN_OPTIONS": "detect_leaks=0"})
-
-
 class Slotmq:
     def __init__(self, library):
         self.library = ctypes.CDLL(library)
@@ -69,7 +57,6 @@ class Slotmq:
 
 
 def main():
-    preload_sanitizer(sys.argv[1])
     slotmq = Slotmq(sys.argv[1])
     library = slotmq.library
     client, producer, consumer = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
