@@ -76,6 +76,7 @@ smq_status connect_open(smq_client **out, const struct command *command, smq_err
         options.event = connect_print_event;
     } else if (command->verb->says_states) {
         options.event = connect_print_state;
+        options.event_level = global->quiet ? SMQ_LEVEL_ERROR : SMQ_LEVEL_DEFAULT;
     }
     status = smq_client_new(out, &options, err);
     if (status == SMQ_OK) {

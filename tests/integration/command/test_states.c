@@ -61,6 +61,23 @@ static void nothing_is_said_while_all_is_well(void **state)
     end(&run, 0);
 }
 
+static void quiet_says_no_warning(void **state)
+{
+    struct run run;
+
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "hushed", "--type", "priority"));
+    command_done(NULL, ARGS("pause", "hushed"));
+    command_start(&run, NULL, ARGS("consume", "hushed", "-q", "-X", "event_level=warn"));
+    assert_said(&run, "topic hushed is paused");
+    end(&run, 1);
+    command_start(&run, NULL, ARGS("consume", "hushed", "-q"));
+    command_done(NULL, ARGS("send", "hushed", "a"));
+    command_done(NULL, ARGS("resume", "hushed"));
+    assert_true(run_wait_out(&run, "a\n", TIMEOUT_MS));
+    end(&run, 0);
+}
+
 static void paused_topic_is_said(void **state)
 {
     struct run run;
@@ -300,6 +317,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_said_while_all_is_well),
+        cmocka_unit_test(quiet_says_no_warning),
         cmocka_unit_test(paused_topic_is_said),
         cmocka_unit_test(standby_is_said),
         cmocka_unit_test(member_without_a_slot_is_said),
