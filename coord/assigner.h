@@ -20,7 +20,7 @@
 /* A member as read in this round. */
 struct assigner_member {
     char *id;
-    int64_t incarnation;
+    int64_t incarnation; /* 0: its node may not be read, and it has no slots */
     struct member_info info;
     bool unread; /* its node cannot be read, so `info` is empty; it keeps its slots */
 };
@@ -124,7 +124,7 @@ struct assigner {
     bool unlisted;               /* it was logged that a folder may not be listed */
     bool hidden; /* ZooKeeper denied a read or write; no watch fires when that changes */
     void (*read)(struct assigner *assigner, bool good); /* assigner_read() has ended */
-    int64_t *unread; /* incarnations of members that were logged as unreadable */
+    char **unread; /* the names of members that were logged as unreadable */
     size_t unread_count;
     struct assigner_strangers strangers;
     struct assigner_topics topics;

@@ -6,7 +6,8 @@
  * whatever the number of members.
  *
  * A node that may not be read, or is damaged, does not end the round: a member keeps its slots, a
- * topic is not changed, and each is logged once.
+ * topic is not changed, and each is logged once.  Of a node that may not be read ZooKeeper shows
+ * only that it exists, so the incarnation of its member is that which the assignments name.
  *
  * Thread: smq:coord. */
 #include <stdio.h>
@@ -31,6 +32,16 @@ static void assigner_clear_members(struct assigner *assigner)
     free(assigner->members);
     assigner->members = NULL;
     assigner->member_count = 0;
+}
+
+static void assigner_clear_unread(struct assigner *assigner)
+{
+    for (size_t i = 0; i < assigner->unread_count; i++) {
+        free(assigner->unread[i]);
+    }
+    free(assigner->unread);
+    assigner->unread = NULL;
+    assigner->unread_count = 0;
 }
 
 static void assigner_clear_jobs(struct assigner *assigner)
@@ -90,9 +101,7 @@ void assigner_forget(struct assigner *assigner)
 
     assigner_clear_members(assigner);
     assigner_clear_jobs(assigner);
-    free(assigner->unread);
-    assigner->unread = NULL;
-    assigner->unread_count = 0;
+    assigner_clear_unread(assigner);
     assigner->strangers = (struct assigner_strangers){.logged_ms = assigner->strangers.logged_ms};
     while ((topic = LIST_FIRST(&assigner->topics)) != NULL) {
         assigner_topic_free(topic);
@@ -120,26 +129,27 @@ static bool assigner_replied(struct assigner *assigner, int rc)
     return !assigner->failed;
 }
 
-static bool assigner_was_unread(const struct assigner *assigner, int64_t incarnation)
+static bool assigner_was_unread(const struct assigner *assigner, const char *name)
 {
     for (size_t i = 0; i < assigner->unread_count; i++) {
-        if (assigner->unread[i] == incarnation) {
+        if (strcmp(assigner->unread[i], name) == 0) {
             return true;
         }
     }
     return false;
 }
 
-static void assigner_add_member(struct assigner_job *job, const struct zk_reply *reply, bool shown)
+static void assigner_add_member(struct assigner_job *job, const struct zk_reply *reply)
 {
     struct assigner *assigner = job->assigner;
-    struct assigner_member member = {.incarnation = reply->stat.czxid};
+    const bool shown = reply->rc == ZOK;
+    struct assigner_member member = {.incarnation = shown ? reply->stat.czxid : 0};
 
     if (assigner->member_count == ASSIGNMENT_MEMBERS_MAX) {
         return;
     }
     member.unread = !shown || !member_text_parse(&member.info, reply->data, reply->len);
-    if (member.unread && !assigner_was_unread(assigner, member.incarnation)) {
+    if (member.unread && !assigner_was_unread(assigner, job->name)) {
         events_log(assigner->env->events, SMQ_LEVEL_WARN,
                    "the node of member %s in ZooKeeper cannot be read: %s; the member keeps the "
                    "slots that it has, and gets no others",
@@ -153,42 +163,46 @@ static void assigner_add_member(struct assigner_job *job, const struct zk_reply 
     assigner->members[assigner->member_count++] = member;
 }
 
-/* ZooKeeper shows of a node that may not be read that it exists, and its zxid. */
-static void assigner_on_hidden_member(void *user, const struct zk_reply *reply)
-{
-    struct assigner_job *job = user;
-
-    if (assigner_replied(job->assigner, reply->rc) && reply->rc == ZOK) {
-        assigner_add_member(job, reply, false);
-    }
-    assigner_read_on(job->assigner);
-}
-
 static void assigner_on_member(void *user, const struct zk_reply *reply)
 {
     struct assigner_job *job = user;
     struct assigner *assigner = job->assigner;
 
-    if (assigner_replied(assigner, reply->rc)) {
-        if (reply->rc == ZOK) {
-            assigner_add_member(job, reply, true);
-        } else if (reply->rc == ZNOAUTH) {
-            assigner->out++;
-            zk_exists(assigner->ports.session, job->path, true, assigner_on_hidden_member, job);
-        }
+    if (assigner_replied(assigner, reply->rc) && reply->rc != ZNONODE) {
+        assigner_add_member(job, reply);
     }
     assigner_read_on(assigner);
 }
 
-/* Remember which members were logged as unreadable. */
+/* The newest incarnation that the assignments name for a member; 0: none does. */
+static int64_t assigner_assigned(const struct assigner *assigner, const char *name)
+{
+    const struct assigner_topic *topic = NULL;
+    int64_t newest = 0;
+
+    LIST_FOREACH(topic, &assigner->topics, link)
+    {
+        const int64_t assigned = assignment_newest(&topic->old, name);
+
+        newest = assigned > newest ? assigned : newest;
+    }
+    return newest;
+}
+
+/* Everything was read: complete the members whose nodes may not be read, and remember which members
+ * were logged as unreadable. */
 static void assigner_keep_unread(struct assigner *assigner)
 {
-    assigner->unread_count = 0;
-    assigner->unread =
-        memory_grow(assigner->unread, assigner->member_count + 1, sizeof(*assigner->unread));
+    assigner_clear_unread(assigner);
+    assigner->unread = memory_new((assigner->member_count + 1) * sizeof(*assigner->unread));
     for (size_t i = 0; i < assigner->member_count; i++) {
-        if (assigner->members[i].unread) {
-            assigner->unread[assigner->unread_count++] = assigner->members[i].incarnation;
+        struct assigner_member *member = &assigner->members[i];
+
+        if (member->incarnation == 0) {
+            member->incarnation = assigner_assigned(assigner, member->id);
+        }
+        if (member->unread) {
+            assigner->unread[assigner->unread_count++] = memory_string(member->id);
         }
     }
 }
@@ -361,11 +375,11 @@ static void assigner_read_over(struct assigner *assigner)
 {
     if (!assigner->failed) {
         assigner->unlisted = false;
+        assigner_keep_unread(assigner);
         if (assigner->member_count > 1) {
             qsort(assigner->members, assigner->member_count, sizeof(*assigner->members),
                   assigner_compare_members);
         }
-        assigner_keep_unread(assigner);
         assigner_gather(assigner);
         assigner_drop_unlisted(assigner);
         assigner_read_allowed(assigner);

@@ -42,6 +42,20 @@ uint16_t assignment_find(const struct assignment *assignment, int64_t incarnatio
     return 0;
 }
 
+int64_t assignment_newest(const struct assignment *assignment, const char *id)
+{
+    int64_t newest = 0;
+
+    for (size_t i = 0; i < assignment->member_count; i++) {
+        const struct assignment_member *member = &assignment->members[i];
+
+        if (member->incarnation > newest && strcmp(member->id, id) == 0) {
+            newest = member->incarnation;
+        }
+    }
+    return newest;
+}
+
 static void assignment_put(struct buf *out, uint64_t value, size_t bytes)
 {
     char *at = buf_room(out, bytes);

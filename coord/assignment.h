@@ -43,6 +43,9 @@ void assignment_fini(struct assignment *assignment);
 /* The number of the member with this incarnation; 0: there is none. */
 uint16_t assignment_find(const struct assignment *assignment, int64_t incarnation);
 
+/* The newest incarnation of the member with this name; 0: there is none. */
+int64_t assignment_newest(const struct assignment *assignment, const char *id);
+
 /* Append the encoded assignment to `out`. */
 void assignment_encode(struct buf *out, const struct assignment *assignment);
 

@@ -73,6 +73,12 @@ static void election_failed(struct election *election)
     election_delay(election, election->env->timings.retry);
 }
 
+static void election_watch(struct election *election)
+{
+    election->busy = false;
+    election_enter(election, ELECTION_WATCHING);
+}
+
 static void election_won(struct election *election, int32_t epoch)
 {
     election->busy = false;
@@ -96,13 +102,15 @@ static void election_on_leader(void *user, const struct zk_reply *reply)
     if (reply->rc == ZNONODE) {
         election->busy = false;
         election_delay(election, (int64_t) (random_u64() % ELECTION_SPREAD_MS));
+    } else if (reply->rc == ZNOAUTH) {
+        election_watch(election);
+        election_delay(election, election->env->timings.hidden); /* there is no watch */
     } else if (reply->rc != ZOK) {
         election_failed(election);
     } else if (reply->stat.ephemeralOwner == zk_session_id(election->session)) {
         zk_write(election->session, &op, 1, election_on_removed, election);
     } else {
-        election->busy = false;
-        election_enter(election, ELECTION_WATCHING);
+        election_watch(election);
     }
 }
 
@@ -129,10 +137,10 @@ static void election_on_write(void *user, const struct zk_reply *reply)
 
     if (reply->rc == ZOK) {
         election_won(election, reply->stats[1].version);
-        zk_exists(election->session, "leader", true, election_on_still, election);
+        zk_get(election->session, "leader", true, election_on_still, election);
         return;
     }
-    zk_exists(election->session, "leader", true, election_on_leader, election);
+    zk_get(election->session, "leader", true, election_on_leader, election);
 }
 
 /* The node of the epoch was missing, so its version begins at 0 again.  Earlier assigners are still
@@ -190,13 +198,13 @@ void election_begin(struct election *election)
     uv_timer_stop(&election->delay);
     election->busy = true;
     election_enter(election, ELECTION_TRYING);
-    zk_exists(election->session, "leader", true, election_on_seen, election);
+    zk_get(election->session, "leader", true, election_on_seen, election);
 }
 
 void election_again(struct election *election)
 {
     if (election->state == ELECTION_WON) {
-        zk_exists(election->session, "leader", true, election_on_still, election);
+        zk_get(election->session, "leader", true, election_on_still, election);
     } else if (!election->busy) {
         election_delay(election, (int64_t) (random_u64() % ELECTION_SPREAD_MS));
     }

@@ -13,7 +13,7 @@
 enum election_state {
     ELECTION_OUT,
     ELECTION_TRYING,
-    ELECTION_WATCHING, /* another member is the assigner */
+    ELECTION_WATCHING, /* another member is the assigner, or a node that may not be read says so */
     ELECTION_WON
 };
 

@@ -26,8 +26,10 @@ static void fleet_evict_begin(void *user);
 static void fleet_evict_fail(struct fleet_evict *evict, int rc)
 {
     if (rc == ZNOAUTH) {
-        short_session_end(&evict->session, SMQ_DENIED,
-                          "ZooKeeper denies access to the member's node: check zookeeper_auth");
+        short_session_end(
+            &evict->session, SMQ_DENIED,
+            "ZooKeeper denies access to the node of the member or of the leader: check "
+            "zookeeper_auth");
     } else if (rc == ZBADVERSION || rc == ZNONODE) {
         /* the node was written, or the member has left, in the meantime */
         fleet_evict_begin(evict);
@@ -79,7 +81,7 @@ static void fleet_evict_on_found(void *user, const struct zk_reply *reply)
         fleet_evict_fail(evict, reply->rc);
     } else {
         evict->found = reply->stat;
-        zk_exists(&evict->session.session, "leader", false, fleet_evict_on_leader, evict);
+        zk_get(&evict->session.session, "leader", false, fleet_evict_on_leader, evict);
     }
 }
 
@@ -87,7 +89,7 @@ static void fleet_evict_begin(void *user)
 {
     struct fleet_evict *evict = user;
 
-    zk_exists(&evict->session.session, evict->path, false, fleet_evict_on_found, evict);
+    zk_get(&evict->session.session, evict->path, false, fleet_evict_on_found, evict);
 }
 
 smq_status coord_fleet_evict(const struct coord_options *options, const char *member,

@@ -117,23 +117,6 @@ static void fleet_read_on_folder(void *user, const struct zk_reply *reply)
 
 /* --- members and topics --- */
 
-static void fleet_read_see_member(struct fleet_tree_member *member, const struct zk_reply *reply)
-{
-    member->incarnation = reply->stat.czxid;
-    member->since_ms = reply->stat.ctime;
-}
-
-/* ZooKeeper shows of a node that may not be read that it exists, and its zxid. */
-static void fleet_read_on_hidden(void *user, const struct zk_reply *reply)
-{
-    const struct fleet_read_job *job = user;
-
-    if (fleet_read_replied(job->read, reply) && reply->rc == ZOK) {
-        fleet_read_see_member(&job->read->tree.members[job->index], reply);
-    }
-    fleet_read_on(job->read);
-}
-
 static void fleet_read_path(char *out, size_t size, const struct fleet_read_job *job)
 {
     static const char *const format[FLEET_KINDS] = {[FLEET_MEMBER] = "members/%s",
@@ -148,22 +131,20 @@ static void fleet_read_path(char *out, size_t size, const struct fleet_read_job 
 
 static void fleet_read_on_member(void *user, const struct zk_reply *reply)
 {
-    struct fleet_read_job *job = user;
-    struct fleet_read *read = job->read;
-    struct fleet_tree_member *member = &read->tree.members[job->index];
+    const struct fleet_read_job *job = user;
+    struct fleet_tree_member *member = &job->read->tree.members[job->index];
 
-    if (fleet_read_replied(read, reply) && reply->rc == ZOK) {
-        fleet_read_see_member(member, reply);
-        (void) fleet_tree_read_member(member, reply->data, reply->len);
-    } else if (read->failed == ZOK && reply->rc == ZNOAUTH) {
-        char path[MEMBER_WORD_MAX + 32];
-
-        member->unread = fleet_tree_denied;
-        fleet_read_path(path, sizeof(path), job);
-        read->out++;
-        zk_exists(&read->session.session, path, false, fleet_read_on_hidden, job);
+    if (fleet_read_replied(job->read, reply)) {
+        member->exists = reply->rc != ZNONODE;
+        if (reply->rc == ZOK) {
+            member->incarnation = reply->stat.czxid;
+            member->since_ms = reply->stat.ctime;
+            (void) fleet_tree_read_member(member, reply->data, reply->len);
+        } else if (reply->rc == ZNOAUTH) {
+            member->unread = fleet_tree_denied;
+        }
     }
-    fleet_read_on(read);
+    fleet_read_on(job->read);
 }
 
 static void fleet_read_on_topic(void *user, const struct zk_reply *reply)
@@ -277,8 +258,8 @@ static void fleet_read_begin(void *user)
     zk_get(session, "", false, fleet_read_on_root, read);
     zk_get(session, "leader", false, fleet_read_on_leader, read);
     zk_get(session, "leader_epoch", false, fleet_read_on_epoch, read);
-    zk_exists(session, "members", false, fleet_read_on_folder, read);
-    zk_exists(session, "topics", false, fleet_read_on_folder, read);
+    zk_get(session, "members", false, fleet_read_on_folder, read);
+    zk_get(session, "topics", false, fleet_read_on_folder, read);
     zk_children(session, "members", false, fleet_read_on_members, read);
     zk_children(session, "topics", false, fleet_read_on_topics, read);
 }
@@ -337,6 +318,7 @@ smq_status coord_fleet_each(const struct coord_options *options, const smq_fleet
     if (status == SMQ_OK) {
         read->tree.path = read->session.root;
         fleet_tree_drop_gone(&read->tree);
+        fleet_tree_find_hidden(&read->tree);
         fleet_tree_sort(&read->tree);
         fleet_tree_visit(&read->tree, visitor);
     }

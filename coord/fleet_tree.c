@@ -65,7 +65,7 @@ void fleet_tree_drop_gone(struct fleet_tree *tree)
     size_t topics = 0;
 
     for (size_t i = 0; i < tree->member_count; i++) {
-        if (tree->members[i].incarnation != 0) {
+        if (tree->members[i].exists) {
             tree->members[members++] = tree->members[i];
         } else {
             free(tree->members[i].name);
@@ -81,6 +81,20 @@ void fleet_tree_drop_gone(struct fleet_tree *tree)
     }
     tree->member_count = members;
     tree->topic_count = topics;
+}
+
+void fleet_tree_find_hidden(struct fleet_tree *tree)
+{
+    for (size_t i = 0; i < tree->member_count; i++) {
+        struct fleet_tree_member *member = &tree->members[i];
+
+        for (size_t t = 0; member->unread == fleet_tree_denied && t < tree->topic_count; t++) {
+            const struct assignment *assignment = &tree->topics[t].assignment;
+            const int64_t assigned = assignment_newest(assignment, member->name);
+
+            member->incarnation = assigned > member->incarnation ? assigned : member->incarnation;
+        }
+    }
 }
 
 /* --- decoding --- */

@@ -21,8 +21,9 @@ extern const char fleet_tree_denied[], fleet_tree_damaged[];
 
 struct fleet_tree_member {
     char *name;
-    int64_t incarnation;
-    int64_t since_ms; /* when its node was created */
+    int64_t incarnation; /* 0: its node may not be read, and it has no slots */
+    int64_t since_ms;    /* when its node was created; 0: its node may not be read */
+    bool exists;         /* its node existed when it was read */
     const char *unread;
     struct member_info info; /* empty if the node could not be read */
 };
@@ -57,6 +58,10 @@ void fleet_tree_fini(struct fleet_tree *tree);
 
 /* Remove members and topics that were listed, but did not exist when they were read. */
 void fleet_tree_drop_gone(struct fleet_tree *tree);
+
+/* Complete members whose nodes may not be read: their incarnations are those that the assignments
+ * name. */
+void fleet_tree_find_hidden(struct fleet_tree *tree);
 void fleet_tree_sort(struct fleet_tree *tree);
 
 /* Read untrusted bytes of one node; false: they are damaged, which is noted in the tree where it

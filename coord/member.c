@@ -234,7 +234,7 @@ static void member_entered(struct member *member, const struct zk_reply *reply)
     member_enter(member, MEMBER_IN);
     member->version = reply->stat.version;
     member->name_until = 0;
-    member->hidden_logged = false;
+    member->hidden_logged = member->unreadable = member->denied_logged = false;
     member->backoff_ms = 0;
     member_renew_lease(member, member->beat_at);
     uv_timer_start(&member->beat, member_on_beat, 1,
@@ -355,29 +355,6 @@ static void member_meet_hidden(struct member *member)
                       "a name of its own");
 }
 
-static void member_looked(struct member *member, const struct zk_reply *reply, bool shown)
-{
-    if (reply->rc != ZOK) {
-        member_later(member);
-    } else if (reply->stat.ephemeralOwner == zk_session_id(member->session)) {
-        member_entered(member, reply);
-    } else if (shown) {
-        member_meet_other(member, reply);
-    } else {
-        member_meet_hidden(member);
-    }
-}
-
-/* ZooKeeper shows of a node that may not be read which session owns it, and when it is deleted. */
-static void member_on_hidden(void *user, const struct zk_reply *reply)
-{
-    struct member *member = user;
-
-    if (member->state == MEMBER_ENTERING) {
-        member_looked(member, reply, false);
-    }
-}
-
 static void member_on_look(void *user, const struct zk_reply *reply)
 {
     struct member *member = user;
@@ -385,10 +362,14 @@ static void member_on_look(void *user, const struct zk_reply *reply)
     if (member->state != MEMBER_ENTERING) {
         return;
     }
-    if (reply->rc == ZNOAUTH) {
-        zk_exists(member->session, member->path, true, member_on_hidden, member);
+    if (reply->rc == ZNOAUTH) { /* this member may read nodes that it creates */
+        member_meet_hidden(member);
+    } else if (reply->rc != ZOK) {
+        member_later(member);
+    } else if (reply->stat.ephemeralOwner == zk_session_id(member->session)) {
+        member_entered(member, reply);
     } else {
-        member_looked(member, reply, true);
+        member_meet_other(member, reply);
     }
 }
 
@@ -429,25 +410,66 @@ void member_joined(struct member *member)
     }
 }
 
+/* --- access to the own node --- */
+
+/* The access rights of this member's node were changed, so that it may not `what` it. */
+static void member_log_denied(struct member *member, const char *what)
+{
+    if (!member->denied_logged) {
+        member->denied_logged = true;
+        events_log(member->env->events, SMQ_LEVEL_ERROR,
+                   "ZooKeeper does not let this member %s its node %s/%s: its access rights were "
+                   "changed; give the member all access again, or restart it; until then slots "
+                   "that are revoked from it may move only after its drain_timeout",
+                   what, member->env->root, member->path);
+    }
+}
+
+static void member_log_allowed(struct member *member)
+{
+    if (member->denied_logged && !member->unreadable && member->backoff_ms == 0) {
+        member->denied_logged = false;
+        events_log(member->env->events, SMQ_LEVEL_INFO,
+                   "the node of this member in ZooKeeper, %s/%s, can be read and written again",
+                   member->env->root, member->path);
+    }
+}
+
 /* --- heartbeat --- */
 
+/* The heartbeat has read the node. */
+static void member_beat_seen(struct member *member, const struct zk_reply *reply)
+{
+    member->unreadable = false;
+    member_log_allowed(member);
+    if (!member->writing) { /* content that another process has written is overwritten */
+        member->dirty = member->dirty || member->version != reply->stat.version;
+        member->version = reply->stat.version;
+        member->stale = false;
+    }
+}
+
+/* A heartbeat that may not read the node shows that the session lives and that the node is there:
+ * the member keeps its slots. */
 static void member_on_beat_reply(void *user, const struct zk_reply *reply)
 {
     struct member *member = user;
     bool lapsed = !member_lease_valid(member);
 
     member->beating = false;
-    if (member->state != MEMBER_IN || (reply->rc != ZOK && reply->rc != ZNONODE)) {
+    if (member->state != MEMBER_IN ||
+        (reply->rc != ZOK && reply->rc != ZNONODE && reply->rc != ZNOAUTH)) {
         return;
     }
-    if (reply->rc == ZNONODE || reply->stat.ephemeralOwner != zk_session_id(member->session)) {
+    if (reply->rc == ZNOAUTH) {
+        member->unreadable = true;
+        member_log_denied(member, "read");
+    } else if (reply->rc == ZNONODE ||
+               reply->stat.ephemeralOwner != zk_session_id(member->session)) {
         zk_session_renew(member->session);
         return;
-    }
-    if (!member->writing) { /* content that another process has written is overwritten */
-        member->dirty = member->dirty || member->version != reply->stat.version;
-        member->version = reply->stat.version;
-        member->stale = false;
+    } else {
+        member_beat_seen(member, reply);
     }
     if (member->dirty) {
         member_write_soon(member);
@@ -469,7 +491,7 @@ static void member_on_beat(uv_timer_t *timer)
     }
     member->beating = true;
     member->beat_at = clock_now_ms();
-    zk_exists(member->session, member->path, true, member_on_beat_reply, member);
+    zk_get(member->session, member->path, true, member_on_beat_reply, member);
 }
 
 void member_node_changed(struct member *member, const char *path)
@@ -486,33 +508,17 @@ void member_node_changed(struct member *member, const char *path)
 
 /* --- keeping the node up to date --- */
 
-/* The access rights of this member's node were changed.  Nothing was written, so `version` is still
- * right.  The write is repeated after a while, which doubles each time. */
+/* Nothing was written, so `version` is still right.  The write is repeated after a while, which
+ * doubles each time. */
 static void member_write_denied(struct member *member)
 {
     int64_t delay_ms = member->backoff_ms != 0 ? member->backoff_ms : member->env->timings.retry;
 
-    if (member->backoff_ms == 0) {
-        events_log(member->env->events, SMQ_LEVEL_ERROR,
-                   "ZooKeeper does not let this member write its node %s/%s: its access "
-                   "rights were changed; give the member write access again, or restart it; until "
-                   "then slots that are revoked from it move only after its drain_timeout",
-                   member->env->root, member->path);
-    }
+    member_log_denied(member, "write");
     member->dirty = true;
     member->backoff_ms =
         2 * delay_ms < MEMBER_BACKOFF_MAX_MS ? 2 * delay_ms : MEMBER_BACKOFF_MAX_MS;
     uv_timer_start(&member->batch, member_on_batch, (uint64_t) delay_ms, 0);
-}
-
-static void member_write_allowed(struct member *member)
-{
-    if (member->backoff_ms != 0) {
-        member->backoff_ms = 0;
-        events_log(member->env->events, SMQ_LEVEL_INFO,
-                   "the node of this member in ZooKeeper, %s/%s, can be written again",
-                   member->env->root, member->path);
-    }
 }
 
 static void member_on_written(void *user, const struct zk_reply *reply)
@@ -522,7 +528,8 @@ static void member_on_written(void *user, const struct zk_reply *reply)
     member->writing = false;
     if (reply->rc == ZOK) {
         member->version = reply->stats[0].version;
-        member_write_allowed(member);
+        member->backoff_ms = 0;
+        member_log_allowed(member);
         member->listener.written(member->listener.user);
     } else if (reply->rc == ZNOAUTH) {
         member_write_denied(member);

@@ -57,6 +57,8 @@ struct member {
     bool marked; /* the marks differ from those that were written last, or are being written */
     int64_t marked_at;  /* when changed marks last caused a write; 0: never */
     int64_t backoff_ms; /* back-off before the next write after a denied one; 0: none was denied */
+    bool unreadable;    /* ZooKeeper has denied the last read of the node */
+    bool denied_logged; /* a denied read or write was logged, and not its end */
     uv_timer_t beat, batch, retry;
 };
 

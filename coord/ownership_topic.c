@@ -201,7 +201,7 @@ static void ownership_rivals_read(struct ownership *topic)
         ownership_meet_rival(topic);
     } else {
         topic->rival_since = 0;
-        zk_exists(ownership_session(topic), topic->assignment_path, false, ownership_on_old, topic);
+        zk_get(ownership_session(topic), topic->assignment_path, false, ownership_on_old, topic);
     }
 }
 

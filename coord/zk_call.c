@@ -124,16 +124,6 @@ static void zk_call_on_void(int rc, const void *data)
     zk_call_complete((struct zk_call *) data, rc);
 }
 
-static void zk_call_on_stat(int rc, const struct Stat *stat, const void *data)
-{
-    struct zk_call *call = (struct zk_call *) data;
-
-    if (stat != NULL) {
-        call->reply.stat = *stat;
-    }
-    zk_call_complete(call, rc);
-}
-
 static void zk_call_on_data(int rc, const char *value, int len, const struct Stat *stat,
                             const void *data)
 {
@@ -142,7 +132,10 @@ static void zk_call_on_data(int rc, const char *value, int len, const struct Sta
     call->reply.len = value != NULL && len > 0 ? (size_t) len : 0;
     call->data = memory_copy(value != NULL ? value : "", call->reply.len);
     call->reply.data = call->data;
-    zk_call_on_stat(rc, stat, data);
+    if (stat != NULL) {
+        call->reply.stat = *stat;
+    }
+    zk_call_complete(call, rc);
 }
 
 static void zk_call_on_strings(int rc, const struct String_vector *strings, const void *data)
@@ -193,19 +186,6 @@ void zk_get(struct zk_session *session, const char *path, bool watch, zk_reply_f
     if (zk_call_possible(session)) {
         rc = zoo_awget(session->handle, call->path, watch ? session->watcher : NULL,
                        zk_call_context(session), zk_call_on_data, call);
-    }
-    zk_call_sent(call, rc);
-}
-
-void zk_exists(struct zk_session *session, const char *path, bool watch, zk_reply_fn *fn,
-               void *user)
-{
-    struct zk_call *call = zk_call_new(session, path, fn, user);
-    int rc = ZCONNECTIONLOSS;
-
-    if (zk_call_possible(session)) {
-        rc = zoo_awexists(session->handle, call->path, watch ? session->watcher : NULL,
-                          zk_call_context(session), zk_call_on_stat, call);
     }
     zk_call_sent(call, rc);
 }

@@ -31,7 +31,7 @@ struct zk_session;
 /* The reply to a call; valid only during the callback. */
 struct zk_reply {
     int rc;           /* ZOK, or an error code of the client library */
-    struct Stat stat; /* exists, get, set */
+    struct Stat stat; /* get, set */
     const char *data; /* get */
     size_t len;
     char **names; /* children */
@@ -122,9 +122,9 @@ int64_t zk_session_id(const struct zk_session *session);
 /* The agreed timeout in milliseconds. */
 int64_t zk_session_timeout(const struct zk_session *session);
 
+/* ZNOAUTH: the node exists, nothing else is known of it, and no watch is set.  There is no call for
+ * the Stat alone, because since ZooKeeper 3.9 it needs the same right. */
 void zk_get(struct zk_session *session, const char *path, bool watch, zk_reply_fn *fn, void *user);
-void zk_exists(struct zk_session *session, const char *path, bool watch, zk_reply_fn *fn,
-               void *user);
 void zk_children(struct zk_session *session, const char *path, bool watch, zk_reply_fn *fn,
                  void *user);
 void zk_sync(struct zk_session *session, const char *path, zk_reply_fn *fn, void *user);

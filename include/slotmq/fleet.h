@@ -44,9 +44,11 @@ typedef struct smq_fleet_member {
     const char *host; /* "": its node is unreadable */
     int64_t pid;      /* 0: its node is unreadable */
     smq_member_state state;
-    const char *why;      /* why its node is unreadable; "": it is readable */
-    int64_t incarnation;  /* changes each time a process joins under this name */
-    int64_t since_at_ms;  /* when it joined */
+    const char *why; /* why its node is unreadable; "": it is readable */
+    /* changes each time a process joins under this name; 0: its node may not be read, and it has no
+     * slots */
+    int64_t incarnation;
+    int64_t since_at_ms;  /* when it joined; 0: its node may not be read */
     int32_t topics;       /* number of topics that it consumes */
     int64_t weight;       /* sum of its weights over these topics */
     uint64_t slots;       /* number of slots that are granted to it */

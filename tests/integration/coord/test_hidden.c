@@ -71,7 +71,7 @@ static void assert_name_taken(struct queue_side *side)
 
     assert_true(queue_side_has_failed(side));
     assert_int_equal(queue_side_failed(side), SMQ_NAME_TAKEN);
-    assert_int_equal(zoo_exists(raw, fixture_path("/members/same"), 0, &stat), ZOK);
+    assert_int_equal(zoo_exists(other, fixture_path("/members/same"), 0, &stat), ZOK);
     assert_int_equal(stat.ephemeralOwner, zoo_client_id(other)->client_id);
 }
 

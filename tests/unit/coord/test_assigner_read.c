@@ -1,5 +1,6 @@
-/* test_assigner_read.c - which nodes the assigner asks for.  The session is a fake that answers
- * from a list of topics. */
+/* test_assigner_read.c - which nodes the assigner asks for, and whom it takes a member for whose
+ * node may not be read.  The session is a fake that answers from a list of topics and of such
+ * members. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,6 +26,10 @@ struct asked {
 static struct {
     char *topics[2]; /* that exist */
     size_t count;
+    char *hidden[2]; /* members whose nodes may not be read */
+    size_t hidden_count;
+    struct buf assignment; /* of every topic */
+    int logged;
     struct asked asked[ASKED_MOST]; /* of this round */
     size_t asked_count, answered;
 } fake;
@@ -44,6 +49,7 @@ void events_log(struct events *events, smq_level level, const char *format, ...)
     (void) events;
     (void) level;
     (void) format;
+    fake.logged++;
 }
 
 void root_mend(struct root *root)
@@ -73,12 +79,6 @@ void zk_get(struct zk_session *session, const char *path, bool watch, zk_reply_f
     ask(path, fn, user);
 }
 
-void zk_exists(struct zk_session *session, const char *path, bool watch, zk_reply_fn *fn,
-               void *user)
-{
-    zk_get(session, path, watch, fn, user);
-}
-
 static bool is_there(const char *path)
 {
     for (size_t i = 0; i < fake.count; i++) {
@@ -99,12 +99,16 @@ static void answer(const struct asked *asked)
 
     if (strcmp(asked->path, "topics") == 0) {
         reply = (struct zk_reply){.rc = ZOK, .names = fake.topics, .count = fake.count};
-    } else if (strchr(asked->path, '/') == NULL) {
-        reply.rc = ZOK;
+    } else if (strcmp(asked->path, "members") == 0) {
+        reply = (struct zk_reply){.rc = ZOK, .names = fake.hidden, .count = fake.hidden_count};
+    } else if (strncmp(asked->path, "members/", 8) == 0) {
+        reply.rc = fake.hidden_count > 0 ? ZNOAUTH : ZNONODE;
     } else if (is_there(asked->path)) {
-        bool empty = strstr(asked->path, "/assignment") != NULL;
+        bool assignment = strstr(asked->path, "/assignment") != NULL;
 
-        reply = (struct zk_reply){.rc = ZOK, .data = node, .len = empty ? 0 : sizeof(node) - 1};
+        reply = (struct zk_reply){.rc = ZOK,
+                                  .data = assignment ? fake.assignment.data : node,
+                                  .len = assignment ? fake.assignment.len : sizeof(node) - 1};
     }
     asked->fn(asked->user, &reply);
 }
@@ -170,10 +174,49 @@ static void a_topic_that_is_gone_is_forgotten(void **state)
     assigner_forget(&assigner);
 }
 
+/* ZooKeeper does not show which incarnation the node is of.  The assignment does, and the newest
+ * one counts.  Each member is logged once. */
+static void a_member_that_may_not_be_read_is_the_one_that_has_slots(void **state)
+{
+    static char first[] = "one", owner[] = "owner", other[] = "other", gone[] = "gone";
+    static const struct zookeeper_env env = {.root = "/slotmq"};
+    struct assigner assigner = {.env = &env, .active = true, .read = on_read};
+    struct assignment_member members[] = {{.incarnation = 8, .id = owner},
+                                          {.incarnation = 5, .id = owner},
+                                          {.incarnation = 9, .id = gone}};
+    uint16_t slots[] = {1};
+    const struct assignment assignment = {
+        .members = members, .member_count = 3, .slots = slots, .slot_count = 1};
+
+    (void) state;
+    assignment_encode(&fake.assignment, &assignment);
+    fake.topics[0] = first;
+    fake.hidden[0] = owner;
+    fake.hidden[1] = other;
+    fake.hidden_count = 2;
+    fake.logged = 0;
+    for (int i = 0; i < 2; i++) {
+        (void) read_round(&assigner, 1);
+        assert_int_equal(assigner.member_count, 2);
+        assert_string_equal(assigner.members[0].id, "other");
+        assert_int_equal(assigner.members[0].incarnation, 0);
+        assert_string_equal(assigner.members[1].id, "owner");
+        assert_int_equal(assigner.members[1].incarnation, 8);
+        assert_true(assigner.members[0].unread && assigner.members[1].unread);
+        assert_int_equal(fake.logged, 2);
+    }
+    fake.hidden_count = 0;
+    (void) read_round(&assigner, 1);
+    assert_int_equal(assigner.member_count, 0);
+    assigner_forget(&assigner);
+    buf_fini(&fake.assignment);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_topic_that_is_gone_is_forgotten),
+        cmocka_unit_test(a_member_that_may_not_be_read_is_the_one_that_has_slots),
     };
 
     return cmocka_run_group_tests_name("assigner_read", tests, NULL, NULL);

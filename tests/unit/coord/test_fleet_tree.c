@@ -266,8 +266,8 @@ static void test_what_is_gone(void **state)
 
     (void) state;
     for (int i = 0; i < 3; i++) {
-        tree.members[i] = (struct fleet_tree_member){.name = memory_string(names[i]),
-                                                     .incarnation = i == 1 ? 0 : 1};
+        tree.members[i] =
+            (struct fleet_tree_member){.name = memory_string(names[i]), .exists = i != 1};
         tree.topics[i] =
             (struct fleet_tree_topic){.name = memory_string(names[i]), .exists = i != 1};
     }
@@ -279,6 +279,29 @@ static void test_what_is_gone(void **state)
     assert_string_equal(tree.topics[0].name, "a");
     assert_string_equal(tree.topics[1].name, "c");
     fleet_tree_fini(&tree);
+}
+
+/* Its incarnation is the newest that an assignment names. */
+static void test_a_member_that_may_not_be_read(void **state)
+{
+    struct scene scene;
+
+    (void) state;
+    scene_set(&scene);
+    scene.members[1] =
+        (struct fleet_tree_member){.name = "b", .exists = true, .unread = fleet_tree_denied};
+    scene.known[2] = (struct assignment_member){.incarnation = 4, .id = "b"};
+    fleet_tree_find_hidden(&scene.tree);
+    assert_int_equal(scene.members[1].incarnation, 11);
+    assert_int_equal(scene.members[0].incarnation, 10);
+    SHOWS(&scene, "member b state 4 weight 0 slots 4 giving up 0 standing by 0",
+          "share b slots 4-7: \n");
+
+    scene.members[1] =
+        (struct fleet_tree_member){.name = "new", .exists = true, .unread = fleet_tree_denied};
+    fleet_tree_find_hidden(&scene.tree);
+    assert_int_equal(scene.members[1].incarnation, 0);
+    SHOWS(&scene, "member new state 4 weight 0 slots 0");
 }
 
 static void test_bytes_of_leaders(void **state)
@@ -304,6 +327,7 @@ int main(void)
         cmocka_unit_test(test_bytes_of_assignments),
         cmocka_unit_test(test_bytes_of_leaders),
         cmocka_unit_test(test_what_is_gone),
+        cmocka_unit_test(test_a_member_that_may_not_be_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* test_member.c - how a member enters the fleet when replies come late.  The session and the root
- * are fakes of the test, which gives each reply when it wants. */
+/* test_member.c - how a member enters the fleet when replies come late, and what its heartbeat
+ * shows. The session and the root are fakes of the test, which gives each reply when it wants. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +13,8 @@
 
 /* --- fakes --- */
 
+enum { MINE = 7 }; /* the session of the member */
+
 static uv_loop_t uv;
 
 /* A call whose reply the test gives. */
@@ -23,6 +25,8 @@ struct asked {
 
 static struct {
     int entered, mended; /* how often the root was read for an entry, and made again */
+    int leased, renewed; /* renewals of the lease; new sessions */
+    int logged;
     struct asked created, looked;
 } fake;
 
@@ -37,6 +41,7 @@ void events_log(struct events *events, smq_level level, const char *format, ...)
     (void) events;
     (void) level;
     (void) format;
+    fake.logged++;
 }
 
 void root_enter(struct root *root)
@@ -60,7 +65,7 @@ bool zk_session_is_connected(const struct zk_session *session)
 int64_t zk_session_id(const struct zk_session *session)
 {
     (void) session;
-    return 7;
+    return MINE;
 }
 
 int64_t zk_session_timeout(const struct zk_session *session)
@@ -72,6 +77,7 @@ int64_t zk_session_timeout(const struct zk_session *session)
 void zk_session_renew(struct zk_session *session)
 {
     (void) session;
+    fake.renewed++;
 }
 
 void zk_get(struct zk_session *session, const char *path, bool watch, zk_reply_fn *fn, void *user)
@@ -80,12 +86,6 @@ void zk_get(struct zk_session *session, const char *path, bool watch, zk_reply_f
     (void) path;
     (void) watch;
     fake.looked = (struct asked){fn, user};
-}
-
-void zk_exists(struct zk_session *session, const char *path, bool watch, zk_reply_fn *fn,
-               void *user)
-{
-    zk_get(session, path, watch, fn, user);
 }
 
 void zk_write(struct zk_session *session, const struct zk_op *ops, size_t count, zk_reply_fn *fn,
@@ -115,6 +115,7 @@ static void on_leased(void *user, int64_t until_ms, int64_t lease_ms)
     (void) user;
     (void) until_ms;
     (void) lease_ms;
+    fake.leased++;
 }
 
 static void on_refused(void *user, smq_status status, const char *text)
@@ -137,7 +138,7 @@ static struct member member;
 static int set_up(void **state)
 {
     (void) state;
-    fake.entered = fake.mended = 0;
+    fake.entered = fake.mended = fake.leased = fake.renewed = fake.logged = 0;
     member = (struct member){.state = MEMBER_OUT};
     assert_int_equal(uv_loop_init(&uv), 0);
     member_init(&member, &env, NULL, NULL, &listener);
@@ -161,6 +162,26 @@ static void reply_to(const struct asked *asked, int rc)
     asked->fn(asked->user, &reply);
 }
 
+/* The node of the session with this id was read. */
+static void show(int64_t owner)
+{
+    const struct zk_reply reply = {
+        .rc = ZOK, .data = "", .stat = {.czxid = 3, .version = 1, .ephemeralOwner = owner}};
+
+    fake.looked.fn(fake.looked.user, &reply);
+}
+
+/* The member has entered, and its heartbeat has asked for the node. */
+static void enter(void)
+{
+    assert_false(member_connected(&member));
+    member_ready(&member, true);
+    reply_to(&fake.created, ZOK);
+    show(MINE);
+    assert_true(member_is_in(&member));
+    assert_true(member_connected(&member));
+}
+
 /* --- tests --- */
 
 /* The folder of members is missing, so both calls of the entry fail.  The replies come one long
@@ -180,9 +201,86 @@ static void a_late_reply_ends_no_later_entry(void **state)
     assert_int_equal(member.state, MEMBER_ENTERING);
 }
 
+/* How a heartbeat ends that ZooKeeper answers with `rc`, or with a node of session `owner`. */
+struct beat {
+    int rc;
+    int64_t owner;
+    bool leased, renewed;
+};
+
+/* The lease is renewed only by a reply that shows that the session lives and the node is there. */
+static void what_a_heartbeat_shows(void **state)
+{
+    static const struct beat beats[] = {
+        {.rc = ZOK, .owner = MINE, .leased = true},
+        {.rc = ZOK, .owner = MINE + 1, .renewed = true},
+        {.rc = ZNONODE, .renewed = true},
+        {.rc = ZNOAUTH, .leased = true},
+        {.rc = ZCONNECTIONLOSS},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(beats) / sizeof(beats[0]); i++) {
+        if (i > 0) {
+            member_expired(&member);
+        }
+        enter();
+        member_end_lease(&member);
+        fake.leased = fake.renewed = 0;
+        if (beats[i].rc == ZOK) {
+            show(beats[i].owner);
+        } else {
+            reply_to(&fake.looked, beats[i].rc);
+        }
+        assert_int_equal(fake.leased, beats[i].leased);
+        assert_int_equal(member_lease_valid(&member), beats[i].leased);
+        assert_int_equal(fake.renewed, beats[i].renewed);
+    }
+}
+
+/* Once, and once more when it may be read again. */
+static void a_node_that_may_not_be_read_is_logged_once(void **state)
+{
+    (void) state;
+    enter();
+    for (int round = 1; round <= 2; round++) {
+        for (int i = 0; i < 3; i++) {
+            reply_to(&fake.looked, ZNOAUTH);
+            assert_true(member_connected(&member)); /* the next heartbeat */
+        }
+        assert_int_equal(fake.logged, 2 * round - 1);
+        show(MINE);
+        assert_int_equal(fake.logged, 2 * round);
+        assert_true(member_connected(&member));
+    }
+}
+
+/* It is of another process, so the name is waited for. */
+static void a_name_whose_node_may_not_be_read_is_waited_for(void **state)
+{
+    (void) state;
+    assert_false(member_connected(&member));
+    member_ready(&member, true);
+    reply_to(&fake.created, ZNODEEXISTS);
+    reply_to(&fake.looked, ZNOAUTH);
+    assert_int_equal(member.state, MEMBER_WAITING);
+    assert_int_equal(fake.logged, 1);
+    (void) uv_run(&uv, UV_RUN_ONCE);
+    assert_int_equal(fake.entered, 2);
+    member_ready(&member, true);
+    reply_to(&fake.created, ZOK);
+    show(MINE);
+    assert_true(member_is_in(&member));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_a_heartbeat_shows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_node_that_may_not_be_read_is_logged_once, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_name_whose_node_may_not_be_read_is_waited_for, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_late_reply_ends_no_later_entry, set_up, tear_down),
     };
 
