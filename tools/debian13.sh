@@ -26,15 +26,20 @@ python3 tools/servers.py --sources trixie >"$work/debian.sources"
 git ls-files -z --cached --others --exclude-standard |
     tar --create --null --files-from=- --ignore-failed-read --transform='s,^,slotmq/,' \
         --file="$work/tree.tar"
+
+# In it, / is a mount point, because `unshare --mount`, which a test uses, needs that.
+cat >"$work/run" <<'END'
+mount --rbind "$1" "$1"
+exec chroot "$1" env -i HOME=/root LC_ALL=C.UTF-8 DEV_WERROR=true \
+    PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    sh -c 'cd /slotmq && cat /etc/debian_version && ./dev test "$1"; echo debian13: status $?' dev "$2"
+END
 chmod -R a+rX "$work"
 
 # The variable $1 is mmdebstrap's.  It does not hand on the exit status of a hook, so a line does.
-# shellcheck disable=SC2016
 mmdebstrap --variant=apt --format=null --include="$(IFS=,; printf '%s' "$*")" \
     --customize-hook="tar-in $work/tree.tar /" \
-    --customize-hook='chroot "$1" env -i HOME=/root LC_ALL=C.UTF-8 DEV_WERROR=true \
-        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-        sh -c "cd /slotmq && cat /etc/debian_version && ./dev test '"$suite"'; echo debian13: status \$?"' \
+    --customize-hook="unshare --mount sh -eu $work/run \"\$1\" $suite" \
     trixie - "$work/debian.sources" 2>&1 | tee "$log" || true
 status=$(sed -n 's/^debian13: status //p' "$log")
 [ -n "$status" ] || skip "$(grep '^E: ' "$log" | head -n 1)"
