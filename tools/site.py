@@ -21,12 +21,11 @@ SUMMARY = ("Message queues on Redis Cluster for fleets of consumers: a C library
 GROUPS = {
     "Begin": ["README.md", "docs/start.md", "docs/INSTALL.md", "docs/choosing.md", "docs/migrating.md",
               "docs/FEATURES.md"],
-    "Use": ["docs/lifecycle.md", "docs/errors.md", "docs/events.md", "docs/CONFIGURATION.md", "CHANGELOG.md"],
+    "Use": ["docs/lifecycle.md", "docs/guarantees.md", "docs/errors.md", "docs/events.md", "docs/CONFIGURATION.md", "CHANGELOG.md"],
     "Operate": ["docs/operations.md", "docs/METRICS.md", "docs/compatibility.md", "SECURITY.md"],
     "Inside": ["docs/coordination.md", "docs/architecture.md", "docs/BENCHMARKS.md", "docs/TRACK-RECORD.md",
                "docs/release.md", "CONTRIBUTING.md", "lua/README.md"],
 }
-OPTIONAL = {"docs/guarantees.md": "Use"}
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; }
 body { margin: 0; font: 16px/1.55 system-ui, sans-serif; display: flex; }
@@ -113,9 +112,6 @@ class Page:
 
 def groups(root):
     wanted = {name: list(members) for name, members in GROUPS.items()}
-    for source, group in OPTIONAL.items():
-        if (root / source).exists():
-            wanted[group].append(source)
     known = {member for members in wanted.values() for member in members}
     forgotten = {str(path.relative_to(root)) for path in (root / "docs").glob("*.md")} - known
     if forgotten:
