@@ -242,8 +242,8 @@ static void pubsub_channel_free(struct pubsub_channel *channel)
     }
 }
 
-/* Notify all listeners; `message` is the payload of a MESSAGE, else NULL.  The channel may be freed
- * when this returns. */
+/* Notify all listeners; `message` is the payload of a MESSAGE, the reply of a REFUSED, else NULL.
+ * The channel may be freed when this returns. */
 static void pubsub_notify(struct pubsub_channel *channel, enum redis_notice notice,
                           const redisReply *message)
 {
@@ -312,14 +312,13 @@ static void pubsub_follow(struct pubsub_channel *channel, const struct step *ste
     pubsub_route(channel);
 }
 
-static void pubsub_log_refused(struct pubsub_channel *channel, const char *why)
+static void pubsub_log_refused(struct pubsub_link *link, const char *what, const char *channel,
+                               const char *why)
 {
-    struct pubsub_link *link = channel->link;
-
     if (!link->refused) {
         link->refused = true;
-        events_log(channel->pubsub->context->events, SMQ_LEVEL_ERROR,
-                   "%s: cannot subscribe to %s: %s", link->name, channel->name, why);
+        events_log(link->pubsub->context->events, SMQ_LEVEL_ERROR, "%s: cannot %s %s: %s",
+                   link->name, what, channel, why);
     }
 }
 
@@ -343,9 +342,10 @@ static void pubsub_on_refused(struct pubsub_channel *channel, const redisReply *
     if (step.kind != STEP_REFUSED) {
         return;
     }
-    pubsub_log_refused(channel, reply->str);
     if (step.status == SMQ_DENIED) {
-        pubsub_notify(channel, REDIS_NOTICE_REFUSED, NULL);
+        pubsub_notify(channel, REDIS_NOTICE_REFUSED, reply);
+    } else {
+        pubsub_log_refused(channel->link, "subscribe to", channel->name, reply->str);
     }
 }
 
@@ -356,6 +356,10 @@ static void pubsub_on_error(struct pubsub_link *link, const redisReply *reply)
                                          ? pubsub_find_channel(link->pubsub, asked->channel)
                                          : NULL;
 
+    if (asked != NULL && asked->kind == ASKED_UNSUBSCRIBE &&
+        redirect_next(reply, false).status == SMQ_DENIED) {
+        pubsub_log_refused(link, "unsubscribe from", asked->channel, reply->str);
+    }
     pubsub_drop_asked(link);
     if (channel != NULL && channel->link == link && channel->state == CHANNEL_ASKED) {
         pubsub_on_refused(channel, reply);

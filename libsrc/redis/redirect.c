@@ -6,6 +6,9 @@
  * Pure. */
 #include "redis/redirect.h"
 
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Errors that begin with these words are raised before anything is executed, except UNBLOCKED. */
@@ -133,6 +136,56 @@ bool redirect_without_scripts(const redisReply *reply)
     return reply->type == REDIS_REPLY_ERROR && !redirect_from_script(reply) &&
            (redirect_begins(reply, "ERR unknown command") ||
             redirect_begins(reply, "ERR Could not find scripting"));
+}
+
+/* The line of the script that the error names; NULL: it names none that the script has. */
+static const char *redirect_line(const redisReply *reply, const char *script)
+{
+    static const char where[] = "@user_script:";
+    const char *at = memmem(reply->str, (size_t) reply->len, where, strlen(where));
+    long number = at != NULL ? strtol(at + strlen(where), NULL, 10) : 0;
+
+    if (number < 1) {
+        return NULL;
+    }
+    for (; number > 1 && script != NULL; number--) {
+        script = strchr(script, '\n');
+        script = script != NULL ? script + 1 : NULL;
+    }
+    return script;
+}
+
+bool redirect_denied_commands(char out[REDIRECT_COMMANDS_MAX], const redisReply *reply,
+                              const char *script)
+{
+    static const char denied[] = "ERR The user executing the script can't run this",
+                      call[] = "call('";
+    const char *line = redirect_begins(reply, denied) ? redirect_line(reply, script) : NULL;
+    const char *end = NULL;
+    size_t len = 0;
+
+    out[0] = '\0';
+    if (line == NULL) {
+        return false;
+    }
+    end = line + strcspn(line, "\n");
+    for (line = strstr(line, call); line != NULL && line < end; line = strstr(line, call)) {
+        int room = REDIRECT_COMMANDS_MAX - (int) len;
+        int written;
+
+        line += strlen(call);
+        written = snprintf(out + len, (size_t) room, "%s%.*s", len > 0 ? " or " : "",
+                           (int) strcspn(line, "'\n"), line);
+        if (written >= room) {
+            out[len] = '\0';
+            break;
+        }
+        len += (size_t) written;
+    }
+    for (char *at = out; *at != '\0'; at++) {
+        *at = (char) tolower((unsigned char) *at);
+    }
+    return len > 0;
 }
 
 struct step redirect_next(const redisReply *reply, bool script)

@@ -40,4 +40,12 @@ struct step redirect_next(const redisReply *reply, bool script);
  * clients? */
 bool redirect_without_scripts(const redisReply *reply);
 
+enum { REDIRECT_COMMANDS_MAX = 64 };
+
+/* Which command of the script with this text was denied?  Redis 7.0 names only the line; later
+ * versions and Valkey name the command.  Writes the commands of that line, "zadd" or "hget or
+ * zrange"; false: the error is another one, or the line has no command. */
+bool redirect_denied_commands(char out[REDIRECT_COMMANDS_MAX], const redisReply *reply,
+                              const char *script);
+
 #endif

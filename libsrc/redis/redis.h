@@ -204,7 +204,7 @@ void redis_await_again(struct redis_await *await);
 enum redis_notice {
     REDIS_NOTICE_SUBSCRIBED, /* subscribed (again): messages may have been missed before */
     REDIS_NOTICE_MESSAGE,
-    REDIS_NOTICE_REFUSED /* the server refuses it; this was logged, and it is tried again */
+    REDIS_NOTICE_REFUSED /* the server denies it; it is tried again */
 };
 
 /* One SSUBSCRIBE that is kept through reconnects, failovers and moves of hash slots until
@@ -213,7 +213,8 @@ enum redis_notice {
 struct redis_subscription {
     const char *channel; /* must outlive the subscription */
     uint16_t hash_slot;
-    /* `data` is the payload of a MESSAGE, valid during the call; of the others it is empty. */
+    /* `data` is the payload of a MESSAGE, or the text of the error of a REFUSED, valid during the
+     * call; of SUBSCRIBED it is empty. */
     void (*notice)(enum redis_notice notice, const char *data, size_t len, void *user);
     void *user;
     struct redis_subscription_state *state; /* private */

@@ -187,6 +187,23 @@ static void request_load_again(struct request *request, const struct step *step,
     request_fail(request, REDIS_NOT_DONE, request->load_status, why);
 }
 
+/* The script may have written something before this error. */
+static void request_fail_partly(struct request *request, const struct step *step,
+                                const redisReply *reply)
+{
+    const struct script *script = request->command->script;
+    char commands[REDIRECT_COMMANDS_MAX], why[300];
+
+    if (script == NULL || !redirect_denied_commands(commands, reply, script->text)) {
+        request_fail(request, REDIS_PARTLY, step->status, reply->str);
+        return;
+    }
+    (void) snprintf(why, sizeof(why),
+                    "this user has no permissions to run the '%s' command of the script %s: %.100s",
+                    commands, script->name, reply->str);
+    request_fail(request, REDIS_PARTLY, step->status, why);
+}
+
 static void request_do_step(struct request *request, const redisReply *reply)
 {
     bool script = request->command->script != NULL;
@@ -222,7 +239,7 @@ static void request_do_step(struct request *request, const redisReply *reply)
         request_fail(request, REDIS_NOT_DONE, step.status, reply->str);
         break;
     case STEP_PARTLY:
-        request_fail(request, REDIS_PARTLY, step.status, reply->str);
+        request_fail_partly(request, &step, reply);
         break;
     case STEP_UNKNOWN:
         topology_refresh(request->all->topology);

@@ -4,6 +4,7 @@
 #include "consume/slot/slot_life.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -29,6 +30,19 @@ static void slot_life_wake(struct owned_slot *slot)
     }
 }
 
+/* Redis denies the subscription, with this error. */
+static void slot_life_deny(struct owned_slot *slot, const char *why)
+{
+    const struct slot_host *host = &slot->set->host;
+    char text[SMQ_TEXT_SIZE];
+
+    (void) snprintf(text, sizeof(text),
+                    "the Redis user may not subscribe to the channels that wake consumers; let an "
+                    "administrator run ACL SETUSER with +ssubscribe +sunsubscribe &wake* (%s: %s)",
+                    slot->channel, why);
+    host->denied(host->user, slot->set->subscribed, text);
+}
+
 static void slot_life_on_notice(enum redis_notice notice, const char *data, size_t len, void *user)
 {
     struct owned_slot *slot = user;
@@ -36,10 +50,7 @@ static void slot_life_on_notice(enum redis_notice notice, const char *data, size
 
     set->subscribed = set->subscribed || notice == REDIS_NOTICE_SUBSCRIBED;
     if (notice == REDIS_NOTICE_REFUSED) {
-        set->host.denied(
-            set->host.user, set->subscribed,
-            "the Redis user may not subscribe to the channels that wake consumers; let an "
-            "administrator run ACL SETUSER with +ssubscribe +sunsubscribe &wake*");
+        slot_life_deny(slot, data);
     } else if (len == 0 || !push_take(slot, data, len)) {
         slot_life_wake(slot);
     }

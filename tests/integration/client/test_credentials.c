@@ -346,6 +346,8 @@ static void rights_that_come_back_end_no_worker(void **state)
     static const struct right rights[] = {
         {"-evalsha", "+evalsha", "evalsha"},
         {"-@sortedset", "+@sortedset", "a right that was there"},
+        {"resetchannels", "&*", "subscribe"},
+        {"resetkeys", "~*", "key"},
     };
     smq_client *admin = cluster_client();
 

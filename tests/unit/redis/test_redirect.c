@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -144,6 +145,67 @@ static void test_servers_without_scripts(void **state)
     }
 }
 
+/* Redis 7.0 names only the line of the script. */
+static void test_denied_commands(void **state)
+{
+    static const char script[] = "#!lua\n"
+                                 "local a = 1\n"
+                                 "redis.call('ZADD', a, b)\n"
+                                 "local x = redis.call('HGET', redis.call('ZRANGE', s, 0, 0)[1])\n"
+                                 "return redis.call(\"odd\") or redis.pcall('DEL";
+    static const struct {
+        const char *error, *commands; /* NULL: none */
+    } rows[] = {
+        {"ERR The user executing the script can't run this command or subcommand script: 57ab, on "
+         "@user_script:3.",
+         "zadd"},
+        {"ERR The user executing the script can't run this command or subcommand script: 57ab, on "
+         "@user_script:4.",
+         "hget or zrange"},
+        {"ERR The user executing the script can't run this command or subcommand script: 57ab, on "
+         "@user_script:5.",
+         "del"},
+        {"ERR The user executing the script can't run this command or subcommand script: 57ab, on "
+         "@user_script:2.",
+         NULL},
+        {"ERR The user executing the script can't run this command or subcommand script: 57ab, on "
+         "@user_script:6.",
+         NULL},
+        {"ERR The user executing the script can't run this command @user_script:-1.", NULL},
+        {"ERR The user executing the script can't run this command or subcommand", NULL},
+        {"ERR ACL failure in script: User u has no permissions to run the 'hincrby' command "
+         "script: 5f96, on @user_script:3.",
+         NULL},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[160], commands[REDIRECT_COMMANDS_MAX];
+        redisReply reply = {.type = REDIS_REPLY_ERROR, .str = text, .len = strlen(rows[i].error)};
+
+        memcpy(text, rows[i].error, strlen(rows[i].error) + 1);
+        assert_int_equal(redirect_denied_commands(commands, &reply, script),
+                         rows[i].commands != NULL);
+        assert_string_equal(commands, rows[i].commands != NULL ? rows[i].commands : "");
+    }
+}
+
+/* A line of many commands does not fit. */
+static void test_many_denied_commands(void **state)
+{
+    char text[] = "ERR The user executing the script can't run this command, on @user_script:1.";
+    char script[1024], commands[REDIRECT_COMMANDS_MAX];
+    redisReply reply = {.type = REDIS_REPLY_ERROR, .str = text, .len = strlen(text)};
+    size_t len = 0;
+
+    (void) state;
+    for (int i = 0; i < 20; i++) {
+        len += (size_t) snprintf(script + len, sizeof(script) - len, "call('ZINTERSTORE', %d)", i);
+    }
+    assert_true(redirect_denied_commands(commands, &reply, script));
+    assert_int_equal(strncmp(commands, "zinterstore or zinterstore", 26), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +213,8 @@ int main(void)
         cmocka_unit_test(test_everything_else_is_done),
         cmocka_unit_test(test_an_unknown_error_of_a_script_is_partly),
         cmocka_unit_test(test_servers_without_scripts),
+        cmocka_unit_test(test_denied_commands),
+        cmocka_unit_test(test_many_denied_commands),
     };
 
     return cmocka_run_group_tests_name("redirect", tests, NULL, NULL);

@@ -1,0 +1,426 @@
+/* test_rights.c - users with no more rights than the rules of SECURITY.md give them: each does what
+ * its role does, and the lack of a right is named. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
+#include "integration/fixture/keys.h"
+#include "integration/fixture/messages.h"
+#include "support/wait.h"
+
+enum { RULE_MAX = 1024 };
+
+/* --- the rules --- */
+
+/* The rule of a role, as the file has it, for the topic "orders". */
+static void read_rule(char out[RULE_MAX], const char *role)
+{
+    char begin[64], line[256];
+    FILE *file = fopen(SECURITY_FILE, "r");
+    bool inside = false;
+    size_t used = 0;
+
+    assert_non_null(file);
+    snprintf(begin, sizeof(begin), "    ACL SETUSER %s ", role);
+    while (fgets(line, sizeof(line), file) != NULL) {
+        inside = strncmp(line, begin, strlen(begin)) == 0 || (inside && line[0] == ' ');
+        if (inside) {
+            const char *text = line + strspn(line, " ");
+
+            used += (size_t) snprintf(out + used, RULE_MAX - used, "%s%.*s", used > 0 ? " " : "",
+                                      (int) strcspn(text, "\n"), text);
+        }
+    }
+    assert_int_equal(fclose(file), 0);
+    assert_true(used > 0 && used < RULE_MAX);
+}
+
+/* A user of all nodes by the rule of its role, but for `change`. */
+static void make_user(const char *role, const char *change)
+{
+    char rule[RULE_MAX], command[RULE_MAX + 64], *password;
+
+    read_rule(rule, role);
+    password = strstr(rule, ">PASSWORD");
+    assert_non_null(password);
+    memcpy(password, ">sesame  ", strlen(">PASSWORD"));
+    snprintf(command, sizeof(command), "%s %s", rule, change);
+    for (size_t i = 0; i < servers_count(cluster_servers()); i++) {
+        const struct server *node = servers_node(cluster_servers(), i);
+
+        freeReplyObject(keys_command_at(node, "ACL DELUSER %s", role));
+        freeReplyObject(keys_command_at(node, command));
+    }
+}
+
+static smq_status try_client(smq_client **out, const char *role,
+                             void (*event)(const smq_event *event, void *user), smq_error *err)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    char servers[256];
+
+    snprintf(servers, sizeof(servers), "redis://%s:sesame@%s", role,
+             servers_redis(cluster_servers()));
+    options.redis = servers;
+    options.event = event;
+    options.event_level = SMQ_LEVEL_WARN;
+    return smq_client_new(out, &options, err);
+}
+
+static smq_client *client_of(const char *role)
+{
+    smq_client *client = NULL;
+    smq_error err;
+
+    assert_ok(try_client(&client, role, NULL, &err), &err);
+    return client;
+}
+
+static smq_client *with_role(const char *role)
+{
+    make_user(role, "");
+    return client_of(role);
+}
+
+/* --- what each role does --- */
+
+static smq_status send_one(smq_client *client, smq_error *err)
+{
+    smq_producer *producer = messages_producer(client, NULL);
+    smq_message message = messages_text("text");
+    smq_status status = smq_send(producer, "orders", &message, NULL, err);
+
+    smq_producer_free(producer);
+    return status;
+}
+
+static int group_start(void **state)
+{
+    int failed = cluster_start_masters(state);
+
+    if (failed == 0) {
+        smq_topic_options options = cluster_topic_options("orders", SMQ_TYPE_FIXED_TIME, 8);
+        smq_client *client = cluster_client();
+
+        options.max_retries = SMQ_NONE;
+        cluster_create_topic(client, &options);
+        smq_client_free(client);
+    }
+    return failed;
+}
+
+static void producer_and_consumer_have_enough(void **state)
+{
+    smq_client *producer = with_role("producer"), *consumer = with_role("consumer");
+    struct handler_log *log = handler_log_new(NULL);
+    smq_worker *worker = handler_log_worker(consumer, "orders", log);
+
+    (void) state;
+    for (int i = 1; i <= 50; i++) {
+        char body[16];
+
+        snprintf(body, sizeof(body), "%d", i);
+        messages_send(producer, "orders", (struct test_message){.body = body, .key = body});
+        handler_log_await(log, i);
+    }
+    messages_send_numbers(consumer, "orders", 1000, 10);
+    handler_log_await(log, 60);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+    smq_client_free(producer);
+    smq_client_free(consumer);
+}
+
+static bool count_topic(const smq_topic_options *topic, void *user)
+{
+    assert_null(topic->unreadable);
+    ++*(int *) user;
+    return true;
+}
+
+static bool count_message(const smq_message_info *message, void *user)
+{
+    (void) message;
+    ++*(int *) user;
+    return true;
+}
+
+static bool check_server(const smq_server_info *server, void *user)
+{
+    assert_int_equal(server->status, SMQ_OK);
+    assert_string_equal(server->why, "");
+    assert_string_equal(server->version_why, "");
+    assert_string_equal(server->config_why, "");
+    assert_string_equal(server->cluster_why, "");
+    assert_string_equal(server->clock_why, "");
+    ++*(int *) user;
+    return true;
+}
+
+/* Everything that only looks. */
+static void look_at_all(smq_client *client, int messages)
+{
+    smq_filter filter = SMQ_FILTER_INIT;
+    smq_stats stats = SMQ_STATS_INIT;
+    smq_error err;
+    int topics = 0, seen = 0, servers = 0;
+
+    filter.states = SMQ_STATE_WAITING;
+    assert_ok(smq_topic_each(client, NULL, count_topic, &topics, &err), &err);
+    assert_true(topics >= 1);
+    assert_ok(smq_topic_stats(client, "orders", &stats, &err), &err);
+    assert_int_equal(stats.waiting, messages);
+    assert_ok(smq_message_each(client, "orders", &filter, count_message, &seen, &err), &err);
+    assert_int_equal(seen, messages);
+    assert_ok(smq_server_each(client, check_server, &servers, &err), &err);
+    assert_int_equal(servers, 3);
+}
+
+static void admin_has_enough(void **state)
+{
+    smq_client *admin = with_role("admin");
+    smq_topic_options options = cluster_topic_options("other", SMQ_TYPE_FIXED_TIME, 8);
+    smq_filter filter = SMQ_FILTER_INIT;
+    smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
+    uint64_t count = 0;
+    smq_error err;
+
+    (void) state;
+    cluster_create_topic(admin, &options);
+    assert_ok(smq_topic_alter(admin, "other", "lease_ms", "10s", &err), &err);
+    assert_ok(smq_topic_pause(admin, "other", &err), &err);
+    assert_ok(smq_topic_resume(admin, "other", &err), &err);
+    assert_ok(smq_topic_repair(admin, "other", &report, &err), &err);
+    messages_send_numbers(admin, "other", 0, 10);
+    messages_send_numbers(admin, "orders", 0, 10);
+    look_at_all(admin, 10);
+    filter.states = SMQ_STATE_WAITING;
+    assert_ok(smq_topic_purge(admin, "orders", &filter, &count, NULL, NULL, &err), &err);
+    assert_int_equal(count, 10);
+    assert_ok(smq_dead_requeue(admin, "orders", NULL, &count, NULL, NULL, &err), &err);
+    assert_ok(smq_topic_delete(admin, "other", true, &err), &err);
+    smq_client_free(admin);
+}
+
+static void monitor_sees_all_and_changes_nothing(void **state)
+{
+    smq_client *monitor = with_role("monitor");
+    smq_error err;
+
+    (void) state;
+    look_at_all(monitor, 0);
+    assert_true(send_one(monitor, &err) != SMQ_OK);
+    assert_int_equal(smq_topic_pause(monitor, "orders", &err), SMQ_DENIED);
+    assert_true(smq_topic_delete(monitor, "orders", true, &err) != SMQ_OK);
+    look_at_all(monitor, 0);
+    smq_client_free(monitor);
+}
+
+/* --- rights that are missing --- */
+
+static smq_verdict consume_one(smq_delivery *delivery, void *user)
+{
+    (void) delivery;
+    (void) user;
+    return SMQ_DONE;
+}
+
+/* A worker that lacks a right from the start ends by itself. */
+static smq_status consume_some(smq_client *client, smq_error *err)
+{
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker = NULL;
+    smq_status status;
+
+    options.topic = "orders";
+    options.handler = consume_one;
+    options.threads = 1;
+    status = smq_worker_new(&worker, client, &options, err);
+    if (status == SMQ_OK) {
+        assert_int_equal(smq_worker_start(worker, err), SMQ_OK);
+        status = smq_worker_wait(worker, TIMEOUT_MS, err);
+        smq_worker_free(worker);
+    }
+    return status;
+}
+
+/* A worker that ends because it is stopped. */
+static smq_status consume_and_stop(smq_client *client, smq_error *err)
+{
+    struct handler_log *log = handler_log_new(NULL);
+    smq_worker *worker = handler_log_worker(client, "orders", log);
+
+    (void) err;
+    messages_send_numbers(client, "orders", 0, 1);
+    handler_log_await(log, 1);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+    return SMQ_OK;
+}
+
+static smq_status count_messages(smq_client *client, smq_error *err)
+{
+    smq_stats stats = SMQ_STATS_INIT;
+
+    return smq_topic_stats(client, "orders", &stats, err);
+}
+
+/* Each time another topic, because a deletion that fails leaves it. */
+static smq_status create_and_delete(smq_client *client, smq_error *err)
+{
+    static int number;
+    smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
+    smq_topic_options options;
+    smq_status status;
+    char name[16];
+
+    (void) snprintf(name, sizeof(name), "brief%d", ++number);
+    options = cluster_topic_options(name, SMQ_TYPE_FIXED_TIME, 8);
+    status = smq_topic_create(client, &options, &report, err);
+    return status == SMQ_OK ? smq_topic_delete(client, name, true, err) : status;
+}
+
+/* What `doctor` shows of a server that it cannot look into. */
+static bool note_server(const smq_server_info *server, void *user)
+{
+    const char *const whys[] = {server->version_why, server->config_why, server->cluster_why,
+                                server->clock_why};
+    smq_error *err = user;
+
+    for (size_t i = 0; i < sizeof(whys) / sizeof(whys[0]); i++) {
+        if (whys[i][0] != '\0') {
+            (void) snprintf(err->text, sizeof(err->text), "%s", whys[i]);
+        }
+    }
+    return true;
+}
+
+static smq_status look_at_servers(smq_client *client, smq_error *err)
+{
+    smq_error noted = SMQ_ERROR_INIT;
+    smq_status status = smq_server_each(client, note_server, &noted, err);
+
+    memcpy(err->text, noted.text, sizeof(err->text));
+    return status;
+}
+
+/* What a user lacks by this change, who finds it, and how the error or event names it. */
+struct lack {
+    const char *role, *change;
+    smq_status (*use)(smq_client *client, smq_error *err); /* NULL: to connect is enough */
+    const char *named;
+};
+
+static const char any_command[] = "no permissions to run the '";
+
+static const struct lack lacks[] = {
+    {"producer", "-cluster|slots", NULL, "'cluster|slots'"},
+    {"producer", "-info", NULL, "'info'"},
+    {"producer", "-evalsha", send_one, "'evalsha'"},
+    {"producer", "-script|load", send_one, "'script|load'"},
+    {"producer", "-@hash", send_one, "'hgetall'"},
+    {"producer", "-hmget", send_one, "'hmget'"},
+    {"producer", "-@sortedset", send_one, any_command},
+    {"producer", "-zadd", send_one, "'zadd'"},
+    {"producer", "-time", send_one, "'time'"},
+    {"producer", "resetkeys", send_one, "key"},
+    {"producer", "resetkeys ~topic{orders}", send_one, "key"},
+    {"producer", "resetkeys ~topic{orders} ~orders_*", send_one, "key"},
+    {"consumer", "-evalsha", consume_some, "'evalsha'"},
+    {"consumer", "-@hash", consume_some, "'hgetall'"},
+    {"consumer", "-@sortedset", consume_some, any_command},
+    {"consumer", "-ssubscribe", consume_some, "+ssubscribe"},
+    {"consumer", "-sunsubscribe", consume_and_stop, "'sunsubscribe'"},
+    {"consumer", "resetchannels", consume_some, "&wake*"},
+    {"consumer", "resetkeys ~topic{orders}", consume_some, "key"},
+    {"admin", "-unlink", create_and_delete, "'unlink'"},
+    {"admin", "-exists", create_and_delete, "'exists'"},
+    {"admin", "-@hash", create_and_delete, "'hgetall'"},
+    {"admin", "resetkeys ~topic* ~slotmq{topics}", create_and_delete, "key"},
+    {"admin", "-config|get", look_at_servers, "'config|get'"},
+    {"admin", "-cluster|info -cluster|nodes", look_at_servers, "'cluster|"},
+    {"monitor", "-evalsha", count_messages, "'evalsha'"},
+    {"monitor", "-@read", count_messages, "'hgetall'"},
+    {"monitor", "-time", look_at_servers, "'time'"},
+};
+
+static struct {
+    pthread_mutex_t lock;
+    char text[8192]; /* of all warnings and errors of a client */
+} heard = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void on_event(const smq_event *event, void *user)
+{
+    size_t len;
+
+    (void) user;
+    pthread_mutex_lock(&heard.lock);
+    len = strlen(heard.text);
+    (void) snprintf(heard.text + len, sizeof(heard.text) - len, "%s\n", event->text);
+    pthread_mutex_unlock(&heard.lock);
+}
+
+static bool was_heard(void *arg)
+{
+    bool found;
+
+    pthread_mutex_lock(&heard.lock);
+    found = strstr(heard.text, arg) != NULL;
+    pthread_mutex_unlock(&heard.lock);
+    return found;
+}
+
+/* The scripts are loaded anew, because the right to do that may be missing. */
+static void check_lack(const struct lack *lack)
+{
+    smq_client *client = NULL;
+    smq_error err = SMQ_ERROR_INIT;
+    smq_status status;
+
+    make_user(lack->role, lack->change);
+    for (size_t i = 0; i < servers_count(cluster_servers()); i++) {
+        freeReplyObject(keys_command_at(servers_node(cluster_servers(), i), "SCRIPT FLUSH"));
+    }
+    heard.text[0] = '\0';
+    status = try_client(&client, lack->role, on_event, &err);
+    if (lack->use != NULL) {
+        assert_ok(status, &err);
+        status = lack->use(client, &err);
+    }
+    print_message("%s %s: %s\n", lack->role, lack->change, err.text);
+    assert_true(status == SMQ_OK || status == SMQ_DENIED || status == SMQ_UNKNOWN);
+    if (strstr(err.text, lack->named) == NULL &&
+        !wait_until(was_heard, (void *) lack->named, TIMEOUT_MS)) {
+        fail_msg("%s is not named, but: %s\n%s", lack->named, err.text, heard.text);
+    }
+    smq_client_free(client);
+}
+
+static void what_is_missing_is_named(void **state)
+{
+    (void) state;
+    for (size_t i = 0; i < sizeof(lacks) / sizeof(lacks[0]); i++) {
+        check_lack(&lacks[i]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(producer_and_consumer_have_enough),
+        cmocka_unit_test(admin_has_enough),
+        cmocka_unit_test(monitor_sees_all_and_changes_nothing),
+        cmocka_unit_test(what_is_missing_is_named),
+    };
+
+    return cmocka_run_group_tests_name("rights", tests, group_start, cluster_end);
+}
