@@ -10,6 +10,8 @@
 -- this slot is a repeat, or came late: it gets the first answer and stores nothing.
 -- messages: (member, when), keyed (member, when, body, limit or empty, ttl_ms or empty)
 -- when: "+MS" from now, "MS" absolute (past means now), the priority, or of kind f nothing to read.
+-- Of a message that is restored: "WHEN/ATTEMPTS/FIRST/EXPIRY"; a time that has passed stays as it
+-- is, and FIRST and EXPIRY, which are for keyed messages, may be empty.
 
 max_waiting, debounce_ms = tonumber(max_waiting), tonumber(debounce_ms)
 sequence = tonumber(sequence)
@@ -23,14 +25,23 @@ if refused then
     return refused
 end
 local many, when = 0, ARGV[MESSAGES + 1]
-local one_time = when and tonumber(when) -- is it that of all of them?
+local one_time = when and tonumber(when) -- is it that of all of them?  Not of those restored.
+local restored -- by their indexes
 for i = MESSAGES, #ARGV, WIDTH do
     local its_when = ARGV[i + 1]
     if its_when ~= when and one_time then
         one_time = false
     end
     if ARGV[i] == '' or not (one_time or tonumber(its_when or '')) then
-        return redis.error_reply('ERR an empty message, or no number for when')
+        local its_place, tries, first, expiry =
+            string.match(its_when or '', '^([+-]?%d+)/(%d+)/(%d*)/(%d*)$')
+        if ARGV[i] == '' or not its_place then
+            return redis.error_reply('ERR an empty message, or no number for when')
+        end
+        restored, ARGV[i + 1] = restored or {}, its_place
+        restored[i] = {
+            attempts = tonumber(tries), first = tonumber(first), expiry = tonumber(expiry)
+        }
     end
     many = many + 1
 end
@@ -85,7 +96,7 @@ local function answer(changed, results, added, merges)
     return { 'OK', results }
 end
 
-if parked and many == 1 and stored == def and string.find(parked, '/', 1, true) then
+if parked and many == 1 and one_time and stored == def and string.find(parked, '/', 1, true) then
 -- @include push
     local reply = push()
     if reply then
@@ -174,14 +185,16 @@ end
 
 -- Stores the body; answers when the message was sent first.
 local function keep_body(member, at, old)
-    local first, refs, _ = now, 1, nil
+    local its = restored and restored[at]
+    local first, refs, _ = its and its.first or now, 1, nil
     if headers[member] then
         local its_first
         its_first, _, _, refs = header_split(headers[member])
-        first, refs = old and its_first or now, refs + (old and 0 or 1)
+        first, refs = old and its_first or first, refs + (old and 0 or 1)
     end
     local ttl = tonumber(ARGV[at + 4])
-    headers[member] = header_join(first, tonumber(ARGV[at + 3]), ttl and now + ttl, refs)
+    local expiry = its and its.expiry or ttl and now + ttl
+    headers[member] = header_join(first, tonumber(ARGV[at + 3]), expiry, refs)
     local n = #beside
     beside[n + 1], beside[n + 2] = 'h' .. member, headers[member]
     beside[n + 3], beside[n + 4] = 'b' .. member, ARGV[at + 2]
@@ -194,11 +207,12 @@ local room = max_waiting > 0 and max_waiting - redis.call('ZCARD', store) + 1 or
 local added, merges = 0, 0
 
 local function put(member, when, index, old)
-    local first = body and keep_body(member, MESSAGES + (index - 1) * WIDTH, old)
+    local first = body and keep_body(member, index, old)
     if old and stays(old, when) then
         return
     end
-    local integer, attempts, _ = place(when), 0, nil
+    local its = restored and restored[index]
+    local integer, attempts, _ = place(when, its), its and its.attempts or 0, nil
     if old then
         _, attempts = split(old)
         if debounce_ms > 0 then
@@ -213,7 +227,7 @@ end
 
 -- Of times: what was placed last, as most of a call are for the same time.
 local last_when, last_score
-timed = timed and not body
+timed = timed and not body and not restored
 
 for i = 1, many do
     local member, when = members[i], whens[i]
@@ -225,7 +239,7 @@ for i = 1, many do
         placed[at + 1], placed[at + 2], at = last_score, member, at + 2
         room, added, results[i] = room - 1, added + 1, 'a'
     else
-        put(member, when, i, old)
+        put(member, when, MESSAGES + (i - 1) * WIDTH, old)
         if old then
             merges, results[i] = merges + 1, 'm'
         else

@@ -38,6 +38,14 @@ typedef struct smq_message {
     /* Layout keyed: retries before the message is dead, 1 .. 63.  0: the max_retries of the topic.
      * SMQ_NONE: no retry, so the message is delivered once. */
     int32_t max_retries;
+    /* Restoring a message from a copy, such as smq_message_info or a line of `slotmq peek --json`.
+     * With `restored` set the fields below count, and due_at_ms applies to range_merge topics too
+     * and stays as it is, although it has passed.  Without `restored` they must be 0.  If the
+     * message waits already the send merges with it as any other does; its deliveries stay. */
+    int64_t sent_at_ms;    /* layout keyed: time of the first send; 0: now */
+    int64_t expires_at_ms; /* layout keyed: end of its time to live; 0: as ttl_ms says */
+    int32_t attempt;       /* deliveries that failed, each of which used a retry; 0 .. 63 */
+    bool restored;
 } smq_message;
 #define SMQ_MESSAGE_INIT SMQ_INIT(smq_message)
 #define SMQ_MESSAGE(...) SMQ_WITH(smq_message, __VA_ARGS__)

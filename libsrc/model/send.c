@@ -87,6 +87,35 @@ static smq_status send_check_time(const smq_message *message, smq_error *err)
     return SMQ_OK;
 }
 
+/* Check what a message brings along that is restored. */
+static smq_status send_check_restored(const smq_message *message, smq_error *err)
+{
+    if (!message->restored &&
+        (message->sent_at_ms != 0 || message->expires_at_ms != 0 || message->attempt != 0)) {
+        return status_set(
+            err, SMQ_INVALID,
+            "sent_at_ms, expires_at_ms and attempt are for messages with restored set");
+    }
+    if (message->attempt < 0 || message->attempt > TOPIC_RETRIES_MAX) {
+        return status_set(err, SMQ_INVALID, "attempt must be from 0 to %d, not %" PRId32,
+                          TOPIC_RETRIES_MAX, message->attempt);
+    }
+    if (message->sent_at_ms < 0 || message->sent_at_ms > TOPIC_TIME_MAX_MS) {
+        return status_set(err, SMQ_INVALID,
+                          "sent_at_ms must be from 0 to %" PRId64 ", not %" PRId64,
+                          TOPIC_TIME_MAX_MS, message->sent_at_ms);
+    }
+    if (message->expires_at_ms < 0 || message->expires_at_ms > TOPIC_TIME_MAX_MS) {
+        return status_set(err, SMQ_INVALID,
+                          "expires_at_ms must be from 0 to %" PRId64 ", not %" PRId64,
+                          TOPIC_TIME_MAX_MS, message->expires_at_ms);
+    }
+    if (message->expires_at_ms != 0 && message->ttl_ms != 0) {
+        return status_set(err, SMQ_INVALID, "set either ttl_ms or expires_at_ms, not both");
+    }
+    return SMQ_OK;
+}
+
 smq_status send_check(smq_message *out, const smq_message *message, smq_error *err)
 {
     smq_message checked = {0};
@@ -122,6 +151,10 @@ smq_status send_check(smq_message *out, const smq_message *message, smq_error *e
         return status;
     }
     status = send_check_time(&checked, err);
+    if (status != SMQ_OK) {
+        return status;
+    }
+    status = send_check_restored(&checked, err);
     if (status == SMQ_OK) {
         *out = checked;
     }
@@ -142,6 +175,10 @@ static smq_status send_place_range_merge(char *when, const struct topic *topic,
 {
     int64_t delay_ms = message->delay_ms;
 
+    if (message->due_at_ms != 0 && message->restored) {
+        snprintf(when, SEND_WHEN_MAX, "%" PRId64, message->due_at_ms);
+        return SMQ_OK;
+    }
     if (message->due_at_ms != 0) {
         return send_wrong_type(topic, "due_at_ms", "fixed_time", err);
     }
@@ -226,10 +263,12 @@ static smq_status send_place_when(char *when, const struct topic *topic, const s
 static smq_status send_place_inline(const struct topic *topic, const smq_message *message,
                                     smq_error *err)
 {
-    const char *option = message->id.data != NULL    ? "id"
-                         : message->ttl_ms != 0      ? "ttl_ms"
-                         : message->max_retries != 0 ? "max_retries"
-                                                     : NULL;
+    const char *option = message->id.data != NULL      ? "id"
+                         : message->ttl_ms != 0        ? "ttl_ms"
+                         : message->max_retries != 0   ? "max_retries"
+                         : message->sent_at_ms != 0    ? "sent_at_ms"
+                         : message->expires_at_ms != 0 ? "expires_at_ms"
+                                                       : NULL;
 
     if (option != NULL) {
         return status_set(err, SMQ_WRONG_TYPE,
@@ -298,11 +337,36 @@ smq_status send_place(struct send_place *out, const struct topic *topic, const s
     }
     if (message->ttl_ms > 0) {
         place.ttl_ms = message->ttl_ms;
-    } else if (message->ttl_ms == 0 && topic->ttl_ms > 0) {
+    } else if (message->ttl_ms == 0 && message->expires_at_ms == 0 && topic->ttl_ms > 0) {
         place.ttl_ms = topic->ttl_ms;
     }
     *out = place;
     return SMQ_OK;
+}
+
+/* A time, or nothing for 0. */
+static void send_time_text(char text[SEND_WHEN_MAX], int64_t at_ms)
+{
+    text[0] = '\0';
+    if (at_ms != 0) {
+        snprintf(text, SEND_WHEN_MAX, "%" PRId64, at_ms);
+    }
+}
+
+const char *send_when(char scratch[SEND_RESTORED_MAX], const struct send_place *place,
+                      const smq_message *message)
+{
+    char first[SEND_WHEN_MAX];
+    char expiry[SEND_WHEN_MAX];
+
+    if (!message->restored) {
+        return place->when;
+    }
+    send_time_text(first, message->sent_at_ms);
+    send_time_text(expiry, message->expires_at_ms);
+    snprintf(scratch, SEND_RESTORED_MAX, "%s/%" PRId32 "/%s/%s", place->when, message->attempt * 2,
+             first, expiry);
+    return scratch;
 }
 
 void send_member(const void **out, size_t *len, struct buf *scratch, const struct topic *topic,

@@ -13,7 +13,7 @@
  * INVALID, TOO_BIG. */
 smq_status send_check(smq_message *out, const smq_message *message, smq_error *err);
 
-enum { SEND_WHEN_MAX = 24 };
+enum { SEND_WHEN_MAX = 24, SEND_RESTORED_MAX = 96 };
 
 /* The arguments that depend on the topic. */
 struct send_place {
@@ -31,6 +31,11 @@ bool send_lacks_id(const struct topic *topic, const smq_message *message);
  * or no delay where one is needed), WRONG_TYPE, TOO_BIG. */
 smq_status send_place(struct send_place *out, const struct topic *topic, const smq_message *message,
                       smq_error *err);
+
+/* The argument `when` of the script: that of the place, or for a message that is restored, in
+ * `scratch`, the place and what was stored: "PLACE/ATTEMPTS/FIRST/EXPIRY" (lua/send.lua). */
+const char *send_when(char scratch[SEND_RESTORED_MAX], const struct send_place *place,
+                      const smq_message *message);
 
 /* The slot of a message, which has an id if it needs one. */
 int32_t send_slot(const struct topic *topic, const smq_message *message);

@@ -62,8 +62,9 @@ static size_t send_request_size(const struct send *send)
 
 static void send_request_add(struct send_request *request, struct send *send)
 {
+    char restored[SEND_RESTORED_MAX];
     struct store_message message = {
-        .when = send->place.when,
+        .when = send_when(restored, &send->place, &send->message),
         .body = send->message.body.data != NULL ? send->message.body.data : "",
         .body_len = send->message.body.len,
         .max_retries = send->place.max_retries,

@@ -82,7 +82,7 @@ void store_slot_fill(struct store_slot *out, const struct topic *topic, int32_t 
 struct store_message {
     const void *member; /* as in model/member.h */
     size_t member_len;
-    const char *when; /* model/send.h */
+    const char *when; /* send_when() of model/send.h */
     /* keyed */
     const void *body;
     size_t body_len;

@@ -4,7 +4,8 @@
 -- one.  Kind p: the priority, then 32 bits of order: the earlier is larger.
 local PLACES = 4294967296
 
-local function place(when)
+-- exact: a time that has passed stays as it is.
+local function place(when, exact)
     if kind == 'p' or kind == 'f' then
         seq = seq + 1
         return kind == 'f' and seq or tonumber(when) * PLACES + PLACES - seq
@@ -13,7 +14,8 @@ local function place(when)
     elseif string.sub(when, 1, 1) == '+' then
         return now + tonumber(when)
     end
-    return math.max(now, tonumber(when))
+    local at = tonumber(when)
+    return exact and at > 0 and at or math.max(now, at)
 end
 
 -- Kind p: does a message of this score have that priority?

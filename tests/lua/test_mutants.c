@@ -96,7 +96,7 @@ static const struct mutant mutants[] = {
      "return false"},
     {"the same priority loses its place", "send", "kind == 'p' and has_priority(score, when)",
      "false"},
-    {"a time that is past is stored", "send", "math.max(now, tonumber(when))", "tonumber(when)"},
+    {"a time that is past is stored", "send", "math.max(now, at)", "at"},
     {"send does not check the definition", "send", "if refused then", "if false then"},
     {"a message comes early", "consume", "'-inf', before_score(now + 1), many",
      "'-inf', before_score(now + 2), many"},
@@ -196,8 +196,8 @@ static const struct mutant mutants[] = {
      "def_keep(stored, def)\nif current ~= token or current == NOBODY then"},
     {"the first body stays", "send", "'b' .. member, ARGV[at + 2]",
      "'b' .. member, old and redis.call('HGET', body, 'b' .. member) or ARGV[at + 2]"},
-    {"a send forgets when the first was", "send", "old and its_first or now", "now"},
-    {"a send of what waits keeps the time of an older one", "send", "old and its_first or now",
+    {"a send forgets when the first was", "send", "old and its_first or first", "first"},
+    {"a send of what waits keeps the time of an older one", "send", "old and its_first or first",
      "its_first"},
     {"a send of what is claimed takes no reference", "send", "refs + (old and 0 or 1)", "refs"},
     {"a send of what waits takes a reference", "send", "refs + (old and 0 or 1)", "refs + 1"},
@@ -379,8 +379,10 @@ static const struct mutant mutants[] = {
 
 /* Of sends that claim for an owner. */
 static const struct mutant push_mutants[] = {
-    {"one of several is pushed", "send", "many == 1 and stored == def", "stored == def"},
-    {"a push with another definition", "send", "many == 1 and stored == def", "many == 1"},
+    {"one of several is pushed", "send", "many == 1 and one_time and stored == def",
+     "stored == def"},
+    {"a push with another definition", "send", "many == 1 and one_time and stored == def",
+     "many == 1"},
     {"a push into a paused slot", "send", "if paused or now >=", "if now >="},
     {"a push that is not due", "send", "if timed and place(when) > now then", "if false then"},
     {"a push passes a rest", "send", "tonumber(last) < REST", "true"},

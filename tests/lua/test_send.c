@@ -380,6 +380,70 @@ static void test_wakes_who_sleeps_longer(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* What a backup has: a time that has passed, and deliveries. */
+static void test_a_restored_message_keeps_its_time_and_attempts(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"at 5000", ""},
+        {"send a 900/0// b 800/4// c 9000/2// d +7/2// e 0/0//", "OK aaaaa"},
+        {"store", "b@800~2 a@900 e@5000 d@5007~1 c@9000~1"},
+        {"send b 800/4// a 900/0//", "OK mm"}, /* once more */
+        {"store", "b@800~2 a@900 e@5000 d@5007~1 c@9000~1"},
+        {"send f 900 g 900/2//", "OK aa"}, /* beside one that is new */
+        {"store", "b@800~2 a@900 g@900~1 e@5000 f@5000 d@5007~1 c@9000~1"},
+        {"open m", "OK"},
+        {"send a 700/2//", "OK a"},
+        {"send a 600/4//", "OK m"},
+        {"store", "a@700~1"},
+        {"open p", "OK"},
+        {"send a 5/4// b -3/0//", "OK aa"},
+        {"store", "b@-8589934594 a@25769803775~2"},
+        {"open b", "OK"},
+        {"send a 5/4// b -3/2//", "OK aa"},
+        {"store", "b@-3~1 a@5~2"},
+        {"send c 1/x//", "ERROR ERR an empty message, or no number for when"},
+        {"send c 1/2/", "ERROR ERR an empty message, or no number for when"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+static void test_a_restored_message_keeps_its_first_send_and_its_expiry(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t keyed", "OK"},
+        {"at 5000", ""},
+        {"send a 900/2/800/7000 one 3 '' b 900/0// two '' 50 c 900/0/700/ three '' ''", "OK aaa"},
+        {"store", "b@900 c@900 a@900~1"},
+        {"body", "ba=one bb=two bc=three ha=800,3,7000,1 hb=5000,,5050,1 hc=700"},
+        {"open f keyed", "OK"},
+        {"send a 0/2/800/ one '' '' b 0/0/900/ two '' ''", "OK aa"},
+        {"store", "a@1~1 b@2"},
+        {"body", "ba=one bb=two ha=800 hb=900"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+/* The owner would not see its attempts. */
+static void test_a_restored_message_is_not_pushed(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"listen", ""},
+        {"consume 1 open=1", NULL},
+        {"send a 900/2//", "OK a"},
+        {"store", "a@900~1"},
+        {"woken", "1"},
+        {"deaf", ""},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,6 +462,9 @@ int main(void)
         cmocka_unit_test(test_members_of_any_bytes),
         cmocka_unit_test(test_a_suspect_that_is_sent_to_a_later_time_wakes),
         cmocka_unit_test(test_wakes_who_sleeps_longer),
+        cmocka_unit_test(test_a_restored_message_keeps_its_time_and_attempts),
+        cmocka_unit_test(test_a_restored_message_keeps_its_first_send_and_its_expiry),
+        cmocka_unit_test(test_a_restored_message_is_not_pushed),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

@@ -114,6 +114,21 @@ static const struct {
     {{MESSAGE, .due_at_ms = INT64_C(-8796093022209)},
      SMQ_INVALID,
      "due_at_ms must be from -8796093022208 to 8796093022208, not -8796093022209"},
+    {{MESSAGE, .attempt = 1},
+     SMQ_INVALID,
+     "sent_at_ms, expires_at_ms and attempt are for messages with restored set"},
+    {{MESSAGE, .restored = true, .attempt = 64},
+     SMQ_INVALID,
+     "attempt must be from 0 to 63, not 64"},
+    {{MESSAGE, .restored = true, .sent_at_ms = -1},
+     SMQ_INVALID,
+     "sent_at_ms must be from 0 to 8796093022208, not -1"},
+    {{MESSAGE, .restored = true, .expires_at_ms = INT64_C(8796093022209)},
+     SMQ_INVALID,
+     "expires_at_ms must be from 0 to 8796093022208, not 8796093022209"},
+    {{MESSAGE, .restored = true, .expires_at_ms = 5, .ttl_ms = 5},
+     SMQ_INVALID,
+     "set either ttl_ms or expires_at_ms, not both"},
     {{.struct_size = 0, .body = {"abc", 3}},
      SMQ_INVALID,
      "struct_size of the message is 0: begin it with SMQ_MESSAGE_INIT"},
@@ -256,6 +271,39 @@ static void when_is_what_the_script_gets(void **state)
     }
 }
 
+/* What is restored follows the place; all others get the place alone. */
+static void when_of_restored_messages_has_what_was_stored(void **state)
+{
+    static const struct {
+        const struct topic *topic;
+        smq_message message;
+        const char *when;
+    } cases[] = {
+        {&timed, {MESSAGE, .due_at_ms = 20}, "20"},
+        {&timed, {MESSAGE, .due_at_ms = 20, .restored = true}, "20/0//"},
+        {&timed, {MESSAGE, .due_at_ms = 20, .restored = true, .attempt = 3}, "20/6//"},
+        {&merge, {MESSAGE, .due_at_ms = 20, .restored = true}, "20/0//"},
+        {&late, {MESSAGE, .restored = true, .attempt = 63}, "+3000/126//"},
+        {&arrival, {MESSAGE, .priority = -7, .restored = true}, "-7/0//"},
+        {&keyed,
+         {MESSAGE, .id = {"abc", 3}, .due_at_ms = 20, .restored = true, .sent_at_ms = 8,
+          .expires_at_ms = 90},
+         "20/0/8/90"},
+        {&fifo, {MESSAGE, .id = {"abc", 3}, .restored = true, .sent_at_ms = 8}, "0/0/8/"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct send_place place = {.slot = -1};
+        char scratch[SEND_RESTORED_MAX];
+        smq_message out;
+
+        assert_int_equal(send_check(&out, &cases[i].message, NULL), SMQ_OK);
+        assert_int_equal(send_place(&place, cases[i].topic, &out, NULL), SMQ_OK);
+        assert_string_equal(send_when(scratch, &place, &out), cases[i].when);
+    }
+}
+
 static const struct {
     const struct topic *topic;
     smq_message message;
@@ -317,6 +365,14 @@ static const struct {
      {MESSAGE, .max_retries = 5},
      SMQ_WRONG_TYPE,
      "topic t does not have layout keyed, which max_retries needs"},
+    {&timed,
+     {MESSAGE, .restored = true, .sent_at_ms = 5},
+     SMQ_WRONG_TYPE,
+     "topic t does not have layout keyed, which sent_at_ms needs"},
+    {&timed,
+     {MESSAGE, .restored = true, .expires_at_ms = 5},
+     SMQ_WRONG_TYPE,
+     "topic t does not have layout keyed, which expires_at_ms needs"},
     {&timed,
      {.struct_size = sizeof(smq_message)},
      SMQ_INVALID,
@@ -388,6 +444,7 @@ static void limits_of_the_message_win(void **state)
         {&keyed, {MESSAGE, .id = {"i", 1}, .ttl_ms = 5, .max_retries = 3}, 5, 3},
         {&keyed, {MESSAGE, .id = {"i", 1}, .ttl_ms = SMQ_NONE, .max_retries = SMQ_NONE}, -1, 0},
         {&fifo, {MESSAGE, .id = {"i", 1}}, -1, -1},
+        {&keyed, {MESSAGE, .id = {"i", 1}, .restored = true, .expires_at_ms = 9}, -1, -1},
         {&timed, {MESSAGE}, -1, -1},
     };
 
@@ -468,6 +525,7 @@ int main(void)
         cmocka_unit_test(bad_messages_are_refused),
         cmocka_unit_test(message_of_an_older_header_ends_earlier),
         cmocka_unit_test(when_is_what_the_script_gets),
+        cmocka_unit_test(when_of_restored_messages_has_what_was_stored),
         cmocka_unit_test(options_of_other_types_are_refused),
         cmocka_unit_test(key_decides_the_slot),
         cmocka_unit_test(limits_of_the_message_win),
