@@ -10,6 +10,7 @@
 
 #include "connect.h"
 #include "option.h"
+#include "output.h"
 #include "say.h"
 #include "signals.h"
 
@@ -23,6 +24,7 @@ enum { DRAIN_GRACE_MS = 3000 };
 struct consume_options {
     smq_worker_options worker; /* its drain_timeout_ms is never 0 */
     bool exit_when_empty;
+    const char *delimiter;
 };
 
 #define CONSUME(member) offsetof(struct consume_options, member)
@@ -37,6 +39,12 @@ static const struct flag consume_flags[] = {
      .type = FLAG_SWITCH,
      .offset = CONSUME(exit_when_empty),
      .help = "end when nothing is waiting, claimed or resting"},
+    {.name = "delimiter",
+     .type = FLAG_TEXT,
+     .offset = CONSUME(delimiter),
+     .operand = "BYTE",
+     .help = "what ends a body on standard output, as a character or as \\0, \\t or \\x1e; default "
+             "a newline"},
     {WORKER("batch", "batch_size", "N")},
     {WORKER("max-in-flight", "max_in_flight", "N")},
     {WORKER("order", "order", "ORDER")},
@@ -215,10 +223,16 @@ static enum exit_code consume_run_worker(struct consume *consume)
     return code;
 }
 
-static enum exit_code consume_check_tail(const struct command *command)
+static enum exit_code consume_check_flags(int *delimiter, const struct command *command)
 {
+    const struct consume_options *flags = command->options;
+
+    if (flags->delimiter && (command->tail || command->global.json)) {
+        return say_error(EXIT_USAGE, "--delimiter is for bodies on standard output; leave it out "
+                                     "with --json, and when a program is run");
+    }
     if (!command->tail) {
-        return EXIT_DONE;
+        return output_delimiter(delimiter, flags->delimiter);
     }
     if (command->global.json) {
         return say_error(EXIT_USAGE, "--json is for messages on standard output; leave it out "
@@ -234,7 +248,7 @@ static enum exit_code consume_verb_run(const struct command *command)
         .drain_ms = consume_drain_ms(command->options),
         .failure = {.lock = PTHREAD_MUTEX_INITIALIZER},
     };
-    enum exit_code code = consume_check_tail(command);
+    enum exit_code code = consume_check_flags(&consume.delimiter, command);
 
     if (code != EXIT_DONE) {
         return code;

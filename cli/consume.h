@@ -14,6 +14,7 @@
 struct consume {
     const struct command *command;
     smq_client *client;
+    int delimiter;         /* behind each message on standard output */
     int64_t drain_ms;      /* how long programs may run after the worker begins to stop */
     smq_worker *worker;    /* set before the first handler runs */
     atomic_ullong handled; /* handlers that returned */

@@ -13,8 +13,9 @@
 /* Lines are whole, in the order in which the lock was taken. */
 static pthread_mutex_t writer = PTHREAD_MUTEX_INITIALIZER;
 
-/* The line of a message with its newline, to be freed. */
-static char *consume_print_line(size_t *size, const smq_message_info *message, bool json)
+/* The line of a message with its delimiter, to be freed. */
+static char *consume_print_line(size_t *size, const smq_message_info *message, bool json,
+                                int delimiter)
 {
     size_t length = message->body.len;
     char *text = NULL;
@@ -25,7 +26,7 @@ static char *consume_print_line(size_t *size, const smq_message_info *message, b
     } else {
         text = say_alloc(length + 1, 1);
         memcpy(text, message->body.data, length);
-        text[length] = '\n';
+        text[length] = (char) delimiter;
     }
     *size = length + 1;
     return text;
@@ -37,8 +38,8 @@ smq_verdict consume_print(smq_delivery *delivery, void *user)
     struct consume *consume = user;
     smq_verdict verdict = SMQ_RELEASE;
     size_t size = 0;
-    char *line =
-        consume_print_line(&size, smq_delivery_info(delivery), consume->command->global.json);
+    char *line = consume_print_line(&size, smq_delivery_info(delivery),
+                                    consume->command->global.json, consume->delimiter);
 
     pthread_mutex_lock(&writer);
     if (!consume_has_failed(consume)) {

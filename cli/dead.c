@@ -36,7 +36,7 @@ static enum exit_code dead_list_letters(smq_client *client, const struct command
     const smq_status status =
         smq_message_each(client, command->words[0], &filter, listing_add, &listing, &err);
     if (status == SMQ_OK) {
-        listing_end(&listing, false);
+        listing_end(&listing);
     }
     listing_drop(&listing);
     return status == SMQ_OK ? EXIT_DONE : say_failure(&err);

@@ -1,4 +1,4 @@
-/* listing.c - many messages as a table or as JSON. */
+/* listing.c - many messages as a table or as lines of JSON. */
 #include "listing.h"
 
 #include <inttypes.h>
@@ -9,6 +9,7 @@
 #include "message.h"
 #include "output.h"
 #include "say.h"
+#include "signals.h"
 
 /* More than any table has. */
 #define COLUMNS_MAX 8
@@ -125,24 +126,6 @@ static void listing_add_row(const struct listing *listing, const smq_message_inf
     output_row_bytes(listing->table, row.cell, row.count);
 }
 
-/* What the JSON document begins with. */
-static const char *listing_opening(const struct listing *listing)
-{
-    return listing->dead ? "{\"dead\":[" : "{\"messages\":[";
-}
-
-static void listing_add_json(const struct listing *listing, const smq_message_info *message)
-{
-    size_t size = 0;
-    char *text =
-        output_json_text(&size, listing->dead ? message_dead_json(message, listing->topic->type)
-                                              : message_info_json(message));
-
-    fputs(listing->count == 0 ? listing_opening(listing) : ",", stdout);
-    fwrite(text, 1, size, stdout);
-    free(text);
-}
-
 static void listing_keep_cursor(struct listing *listing, const char *cursor)
 {
     char *copy = strdup(cursor ? cursor : "");
@@ -161,28 +144,18 @@ bool listing_add(const smq_message_info *message, void *user)
     if (listing->table) {
         listing_add_row(listing, message);
     } else {
-        listing_add_json(listing, message);
+        output_json(message_info_json(message));
     }
     listing_keep_cursor(listing, message->cursor);
     listing->count++;
-    return !ferror(stdout);
+    return !ferror(stdout) && !signals_came();
 }
 
-void listing_end(struct listing *listing, bool more)
+void listing_end(struct listing *listing)
 {
     if (listing->table) {
         output_table_print(listing->table);
         listing->table = NULL;
-    } else {
-        fputs(listing->count == 0 ? listing_opening(listing) : "", stdout);
-        fputs("]", stdout);
-        if (!listing->dead) {
-            size_t size = 0;
-            char *text = output_json_text(&size, json_string(more ? listing->cursor : ""));
-            printf(",\"cursor\":%s", text);
-            free(text);
-        }
-        fputs("}\n", stdout);
     }
 }
 

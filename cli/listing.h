@@ -1,4 +1,4 @@
-/* listing.h - many messages as a table, or as a JSON document that is printed while they come: a
+/* listing.h - many messages as a table, or as lines of JSON that are printed while they come: a
  * topic may hold very many. */
 #ifndef CLI_LISTING_H
 #define CLI_LISTING_H
@@ -7,21 +7,21 @@
 
 struct listing {
     const struct topic_facts *topic;
-    bool dead;                    /* dead letters, else messages in any state */
+    bool dead; /* the columns of dead letters, else those of messages in any state */
     struct libscols_table *table; /* NULL: JSON */
     uint64_t count;
     char *cursor; /* of the last message; owned, "" at first */
 };
 
-/* `dead`: the columns and members of dead letters. */
+/* `dead`: the columns of dead letters. */
 struct listing listing_begin(const struct command *command, const struct topic_facts *topic,
                              bool dead);
 
-/* A visitor: `user` is the listing. */
+/* A visitor: `user` is the listing.  It ends the visit when a signal came (signals.h). */
 bool listing_add(const smq_message_info *message, void *user);
 
-/* Prints what was not printed yet.  `more`: messages may follow the last one. */
-void listing_end(struct listing *listing, bool more);
+/* Prints what was not printed yet. */
+void listing_end(struct listing *listing);
 
 /* Frees what it holds, also after a failure. */
 void listing_drop(struct listing *listing);

@@ -53,6 +53,16 @@ const char *message_state_name(smq_state state)
     return "unknown";
 }
 
+smq_state message_state_named(const char *name)
+{
+    for (size_t i = 0; i < STATE_COUNT; i++) {
+        if (strcmp(states[i].name, name) == 0) {
+            return states[i].state;
+        }
+    }
+    return 0;
+}
+
 enum exit_code message_states_read(unsigned *out, const char *text)
 {
     unsigned all = 0;
@@ -98,49 +108,6 @@ static void message_set_text(json_t *object, const char *name, const char *text)
     output_set_bytes(object, name, text ? text : "", text ? strlen(text) : 0);
 }
 
-/* What every message begins with. */
-static json_t *message_json(const smq_message_info *message)
-{
-    json_t *object = json_object();
-
-    output_set(object, "topic", json_string(message->topic));
-    if (message->key.data) {
-        output_set_bytes(object, "key", message->key.data, message->key.len);
-    }
-    if (message_has_id(message)) {
-        output_set_bytes(object, "id", message->id.data, message->id.len);
-    }
-    output_set(object, "slot", json_integer(message->slot));
-    return object;
-}
-
-json_t *message_delivery_json(const smq_message_info *message)
-{
-    json_t *object = message_json(message);
-
-    output_set(object, "token", json_string(message->token ? message->token : ""));
-    output_set(object, "attempt", json_integer(message->attempt));
-    output_set(object, "due_at_ms", json_integer(message->due_at_ms));
-    message_set_body(object, message);
-    return object;
-}
-
-json_t *message_dead_json(const smq_message_info *message, smq_topic_type type)
-{
-    json_t *object = message_json(message);
-
-    output_set(object, "attempt", json_integer(message->attempt));
-    output_set(object, "dead_at_ms", json_integer(message->dead_at_ms));
-    if (type == SMQ_TYPE_PRIORITY) {
-        output_set(object, "priority", json_integer(message->priority));
-    } else {
-        output_set(object, "due_at_ms", json_integer(message->due_at_ms));
-    }
-    message_set_text(object, "reason", message->reason);
-    message_set_body(object, message);
-    return object;
-}
-
 static void message_set_known(json_t *object, const char *name, const void *bytes, size_t size)
 {
     if (bytes) {
@@ -150,7 +117,8 @@ static void message_set_known(json_t *object, const char *name, const void *byte
     }
 }
 
-json_t *message_info_json(const smq_message_info *message)
+/* What can be sent again, and where it was. */
+static json_t *message_json(const smq_message_info *message)
 {
     json_t *object = json_object();
 
@@ -159,17 +127,33 @@ json_t *message_info_json(const smq_message_info *message)
     output_set(object, "state", json_string(message_state_name(message->state)));
     message_set_body(object, message);
     message_set_known(object, "key", message->key.data, message->key.len);
-    message_set_known(object, "id", message->id.data, message->id.len);
+    message_set_known(object, "id", message_has_id(message) ? message->id.data : NULL,
+                      message->id.len);
     output_set(object, "priority", json_integer(message->priority));
     output_set(object, "due_at_ms", json_integer(message->due_at_ms));
     output_set(object, "sent_at_ms", json_integer(message->sent_at_ms));
     output_set(object, "expires_at_ms", json_integer(message->expires_at_ms));
-    output_set(object, "lease_at_ms", json_integer(message->lease_at_ms));
-    output_set(object, "dead_at_ms", json_integer(message->dead_at_ms));
     output_set(object, "attempt", json_integer(message->attempt));
     output_set(object, "retries_left", json_integer(message->retries_left));
+    return object;
+}
+
+json_t *message_info_json(const smq_message_info *message)
+{
+    json_t *object = message_json(message);
+
+    output_set(object, "lease_at_ms", json_integer(message->lease_at_ms));
+    output_set(object, "dead_at_ms", json_integer(message->dead_at_ms));
     message_set_text(object, "token", message->token);
     message_set_text(object, "reason", message->reason);
     message_set_text(object, "cursor", message->cursor);
+    return object;
+}
+
+json_t *message_delivery_json(const smq_message_info *message)
+{
+    json_t *object = message_json(message);
+
+    output_set(object, "token", json_string(message->token ? message->token : ""));
     return object;
 }

@@ -17,6 +17,9 @@ enum exit_code message_say_failure(const smq_error *err, const char *key);
 /* "waiting", "claimed", "resting", "dead". */
 const char *message_state_name(smq_state state);
 
+/* The state of that name; 0: there is none. */
+smq_state message_state_named(const char *name);
+
 /* "waiting,dead" as smq_state, or-ed.  On any other result than EXIT_DONE the error has been
  * printed. */
 enum exit_code message_states_read(unsigned *out, const char *text);
@@ -24,14 +27,10 @@ enum exit_code message_states_read(unsigned *out, const char *text);
 /* Has it an id beside its body?  It has in layout keyed. */
 bool message_has_id(const smq_message_info *message);
 
-/* What a consumer is shown: topic, key when known, id in layout keyed, slot, token, attempt,
- * due_at_ms, body. */
+/* A message as message_line.h reads it: topic, slot, state, body, key, id (null in layout inline),
+ * priority, due_at_ms, sent_at_ms, expires_at_ms, attempt, retries_left.  A delivery also has its
+ * token, and a stored message lease_at_ms, dead_at_ms, token, reason and cursor. */
 json_t *message_delivery_json(const smq_message_info *message);
-
-/* A dead letter; `type` decides whether it has a priority or a time. */
-json_t *message_dead_json(const smq_message_info *message, smq_topic_type type);
-
-/* Every field; null where there is none. */
 json_t *message_info_json(const smq_message_info *message);
 
 #endif

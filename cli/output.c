@@ -159,6 +159,18 @@ void output_table_print(struct libscols_table *table)
     output_table_free(table);
 }
 
+enum exit_code output_delimiter(int *out, const char *text)
+{
+    *out = '\n';
+    if (!text || parse_byte(out, text)) {
+        return EXIT_DONE;
+    }
+    return say_error(EXIT_USAGE,
+                     "--delimiter \"%s\" cannot be used; give one byte, as a character or as "
+                     "\\n, \\t, \\0 or \\x1e",
+                     text);
+}
+
 /* === Tables in parts ==================================================== */
 
 size_t output_columns(void)

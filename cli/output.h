@@ -53,6 +53,10 @@ void output_table_print(struct libscols_table *table);
 size_t output_table_parts(struct libscols_table *table, size_t keys);
 void output_table_print_parts(struct libscols_table *table, size_t keys, size_t most);
 
+/* --delimiter: the byte behind each message; NULL is a newline.  On any other result than EXIT_DONE
+ * the error has been printed. */
+enum exit_code output_delimiter(int *out, const char *text);
+
 /* Columns of the terminal: those of COLUMNS, else those that standard output has, else 80. */
 size_t output_columns(void);
 

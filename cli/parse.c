@@ -63,6 +63,36 @@ bool parse_duration(int64_t *out, const char *text)
     return false;
 }
 
+static int parse_hex_digit(char c)
+{
+    const char *digit = c != '\0' ? strchr("0123456789abcdef", tolower((unsigned char) c)) : NULL;
+
+    return digit ? (int) (digit - "0123456789abcdef") : -1;
+}
+
+bool parse_byte(int *out, const char *text)
+{
+    static const char names[] = "nrt0\\";
+    static const char bytes[] = "\n\r\t\0\\";
+    const size_t length = strlen(text);
+    const char *name = text[0] == '\\' && length == 2 ? strchr(names, text[1]) : NULL;
+
+    if (length == 1) {
+        *out = (unsigned char) text[0];
+        return true;
+    }
+    if (name) {
+        *out = (unsigned char) bytes[name - names];
+        return true;
+    }
+    if (length != 4 || text[0] != '\\' || text[1] != 'x' || parse_hex_digit(text[2]) < 0 ||
+        parse_hex_digit(text[3]) < 0) {
+        return false;
+    }
+    *out = parse_hex_digit(text[2]) * 16 + parse_hex_digit(text[3]);
+    return true;
+}
+
 /* Reads as many digits as `form` has '0', and the other characters of it as they are; letters in
  * either case.  Gives what follows; NULL: the text has another form. */
 static const char *parse_read_form(int *out, const char *form, const char *text)

@@ -1,8 +1,11 @@
 /* peek.c - messages are shown without being claimed. */
+#include <inttypes.h>
+
 #include "listing.h"
 #include "message.h"
 #include "output.h"
 #include "say.h"
+#include "signals.h"
 
 struct peek_options {
     const char *state, *match, *reason, *cursor;
@@ -33,7 +36,7 @@ static const struct flag peek_flags[] = {
      .operand = "N",
      .min = "1",
      .fallback = "100",
-     .help = "at most N"},
+     .help = "at most N; with --json: all"},
     {.name = "cursor",
      .type = FLAG_TEXT,
      .offset = PEEK(cursor),
@@ -41,18 +44,36 @@ static const struct flag peek_flags[] = {
      .help = "continue where the peek that showed this cursor ended"},
 };
 
-/* Prints what was not printed yet, and how to see more. */
-static enum exit_code peek_end(struct listing *listing, const struct command *command,
-                               uint64_t limit)
+/* JSON is for programs, which take all. */
+static uint64_t peek_limit(const struct command *command)
 {
-    const bool more = listing->count >= limit;
+    const struct peek_options *flags = command->options;
 
-    listing_end(listing, more);
+    return !flags->limit.given && command->global.json ? 0 : (uint64_t) flags->limit.value;
+}
+
+/* Prints what was not printed yet, and how to see more. */
+static enum exit_code peek_end(struct listing *listing, const struct command *command)
+{
+    const uint64_t limit = peek_limit(command);
+
+    listing_end(listing);
     const enum exit_code code = output_finish();
-    if (code == EXIT_DONE && more && !command->global.json && !command->global.quiet) {
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    if (signals_came() && listing->count == 0) {
+        return say_error(EXIT_INTERRUPTED, "interrupted before the first message");
+    }
+    if (signals_came()) {
+        return say_error(EXIT_INTERRUPTED,
+                         "interrupted after %" PRIu64 "; to continue: --cursor %s", listing->count,
+                         listing->cursor);
+    }
+    if (limit > 0 && listing->count >= limit && !command->global.quiet) {
         say("there may be more: --cursor %s", listing->cursor);
     }
-    return code;
+    return EXIT_DONE;
 }
 
 static enum exit_code peek_topic(smq_client *client, const struct command *command,
@@ -66,14 +87,14 @@ static enum exit_code peek_topic(smq_client *client, const struct command *comma
     filter.contains = flags->match;
     filter.reason = flags->reason;
     filter.cursor = flags->cursor;
-    filter.limit = (uint64_t) flags->limit.value;
+    filter.limit = peek_limit(command);
     if (flags->state) {
         (void) message_states_read(&filter.states, flags->state); /* checked by peek_check() */
     }
+    signals_catch();
     const smq_status status =
         smq_message_each(client, command->words[0], &filter, listing_add, &listing, &err);
-    const enum exit_code code =
-        status == SMQ_OK ? peek_end(&listing, command, filter.limit) : say_failure(&err);
+    const enum exit_code code = status == SMQ_OK ? peek_end(&listing, command) : say_failure(&err);
     listing_drop(&listing);
     return code;
 }
@@ -90,10 +111,11 @@ const struct verb peek_verb = {
     .name = "peek",
     .operands = "NAME",
     .summary = "show messages without claiming them",
-    .text = "Messages are shown slot by slot, in each slot in the order of consumption. This is "
-            "not a snapshot: a message that moves while the command runs may be missed or shown "
-            "twice. With --json the output is {\"messages\":[...],\"cursor\":\"...\"}; the cursor "
-            "is empty at the end.",
+    .text =
+        "Messages are shown slot by slot, in each slot in the order of consumption. This is "
+        "not a snapshot: a message that moves while the command runs may be missed or shown "
+        "twice. With --json each message is a line, which slotmq send --json takes, and all are "
+        "shown unless --limit is given.",
     .flags = peek_flags,
     .flag_count = sizeof(peek_flags) / sizeof(peek_flags[0]),
     .options_size = sizeof(struct peek_options),

@@ -1,23 +1,26 @@
-/* send.c - one message from the command line, or one a line from standard input. */
+/* send.c - one message from the command line or of a file, or one a line from standard input. */
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "connect.h"
+#include "message_line.h"
 #include "nth_field.h"
 #include "output.h"
 #include "progress.h"
 #include "say.h"
 #include "signals.h"
 #include "source.h"
+#include "tally.h"
 #include "when_flags.h"
 
 struct send_options {
-    const char *key, *id, *file;
+    const char *key, *id, *file, *body_file, *delimiter;
+    bool restore;
     struct flag_value key_field, id_field;
     struct when when;
     smq_producer_options producer;
@@ -63,16 +66,20 @@ static const struct flag send_flags[] = {
      .offset = SEND(file),
      .operand = "FILE",
      .help = "a message for each line of FILE; - is standard input"},
-};
-
-/* What became of the sends so far.  `line` is the first that failed; code tells whether one did. */
-struct tally {
-    pthread_mutex_t lock;
-    uint64_t sent;
-    uint64_t merged;
-    enum exit_code code;
-    uint64_t line;
-    char text[256];
+    {.name = "delimiter",
+     .type = FLAG_TEXT,
+     .offset = SEND(delimiter),
+     .operand = "BYTE",
+     .help = "what ends a line, as a character or as \\0, \\t or \\x1e; default a newline"},
+    {.name = "body-file",
+     .type = FLAG_TEXT,
+     .offset = SEND(body_file),
+     .operand = "FILE",
+     .help = "the whole of FILE is one body; - is standard input"},
+    {.name = "restore",
+     .type = FLAG_SWITCH,
+     .offset = SEND(restore),
+     .help = "with --json: times and attempts as they were, not as those of new messages"},
 };
 
 /* One run of the verb.  Lines are counted from 1; the body of the command line has number 0. */
@@ -82,9 +89,10 @@ struct sender {
     smq_producer *producer;
     const char *topic;
     struct topic_facts topic_facts;
+    struct message_rules rules; /* of lines that are JSON */
     struct source source;
     struct progress progress;
-    char id[SMQ_ID_SIZE]; /* that the library made for the body of the command line, or "" */
+    char id[SMQ_ID_SIZE]; /* that the library made for the only body, or "" */
     struct tally tally;
 };
 
@@ -113,10 +121,26 @@ static const char *send_keyed_flag(const struct send_options *flags)
     return flags->when.own.max_retries != 0 ? "--retries" : NULL;
 }
 
+/* Is there one message, and not one for each line? */
+static bool send_is_single(const struct command *command)
+{
+    const struct send_options *flags = command->options;
+
+    return command->word_count > 1 || flags->body_file;
+}
+
+/* Is each line a JSON object? */
+static bool send_is_json(const struct command *command)
+{
+    return command->global.json && !send_is_single(command);
+}
+
 /* An option that the topic does not have is refused, whatever its value. */
-static enum exit_code send_check_options(const struct send_options *flags, const char *name,
+static enum exit_code send_check_options(const struct command *command,
                                          const struct topic_facts *topic)
 {
+    const struct send_options *flags = command->options;
+    const char *name = command->words[0];
     const char *keyed = send_keyed_flag(flags);
     struct when when = flags->when;
 
@@ -127,7 +151,8 @@ static enum exit_code send_check_options(const struct send_options *flags, const
         when.own.delay_ms = 0; /* topics of every type take what is due at once */
     }
     const enum exit_code code = when_check(&when, name, topic);
-    if (code == EXIT_DONE && topic->lacks_delay && when.own.delay_ms == 0) {
+    if (code == EXIT_DONE && topic->lacks_delay && when.own.delay_ms == 0 &&
+        !send_is_json(command)) {
         return say_error(EXIT_USAGE, "topic %s has no delay of its own: give --delay", name);
     }
     return code;
@@ -147,58 +172,6 @@ static smq_message send_make_message(const struct send_options *flags, const cha
     }
     when_apply(&message, &flags->when);
     return message;
-}
-
-/* === The tally ========================================================== */
-
-static void tally_failed(struct tally *tally, uint64_t line, enum exit_code code, const char *text)
-{
-    pthread_mutex_lock(&tally->lock);
-    if (tally->code == EXIT_DONE || line < tally->line) {
-        tally->code = code;
-        tally->line = line;
-        snprintf(tally->text, sizeof(tally->text), "%s", text);
-    }
-    pthread_mutex_unlock(&tally->lock);
-}
-
-static bool tally_has_failed(struct tally *tally)
-{
-    pthread_mutex_lock(&tally->lock);
-    const bool failed = tally->code != EXIT_DONE;
-    pthread_mutex_unlock(&tally->lock);
-    return failed;
-}
-
-/* One that is done. */
-static void tally_count(struct tally *tally, const smq_receipt *receipt)
-{
-    uint64_t *count = receipt->merged ? &tally->merged : &tally->sent;
-
-    ++*count;
-}
-
-/* One send without a receipt. */
-struct send_pending {
-    struct tally *tally;
-    uint64_t line;
-};
-
-/* Thread: smq:call. */
-static void send_on_receipt(const smq_receipt *receipt, void *user)
-{
-    struct send_pending *pending = user;
-    struct tally *tally = pending->tally;
-
-    if (receipt->status == SMQ_OK) {
-        pthread_mutex_lock(&tally->lock);
-        tally_count(tally, receipt);
-        pthread_mutex_unlock(&tally->lock);
-    } else {
-        tally_failed(tally, pending->line, exit_code_of(receipt->status),
-                     smq_status_text(receipt->status));
-    }
-    free(pending);
 }
 
 /* === Sending ============================================================ */
@@ -226,6 +199,16 @@ static bool send_take_field(const void **start, size_t *size, struct sender *sen
     return true;
 }
 
+static bool send_check_body(struct sender *sender, uint64_t line, size_t size)
+{
+    if (size > 0 || sender->topic_facts.layout == SMQ_LAYOUT_KEYED) {
+        return true;
+    }
+    tally_failed(&sender->tally, line, EXIT_DATA,
+                 "an empty body cannot be sent in layout inline; give at least one byte");
+    return false;
+}
+
 /* The message of a body, checked as far as the library does not; false: refused. */
 static bool send_prepare(smq_message *out, struct sender *sender, uint64_t line, const char *body,
                          size_t size)
@@ -233,25 +216,21 @@ static bool send_prepare(smq_message *out, struct sender *sender, uint64_t line,
     const struct send_options *flags = sender->flags;
 
     *out = send_make_message(flags, body, size);
-    if (size == 0 && sender->topic_facts.layout == SMQ_LAYOUT_INLINE) {
-        tally_failed(&sender->tally, line, EXIT_DATA,
-                     "an empty body cannot be sent in layout inline; give at least one byte");
-        return false;
-    }
-    return send_take_field(&out->key.data, &out->key.len, sender, line, &flags->key_field, "key",
+    return send_check_body(sender, line, size) &&
+           send_take_field(&out->key.data, &out->key.len, sender, line, &flags->key_field, "key",
                            body, size) &&
            send_take_field(&out->id.data, &out->id.len, sender, line, &flags->id_field, "id", body,
                            size);
 }
 
-/* The body of the command line; waits for its receipt. */
-static void send_body(struct sender *sender, const char *body)
+/* The only body; waits for its receipt. */
+static void send_body(struct sender *sender, const char *body, size_t size)
 {
     smq_receipt receipt = {.status = SMQ_OK};
     smq_message message;
     smq_error err;
 
-    if (!send_prepare(&message, sender, 0, body, strlen(body))) {
+    if (!send_prepare(&message, sender, 0, body, size)) {
         return;
     }
     if (smq_send(sender->producer, sender->topic, &message, &receipt, &err) != SMQ_OK) {
@@ -263,21 +242,41 @@ static void send_body(struct sender *sender, const char *body)
 }
 
 /* Does not wait for the receipt. */
-static void send_line(struct sender *sender, uint64_t line, const char *body, size_t size)
+static void send_text_line(struct sender *sender, uint64_t line, const char *body, size_t size)
 {
     smq_message message;
-    smq_error err;
 
-    if (!send_prepare(&message, sender, line, body, size)) {
-        return;
+    if (send_prepare(&message, sender, line, body, size)) {
+        tally_send(&sender->tally, line, sender->producer, sender->topic, &message);
     }
-    struct send_pending *pending = say_alloc(1, sizeof(*pending));
-    *pending = (struct send_pending){.tally = &sender->tally, .line = line};
-    if (smq_send_async(sender->producer, sender->topic, &message, send_on_receipt, pending, &err) !=
-        SMQ_OK) {
-        tally_failed(&sender->tally, line, exit_code_of(err.status), err.text);
-        free(pending);
+}
+
+static int64_t send_now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void send_json_line(struct sender *sender, uint64_t line, const char *text, size_t size)
+{
+    char error[MESSAGE_LINE_ERROR];
+    struct message_line read;
+
+    if (!message_line_read(&read, error, text, size, &sender->rules, send_now_ms())) {
+        tally_failed(&sender->tally, line, EXIT_DATA, error);
+    } else if (send_check_body(sender, line, read.message.body.len)) {
+        tally_send(&sender->tally, line, sender->producer, sender->topic, &read.message);
     }
+    message_line_fini(&read);
+}
+
+/* The most bytes that a line may have. */
+static size_t send_line_most(const struct sender *sender)
+{
+    return sender->rules.topic ? message_line_most(sender->topic_facts.max_body)
+                               : (size_t) sender->topic_facts.max_body;
 }
 
 /* The input has no more lines: why, if that is a failure. */
@@ -289,9 +288,10 @@ static void send_end_of_lines(struct sender *sender, enum source_result why, uin
     if (why == SOURCE_INTERRUPTED) {
         tally_failed(&sender->tally, line, EXIT_INTERRUPTED, "interrupted before it was sent");
     } else if (why == SOURCE_TOO_LONG) {
-        snprintf(text, sizeof(text),
-                 "it is longer than %" PRId64 " bytes, which is the max_body of topic %s",
-                 sender->topic_facts.max_body, sender->topic);
+        snprintf(text, sizeof(text), "it is longer than %" PRId64 " bytes, %s of topic %s",
+                 (int64_t) send_line_most(sender),
+                 sender->rules.topic ? "too long for the max_body" : "which is the max_body",
+                 sender->topic);
         tally_failed(&sender->tally, line, EXIT_DATA, text);
     } else if (why == SOURCE_FAILED) {
         const enum exit_code code = line > 1 ? EXIT_IO : EXIT_NO_INPUT;
@@ -310,6 +310,31 @@ static void send_say_carriage_return(const struct sender *sender, uint64_t line)
     }
 }
 
+/* The whole file is one message. */
+static void send_file(struct sender *sender)
+{
+    const char *body = NULL;
+    size_t size = 0;
+
+    sender->source.delimiter = SOURCE_WHOLE;
+    const enum source_result result =
+        source_line(&sender->source, send_line_most(sender), &body, &size);
+    if (result == SOURCE_LINE || result == SOURCE_END) {
+        send_body(sender, body, size);
+    } else {
+        send_end_of_lines(sender, result, 0);
+    }
+}
+
+static void send_line(struct sender *sender, uint64_t number, const char *line, size_t size)
+{
+    if (sender->rules.topic) {
+        send_json_line(sender, number, line, size);
+    } else {
+        send_text_line(sender, number, line, size);
+    }
+}
+
 /* Each line is a message; stops at the first that fails. */
 static void send_lines(struct sender *sender)
 {
@@ -318,6 +343,7 @@ static void send_lines(struct sender *sender)
     const char *line = NULL;
     size_t size = 0;
     uint64_t number = 0;
+    const bool is_text = !sender->rules.topic && source->delimiter == '\n';
     bool warned = false;
 
     signals_catch();
@@ -325,15 +351,14 @@ static void send_lines(struct sender *sender)
         say("reading messages from the terminal, one a line; Ctrl-D ends");
     }
     while (result == SOURCE_LINE && !tally_has_failed(&sender->tally)) {
-        result = signals_came()
-                     ? SOURCE_INTERRUPTED
-                     : source_line(source, (size_t) sender->topic_facts.max_body, &line, &size);
+        result = signals_came() ? SOURCE_INTERRUPTED
+                                : source_line(source, send_line_most(sender), &line, &size);
         number++;
         if (result != SOURCE_LINE) {
             send_end_of_lines(sender, result, number);
             break;
         }
-        if (!warned && size > 0 && line[size - 1] == '\r') {
+        if (!warned && is_text && size > 0 && line[size - 1] == '\r') {
             send_say_carriage_return(sender, number);
             warned = true;
         }
@@ -360,11 +385,11 @@ static enum exit_code send_report(struct sender *sender)
     send_counts_text(counts, tally);
     if (tally->code != EXIT_DONE) {
         char where[40] = "";
-        if (tally->line > 0) {
-            snprintf(where, sizeof(where), "line %" PRIu64 ": ", tally->line);
+        if (tally->number > 0) {
+            snprintf(where, sizeof(where), "line %" PRIu64 ": ", tally->number);
         }
-        return say_error(tally->code, "%s%s%s%s", where, tally->text, tally->line > 0 ? "; " : "",
-                         tally->line > 0 ? counts : "");
+        return say_error(tally->code, "%s%s%s%s", where, tally->text, tally->number > 0 ? "; " : "",
+                         tally->number > 0 ? counts : "");
     }
     if (sender->command->global.json) {
         json_t *document = json_object();
@@ -386,7 +411,7 @@ static enum exit_code send_report(struct sender *sender)
 static enum exit_code send_all(struct sender *sender, smq_client *client)
 {
     smq_producer_options options = sender->flags->producer;
-    const char *body = sender->command->words[1];
+    const char *body = sender->command->word_count > 1 ? sender->command->words[1] : NULL;
     smq_error err;
 
     options.full_timeout_ms = SMQ_FOREVER; /* no send outlives send_timeout_ms */
@@ -394,24 +419,52 @@ static enum exit_code send_all(struct sender *sender, smq_client *client)
         return say_failure(&err);
     }
     if (body) {
-        send_body(sender, body);
+        send_body(sender, body, strlen(body));
+    } else if (sender->flags->body_file) {
+        send_file(sender);
     } else {
         sender->progress = progress_begin(sender->command, "sent");
         send_lines(sender);
     }
-    if (smq_producer_flush(sender->producer, SMQ_FOREVER, &err) != SMQ_OK) {
-        tally_failed(&sender->tally, UINT64_MAX, exit_code_of(err.status), err.text);
-    }
+    tally_flush(&sender->tally, sender->producer);
     smq_producer_free(sender->producer);
     progress_end(&sender->progress);
     return send_report(sender);
+}
+
+/* Flags for which there must be lines, of text or of JSON. */
+static enum exit_code send_check_lines(const struct command *command)
+{
+    const struct send_options *flags = command->options;
+    const bool json = send_is_json(command);
+    int delimiter = 0;
+
+    if (flags->delimiter && send_is_single(command)) {
+        return say_error(EXIT_USAGE, "--delimiter ends lines, and there is one message; leave it "
+                                     "out");
+    }
+    if (json && (flags->key_field.given || flags->id_field.given || flags->delimiter)) {
+        return say_error(EXIT_USAGE,
+                         "with --json each line is an object with its own key and id: leave out "
+                         "--key-field, --id-field and --delimiter");
+    }
+    if (flags->restore && !json) {
+        return say_error(EXIT_USAGE, "--restore is for lines of JSON; give --json, and no BODY");
+    }
+    if (flags->restore &&
+        (flags->when.at.given || flags->when.priority.given || flags->when.own.delay_ms != 0 ||
+         flags->when.own.ttl_ms != 0 || flags->when.own.max_retries != 0)) {
+        return say_error(EXIT_USAGE, "--restore takes times, priority and retries from the lines: "
+                                     "leave out --at, --delay, --priority, --ttl and --retries");
+    }
+    return output_delimiter(&delimiter, flags->delimiter);
 }
 
 /* Flags that do not go together, whatever the topic. */
 static enum exit_code send_check_flags(const struct command *command)
 {
     const struct send_options *flags = command->options;
-    const bool body = command->word_count > 1;
+    const bool single = send_is_single(command);
 
     if (flags->key && flags->key_field.given) {
         return say_error(EXIT_USAGE, "--key and --key-field both name the key; give one");
@@ -419,7 +472,7 @@ static enum exit_code send_check_flags(const struct command *command)
     if (flags->id && flags->id_field.given) {
         return say_error(EXIT_USAGE, "--id and --id-field both name the id; give one");
     }
-    if (flags->id && !body) {
+    if (flags->id && !single) {
         return say_error(EXIT_USAGE,
                          "--id names one message: give its BODY; lines have --id-field");
     }
@@ -432,10 +485,11 @@ static enum exit_code send_check_flags(const struct command *command)
     if (flags->id && flags->id[0] == '\0') {
         return say_error(EXIT_DATA, "an empty id cannot be used; leave --id out for a new one");
     }
-    if (flags->file && body) {
-        return say_error(EXIT_USAGE, "BODY and --file both say what to send; give one");
+    if ((command->word_count > 1) + (flags->file != NULL) + (flags->body_file != NULL) > 1) {
+        return say_error(EXIT_USAGE,
+                         "BODY, --file and --body-file say what to send; give one of them");
     }
-    return EXIT_DONE;
+    return send_check_lines(command);
 }
 
 static enum exit_code send_connected(struct sender *sender, smq_client *client)
@@ -445,8 +499,18 @@ static enum exit_code send_connected(struct sender *sender, smq_client *client)
     if (code != EXIT_DONE) {
         return code;
     }
-    code = send_check_options(sender->flags, sender->topic, &sender->topic_facts);
-    return code == EXIT_DONE ? send_all(sender, client) : code;
+    code = send_check_options(sender->command, &sender->topic_facts);
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    if (send_is_json(sender->command)) {
+        sender->rules = (struct message_rules){
+            .topic = &sender->topic_facts,
+            .restore = sender->flags->restore,
+            .defaults = send_make_message(sender->flags, NULL, 0),
+        };
+    }
+    return send_all(sender, client);
 }
 
 static enum exit_code send_run(const struct command *command)
@@ -455,7 +519,7 @@ static enum exit_code send_run(const struct command *command)
         .command = command,
         .flags = command->options,
         .topic = command->words[0],
-        .tally = {.lock = PTHREAD_MUTEX_INITIALIZER},
+        .tally = TALLY_INIT,
     };
     smq_client *client = NULL;
     enum exit_code code = send_check_flags(command);
@@ -463,10 +527,12 @@ static enum exit_code send_run(const struct command *command)
     if (code != EXIT_DONE) {
         return code;
     }
-    code = source_open(&sender.source, sender.flags->file);
+    code = source_open(&sender.source,
+                       sender.flags->body_file ? sender.flags->body_file : sender.flags->file);
     if (code != EXIT_DONE) {
         return code;
     }
+    (void) output_delimiter(&sender.source.delimiter, sender.flags->delimiter); /* was checked */
     code = connect_client(&client, command);
     if (code == EXIT_DONE) {
         code = send_connected(&sender, client);
@@ -480,7 +546,11 @@ const struct verb send_verb = {
     .name = "send",
     .operands = "NAME [BODY]",
     .summary = "send a message, or one for each line of a file or of standard input",
-    .text = "When it ends, it prints \"sent N merged M\" on standard error, or with --json "
+    .text = "With --json each line is a message as peek, consume and dead list print it with "
+            "--json: {\"body\":\"...\",\"key\":\"...\",\"id\":\"...\",\"due_at\":\"...\"}; "
+            "slotmq(1) lists the members. They are new messages, or with --restore those that were "
+            "printed.\n\n"
+            "When it ends, it prints \"sent N merged M\" on standard error, or with --json "
             "{\"sent\":N,\"merged\":M} on standard output: N messages were added, and M were "
             "merged with one that was waiting. The first line that cannot be sent ends the "
             "command; the error names it and says what was sent.",

@@ -19,7 +19,7 @@ enum exit_code source_open(struct source *source, const char *path)
 {
     struct stat facts;
 
-    *source = (struct source){.fd = STDIN_FILENO, .name = "standard input"};
+    *source = (struct source){.fd = STDIN_FILENO, .delimiter = '\n', .name = "standard input"};
     if (path && strcmp(path, "-") != 0) {
         source->name = path;
         source->fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -84,23 +84,35 @@ static enum source_result source_read_more(struct source *source)
     return SOURCE_LINE;
 }
 
+/* The end of the line that begins at `from`, looking behind the first `looked` of its bytes; NULL:
+ * none was read yet. */
+static const char *source_find_end(const struct source *source, const char *from, size_t looked)
+{
+    const size_t held = source->end - source->start;
+
+    if (source->delimiter == SOURCE_WHOLE || held <= looked) {
+        return NULL;
+    }
+    return memchr(from + looked, source->delimiter, held - looked);
+}
+
 enum source_result source_line(struct source *source, size_t limit, const char **line, size_t *size)
 {
-    size_t looked = 0; /* the first bytes, which hold no newline */
+    size_t looked = 0; /* the first bytes, which hold no delimiter */
 
     for (;;) {
         const size_t held = source->end - source->start;
         const char *from = source->buffer + source->start;
-        const char *newline = held > looked ? memchr(from + looked, '\n', held - looked) : NULL;
-        const size_t length = newline ? (size_t) (newline - from) : held;
+        const char *delimiter = source_find_end(source, from, looked);
+        const size_t length = delimiter ? (size_t) (delimiter - from) : held;
         if (length > limit) {
             return SOURCE_TOO_LONG;
         }
-        if (newline || (source->ended && held > 0)) {
+        if (delimiter || (source->ended && held > 0)) {
             *line = from;
             *size = length;
-            source->start += length + (newline ? 1 : 0);
-            source->taken += length + (newline ? 1 : 0);
+            source->start += length + (delimiter ? 1 : 0);
+            source->taken += length + (delimiter ? 1 : 0);
             return SOURCE_LINE;
         }
         if (source->ended) {

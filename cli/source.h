@@ -12,11 +12,14 @@
 
 #include "exit.h"
 
+enum { SOURCE_WHOLE = -1 };
+
 /* Bytes from `start` to before `end` were read and not given out yet. */
 struct source {
     int fd;
+    int delimiter;    /* the byte that ends a line; SOURCE_WHOLE: all is one line */
     const char *name; /* for errors */
-    uint64_t taken;   /* bytes of the lines given out, and of their newlines */
+    uint64_t taken;   /* bytes of the lines given out, and of their delimiters */
     uint64_t size;    /* of the file; 0: not known */
     char *buffer;     /* owned */
     size_t start, end, room;
@@ -31,13 +34,14 @@ enum source_result {
     SOURCE_FAILED       /* errno says why; the bytes before the failure are no line */
 };
 
-/* NULL and "-" are standard input.  On any other result than EXIT_DONE the error has been printed.
+/* NULL and "-" are standard input; lines end with a newline until `delimiter` is set.  On any other
+ * result than EXIT_DONE the error has been printed.
  */
 enum exit_code source_open(struct source *source, const char *path);
 void source_close(struct source *source);
 
-/* The next line without its newline, of at most `limit` bytes; it lives until the next call.  The
- * last one may lack its newline. */
+/* The next line without its delimiter, of at most `limit` bytes; it lives until the next call.  The
+ * last one may lack its delimiter. */
 enum source_result source_line(struct source *source, size_t limit, const char **line,
                                size_t *size);
 

@@ -76,7 +76,9 @@ static bool topic_take_facts(const smq_topic_options *topic, void *user)
                                   .layout = topic->layout,
                                   .ties = topic->ties,
                                   .lacks_delay = topic_lacks_delay(topic),
-                                  .max_body = topic->max_body};
+                                  .max_body = topic->max_body,
+                                  .max_retries =
+                                      topic->max_retries == SMQ_NONE ? 0 : topic->max_retries};
     return true;
 }
 

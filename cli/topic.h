@@ -11,6 +11,7 @@ struct topic_facts {
     smq_ties ties;
     bool lacks_delay; /* range_merge: each send must give one */
     int64_t max_body;
+    int32_t max_retries;
 };
 
 /* Looks a topic up.  On any other result than EXIT_DONE the error has already been printed. */

@@ -12,6 +12,7 @@ const struct verb *const verbs[] = {
     &topic_repair_verb,
     &topic_delete_verb,
     &send_verb,
+    &copy_verb,
     &consume_verb,
     &pause_verb,
     &resume_verb,

@@ -145,6 +145,23 @@ json_t *command_json(const char *in, const char *const *arguments)
     return document;
 }
 
+json_t *command_lines(const char *in, const char *const *arguments)
+{
+    char *out = command_out(in, arguments);
+    json_t *lines = json_array();
+    char *rest = out;
+
+    for (char *line = strsep(&rest, "\n"); line && *line != '\0'; line = strsep(&rest, "\n")) {
+        json_t *object = json_loads(line, JSON_ALLOW_NUL, NULL);
+        if (!json_is_object(object)) {
+            fail_msg("no JSON object: %s", line);
+        }
+        assert_int_equal(json_array_append_new(lines, object), 0);
+    }
+    free(out);
+    return lines;
+}
+
 void assert_refused(const struct run *run, int code, const char *text)
 {
     const char *newline = strchr(run->err, '\n');
@@ -407,3 +424,7 @@ const char *const command_message_members[] = {
     "topic",    "slot",         "state",      "body",          "key",         "id",
     "priority", "due_at_ms",    "sent_at_ms", "expires_at_ms", "lease_at_ms", "dead_at_ms",
     "attempt",  "retries_left", "token",      "reason",        "cursor",      NULL};
+
+const char *const command_delivery_members[] = {
+    "topic",     "slot",       "state",         "body",    "key",          "id",    "priority",
+    "due_at_ms", "sent_at_ms", "expires_at_ms", "attempt", "retries_left", "token", NULL};

@@ -50,6 +50,9 @@ char *command_out(const char *in, const char *const *arguments);
 char *command_err(const char *in, const char *const *arguments);
 json_t *command_json(const char *in, const char *const *arguments);
 
+/* The same of lines: an array of the objects. */
+json_t *command_lines(const char *in, const char *const *arguments);
+
 /* Run it; it must fail with this exit code, nothing on standard output and one line on standard
  * error that holds `text`. */
 void command_refused(int code, const char *text, const char *in, const char *const *arguments);
@@ -95,6 +98,7 @@ void command_kill_due(const char *topic, const char *count);
 
 /* What --json shows of a message; ended by NULL. */
 extern const char *const command_message_members[];
+extern const char *const command_delivery_members[];
 
 /* A member of an object, of the type that is wanted. */
 const char *json_text(const json_t *object, const char *name);

@@ -45,7 +45,7 @@ static void test_an_object_has_exactly_the_members_of_the_contract(void **state)
                  "dy\n",
                  ARGS("send", "shape", "--key", "k"));
     json_t *message = command_json(NULL, ARGS("consume", "shape", "--count", "1", "--json"));
-    assert_members(message, ARGS("topic", "key", "slot", "token", "attempt", "due_at_ms", "body"));
+    assert_members(message, command_delivery_members);
     assert_string_equal(json_text(message, "key"), "k");
     assert_string_equal(json_text(message, "topic"), "shape");
     assert_string_equal(json_text(message, "body"), "b\xc3\xb6"

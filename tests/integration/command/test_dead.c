@@ -25,10 +25,10 @@ static void create_dead(const char *name, const char *layout)
 
 static size_t dead_count(const char *const *arguments)
 {
-    json_t *document = command_json(NULL, arguments);
-    const size_t count = json_array_size(json_object_get(document, "dead"));
+    json_t *lines = command_lines(NULL, arguments);
+    const size_t count = json_array_size(lines);
 
-    json_decref(document);
+    json_decref(lines);
     return count;
 }
 

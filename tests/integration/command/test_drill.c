@@ -56,8 +56,9 @@ static int teardown(void **state)
 /* A step as words; what the servers are called on the page is replaced by what they are called
  * here. */
 struct step {
-    char line[256], moved[256];
+    char line[256], moved[256], file[512];
     const char *word[WORDS_MAX];
+    bool to_file; /* its standard output: "> orders.json" */
 };
 
 /* Step number `number` from 0 of a section: a line "    slotmq ...", indented by four or more. */
@@ -81,16 +82,30 @@ static void read_step(struct step *step, const char *section, int number)
     at = strstr(at, "slotmq ") + strlen("slotmq ");
     snprintf(step->line, sizeof(step->line), "%.*s", (int) strcspn(at, "\n"), at);
     snprintf(step->moved, sizeof(step->moved), "%s/moved", zookeeper);
+    snprintf(step->file, sizeof(step->file), "%s/orders.json", servers_folder(command_servers()));
     for (char *word = strtok_r(step->line, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
         assert_true(count + 3 < WORDS_MAX);
         has_zookeeper = has_zookeeper || strcmp(word, "-z") == 0;
-        step->word[count++] = strcmp(word, "zk1:2181/moved") == 0 ? step->moved : word;
+        step->to_file = step->to_file || strcmp(word, ">") == 0;
+        step->word[count++] = strcmp(word, "zk1:2181/moved") == 0 ? step->moved
+                              : strcmp(word, "orders.json") == 0  ? step->file
+                                                                  : word;
     }
+    count -= step->to_file ? 2 : 0; /* what follows the sign is the file */
     if (!has_zookeeper) {
         step->word[count++] = "-z";
         step->word[count++] = zookeeper;
     }
     step->word[count] = NULL;
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
 }
 
 /* Run it; it must end with this exit code and show `text`. */
@@ -101,6 +116,9 @@ static void run_step(const char *section, int number, int code, const char *text
 
     read_step(&step, section, number);
     command_run(&run, NULL, step.word);
+    if (step.to_file) {
+        write_file(step.file, run.out);
+    }
     if (run.exit_code != code || (!strstr(run.out, text) && !strstr(run.err, text))) {
         fail_msg("%s, step %d: exit %d, not %d with \"%s\": %s%s", section, number, run.exit_code,
                  code, text, run.out, run.err);
@@ -202,6 +220,22 @@ static void test_a_member_that_hangs(void **state)
     await_step(section, 2, 0, "orders worker-1      4     2");
     leave(&hangs);
     leave(&other);
+}
+
+static void test_backup_and_restore(void **state)
+{
+    static const char section[] = "Backup, restore, and another cluster";
+
+    (void) state;
+    command_done(NULL, ARGS("send", "orders", "a book", "--id", "7", "--delay", "1h"));
+    run_step(section, 0, 0, "");
+    run_step(section, 1, 0, "paused");
+    run_step(section, 2, 0, "a book");
+    run_step(section, 3, 0, "");
+    command_done(NULL, ARGS("purge", "orders", "--state", "waiting", "--yes"));
+    run_step(section, 4, 0, "\"sent\":1");
+    run_step(section, 4, 0, "\"merged\":1");
+    command_done(NULL, ARGS("purge", "orders", "--state", "waiting", "--yes"));
 }
 
 /* --- a slot that stands still --- */
@@ -451,6 +485,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_to_look_at_first),
+        cmocka_unit_test(test_backup_and_restore),
         cmocka_unit_test(test_a_member_that_hangs),
         cmocka_unit_test(test_the_owner_does_not_acknowledge),
         cmocka_unit_test(test_messages_are_in_flight),

@@ -8,11 +8,10 @@
 /* The bodies that these arguments of peek show, sorted by nothing: as they come. */
 static size_t peek_count(const char *const *arguments)
 {
-    json_t *document = command_json(NULL, arguments);
-    const size_t count = json_array_size(json_object_get(document, "messages"));
+    json_t *lines = command_lines(NULL, arguments);
+    const size_t count = json_array_size(lines);
 
-    assert_members(document, ARGS("messages", "cursor"));
-    json_decref(document);
+    json_decref(lines);
     return count;
 }
 
@@ -21,16 +20,16 @@ static void test_peek_shows_what_waits_and_claims_nothing(void **state)
     (void) state;
     command_create_topic("seen", "priority", "inline");
     command_done("red apple\ngreen pear\nred cherry\n", ARGS("send", "seen", "--priority", "4"));
-    json_t *document = command_json(NULL, ARGS("peek", "seen", "--json"));
-    json_t *message = json_array_get(json_object_get(document, "messages"), 0);
-    assert_int_equal(json_array_size(json_object_get(document, "messages")), 3);
-    assert_string_equal(json_text(document, "cursor"), "");
+    json_t *lines = command_lines(NULL, ARGS("peek", "seen", "--json"));
+    json_t *message = json_array_get(lines, 0);
+    assert_int_equal(json_array_size(lines), 3);
     assert_members(message, command_message_members);
     assert_string_equal(json_text(message, "state"), "waiting");
     assert_int_equal(json_number(message, "priority"), 4);
     assert_int_equal(json_number(message, "attempt"), 0);
     assert_true(json_is_null(json_object_get(message, "key")));
-    json_decref(document);
+    assert_true(json_is_null(json_object_get(message, "id")));
+    json_decref(lines);
     assert_int_equal(peek_count(ARGS("peek", "seen", "--match", "red", "--json")), 2);
     assert_int_equal(peek_count(ARGS("peek", "seen", "--state", "dead", "--json")), 0);
     char *table = command_out(NULL, ARGS("peek", "seen"));
@@ -46,7 +45,7 @@ static void test_peek_of_nothing_is_a_result(void **state)
     (void) state;
     command_create_topic("void", "priority", "inline");
     char *out = command_out(NULL, ARGS("peek", "void", "--json"));
-    assert_string_equal(out, "{\"messages\":[],\"cursor\":\"\"}\n");
+    assert_string_equal(out, "");
     free(out);
 }
 
@@ -58,6 +57,7 @@ static void test_pages_go_on_at_the_cursor(void **state)
     char lines[MANY * 4 + 1] = "";
     char cursor[256] = "";
     size_t pages = 0;
+    bool more = true;
 
     (void) state;
     command_create_topic("pages", "priority", "inline");
@@ -66,20 +66,21 @@ static void test_pages_go_on_at_the_cursor(void **state)
     }
     command_done(lines, ARGS("send", "pages"));
     do {
-        json_t *page = command_json(
+        json_t *page = command_lines(
             NULL, ARGS("peek", "pages", "--limit", "10", "--json", "--cursor", cursor));
         size_t index = 0;
         json_t *message = NULL;
-        json_array_foreach(json_object_get(page, "messages"), index, message)
+        json_array_foreach(page, index, message)
         {
             const int number = atoi(json_text(message, "body"));
             assert_true(number >= 0 && number < MANY && !seen[number]);
             seen[number] = true;
+            snprintf(cursor, sizeof(cursor), "%s", json_text(message, "cursor"));
         }
-        snprintf(cursor, sizeof(cursor), "%s", json_text(page, "cursor"));
+        more = index == 10;
         json_decref(page);
         pages++;
-    } while (cursor[0] != '\0');
+    } while (more);
     assert_int_equal(pages, 3);
     for (int i = 0; i < MANY; i++) {
         assert_true(seen[i]);
@@ -124,6 +125,7 @@ static void test_a_reader_that_ended_is_no_error_to_tell(void **state)
     }
     command_done(NULL, ARGS("topic", "create", "left", "--type", "priority", "--slots", "2"));
     command_done(lines, ARGS("send", "left"));
+    command_done(NULL, ARGS("consume", "left", "--count", "1", "--", "sh", "-c", "exit 65"));
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         char *err = command_unread(calls[i]);
         assert_string_equal(err, "");

@@ -47,12 +47,13 @@ static void test_what_waits_is_merged(void **state)
     assert_counts(NULL, ARGS("send", "twice", "same"), "sent 1 merged 0\n");
     assert_counts(NULL, ARGS("send", "twice", "same", "--priority", "3"), "sent 0 merged 1\n");
     assert_counts("same\nother\nother\n", ARGS("send", "twice"), "sent 1 merged 2\n");
-    json_t *counts = command_json("same\nthird\n", ARGS("send", "twice", "--json"));
+    json_t *counts = command_json("{\"body\":\"same\"}\n{\"body\":\"third\"}\n",
+                                  ARGS("send", "twice", "--json"));
     assert_members(counts, ARGS("sent", "merged"));
     assert_int_equal(json_number(counts, "sent"), 1);
     assert_int_equal(json_number(counts, "merged"), 1);
     json_decref(counts);
-    char *out = command_out("last\n", ARGS("--json", "send", "twice"));
+    char *out = command_out(NULL, ARGS("--json", "send", "twice", "last"));
     assert_string_equal(out, "{\"sent\":1,\"merged\":0}\n");
     free(out);
     assert_int_equal(command_stat("twice", "sent"), 4);
@@ -237,8 +238,7 @@ static void test_the_first_bad_line_ends_it_and_is_named(void **state)
     create("bad", "priority");
     command_refused(65, "line 3: ", "one\ntwo\n\nfour\n", ARGS("send", "bad"));
     command_refused(65, "sent 0 merged 2", "one\ntwo\n\nfour\n", ARGS("send", "bad"));
-    command_refused(65, "line 2: ", "k one\nkey-alone\n",
-                    ARGS("send", "bad", "--key-field", "2", "--json"));
+    command_refused(65, "line 2: ", "k one\nkey-alone\n", ARGS("send", "bad", "--key-field", "2"));
     assert_int_equal(command_stat("bad", "waiting"), 3);
     command_refused(65, "empty body", NULL, ARGS("send", "bad", ""));
 }
@@ -300,11 +300,9 @@ static void test_many_lines_are_sent_at_once(void **state)
     }
     assert_int_equal(fclose(lines), 0);
     command_done(NULL, ARGS("topic", "create", "many", "--type", "range_merge"));
-    json_t *counts =
-        command_json(text, ARGS("send", "many", "--delay", "0", "--key-field", "1", "--json"));
-    assert_int_equal(json_number(counts, "sent") + json_number(counts, "merged"), MANY);
+    command_done(text, ARGS("send", "many", "--delay", "0", "--key-field", "1"));
+    assert_int_equal(command_stat("many", "sent"), MANY);
     assert_int_equal(command_stat("many", "waiting"), MANY);
-    json_decref(counts);
     free(text);
 }
 

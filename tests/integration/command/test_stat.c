@@ -202,17 +202,15 @@ static void test_dead_letters_are_listed_and_sent_back(void **state)
     create("letters", "priority");
     command_done("one\n", ARGS("send", "letters", "--priority", "7", "--key", "k"));
     kill_all("letters", "exit 3");
-    json_t *document = command_json(NULL, ARGS("dead", "list", "letters", "--json"));
-    assert_members(document, ARGS("dead"));
-    json_t *letter = json_array_get(json_object_get(document, "dead"), 0);
-    assert_members(letter, ARGS("topic", "key", "slot", "attempt", "dead_at_ms", "priority",
-                                "reason", "body"));
+    json_t *letter = command_json(NULL, ARGS("dead", "list", "letters", "--json"));
+    assert_members(letter, command_message_members);
+    assert_string_equal(json_text(letter, "state"), "dead");
     assert_string_equal(json_text(letter, "key"), "k");
     assert_int_equal(json_number(letter, "priority"), 7);
     assert_string_equal(json_text(letter, "reason"), "exit 3");
     assert_string_equal(json_text(letter, "body"), "one");
     assert_true(json_number(letter, "dead_at_ms") > 1000000000000);
-    json_decref(document);
+    json_decref(letter);
     char *table = command_out(NULL, ARGS("dead", "list", "letters"));
     assert_non_null(strstr(table, "exit 3"));
     free(table);
@@ -232,12 +230,11 @@ static void test_a_requeued_letter_keeps_its_time(void **state)
     create("kept", "fixed_time");
     command_done("one\n", ARGS("send", "kept"));
     kill_all("kept", "exit 65");
-    json_t *document = command_json(NULL, ARGS("dead", "list", "kept", "--json"));
-    json_t *letter = json_array_get(json_object_get(document, "dead"), 0);
+    json_t *letter = command_json(NULL, ARGS("dead", "list", "kept", "--json"));
     command_done(NULL, ARGS("dead", "requeue", "kept", "--all"));
     json_t *message = command_json(NULL, ARGS("consume", "kept", "--count", "1", "--json"));
     assert_int_equal(json_number(message, "due_at_ms"), json_number(letter, "due_at_ms"));
-    json_decref(document);
+    json_decref(letter);
     json_decref(message);
 }
 
@@ -246,7 +243,7 @@ static void test_no_dead_letters_is_a_result(void **state)
     (void) state;
     create("healthy", "priority");
     char *out = command_out(NULL, ARGS("dead", "list", "healthy", "--json"));
-    assert_string_equal(out, "{\"dead\":[]}\n");
+    assert_string_equal(out, "");
     free(out);
     char *err = command_err(NULL, ARGS("dead", "requeue", "healthy", "--all"));
     assert_string_equal(err, "requeued 0\n");

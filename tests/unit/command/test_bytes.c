@@ -33,6 +33,26 @@ static void test_base64_vectors_of_rfc_4648(void **state)
         assert_int_equal(base64_size(size), strlen(rows[i][1]) + 1);
         base64_encode(text, rows[i][0], size);
         assert_string_equal(text, rows[i][1]);
+        char back[16];
+        size_t back_size = 99;
+        assert_true(base64_decode(back, &back_size, text, strlen(text)));
+        assert_int_equal(back_size, size);
+        assert_memory_equal(back, rows[i][0], size);
+    }
+}
+
+static void test_what_is_no_base64_is_refused(void **state)
+{
+    static const char *const texts[] = {"Z",    "Zg",   "Zg=",  "====",  "Z===",    "Zm9v\n",
+                                        "Zm-v", "Zm9 ", "=m9v", "Zm9vZ", "Zg==Zg=="};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        char out[16];
+        size_t size = 0;
+        if (base64_decode(out, &size, texts[i], strlen(texts[i]))) {
+            fail_msg("\"%s\" was read", texts[i]);
+        }
     }
 }
 
@@ -148,6 +168,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_base64_vectors_of_rfc_4648),
+        cmocka_unit_test(test_what_is_no_base64_is_refused),
         cmocka_unit_test(test_bytes_that_are_not_utf8_come_as_base64),
         cmocka_unit_test(test_no_byte_controls_a_terminal),
         cmocka_unit_test(test_json_holds_no_control_characters),

@@ -41,6 +41,24 @@ static void test_numbers_are_strict(void **state)
     }
 }
 
+static void test_a_byte_is_a_character_or_an_escape(void **state)
+{
+    static const struct {
+        const char *text;
+        int value; /* -1: refused */
+    } rows[] = {{";", ';'},    {"\\", '\\'},   {"\xff", 0xff}, {"\\n", '\n'},
+                {"\\t", '\t'}, {"\\r", '\r'},  {"\\0", 0},     {"\\\\", '\\'},
+                {"\\x1e", 30}, {"\\xFF", 255}, {"\\x1", -1},   {"\\x1g", -1},
+                {"\\q", -1},   {"ab", -1},     {"", -1},       {"\\x001", -1}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int value = -1;
+        assert_int_equal(parse_byte(&value, rows[i].text), rows[i].value >= 0);
+        assert_int_equal(value, rows[i].value);
+    }
+}
+
 static void test_times_are_numbers_or_rfc_3339(void **state)
 {
     static const struct {
@@ -131,6 +149,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers_are_strict),
+        cmocka_unit_test(test_a_byte_is_a_character_or_an_escape),
         cmocka_unit_test(test_times_are_numbers_or_rfc_3339),
         cmocka_unit_test(test_durations_have_units),
     };

@@ -41,7 +41,7 @@ static struct source source_of(const char *bytes, size_t size)
     assert_true(in >= 0);
     assert_int_equal(write(in, bytes, size), size);
     assert_int_equal(lseek(in, 0, SEEK_SET), 0);
-    return (struct source){.fd = in, .name = "lines"};
+    return (struct source){.fd = in, .delimiter = '\n', .name = "lines"};
 }
 
 static void assert_line(struct source *source, size_t limit, const char *wanted, size_t wanted_size)
@@ -79,6 +79,28 @@ static void test_lines_end_with_a_newline_or_with_the_file(void **state)
     source_close(&source);
     source = source_of("", 0);
     assert_result(&source, 4, SOURCE_END);
+    source_close(&source);
+}
+
+static void test_another_byte_may_end_a_line_or_none(void **state)
+{
+    struct source source = source_of("a\nb;;c", 6);
+
+    (void) state;
+    source.delimiter = ';';
+    assert_line(&source, 4, "a\nb", 3);
+    assert_line(&source, 4, "", 0);
+    assert_line(&source, 4, "c", 1);
+    assert_result(&source, 4, SOURCE_END);
+    source_close(&source);
+    source = source_of("a\nb\0\n", 5);
+    source.delimiter = SOURCE_WHOLE;
+    assert_line(&source, 5, "a\nb\0\n", 5);
+    assert_result(&source, 5, SOURCE_END);
+    source_close(&source);
+    source = source_of("a\nb\0\n", 5);
+    source.delimiter = SOURCE_WHOLE;
+    assert_result(&source, 4, SOURCE_TOO_LONG);
     source_close(&source);
 }
 
@@ -182,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines_end_with_a_newline_or_with_the_file),
+        cmocka_unit_test(test_another_byte_may_end_a_line_or_none),
         cmocka_unit_test(test_a_line_may_be_as_long_as_wanted_and_no_longer),
         cmocka_unit_test(test_a_long_line_is_not_read_to_its_end),
         cmocka_unit_test(test_lines_longer_than_the_buffer_are_whole),

@@ -1,0 +1,76 @@
+/* tally.c - see tally.h. */
+#include "tally.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "say.h"
+
+void tally_failed(struct tally *tally, uint64_t number, enum exit_code code, const char *text)
+{
+    pthread_mutex_lock(&tally->lock);
+    if (tally->code == EXIT_DONE || number < tally->number) {
+        tally->code = code;
+        tally->number = number;
+        snprintf(tally->text, sizeof(tally->text), "%s", text);
+    }
+    pthread_mutex_unlock(&tally->lock);
+}
+
+bool tally_has_failed(struct tally *tally)
+{
+    pthread_mutex_lock(&tally->lock);
+    const bool failed = tally->code != EXIT_DONE;
+    pthread_mutex_unlock(&tally->lock);
+    return failed;
+}
+
+void tally_count(struct tally *tally, const smq_receipt *receipt)
+{
+    pthread_mutex_lock(&tally->lock);
+    uint64_t *count = receipt->merged ? &tally->merged : &tally->sent;
+    ++*count;
+    pthread_mutex_unlock(&tally->lock);
+}
+
+/* One send without a receipt. */
+struct tally_pending {
+    struct tally *tally;
+    uint64_t number;
+};
+
+/* Thread: smq:call. */
+static void tally_on_receipt(const smq_receipt *receipt, void *user)
+{
+    struct tally_pending *pending = user;
+
+    if (receipt->status == SMQ_OK) {
+        tally_count(pending->tally, receipt);
+    } else {
+        tally_failed(pending->tally, pending->number, exit_code_of(receipt->status),
+                     smq_status_text(receipt->status));
+    }
+    free(pending);
+}
+
+void tally_send(struct tally *tally, uint64_t number, smq_producer *producer, const char *topic,
+                const smq_message *message)
+{
+    struct tally_pending *pending = say_alloc(1, sizeof(*pending));
+    smq_error err;
+
+    *pending = (struct tally_pending){.tally = tally, .number = number};
+    if (smq_send_async(producer, topic, message, tally_on_receipt, pending, &err) != SMQ_OK) {
+        tally_failed(tally, number, exit_code_of(err.status), err.text);
+        free(pending);
+    }
+}
+
+void tally_flush(struct tally *tally, smq_producer *producer)
+{
+    smq_error err;
+
+    if (smq_producer_flush(producer, SMQ_FOREVER, &err) != SMQ_OK) {
+        tally_failed(tally, UINT64_MAX, exit_code_of(err.status), err.text);
+    }
+}
