@@ -107,7 +107,7 @@ static enum exit_code command_run_verb(const struct verb *verb, struct global_op
     }
     words_fini(&words);
     free(options);
-    return code;
+    return verb->is_probe && code > EXIT_UNKNOWN ? EXIT_UNKNOWN : code;
 }
 
 /* No verb was given: help, version, or an error. */

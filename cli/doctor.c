@@ -1,9 +1,10 @@
 /* doctor.c - doctor: looks at everything, and says for each finding what to do. */
+#include "doctor.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "connect.h"
-#include "doctor_checks.h"
 #include "output.h"
 #include "say.h"
 
@@ -12,13 +13,10 @@ static const char *const doctor_words[] = {[DOCTOR_OK] = "ok",
                                            [DOCTOR_WARNING] = "warning",
                                            [DOCTOR_ERROR] = "error"};
 
-static void doctor_print_json(const struct doctor_report *report)
+json_t *doctor_findings_json(const struct doctor_report *report)
 {
-    json_t *document = json_object();
     json_t *findings = json_array();
 
-    output_set(document, "severity", json_string(doctor_words[report->worst]));
-    output_set(document, "findings", findings);
     for (size_t i = 0; i < report->count; i++) {
         const struct doctor_finding *finding = &report->finding[i];
         json_t *object = json_object();
@@ -32,6 +30,15 @@ static void doctor_print_json(const struct doctor_report *report)
             say_no_memory();
         }
     }
+    return findings;
+}
+
+static void doctor_print_json(const struct doctor_report *report)
+{
+    json_t *document = json_object();
+
+    output_set(document, "severity", json_string(doctor_words[report->worst]));
+    output_set(document, "findings", doctor_findings_json(report));
     output_json(document);
 }
 
@@ -65,35 +72,48 @@ static enum exit_code doctor_code(enum doctor_severity worst)
     return worst == DOCTOR_WARNING ? EXIT_NOT_DONE : EXIT_DONE;
 }
 
-static enum exit_code doctor_run(const struct command *command)
+enum exit_code doctor_examine(struct doctor_report *report, struct doctor_facts *facts,
+                              const struct command *command, bool only_work)
 {
     const char *zookeeper = command->global.client.zookeeper;
-    struct doctor_facts facts = {.has_zookeeper = zookeeper && zookeeper[0] != '\0'};
-    struct doctor_report report = {.count = 0};
     smq_client *client = NULL;
     smq_error err = SMQ_ERROR_INIT;
-    enum exit_code code = connect_check(command);
+    const enum exit_code code = connect_check(command);
 
     if (code != EXIT_DONE) {
         return code;
     }
-    facts.redis.tried = true;
-    facts.redis.status = connect_open(&client, command, &err);
-    facts.redis.text = err.text;
-    if (facts.redis.status == SMQ_INVALID) {
+    facts->has_zookeeper = zookeeper && zookeeper[0] != '\0';
+    facts->redis.tried = true;
+    facts->redis.status = connect_open(&client, command, &err);
+    if (facts->redis.status == SMQ_INVALID) {
         return say_failure(&err);
     }
-    if (facts.redis.status == SMQ_OK) {
-        doctor_facts_gather(&facts, client);
+    facts->redis.text = "";
+    if (facts->redis.status == SMQ_OK) {
+        doctor_facts_gather(facts, client);
+    } else {
+        doctor_facts_lack_client(facts, &err);
     }
     smq_client_free(client);
-    doctor_checks_run(&report, &facts);
-    if (command->global.json) {
-        doctor_print_json(&report);
-    } else {
-        doctor_print_table(&report);
+    doctor_checks_run(report, facts, only_work);
+    return EXIT_DONE;
+}
+
+static enum exit_code doctor_run(const struct command *command)
+{
+    struct doctor_facts facts = {.now_ms = 0};
+    struct doctor_report report = {.count = 0};
+    enum exit_code code = doctor_examine(&report, &facts, command, false);
+
+    if (code == EXIT_DONE) {
+        if (command->global.json) {
+            doctor_print_json(&report);
+        } else {
+            doctor_print_table(&report);
+        }
+        code = doctor_code(report.worst);
     }
-    code = doctor_code(report.worst);
     doctor_report_fini(&report);
     doctor_facts_fini(&facts);
     return code;

@@ -23,13 +23,16 @@ typedef void doctor_check_fn(struct doctor_report *report, const struct doctor_f
 struct doctor_check {
     const char *name;
     doctor_check_fn *run;
+    bool work; /* what it finds keeps messages from being sent or handled now */
 };
 
 extern const struct doctor_check doctor_checks[];
 extern const size_t doctor_check_count;
 
-/* Runs all checks.  A check that finds nothing adds one finding OK without a subject. */
-void doctor_checks_run(struct doctor_report *report, const struct doctor_facts *facts);
+/* Runs all checks, or only those of `work`.  A check that finds nothing adds one finding OK without
+ * a subject. */
+void doctor_checks_run(struct doctor_report *report, const struct doctor_facts *facts,
+                       bool only_work);
 
 /* doctor_redis.c */
 doctor_check_fn doctor_check_redis, doctor_check_versions, doctor_check_memory,

@@ -147,6 +147,9 @@ static bool doctor_take_fleet_topic(const smq_fleet_topic *topic, void *user)
     struct doctor_facts *facts = user;
     smq_fleet_topic *kept = NULL;
 
+    if (facts->only && strcmp(facts->only, topic->name) != 0) {
+        return true;
+    }
     facts->fleet_topic =
         doctor_grow(facts->fleet_topic, facts->fleet_topic_count, sizeof(*facts->fleet_topic));
     kept = &facts->fleet_topic[facts->fleet_topic_count++];
@@ -214,6 +217,11 @@ static int64_t doctor_wall_ms(void)
     return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+void doctor_facts_lack_client(struct doctor_facts *facts, const smq_error *err)
+{
+    facts->redis = doctor_outcome(facts, err->status, err);
+}
+
 void doctor_facts_gather(struct doctor_facts *facts, smq_client *client)
 {
     smq_error err;
@@ -222,7 +230,7 @@ void doctor_facts_gather(struct doctor_facts *facts, smq_client *client)
     facts->now_ms = doctor_wall_ms();
     facts->servers = doctor_outcome(facts, status, &err);
     if (doctor_facts_all_answer(facts)) {
-        status = smq_topic_each(client, NULL, doctor_take_topic, facts, &err);
+        status = smq_topic_each(client, facts->only, doctor_take_topic, facts, &err);
         facts->listed = doctor_outcome(facts, status, &err);
     }
     for (size_t i = 0; i < facts->topic_count; i++) {

@@ -24,6 +24,7 @@ struct doctor_topic {
 struct doctor_facts {
     int64_t now_ms; /* wall clock of this machine */
     bool has_zookeeper;
+    const char *only;            /* the only topic that is looked at; NULL: all */
     struct doctor_outcome redis; /* the first connection */
     struct doctor_outcome servers;
     smq_server_info *server;
@@ -47,8 +48,11 @@ struct doctor_facts {
 
 /* Finds out all that a connected client can find out.  Topics are not looked at while a Redis
  * master is away, as each of them would cost a time-out.  `facts` is all zero but for
- * has_zookeeper. */
+ * has_zookeeper and `only`. */
 void doctor_facts_gather(struct doctor_facts *facts, smq_client *client);
+
+/* No client could be made. */
+void doctor_facts_lack_client(struct doctor_facts *facts, const smq_error *err);
 void doctor_facts_fini(struct doctor_facts *facts);
 
 /* Do all Redis masters that were asked answer? */

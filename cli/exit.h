@@ -9,7 +9,8 @@
 enum exit_code {
     EXIT_DONE = 0,
     EXIT_NOT_DONE = 1,     /* not found, refused by what is there, or partly done */
-    EXIT_ERRORS = 2,       /* doctor has found errors; 1: warnings */
+    EXIT_ERRORS = 2,       /* doctor or check has found errors; 1: warnings */
+    EXIT_UNKNOWN = 3,      /* check cannot tell */
     EXIT_USAGE = 64,       /* a wrong command line */
     EXIT_DATA = 65,        /* a message that can never be stored */
     EXIT_NO_INPUT = 66,    /* what to read is not there */

@@ -47,6 +47,7 @@ struct verb {
     void (*init)(void *options); /* makes the defaults; NULL: all are 0 */
     size_t min_words, max_words;
     bool takes_program; /* "-- CMD ARG..." */
+    bool is_probe;      /* whatever keeps it from its result ends with EXIT_UNKNOWN */
     bool says_states;   /* prints what keeps it from working on standard error, also without -v */
     verb_fn *check;     /* what can be refused before it connects; NULL: nothing */
     /* What it does: one of these.  `connected` is called with a client, and `about_topic` also with
@@ -63,7 +64,7 @@ extern const struct verb send_verb, copy_verb, consume_verb, pause_verb, resume_
 extern const struct verb peek_verb, get_verb, rank_verb, remove_verb, reschedule_verb, purge_verb;
 extern const struct verb dead_list_verb, dead_requeue_verb, dead_purge_verb, help_verb;
 extern const struct verb fleet_show_verb, fleet_evict_verb, fleet_raise_fence_verb;
-extern const struct verb doctor_verb;
+extern const struct verb doctor_verb, check_verb;
 
 extern const struct flag global_flags[];
 extern const size_t global_flag_count;

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+/* clang-format off */
 const struct verb *const verbs[] = {
     &topic_create_verb,
     &topic_list_verb,
@@ -31,6 +32,8 @@ const struct verb *const verbs[] = {
     &fleet_evict_verb,
     &fleet_raise_fence_verb,
     &doctor_verb,
+    &check_verb,
     &help_verb,
     NULL,
 };
+/* clang-format on */

@@ -198,8 +198,9 @@ static void test_what_to_look_at_first(void **state)
     (void) state;
     command_done(NULL, ARGS("topic", "create", "orders", "--slots", "4"));
     join(&member, "worker-1", "20000");
-    await_step("What to look at first", 1, 0, "worker-1");
+    await_step("What to look at first", 2, 0, "worker-1");
     await_step("What to look at first", 0, 0, "nothing was found");
+    run_step("What to look at first", 1, 0, "SLOTMQ OK");
     leave(&member);
 }
 

@@ -49,7 +49,7 @@ static void assert_found(const struct doctor_facts *facts, const char *check,
     struct doctor_report report = {.count = 0};
     bool found = false;
 
-    doctor_checks_run(&report, facts);
+    doctor_checks_run(&report, facts, false);
     for (size_t i = 0; i < report.count; i++) {
         const struct doctor_finding *finding = &report.finding[i];
 
@@ -74,7 +74,7 @@ static void assert_worst(const struct doctor_facts *facts, enum doctor_severity 
 {
     struct doctor_report report = {.count = 0};
 
-    doctor_checks_run(&report, facts);
+    doctor_checks_run(&report, facts, false);
     assert_int_equal(report.worst, worst);
     assert_true(report.count >= doctor_check_count);
     doctor_report_fini(&report);

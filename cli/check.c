@@ -1,0 +1,228 @@
+/* check.c - a probe for monitoring: does it work, and are topics within bounds?  One line and an
+ * exit code, as plugins of Nagios have them. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "check_bounds.h"
+#include "doctor.h"
+#include "output.h"
+#include "printable.h"
+#include "say.h"
+
+struct check_options {
+    const char *bound[CHECK_BOUND_COUNT]; /* as they were typed; NULL: none */
+};
+
+#define BOUND(number, flag, what, text)                                                            \
+    {                                                                                              \
+        .name = (flag), .type = FLAG_TEXT,                                                         \
+        .offset = offsetof(struct check_options, bound[number]), .operand = (what), .help = (text) \
+    }
+
+static const struct flag check_flags[] = {
+    BOUND(CHECK_LAG, "max-lag", "TIME",
+          "how long the oldest due message may be due, as 5m, or 1m,5m: a warning from 1m on"),
+    BOUND(CHECK_DUE, "max-due", "N", "how many messages may be due; N,M: warning, error"),
+    BOUND(CHECK_WAITING, "max-waiting", "N", "how many messages may wait, due or not"),
+    BOUND(CHECK_RESTING, "max-resting", "N", "how many messages that failed may rest"),
+    BOUND(CHECK_DEAD, "max-dead", "N", "how many dead letters there may be"),
+};
+
+/* === The result ========================================================= */
+
+/* What plugins call it. */
+static const char *check_word(enum exit_code code)
+{
+    switch (code) {
+    case EXIT_DONE:
+        return "OK";
+    case EXIT_NOT_DONE:
+        return "WARNING";
+    case EXIT_ERRORS:
+        return "CRITICAL";
+    default:
+        return "UNKNOWN";
+    }
+}
+
+/* What is not known is no fault, except a bound of a topic that was named. */
+static enum exit_code check_code(const struct doctor_report *report, bool blind)
+{
+    if (report->worst == DOCTOR_ERROR) {
+        return EXIT_ERRORS;
+    }
+    if (report->worst == DOCTOR_WARNING) {
+        return EXIT_NOT_DONE;
+    }
+    return blind ? EXIT_UNKNOWN : EXIT_DONE;
+}
+
+/* A text in a line of a plugin, where a bar begins the numbers. */
+static void check_put_text(const char *text)
+{
+    char shown[PRINTABLE_ROOM(512)];
+    const size_t size = strlen(text);
+
+    (void) printable_text(shown, text, size < 512 ? size : 512, false);
+    for (char *at = shown; *at != '\0'; at++) {
+        putchar(*at == '|' ? '/' : *at);
+    }
+}
+
+static void check_put_finding(const struct doctor_finding *finding)
+{
+    check_put_text(finding->subject[0] != '\0' ? finding->subject : finding->check);
+    fputs(": ", stdout);
+    check_put_text(finding->text);
+}
+
+/* The first finding of the worst kind; how many others there are. */
+static void check_put_summary(const struct doctor_report *report, enum exit_code code,
+                              size_t topic_count)
+{
+    const struct doctor_finding *first = NULL;
+    const enum doctor_severity least = code == EXIT_UNKNOWN ? DOCTOR_UNKNOWN : DOCTOR_WARNING;
+    size_t others = 0;
+
+    for (size_t i = 0; i < report->count; i++) {
+        const struct doctor_finding *finding = &report->finding[i];
+        const bool meant = code != EXIT_UNKNOWN || finding->subject[0] != '\0';
+        if (!first && meant && finding->severity == report->worst && report->worst >= least) {
+            first = finding;
+        } else if (meant) {
+            others += finding->severity >= least ? 1 : 0;
+        }
+    }
+    printf("SLOTMQ %s - ", check_word(code));
+    if (!first) {
+        printf("%zu %s", topic_count, topic_count == 1 ? "topic" : "topics");
+        return;
+    }
+    check_put_finding(first);
+    if (others > 0) {
+        printf(" (and %zu more)", others);
+    }
+}
+
+/* "'mail waiting'=7;10;100;0": what Nagios and its like draw. */
+static void check_put_numbers(const struct doctor_facts *facts, const struct check_bound *bounds)
+{
+    const char *before = " | ";
+
+    for (size_t i = 0; i < facts->topic_count; i++) {
+        const struct doctor_topic *topic = &facts->topic[i];
+        for (int b = 0; b < CHECK_BOUND_COUNT && topic->looked.status == SMQ_OK; b++) {
+            int64_t value = 0;
+            if (!topic->looked.tried || !check_bound_value(&value, b, &topic->stats)) {
+                continue;
+            }
+            printf("%s'%s %s'=%" PRId64 "%s;", before, topic->name, check_bound_name(b), value,
+                   b == CHECK_LAG ? "ms" : "");
+            if (bounds[b].given && bounds[b].warning != bounds[b].error) {
+                printf("%" PRId64, bounds[b].warning);
+            }
+            if (bounds[b].given) {
+                printf(";%" PRId64 ";0", bounds[b].error);
+            } else {
+                fputs(";;0", stdout);
+            }
+            before = " ";
+        }
+    }
+    putchar('\n');
+}
+
+static void check_print(const struct doctor_report *report, const struct doctor_facts *facts,
+                        const struct check_bound *bounds, enum exit_code code)
+{
+    check_put_summary(report, code, facts->topic_count);
+    check_put_numbers(facts, bounds);
+    for (size_t i = 0; i < report->count; i++) {
+        const struct doctor_finding *finding = &report->finding[i];
+        if (finding->severity < DOCTOR_WARNING) {
+            continue;
+        }
+        fputs(finding->severity == DOCTOR_ERROR ? "CRITICAL: " : "WARNING: ", stdout);
+        check_put_finding(finding);
+        fputs(finding->advice[0] != '\0' ? " -> " : "", stdout);
+        check_put_text(finding->advice);
+        putchar('\n');
+    }
+}
+
+static void check_print_json(const struct doctor_report *report, enum exit_code code)
+{
+    json_t *document = json_object();
+    char word[16] = "";
+    const char *from = check_word(code);
+
+    for (size_t i = 0; from[i] != '\0' && i + 1 < sizeof(word); i++) {
+        word[i] = (char) (from[i] + ('a' - 'A'));
+    }
+    output_set(document, "status", json_string(word));
+    output_set(document, "findings", doctor_findings_json(report));
+    output_json(document);
+}
+
+/* === The verb =========================================================== */
+
+/* Judges all topics; true: some bound of a topic that was named could not be judged. */
+static bool check_judge(struct doctor_report *report, const struct doctor_facts *facts,
+                        const struct check_bound *bounds)
+{
+    bool blind = false;
+
+    for (size_t i = 0; i < facts->topic_count; i++) {
+        const struct doctor_topic *topic = &facts->topic[i];
+        if (topic->looked.tried && topic->looked.status == SMQ_OK) {
+            blind = check_bounds_judge(report, bounds, topic->name, topic->paused, &topic->stats) ||
+                    blind;
+        }
+    }
+    return blind && facts->only;
+}
+
+static enum exit_code check_run(const struct command *command)
+{
+    const struct check_options *flags = command->options;
+    struct check_bound bounds[CHECK_BOUND_COUNT];
+    struct doctor_facts facts = {.only = command->word_count > 0 ? command->words[0] : NULL};
+    struct doctor_report report = {.count = 0};
+    enum exit_code code = check_bounds_read(bounds, flags->bound);
+
+    if (code == EXIT_DONE) {
+        code = doctor_examine(&report, &facts, command, true);
+    }
+    if (code == EXIT_DONE) {
+        const bool blind = check_judge(&report, &facts, bounds);
+        code = check_code(&report, blind);
+        if (command->global.json) {
+            check_print_json(&report, code);
+        } else {
+            check_print(&report, &facts, bounds, code);
+        }
+    }
+    doctor_report_fini(&report);
+    doctor_facts_fini(&facts);
+    return code;
+}
+
+const struct verb check_verb = {
+    .name = "check",
+    .operands = "[NAME]",
+    .summary = "a probe for monitoring: 0 ok, 1 warning, 2 critical, 3 unknown",
+    .text =
+        "Does it work now: do all Redis masters answer, is the cluster whole, are all topics, or "
+        "the one that is named, whole, has each slot an owner, and have messages that are due a "
+        "consumer? Further, each bound that is given holds for each topic; N,M makes a warning "
+        "above N and an error above M, N alone an error. It prints one line, with numbers behind "
+        "a bar, as plugins of Nagios do, and a line for each finding. slotmq doctor also looks "
+        "at what may become a fault.",
+    .flags = check_flags,
+    .flag_count = sizeof(check_flags) / sizeof(check_flags[0]),
+    .options_size = sizeof(struct check_options),
+    .max_words = 1,
+    .is_probe = true,
+    .run = check_run,
+};

@@ -1,0 +1,19 @@
+/* doctor.h - an examination of servers, topics and the fleet: for slotmq doctor and slotmq check.
+ */
+#ifndef CLI_DOCTOR_H
+#define CLI_DOCTOR_H
+
+#include <jansson.h>
+
+#include "doctor_checks.h"
+
+/* Connects, finds out the facts and runs the checks, or only those of what works now.  `facts` is
+ * all zero but for `only`.  That there is no Redis is a finding; on any other result than EXIT_DONE
+ * the error has been printed, and nothing is known. */
+enum exit_code doctor_examine(struct doctor_report *report, struct doctor_facts *facts,
+                              const struct command *command, bool only_work);
+
+/* An array of all findings. */
+json_t *doctor_findings_json(const struct doctor_report *report);
+
+#endif

@@ -1,0 +1,117 @@
+/* test_check.c - slotmq check as monitoring runs it: one line, and the codes 0 to 3. */
+#include "command.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Ends with this code, and its first line begins so. */
+static void assert_check(int code, const char *beginning, const char *const *arguments)
+{
+    struct run run;
+
+    command_run(&run, NULL, arguments);
+    if (run.exit_code != code || strncmp(run.out, beginning, strlen(beginning)) != 0) {
+        fail_msg("wanted %d and \"%s\"; exit %d: %s%s", code, beginning, run.exit_code, run.out,
+                 run.err);
+    }
+    run_fini(&run);
+}
+
+static void test_all_is_well(void **state)
+{
+    const char *const zookeeper = servers_zookeeper(command_servers());
+
+    (void) state;
+    assert_check(0, "SLOTMQ OK - 0 topics\n", ARGS("check"));
+    command_create_topic("mail", "fixed_time", "inline");
+    assert_check(0, "SLOTMQ OK - 1 topic | 'mail lag'=0ms;;;0 'mail due'=0;;;0 ", ARGS("check"));
+    assert_check(0, "SLOTMQ OK - 1 topic | ", ARGS("check", "mail", "-z", zookeeper));
+}
+
+static void test_a_topic_is_beyond_its_bounds(void **state)
+{
+    (void) state;
+    command_create_topic("late", "fixed_time", "inline");
+    command_done("a\nb\nc\n", ARGS("send", "late"));
+    command_kill_due("late", "1");
+    command_done("d\n", ARGS("send", "late", "--delay", "1h"));
+    assert_check(0, "SLOTMQ OK", ARGS("check", "late", "--max-dead", "1", "--max-waiting", "3"));
+    assert_check(1, "SLOTMQ WARNING - late: dead 1 is more than 0 | ",
+                 ARGS("check", "late", "--max-dead", "0,5"));
+    assert_check(2, "SLOTMQ CRITICAL - late: waiting 3 is more than 2 (and 1 more) | ",
+                 ARGS("check", "late", "--max-dead", "0,5", "--max-waiting", "2"));
+    assert_check(2, "SLOTMQ CRITICAL - late: lag ", ARGS("check", "late", "--max-lag", "0"));
+    assert_check(2, "SLOTMQ CRITICAL - late: due 2 is more than 1 | ",
+                 ARGS("check", "--max-due", "1"));
+    command_done(NULL, ARGS("pause", "late"));
+    assert_check(2, "SLOTMQ CRITICAL - late: due 2 is more than 1; the topic is paused | ",
+                 ARGS("check", "late", "--max-due", "1"));
+}
+
+static void test_json_has_the_findings(void **state)
+{
+    struct run run;
+
+    (void) state;
+    command_run(&run, NULL, ARGS("check", "late", "--max-dead", "0,5", "--json"));
+    assert_int_equal(run.exit_code, 1);
+    json_t *document = json_loads(run.out, 0, NULL);
+    assert_non_null(document);
+    assert_members(document, ARGS("status", "findings"));
+    assert_string_equal(json_text(document, "status"), "warning");
+    json_decref(document);
+    run_fini(&run);
+}
+
+static void test_what_it_cannot_tell_is_3(void **state)
+{
+    (void) state;
+    command_create_topic("ranks", "priority", "inline");
+    command_done("a\n", ARGS("send", "ranks"));
+    command_done(NULL, ARGS("pause", "ranks")); /* nobody need consume it */
+    assert_check(3, "SLOTMQ UNKNOWN - ranks: the lag is not known",
+                 ARGS("check", "ranks", "--max-lag", "1s"));
+    assert_check(3, "", ARGS("check", "ranks", "--max-dead", "many"));
+    assert_check(3, "", ARGS("check", "ranks", "--max-deed", "1"));
+    assert_check(3, "", ARGS("check", "ranks", "-r", ""));
+    assert_check(2, "SLOTMQ CRITICAL - definitions: ", ARGS("check", "nowhere"));
+}
+
+static void test_servers_that_are_away_are_critical(void **state)
+{
+    struct servers *own = servers_start(&(struct servers_options){.redis = REDIS_SINGLE});
+
+    (void) state;
+    assert_non_null(own);
+    assert_check(0, "SLOTMQ OK", ARGS("check", "-r", servers_redis(own)));
+    server_kill(servers_node(own, 0));
+    assert_check(2, "SLOTMQ CRITICAL - redis: ",
+                 ARGS("check", "-r", servers_redis(own), "-X", "connect_timeout_ms=1s"));
+    servers_free(own);
+}
+
+static void test_a_topic_that_nobody_consumes_is_a_warning(void **state)
+{
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "idle", "--type", "priority", "--slots", "1"));
+    assert_check(0, "SLOTMQ OK", ARGS("check", "idle"));
+    command_done(NULL, ARGS("send", "idle", "a"));
+    assert_check(1, "SLOTMQ WARNING - idle: it was never consumed, and 1 messages are due | ",
+                 ARGS("check", "idle"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_is_well),
+        cmocka_unit_test(test_a_topic_is_beyond_its_bounds),
+        cmocka_unit_test(test_json_has_the_findings),
+        cmocka_unit_test(test_what_it_cannot_tell_is_3),
+        cmocka_unit_test(test_servers_that_are_away_are_critical),
+        cmocka_unit_test(test_a_topic_that_nobody_consumes_is_a_warning),
+    };
+
+    return cmocka_run_group_tests(tests, command_setup, command_teardown);
+}
