@@ -71,7 +71,8 @@ enum exit_code bulk_run(smq_client *client, const struct command *command, const
                          "%s; %s %" PRIu64 " for certain", err.text, done, count);
     }
     if (showing.interrupted) {
-        return say_error(EXIT_INTERRUPTED, "interrupted; %s %" PRIu64, done, count);
+        return say_error(EXIT_INTERRUPTED, "interrupted; %s %" PRIu64 "; run it again for the rest",
+                         done, count);
     }
     if (count == 0 && filter->which) {
         return say_error(EXIT_NOT_DONE, "topic %s has no such %s", topic, missing);

@@ -7,6 +7,7 @@
 
 #include "parse.h"
 #include "say.h"
+#include "units.h"
 
 /* Longer than any bound. */
 enum { TEXT_MAX = 64, ADVICE_MAX = 200 };
@@ -87,7 +88,7 @@ bool check_bound_value(int64_t *out, int number, const smq_stats *stats)
 static void check_amount_text(char text[TEXT_MAX], int number, int64_t value)
 {
     if (number == CHECK_LAG) {
-        snprintf(text, TEXT_MAX, "%" PRId64 "ms", value);
+        units_age(text, value);
     } else {
         snprintf(text, TEXT_MAX, "%" PRId64, value);
     }

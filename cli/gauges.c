@@ -35,6 +35,8 @@ void gauges_cells(const char **row, struct gauges *gauges, const smq_stats *stat
     }
     if (stats->oldest_due_age_ms == SMQ_AGE_UNKNOWN) {
         row[at - 1] = "unknown";
+    } else {
+        units_age(gauges->text[at - 1], stats->oldest_due_age_ms);
     }
 }
 

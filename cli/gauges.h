@@ -6,13 +6,15 @@
 
 #include <slotmq/slotmq.h>
 
+#include "units.h"
+
 /* Titles of the columns, for output_table(). */
-#define GAUGE_TITLES "STATE", ">WAITING", ">DUE", ">CLAIMED", ">RESTING", ">DEAD", ">LAG_MS"
+#define GAUGE_TITLES "STATE", ">WAITING", ">DUE", ">CLAIMED", ">RESTING", ">DEAD", ">LAG"
 enum { GAUGE_COUNT = 7 };
 
 /* The texts of the cells that are numbers. */
 struct gauges {
-    char text[GAUGE_COUNT][24];
+    char text[GAUGE_COUNT][UNITS_MAX];
 };
 
 /* Fills GAUGE_COUNT cells of a row with texts that live in `gauges`. */

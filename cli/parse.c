@@ -43,24 +43,45 @@ bool parse_number(int64_t *out, const char *text)
     return true;
 }
 
-bool parse_duration(int64_t *out, const char *text)
+/* The unit of a duration; 0: it is none. */
+static int64_t parse_unit(const char *name, size_t length)
 {
     static const struct {
         const char *name;
         int64_t ms;
     } units[] = {{"", 1}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
-    const char *end = NULL;
-    int64_t value = 0;
 
-    if (*text == '-' || !parse_read_number(&value, text, &end)) {
-        return false;
-    }
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        if (strcmp(end, units[i].name) == 0) {
-            return !__builtin_mul_overflow(value, units[i].ms, out);
+        if (strlen(units[i].name) == length && strncmp(units[i].name, name, length) == 0) {
+            return units[i].ms;
         }
     }
-    return false;
+    return 0;
+}
+
+bool parse_duration(int64_t *out, const char *text)
+{
+    int64_t before = INT64_MAX; /* the unit of the number before */
+    int64_t sum = 0;
+
+    do {
+        const char *end = NULL;
+        int64_t value = 0;
+        if (*text == '-' || !parse_read_number(&value, text, &end)) {
+            return false;
+        }
+        const size_t letters = strcspn(end, "0123456789");
+        const int64_t unit = parse_unit(end, letters);
+        if (unit == 0 || unit >= before || (letters == 0 && before != INT64_MAX) ||
+            __builtin_mul_overflow(value, unit, &value) ||
+            __builtin_add_overflow(sum, value, &sum)) {
+            return false;
+        }
+        before = unit;
+        text = end + letters;
+    } while (*text != '\0');
+    *out = sum;
+    return true;
 }
 
 static int parse_hex_digit(char c)

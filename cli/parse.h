@@ -9,8 +9,8 @@
 /* A whole decimal number, nothing before or after it.  false: it is none, or does not fit. */
 bool parse_number(int64_t *out, const char *text);
 
-/* "500ms", "30s", "5m", "2h", "1d" or a bare number of milliseconds, in milliseconds; never
- * negative. */
+/* "500ms", "30s", "5m", "2h", "1d", several of them as in "7m21s", or a bare number of
+ * milliseconds, in milliseconds; never negative. */
 bool parse_duration(int64_t *out, const char *text);
 
 /* A byte as a character, or as \n, \r, \t, \0, \\ or \xHH. */

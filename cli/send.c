@@ -21,7 +21,7 @@
 struct send_options {
     const char *key, *id, *file, *body_file, *delimiter;
     bool restore;
-    struct flag_value key_field, id_field;
+    struct flag_value key_field, id_field, skip;
     struct when when;
     smq_producer_options producer;
 };
@@ -71,6 +71,12 @@ static const struct flag send_flags[] = {
      .offset = SEND(delimiter),
      .operand = "BYTE",
      .help = "what ends a line, as a character or as \\0, \\t or \\x1e; default a newline"},
+    {.name = "skip",
+     .type = FLAG_NUMBER,
+     .offset = SEND(skip),
+     .operand = "N",
+     .min = "1",
+     .help = "leave out the first N lines, which were sent before"},
     {.name = "body-file",
      .type = FLAG_TEXT,
      .offset = SEND(body_file),
@@ -343,6 +349,7 @@ static void send_lines(struct sender *sender)
     const char *line = NULL;
     size_t size = 0;
     uint64_t number = 0;
+    const uint64_t skip = (uint64_t) sender->flags->skip.value;
     const bool is_text = !sender->rules.topic && source->delimiter == '\n';
     bool warned = false;
 
@@ -362,7 +369,9 @@ static void send_lines(struct sender *sender)
             send_say_carriage_return(sender, number);
             warned = true;
         }
-        send_line(sender, number, line, size);
+        if (number > skip) {
+            send_line(sender, number, line, size);
+        }
         progress_show(&sender->progress, source->taken, source->size, number);
     }
 }
@@ -376,11 +385,23 @@ static void send_counts_text(char out[COUNTS_MAX], const struct tally *tally)
     snprintf(out, COUNTS_MAX, "sent %" PRIu64 " merged %" PRIu64, tally->sent, tally->merged);
 }
 
+/* How to send the lines from the one that failed on, unless that line is at fault. */
+static void send_continue_text(char *out, size_t size, const struct tally *tally)
+{
+    const bool lines = tally->number > 1 && tally->number != UINT64_MAX;
+
+    out[0] = '\0';
+    if (lines && tally->code != EXIT_DATA && tally->code != EXIT_USAGE) {
+        snprintf(out, size, "; to continue: --skip %" PRIu64, tally->number - 1);
+    }
+}
+
 /* Exactly one line on failure: which message, why, and what was done before. */
 static enum exit_code send_report(struct sender *sender)
 {
     struct tally *tally = &sender->tally;
     char counts[COUNTS_MAX];
+    char more[48];
 
     send_counts_text(counts, tally);
     if (tally->code != EXIT_DONE) {
@@ -388,8 +409,9 @@ static enum exit_code send_report(struct sender *sender)
         if (tally->number > 0) {
             snprintf(where, sizeof(where), "line %" PRIu64 ": ", tally->number);
         }
-        return say_error(tally->code, "%s%s%s%s", where, tally->text, tally->number > 0 ? "; " : "",
-                         tally->number > 0 ? counts : "");
+        send_continue_text(more, sizeof(more), tally);
+        return say_error(tally->code, "%s%s%s%s%s", where, tally->text,
+                         tally->number > 0 ? "; " : "", tally->number > 0 ? counts : "", more);
     }
     if (sender->command->global.json) {
         json_t *document = json_object();
@@ -439,9 +461,9 @@ static enum exit_code send_check_lines(const struct command *command)
     const bool json = send_is_json(command);
     int delimiter = 0;
 
-    if (flags->delimiter && send_is_single(command)) {
-        return say_error(EXIT_USAGE, "--delimiter ends lines, and there is one message; leave it "
-                                     "out");
+    if ((flags->delimiter || flags->skip.given) && send_is_single(command)) {
+        return say_error(EXIT_USAGE, "--%s is for lines, and there is one message; leave it out",
+                         flags->delimiter ? "delimiter" : "skip");
     }
     if (json && (flags->key_field.given || flags->id_field.given || flags->delimiter)) {
         return say_error(EXIT_USAGE,

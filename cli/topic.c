@@ -9,6 +9,7 @@
 #include "connect.h"
 #include "output.h"
 #include "say.h"
+#include "units.h"
 
 /* The order of these names is that of the enums in slotmq/topic.h. */
 static const char *const type_names[] = {"range_merge", "priority", "fixed_time", "fifo"};
@@ -223,11 +224,11 @@ static void topic_add_topic_row(struct libscols_table *table, const smq_topic_op
 {
     char slots[24];
     char retries[24];
-    char lease[24];
+    char lease[UNITS_MAX];
 
     snprintf(slots, sizeof(slots), "%" PRId32, topic->slots);
     snprintf(retries, sizeof(retries), "%" PRId64, topic_amount_shown(topic->max_retries));
-    snprintf(lease, sizeof(lease), "%" PRId64, topic->lease_ms);
+    units_duration(lease, topic->lease_ms);
     const char *const cells[] = {topic->name,
                                  topic_type_name(topic->type),
                                  layout_names[topic->layout == SMQ_LAYOUT_KEYED],
@@ -307,6 +308,31 @@ static void topic_add_number(struct libscols_table *table, const char *name, int
     output_pair(table, name, text);
 }
 
+/* None is shown as 0, as in JSON. */
+static void topic_add_duration(struct libscols_table *table, const char *name, int64_t ms)
+{
+    char text[UNITS_MAX];
+
+    units_duration(text, topic_amount_shown(ms));
+    output_pair(table, name, text);
+}
+
+static void topic_add_size(struct libscols_table *table, const char *name, int64_t bytes)
+{
+    char text[UNITS_MAX];
+
+    units_size(text, bytes);
+    output_pair(table, name, text);
+}
+
+static void topic_add_backoff(struct libscols_table *table, const char *backoff)
+{
+    char text[512];
+
+    units_in_text(text, sizeof(text), backoff ? backoff : "");
+    output_pair(table, "backoff", text);
+}
+
 static bool topic_show_topic(const smq_topic_options *topic, void *user)
 {
     struct libscols_table *table = output_pairs();
@@ -319,20 +345,20 @@ static bool topic_show_topic(const smq_topic_options *topic, void *user)
     output_pair(table, "shared", topic->shared ? "true" : "false");
     output_pair(table, "ties", ties_names[topic->ties == SMQ_TIES_BYTES]);
     topic_add_number(table, "max_retries", topic_amount_shown(topic->max_retries));
-    output_pair(table, "backoff", topic->backoff ? topic->backoff : "");
-    topic_add_number(table, "lease_ms", topic->lease_ms);
+    topic_add_backoff(table, topic->backoff);
+    topic_add_duration(table, "lease_ms", topic->lease_ms);
     if (topic_lacks_delay(topic)) {
         output_pair(table, "delay_ms", "none");
     } else {
-        topic_add_number(table, "delay_ms", topic_amount_shown(topic->delay_ms));
+        topic_add_duration(table, "delay_ms", topic->delay_ms);
     }
     output_pair(table, "takeover", takeover_names[topic->takeover == SMQ_TAKEOVER_STRICT]);
     topic_add_number(table, "takeover_replicas", topic->takeover_replicas);
-    topic_add_number(table, "debounce_ms", topic_amount_shown(topic->debounce_ms));
-    topic_add_number(table, "ttl_ms", topic_amount_shown(topic->ttl_ms));
+    topic_add_duration(table, "debounce_ms", topic->debounce_ms);
+    topic_add_duration(table, "ttl_ms", topic->ttl_ms);
     output_pair(table, "expired_to_dead", topic->expired_to_dead ? "true" : "false");
     output_pair(table, "skip_failed", topic->skip_failed ? "true" : "false");
-    topic_add_number(table, "max_body", topic->max_body);
+    topic_add_size(table, "max_body", topic->max_body);
     topic_add_number(table, "max_waiting", topic_amount_shown(topic->max_waiting));
     topic_add_number(table, "rate_per_s", topic_amount_shown(topic->rate_per_s));
     output_pair(table, "paused", topic->paused ? "true" : "false");

@@ -23,7 +23,7 @@ typedef struct smq_option_info {
     size_t struct_size;
     smq_option_set set;
     const char *name;          /* name of the field, as "max_retries" */
-    const char *type;          /* "integer", "duration", "string", or words as "a|b|c" */
+    const char *type;          /* "integer", "duration", "size", "string", or words as "a|b|c" */
     const char *default_value; /* "" if the option is required */
     const char *range;         /* as "1 .. 63", or "" */
     const char *text;          /* one sentence about the option */

@@ -68,7 +68,8 @@ typedef struct smq_topic_options {
     /* These options can be changed with smq_topic_alter(). */
 
     int32_t max_retries; /* 1 .. 63; default 16.  SMQ_NONE: each message is delivered once */
-    /* Rest after a failure: "none", "fixed:MS", "exp:MS:MAX" (full jitter), or "ladder:MS,MS,...";
+    /* Rest after a failure: "none", "fixed:TIME", "exp:TIME:MAX" (full jitter), or
+     * "ladder:TIME,TIME,...", each in ms or with a unit as in "10m";
      * default "exp:1000:600000". */
     const char *backoff;
     int64_t lease_ms; /* a claim is renewed after a third of it; default 30000 */

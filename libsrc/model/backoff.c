@@ -36,7 +36,7 @@ static bool backoff_parse_steps(struct backoff *out, const char *text)
         size_t len = end == NULL ? strlen(text) : (size_t) (end - text);
 
         if (out->count == form->steps_max ||
-            !number_parse(&out->ms[out->count], text, len, BACKOFF_MS_MAX)) {
+            !number_parse_duration(&out->ms[out->count], text, len, BACKOFF_MS_MAX)) {
             return false;
         }
         out->count++;

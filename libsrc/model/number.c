@@ -40,28 +40,73 @@ bool number_parse(int64_t *out, const char *text, size_t len, int64_t max)
     return true;
 }
 
+/* A unit, and how much it is. */
+struct number_unit {
+    const char *name;
+    int64_t amount;
+};
+
+/* The unit with which text[0..len) begins, as long as its letters are; NULL: it is none. */
+static const struct number_unit *number_find_unit(size_t *letters, const struct number_unit *units,
+                                                  size_t count, const char *text, size_t len)
+{
+    *letters = 0;
+    while (*letters < len && (text[*letters] < '0' || text[*letters] > '9')) {
+        ++*letters;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (strlen(units[i].name) == *letters && memcmp(text, units[i].name, *letters) == 0) {
+            return &units[i];
+        }
+    }
+    return NULL;
+}
+
 bool number_parse_duration(int64_t *out_ms, const char *text, size_t len, int64_t max)
 {
-    static const struct {
-        const char *name;
-        int64_t ms;
-    } units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}, {"", 1}};
-    size_t digits = 0;
-    int64_t number = 0;
+    static const struct number_unit units[] = {{"ms", 1},      {"s", 1000},     {"m", 60000},
+                                               {"h", 3600000}, {"d", 86400000}, {"", 1}};
+    int64_t before = INT64_MAX; /* the unit of the number before */
+    int64_t sum = 0;
 
-    while (digits < len && text[digits] >= '0' && text[digits] <= '9') {
-        digits++;
-    }
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        if (strlen(units[i].name) != len - digits ||
-            memcmp(text + digits, units[i].name, len - digits) != 0) {
-            continue;
-        }
-        if (!number_parse(&number, text, digits, max / units[i].ms)) {
+    do {
+        int64_t number = 0;
+        size_t letters = 0;
+        const size_t digits = number_read_prefix(&number, text, len, max);
+        const struct number_unit *unit =
+            digits > 0 ? number_find_unit(&letters, units, sizeof(units) / sizeof(units[0]),
+                                          text + digits, len - digits)
+                       : NULL;
+        const bool bare = unit != NULL && letters == 0;
+        if (unit == NULL || unit->amount >= before || (bare && before != INT64_MAX) ||
+            number > (max - sum) / unit->amount) {
             return false;
         }
-        *out_ms = number * units[i].ms;
-        return true;
+        sum += number * unit->amount;
+        before = unit->amount;
+        text += digits + letters;
+        len -= digits + letters;
+    } while (len > 0);
+    *out_ms = sum;
+    return true;
+}
+
+bool number_parse_size(int64_t *out, const char *text, size_t len, int64_t max)
+{
+    static const struct number_unit units[] = {{"", 1},         {"K", 1 << 10},   {"M", 1 << 20},
+                                               {"G", 1 << 30},  {"KiB", 1 << 10}, {"MiB", 1 << 20},
+                                               {"GiB", 1 << 30}};
+    int64_t number = 0;
+    size_t letters = 0;
+    const size_t digits = number_read_prefix(&number, text, len, max);
+    const struct number_unit *unit =
+        digits > 0 ? number_find_unit(&letters, units, sizeof(units) / sizeof(units[0]),
+                                      text + digits, len - digits)
+                   : NULL;
+
+    if (unit == NULL || digits + letters != len || number > max / unit->amount) {
+        return false;
     }
-    return false;
+    *out = number * unit->amount;
+    return true;
 }

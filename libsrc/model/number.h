@@ -17,8 +17,11 @@ size_t number_read_prefix(int64_t *out, const char *text, size_t len, int64_t ma
  * unchanged. */
 bool number_parse(int64_t *out, const char *text, size_t len, int64_t max);
 
-/* Read a duration: a number followed by ms, s, m, h or d; without a unit milliseconds.  The result
- * in milliseconds is at most `max`. */
+/* Read a duration: a number followed by ms, s, m, h or d; without a unit milliseconds.  Several
+ * with smaller and smaller units are added: 7m21s.  The result in milliseconds is at most `max`. */
 bool number_parse_duration(int64_t *out_ms, const char *text, size_t len, int64_t max);
+
+/* Read a size: a number of bytes, or of KiB, MiB or GiB, for which K, M and G also stand. */
+bool number_parse_size(int64_t *out, const char *text, size_t len, int64_t max);
 
 #endif

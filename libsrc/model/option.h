@@ -12,6 +12,7 @@ enum { OPTION_WORD_SIZE = 16 }; /* longer than any word of a choice */
 enum option_kind {
     OPTION_INTEGER,
     OPTION_DURATION, /* in milliseconds */
+    OPTION_SIZE,     /* in bytes */
     OPTION_STRING,
     OPTION_CHOICE /* info.type has the words, in the order of their values from min to max */
 };

@@ -80,21 +80,34 @@ static smq_status option_parse_fail_choices(const struct option *option, const c
                       option->info.name, value, words);
 }
 
+static bool option_parse_number(int64_t *out, const struct option *option, const char *value)
+{
+    switch (option->kind) {
+    case OPTION_DURATION:
+        return number_parse_duration(out, value, strlen(value), option->max);
+    case OPTION_SIZE:
+        return number_parse_size(out, value, strlen(value), option->max);
+    default:
+        return number_parse(out, value, strlen(value), option->max);
+    }
+}
+
+static const char *option_parse_wanted(const struct option *option)
+{
+    return option->kind == OPTION_DURATION ? "a duration such as 500ms, 30s or 5m"
+           : option->kind == OPTION_SIZE   ? "a size in bytes, or such as 64KiB or 1MiB"
+                                           : "a whole number";
+}
+
 static smq_status option_parse_read_amount(int64_t *out, const struct option *option,
                                            const char *value, smq_error *err)
 {
-    const bool duration = option->kind == OPTION_DURATION;
-
     if (option->word != NULL && strcmp(option->word, value) == 0) {
         *out = option->word_value;
         return SMQ_OK;
     }
-    if (!(duration ? number_parse_duration : number_parse)(out, value, strlen(value),
-                                                           option->max) ||
-        *out < option->min) {
-        return option_parse_fail_range(
-            option, value, duration ? "a duration such as 500ms, 30s or 5m" : "a whole number",
-            err);
+    if (!option_parse_number(out, option, value) || *out < option->min) {
+        return option_parse_fail_range(option, value, option_parse_wanted(option), err);
     }
     if (*out == 0 && option->none_name != NULL && option->none == 0) {
         *out = SMQ_NONE; /* 0 would be the default */

@@ -185,7 +185,7 @@ const struct option option_table[] = {
      TEXT("Replicas that must know a slot's new owner before it begins handlers; not for shared "
           "topics.")},
     {TOPIC(max_body),
-     AMOUNT(OPTION_INTEGER, "integer", 1, TOPIC_BODY_KEYED_MAX,
+     AMOUNT(OPTION_SIZE, "size", 1, TOPIC_BODY_KEYED_MAX,
             "1 .. " DIGITS(TOPIC_BODY_KEYED_MAX) " (inline " DIGITS(TOPIC_BODY_INLINE_MAX) ")"),
      MADE(option_body,
           DIGITS(TOPIC_BODY_KEYED_DEFAULT) " (inline " DIGITS(TOPIC_BODY_INLINE_MAX) ")"),
@@ -202,7 +202,8 @@ const struct option option_table[] = {
     {PRODUCER(no_repeat), SWITCH, TEXT("Do not repeat a send whose reply was lost.")},
     {PRODUCER(max_pending), INTEGER(1, 1000000000), DEFAULT(100000),
      TEXT("Sends that may wait for their receipt.")},
-    {PRODUCER(max_pending_bytes), INTEGER(1, BYTES_MAX), DEFAULT(67108864),
+    {PRODUCER(max_pending_bytes),
+     AMOUNT(OPTION_SIZE, "size", 1, BYTES_MAX, "1 .. " DIGITS(BYTES_MAX)), DEFAULT(67108864),
      TEXT("Bytes of their bodies, keys and ids.")},
     {PRODUCER(full_timeout_ms), LASTS(0, "0", 1, d, ", or forever"), DEFAULT(0),
      WORD("forever", SMQ_FOREVER), MEANING("SMQ_FOREVER", SMQ_FOREVER),

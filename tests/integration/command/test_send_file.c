@@ -78,6 +78,19 @@ static void test_another_byte_may_end_a_line(void **state)
                     ARGS("consume", "parts", "--delimiter", ";", "--", "cat"));
 }
 
+static void test_lines_that_were_sent_are_skipped(void **state)
+{
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "rest", "--slots", "1"));
+    char *err = command_err("a\nb\nc\n", ARGS("send", "rest", "--skip", "2"));
+    assert_string_equal(err, "sent 1 merged 0\n");
+    free(err);
+    json_t *message = command_json(NULL, ARGS("peek", "rest", "--json"));
+    assert_string_equal(json_text(message, "body"), "c");
+    json_decref(message);
+    command_refused(64, "--skip is for lines", NULL, ARGS("send", "rest", "x", "--skip", "1"));
+}
+
 static void test_a_file_may_be_one_body(void **state)
 {
     char path[512];
@@ -151,7 +164,7 @@ static void test_whole_lines_before_a_broken_place_are_sent(void **state)
     create("broken");
     assert_int_equal(run_with(in, argv, fileno(err), said, sizeof(said)), 74);
     assert_string_equal(said, "slotmq: line 3: cannot read standard input: Input/output error; "
-                              "sent 2 merged 0\n");
+                              "sent 2 merged 0; to continue: --skip 2\n");
     assert_int_equal(command_stat("broken", "waiting"), 2);
     close(in);
     (void) fclose(err);
@@ -233,7 +246,7 @@ static void test_a_line_that_does_not_fit_into_memory_is_an_error(void **state)
         TIMEOUT_MS));
     assert_int_equal(run.exit_code, 75);
     assert_non_null(strstr(run.err, "line 2: cannot read standard input: Cannot allocate memory; "
-                                    "sent 1 merged 0\n"));
+                                    "sent 1 merged 0; to continue: --skip 1\n"));
     run_fini(&run);
     free(text);
 #else
@@ -293,7 +306,7 @@ static void test_a_signal_ends_it_with_the_count(void **state)
         assert_true(got >= 0);
         wanted[got] = '\0';
         assert_string_equal(wanted, "slotmq: line 2: interrupted before it was sent; "
-                                    "sent 1 merged 0\n");
+                                    "sent 1 merged 0; to continue: --skip 1\n");
         close(ends[0]);
         close(ends[1]);
         (void) fclose(err);
@@ -306,6 +319,7 @@ int main(void)
         cmocka_unit_test(test_lines_of_a_file_are_messages),
         cmocka_unit_test(test_what_cannot_be_read_sends_nothing),
         cmocka_unit_test(test_another_byte_may_end_a_line),
+        cmocka_unit_test(test_lines_that_were_sent_are_skipped),
         cmocka_unit_test(test_a_file_may_be_one_body),
         cmocka_unit_test(test_whole_lines_before_a_broken_place_are_sent),
         cmocka_unit_test(test_a_terminal_sees_a_bar),

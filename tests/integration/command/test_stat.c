@@ -115,7 +115,7 @@ static void test_stat_as_prometheus_text_is_about_topics_only(void **state)
 /* Nothing breaks at the edge of a terminal, and nothing is left out. */
 static void test_tables_fit_a_terminal(void **state)
 {
-    static const char *const titles[] = {"STATE", "WAITING", "LAG_MS", "SENT", "LEASE_LOST"};
+    static const char *const titles[] = {"STATE", "WAITING", "LAG", "SENT", "LEASE_LOST"};
 
     (void) state;
     create("a-topic-with-a-name-that-is-longer-than-most-others", "priority");

@@ -32,6 +32,21 @@ static void the_worst_state_is_shown(void **state)
     }
 }
 
+static void the_lag_has_units(void **state)
+{
+    const char *row[GAUGE_COUNT];
+    struct gauges gauges;
+    smq_stats stats = SMQ_STATS_INIT;
+
+    (void) state;
+    stats.oldest_due_age_ms = 441234;
+    gauges_cells(row, &gauges, &stats);
+    assert_string_equal(row[GAUGE_COUNT - 1], "7m21s");
+    stats.oldest_due_age_ms = SMQ_AGE_UNKNOWN;
+    gauges_cells(row, &gauges, &stats);
+    assert_string_equal(row[GAUGE_COUNT - 1], "unknown");
+}
+
 static void json_says_how_many_are_left_out(void **state)
 {
     smq_stats stats = SMQ_STATS_INIT;
@@ -50,6 +65,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_worst_state_is_shown),
+        cmocka_unit_test(the_lag_has_units),
         cmocka_unit_test(json_says_how_many_are_left_out),
     };
 

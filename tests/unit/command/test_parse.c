@@ -122,6 +122,13 @@ static void test_durations_have_units(void **state)
         {"5m", true, 300000},
         {"2h", true, 7200000},
         {"1d", true, 86400000},
+        {"7m21s", true, 441000},
+        {"1d2h3m4s5ms", true, 93784005},
+        {"7m21", false, 0},
+        {"21s7m", false, 0},
+        {"1s1s", false, 0},
+        {"1s1", false, 0},
+        {"7m-1s", false, 0},
         {"9223372036854775807ms", true, INT64_MAX},
         {"9223372036854775807s", false, 0},
         {"-1", false, 0},
@@ -132,7 +139,7 @@ static void test_durations_have_units(void **state)
         {"5S", false, 0},
         {"5sec", false, 0},
         {"1.5s", false, 0},
-        {"1m30s", false, 0},
+        {"1m30s", true, 90000},
     };
 
     (void) state;

@@ -56,7 +56,7 @@ static void backoff_refuses_other_text(void **state)
         "fixed:-1",
         "fixed:01",
         "fixed: 1",
-        "fixed:1s",
+        "fixed:1w",
         "fixed:1099511627777",
         "fixed:99999999999999999999",
         "exp",

@@ -87,6 +87,8 @@ static void duration_takes_units(void **state)
         {TEXT("1h"), 3600000, 3600000},
         {TEXT("1d"), INT64_MAX, 86400000},
         {"7days", 2, INT64_MAX, 604800000},
+        {TEXT("7m21s"), 441000, 441000},
+        {TEXT("1d2h3m4s5ms"), INT64_MAX, 93784005},
     };
     static const struct {
         const char *text;
@@ -105,6 +107,11 @@ static void duration_takes_units(void **state)
         {TEXT("1sm"), INT64_MAX},
         {TEXT("106751991168d"), INT64_MAX},
         {TEXT("1s\0"), INT64_MAX},
+        {TEXT("7m22s"), 441999},
+        {TEXT("7m21"), INT64_MAX},
+        {TEXT("21s7m"), INT64_MAX},
+        {TEXT("1s1s"), INT64_MAX},
+        {TEXT("1s1"), INT64_MAX},
     };
 
     (void) state;
@@ -122,12 +129,49 @@ static void duration_takes_units(void **state)
     }
 }
 
+static void size_takes_units(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t len;
+        int64_t max, value; /* value -1: refused */
+    } rows[] = {
+        {TEXT("0"), 9, 0},
+        {TEXT("1000"), 1000, 1000},
+        {TEXT("1K"), 1024, 1024},
+        {TEXT("64KiB"), 65536, 65536},
+        {TEXT("1M"), INT64_MAX, 1048576},
+        {TEXT("2MiB"), INT64_MAX, 2097152},
+        {TEXT("1G"), INT64_MAX, 1073741824},
+        {TEXT("1024GiB"), INT64_MAX, INT64_C(1) << 40},
+        {TEXT("65KiB"), 65536, -1},
+        {TEXT("9223372036854775807K"), INT64_MAX, -1},
+        {TEXT("1k"), INT64_MAX, -1},
+        {TEXT("1MB"), INT64_MAX, -1},
+        {TEXT("1M1K"), INT64_MAX, -1},
+        {TEXT("1 M"), INT64_MAX, -1},
+        {TEXT("M"), INT64_MAX, -1},
+        {TEXT("-1M"), INT64_MAX, -1},
+        {TEXT(""), INT64_MAX, -1},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int64_t value = -1;
+
+        assert_int_equal(number_parse_size(&value, rows[i].text, rows[i].len, rows[i].max),
+                         rows[i].value >= 0);
+        assert_int_equal(value, rows[i].value);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(number_reads_what_is_printed),
         cmocka_unit_test(number_refuses_everything_else),
         cmocka_unit_test(duration_takes_units),
+        cmocka_unit_test(size_takes_units),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

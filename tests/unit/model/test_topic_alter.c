@@ -68,6 +68,7 @@ static void altered_options_differ(void **state)
         {KEYED " ttl_ms=5", "ttl_ms", "none", "ttl_ms is none, not 5"},
         {KEYED, "expired_to_dead", "true", "expired_to_dead is yes, not no"},
         {KEYED, "max_body", "67108864", "max_body is 67108864, not 1048576"},
+        {KEYED, "max_body", "64MiB", "max_body is 67108864, not 1048576"},
         {FIFO, "skip_failed", "true", "skip_failed is yes, not no"},
         {FIFO " skip_failed=yes", "skip_failed", "false", "skip_failed is no, not yes"},
         {INLINE " max_waiting=5", "max_waiting", "none", "max_waiting is none, not 5"},
@@ -160,9 +161,11 @@ static void bad_alterations_are_named(void **state)
          "max_body must be from 1 to 65536 in layout inline, not 65537; larger bodies need layout "
          "keyed"},
         {KEYED, "max_body", "0",
-         "max_body \"0\" cannot be used; give a whole number, 1 to 67108864 (inline 65536)"},
+         "max_body \"0\" cannot be used; give a size in bytes, or such as 64KiB or 1MiB, 1 to "
+         "67108864 (inline 65536)"},
         {KEYED, "max_body", "none",
-         "max_body \"none\" cannot be used; give a whole number, 1 to 67108864 (inline 65536)"},
+         "max_body \"none\" cannot be used; give a size in bytes, or such as 64KiB or 1MiB, 1 to "
+         "67108864 (inline 65536)"},
         {INLINE, "max_waiting", "0",
          "max_waiting \"0\" cannot be used; give a whole number, 1 to 1099511627776, or none"},
         {INLINE, "rate_per_s", "0",
