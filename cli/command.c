@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config.h"
 #include "connect.h"
 #include "help.h"
 #include "output.h"
@@ -58,24 +59,23 @@ static enum exit_code command_act(const struct command *command)
     return verb->about_topic ? topic_run(command, verb->about_topic) : verb->run(command);
 }
 
-/* All flags are read. */
-static enum exit_code command_call_verb(const struct verb *verb,
-                                        const struct global_options *global, const void *options,
-                                        struct words *words)
+/* One reading of a command line: flags of the file come first, then the environment, then those
+ * that were typed. */
+struct reading {
+    struct global_options global;
+    struct flags_given given;
+    struct config config;
+};
+
+/* All words and flags are read. */
+static enum exit_code command_call_verb(const struct verb *verb, const struct reading *reading,
+                                        const void *options, struct words *words)
 {
-    if (global->help) {
-        help_on_verb(stdout, verb);
-        return EXIT_DONE;
-    }
-    if (global->version) {
-        command_print_version();
-        return EXIT_DONE;
-    }
     command_settle_tail(words, verb);
     const struct command command = {
         .verb = verb,
         .verbs = verbs,
-        .global = *global,
+        .global = reading->global,
         .options = options,
         .words = words->word,
         .word_count = words->count,
@@ -88,14 +88,58 @@ static enum exit_code command_call_verb(const struct verb *verb,
     return code == EXIT_DONE ? command_act(&command) : code;
 }
 
-static enum exit_code command_run_verb(const struct verb *verb, struct global_options *global,
-                                       int argc, char **argv)
+/* Fills the options from all places where they are given. */
+static enum exit_code command_fill(struct reading *reading, const struct verb *verb, void *options)
+{
+    const char *redis = getenv("SLOTMQ_REDIS");
+    const char *zookeeper = getenv("SLOTMQ_ZOOKEEPER");
+    enum exit_code code =
+        config_read(&reading->config, flags_given_find(&reading->given, "config"), verbs);
+
+    if (code == EXIT_DONE) {
+        code = config_apply(&reading->config, &reading->global, verb, options);
+    }
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    if (redis) {
+        reading->global.client.redis = redis;
+    }
+    if (zookeeper) {
+        reading->global.client.zookeeper = zookeeper;
+    }
+    return flags_given_apply(&reading->given);
+}
+
+static enum exit_code command_fill_and_call(struct reading *reading, const struct verb *verb,
+                                            void *options, struct words *words)
+{
+    if (flags_given_find(&reading->given, "help")) {
+        help_on_verb(stdout, verb);
+        return EXIT_DONE;
+    }
+    if (flags_given_find(&reading->given, "version")) {
+        command_print_version();
+        return EXIT_DONE;
+    }
+    const enum exit_code code = command_fill(reading, verb, options);
+    return code == EXIT_DONE ? command_call_verb(verb, reading, options, words) : code;
+}
+
+static enum exit_code command_run_verb(const struct verb *verb, struct reading *reading, int argc,
+                                       char **argv)
 {
     void *options = say_alloc(1, verb->options_size);
     struct words words;
     const struct flag_set sets[] = {
-        {.flags = verb->flags, .count = verb->flag_count, .values = options},
-        {.flags = global_flags, .count = global_flag_count, .values = global},
+        {.flags = verb->flags,
+         .count = verb->flag_count,
+         .values = options,
+         .given = &reading->given},
+        {.flags = global_flags,
+         .count = global_flag_count,
+         .values = &reading->global,
+         .given = &reading->given},
     };
 
     if (verb->init) {
@@ -103,7 +147,7 @@ static enum exit_code command_run_verb(const struct verb *verb, struct global_op
     }
     enum exit_code code = flags_read(&words, sets, 2, false, argc, argv);
     if (code == EXIT_DONE) {
-        code = command_call_verb(verb, global, options, &words);
+        code = command_fill_and_call(reading, verb, options, &words);
     }
     words_fini(&words);
     free(options);
@@ -111,13 +155,13 @@ static enum exit_code command_run_verb(const struct verb *verb, struct global_op
 }
 
 /* No verb was given: help, version, or an error. */
-static enum exit_code command_run_without_verb(const struct global_options *global)
+static enum exit_code command_run_without_verb(const struct reading *reading)
 {
-    if (global->help) {
+    if (flags_given_find(&reading->given, "help")) {
         help_overview(stdout, verbs, NULL);
         return EXIT_DONE;
     }
-    if (global->version) {
+    if (flags_given_find(&reading->given, "version")) {
         command_print_version();
         return EXIT_DONE;
     }
@@ -125,21 +169,24 @@ static enum exit_code command_run_without_verb(const struct global_options *glob
 }
 
 /* Reads global flags up to the next word and leaves that word and all after it in `words`. */
-static enum exit_code command_read_global(struct words *words, struct global_options *global,
-                                          int argc, char **argv)
+static enum exit_code command_read_global(struct words *words, struct reading *reading, int argc,
+                                          char **argv)
 {
-    const struct flag_set set = {global_flags, global_flag_count, global};
+    const struct flag_set set = {.flags = global_flags,
+                                 .count = global_flag_count,
+                                 .values = &reading->global,
+                                 .given = &reading->given};
 
     return flags_read(words, &set, 1, true, argc, argv);
 }
 
 /* `words` begins with the first word of a name of two; flags may stand between them. */
-static enum exit_code command_run_group(struct words *words, struct global_options *global)
+static enum exit_code command_run_group(struct words *words, struct reading *reading)
 {
     struct words rest;
     size_t used = 0;
     bool group = false;
-    enum exit_code code = command_read_global(&rest, global, (int) words->count, words->word);
+    enum exit_code code = command_read_global(&rest, reading, (int) words->count, words->word);
 
     if (code != EXIT_DONE) {
         return code;
@@ -148,8 +195,8 @@ static enum exit_code command_run_group(struct words *words, struct global_optio
     const size_t count = rest.count > 0 ? 2 : 1;
     const struct verb *verb = verb_find(verbs, &used, &group, name, count);
     if (verb) {
-        code = command_run_verb(verb, global, (int) rest.count, rest.word);
-    } else if (count == 1 && global->help) {
+        code = command_run_verb(verb, reading, (int) rest.count, rest.word);
+    } else if (count == 1 && flags_given_find(&reading->given, "help")) {
         help_overview(stdout, verbs, name[0]);
     } else {
         code = verb_say_unknown(verbs, name, count);
@@ -160,29 +207,28 @@ static enum exit_code command_run_group(struct words *words, struct global_optio
 
 static enum exit_code command_run(int argc, char **argv)
 {
-    struct global_options global = {.client = SMQ_CLIENT_OPTIONS_INIT};
-
-    global.client.redis = getenv("SLOTMQ_REDIS");
-    global.client.zookeeper = getenv("SLOTMQ_ZOOKEEPER");
+    struct reading reading = {.global = {.client = SMQ_CLIENT_OPTIONS_INIT}};
     struct words words;
     size_t used = 0;
     bool group = false;
-    enum exit_code code = command_read_global(&words, &global, argc, argv);
+    enum exit_code code = command_read_global(&words, &reading, argc, argv);
 
-    if (code != EXIT_DONE) {
-        return code;
+    if (code == EXIT_DONE) {
+        const struct verb *verb =
+            verb_find(verbs, &used, &group, words.word, words.count > 0 ? 1 : 0);
+        if (words.count == 0) {
+            code = command_run_without_verb(&reading);
+        } else if (verb) {
+            code = command_run_verb(verb, &reading, (int) words.count, words.word);
+        } else if (group) {
+            code = command_run_group(&words, &reading);
+        } else {
+            code = verb_say_unknown(verbs, words.word, words.count);
+        }
+        words_fini(&words);
     }
-    const struct verb *verb = verb_find(verbs, &used, &group, words.word, words.count > 0 ? 1 : 0);
-    if (words.count == 0) {
-        code = command_run_without_verb(&global);
-    } else if (verb) {
-        code = command_run_verb(verb, &global, (int) words.count, words.word);
-    } else if (group) {
-        code = command_run_group(&words, &global);
-    } else {
-        code = verb_say_unknown(verbs, words.word, words.count);
-    }
-    words_fini(&words);
+    flags_given_fini(&reading.given);
+    config_fini(&reading.config);
     return code;
 }
 

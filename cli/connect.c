@@ -56,7 +56,7 @@ enum exit_code connect_check(const struct command *command)
         return say_error(EXIT_USAGE,
                          "no Redis given: use -r host:port,... or the variable SLOTMQ_REDIS");
     }
-    return EXIT_DONE;
+    return secrets_check();
 }
 
 smq_status connect_open(smq_client **out, const struct command *command, smq_error *err)

@@ -56,8 +56,9 @@ static void reader_init(struct reader *reader, const struct flag_set *sets, size
     }
 }
 
-/* The flag that getopt means by `code`, and the struct it belongs to. */
-static const struct flag *reader_find(const struct reader *reader, int code, void **values)
+/* The flag that getopt means by `code`, and the set it belongs to. */
+static const struct flag *reader_find(const struct reader *reader, int code,
+                                      const struct flag_set **set)
 {
     int index = LONG_BASE;
 
@@ -65,7 +66,7 @@ static const struct flag *reader_find(const struct reader *reader, int code, voi
         for (size_t f = 0; f < reader->sets[s].count; f++, index++) {
             const struct flag *flag = &reader->sets[s].flags[f];
             if (code == index || (code != 0 && code == flag->letter)) {
-                *values = reader->sets[s].values;
+                *set = &reader->sets[s];
                 return flag;
             }
         }
@@ -102,8 +103,8 @@ static enum exit_code flags_say_unknown(const struct reader *reader, const char 
 /* getopt refused an argument: '?' is unknown or has a value too many, ':' lacks its value. */
 static enum exit_code flags_say_refused(const struct reader *reader, int code, const char *typed)
 {
-    void *values = NULL;
-    const struct flag *flag = reader_find(reader, optopt, &values);
+    const struct flag_set *set = NULL;
+    const struct flag *flag = reader_find(reader, optopt, &set);
 
     if (!flag) {
         return flags_say_unknown(reader, typed);
@@ -192,7 +193,7 @@ static void flags_set_fallbacks(const struct flag_set *set)
     }
 }
 
-static enum exit_code flag_apply(const struct flag *flag, void *values, const char *text)
+enum exit_code flag_apply(const struct flag *flag, void *values, const char *text)
 {
     void *member = (char *) values + flag->offset;
 
@@ -218,6 +219,52 @@ static enum exit_code flag_apply(const struct flag *flag, void *values, const ch
     return EXIT_DEFECT;
 }
 
+/* === Given ============================================================== */
+
+static void flags_given_add(struct flags_given *given, const struct flag *flag, void *values,
+                            const char *text)
+{
+    struct flag_given *grown = realloc(given->given, (given->count + 1) * sizeof(*given->given));
+
+    if (!grown) {
+        say_no_memory();
+    }
+    given->given = grown;
+    given->given[given->count++] =
+        (struct flag_given){.flag = flag, .values = values, .text = text};
+}
+
+const char *flags_given_find(const struct flags_given *given, const char *name)
+{
+    const char *found = NULL;
+
+    for (size_t i = 0; i < given->count; i++) {
+        const struct flag_given *one = &given->given[i];
+        if (strcmp(one->flag->name, name) == 0) {
+            found = one->text ? one->text : "";
+        }
+    }
+    return found;
+}
+
+enum exit_code flags_given_apply(const struct flags_given *given)
+{
+    enum exit_code code = EXIT_DONE;
+
+    for (size_t i = 0; i < given->count && code == EXIT_DONE; i++) {
+        code = flag_apply(given->given[i].flag, given->given[i].values, given->given[i].text);
+    }
+    return code;
+}
+
+void flags_given_fini(struct flags_given *given)
+{
+    free(given->given);
+    *given = (struct flags_given){.count = 0};
+}
+
+/* === Reading ============================================================ */
+
 /* getopt accepts the beginning of a long name; a name that is not whole would change its meaning
  * with the next flag that is added. */
 static bool flags_is_abbreviated(const struct flag *flag, const char *typed)
@@ -229,7 +276,7 @@ static bool flags_is_abbreviated(const struct flag *flag, const char *typed)
 static enum exit_code flags_take(const struct reader *reader, int code, const char *typed,
                                  struct words *words)
 {
-    void *values = NULL;
+    const struct flag_set *set = NULL;
 
     if (code == 1) {
         words->word[words->count++] = optarg;
@@ -238,11 +285,15 @@ static enum exit_code flags_take(const struct reader *reader, int code, const ch
     if (code == '?' || code == ':') {
         return flags_say_refused(reader, code, typed);
     }
-    const struct flag *flag = reader_find(reader, code, &values);
+    const struct flag *flag = reader_find(reader, code, &set);
     if (!flag || flags_is_abbreviated(flag, typed)) {
         return flags_say_unknown(reader, typed);
     }
-    return flag_apply(flag, values, optarg);
+    if (set->given) {
+        flags_given_add(set->given, flag, set->values, optarg);
+        return EXIT_DONE;
+    }
+    return flag_apply(flag, set->values, optarg);
 }
 
 enum exit_code flags_read(struct words *words, const struct flag_set *sets, size_t set_count,

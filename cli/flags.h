@@ -42,11 +42,22 @@ struct flag {
     const char *option; /* options: its name */
 };
 
-/* A table and the struct it fills. */
+/* Flags that were read and not applied yet. */
+struct flags_given {
+    struct flag_given {
+        const struct flag *flag;
+        void *values;
+        const char *text; /* its operand, borrowed from argv */
+    } * given;            /* owned */
+    size_t count;
+};
+
+/* A table and the struct it fills.  `given`: the flags are kept there instead of being applied. */
 struct flag_set {
     const struct flag *flags;
     size_t count;
     void *values;
+    struct flags_given *given;
 };
 
 /* What is left of a command line without its flags. */
@@ -63,6 +74,16 @@ enum exit_code flags_read(struct words *words, const struct flag_set *sets, size
                           bool until_word, int argc, char **argv);
 
 void words_fini(struct words *words);
+
+/* The operand of the last one of this name, for a flag without one ""; NULL: it was not given. */
+const char *flags_given_find(const struct flags_given *given, const char *name);
+
+/* Applies them in their order.  On any other result than EXIT_DONE the error has been printed. */
+enum exit_code flags_given_apply(const struct flags_given *given);
+void flags_given_fini(struct flags_given *given);
+
+/* Sets the value of one flag; `text` is its operand. */
+enum exit_code flag_apply(const struct flag *flag, void *values, const char *text);
 
 /* Reads what a user types for a number, a duration or a time.  false: it cannot be read, or lies
  * outside of the range. */

@@ -26,12 +26,20 @@ static void say_write_line(const char *prefix, const char *format, va_list args)
     (void) ignored;
 }
 
+/* What errors begin with. */
+static char error_prefix[LINE_SIZE / 2] = "slotmq: ";
+
+void say_where(const char *where)
+{
+    snprintf(error_prefix, sizeof(error_prefix), "slotmq: %s", where);
+}
+
 enum exit_code say_error(enum exit_code code, const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
-    say_write_line("slotmq: ", format, args);
+    say_write_line(error_prefix, format, args);
     va_end(args);
     return code;
 }

@@ -12,6 +12,9 @@
 enum exit_code say_error(enum exit_code code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* What errors begin with from now on, as "FILE:LINE: "; "": nothing.  Thread: main. */
+void say_where(const char *where);
+
 /* What the library refused, in its words; the code is that of err->status. */
 enum exit_code say_failure(const smq_error *err);
 

@@ -91,7 +91,30 @@ void secrets_add(smq_client_options *options)
         options->credentials = secrets_on_credentials;
         options->credentials_user = (char *) password;
     }
+    if (!password && !options->redis_password_file && !secrets_has_password(options->redis)) {
+        options->redis_password_file = secrets_variable("SLOTMQ_REDIS_PASSWORD_FILE");
+    }
     if (options->zookeeper && !options->zookeeper_auth && !options->zookeeper_auth_file) {
         options->zookeeper_auth = secrets_variable("SLOTMQ_ZOOKEEPER_AUTH");
+        options->zookeeper_auth_file = secrets_variable("SLOTMQ_ZOOKEEPER_AUTH_FILE");
     }
+}
+
+/* The variable and that of its file. */
+static enum exit_code secrets_check_pair(const char *name, const char *of_file)
+{
+    if (secrets_variable(name) && secrets_variable(of_file)) {
+        return say_error(EXIT_USAGE, "%s and %s are both set; unset one of them", name, of_file);
+    }
+    return EXIT_DONE;
+}
+
+enum exit_code secrets_check(void)
+{
+    const enum exit_code code =
+        secrets_check_pair("SLOTMQ_REDIS_PASSWORD", "SLOTMQ_REDIS_PASSWORD_FILE");
+
+    return code != EXIT_DONE
+               ? code
+               : secrets_check_pair("SLOTMQ_ZOOKEEPER_AUTH", "SLOTMQ_ZOOKEEPER_AUTH_FILE");
 }

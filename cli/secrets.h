@@ -5,14 +5,19 @@
 
 #include <slotmq/slotmq.h>
 
+#include "exit.h"
+
 /* Copies the words of a command line, and overwrites the passwords in the words themselves, which
  * other users can see: the user and the password before the '@' of an address with "://", and the
  * value of zookeeper_auth.  The copy ends with NULL; secrets_free() frees it. */
 char **secrets_take(int argc, char **argv);
 void secrets_free(char **words);
 
-/* Adds the passwords that the environment has (SLOTMQ_REDIS_PASSWORD, SLOTMQ_ZOOKEEPER_AUTH) and
- * the command line has not. */
+/* Refuses a variable beside that of its file. */
+enum exit_code secrets_check(void);
+
+/* Adds the passwords that the environment has (SLOTMQ_REDIS_PASSWORD, SLOTMQ_ZOOKEEPER_AUTH, or the
+ * names of files in these with _FILE behind them) and the command line has not. */
 void secrets_add(smq_client_options *options);
 
 #endif

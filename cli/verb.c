@@ -34,6 +34,12 @@ const struct flag global_flags[] = {
      .set = SMQ_OPTION_SET_CLIENT,
      .operand = "KEY=VALUE",
      .help = "an option of the client, as in request_timeout_ms=10s; docs/CONFIGURATION.md"},
+    {.name = "config",
+     .type = FLAG_TEXT,
+     .offset = GLOBAL(config),
+     .operand = "FILE",
+     .help = "read flags from FILE; default $XDG_CONFIG_HOME/slotmq/config or "
+             "~/.config/slotmq/config"},
     {.name = "json", .type = FLAG_SWITCH, .offset = GLOBAL(json), .help = "results as JSON"},
     {.name = "quiet",
      .letter = 'q',

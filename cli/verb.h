@@ -9,6 +9,7 @@
 /* Flags that every verb takes, before or after its name. */
 struct global_options {
     smq_client_options client;
+    const char *config;
     bool json;
     bool quiet;
     int64_t verbose;

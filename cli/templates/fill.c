@@ -330,8 +330,11 @@ static void fill_fish_operands(void)
 {
     fputs("                case", stdout);
     for (size_t i = 0; i < global_flag_count; i++) {
+        if (global_flags[i].operand && global_flags[i].letter != 0) {
+            printf(" -%c", global_flags[i].letter);
+        }
         if (global_flags[i].operand) {
-            printf(" -%c --%s", global_flags[i].letter, global_flags[i].name);
+            printf(" --%s", global_flags[i].name);
         }
     }
     putchar('\n');

@@ -75,7 +75,7 @@ void command_start(struct run *run, const char *in, const char *const *arguments
     if (servers) {
         snprintf(redis, sizeof(redis), "SLOTMQ_REDIS=%s", servers_redis(servers));
     }
-    const char *const environment[] = {redis, "SLOTMQ_ZOOKEEPER", NULL};
+    const char *const environment[] = {redis, "SLOTMQ_ZOOKEEPER", COMMAND_NO_CONFIG, NULL};
     assert_true(
         run_start(run, &(struct run_options){.argv = argv, .environment = environment, .in = in}));
 }
@@ -222,7 +222,7 @@ static pid_t start_with(const char *const *arguments, int in, int out, int err)
         argv[i + 1] = arguments[i];
     }
     snprintf(redis, sizeof(redis), "SLOTMQ_REDIS=%s", servers_redis(servers));
-    const char *const environment[] = {redis, "COLUMNS", NULL};
+    const char *const environment[] = {redis, "COLUMNS", COMMAND_NO_CONFIG, NULL};
     const pid_t pid = process_start(&(struct process_options){
         .argv = argv, .environment = environment, .in = in, .out = out, .err = err});
     assert_true(pid > 0);

@@ -22,6 +22,9 @@
 /* Generous: only a defect needs it. */
 enum { TIMEOUT_MS = 120000 };
 
+/* In its environment: no configuration file of the user is read. */
+#define COMMAND_NO_CONFIG "XDG_CONFIG_HOME=/nonexistent"
+
 /* The arguments of one command line. */
 #define ARGS(...)                                                                                  \
     (const char *const[])                                                                          \

@@ -103,6 +103,8 @@ static void redis_passwords_are_not_seen(void **state)
     assert_secret(ARGS("SLOTMQ_REDIS"),
                   ARGS("-r", redis_user, "-X", option, "-vvv", "consume", "t"));
     assert_secret(ARGS("SLOTMQ_REDIS"), ARGS("-r", redis_uri, "-vvv", "consume", "t"));
+    snprintf(option, sizeof(option), "SLOTMQ_REDIS_PASSWORD_FILE=%s", password_file);
+    assert_secret(ARGS(option), ARGS("-r", redis_user, "-vvv", "consume", "t"));
     assert_secret(ARGS("SLOTMQ_REDIS_PASSWORD=wrong"),
                   ARGS("-r", redis_uri, "-vvv", "consume", "t")); /* the nearer one counts */
 }
@@ -117,6 +119,8 @@ static void zookeeper_passwords_are_not_seen(void **state)
                   ARGS("-r", redis_uri, "-z", zookeeper, "-vvv", "consume", "bound"));
     assert_secret(ARGS("SLOTMQ_REDIS"),
                   ARGS("-r", redis_uri, "-z", zookeeper, "-X", option, "-vvv", "consume", "bound"));
+    snprintf(option, sizeof(option), "SLOTMQ_ZOOKEEPER_AUTH_FILE=%s", auth_file);
+    assert_secret(ARGS(option), ARGS("-r", redis_uri, "-z", zookeeper, "-vvv", "consume", "bound"));
     assert_secret(ARGS("SLOTMQ_REDIS"),
                   ARGS("-r", redis_uri, "-z", zookeeper, "-X", "zookeeper_auth=fleet:sesame",
                        "-vvv", "consume", "bound"));
@@ -157,6 +161,18 @@ static void wrong_secrets_are_refused_in_words(void **state)
     command_refused(64, "without a password", NULL, ARGS("-r", redis_user, "stat"));
 }
 
+static void a_secret_and_its_file_are_not_both_taken(void **state)
+{
+    struct run run;
+
+    (void) state;
+    start_with(&run, ARGS("SLOTMQ_REDIS_PASSWORD=a", "SLOTMQ_REDIS_PASSWORD_FILE=/b"),
+               ARGS("-r", redis_user, "stat"));
+    assert_true(run_wait(&run, TIMEOUT_MS));
+    assert_refused(&run, 64, "SLOTMQ_REDIS_PASSWORD and SLOTMQ_REDIS_PASSWORD_FILE are both set");
+    run_fini(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +180,7 @@ int main(void)
         cmocka_unit_test(zookeeper_passwords_are_not_seen),
         cmocka_unit_test(nodes_of_zookeeper_are_closed_to_others),
         cmocka_unit_test(wrong_secrets_are_refused_in_words),
+        cmocka_unit_test(a_secret_and_its_file_are_not_both_taken),
     };
 
     return cmocka_run_group_tests_name("secrets", tests, start, end);

@@ -79,7 +79,8 @@ struct reading {
 /* Standard error of the call is caught in reading->said. */
 static void read_line(struct reading *reading, const char *line, bool until_word)
 {
-    const struct flag_set set = {flags, sizeof(flags) / sizeof(flags[0]), &reading->values};
+    const struct flag_set set = {
+        .flags = flags, .count = sizeof(flags) / sizeof(flags[0]), .values = &reading->values};
     char *rest = reading->text;
     char *word = NULL;
     FILE *file = tmpfile();
