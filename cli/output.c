@@ -235,6 +235,60 @@ size_t output_table_parts(struct libscols_table *table, size_t keys)
     return parts;
 }
 
+static bool output_is_hidden(struct libscols_table *table, size_t number)
+{
+    return scols_column_is_hidden(scols_table_get_column(table, number)) != 0;
+}
+
+/* The width of the columns that are not hidden; the first one has at most half of `columns`. */
+static size_t output_used_width(struct libscols_table *table, size_t columns)
+{
+    size_t used = output_column_width(table, 0);
+
+    used = used < columns / 2 ? used : columns / 2;
+    for (size_t i = 1; i < scols_table_get_ncols(table); i++) {
+        used += output_is_hidden(table, i) ? 0 : output_column_width(table, i) + 1;
+    }
+    return used;
+}
+
+void output_table_fit(struct libscols_table *table, const unsigned char *weights, size_t columns)
+{
+    while (output_used_width(table, columns) > columns) {
+        size_t least = 0;
+        for (size_t i = 1; i < scols_table_get_ncols(table); i++) {
+            if (!output_is_hidden(table, i) && (least == 0 || weights[i] < weights[least])) {
+                least = i;
+            }
+        }
+        if (least == 0) {
+            break;
+        }
+        struct libscols_column *column = scols_table_get_column(table, least);
+        scols_column_set_flags(column, scols_column_get_flags(column) | SCOLS_FL_HIDDEN);
+    }
+    (void) scols_table_set_termforce(table, SCOLS_TERMFORCE_ALWAYS);
+    (void) scols_table_set_termwidth(table, columns);
+}
+
+void output_cell_color(struct libscols_table *table, size_t row, size_t column, const char *color)
+{
+    struct libscols_line *line = scols_table_get_line(table, row);
+    struct libscols_cell *cell = line ? scols_line_get_cell(line, column) : NULL;
+
+    if (!cell || scols_cell_set_color(cell, color) != 0 ||
+        scols_table_enable_colors(table, 1) != 0) {
+        say_no_memory();
+    }
+}
+
+bool output_has_colors(void)
+{
+    const char *refused = getenv("NO_COLOR");
+
+    return isatty(STDOUT_FILENO) && (!refused || refused[0] == '\0');
+}
+
 /* Shows the key columns and those from `from` to before `end`. */
 static void output_show_part(struct libscols_table *table, size_t keys, size_t from, size_t end)
 {

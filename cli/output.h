@@ -53,6 +53,17 @@ void output_table_print(struct libscols_table *table);
 size_t output_table_parts(struct libscols_table *table, size_t keys);
 void output_table_print_parts(struct libscols_table *table, size_t keys, size_t most);
 
+/* Leaves out the columns that matter least until the others fit into `columns`: `weights` has a
+ * number for each, the largest for those that stay.  The first column stays in any case, and is cut
+ * where it has half of the width. */
+void output_table_fit(struct libscols_table *table, const unsigned char *weights, size_t columns);
+
+/* Gives a cell of row `row` a color, an escape sequence that outlives the table. */
+void output_cell_color(struct libscols_table *table, size_t row, size_t column, const char *color);
+
+/* May colors be used on standard output?  It is a terminal, and NO_COLOR is not set. */
+bool output_has_colors(void);
+
 /* --delimiter: the byte behind each message; NULL is a newline.  On any other result than EXIT_DONE
  * the error has been printed. */
 enum exit_code output_delimiter(int *out, const char *text);

@@ -72,7 +72,7 @@ size_t screen_lines(void)
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : 24;
 }
 
-static int64_t screen_now_ms(void)
+int64_t screen_now_ms(void)
 {
     struct timespec now;
 
@@ -80,18 +80,55 @@ static int64_t screen_now_ms(void)
     return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-bool screen_wait(int64_t ms)
+/* The key that these bytes are: a letter, or the sequence of an arrow or a page key. */
+static int screen_key(const char *bytes, size_t size)
 {
-    const int64_t until = screen_now_ms() + ms;
+    static const struct {
+        const char *bytes;
+        int key;
+    } sequences[] = {{"\033[A", SCREEN_UP},       {"\033OA", SCREEN_UP},
+                     {"\033[B", SCREEN_DOWN},     {"\033OB", SCREEN_DOWN},
+                     {"\033[5~", SCREEN_PAGE_UP}, {"\033[6~", SCREEN_PAGE_DOWN}};
+
+    for (size_t i = 0; i < sizeof(sequences) / sizeof(sequences[0]); i++) {
+        if (strlen(sequences[i].bytes) == size && memcmp(sequences[i].bytes, bytes, size) == 0) {
+            return sequences[i].key;
+        }
+    }
+    return bytes[0] == 'k' ? SCREEN_UP : bytes[0] == 'j' ? SCREEN_DOWN : (unsigned char) bytes[0];
+}
+
+/* One byte at a time but for sequences, so that keys typed at once all count. */
+static int screen_read_key(void)
+{
+    char bytes[8];
+    size_t size = 0;
+    ssize_t got = read(STDIN_FILENO, bytes, 1);
+
+    if (got <= 0) {
+        return SCREEN_END; /* the terminal is gone */
+    }
+    size = 1;
+    while (bytes[0] == '\033' && size < sizeof(bytes) && signals_await_input(STDIN_FILENO, 20) &&
+           read(STDIN_FILENO, bytes + size, 1) == 1) {
+        const char last = bytes[size++];
+        if (size > 2 && (last == '~' || (last >= 'A' && last <= 'Z'))) {
+            break;
+        }
+    }
+    return bytes[0] == 'q' ? SCREEN_END : screen_key(bytes, size);
+}
+
+int screen_wait(int64_t until_ms)
+{
     const int keys = screen.typing ? STDIN_FILENO : -1;
-    int64_t left = ms;
+    int64_t left = until_ms - screen_now_ms();
 
     while (!signals_came() && left > 0) {
-        char key = 'q'; /* the terminal is gone */
-        if (signals_await_input(keys, left) && (read(STDIN_FILENO, &key, 1) <= 0 || key == 'q')) {
-            return false;
+        if (signals_await_input(keys, left)) {
+            return screen_read_key();
         }
-        left = until - screen_now_ms();
+        left = until_ms - screen_now_ms();
     }
-    return !signals_came();
+    return signals_came() ? SCREEN_END : SCREEN_TIME;
 }

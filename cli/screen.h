@@ -23,7 +23,19 @@ void screen_clear(void);
 /* How many lines fit. */
 size_t screen_lines(void);
 
-/* Wait; false: a signal came (signals.h), or "q" was typed while there is a screen. */
-bool screen_wait(int64_t ms);
+/* What ended a wait, besides the code of a letter that was typed. */
+enum {
+    SCREEN_END = -1,
+    SCREEN_TIME = 0,
+    SCREEN_UP = 256,
+    SCREEN_DOWN,
+    SCREEN_PAGE_UP,
+    SCREEN_PAGE_DOWN
+};
+
+/* Wait until a time of screen_now_ms().  SCREEN_END: a signal came (signals.h), or "q" was typed
+ * while there is a screen. */
+int64_t screen_now_ms(void);
+int screen_wait(int64_t until_ms);
 
 #endif

@@ -12,20 +12,17 @@
 #include "output.h"
 #include "parallel.h"
 #include "printable.h"
-#include "rate.h"
 #include "say.h"
 #include "screen.h"
 #include "signals.h"
+#include "top_table.h"
 #include "topic.h"
+#include "units.h"
 #include "verb.h"
 
-#define X(counter, title) +1
-enum { RATE_COUNT = 0 RATE_FIELDS(X), KEYS = 1, COLUMN_COUNT = KEYS + GAUGE_COUNT + RATE_COUNT };
-#undef X
-
-/* Lines of the screen that hold no topic: the head, "... and more", and the last one, behind which
- * the cursor waits; of each part of the table its titles and the empty line before it. */
-enum { SCREEN_LINES = 3, PART_LINES = 2 };
+/* Lines of the screen that hold no topic: the head, the titles, "... and more", and the last one,
+ * behind which the cursor waits. */
+enum { SCREEN_LINES = 4 };
 
 /* Notes that are shown on a screen, and the lines of it for each. */
 enum { NOTES_SHOWN = 4, LINES_FOR_NOTE = 6 };
@@ -52,22 +49,18 @@ static const struct flag top_flags[] = {
      .help = "end after N readings, and leave them on the terminal"},
 };
 
-/* One topic at one moment. */
-struct sample {
-    char *name; /* owned */
-    smq_error err;
-    smq_stats stats;
-    int64_t at_us;
-    bool has_rates; /* there is an earlier sample of it */
-    struct rates rates;
-};
-
 /* All topics at one moment, and in one line each what is left out, and why. */
 struct snapshot {
     struct sample *samples; /* owned */
     size_t count;
     char **notes; /* owned */
     size_t note_count;
+};
+
+/* What the user chose to see. */
+struct view {
+    enum top_order order;
+    size_t first; /* the topic at the top */
 };
 
 static int64_t top_now_us(void)
@@ -299,37 +292,6 @@ static void top_show_json(const struct snapshot *snapshot)
     output_json(document);
 }
 
-static void top_add_row(struct libscols_table *table, const struct sample *sample)
-{
-#define X(counter, title) sample->rates.counter,
-    const double rates[] = {RATE_FIELDS(X)};
-#undef X
-    const char *cells[COLUMN_COUNT] = {sample->name};
-    struct gauges gauges;
-    char text[RATE_COUNT][32];
-
-    gauges_cells(cells + KEYS, &gauges, &sample->stats);
-    for (size_t i = 0; i < RATE_COUNT; i++) {
-        snprintf(text[i], sizeof(text[i]), "%.1f", rates[i]);
-        cells[KEYS + GAUGE_COUNT + i] = sample->has_rates ? text[i] : "-";
-    }
-    output_row(table, cells, COLUMN_COUNT);
-}
-
-/* The first `count` topics. */
-static struct libscols_table *top_make_table(const struct snapshot *snapshot, size_t count)
-{
-#define X(counter, title) title,
-    static const char *const titles[] = {"~TOPIC", GAUGE_TITLES, RATE_FIELDS(X)};
-#undef X
-    struct libscols_table *table = output_table(titles, COLUMN_COUNT);
-
-    for (size_t i = 0; i < count; i++) {
-        top_add_row(table, &snapshot->samples[i]);
-    }
-    return table;
-}
-
 /* How many of the notes a screen has room for. */
 static size_t top_notes_shown(const struct snapshot *snapshot)
 {
@@ -359,31 +321,83 @@ static void top_show_notes(const struct snapshot *snapshot, size_t shown)
     }
 }
 
-/* As many topics as the screen has lines for, and says how many more there are.  A screen on which
- * not even one fits gets only the first parts of the table. */
-static void top_show_screen(const struct snapshot *snapshot, const struct command *command)
+/* How many topics a screen has lines for. */
+static size_t top_room(const struct snapshot *snapshot)
+{
+    const size_t taken = SCREEN_LINES + top_notes_shown(snapshot);
+
+    return screen_lines() > taken ? screen_lines() - taken : 1;
+}
+
+static void top_show_head(const struct snapshot *snapshot, const struct command *command,
+                          const struct view *view)
 {
     const struct top_options *flags = command->options;
-    struct libscols_table *table = top_make_table(snapshot, snapshot->count);
-    const size_t notes = top_notes_shown(snapshot);
-    const size_t taken = SCREEN_LINES + notes;
-    const size_t lines = screen_lines() > taken ? screen_lines() - taken : 1;
-    const size_t parts = output_table_parts(table, KEYS);
-    const size_t room = lines > PART_LINES * parts ? lines / parts - PART_LINES : 0;
-    const size_t shown = room > 0 ? room : 1;
+    char interval[UNITS_MAX];
+    char head[160];
 
-    if (snapshot->count > shown) {
-        output_table_free(table);
-        table = top_make_table(snapshot, shown);
+    units_duration(interval, flags->interval.value);
+    snprintf(head, sizeof(head),
+             "%zu %s by %s, every %s; a n w l d: by activity, name, waiting, "
+             "lag, dead; j k: scroll; q ends",
+             snapshot->count, snapshot->count == 1 ? "topic" : "topics",
+             top_order_name(view->order), interval);
+    const size_t columns = output_columns();
+    const bool fits = strlen(head) <= columns;
+    if (!fits) {
+        snprintf(head, sizeof(head), "by %s, %s; q ends, a n w l d j k",
+                 top_order_name(view->order), interval);
     }
+    printf("%.*s\n", (int) columns, head);
+}
+
+/* As many topics as the screen has lines for, and says how many more there are. */
+static void top_show_screen(struct snapshot *snapshot, const struct command *command,
+                            struct view *view)
+{
+    const size_t room = top_room(snapshot);
+    const size_t last = snapshot->count > room ? snapshot->count - room : 0;
+
+    view->first = view->first < last ? view->first : last;
+    const size_t left = snapshot->count - view->first;
+    const size_t shown = left < room ? left : room;
+
+    top_sort(snapshot->samples, snapshot->count, view->order);
     screen_clear();
-    printf("%zu %s, every %g s; q ends\n", snapshot->count,
-           snapshot->count == 1 ? "topic" : "topics", (double) flags->interval.value / 1000);
-    output_table_print_parts(table, KEYS, room > 0 ? parts : lines / (PART_LINES + 1));
+    top_show_head(snapshot, command, view);
+    output_table_print(
+        top_table(snapshot->samples + view->first, shown, output_columns(), output_has_colors()));
     if (snapshot->count > shown) {
         printf("... and %zu more\n", snapshot->count - shown);
     }
-    top_show_notes(snapshot, notes);
+    top_show_notes(snapshot, top_notes_shown(snapshot));
+}
+
+/* What a key changes of the view; false: nothing. */
+static bool top_take_key(struct view *view, const struct snapshot *snapshot, int key)
+{
+    const size_t page = top_room(snapshot);
+
+    if (top_order_of_key(&view->order, key)) {
+        view->first = 0;
+        return true;
+    }
+    switch (key) {
+    case SCREEN_DOWN:
+        view->first += 1;
+        return true;
+    case SCREEN_PAGE_DOWN:
+        view->first += page;
+        return true;
+    case SCREEN_UP:
+        view->first -= view->first > 0 ? 1 : 0;
+        return true;
+    case SCREEN_PAGE_UP:
+        view->first -= view->first < page ? view->first : page;
+        return true;
+    default:
+        return false;
+    }
 }
 
 /* === The verb =========================================================== */
@@ -408,7 +422,8 @@ static void top_say_notes(const struct snapshot *snapshot, const struct snapshot
 
 /* One reading.  *over: another one makes no sense. */
 static enum exit_code top_once(bool *over, struct snapshot *snapshot, struct snapshot *before,
-                               smq_client *client, const struct command *command, bool live)
+                               smq_client *client, const struct command *command, struct view *view,
+                               bool live)
 {
     smq_error err;
 
@@ -428,13 +443,33 @@ static enum exit_code top_once(bool *over, struct snapshot *snapshot, struct sna
     if (command->global.json) {
         top_show_json(snapshot);
     } else if (live) {
-        top_show_screen(snapshot, command);
+        top_show_screen(snapshot, command, view);
     } else {
-        output_table_print_parts(top_make_table(snapshot, snapshot->count), KEYS, SIZE_MAX);
+        output_table_print_parts(
+            top_table(snapshot->samples, snapshot->count, 0, output_has_colors()), TOP_KEYS,
+            SIZE_MAX);
     }
     const enum exit_code code = output_finish();
     *over = code != EXIT_DONE;
     return code == EXIT_DONE && snapshot->note_count > 0 ? EXIT_NOT_DONE : code;
+}
+
+/* Waits until the next reading.  Keys change what is seen.  false: the user or a signal ends it. */
+static bool top_wait(struct snapshot *snapshot, const struct command *command, struct view *view,
+                     bool live)
+{
+    const struct top_options *flags = command->options;
+    const int64_t until_ms = screen_now_ms() + flags->interval.value;
+    int key = screen_wait(until_ms);
+
+    while (key > 0) {
+        if (live && top_take_key(view, snapshot, key)) {
+            top_show_screen(snapshot, command, view);
+            fflush(stdout);
+        }
+        key = screen_wait(until_ms);
+    }
+    return key == SCREEN_TIME;
 }
 
 static enum exit_code top_loop(smq_client *client, const struct command *command, bool live)
@@ -443,12 +478,13 @@ static enum exit_code top_loop(smq_client *client, const struct command *command
     const bool spaced = !live && !command->global.json;
     struct snapshot snapshot = {0};
     struct snapshot before = {0};
+    struct view view = {.order = TOP_BY_ACTIVITY};
     enum exit_code code = EXIT_DONE;
     bool over = false;
 
     for (int64_t left = flags->count.given ? flags->count.value : INT64_MAX; left > 0; left--) {
-        code = top_once(&over, &snapshot, &before, client, command, live);
-        if (over || left == 1 || !screen_wait(flags->interval.value)) {
+        code = top_once(&over, &snapshot, &before, client, command, &view, live);
+        if (over || left == 1 || !top_wait(&snapshot, command, &view, live)) {
             break;
         }
         if (spaced && code == EXIT_DONE) {
@@ -483,10 +519,13 @@ const struct verb top_verb = {
     .name = "top",
     .operands = "[NAME]",
     .summary = "what happens to topics, again and again",
-    .text = "It shows what topics hold, and what happens to them per second, as a table that is "
-            "drawn again and again until q, Ctrl-C, or --count. Where standard output is no "
-            "terminal, one table follows the other; with --json there is one object per line. The "
-            "first reading has no rates.",
+    .text =
+        "It shows what topics hold, and what happens to them per second, as a table that is "
+        "drawn again and again until q, Ctrl-C, or --count. The keys a, n, w, l and d sort it by "
+        "activity, name, waiting, lag or dead; j, k, arrows and page keys scroll. Where standard "
+        "output is no "
+        "terminal, one table follows the other; with --json there is one object per line. The "
+        "first reading has no rates.",
     .flags = top_flags,
     .flag_count = sizeof(top_flags) / sizeof(top_flags[0]),
     .options_size = sizeof(struct top_options),

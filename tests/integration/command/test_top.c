@@ -183,7 +183,7 @@ static void test_a_picture_fits_its_terminal(void **state)
         struct terminal terminal;
         terminal_start(&terminal, sizes[i], NULL, "1h");
         terminal_await(&terminal, "q ends");
-        terminal_await(&terminal, sizes[i].ws_row < 50 ? " more\r\n" : "REJECTED/S");
+        terminal_await(&terminal, sizes[i].ws_row < 50 ? " more\r\n" : "STATE");
         terminal_type(&terminal, "q");
         terminal_end(&terminal, 0);
         char *picture = strstr(terminal.shown, "\033[J");
@@ -196,6 +196,47 @@ static void test_a_picture_fits_its_terminal(void **state)
     }
 }
 
+/* The busiest of 30 topics is on the first page; others are reached by keys. */
+static void test_keys_sort_and_scroll(void **state)
+{
+    const struct winsize size = {.ws_row = 12, .ws_col = 80};
+    struct terminal terminal;
+
+    (void) state;
+    create("a-first");
+    create("z-last");
+    command_done("one\ntwo\n", ARGS("send", "z-last"));
+    command_done(NULL, ARGS("consume", "z-last", "--count", "1", "--", "sh", "-c", "exit 65"));
+    terminal_start(&terminal, size, NULL, "1h");
+    terminal_await(&terminal, "by activity");
+    terminal_type(&terminal, "n");
+    terminal_await(&terminal, "by name");
+    terminal_await(&terminal, "a-first");
+    terminal_type(&terminal, "jjj\033[6~\033[6~\033[6~\033[6~\033[6~");
+    terminal_await(&terminal, "z-last");
+    assert_non_null(strstr(terminal.shown, "\033[1;31m")); /* its dead letter */
+    terminal_type(&terminal, "d");
+    terminal_await(&terminal, "by dead");
+    terminal_type(&terminal, "q");
+    terminal_end(&terminal, 0);
+    const char *picture = strstr(terminal.shown, "by dead");
+    assert_non_null(strstr(picture, "z-last"));
+}
+
+static void test_no_color_is_heard(void **state)
+{
+    (void) state;
+    assert_int_equal(unsetenv("NO_COLOR"), 0);
+    char *drawn = command_drawn(120, ARGS("top", "z-last", "--count", "1"));
+    assert_non_null(strstr(drawn, "\033[1;31m"));
+    free(drawn);
+    assert_int_equal(setenv("NO_COLOR", "1", 1), 0);
+    drawn = command_drawn(120, ARGS("top", "z-last", "--count", "1"));
+    assert_int_equal(unsetenv("NO_COLOR"), 0);
+    assert_null(strchr(drawn, '\033'));
+    free(drawn);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +245,8 @@ int main(void)
         cmocka_unit_test(test_off_a_terminal_one_table_follows_the_other),
         cmocka_unit_test(test_a_topic_that_goes_ends_only_a_look_at_itself),
         cmocka_unit_test(test_a_picture_fits_its_terminal),
+        cmocka_unit_test(test_keys_sort_and_scroll),
+        cmocka_unit_test(test_no_color_is_heard),
         cmocka_unit_test(test_a_terminal_gets_a_picture_until_q),
         cmocka_unit_test(test_a_terminal_gets_a_picture_until_ctrl_c),
     };
