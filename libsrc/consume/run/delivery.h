@@ -74,6 +74,7 @@ struct smq_delivery {
     int64_t leased_ms;  /* smq:io: when its lease was last requested */
     size_t entry_len;
     uint32_t key_hash; /* of the message's key, if the queue runs keys of a lane at once */
+    uint64_t number;   /* queue's lock: in its lane, in the order in which they were added */
     struct attempts attempts;
     int32_t max_retries; /* limit of the message; -1: that of the topic */
 

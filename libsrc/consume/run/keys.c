@@ -108,12 +108,29 @@ bool run_key_may_begin(const struct run_key *key, size_t most)
     return !STAILQ_EMPTY(&key->waiting) && key->called == 0 && key->held == 0 && key->begun < most;
 }
 
+/* Behind the ready keys whose next delivery was added before that of this one. */
+static void run_key_insert_ready(struct run_key *key)
+{
+    struct run_keys *ready = &key->lane->ready;
+    struct run_key *before = TAILQ_LAST(ready, run_keys);
+
+    key->number = STAILQ_FIRST(&key->waiting)->number;
+    while (before != NULL && before->number > key->number) {
+        before = TAILQ_PREV(before, run_keys, ready_link);
+    }
+    if (before != NULL) {
+        TAILQ_INSERT_AFTER(ready, before, key, ready_link);
+    } else {
+        TAILQ_INSERT_HEAD(ready, key, ready_link);
+    }
+}
+
 void run_key_update(struct run_key_table *table, struct run_key *key)
 {
     bool ready = run_key_may_begin(key, table->most);
 
     if (ready && !key->ready) {
-        TAILQ_INSERT_TAIL(&key->lane->ready, key, ready_link);
+        run_key_insert_ready(key);
     } else if (!ready && key->ready) {
         TAILQ_REMOVE(&key->lane->ready, key, ready_link);
     }
@@ -167,6 +184,7 @@ void run_keys_add(struct run_key_table *table, struct run_lane *lane, struct del
     }
     while ((delivery = STAILQ_FIRST(list)) != NULL) {
         STAILQ_REMOVE_HEAD(list, link);
+        delivery->number = lane->added++;
         delivery->key = run_key_get(table, lane, delivery->key_hash);
         STAILQ_INSERT_TAIL(&delivery->key->waiting, delivery, link);
         run_key_update(table, delivery->key);

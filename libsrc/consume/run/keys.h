@@ -1,9 +1,10 @@
 /* keys.h - the keys of a lane: which deliveries of it may run beside each other.
  *
  * Deliveries of one key run one after another, in the order in which they were added; those of
- * different keys may run at once.  If `apart` of the queue's table is not set, each lane has one
- * key for all its deliveries.  The queue compares hashes of keys, not the keys: if two keys of a
- * lane have the same hash, their deliveries run one after another, too.
+ * different keys may run at once, and begin in that order as far as their keys let them.  If
+ * `apart` of the queue's table is not set, each lane has one key for all its deliveries.  The queue
+ * compares hashes of keys, not the keys: if two keys of a lane have the same hash, their deliveries
+ * run one after another, too.
  *
  * Thread: any.  The lock of the queue is held, except where a function says otherwise. */
 #ifndef CONSUME_RUN_KEYS_H
@@ -31,6 +32,7 @@ struct run_key {
     size_t called;                /* deliveries of a handler call that has not returned */
     size_t held;                  /* deliveries whose answers hold it: see run_queue.h */
     bool ready;
+    uint64_t number; /* of the first that waited when it became ready; orders the list */
     struct run_lane *lane;
     TAILQ_ENTRY(run_key) ready_link;
     TAILQ_ENTRY(run_key) link; /* in the lane's keys, or among the spare ones */

@@ -73,6 +73,7 @@ struct run_queue {
         int pollers;
         int64_t polled_ms; /* when the last poll ended */
         bool suspended;    /* the next poll posts `back` */
+        bool emptied;      /* polls have taken all of a lane that was awaited */
         bool poller_woken; /* the descriptor stays readable until the next poll */
         bool readable;     /* the descriptor is readable */
         int descriptor;    /* -1: none */

@@ -36,6 +36,16 @@ static smq_delivery *poll_take_first(struct run_queue *queue, struct run_lane *l
     return run_lane_begin(queue, key, now_ms);
 }
 
+/* The lock is held.  If all that was ready was taken, smq:io may claim more of the slot. */
+static void poll_report_emptied(struct run_queue *queue, struct run_lane *lane)
+{
+    if (lane->awaited && TAILQ_EMPTY(&lane->ready)) {
+        lane->awaited = false;
+        queue->state.emptied = true;
+        run_lanes_post(queue);
+    }
+}
+
 /* The lock is held. */
 static size_t poll_take(struct run_queue *queue, smq_delivery **out, size_t capacity)
 {
@@ -49,6 +59,7 @@ static size_t poll_take(struct run_queue *queue, smq_delivery **out, size_t capa
             count++;
         }
         run_lane_offer(queue, lane);
+        poll_report_emptied(queue, lane);
     }
     return count;
 }

@@ -316,14 +316,27 @@ bool run_queue_is_waiting(struct run_queue *queue, const struct run_lane *lane)
     return waiting;
 }
 
-size_t run_queue_count_keys(struct run_queue *queue, const struct run_lane *lane)
+bool run_queue_lacks_keys(struct run_queue *queue, struct run_lane *lane, size_t most)
 {
-    size_t count;
+    bool few;
 
     run_lanes_lock(queue);
-    count = lane->key_count;
+    few = lane->key_count < most;
+    lane->awaited = few && queue->polled && !TAILQ_EMPTY(&lane->ready);
+    few = few && !lane->awaited;
     run_lanes_unlock(queue);
-    return count;
+    return few;
+}
+
+bool run_queue_take_emptied(struct run_queue *queue)
+{
+    bool emptied;
+
+    run_lanes_lock(queue);
+    emptied = queue->state.emptied;
+    queue->state.emptied = false;
+    run_lanes_unlock(queue);
+    return emptied;
 }
 
 void run_queue_append_blocked(struct run_queue *queue, const struct run_lane *lane, struct buf *out)

@@ -47,9 +47,11 @@ struct run_lane {
     struct run_key whole;  /* the key of all deliveries, if the queue is not by key */
     struct run_keys keys;  /* in the order in which they came; `whole` is one of them */
     size_t key_count;      /* of the keys but `whole` */
-    struct run_keys ready; /* keys of which a delivery may be begun */
+    struct run_keys ready; /* keys of which a delivery may be begun; first the one added first */
+    uint64_t added;        /* by key: deliveries that were ever added */
     size_t calls;          /* handler calls that the lane waits for */
     size_t begun;          /* deliveries that a handler or poll has, and that are not answered */
+    bool awaited; /* run_queue_lacks_keys() waits until polls have taken all that is ready */
     enum run_lane_place place;
     _Atomic int64_t confirmed_ms; /* when the last call was sent in which Redis accepted the slot's
                                      token; 0: never. Not used in shared topics */
@@ -201,8 +203,14 @@ bool run_queue_is_quiet(struct run_queue *queue, const struct run_lane *lane);
  * key. */
 bool run_queue_is_waiting(struct run_queue *queue, const struct run_lane *lane);
 
-/* By key: how many keys the lane has now, whether they run or wait for a handler. */
-size_t run_queue_count_keys(struct run_queue *queue, const struct run_lane *lane);
+/* By key: has the lane fewer keys than `most`, which run or wait for a handler?  In a polled queue
+ * also: is none of them left for a poll?  If one is, the task is posted when polls have taken all.
+ */
+bool run_queue_lacks_keys(struct run_queue *queue, struct run_lane *lane, size_t most);
+
+/* Have polls taken all of a lane of which run_queue_lacks_keys() has said that it has some?  Once.
+ */
+bool run_queue_take_emptied(struct run_queue *queue);
 
 /* By key: append the keys of which deliveries wait for others of their key, each as LEN:KEY. */
 void run_queue_append_blocked(struct run_queue *queue, const struct run_lane *lane,

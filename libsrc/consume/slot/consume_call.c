@@ -117,16 +117,17 @@ static bool consume_is_full(const struct owned_slot *slot)
     return slot->unanswered >= room || (slot->unanswered > room / 2 && !consume_is_wanting(slot));
 }
 
-/* By key: are the messages of a full slot of fewer keys than could run at once?  Then it claims
- * some of other keys.  Such a claim reads what it passes over, so there is one in PASS_AGAIN_MS at
- * most, and none after one that found nothing until the slot is woken or has claimed otherwise. */
+/* By key: are the messages of a full slot of fewer keys than could run at once, and has a poller
+ * taken all that it may?  Then it claims some of other keys.  Such a claim reads what it passes
+ * over, so there is one in PASS_AGAIN_MS at most, and none after one that found nothing until the
+ * slot is woken or has claimed otherwise. */
 static bool consume_may_pass(struct owned_slot *slot)
 {
     struct slot_set *set = slot->set;
     int64_t wait;
 
     if (!set->by_key || slot->unanswered >= SLOT_ROOM_MAX || !consume_may_look(slot) ||
-        run_queue_count_keys(set->queue, &slot->lane) >= (size_t) set->per_slot) {
+        !run_queue_lacks_keys(set->queue, &slot->lane, (size_t) set->per_slot)) {
         return false;
     }
     wait = slot->passed_ms + PASS_AGAIN_MS - clock_now_ms();

@@ -136,3 +136,13 @@ void slot_turn_mark_leaving(struct slot_set *set)
     }
     run_queue_watch(set->queue, !LIST_EMPTY(&set->leaving));
 }
+
+void slot_turn_mark_busy(struct slot_set *set)
+{
+    struct owned_slot *slot;
+
+    LIST_FOREACH(slot, &set->busy, busy_link)
+    {
+        slot_set_changed(set, slot);
+    }
+}

@@ -13,4 +13,7 @@ void slot_turn_run(struct slot_set *set);
 /* A handler has returned: mark the slots that wait for one. */
 void slot_turn_mark_leaving(struct slot_set *set);
 
+/* Polls have taken all of a slot that had no more room: mark those with deliveries in flight. */
+void slot_turn_mark_busy(struct slot_set *set);
+
 #endif

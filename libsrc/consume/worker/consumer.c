@@ -42,20 +42,23 @@ static int32_t consumer_within(int32_t least, int32_t value, int32_t most)
     return value < least ? least : value > most ? most : value;
 }
 
-/* How many messages are claimed at once from a slot.  All slots together fit into max_in_flight, so
- * that no slot has to wait until the others are empty.  The default of per_slot by key is more than
- * each of many slots can have, so by key it is no lower limit. */
-static int32_t consumer_batch_size(const smq_consumer *consumer)
+/* How many messages are claimed at once from a slot, and how many it may have unanswered.  All
+ * slots together fit into max_in_flight, so that no slot has to wait until the others are empty. By
+ * key the default of per_slot is more than each of many slots can have, so there it is no lower
+ * limit; what polls have taken may go beyond its share. */
+static void consumer_set_room(const smq_consumer *consumer)
 {
-    const smq_worker *worker = consumer->worker;
-    int32_t batch = worker->set.budget.max_in_flight / worker->set.topic.slots;
-    int32_t least = consumer->per_slot, most = CONSUMER_BATCH_MAX;
+    struct slot_set *set = &consumer->worker->set;
+    int32_t share = set->budget.max_in_flight / set->topic.slots, least = consumer->per_slot;
 
-    if (worker->set.by_key) {
-        least = least < CONSUMER_KEYS_LEAST ? least : CONSUMER_KEYS_LEAST;
+    if (set->by_key && least > CONSUMER_KEYS_LEAST) {
+        least = CONSUMER_KEYS_LEAST;
     }
-    most = most > consumer->per_slot ? most : consumer->per_slot;
-    return consumer_within(least, batch, most);
+    set->room = consumer_within(least, share,
+                                consumer->per_slot > CONSUMER_BATCH_MAX ? consumer->per_slot
+                                                                        : CONSUMER_BATCH_MAX);
+    set->batch_size =
+        set->by_key && set->room > CONSUMER_BATCH_MAX ? CONSUMER_BATCH_MAX : set->room;
 }
 
 /* --- life --- */
@@ -90,8 +93,7 @@ smq_status consumer_new(smq_consumer **out, struct core *core, const smq_consume
     if (status != SMQ_OK) {
         goto fail;
     }
-    consumer->worker->set.batch_size = consumer_batch_size(consumer);
-    consumer->worker->set.room = consumer->worker->set.batch_size;
+    consumer_set_room(consumer);
     loop_post(core->io, &consumer->worker->begin);
     *out = consumer;
     return SMQ_OK;

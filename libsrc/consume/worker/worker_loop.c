@@ -417,6 +417,9 @@ static void worker_take_answers(smq_worker *worker)
     }
     worker_confirm_lanes(worker);
     slot_turn_mark_leaving(&worker->set);
+    if (worker->polled && run_queue_take_emptied(worker->set.queue)) {
+        slot_turn_mark_busy(&worker->set);
+    }
 }
 
 static void worker_on_answered(struct loop_task *task)

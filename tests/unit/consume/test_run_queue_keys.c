@@ -194,19 +194,38 @@ static void keys_that_wait_for_their_own_are_named(void **state)
     stage_init(&stage, 1, NULL);
     add(&stage, "aabc");
     polls(&stage, out, "a"); /* b and c wait only because of the lane */
-    assert_int_equal(run_queue_count_keys(stage.queue, &stage.lane), 3);
+    assert_false(run_queue_lacks_keys(stage.queue, &stage.lane, 3));
+    assert_false(run_queue_lacks_keys(stage.queue, &stage.lane, 4)); /* b and c can be polled */
     run_queue_append_blocked(stage.queue, &stage.lane, &blocked);
     assert_int_equal(blocked.len, 3);
     assert_memory_equal(blocked.data, "1:a", 3);
     buf_fini(&blocked);
     done(out[0]);
+    polls(&stage, out, "a");
+    done(out[0]);
     polls(&stage, out, "b");
     done(out[0]);
     polls(&stage, out, "c");
     done(out[0]);
-    polls(&stage, out, "a");
-    done(out[0]);
-    assert_int_equal(run_queue_count_keys(stage.queue, &stage.lane), 0);
+    assert_true(run_queue_lacks_keys(stage.queue, &stage.lane, 1));
+    stage_fini(&stage);
+}
+
+/* One at a time, so nothing waits for its key. */
+static void deliveries_begin_in_the_order_in_which_they_were_added(void **state)
+{
+    static const char letters[] = "aabbaca";
+    smq_delivery *out[MOST] = {NULL};
+    struct stage stage;
+
+    (void) state;
+    stage_init(&stage, 1, NULL);
+    add(&stage, letters);
+    for (int i = 0; letters[i] != '\0'; i++) {
+        polls(&stage, out, (const char[]){letters[i], '\0'});
+        assert_ptr_equal(out[0], stage.added[i]);
+        done(out[0]);
+    }
     stage_fini(&stage);
 }
 
@@ -286,6 +305,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(polls_take_one_of_each_key),
         cmocka_unit_test(a_lane_has_no_more_than_it_may),
+        cmocka_unit_test(deliveries_begin_in_the_order_in_which_they_were_added),
         cmocka_unit_test(a_recall_takes_all_keys_each_in_its_order),
         cmocka_unit_test(keys_that_wait_for_their_own_are_named),
         cmocka_unit_test(a_failure_holds_its_key_only),
