@@ -17,12 +17,11 @@ typedef struct smq_consumer_options {
     size_t struct_size;
     const char *topic; /* required */
     int32_t weight;    /* weight by which the fleet shares out slots, 1 .. 1024; default 1 */
-    smq_order order;   /* which messages of a slot are handled at once; default SMQ_ORDER_SLOT */
-    /* Deliveries of one slot that may be polled and not yet answered, 1 .. 1000; default 1, with
-     * SMQ_ORDER_KEY 1000.  With SMQ_ORDER_KEY each of them has another key, so messages of one key
-     * are always handled one at a time.  With SMQ_ORDER_SLOT that holds for 1 only; with more the
-     * application must handle the deliveries of a slot in their order, also when one of them
-     * fails. */
+    smq_order order;   /* which messages of a slot are handled at once; default SMQ_ORDER_KEY */
+    /* Deliveries of one slot that may be polled and not yet answered, 1 .. 1000; default 1000, with
+     * SMQ_ORDER_SLOT 1.  Each of them has another key, so messages of one key are always handled
+     * one at a time.  With SMQ_ORDER_SLOT they may share keys: with more than 1 the application
+     * must handle the deliveries of a slot in their order, also when one of them fails. */
     int32_t per_slot;
     int32_t max_in_flight; /* unanswered deliveries, also those not yet polled; default 1000 */
     int64_t rate_per_s;    /* messages per second that this consumer claims; default no limit */

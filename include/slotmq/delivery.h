@@ -30,17 +30,19 @@ typedef enum smq_verdict {
     SMQ_DONE = 1,   /* remove the message */
     SMQ_REJECT = 2, /* make the message a dead letter now: it can never succeed */
     SMQ_RELEASE = 3, /* requeue the message as if it was never claimed; uses no retry */
-    SMQ_LATER = 4    /* the application answers by a call; the slot waits for that,
-                        with SMQ_ORDER_KEY the key */
+    SMQ_LATER = 4    /* the application answers by a call; the key waits for that,
+                        with SMQ_ORDER_SLOT the slot */
 } smq_verdict;
 
 /* Which messages of a slot a worker or consumer handles at the same time. */
 typedef enum smq_order {
-    SMQ_ORDER_DEFAULT, /* means SMQ_ORDER_SLOT */
-    SMQ_ORDER_SLOT,    /* messages of a slot one after another */
-    SMQ_ORDER_KEY      /* messages of one key one after another, those of different keys at once; in
-                          a fifo topic a failing message holds up its key and not its slot.  A
-                          message without a key has its id as key, in layout inline its body */
+    SMQ_ORDER_DEFAULT, /* means SMQ_ORDER_KEY */
+    SMQ_ORDER_SLOT,    /* messages of a slot one after another; in a fifo topic a failing message
+                          holds up its slot.  For handlers that rely on being alone in a slot */
+    SMQ_ORDER_KEY      /* messages of one key one after another, those of different keys at once,
+                          begun in the order of their claims; in a fifo topic a failing message
+                          holds up its key.  A message without a key has its id as key, in layout
+                          inline its body */
 } smq_order;
 
 /* The message was handled; it is removed. */

@@ -13,16 +13,16 @@ extern "C" {
 
 typedef struct smq_worker smq_worker;
 
-/* Thread: smq:work-N.  In an exclusive topic at most one handler runs for a slot at a time, or with
- * SMQ_ORDER_KEY for a key.  The return value answers the delivery, unless a call has answered it.
+/* Thread: smq:work-N.  In an exclusive topic at most one handler runs for a key at a time, or with
+ * SMQ_ORDER_SLOT for a slot.  The return value answers the delivery, unless a call has answered it.
  */
 typedef smq_verdict smq_handler_fn(smq_delivery *delivery, void *user);
 
-/* A handler of 1 .. batch_size deliveries of one slot, in their order; with SMQ_ORDER_KEY those of
- * one key stand together, in their order, and no other call has that key.  The return value answers
- * all of them that no call has answered, and these answers are stored at once.  The array is valid
- * only during the call.  Deliveries for which the handler returns SMQ_LATER stay valid until they
- * are answered. */
+/* A handler of 1 .. batch_size deliveries of one slot.  Those of one key stand together, in their
+ * order, and no other call has that key; with SMQ_ORDER_SLOT all are in the order of the slot, and
+ * no other call has the slot.  The return value answers all of them that no call has answered, and
+ * these answers are stored at once.  The array is valid only during the call.  Deliveries for which
+ * the handler returns SMQ_LATER stay valid until they are answered. */
 typedef smq_verdict smq_batch_fn(smq_delivery *const *deliveries, size_t count, void *user);
 
 /* Thread: smq:work-N.  Called after an answer or a handler time-out of this worker made the
@@ -43,8 +43,8 @@ typedef struct smq_worker_options {
     int32_t threads;
     int32_t batch_size;    /* messages claimed at once from a slot, 1 .. 1000; default 100 */
     int32_t max_in_flight; /* unanswered deliveries; default 10 * threads * batch_size */
-    smq_order order;    /* which messages of a slot are handled at once; default SMQ_ORDER_SLOT */
-    int64_t rate_per_s; /* messages per second that this worker claims; default no limit */
+    smq_order order;       /* which messages of a slot are handled at once; default SMQ_ORDER_KEY */
+    int64_t rate_per_s;    /* messages per second that this worker claims; default no limit */
     /* Time from the call of the handler to the answer.  When it has passed the lease ends and the
      * slot or key continues with other messages.  A handler that still runs is replaced by a new
      * thread, at most `threads` of them.  Default none: the slot waits for the answer. */

@@ -57,7 +57,7 @@
 #define CHOICE(words, first, last)                                                                 \
     .kind = OPTION_CHOICE, .info.type = (words), .info.range = "", .min = (first), .max = (last)
 #define SWITCH CHOICE("false|true", false, true), CHOSEN("false", false)
-#define ORDER  CHOICE("slot|key", SMQ_ORDER_SLOT, SMQ_ORDER_KEY), CHOSEN("slot", SMQ_ORDER_SLOT)
+#define ORDER  CHOICE("slot|key", SMQ_ORDER_SLOT, SMQ_ORDER_KEY), CHOSEN("key", SMQ_ORDER_KEY)
 
 #define WORD(text, value)    .word = (text), .word_value = (value)
 #define MEANING(name, value) .none_name = (name), .none = (value)
@@ -94,7 +94,7 @@ static int64_t option_per_slot(const void *options)
 {
     const smq_consumer_options *consumer = options;
 
-    return consumer->order == SMQ_ORDER_KEY ? PER_SLOT_MAX : 1;
+    return consumer->order == SMQ_ORDER_SLOT ? 1 : PER_SLOT_MAX;
 }
 
 static int64_t option_layout(const void *options)
@@ -219,7 +219,7 @@ const struct option option_table[] = {
     {WORKER(max_in_flight), INTEGER(1, 2147483647),
      MADE(option_in_flight, "10 * threads * batch_size"),
      TEXT("Messages claimed and not yet answered.")},
-    {WORKER(order), ORDER, TEXT("Messages of a slot, or only those of a key, run one at a time.")},
+    {WORKER(order), ORDER, TEXT("Only messages of one key, or all of a slot, run one at a time.")},
     {WORKER(rate_per_s), INTEGER_OR_NONE(1, RATE_MAX), NO_LIMIT,
      TEXT("Messages per second that the worker claims.")},
     {WORKER(handler_timeout_ms), DURATION_OR_NONE(1, ms, 1, d), NO_LIMIT,
@@ -238,8 +238,8 @@ const struct option option_table[] = {
     {CONSUMER(weight), INTEGER(1, THREADS_MAX), DEFAULT(1),
      TEXT("This member's share of the slots, relative to the weights of others.")},
     {CONSUMER(order), ORDER,
-     TEXT("Messages of a slot, or only those of a key, come one at a time.")},
-    {CONSUMER(per_slot), INTEGER(1, PER_SLOT_MAX), MADE(option_per_slot, "1, with order key 1000"),
+     TEXT("Only messages of one key, or all of a slot, come one at a time.")},
+    {CONSUMER(per_slot), INTEGER(1, PER_SLOT_MAX), MADE(option_per_slot, "1000, with order slot 1"),
      TEXT("Messages of one slot that may be polled and not yet answered.")},
     {CONSUMER(max_in_flight), INTEGER(1, 2147483647), DEFAULT(1000),
      TEXT("Messages claimed and not yet answered, also those not yet polled.")},

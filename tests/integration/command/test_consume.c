@@ -25,16 +25,21 @@ static void assert_consumed(const char *const *arguments, const char *const *lin
     free(out);
 }
 
+/* With one thread; several print different keys at once, unless the order is that of slots. */
 static void test_lines_come_in_the_order_of_delivery(void **state)
 {
+    static const char *const options[][2] = {{"--threads", "1"}, {"--order", "slot"}};
+
     (void) state;
     create("order", "priority", "1");
-    command_done("first\nsecond\nthird\n", ARGS("send", "order"));
-    command_done("urgent\n", ARGS("send", "order", "--priority", "9"));
-    command_done("idle\n", ARGS("send", "order", "--priority", "-9"));
-    assert_consumed(ARGS("consume", "order", "--exit-when-empty"),
-                    ARGS("urgent", "first", "second", "third", "idle"));
-    assert_int_equal(command_stat("order", "done"), 5);
+    for (int i = 0; i < 2; i++) {
+        command_done("first\nsecond\nthird\n", ARGS("send", "order"));
+        command_done("urgent\n", ARGS("send", "order", "--priority", "9"));
+        command_done("idle\n", ARGS("send", "order", "--priority", "-9"));
+        assert_consumed(ARGS("consume", "order", "--exit-when-empty", options[i][0], options[i][1]),
+                        ARGS("urgent", "first", "second", "third", "idle"));
+        assert_int_equal(command_stat("order", "done"), 5 * (i + 1));
+    }
 }
 
 static void test_an_object_has_exactly_the_members_of_the_contract(void **state)

@@ -218,7 +218,7 @@ static void *answer_from_a_thread(void *arg)
     return NULL;
 }
 
-/* The slot waits until the last of a batch is answered, by whatever thread. */
+/* The key waits until the last of a batch is answered, by whatever thread. */
 static void batch_left_for_later_is_answered_from_other_threads(void **state)
 {
     enum { COUNT = 8 };
@@ -229,7 +229,12 @@ static void batch_left_for_later_is_answered_from_other_threads(void **state)
     smq_worker *worker;
 
     (void) state;
-    messages_send_numbers(client, topic, 0, COUNT + 1);
+    for (int i = 0; i <= COUNT; i++) {
+        char body[16];
+
+        snprintf(body, sizeof(body), "%d", i);
+        messages_send(client, topic, (struct test_message){.key = "k", .body = body});
+    }
     calls.verdict = SMQ_LATER;
     worker = batch_worker(client, topic, note_all, COUNT, log);
     handler_log_await(log, COUNT);

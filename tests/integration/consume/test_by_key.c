@@ -1,5 +1,5 @@
-/* test_by_key.c - order by key: different keys of one slot are handled at the same time, each key
- * alone and in its order. */
+/* test_by_key.c - order by key, the default: different keys of one slot are handled at the same
+ * time, each key alone and in its order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +17,7 @@
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/messages.h"
+#include "model/slot.h"
 
 enum { KEYS = 1000, THREADS = 8 };
 
@@ -203,7 +204,6 @@ static smq_worker *worker_with(smq_client *client, smq_worker_options options, c
 
     options.topic = topic;
     options.user = watch;
-    options.order = SMQ_ORDER_KEY;
     options.handler = options.batch == NULL ? handle : NULL;
     assert_ok(smq_worker_new(&worker, client, &options, &err), &err);
     assert_ok(smq_worker_start(worker, &err), &err);
@@ -375,7 +375,6 @@ static void a_suspect_is_alone_in_its_slot(void **state)
     watch->topic = topic;
     options.topic = topic;
     options.user = watch;
-    options.order = SMQ_ORDER_KEY;
     options.threads = 4;
     options.handler = hang_once;
     options.handler_timeout_ms = 1000;
@@ -415,7 +414,6 @@ static void polls_give_one_of_each_key(void **state)
     smq_delivery *held[4], *more[4];
 
     (void) state;
-    options.order = SMQ_ORDER_KEY;
     options.per_slot = 3;
     send_all(client, topic, 4, 0, 1);
     send_all(client, topic, 4, 1, 1);
@@ -459,7 +457,6 @@ static void a_poller_holds_many_keys_of_a_slot(void **state)
     smq_delivery *held[MANY];
 
     (void) state;
-    options.order = SMQ_ORDER_KEY;
     options.max_in_flight = MANY; /* half of a claim is held long before */
     consumer = messages_consumer_with(client, &options, topic);
     for (int i = 0; i < MANY; i++) {
@@ -474,6 +471,70 @@ static void a_poller_holds_many_keys_of_a_slot(void **state)
     smq_client_free(client);
 }
 
+/* Send to one slot; the message has its body as key. */
+static void send_to_slot(smq_client *client, const char *topic, int32_t slots, int32_t slot,
+                         int count, int64_t delay_ms)
+{
+    for (int number = 0; count > 0; number++) {
+        char body[16];
+        int len = snprintf(body, sizeof(body), "%d", number);
+
+        if (slot_of_key(body, (size_t) len, slots) == slot) {
+            messages_send(client, topic, (struct test_message){.body = body, .delay_ms = delay_ms});
+            count--;
+        }
+    }
+}
+
+/* A slot with many messages leaves room for the others while nothing of it is polled. */
+static void a_slot_that_waits_for_polls_keeps_to_its_share(void **state)
+{
+    enum { SLOTS = 2, MOST = 20 };
+    smq_client *client = cluster_client();
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    struct message_counts counts = {.waiting = 2 * MOST - MOST / 2,
+                                    .claimed = MOST / 2 + 1,
+                                    .resting = 0,
+                                    .dead = 0,
+                                    .done = 0};
+    smq_consumer *consumer;
+
+    (void) state;
+    options.max_in_flight = MOST;
+    send_to_slot(client, topic, SLOTS, 0, 2 * MOST, 0);
+    send_to_slot(client, topic, SLOTS, 1, 1, 1000);
+    consumer = messages_consumer_with(client, &options, topic);
+    messages_await_counts(client, topic, counts); /* also that of slot 1 */
+    smq_consumer_free(consumer);
+    smq_client_free(client);
+}
+
+/* What polls have taken may go beyond it. */
+static void a_poller_may_hold_more_than_the_share_of_a_slot(void **state)
+{
+    enum { SLOTS = 4, MOST = 40 };
+    smq_client *client = cluster_client();
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *consumer;
+    smq_delivery *held[MOST];
+
+    (void) state;
+    options.max_in_flight = MOST;
+    send_to_slot(client, topic, SLOTS, 0, MOST, 0);
+    consumer = messages_consumer_with(client, &options, topic);
+    for (int i = 0; i < MOST; i++) {
+        held[i] = messages_poll(consumer);
+    }
+    for (int i = 0; i < MOST; i++) {
+        messages_done(held[i]);
+    }
+    messages_await_counts(client, topic, (struct message_counts){.dead = 0, .done = MOST});
+    smq_consumer_free(consumer);
+    smq_client_free(client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -483,6 +544,8 @@ int main(void)
         cmocka_unit_test(a_suspect_is_alone_in_its_slot),
         cmocka_unit_test(polls_give_one_of_each_key),
         cmocka_unit_test(a_poller_holds_many_keys_of_a_slot),
+        cmocka_unit_test(a_slot_that_waits_for_polls_keeps_to_its_share),
+        cmocka_unit_test(a_poller_may_hold_more_than_the_share_of_a_slot),
     };
 
     return cmocka_run_group_tests(tests, cluster_start_fleet, cluster_end);

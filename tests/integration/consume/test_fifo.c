@@ -351,6 +351,7 @@ static smq_verdict fail_now_and_then(smq_delivery *delivery, const struct seen *
     return verdicts[number % 3];
 }
 
+/* In order of slots. */
 static void order_holds_while_the_slot_is_claimed_ahead(void **state)
 {
     enum { COUNT = 1000 };
@@ -363,6 +364,7 @@ static void order_holds_while_the_slot_is_claimed_ahead(void **state)
 
     (void) state;
     messages_send_numbers(client, topic, 0, COUNT / 2);
+    options.order = SMQ_ORDER_SLOT;
     options.batch_size = 20;
     options.threads = 4;
     worker = handler_log_worker_with(client, &options, topic, log);

@@ -171,8 +171,10 @@ static bool has_claimed(void *arg)
     return keys_read_number(wire->redis, "HGET slot{%s_0} claims", wire->topic) == 1;
 }
 
+/* In order of slots, as the next test: an answer and a claim go in one call. */
 static void claims_of_a_lost_reply_come_again_with_their_bodies(void **state)
 {
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     struct handler_log *log = handler_log_new(NULL);
     smq_worker *worker;
     struct wire wire;
@@ -181,7 +183,8 @@ static void claims_of_a_lost_reply_come_again_with_their_bodies(void **state)
     wire_init(&wire);
     messages_send(wire.direct, wire.topic, (struct test_message){.body = "one", .id = "a"});
     handler_log_gate(log);
-    worker = handler_log_worker(wire.behind, wire.topic, log);
+    options.order = SMQ_ORDER_SLOT;
+    worker = handler_log_worker_with(wire.behind, &options, wire.topic, log);
     handler_log_await(log, 1);
     assert_true(has_claimed(&wire));
     messages_send(wire.direct, wire.topic,
@@ -205,9 +208,11 @@ static void claims_of_a_lost_reply_come_again_with_their_bodies(void **state)
 
 enum { PART_MESSAGES = 12, PART_BYTES = 1024 * 1024 };
 
-/* Their bodies are replaced by large ones, so that one reply cannot have them all. */
+/* Their bodies are replaced by large ones, so that one reply cannot have them all.  In order of
+ * slots, so that one call claims them when the first is answered. */
 static void claims_of_a_lost_reply_come_again_in_parts(void **state)
 {
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     struct handler_log *log = handler_log_new(NULL);
     char *large = calloc(1, PART_BYTES), id[16];
     smq_worker *worker;
@@ -219,7 +224,8 @@ static void claims_of_a_lost_reply_come_again_in_parts(void **state)
     wire_init(&wire);
     messages_send(wire.direct, wire.topic, (struct test_message){.body = "one", .id = "first"});
     handler_log_gate(log);
-    worker = handler_log_worker(wire.behind, wire.topic, log);
+    options.order = SMQ_ORDER_SLOT;
+    worker = handler_log_worker_with(wire.behind, &options, wire.topic, log);
     handler_log_await(log, 1);
     for (int i = 0; i < PART_MESSAGES; i++) {
         snprintf(id, sizeof(id), "%d", i);

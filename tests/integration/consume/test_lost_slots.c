@@ -94,11 +94,13 @@ static void expel(void)
 }
 
 /* What fails keeps back what waits behind it until its retry is stored.  Here it never is: the
- * slot is lost before, and granted anew while the call before it is still in flight. */
+ * slot is lost before, and granted anew while the call before it is still in flight.  In order of
+ * slots, because by key the owner also calls while its handler works. */
 static void a_retry_that_is_lost_with_the_slot_keeps_nothing_back(void **state)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
+    smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
     struct owner owner = {.direct = cluster_client(), .log = handler_log_new(fail_b)};
     const char *name = NULL;
 
@@ -114,7 +116,8 @@ static void a_retry_that_is_lost_with_the_slot_keeps_nothing_back(void **state)
     options.name = "owner";
     owner.behind = cluster_client_with(&options);
     handler_log_gate(owner.log);
-    owner.worker = handler_log_worker(owner.behind, name, owner.log);
+    work.order = SMQ_ORDER_SLOT;
+    owner.worker = handler_log_worker_with(owner.behind, &work, name, owner.log);
 
     handler_log_await(owner.log, 1);
     proxy_hold(owner.proxy);

@@ -270,7 +270,7 @@ static void worker_goes_on_when_one_of_its_hung_threads_returns(void **state)
     smq_client_free(client);
 }
 
-/* In a topic of type fifo what is behind it waits. */
+/* In a topic of type fifo what is behind it in its key waits. */
 static void nothing_passes_an_overdue_message_of_a_fifo_topic(void **state)
 {
     static const char *const bodies[] = {"a", "a", "b", "c"};
@@ -287,7 +287,7 @@ static void nothing_passes_an_overdue_message_of_a_fifo_topic(void **state)
     topic_options.type = SMQ_TYPE_FIFO;
     topic = cluster_topic(client, &topic_options);
     for (int i = 1; i < 4; i++) {
-        messages_send(client, topic, (struct test_message){.body = bodies[i]});
+        messages_send(client, topic, (struct test_message){.key = "k", .body = bodies[i]});
     }
     worker = worker_of(client, topic, options, log);
     messages_await_counts(client, topic, (struct message_counts){.done = 3});

@@ -166,17 +166,19 @@ static void poll_waits_for_a_message_and_for_its_time(void **state)
     smq_client_free(client);
 }
 
-static void one_slot_is_serial_by_default(void **state)
+static void one_slot_is_serial_in_order_of_slots(void **state)
 {
     smq_client *client = cluster_client();
     const char *topic = cluster_priority_topic(client, false, 1);
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer;
     smq_delivery *delivery, *more[4];
     char body[16];
 
     (void) state;
+    options.order = SMQ_ORDER_SLOT;
     messages_send_numbers(client, topic, 0, 20);
-    consumer = messages_consumer(client, topic);
+    consumer = messages_consumer_with(client, &options, topic);
     for (int i = 0; i < 20; i++) {
         delivery = messages_poll(consumer);
         snprintf(body, sizeof(body), "%d", i);
@@ -257,10 +259,13 @@ static void descriptor_is_readable_while_a_poll_would_give_something(void **stat
 {
     smq_client *client = cluster_client();
     const char *topic = cluster_priority_topic(client, false, 1);
-    smq_consumer *consumer = messages_consumer(client, topic);
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *consumer;
     smq_delivery *delivery, *more;
 
     (void) state;
+    options.order = SMQ_ORDER_SLOT;
+    consumer = messages_consumer_with(client, &options, topic);
     assert_true(smq_consumer_fd(consumer) >= 0);
     assert_false(is_readable(consumer));
     messages_send_numbers(client, topic, 0, 1);
@@ -465,7 +470,7 @@ static void flush_tells_of_a_newer_owner(void **state)
     smq_client_free(client);
 }
 
-static void overdue_delivery_lets_its_slot_go_on(void **state)
+static void overdue_delivery_lets_its_key_go_on(void **state)
 {
     smq_client *client = cluster_client();
     const char *topic = cluster_priority_topic(client, false, 1);
@@ -474,7 +479,8 @@ static void overdue_delivery_lets_its_slot_go_on(void **state)
     smq_delivery *held, *next;
 
     (void) state;
-    messages_send_numbers(client, topic, 0, 2);
+    messages_send(client, topic, (struct test_message){.key = "k", .body = "0"});
+    messages_send(client, topic, (struct test_message){.key = "k", .body = "1"});
     options.handler_timeout_ms = 200;
     consumer = messages_consumer_with(client, &options, topic);
     held = messages_poll(consumer);
@@ -495,7 +501,7 @@ int main(void)
         cmocka_unit_test(polls_give_all_messages_once),
         cmocka_unit_test(each_answer_does_what_it_says),
         cmocka_unit_test(poll_waits_for_a_message_and_for_its_time),
-        cmocka_unit_test(one_slot_is_serial_by_default),
+        cmocka_unit_test(one_slot_is_serial_in_order_of_slots),
         cmocka_unit_test(per_slot_gives_more_in_order),
         cmocka_unit_test(per_slot_fills_up_while_others_are_held),
         cmocka_unit_test(descriptor_is_readable_while_a_poll_would_give_something),
@@ -504,7 +510,7 @@ int main(void)
         cmocka_unit_test(flush_waits_for_what_cannot_be_stored_yet),
         cmocka_unit_test(flush_tells_of_an_answer_that_came_too_late),
         cmocka_unit_test(flush_tells_of_a_newer_owner),
-        cmocka_unit_test(overdue_delivery_lets_its_slot_go_on),
+        cmocka_unit_test(overdue_delivery_lets_its_key_go_on),
     };
 
     return cmocka_run_group_tests(tests, cluster_start_masters, cluster_end);

@@ -334,13 +334,15 @@ static void push(uint64_t number, int64_t redis_ms, bool another_owner)
     publish(data);
 }
 
-/* A consumer whose slot is parked; it may have this many unanswered. */
+/* A consumer whose slot is parked; it may have this many unanswered.  In order of slots, because by
+ * key it looks again when no answer comes for a moment: another call. */
 static smq_consumer *consumer_with(int32_t per_slot, int32_t max_in_flight)
 {
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer = NULL;
 
     options.topic = "t";
+    options.order = SMQ_ORDER_SLOT;
     options.per_slot = per_slot;
     options.max_in_flight = max_in_flight;
     options.push_slots = 1;

@@ -68,7 +68,7 @@ static const struct {
     {SMQ_OPTION_SET_WORKER, "push_slots", 64, 1, 65536, 0},
     {SMQ_OPTION_SET_WORKER, "linger_ms", 1, 1, 60000, 0},
     {SMQ_OPTION_SET_CONSUMER, "weight", 1, 1, 1024, REFUSED},
-    {SMQ_OPTION_SET_CONSUMER, "per_slot", 1, 1, 1000, REFUSED},
+    {SMQ_OPTION_SET_CONSUMER, "per_slot", 1000, 1, 1000, REFUSED},
     {SMQ_OPTION_SET_CONSUMER, "max_in_flight", 1000, 1, INT32_MAX, REFUSED},
     {SMQ_OPTION_SET_CONSUMER, "rate_per_s", 0, 1, 1000000000, ZERO},
     {SMQ_OPTION_SET_CONSUMER, "handler_timeout_ms", 0, 1, DAY, ZERO},
@@ -96,9 +96,8 @@ static const struct {
      "fast or strict"},
     {SMQ_OPTION_SET_TOPIC, "type", SMQ_TYPE_FIXED_TIME, SMQ_TYPE_RANGE_MERGE, SMQ_TYPE_FIFO,
      "range_merge, priority, fixed_time or fifo"},
-    {SMQ_OPTION_SET_WORKER, "order", SMQ_ORDER_SLOT, SMQ_ORDER_SLOT, SMQ_ORDER_KEY, "slot or key"},
-    {SMQ_OPTION_SET_CONSUMER, "order", SMQ_ORDER_SLOT, SMQ_ORDER_SLOT, SMQ_ORDER_KEY,
-     "slot or key"},
+    {SMQ_OPTION_SET_WORKER, "order", SMQ_ORDER_KEY, SMQ_ORDER_SLOT, SMQ_ORDER_KEY, "slot or key"},
+    {SMQ_OPTION_SET_CONSUMER, "order", SMQ_ORDER_KEY, SMQ_ORDER_SLOT, SMQ_ORDER_KEY, "slot or key"},
 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
@@ -246,9 +245,9 @@ static void some_defaults_follow_other_options(void **state)
     smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
 
     (void) state;
-    consumer.order = SMQ_ORDER_KEY;
+    consumer.order = SMQ_ORDER_SLOT;
     assert_int_equal(option_complete(&consumer, SMQ_OPTION_SET_CONSUMER, NULL), SMQ_OK);
-    assert_int_equal(consumer.per_slot, 1000);
+    assert_int_equal(consumer.per_slot, 1);
     assert_int_equal(option_complete(&worker, SMQ_OPTION_SET_WORKER, NULL), SMQ_OK);
     assert_int_equal(worker.threads, cores >= 1 && cores <= 1024 ? cores : 1);
     assert_int_equal(worker.max_in_flight, 10 * worker.threads * 100);
