@@ -31,6 +31,7 @@ WORKERS, SPARE = 4, 4
 RATE = 300  # messages per second of each sender
 ALL = 64    # slots into which sends may push at once: all that a worker has
 PUSH_SLOTS = (ALL, ALL, ALL, 1, 0)  # one of these for each worker but the first two
+ORDERS = ("slot", "key")  # of every other worker
 DRAIN_S = 90
 TOPICS = {
     "jobs": ["--slots", "16", "--backoff", "fixed:50"],
@@ -42,14 +43,14 @@ SLOTS = {"jobs": 16, "fifo": 8, "priority": 8, "merge": 8}
 
 
 class Fleet:
-    def __init__(self, network, folder, programs, redis, zookeeper, push_slots):
+    def __init__(self, network, folder, programs, redis, zookeeper, options):
         def client(kind, name, *words):
             log = f"{folder}/{kind}-{name}.log"
             return servers.Client(network, name, folder / "processes" / name,
                                   [f"{programs}/tests/chaos/chaos-{kind}", redis, *words, log], log)
 
-        self.workers = [client("worker", f"w{i + 1}", zookeeper, f"w{i + 1}", str(slots))
-                        for i, slots in enumerate(push_slots)]
+        self.workers = [client("worker", f"w{i + 1}", zookeeper, f"w{i + 1}", str(slots), order)
+                        for i, (slots, order) in enumerate(options)]
         self.senders = [client("sender", f"s{i + 1}", f"s{i + 1}", str(RATE), str(level))
                         for i, level in enumerate((0, 1))]
 
@@ -69,6 +70,8 @@ class World:
         chance = random.Random(f"{seed} pushes")
         self.push_slots = [ALL if i < 2 else chance.choice(PUSH_SLOTS)
                            for i in range(WORKERS + SPARE)]
+        first = random.Random(f"{seed} orders").randrange(len(ORDERS))
+        self.orders = [ORDERS[(first + i) % len(ORDERS)] for i in range(WORKERS + SPARE)]
         self.folder, self.programs = folder, programs
         self.over = threading.Event()
         self.failed = []
@@ -80,7 +83,7 @@ class World:
         self.cluster = servers.Cluster(self.network, folder / "processes")
         self.ensemble = servers.Ensemble(self.network, folder / "processes")
         self.fleet = Fleet(self.network, folder, programs, self.cluster.addresses,
-                           self.ensemble.addresses, self.push_slots)
+                           self.ensemble.addresses, list(zip(self.push_slots, self.orders)))
         self.topics = list(TOPICS)
         self.monitors = []
 
@@ -219,6 +222,7 @@ def run_once(folder, options):
         (folder / "run.json").write_text(json.dumps(
             {"seed": options.seed, "seconds": options.seconds, "series": options.series,
              "commit": commit(), "topics": SLOTS, "push_slots": world.push_slots,
+             "orders": world.orders,
              "wall_minus_monotonic_ns": time.time_ns() - time.monotonic_ns()}))
         world.torment(options)
         world.heal()

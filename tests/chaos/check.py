@@ -26,6 +26,7 @@ LEAST_BESIDE = 50                # handlers a second in whole slots while others
 TRACED = 8                       # slots whose coordination is held against the model
 LOSSY = {"KillMaster", "FreezeMaster", "CutMaster"}  # after these Redis may have lost writes
 LOSSY_BEFORE_MS = 2000           # what was acknowledged so shortly before is lost with the master
+LEAST_BESIDE_KEY = 200           # handlers that begin beside one of another key of their slot
 LEAST_CHOICES = 10               # claims by priority that leave messages waiting
 LEAST_PUSHED = 0.05              # of all handlers that begin
 SHOWN = 3                        # examples of each violation
@@ -190,16 +191,31 @@ class Checker:
             self.verdict.figures["lost with their slot"] = damaged
 
     def check_overlaps(self):
-        latest = {}
+        """By key or by slot, as its worker promises; under one token there is one worker."""
+        beside = self._beside(lambda run: (run.topic, run.slot, run.token))
+        for run, before in self._beside(self.history.lane):
+            self.verdict.add("one handler at a time for a key under one token"
+                             if run.key == before.key else
+                             "one handler at a time for a slot in order of slots",
+                             f"{run.topic} {run.body} began beside {before.body}")
+        many = sum(1 for run, _ in beside if self.history.orders[run.worker] == "key")
+        self.verdict.figures["begun beside another key"] = many
+        self.verdict.record["begun_beside_key"] = many
+        if many < LEAST_BESIDE_KEY:
+            self.verdict.void.append(f"{many} handlers began beside another key of their slot")
+
+    def _beside(self, name_of):
+        """The runs that began while another one of that name did not end, each with that one."""
+        latest, found = {}, []
         for run in self.history.runs:
-            name = (run.topic, run.key, run.token)
+            name = name_of(run)
             before = latest.get(name)
             end_ns = float("inf") if run.end_ns is None else run.end_ns
             if before is not None and run.begin_ns < before[0]:
-                self.verdict.add("one handler at a time for a key under one token",
-                                 f"{run.topic} {run.body} began beside {before[1].body}")
+                found.append((run, before[1]))
             if before is None or end_ns > before[0]:
                 latest[name] = (end_ns, run)
+        return found
 
     def check_late(self):
         outlived, longest_ns, at_thaw = 0, 0, collections.Counter()
@@ -402,8 +418,30 @@ class Checker:
                     self.verdict.add("fifo keeps the order of a key",
                                      f"{after[2].body} was handled before {before[2].body}")
 
+    def check_held(self):
+        """By worker and token: what fails in a fifo topic comes again before the rest of its key,
+        or with a worker in order of slots of its slot."""
+        last, held = {}, collections.Counter()
+        for run in self.history.runs:
+            if run.topic != "fifo":
+                continue
+            lane = self.history.lane(run)
+            before = last.get(lane)
+            last[lane] = run
+            if before is None or before.verdict != "retry" or before.left == 0 \
+                    or self.in_any(self.lossy, before.begin_ns, run.begin_ns):
+                continue
+            held[self.history.orders[run.worker]] += 1
+            if run.body != before.body:
+                self.verdict.add("what fails in a fifo topic holds up what is behind it",
+                                 f"{run.body} began after {before.body} had failed")
+        self.verdict.figures["failures that held up others"] = ", ".join(
+            f"{count} by {order}" for order, count in sorted(held.items()))
+        self.verdict.record["held_up"] = dict(held)
+
     def check_priority(self):
-        """A claim takes no message while one of a larger priority waits in its slot."""
+        """A claim takes no message while one of a larger priority waits in its slot, unless the
+        owner has named the key of that as one that is busy."""
         judged = collections.Counter()
         for node in self.history.nodes():
             waiting, known = collections.defaultdict(dict), True  # by tag: member -> score
@@ -453,7 +491,8 @@ class Checker:
                         claimed[name] = float(place)
                     elif name in store:
                         claimed[name] = store[name]
-                best = max((score for name, score in store.items() if name not in claimed),
+                best = max((score for name, score in store.items()
+                            if name not in claimed and not name.startswith(call.passes)),
                            default=None)
             self._note_waiting(waiting, command)
         # A suspect is claimed alone, whatever else waits.
@@ -611,7 +650,7 @@ class Checker:
         self.check_worth()
         for check in (self.check_lost, self.check_overlaps, self.check_late, self.check_executed,
                       self.check_begun, self.check_gains, self.check_attempts, self.check_dead,
-                      self.check_early, self.check_fifo, self.check_priority, self.check_left,
+                      self.check_early, self.check_fifo, self.check_held, self.check_priority, self.check_left,
                       self.check_owned, self.check_damaged, self.check_moves,
                       self.check_coordination):
             check()

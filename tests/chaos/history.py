@@ -7,6 +7,8 @@ import re
 LINE = re.compile(r"\+(\d+)\.(\d{6}) \[\d+ (\S+)\] (.*)")
 TOKEN = re.compile(r"[0-9a-f]{24}")
 CLAIMED = re.compile(r"(-?\d+)c(\d+):(.*)", re.DOTALL)
+PASSES = 12                      # of the arguments of a consume: lua/consume.lua
+LENGTH = re.compile(r"(\d+):")
 WRITES = {"ZADD", "ZREM", "ZREMRANGEBYRANK", "ZREMRANGEBYSCORE", "HSET", "HSETNX", "HDEL",
           "HINCRBY", "DEL", "UNLINK"}
 
@@ -111,12 +113,14 @@ class Call:
     """A script that a node executed for a client, with the commands inside it.
 
     `tag` is "orders_5" of the keys "slot{orders_5}"; `token` is None where it carries none, as in
-    a send.  A send that claims is a push: what it publishes carries the token of the owner."""
+    a send.  A send that claims is a push: what it publishes carries the token of the owner.
+    `passes`: of a claim by key, the keys that it must not take, as members begin with them."""
     node: str
     line: int
     tag: str
     token: str
     takes_over: bool
+    passes: tuple
     commands: list
 
     def writes(self):
@@ -157,6 +161,7 @@ class History:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self.run = json.loads((self.folder / "run.json").read_text())
+        self.orders = {f"w{i + 1}": order for i, order in enumerate(self.run["orders"])}
         self.final = json.loads((self.folder / "final.json").read_text())
         self.sends, self.runs, self.pushes = {}, [], []
         self.events, self.said, self.notes = [], [], []
@@ -218,6 +223,10 @@ class History:
                 self.said.append(Said(name, pid, at_ns, what, topic, int(slot), token,
                                       int(session)))
 
+    def lane(self, run):
+        """What its worker handles one at a time: the messages of a key, or of a slot."""
+        return (run.topic, run.key if self.orders[run.worker] == "key" else run.slot, run.token)
+
     def nodes(self):
         return sorted(path.stem.removeprefix("monitor-")
                       for path in self.folder.glob("monitor-*.log"))
@@ -273,4 +282,14 @@ class History:
         tag = next((key[len("slot{"):-1] for key in keys if key.startswith("slot{")), None)
         token = arguments[1] if len(arguments) > 1 and TOKEN.fullmatch(arguments[1]) else None
         takes_over = token is not None and len(arguments) > 3 and arguments[3] in ("fast", "strict")
-        return Call(node, number, tag, token, takes_over, [])
+        return Call(node, number, tag, token, takes_over, History._passes(arguments), [])
+
+    @staticmethod
+    def _passes(arguments):
+        """LEN:KEY of each key that a consume call passes over, behind the byte before it."""
+        found, text = [], arguments[PASSES] if len(arguments) > PASSES else ""
+        while length := LENGTH.match(text):
+            end = length.end() + int(length[1])
+            found.append("\\x00" + text[:end])
+            text = text[end:]
+        return tuple(found)

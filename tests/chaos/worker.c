@@ -1,6 +1,7 @@
 /* worker.c - a process that consumes in a chaos run, and writes down what its handlers do.
  *
- * usage: chaos-worker REDIS ZOOKEEPER NAME PUSH_SLOTS LOG CLOCK.  SIGTERM ends it gracefully.
+ * usage: chaos-worker REDIS ZOOKEEPER NAME PUSH_SLOTS slot|key LOG CLOCK.  SIGTERM ends it
+ * gracefully.
  *
  * Thread: main, and the library's own for handlers and events. */
 #include <inttypes.h>
@@ -25,6 +26,7 @@ static smq_worker *volatile workers[LOAD_TOPICS];
 static volatile sig_atomic_t worker_stopping;
 static atomic_uint_least64_t worker_runs;
 static int32_t worker_push_slots; /* of each topic */
+static smq_order worker_order;
 
 static void worker_stop_all(void)
 {
@@ -98,7 +100,7 @@ static smq_status worker_begin(int index, smq_client *client, smq_error *err)
     smq_worker_options options =
         SMQ_WORKER_OPTIONS(.topic = load_topics[index], .handler = worker_handle,
                            .threads = THREADS, .drain_timeout_ms = DRAIN_MS,
-                           .push_slots = worker_push_slots);
+                           .push_slots = worker_push_slots, .order = worker_order);
     if (index == LOAD_PRIORITY) {
         options.batch_size = FEW;
         options.max_in_flight = MOST_IN_FLIGHT;
@@ -140,12 +142,13 @@ int main(int argc, char **argv)
     smq_client *client = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
-    if (argc != 7) {
-        fprintf(stderr, "usage: chaos-worker REDIS ZOOKEEPER NAME PUSH_SLOTS LOG CLOCK\n");
+    if (argc != 8) {
+        fprintf(stderr, "usage: chaos-worker REDIS ZOOKEEPER NAME PUSH_SLOTS slot|key LOG CLOCK\n");
         return 2;
     }
-    log_open(argv[5], argv[3]);
-    wall_open(argv[6]);
+    log_open(argv[6], argv[3]);
+    wall_open(argv[7]);
+    worker_order = strcmp(argv[5], "key") == 0 ? SMQ_ORDER_KEY : SMQ_ORDER_SLOT;
     worker_push_slots = (int32_t) strtol(argv[4], NULL, 10);
     worker_push_slots = worker_push_slots > 0 ? worker_push_slots : SMQ_NONE;
     worker_catch_signals();
