@@ -16,6 +16,8 @@ class ZooKeeperFault(Fault):
         wait_until(self.world.ensemble.is_whole, 60, "the ensemble is whole again")
 
     def leader(self):
+        # After a cut has healed, the servers may still find out that they need a new one.
+        wait_until(self.world.ensemble.is_whole, 20, "there is a leader")
         leader = self.world.ensemble.leader()
         self.must(leader is not None, "there is no leader")
         self.hits_all()
