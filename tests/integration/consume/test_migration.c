@@ -65,6 +65,7 @@ static void load_start(struct load *load, const struct kind *kind)
     load->members.session_ms = 20000; /* nobody dies here, not even of slowness */
     load->members.work_us = 500;
     for (int i = 0; i < MEMBERS; i++) {
+        load->members.order = i % 2 == 0 ? SMQ_ORDER_KEY : SMQ_ORDER_SLOT;
         members_start(&load->members);
     }
 }
