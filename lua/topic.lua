@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- KEYS topic
+-- KEYS topic, groups... (of alter: the definitions of the groups)
 -- ARGV verb, operands...
 -- RETURN create: OK, state, definition, nonce, version, generation (of what is stored now)
 --        | ready, undone, keep, removed, repair: OK | delete: OK, deletion: its number
@@ -8,10 +8,11 @@
 --        | CHANGED: it is not what the caller has read | OTHER_FLEET, coord
 --        | HELD, owner, remaining_ms | NO_TOPIC | DELETING
 --
--- operands of create: definition, nonce, seen, generation, deletes; of ready, undone: nonce;
+-- operands of create: definition, nonce, seen, generation, deletes, version (without it 1; that of
+-- the topic, for the definition of a group); of ready, undone: nonce;
 -- of delete: nonce, deletes, id; of keep, removed: nonce, deletion; of bind: nonce, coord;
 -- of follow: nonce, from, to; of rebind: nonce, coord, above, force 0/1;
--- of alter: nonce, version, definition; of pause: nonce, pauses, 0/1;
+-- of alter: nonce, version, definition, definition of each group; of pause: nonce, pauses, 0/1;
 -- of repair: nonce, definition, version, generation, pauses, 0/1, deletes, seen,
 -- coord (empty: unknown)
 --
@@ -31,12 +32,12 @@ local op = {}
 
 -- `seen` is the generation of the last creation that the caller knows.  The slots may know later
 -- ones, and more deletions, than are stored here.
-function op.create(new_definition, new_nonce, seen, slots_generation, slots_deletes)
+function op.create(new_definition, new_nonce, seen, slots_generation, slots_deletes, new_version)
     if not state then
         if generation ~= tonumber(seen) then
             return { 'CHANGED' }
         end
-        state, definition, nonce, version = 'creating', new_definition, new_nonce, 1
+        state, definition, nonce, version = 'creating', new_definition, new_nonce, new_version or 1
         generation = math.max(generation, tonumber(slots_generation)) + 1
         redis.call('HSET', topic, '', '', 'state', state, 'definition', definition, 'nonce',
             nonce, 'version', version, 'generation', generation)
@@ -165,8 +166,19 @@ local function unusable(of)
     end
 end
 
+-- Groups have the nonce and the version of their topic, so that one stamp is that of all.
+local function alter_groups(altered)
+    for i = GROUPS, #KEYS do
+        local key = KEYS[i]
+        local its_nonce, its_version = unpack(redis.call('HMGET', key, 'nonce', 'version'))
+        if its_nonce == nonce and tonumber(its_version) < tonumber(version) then
+            redis.call('HSET', key, 'definition', altered, 'version', version)
+        end
+    end
+end
+
 -- `from` is the version that the caller altered.  A repeated call finds it done.
-function op.alter(of, from, altered)
+function op.alter(of, from, altered, altered_group)
     local refused = unusable(of)
     if refused then
         return refused
@@ -177,6 +189,7 @@ function op.alter(of, from, altered)
     elseif tonumber(version) ~= from + 1 or definition ~= altered then
         return { 'CHANGED' }
     end
+    alter_groups(altered_group)
     return { 'OK', tonumber(version) }
 end
 

@@ -4,14 +4,17 @@
 Every script begins with
 
     #!lua [flags=...]
-    -- KEYS name, name, [name]      the last may be left out
+    -- KEYS name, name, [name]      the last may be left out, or be a tail of any length: name...
     -- ARGV name, name (words on it), name...      the last may be a tail of any length
     -- RETURN ...
 
 Keys and arguments are embedded as locals of these names, and the place where a tail begins as a
 local in capitals: `for i = NAME, #ARGV do`.  The header has the place of each argument:
-SCRIPT_<SCRIPT>_ARGV_<NAME>, counted from 1.  A line `-- @include name` is replaced by lua/lib/name.lua, which names what it takes from the script
-that includes it in lines `-- USES name, name`.
+SCRIPT_<SCRIPT>_ARGV_<NAME>, counted from 1.  A line `-- @include name` is replaced by
+lua/lib/name.lua, which names what it takes from the script that includes it in lines `-- USES name,
+name`.  A line `-- @script name` is replaced by lua/name.lua as a local function of that name: its
+keys, its arguments, and for its tail a table like ARGV are the parameters, and NAME_TAIL is where the
+tail begins in that table.
 
 Refused: keys and arguments by number, an argument that is not used, a command on anything but a
 declared key, a name that is neither local nor given by Redis, a name that a file of lib/ takes
@@ -68,10 +71,27 @@ def included_path(name, folder, replaced):
     return replaced.get(name, os.path.join(folder, "lib", name + ".lua"))
 
 
+def read_function(name, folder, replaced):
+    """The lines of another script, as a function."""
+    path = os.path.join(folder, name + ".lua")
+    source = read_lines(path)
+    contract = Contract(path, source)
+    tail = contract.tail.upper()
+    yield path, f"local {name.upper()}_{tail} = {len(contract.argv) + 1}"
+    yield path, f"local function {name}({', '.join([*contract.keys, *contract.argv, 'ARGV'])})"
+    yield path, f"local {tail} = {name.upper()}_{tail}"
+    yield from splice(source[1:], folder, replaced)
+    yield path, "end"
+
+
 def splice(lines, folder, replaced):
     """Replace the include lines.  A file is spliced once; files of lib/ include nothing."""
     seen = set()
     for where, line in lines:
+        match = re.fullmatch(r"-- @script (\w+)", line)
+        if match:
+            yield from read_function(match.group(1), folder, replaced)
+            continue
         match = re.fullmatch(r"-- @include (\w+)", line)
         if not match:
             if "@include" in line:
@@ -140,9 +160,11 @@ class Contract:
                 break
             self.lines.append(line[2:].strip())
         fields = self.fields()
-        names, _, last = fields["KEYS"].partition(", [")
+        keys = re.sub(r" *\([^()]*\)", "", fields["KEYS"])
+        names, _, last = keys.partition(", [")
         self.optional = bool(last)
         self.keys = self.names("KEYS", names.split(", ") + ([last[:-1]] if last else []))
+        self.keys_tail = self.keys.pop().removesuffix("...") if keys.endswith("...") else None
         argv = re.sub(r" *\([^()]*\)", "", fields["ARGV"])
         self.argv = self.names("ARGV", argv.split(", ") if argv else [])
         self.tail = self.argv.pop().removesuffix("...") if argv.endswith("...") else None
@@ -165,26 +187,26 @@ class Contract:
 
     def names(self, word, names):
         for name in names:
-            last = name is names[-1] and word == "ARGV"
+            last = name is names[-1]
             if not re.fullmatch(r"[a-z_]+(\.\.\.)?" if last else r"[a-z_]+", name):
                 raise Refused(f"{self.path}: {word} is a list of names, and {name} is none")
         return names
 
     def bound(self):
         """The names that the script has without a line of its own."""
-        return [*self.keys, *self.argv, *([self.tail.upper()] if self.tail else [])]
+        tails = [tail.upper() for tail in (self.keys_tail, self.tail) if tail]
+        return [*self.keys, *self.argv, *tails]
 
     def bindings(self):
         """Lines of Lua."""
-        for table, names in ("KEYS", self.keys), ("ARGV", self.argv):
+        for table, names, tail in ("KEYS", self.keys, self.keys_tail), ("ARGV", self.argv, self.tail):
             numbers = ", ".join(f"{table}[{i}]" for i in range(1, len(names) + 1))
             if len(names) > ONE_BY_ONE:
-                tail = self.tail and table == "ARGV"
                 numbers = f"unpack({table}, 1, {len(names)})" if tail else f"unpack({table})"
             if names:
                 yield f"local {', '.join(names)} = {numbers}"
-        if self.tail:
-            yield f"local {self.tail.upper()} = {len(self.argv) + 1}"
+            if tail:
+                yield f"local {tail.upper()} = {len(names) + 1}"
 
     def places(self, script):
         """The enumerators of C."""
@@ -196,11 +218,11 @@ class Contract:
         return "enum {\n" + ",\n".join(places) + "\n};\n" if places else ""
 
 
-def check_keys(keys, lines):
+def check_keys(keys, tail, lines):
     """Are only declared keys used, as far as the text shows?"""
     for where, line in lines:
         for table, used in re.findall(r"(KEYS|ARGV)\s*\[([^]]*)\]", line):
-            if table == "KEYS" and used != "#KEYS" or used.isdigit():
+            if table == "KEYS" and used != "#KEYS" and not tail or used.isdigit():
                 raise Refused(f"{where}: {table}[{used}]: use the names of the header")
         for call in re.finditer(r"redis\.p?call\((.*)", line):
             match = re.match(r"'([A-Z]+)'(?:, (\w+(?:\[#?\w+\])?))?[,)]", call.group(1))
@@ -218,17 +240,30 @@ def strip(lines, bindings):
     return "\n".join([shebang[1], *bindings, *kept]) + "\n"
 
 
+def directives(word, lines):
+    """The names in lines `-- @word name`."""
+    return [line.split()[2] for _, line in lines if re.fullmatch(rf"-- @{word} \w+", line)]
+
+
 class Script:
     def __init__(self, path, options):
         self.name = os.path.splitext(os.path.basename(path))[0]
         source = read_lines(path)
         self.contract = contract = Contract(path, source)
         folder = os.path.dirname(path)
-        names = re.findall(r"^-- @include (\w+)$", "\n".join(line for _, line in source), re.MULTILINE)
-        self.read = [path] + [included_path(name, folder, options.replaced) for name in names]
+        scripts = [(path, source)]
+        for name in directives("script", source):
+            of = os.path.join(folder, name + ".lua")
+            scripts.append((of, read_lines(of)))
+        keys = [name for of, lines in scripts for name in Contract(of, lines).keys]
+        self.read = [of for of, _ in scripts] + [
+            included_path(name, folder, options.replaced)
+            for _, lines in scripts
+            for name in directives("include", lines)
+        ]
         whole = list(splice(source, folder, options.replaced))
         lines = list(drop_fences(whole, options.broken))
-        check_keys(contract.keys, lines)
+        check_keys(keys, contract.keys_tail, lines)
         names = check_names(whole[1:], contract.bound(), "local, or given by Redis")
         for name in contract.bound():
             if name not in names.used and name not in contract.keys:

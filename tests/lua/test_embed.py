@@ -100,6 +100,39 @@ class Embed(unittest.TestCase):
             (["SCRIPT_GOOD_ARGV_ALL = 1"], [keys, "local ALL = 1"]),
         )
 
+    def test_keys_of_any_number(self):
+        text = GOOD.replace("KEYS store, slot", "KEYS store, slot, rests... (of any number)")
+        error, source = self.run_embed(text)
+        self.assertIn("RESTS, which is not used", error.upper().replace("WHICH IS NOT USED", "which is not used"))
+        error, source = self.run_embed(text.replace("return { 'OK' }", "return { KEYS[RESTS + 1] }"))
+        self.assertEqual("", "" if source else error)
+        self.assertIn('"local store, slot = KEYS[1], KEYS[2]\\n"', source)
+        self.assertIn('"local RESTS = 3\\n"', source)
+        self.assertIn('", 2, false};', source.replace("    ", ""))
+
+    def test_another_script_as_a_function(self):
+        """It has the names of its contract as parameters, and its parts of its own."""
+        other = GOOD.replace("-- ARGV token", "-- ARGV token, more...").replace("{ 'OK' }", "{ ARGV[MORE] }")
+        caller = (
+            "#!lua\n-- KEYS all...\n-- ARGV stamp\n-- RETURN OK\n\n-- @include part\n-- @script other\n"
+            "return other(KEYS[ALL], KEYS[ALL + 1], stamp, { '', 'one' })\n"
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(os.path.join(folder, "lib"))
+            for name, data in (("other.lua", other), ("caller.lua", caller), ("lib/part.lua", PART)):
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                    file.write(data)
+            out = [os.path.join(folder, name) for name in ("s.h", "s.c", "s.d")]
+            subprocess.run([EMBED, "--depfile", out[2], *out[:2], os.path.join(folder, "caller.lua")], check=True)
+            with open(out[1], encoding="ascii") as source, open(out[2], encoding="ascii") as read:
+                text = source.read()
+                self.assertIn("other.lua", read.read())
+        self.assertIn('"local OTHER_MORE = 2\\n"', text)
+        self.assertIn('"local function other(store, slot, token, ARGV)\\n"', text)
+        self.assertIn('"local MORE = OTHER_MORE\\n"', text)
+        self.assertEqual(text.count("redis.call('TIME')"), 2)
+        self.assertEqual(text.count("#!lua"), 1)
+
     def test_breaks_the_fence(self):
         _, source = self.run_embed(GOOD, "--break", "fencing")
         self.assertNotIn("FENCED", source)
@@ -187,7 +220,7 @@ class Embed(unittest.TestCase):
         self.refused("header", "-- RETURN OK\n", "")
         self.refused("ARGV is a list of names, and to-ken", "ARGV token", "ARGV to-ken")
         self.refused("ARGV is a list of names, and more...", "ARGV token", "ARGV more..., token")
-        self.refused("KEYS is a list of names, and slot...", "KEYS store, slot", "KEYS store, slot...")
+        self.refused("KEYS is a list of names, and store...", "KEYS store, slot", "KEYS store..., slot")
         self.refused("ARGV other, which is not used", "ARGV token", "ARGV token, other")
         self.refused("ARGV others, which is not used", "ARGV token", "ARGV token, others...")
         self.refused("token is not local", "ARGV token", "ARGV (none)")

@@ -66,12 +66,12 @@ static void test_no_script_carries_a_clock_of_tests(void **state)
     }
 }
 
-/* A full server must drain: only send is refused for want of memory. */
-static void test_only_send_needs_memory(void **state)
+/* A full server must drain: only sends are refused for want of memory. */
+static void test_only_sends_need_memory(void **state)
 {
     (void) state;
     for (size_t i = 0; i < SCRIPTS_COUNT; i++) {
-        bool send = strcmp(scripts_all[i]->name, "send") == 0;
+        bool send = strncmp(scripts_all[i]->name, "send", 4) == 0;
         const char *first = scripts_all[i]->text;
 
         assert_true(strncmp(first, "#!lua", 5) == 0);
@@ -133,6 +133,12 @@ static void test_a_full_server_drains(void **state)
     assert_int_equal(reply->type, REDIS_REPLY_ERROR);
     assert_true(strncmp(reply->str, "OOM", 3) == 0);
     freeReplyObject(reply);
+    reply = redisCommand(under_test->redis,
+                         "EVALSHA %s 3 x prepare{x} slot{x} n.1 m 1 0 0 - 0 wake{x} c +0",
+                         script_send_groups.sha1);
+    assert_int_equal(reply->type, REDIS_REPLY_ERROR);
+    assert_true(strncmp(reply->str, "OOM", 3) == 0);
+    freeReplyObject(reply);
     freeReplyObject(call(under_test, &script_consume,
                          SLOT_KEYS
                          " n.1 000000010000000000000001 m wake{x} 10 1000 30000 16 1 1 0 0 - - 0"));
@@ -144,7 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_sha1_is_that_of_the_text),
         cmocka_unit_test(test_no_script_carries_a_clock_of_tests),
-        cmocka_unit_test(test_only_send_needs_memory),
+        cmocka_unit_test(test_only_sends_need_memory),
         cmocka_unit_test(test_a_message_by_the_servers_clock),
         cmocka_unit_test(test_a_full_server_drains),
     };

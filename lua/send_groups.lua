@@ -1,0 +1,172 @@
+#!lua
+-- KEYS slots... (for each group those of send: store, prepare, slot, [body])
+-- ARGV def, kind, groups (how many), max_waiting (of each; 0: no bound), debounce_ms (0: none),
+--      producer (or -), sequence (of the first message), arguments...
+-- RETURN OK, results (as of send; m merged in one group at least), [full: if a message is refused,
+--        one character per message: A, B, ... the group that is full, or -] | NO_TOPIC | STALE
+--        | FULL, group (from 1): it has no places left (kind p), until it is empty once
+--
+-- arguments: the channel of each group, then the messages as of send.
+--
+-- Stores messages in the slots of all groups of a topic, or in none of them: before the first write
+-- each group is asked whether it takes them.
+
+groups, max_waiting, sequence = tonumber(groups), tonumber(max_waiting), tonumber(sequence)
+local EACH, FIRST, PLACES = #KEYS / groups, ARGUMENTS + groups, 4294967296
+local WIDTH, producer_field = EACH == 4 and 5 or 2, 'P' .. producer
+local many = (#ARGV - FIRST + 1) / WIDTH
+local store, prepare, slot, body, channel, stored, parked, record
+
+-- The names above are those of this group from now on.
+local function take(group)
+    local at = SLOTS + (group - 1) * EACH
+    store, prepare, slot = KEYS[at], KEYS[at + 1], KEYS[at + 2]
+    body = EACH == 4 and KEYS[at + 3] or nil
+    channel = ARGV[ARGUMENTS + group - 1]
+end
+
+-- @include clock
+-- @include def
+-- @include wake
+
+-- What the groups know.  Each key is read before anything is written, so a key of another type ends
+-- the call here.
+local known, waiting, repeated = {}, {}, nil
+for group = 1, groups do
+    take(group)
+    local its = redis.call('HMGET', slot, 'def', 'parked', 'seq', producer_field)
+    local refused = def_refused(its[1], def)
+    if refused then
+        return refused
+    end
+    known[group], waiting[group] = its, redis.call('ZCARD', store) - 1
+    local prepared = redis.call('ZCARD', prepare) - 1
+    if body then
+        redis.call('HLEN', body)
+    end
+    if its[4] and sequence <= tonumber(string.match(its[4], '^%d+')) then
+        repeated = its[4]
+    elseif kind == 'p' and tonumber(its[3] or 0) + many > PLACES
+        and waiting[group] + prepared > 0 then
+        return { 'FULL', group }
+    end
+end
+
+-- A repeat for one group is a repeat for all.
+if repeated then
+-- @include sent_before
+    local reply
+    for group = 1, groups do
+        take(group)
+        stored, parked, record = known[group][1], known[group][2], repeated
+        reply = sent_before()
+    end
+    return reply
+end
+
+-- A message for which one group is full is refused in all: full has that group, by the number of
+-- the message.
+local full, is_full = {}, false
+local narrow = {}
+for group = 1, max_waiting > 0 and groups or 0 do
+    local room = max_waiting - waiting[group]
+    if room < many then
+        local members = {}
+        for n = 1, many do
+            members[n] = ARGV[FIRST + (n - 1) * WIDTH]
+        end
+        take(group)
+        narrow[#narrow + 1] = {
+            group = group, room = room, scores = redis.call('ZMSCORE', store, unpack(members))
+        }
+    end
+end
+local taken = {}
+for n = 1, narrow[1] and many or 0 do
+    local member = ARGV[FIRST + (n - 1) * WIDTH]
+    for _, it in ipairs(narrow) do
+        if it.room <= 0 and not it.scores[n] and not taken[member] then
+            full[n], is_full = full[n] or it.group, true
+        end
+    end
+    for _, it in ipairs(full[n] and {} or narrow) do
+        it.room = it.room - ((it.scores[n] or taken[member]) and 0 or 1)
+    end
+    taken[member] = taken[member] or not full[n]
+end
+
+-- @script send
+
+-- The arguments of send, which it changes.
+local function messages()
+    local copy, at = {}, SEND_MESSAGES
+    for i = 1, SEND_MESSAGES - 1 do
+        copy[i] = ''
+    end
+    for n = 1, many do
+        local from = FIRST + (n - 1) * WIDTH
+        for i = from, full[n] and 0 or from + WIDTH - 1 do
+            copy[at], at = ARGV[i], at + 1
+        end
+    end
+    return copy
+end
+
+local results, merged = {}, {}
+for group = 1, groups do
+    take(group)
+    local arguments = messages()
+    if #arguments >= SEND_MESSAGES then
+        local reply = send(store, prepare, slot, body, def, kind, channel, 0, debounce_ms, '-', 0,
+            arguments)
+        if reply.err then
+            return reply
+        end
+        results[#results + 1] = reply[2]
+    end
+end
+
+-- One answer for all groups.
+local answer, at = results[1] or '', 1
+for i = 2, #results do
+    if results[i] ~= answer then
+        for place = string.find(results[i], 'm', 1, true) or math.huge, #answer do
+            merged[place] = merged[place] or string.sub(results[i], place, place) == 'm'
+        end
+    end
+end
+if is_full or next(merged) then
+    local mixed = {}
+    for n = 1, many do
+        if full[n] then
+            mixed[n] = 'f'
+        else
+            mixed[n], at = merged[at] and 'm' or string.sub(answer, at, at), at + 1
+        end
+    end
+    answer = table.concat(mixed)
+end
+
+-- The records of the producer are written last: without them a repeat stores what is missing.
+if producer ~= '-' then
+    local one = string.sub(answer, 1, 1)
+    local made = sequence + many - 1 .. ',' .. many .. ',' .. now .. ','
+        .. (answer == string.rep(one, many) and one or answer)
+-- @include forget
+    for group = 1, groups do
+        take(group)
+        if known[group][4] then
+            redis.call('HSET', slot, producer_field, made)
+        else
+            redis.call('HSET', slot, producer_field, made, 'swept', forget_producers())
+        end
+    end
+end
+if is_full then
+    local which = {}
+    for n = 1, many do
+        which[n] = full[n] and string.char(64 + full[n]) or '-'
+    end
+    return { 'OK', answer, table.concat(which) }
+end
+return { 'OK', answer }
