@@ -7,6 +7,7 @@
  *
  * Thread: smq:coord. */
 #include "coord/assigner.h"
+#include "coord/topic_path.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,8 +175,8 @@ static void assigner_remove(struct assigner *assigner, struct assigner_topic *to
                            {.kind = ZK_DELETE, .path = assignment, .version = topic->version},
                            {.kind = ZK_DELETE, .path = path, .version = topic->node_version}};
 
-    (void) snprintf(path, sizeof(path), "topics/%s", topic->name);
-    (void) snprintf(assignment, sizeof(assignment), "topics/%s/assignment", topic->name);
+    topic_path(path, sizeof(path), topic->name, "");
+    topic_path(assignment, sizeof(assignment), topic->name, "/assignment");
     topic->remove = topic->write = false;
     zk_write(assigner->ports.session, ops, 3, assigner_on_written, assigner);
 }
@@ -236,7 +237,7 @@ static void assigner_write(struct assigner *assigner)
         assigner_remove(assigner, topic);
         return;
     }
-    (void) snprintf(path, sizeof(path), "topics/%s/assignment", topic->name);
+    topic_path(path, sizeof(path), topic->name, "/assignment");
     ops[1].data = assigner->text.data;
     ops[1].len = assigner->text.len;
     ops[1].version = topic->version;

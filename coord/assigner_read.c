@@ -16,6 +16,7 @@
 
 #include "base/memory.h"
 #include "coord/assigner.h"
+#include "coord/topic_path.h"
 
 enum { ASSIGNER_READS_MAX = 64 };
 
@@ -416,13 +417,15 @@ static void assigner_read_on(struct assigner *assigner)
 static void assigner_add_job(struct assigner *assigner, enum assigner_job_kind kind,
                              const char *name)
 {
-    static const char *const format[] = {[ASSIGNER_MEMBER] = "members/%s",
-                                         [ASSIGNER_TOPIC] = "topics/%s",
-                                         [ASSIGNER_ASSIGNMENT] = "topics/%s/assignment"};
     struct assigner_job *job = memory_new(sizeof(*job));
     struct assigner_job *found = NULL;
 
-    (void) snprintf(job->path, sizeof(job->path), format[kind], name);
+    if (kind == ASSIGNER_MEMBER) {
+        (void) snprintf(job->path, sizeof(job->path), "members/%s", name);
+    } else {
+        topic_path(job->path, sizeof(job->path), name,
+                   kind == ASSIGNER_ASSIGNMENT ? "/assignment" : "");
+    }
     HASH_FIND_STR(assigner->jobs, job->path, found);
     if (found != NULL) {
         free(job);
@@ -463,7 +466,11 @@ static void assigner_on_topics(void *user, const struct zk_reply *reply)
 
     if (assigner_has_folder(assigner, "topics", reply)) {
         for (size_t i = 0; i < reply->count; i++) {
-            assigner_add_topic(assigner, reply->names[i]);
+            char *name = memory_string(reply->names[i]);
+
+            topic_path_to_name(name);
+            assigner_add_topic(assigner, name);
+            free(name);
         }
     }
     assigner_read_on(assigner); /* this is the last of the three replies */

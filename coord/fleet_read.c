@@ -12,6 +12,7 @@
 #include "coord/coord.h"
 #include "coord/fleet_tree.h"
 #include "coord/short_session.h"
+#include "coord/topic_path.h"
 
 enum { FLEET_READS_MAX = 64 };
 
@@ -119,14 +120,14 @@ static void fleet_read_on_folder(void *user, const struct zk_reply *reply)
 
 static void fleet_read_path(char *out, size_t size, const struct fleet_read_job *job)
 {
-    static const char *const format[FLEET_KINDS] = {[FLEET_MEMBER] = "members/%s",
-                                                    [FLEET_TOPIC] = "topics/%s",
-                                                    [FLEET_ASSIGNMENT] = "topics/%s/assignment"};
     const struct fleet_tree *tree = &job->read->tree;
 
-    (void) snprintf(out, size, format[job->kind],
-                    job->kind == FLEET_MEMBER ? tree->members[job->index].name
-                                              : tree->topics[job->index].name);
+    if (job->kind == FLEET_MEMBER) {
+        (void) snprintf(out, size, "members/%s", tree->members[job->index].name);
+        return;
+    }
+    topic_path(out, size, tree->topics[job->index].name,
+               job->kind == FLEET_ASSIGNMENT ? "/assignment" : "");
 }
 
 static void fleet_read_on_member(void *user, const struct zk_reply *reply)
@@ -237,7 +238,10 @@ static void fleet_read_on_topics(void *user, const struct zk_reply *reply)
         fleet_read_deny_list(read, reply);
         read->tree.topics = memory_new((reply->count + 1) * sizeof(*read->tree.topics));
         for (size_t i = 0; i < reply->count; i++) {
-            read->tree.topics[read->tree.topic_count++].name = memory_string(reply->names[i]);
+            struct fleet_tree_topic *topic = &read->tree.topics[read->tree.topic_count++];
+
+            topic->name = memory_string(reply->names[i]);
+            topic_path_to_name(topic->name);
         }
         fleet_read_listed(read);
     }

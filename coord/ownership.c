@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "coord/ownership_internal.h"
 #include "coord/slot_state.h"
+#include "coord/topic_path.h"
 
 enum { OWNERSHIP_BACKOFF_MAX_MS = 5000 };
 
@@ -416,7 +417,7 @@ static char *ownership_path(const char *name, const char *rest)
     size_t size = sizeof("topics/") + strlen(name) + strlen(rest);
     char *path = memory_new(size);
 
-    (void) snprintf(path, size, "topics/%s%s", name, rest);
+    topic_path(path, size, name, rest);
     return path;
 }
 
