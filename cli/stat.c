@@ -216,6 +216,17 @@ static enum exit_code stat_topics(smq_client *client, const struct command *comm
     return code;
 }
 
+/* One topic: a line for each of its groups. */
+static enum exit_code stat_one(smq_client *client, const struct command *command)
+{
+    struct topic_names names;
+
+    topic_names_read_one(&names, client, command->words[0]);
+    const enum exit_code code = stat_topics(client, command, &names, names.count > 1);
+    topic_names_fini(&names);
+    return code;
+}
+
 static enum exit_code stat_all(smq_client *client, const struct command *command)
 {
     struct topic_names names;
@@ -280,13 +291,37 @@ static struct topic_names stat_text_partial(const char *text)
     return names;
 }
 
+/* The names of a topic's groups, or its own, with commas between them; "*": all topics. */
+static char *stat_wanted(smq_client *client, const struct command *command)
+{
+    struct topic_names names = {.count = 0};
+    size_t size = 2;
+
+    if (command->word_count > 0) {
+        topic_names_read_one(&names, client, command->words[0]);
+    }
+    for (size_t i = 0; i < names.count; i++) {
+        size += strlen(names.name[i]) + 1;
+    }
+    char *wanted = say_alloc(size, 1);
+    size_t length = (size_t) snprintf(wanted, size, "%s", names.count > 0 ? "" : "*");
+    for (size_t i = 0; i < names.count; i++) {
+        length += (size_t) snprintf(wanted + length, size - length, "%s%s", i > 0 ? "," : "",
+                                    names.name[i]);
+    }
+    topic_names_fini(&names);
+    return wanted;
+}
+
 static enum exit_code stat_prometheus(smq_client *client, const struct command *command)
 {
-    const char *wanted = command->word_count > 0 ? command->words[0] : "*";
+    char *wanted = stat_wanted(client, command);
     char *text = NULL;
     smq_error err;
+    const smq_status status = smq_metrics_text(client, wanted, &text, &err);
 
-    if (smq_metrics_text(client, wanted, &text, &err) != SMQ_OK) {
+    free(wanted);
+    if (status != SMQ_OK) {
         return say_failure(&err);
     }
     /* the numbers of this process, which come first, say nothing of the topics */
@@ -307,14 +342,12 @@ static enum exit_code stat_prometheus(smq_client *client, const struct command *
 
 static enum exit_code stat_connected(smq_client *client, const struct command *command)
 {
-    const struct topic_names one = {.name = command->words, .count = 1};
     const struct stat_options *flags = command->options;
 
     if (flags->prometheus) {
         return stat_prometheus(client, command);
     }
-    return command->word_count > 0 ? stat_topics(client, command, &one, false)
-                                   : stat_all(client, command);
+    return command->word_count > 0 ? stat_one(client, command) : stat_all(client, command);
 }
 
 static enum exit_code stat_check(const struct command *command)

@@ -209,12 +209,14 @@ static void snapshot_add_rates(struct snapshot *snapshot, const struct snapshot 
     }
 }
 
-static smq_status snapshot_read_one(struct snapshot *snapshot, smq_client *client, char **name,
+static smq_status snapshot_read_one(struct snapshot *snapshot, smq_client *client, const char *name,
                                     smq_error *err)
 {
-    const struct topic_names one = {.name = name, .count = 1};
+    struct topic_names names;
 
-    snapshot_read_samples(snapshot, client, &one);
+    topic_names_read_one(&names, client, name);
+    snapshot_read_samples(snapshot, client, &names);
+    topic_names_fini(&names);
     if (snapshot->samples[0].err.status != SMQ_OK) {
         *err = snapshot->samples[0].err;
         return err->status;
@@ -247,7 +249,7 @@ static smq_status top_read(struct snapshot *snapshot, struct snapshot *before, s
 {
     struct snapshot now = {0};
     const smq_status status = command->word_count > 0
-                                  ? snapshot_read_one(&now, client, command->words, err)
+                                  ? snapshot_read_one(&now, client, command->words[0], err)
                                   : snapshot_read_all(&now, client, err);
 
     if (status != SMQ_OK) {

@@ -36,6 +36,22 @@ const char *topic_type_name(smq_topic_type type)
                : "unknown";
 }
 
+/* The groups of a topic, as an array. */
+static json_t *topic_json_groups(const smq_topic_options *topic)
+{
+    json_t *array = json_array();
+
+    for (const char *name = topic->groups ? topic->groups : ""; *name != '\0';) {
+        const size_t length = strcspn(name, ",");
+
+        if (json_array_append_new(array, json_stringn(name, length)) != 0) {
+            say_no_memory();
+        }
+        name += length + (name[length] == ',' ? 1 : 0);
+    }
+    return array;
+}
+
 static json_t *topic_json(const smq_topic_options *topic)
 {
     json_t *object = json_object();
@@ -62,6 +78,7 @@ static json_t *topic_json(const smq_topic_options *topic)
     output_set(object, "max_body", json_integer(topic->max_body));
     output_set(object, "max_waiting", json_integer(topic_amount_shown(topic->max_waiting)));
     output_set(object, "rate_per_s", json_integer(topic_amount_shown(topic->rate_per_s)));
+    output_set(object, "groups", topic_json_groups(topic));
     output_set(object, "paused", json_boolean(topic->paused));
     output_set(object, "damaged", json_boolean(topic->damaged));
     return object;
@@ -150,6 +167,34 @@ smq_status topic_names_read(struct topic_names *out, smq_client *client, smq_err
         topic_names_fini(out);
     }
     return status;
+}
+
+static bool topic_take_groups(const smq_topic_options *topic, void *user)
+{
+    struct topic_names *names = user;
+
+    for (const char *group = topic->groups ? topic->groups : ""; *group != '\0';) {
+        const size_t length = strcspn(group, ",");
+        const size_t size = strlen(topic->name) + length + 2;
+        char *name = say_alloc(size, 1);
+
+        snprintf(name, size, "%s/%.*s", topic->name, (int) length, group);
+        topic_names_add(names, name);
+        free(name);
+        group += length + (group[length] == ',' ? 1 : 0);
+    }
+    return true;
+}
+
+void topic_names_read_one(struct topic_names *out, smq_client *client, const char *name)
+{
+    smq_error err;
+
+    *out = (struct topic_names){0};
+    (void) smq_topic_each(client, name, topic_take_groups, out, &err);
+    if (out->count == 0) {
+        topic_names_add(out, name);
+    }
 }
 
 void topic_names_fini(struct topic_names *names)
@@ -361,6 +406,7 @@ static bool topic_show_topic(const smq_topic_options *topic, void *user)
     topic_add_size(table, "max_body", topic->max_body);
     topic_add_number(table, "max_waiting", topic_amount_shown(topic->max_waiting));
     topic_add_number(table, "rate_per_s", topic_amount_shown(topic->rate_per_s));
+    output_pair(table, "groups", topic->groups ? topic->groups : "none");
     output_pair(table, "paused", topic->paused ? "true" : "false");
     output_pair(table, "damaged", topic->damaged ? "true" : "false");
     output_table_print(table);

@@ -52,9 +52,12 @@ const struct verb topic_alter_verb = {
     .name = "topic alter",
     .operands = "NAME KEY=VALUE",
     .summary = "change an option of a topic",
-    .text = "KEY is the name of the option, as topic show prints it: max_retries=5, lease_ms=1m, "
-            "ttl_ms=none. Consumers follow within a second. Type, layout, slots, shared and ties "
-            "cannot be changed.",
+    .text =
+        "KEY is the name of the option, as topic show prints it: max_retries=5, lease_ms=1m, "
+        "ttl_ms=none. Consumers follow within a second. Type, layout, slots, shared and ties "
+        "cannot be changed. groups=NAMES adds groups to a topic that was created with some, and "
+        "drops those that are not named: a group that holds messages is only dropped by topic "
+        "delete --force NAME/GROUP. A new group gets what is sent from then on.",
     .min_words = 2,
     .max_words = 2,
     .check = topic_alter_check,

@@ -39,6 +39,7 @@ static const struct flag create_flags[] = {
     CREATE("max-body", "max_body", "BYTES"),
     CREATE("max-waiting", "max_waiting", "N"),
     CREATE("rate", "rate_per_s", "N"),
+    CREATE("groups", "groups", "NAMES"),
 };
 
 static void topic_create_init(void *options)
@@ -86,7 +87,10 @@ const struct verb topic_create_verb = {
         "digits, dots, underscores and hyphens, at most 120 bytes. If the topic exists with other "
         "options that cannot be altered, the error names the difference (exit code 73). Options "
         "that may be altered are left as they are, and the command says so. A topic of which Redis "
-        "has lost a part is repaired, as by topic repair.",
+        "has lost a part is repaired, as by topic repair.\n\n"
+        "With --groups each of these groups gets every message that is sent to NAME, and has "
+        "consumers, retries, dead letters and a pause of its own. Send to NAME; consume, count and "
+        "edit NAME/GROUP. Only a topic that was created with groups can get others.",
     .flags = create_flags,
     .flag_count = sizeof(create_flags) / sizeof(create_flags[0]),
     .options_size = sizeof(struct create_options),
@@ -150,6 +154,8 @@ const struct verb topic_delete_verb = {
     .name = "topic delete",
     .operands = "NAME",
     .summary = "delete an empty topic, or any by force",
+    .text = "NAME/GROUP drops a group from its topic. It gets no more messages; the last group "
+            "cannot be dropped.",
     .flags = delete_flags,
     .flag_count = sizeof(delete_flags) / sizeof(delete_flags[0]),
     .options_size = sizeof(struct delete_options),

@@ -15,7 +15,7 @@ typedef struct smq_consumer smq_consumer;
 
 typedef struct smq_consumer_options {
     size_t struct_size;
-    const char *topic; /* required */
+    const char *topic; /* required; of a topic with groups "TOPIC/GROUP" */
     int32_t weight;    /* weight by which the fleet shares out slots, 1 .. 1024; default 1 */
     smq_order order;   /* which messages of a slot are handled at once; default SMQ_ORDER_KEY */
     /* Deliveries of one slot that may be polled and not yet answered, 1 .. 1000; default 1000, with

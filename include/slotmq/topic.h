@@ -19,7 +19,16 @@ extern "C" {
  * at once or at the time that the send gives, and the library makes the ids.  Such a topic has the
  * type fixed_time and the layout keyed.  A waiting message takes about 350 bytes of Redis memory
  * plus its body; in layout inline it takes about 110 bytes plus its body, but messages with equal
- * bodies merge there. */
+ * bodies merge there.
+ *
+ * A topic may have groups, from its creation or never.  Each group gets every message that is sent
+ * to the topic, and handles them at its own pace, with its own retries, dead letters, pauses and
+ * owners.  Messages are sent to the topic, "orders", which is also created, altered, repaired and
+ * deleted with all its groups.  All other calls name a group, "orders/billing", which is at most
+ * 120 bytes, too; with the name of the topic they fail as INVALID, and the text lists its groups.
+ *
+ * A send stores a message in all groups, or in none: it fails as FULL if one of them is full.  Its
+ * receipt says `merged` if the message merged in one of them. */
 
 /* The order in which messages are consumed, and what happens when a message is sent again while it
  * waits. */
@@ -106,6 +115,11 @@ typedef struct smq_topic_options {
      * user may not read it.  Then all other fields but `name` have no value.  NULL: it was read. */
     const char *unreadable;
     smq_status unreadable_status; /* the same cause as a status */
+
+    /* This option can be changed with smq_topic_alter(), in topics that were created with it. */
+
+    /* Names of groups, separated by commas: at most 16.  NULL: the topic has none.  See above. */
+    const char *groups;
 } smq_topic_options;
 #define SMQ_TOPIC_OPTIONS_INIT SMQ_INIT(smq_topic_options)
 #define SMQ_TOPIC_OPTIONS(...) SMQ_WITH(smq_topic_options, __VA_ARGS__)
@@ -141,18 +155,24 @@ SMQ_API smq_status smq_topic_create(smq_client *client, const smq_topic_options 
 /* Repair a topic of which Redis has lost a part, because a node restarted empty or a failover lost
  * the last writes: keys of slots, the definition, an alteration or a pause.  Messages that are
  * still stored are kept, and consumers continue by themselves.  The call changes nothing in a topic
- * that is not damaged.  `out` may be NULL. Blocks: request_timeout_ms per round trip; every slot
- * must be reachable. Fails: NO_TOPIC (also if the topic is half created or half deleted), DAMAGED
- * (slots disagree; the text lists them). */
+ * that is not damaged.  A group is repaired with its topic.  If the definition of a topic with
+ * groups is lost, smq_topic_create() with these groups restores it.  `out` may be NULL. Blocks:
+ * request_timeout_ms per round trip; every slot must be reachable. Fails: NO_TOPIC (also if the
+ * topic is half created or half deleted), DAMAGED (slots disagree; the text lists them). */
 SMQ_API smq_status smq_topic_repair(smq_client *client, const char *topic, smq_topic_report *out,
                                     smq_error *err);
 
 /* Change one option of a topic, given by name and text: ("max_retries", "5"), ("ttl_ms", "1h"),
  * ("delay_ms", "none").  Producers and consumers use the new value within a second; messages keep
  * what they were sent with.  If the call was interrupted, repeating it completes it.
- * Blocks: request_timeout_ms per round trip.
- * Fails: INVALID (the option does not exist, cannot be changed, is out of range or does not fit the
- * other options), NO_TOPIC, TOPIC_DIFFERS (other callers keep altering the topic). */
+ *
+ * ("groups", "billing,search") adds and drops groups of a topic that was created with some.  A new
+ * group has what is sent after this call has returned, and nothing that was sent before it began. A
+ * group that holds messages is not dropped: see smq_topic_delete().  While one is dropped sends
+ * wait for a moment. Blocks: request_timeout_ms per round trip. Fails: INVALID (the option does not
+ * exist, cannot be changed, is out of range or does not fit the other options), NO_TOPIC,
+ * TOPIC_DIFFERS (other callers keep altering the topic), NOT_EMPTY (a group that would be dropped).
+ */
 SMQ_API smq_status smq_topic_alter(smq_client *client, const char *topic, const char *option,
                                    const char *value, smq_error *err);
 
@@ -181,8 +201,9 @@ SMQ_API smq_status smq_topic_rebind(smq_client *client, const char *topic, bool 
 
 /* Delete a topic and all its messages.  Without `force` the topic must be empty.  Owners are
  * fenced; workers and consumers end with SMQ_NO_TOPIC.  If the call was interrupted, repeating it
- * completes it. Blocks: request_timeout_ms per round trip.  Fails: NO_TOPIC, NOT_EMPTY, DAMAGED
- * (the definition is lost, and nothing was deleted: repair the topic first). */
+ * completes it.  With the name of a group that group is dropped from its topic.
+ * Blocks: request_timeout_ms per round trip.  Fails: NO_TOPIC, NOT_EMPTY, DAMAGED (the definition
+ * is lost, and nothing was deleted: repair the topic first), INVALID (the last group). */
 SMQ_API smq_status smq_topic_delete(smq_client *client, const char *topic, bool force,
                                     smq_error *err);
 
@@ -191,10 +212,11 @@ SMQ_API smq_status smq_topic_delete(smq_client *client, const char *topic, bool 
 typedef bool smq_topic_fn(const smq_topic_options *topic, void *user);
 
 /* Describe one topic, or all topics if `topic` is NULL.  Every default is filled in.  A visit of
- * all topics also shows those that it cannot read: see `unreadable`. Blocks: request_timeout_ms per
- * round trip; 256 topics are read in one round trip. Fails for one topic: NO_TOPIC, TOPIC_DIFFERS
- * (another version of slotmq made it), INTERNAL (its definition is not understood), DENIED,
- * UNAVAILABLE.  Fails for all topics: if their list cannot be read. */
+ * all topics shows groups in place of the topics that have them.  It also shows those that it
+ * cannot read: see `unreadable`. Blocks: request_timeout_ms per round trip; 256 topics are read in
+ * one round trip. Fails for one topic: NO_TOPIC, TOPIC_DIFFERS (another version of slotmq made it),
+ * INTERNAL (its definition is not understood), DENIED, UNAVAILABLE.  Fails for all topics: if their
+ * list cannot be read. */
 SMQ_API smq_status smq_topic_each(smq_client *client, const char *topic, smq_topic_fn *visit,
                                   void *user, smq_error *err);
 

@@ -33,7 +33,7 @@ typedef void smq_dead_fn(const smq_message_info *message, void *user);
 
 typedef struct smq_worker_options {
     size_t struct_size;
-    const char *topic;       /* required */
+    const char *topic;       /* required; of a topic with groups "TOPIC/GROUP" */
     smq_handler_fn *handler; /* either `handler` */
     smq_batch_fn *batch;     /* or `batch` is required */
     smq_dead_fn *dead;       /* default: none */

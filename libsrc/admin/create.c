@@ -5,6 +5,9 @@
  * removed again.  After an outage they are kept, because other callers may complete the same
  * creation.
  *
+ * A topic with groups has no slots: instead of opening them its groups are created, each like a
+ * topic with the nonce and the version of the topic.
+ *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
 #include <stdlib.h>
 #include <string.h>
@@ -154,6 +157,70 @@ static smq_status create_open_slots(struct topic_change *change, smq_error *err)
     return undone ? status_copy(err, &own) : create_half_done(err, &own);
 }
 
+/* --- groups --- */
+
+/* Remove the first `count` groups of a topic that cannot be created.  Returns false if it may still
+ * exist. */
+static bool create_undo_groups(struct topic_change *change, int count)
+{
+    char name[TOPIC_NAME_MAX + 1];
+    bool undone = true;
+
+    for (int i = 0; i < count; i++) {
+        topic_part_name(name, &change->topic, i);
+        undone = delete_seal_group(change->core, name, true, NULL) == SMQ_OK &&
+                 delete_clear_group(change->core, name, true, NULL) == SMQ_OK && undone;
+    }
+    return undone && topic_change_step(change, STORE_STEP_UNDONE, NULL) == SMQ_OK;
+}
+
+/* Create the groups of a topic, or repair those that exist. */
+static smq_status create_groups(smq_topic_report *report, struct topic_change *change,
+                                smq_error *err)
+{
+    smq_topic_report part_report;
+    struct topic part;
+    smq_error own;
+    smq_status status = SMQ_OK;
+    bool undone = false;
+    int count = 0;
+
+    for (; count < topic_parts(&change->topic) && status == SMQ_OK; count++) {
+        topic_part(&part, &change->topic, count);
+        status = create_one(&part_report, change->core, &part, &own);
+        report_join(report, &part_report, part.name);
+    }
+    if (status == SMQ_OK) {
+        return topic_change_step(change, STORE_STEP_READY, err);
+    }
+    if (change->state == STORE_TOPIC_READY) {
+        return status_copy(err, &own);
+    }
+    if (status == SMQ_INVALID || status == SMQ_DENIED) {
+        undone = create_undo_groups(change, count - 1);
+    }
+    return undone ? status_copy(err, &own) : create_half_done(err, &own);
+}
+
+static smq_status create_open(smq_topic_report *report, struct topic_change *change, smq_error *err)
+{
+    return change->topic.groups[0] != '\0' ? create_groups(report, change, err)
+                                           : create_open_slots(change, err);
+}
+
+/* The group was made for another creation of its topic. */
+static smq_status create_check_nonce(const struct topic_change *change, const struct topic *asked,
+                                     smq_error *err)
+{
+    if (asked->nonce[0] == '\0' || strcmp(asked->nonce, change->topic.nonce) == 0) {
+        return SMQ_OK;
+    }
+    return status_set(err, SMQ_TOPIC_DIFFERS,
+                      "%s exists, and belongs to an earlier creation of its topic; delete it first "
+                      "with slotmq topic delete --force %s",
+                      asked->name, asked->name);
+}
+
 /* --- the call --- */
 
 /* The options that cannot be changed must be the same in the existing topic and in the request. */
@@ -189,7 +256,9 @@ static smq_status create_new(smq_topic_report *report, struct topic_change *chan
     smq_status status;
 
     change->topic = *asked;
-    random_hex(change->topic.nonce, sizeof(change->topic.nonce));
+    if (change->topic.nonce[0] == '\0') {
+        random_hex(change->topic.nonce, sizeof(change->topic.nonce));
+    }
     change->topic.generation = change->stored.generation;
     change->topic.deletes = change->stored.deletes;
     status = again ? create_read_slots_memory(change, err) : SMQ_OK;
@@ -201,7 +270,8 @@ static smq_status create_new(smq_topic_report *report, struct topic_change *chan
         return status;
     }
     report->created = true;
-    return create_open_slots(change, err);
+    change->state = STORE_TOPIC_CREATING;
+    return create_open(report, change, err);
 }
 
 /* topic{T} is missing: the topic never existed, or was deleted, or Redis has lost it. */
@@ -218,6 +288,15 @@ static smq_status create_missing(smq_topic_report *report, struct topic_change *
     if (status == SMQ_DAMAGED || (status == SMQ_NO_TOPIC && again)) {
         change->topic = found;
         status = repair_topic(report, change, NULL, asked, &own);
+    }
+    if (status == SMQ_NO_TOPIC && asked->groups[0] != '\0') {
+        bool exists = false;
+
+        status = repair_from_groups(&exists, report, change, asked, err);
+        if (status != SMQ_OK || exists || change->changed) {
+            return status;
+        }
+        status = SMQ_NO_TOPIC;
     }
     if (status == SMQ_NO_TOPIC) {
         return create_new(report, change, asked, again, err);
@@ -236,12 +315,20 @@ static smq_status create_existing(smq_topic_report *report, struct topic_change 
                           "topic %s is being deleted; let that deletion end, or repeat it",
                           asked->name);
     }
+    status = create_check_nonce(change, asked, err);
+    if (status != SMQ_OK) {
+        return status;
+    }
     status = create_check_fixed(change, asked, err);
     if (status != SMQ_OK) {
         return status;
     }
     if (change->state == STORE_TOPIC_CREATING) {
-        return create_open_slots(change, err);
+        return create_open(report, change, err);
+    }
+    if (stored.groups[0] != '\0') {
+        status = create_groups(report, change, err);
+        return status == SMQ_OK ? repair_level(change->core, stored.name, err) : status;
     }
     change->stored = stored;
     return repair_topic(report, change, &stored, asked, err);
@@ -262,29 +349,35 @@ static smq_status create_once(smq_topic_report *report, struct topic_change *cha
     return status == SMQ_OK ? create_existing(report, change, asked, err) : status_copy(err, &own);
 }
 
-smq_status admin_topic_create(smq_topic_report *report, struct core *core,
-                              const smq_topic_options *options, smq_error *err)
+smq_status create_one(smq_topic_report *report, struct core *core, const struct topic *asked,
+                      smq_error *err)
 {
     struct topic_change change = {.core = core, .changed = true};
-    struct topic asked;
-    smq_status status = topic_from_options(&asked, options, err);
+    smq_status status = SMQ_OK;
 
-    if (status != SMQ_OK) {
-        return status;
-    }
     for (int i = 0; i < TOPIC_CHANGE_TRIES && change.changed; i++) {
-        status = create_once(report, &change, &asked, i > 0, err);
+        status = create_once(report, &change, asked, i > 0, err);
     }
-    definitions_forget(core->definitions, asked.name);
+    definitions_forget(core->definitions, asked->name);
     if (change.changed) {
         return topic_change_fail_busy(err, &change);
     }
     if (status != SMQ_OK) {
         return status;
     }
-    status = topic_change_register(&change, err);
+    /* the list of topics names groups, not the topic that has them: see smq_topic_each() */
+    status = asked->groups[0] == '\0' ? topic_change_register(&change, err) : SMQ_OK;
     if (status == SMQ_OK) {
-        report_created(report, &change.topic, &asked);
+        report_created(report, &change.topic, asked);
     }
     return status;
+}
+
+smq_status admin_topic_create(smq_topic_report *report, struct core *core,
+                              const smq_topic_options *options, smq_error *err)
+{
+    struct topic asked;
+    smq_status status = topic_from_options(&asked, options, err);
+
+    return status == SMQ_OK ? create_one(report, core, &asked, err) : status;
 }

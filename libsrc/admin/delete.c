@@ -137,7 +137,7 @@ static enum fanout_next delete_done(const struct store_result *result, void *use
     return change->changed ? FANOUT_DONE : topic_change_stop(err, change, result, "delete");
 }
 
-/* --- the call --- */
+/* --- a topic without groups, or a group --- */
 
 /* Seal all slots; if that fails unseal them again. */
 static smq_status delete_seal_all(struct topic_change *change, smq_error *err)
@@ -157,9 +157,8 @@ static smq_status delete_seal_all(struct topic_change *change, smq_error *err)
     return status == SMQ_OK ? delete_refuse_full(err, change) : status;
 }
 
-/* The topic leaves the registry while topic{T} still exists, so an interrupted deletion never
- * leaves an entry of the registry without topic{T}. */
-static smq_status delete_stored(struct topic_change *change, smq_error *err)
+/* Let no call of the topic into its slots any more.  NOT_EMPTY: all is as before. */
+static smq_status delete_seal(struct topic_change *change, smq_error *err)
 {
     smq_status status = delete_check_empty(change, err);
 
@@ -167,19 +166,157 @@ static smq_status delete_stored(struct topic_change *change, smq_error *err)
         return status;
     }
     status = topic_change_one(change, delete_send, delete_done, err);
-    if (status != SMQ_OK || change->changed) {
-        return status;
-    }
-    status = delete_seal_all(change, err);
-    if (status != SMQ_OK) {
-        return status;
-    }
-    status = topic_change_slots(change, delete_clear_send, delete_clear_done, err);
+    return status != SMQ_OK || change->changed ? status : delete_seal_all(change, err);
+}
+
+/* The topic leaves the registry while topic{T} still exists, so an interrupted deletion never
+ * leaves an entry of the registry without topic{T}. */
+static smq_status delete_clear(struct topic_change *change, smq_error *err)
+{
+    smq_status status = topic_change_slots(change, delete_clear_send, delete_clear_done, err);
+
     if (status != SMQ_OK) {
         return status;
     }
     status = topic_change_unregister(change, err);
     return status == SMQ_OK ? topic_change_step(change, STORE_STEP_REMOVED, err) : status;
+}
+
+/* --- groups --- */
+
+/* Read topic.G{T}.  The state is MISSING if there is no such group. */
+static smq_status delete_read_group(struct topic_change *change, const char *name, smq_error *err)
+{
+    smq_error own;
+    smq_status status;
+
+    memset(&change->topic, 0, sizeof(change->topic));
+    memcpy(change->topic.name, name, strlen(name) + 1);
+    change->messages = 0;
+    status = topic_change_read(change, &own);
+    if (status == SMQ_NO_TOPIC && change->state == STORE_TOPIC_MISSING) {
+        return SMQ_OK;
+    }
+    return status == SMQ_OK ? SMQ_OK : status_copy(err, &own);
+}
+
+smq_status delete_check_group(struct core *core, const char *name, bool force, smq_error *err)
+{
+    struct topic_change change = {.core = core, .force = force};
+    smq_status status = delete_read_group(&change, name, err);
+
+    return status != SMQ_OK || change.state == STORE_TOPIC_MISSING
+               ? status
+               : delete_check_empty(&change, err);
+}
+
+smq_status delete_seal_group(struct core *core, const char *name, bool force, smq_error *err)
+{
+    struct topic_change change = {.core = core, .force = force, .changed = true};
+    smq_status status = SMQ_OK;
+
+    random_hex(change.id, sizeof(change.id));
+    for (int i = 0; i < TOPIC_CHANGE_TRIES && change.changed && status == SMQ_OK; i++) {
+        status = delete_read_group(&change, name, err);
+        if (status == SMQ_OK && change.state != STORE_TOPIC_MISSING) {
+            status = delete_seal(&change, err);
+        }
+    }
+    definitions_forget(core->definitions, name);
+    return status == SMQ_OK && change.changed ? topic_change_fail_busy(err, &change) : status;
+}
+
+smq_status delete_clear_group(struct core *core, const char *name, bool force, smq_error *err)
+{
+    struct topic_change change = {.core = core};
+    smq_status status = delete_read_group(&change, name, err);
+
+    (void) force;
+    if (status == SMQ_OK && change.state == STORE_TOPIC_DELETING) {
+        status = delete_clear(&change, err);
+    }
+    definitions_forget(core->definitions, name);
+    return status;
+}
+
+/* Undo delete_seal_group(). */
+static smq_status delete_unseal_group(struct core *core, const char *name, smq_error *err)
+{
+    struct topic_change change = {.core = core};
+    smq_status status = delete_read_group(&change, name, err);
+
+    if (status != SMQ_OK || change.state != STORE_TOPIC_DELETING) {
+        return status;
+    }
+    status = topic_change_slots(&change, delete_unseal_send, delete_unseal_done, err);
+    return status == SMQ_OK ? topic_change_step(&change, STORE_STEP_KEEP, err) : status;
+}
+
+/* Seal the slots of all groups; if one holds messages none of them stays sealed. */
+static smq_status delete_seal_groups(struct topic_change *change, smq_error *err)
+{
+    char name[TOPIC_NAME_MAX + 1];
+    smq_error own;
+    smq_status status = SMQ_OK;
+    int sealed = 0;
+
+    for (; sealed < topic_parts(&change->topic); sealed++) {
+        topic_part_name(name, &change->topic, sealed);
+        status = delete_seal_group(change->core, name, change->force, &own);
+        if (status != SMQ_OK) {
+            break;
+        }
+    }
+    if (status != SMQ_NOT_EMPTY) {
+        return status == SMQ_OK ? SMQ_OK : status_copy(err, &own);
+    }
+    while (--sealed >= 0) {
+        topic_part_name(name, &change->topic, sealed);
+        status = delete_unseal_group(change->core, name, err);
+        if (status != SMQ_OK) {
+            return status;
+        }
+    }
+    status = topic_change_step(change, STORE_STEP_KEEP, err);
+    return status == SMQ_OK ? status_copy(err, &own) : status;
+}
+
+/* A topic with groups has no slots of its own. */
+static smq_status delete_whole(struct topic_change *change, smq_error *err)
+{
+    char name[TOPIC_NAME_MAX + 1];
+    smq_status status = SMQ_OK;
+
+    for (int i = 0; i < topic_parts(&change->topic) && status == SMQ_OK; i++) {
+        topic_part_name(name, &change->topic, i);
+        status = delete_check_group(change->core, name, change->force, err);
+    }
+    if (status != SMQ_OK) {
+        return status;
+    }
+    status = topic_change_one(change, delete_send, delete_done, err);
+    if (status != SMQ_OK || change->changed) {
+        return status;
+    }
+    status = delete_seal_groups(change, err);
+    for (int i = 0; i < topic_parts(&change->topic) && status == SMQ_OK; i++) {
+        topic_part_name(name, &change->topic, i);
+        status = delete_clear_group(change->core, name, true, err);
+    }
+    return status == SMQ_OK ? topic_change_step(change, STORE_STEP_REMOVED, err) : status;
+}
+
+/* --- the call --- */
+
+static smq_status delete_stored(struct topic_change *change, smq_error *err)
+{
+    smq_status status;
+
+    if (change->topic.groups[0] != '\0') {
+        return delete_whole(change, err);
+    }
+    status = delete_seal(change, err);
+    return status != SMQ_OK || change->changed ? status : delete_clear(change, err);
 }
 
 /* topic{T} is missing.  If slots of it exist nothing is deleted.  Otherwise its name is removed
@@ -215,7 +352,7 @@ static smq_status delete_once(struct topic_change *change, const char *name, smq
     return status == SMQ_OK ? delete_stored(change, err) : status_copy(err, &own);
 }
 
-smq_status admin_topic_delete(struct core *core, const char *topic, bool force, smq_error *err)
+smq_status delete_topic(struct core *core, const char *topic, bool force, smq_error *err)
 {
     struct topic_change change = {.core = core, .force = force, .changed = true};
     smq_status status = topic_check_name(topic, err);

@@ -254,3 +254,10 @@ smq_status fanout_topic(struct topic *out, struct core *core, const char *topic,
 
     return status == SMQ_OK ? fanout_definition(out, core, topic, err) : status;
 }
+
+smq_status fanout_holder(struct topic *out, struct core *core, const char *topic, smq_error *err)
+{
+    smq_status status = fanout_topic(out, core, topic, err);
+
+    return status == SMQ_OK ? topic_check_holds(out, err) : status;
+}

@@ -52,6 +52,9 @@ smq_status fanout_definition(struct topic *out, struct core *core, const char *t
 /* The same for a name that the caller gave.  Fails: INVALID, and as above. */
 smq_status fanout_topic(struct topic *out, struct core *core, const char *topic, smq_error *err);
 
+/* The same for a call that needs the slots of the topic: fails also if it has groups. */
+smq_status fanout_holder(struct topic *out, struct core *core, const char *topic, smq_error *err);
+
 /* A definition that is read together with others. */
 struct fanout_definition {
     const char *name;

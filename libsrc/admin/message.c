@@ -44,7 +44,7 @@ static smq_status message_begin(struct message_op *op, struct core *core, const 
     smq_status status;
 
     *op = (struct message_op){.core = core};
-    status = fanout_topic(&op->topic, core, topic, err);
+    status = fanout_holder(&op->topic, core, topic, err);
     if (status != SMQ_OK) {
         return status;
     }

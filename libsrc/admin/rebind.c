@@ -151,7 +151,7 @@ static enum fanout_next rebind_slot_done(const struct store_result *result, int3
 /* The fleet is reached first, so that a mistyped address does not lock out other consumers. */
 static smq_status rebind_check(struct rebind *rebind, const char *topic, smq_error *err)
 {
-    smq_status status = fanout_topic(&rebind->found.topic, rebind->core, topic, err);
+    smq_status status = fanout_holder(&rebind->found.topic, rebind->core, topic, err);
 
     if (status != SMQ_OK) {
         return status;

@@ -5,6 +5,7 @@
  * brought up to date with it.  If the call is interrupted in between, the next one completes it.
  *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
+#include <stdio.h>
 #include <string.h>
 
 #include "admin/admin.h"
@@ -128,6 +129,79 @@ smq_status repair_topic(smq_topic_report *report, struct topic_change *change,
     return status;
 }
 
+/* --- topics with groups --- */
+
+/* Write a definition to topic{T}; `topic` replaces `stored`. */
+static smq_status repair_write(struct topic_change *change, const struct topic *topic,
+                               const struct topic *stored, smq_error *err)
+{
+    change->topic = *topic;
+    change->stored = *stored;
+    change->coord = "";
+    return topic_change_one(change, repair_restore_send, repair_restore_done, err);
+}
+
+/* Give `to` the options and the version of `from`, and let it stay the topic that it is. */
+static void repair_follow(struct topic *to, const struct topic *from)
+{
+    struct topic old = *to;
+
+    *to = *from;
+    memcpy(to->name, old.name, sizeof(to->name));
+    memcpy(to->groups, old.groups, sizeof(to->groups));
+    to->generation = old.generation;
+    to->deletes = old.deletes;
+    to->pauses = old.pauses;
+    to->paused = old.paused;
+}
+
+/* Bring a definition with an older version to that of `latest`, and to all slots. */
+static smq_status repair_raise(struct core *core, const struct topic *latest,
+                               const struct topic *stored, smq_error *err)
+{
+    struct topic_change change = {.core = core};
+    struct topic raised = *stored;
+    smq_status status;
+
+    if (stored->version >= latest->version) {
+        return SMQ_OK;
+    }
+    repair_follow(&raised, latest);
+    status = repair_write(&change, &raised, stored, err);
+    definitions_forget(core->definitions, stored->name);
+    if (status != SMQ_OK || change.changed) {
+        return status == SMQ_OK ? topic_change_fail_busy(err, &change) : status;
+    }
+    return raised.groups[0] == '\0'
+               ? topic_change_slots(&change, topic_change_open_send, repair_reopen_done, err)
+               : SMQ_OK;
+}
+
+smq_status repair_level(struct core *core, const char *name, smq_error *err)
+{
+    struct topic whole, latest, part;
+    smq_status status = fanout_definition(&whole, core, name, err);
+
+    latest = whole;
+    for (int i = 0; status == SMQ_OK && i < topic_parts(&whole); i++) {
+        char part_name[TOPIC_NAME_MAX + 1];
+
+        topic_part_name(part_name, &whole, i);
+        status = fanout_definition(&part, core, part_name, err);
+        if (status == SMQ_OK && part.version > latest.version) {
+            latest = part;
+        }
+    }
+    for (int i = 0; status == SMQ_OK && i < topic_parts(&whole); i++) {
+        char part_name[TOPIC_NAME_MAX + 1];
+
+        topic_part_name(part_name, &whole, i);
+        status = fanout_definition(&part, core, part_name, err);
+        status = status == SMQ_OK ? repair_raise(core, &latest, &part, err) : status;
+    }
+    return status == SMQ_OK ? repair_raise(core, &latest, &whole, err) : status;
+}
+
 /* --- the call --- */
 
 /* topic{T} is missing. */
@@ -171,21 +245,97 @@ static smq_status repair_once(smq_topic_report *report, struct topic_change *cha
     return repair_topic(report, change, &stored, NULL, err);
 }
 
+/* Repair a topic without groups, or a group. */
+static smq_status repair_one(smq_topic_report *report, struct core *core, const char *name,
+                             smq_error *err)
+{
+    struct topic_change change = {.core = core, .changed = true};
+    smq_status status = SMQ_OK;
+
+    for (int i = 0; i < TOPIC_CHANGE_TRIES && change.changed; i++) {
+        status = repair_once(report, &change, name, err);
+    }
+    definitions_forget(core->definitions, name);
+    if (change.changed) {
+        return topic_change_fail_busy(err, &change);
+    }
+    return status == SMQ_OK ? topic_change_register(&change, err) : status;
+}
+
+smq_status repair_from_groups(bool *found, smq_topic_report *report, struct topic_change *change,
+                              const struct topic *asked, smq_error *err)
+{
+    struct topic part, latest = {.version = 0};
+    struct topic lost = change->stored;
+    smq_topic_report part_report;
+    smq_status status = SMQ_OK;
+
+    for (int i = 0; i < topic_parts(asked); i++) {
+        char name[TOPIC_NAME_MAX + 1];
+        smq_error own;
+
+        topic_part_name(name, asked, i);
+        status = fanout_definition(&part, change->core, name, &own);
+        if (status == SMQ_DAMAGED) {
+            status = repair_one(&part_report, change->core, name, &own);
+            report_join(report, &part_report, name);
+            status = status == SMQ_OK ? fanout_definition(&part, change->core, name, &own) : status;
+        }
+        if (status == SMQ_OK && part.version > latest.version) {
+            latest = part;
+        } else if (status != SMQ_OK && status != SMQ_NO_TOPIC) {
+            return status_copy(err, &own);
+        }
+    }
+    *found = latest.version > 0;
+    if (!*found) {
+        return SMQ_OK;
+    }
+    part = *asked;
+    part.generation = lost.generation > 0 ? lost.generation : 1;
+    part.deletes = lost.deletes;
+    part.pauses = 0;
+    repair_follow(&part, &latest);
+    status = repair_write(change, &part, &lost, err);
+    if (status != SMQ_OK || change->changed) {
+        return status;
+    }
+    report->repaired = report->restored = true;
+    return repair_level(change->core, asked->name, err);
+}
+
+static smq_status repair_groups(smq_topic_report *report, struct core *core,
+                                const struct topic *topic, smq_error *err)
+{
+    smq_topic_report part_report;
+    smq_status status = SMQ_OK;
+
+    for (int i = 0; i < topic_parts(topic) && status == SMQ_OK; i++) {
+        char name[TOPIC_NAME_MAX + 1];
+
+        topic_part_name(name, topic, i);
+        status = repair_one(&part_report, core, name, err);
+        report_join(report, &part_report, name);
+    }
+    return status == SMQ_OK ? repair_level(core, topic->name, err) : status;
+}
+
+/* A group is repaired with its topic, because both have one version. */
 smq_status admin_topic_repair(smq_topic_report *report, struct core *core, const char *topic,
                               smq_error *err)
 {
-    struct topic_change change = {.core = core, .changed = true};
+    char whole[TOPIC_NAME_MAX + 1];
+    struct topic stored;
     smq_status status = topic_check_name(topic, err);
 
     if (status != SMQ_OK) {
         return status;
     }
-    for (int i = 0; i < TOPIC_CHANGE_TRIES && change.changed; i++) {
-        status = repair_once(report, &change, topic, err);
+    (void) snprintf(whole, sizeof(whole), "%.*s", (int) group_topic_len(topic), topic);
+    *report = (smq_topic_report) SMQ_TOPIC_REPORT_INIT;
+    status = fanout_definition(&stored, core, whole, NULL);
+    if (status == SMQ_OK && stored.groups[0] != '\0') {
+        return repair_groups(report, core, &stored, err);
     }
-    definitions_forget(core->definitions, topic);
-    if (change.changed) {
-        return topic_change_fail_busy(err, &change);
-    }
-    return status == SMQ_OK ? topic_change_register(&change, err) : status;
+    return repair_one(report, core, topic, err);
 }

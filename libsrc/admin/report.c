@@ -60,3 +60,15 @@ void report_repaired(smq_topic_report *report, const struct damage_verdict *verd
         report_add(report, "; no slot knows its former binding: its next consumer binds it");
     }
 }
+
+void report_join(smq_topic_report *report, const smq_topic_report *group, const char *name)
+{
+    report->repaired = report->repaired || group->repaired;
+    report->restored = report->restored || group->restored;
+    report->lost_alteration = report->lost_alteration || group->lost_alteration;
+    report->slots_reopened += group->slots_reopened;
+    report->adopted += group->adopted;
+    if (group->text[0] != '\0') {
+        report_add(report, "%s%s: %s", report->text[0] != '\0' ? "; " : "", name, group->text);
+    }
+}

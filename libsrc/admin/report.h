@@ -15,4 +15,7 @@ void report_created(smq_topic_report *report, const struct topic *stored,
 /* The topic was repaired; `restored`: its definition, too. */
 void report_repaired(smq_topic_report *report, const struct damage_verdict *verdict, bool restored);
 
+/* Add what was done to a group of the topic. */
+void report_join(smq_topic_report *report, const smq_topic_report *group, const char *name);
+
 #endif

@@ -108,6 +108,9 @@ static void slot_stats_read(struct admin_stats *all, size_t count, struct core *
     for (size_t i = 0; i < count; i++) {
         all[i].err = definitions[i].err;
         if (all[i].err.status == SMQ_OK) {
+            (void) topic_check_holds(&definitions[i].topic, &all[i].err);
+        }
+        if (all[i].err.status == SMQ_OK) {
             slot_walk_init(&walks[found++], core, &definitions[i].topic);
         }
     }

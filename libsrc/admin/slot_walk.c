@@ -230,13 +230,9 @@ smq_status slot_walk_begin(struct slot_walk *walk, struct core *core, const char
                            smq_error *err)
 {
     struct topic stored;
-    smq_status status = topic_check_name(topic, err);
+    smq_status status = fanout_holder(&stored, core, topic, err);
 
     *walk = (struct slot_walk){.core = core};
-    if (status != SMQ_OK) {
-        return status;
-    }
-    status = fanout_definition(&stored, core, topic, err);
     if (status == SMQ_OK) {
         slot_walk_init(walk, core, &stored);
     }

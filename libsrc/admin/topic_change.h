@@ -69,6 +69,33 @@ smq_status topic_change_step(struct topic_change *change, enum store_topic_step 
 smq_status topic_change_register(struct topic_change *change, smq_error *err);
 smq_status topic_change_unregister(struct topic_change *change, smq_error *err); /* sets `found` */
 
+/* --- create.c --- */
+
+/* Create a topic or a group, or find that it exists, and repair it then.  A group is one with a
+ * nonce and a version: those of its topic. */
+smq_status create_one(smq_topic_report *report, struct core *core, const struct topic *asked,
+                      smq_error *err);
+
+/* --- delete.c --- */
+
+/* Does a group hold messages, and the caller does not force its deletion?  Then NOT_EMPTY. */
+smq_status delete_check_group(struct core *core, const char *name, bool force, smq_error *err);
+
+/* The two halves of the deletion of a group.  The first one lets no call into its slots; NOT_EMPTY:
+ * it holds messages, and all is as before.  The second one removes it.  Both may be repeated, and
+ * do nothing if there is no such group. */
+smq_status delete_seal_group(struct core *core, const char *name, bool force, smq_error *err);
+smq_status delete_clear_group(struct core *core, const char *name, bool force, smq_error *err);
+
+/* Delete a topic, with its groups; or a group that its topic does not name. */
+smq_status delete_topic(struct core *core, const char *topic, bool force, smq_error *err);
+
+/* --- alter.c --- */
+
+/* As admin_topic_alter(); `force`: also if a group is dropped that holds messages. */
+smq_status alter_topic(struct core *core, const char *topic, const char *option, const char *value,
+                       bool force, smq_error *err);
+
 /* --- repair.c --- */
 
 /* Read what all slots know of change->topic, whose slots and layout must be known, into
@@ -80,6 +107,15 @@ smq_status repair_survey(struct topic_change *change, smq_error *err);
  * was read.  Sets `changed`. */
 smq_status repair_topic(smq_topic_report *report, struct topic_change *change,
                         const struct topic *stored, const struct topic *asked, smq_error *err);
+
+/* topic{T} of a topic with groups is missing, and change->stored is what was read.  If groups that
+ * the caller has named exist, restore it from them, and set *found.  Sets `changed`. */
+smq_status repair_from_groups(bool *found, smq_topic_report *report, struct topic_change *change,
+                              const struct topic *asked, smq_error *err);
+
+/* Repairs may have raised the version of some groups of a topic: bring the topic, and its other
+ * groups, to the same version. */
+smq_status repair_level(struct core *core, const char *name, smq_error *err);
 
 /* Read what a slot knows, for store_slot_notes_read(). */
 void topic_change_look_send(struct store_call *call, int32_t index, void *user);

@@ -43,7 +43,8 @@ struct definition {
     /* smq:io */
     struct definition_waits waits;
     struct store_call call;
-    int32_t asked; /* the slot that is being asked; -1: topic{T} */
+    int32_t asked; /* the slot that is being asked; -1: topic{T}; SLOTS_ASKED: topic{T} of a group's
+                      topic */
 };
 
 struct definitions {
@@ -113,11 +114,26 @@ static struct definition *definition_add(struct definitions *definitions, const 
     return definition;
 }
 
+static void definition_read_topic(struct definition *definition, const char *name, int32_t asked)
+{
+    definition->asked = asked;
+    store_topic_get(&definition->call, definition->all->redis, name,
+                    definition->all->request_timeout_ms);
+}
+
 static void definition_read(struct definition *definition)
 {
-    definition->asked = -1;
-    store_topic_get(&definition->call, definition->all->redis, definition->name,
-                    definition->all->request_timeout_ms);
+    definition_read_topic(definition, definition->name, -1);
+}
+
+/* There is no such group.  Read the topic, to name those that there are. */
+static void definition_read_whole(struct definition *definition)
+{
+    char name[TOPIC_NAME_MAX + 1];
+
+    (void) snprintf(name, sizeof(name), "%.*s", (int) group_topic_len(definition->name),
+                    definition->name);
+    definition_read_topic(definition, name, SLOTS_ASKED);
 }
 
 /* The result of a read, for those who wait for it. */
@@ -148,17 +164,18 @@ static void definitions_answer_read_slot(struct definition_answer *out, const ch
                                          const struct store_result *result)
 {
     struct slot_notes notes;
+    char key[SLOT_KEY_MAX];
 
+    slot_topic_key(key, name);
     out->err.text[0] = '\0';
     if (result->outcome == STORE_OK && store_slot_notes_read(&notes, result)) {
         out->status = status_set(&out->err, SMQ_NO_TOPIC, "no topic %s; create it first", name);
         if (notes.open &&
             topic_parse(&out->topic, name, notes.text, notes.text_len, NULL) == SMQ_OK) {
-            out->status =
-                status_set(&out->err, SMQ_DAMAGED,
-                           "Redis has lost the definition of topic %s, topic{%s}, but its "
-                           "slots exist: run slotmq topic repair %s",
-                           name, name, name);
+            out->status = status_set(&out->err, SMQ_DAMAGED,
+                                     "Redis has lost the definition of topic %s, %s, but its "
+                                     "slots exist: run slotmq topic repair %s",
+                                     name, key, name);
         }
     } else if (result->outcome == STORE_REFUSED || result->outcome == STORE_PARTLY) {
         out->status = status_set(&out->err, SMQ_NO_TOPIC, "no topic %s; create it first", name);
@@ -168,6 +185,42 @@ static void definitions_answer_read_slot(struct definition_answer *out, const ch
             "cannot read the slots of topic %s: %s", name,
             result->outcome == STORE_OK ? "the reply of a slot cannot be read" : result->text);
     }
+}
+
+/* There is no such group: say what the topic has. */
+static void definitions_answer_read_whole(struct definition_answer *out, const char *name,
+                                          const struct store_result *result)
+{
+    enum store_topic_state state;
+    struct topic topic;
+    char whole[TOPIC_NAME_MAX + 1], groups[SMQ_TEXT_SIZE / 2];
+
+    (void) snprintf(whole, sizeof(whole), "%.*s", (int) group_topic_len(name), name);
+    out->err.text[0] = '\0';
+    if (result->outcome != STORE_OK) {
+        out->status = store_topic_get_failed(whole, result, &out->err);
+        return;
+    }
+    out->status = store_topic_get_read(&topic, &state, whole, result, &out->err);
+    if (out->status != SMQ_OK) {
+        return;
+    }
+    if (group_list_has(topic.groups, group_in(name))) {
+        out->status = status_set(&out->err, SMQ_NO_TOPIC,
+                                 "Redis has lost all of %s, a group of topic %s: create the topic "
+                                 "again with its groups, and it is there, empty",
+                                 name, whole);
+        return;
+    }
+    if (topic.groups[0] == '\0') {
+        out->status =
+            status_set(&out->err, SMQ_NO_TOPIC, "topic %s has no groups: name it without %s", whole,
+                       name + strlen(whole));
+        return;
+    }
+    group_list_show(groups, sizeof(groups), whole, topic.groups);
+    out->status = status_set(&out->err, SMQ_NO_TOPIC, "topic %s has no group %s; its groups are %s",
+                             whole, group_in(name), groups);
 }
 
 static bool definitions_answer_has_topic(const struct definition_answer *answer)
@@ -238,11 +291,18 @@ static void definitions_on_answer(struct store_call *call, const struct store_re
 
     if (definition->asked < 0) {
         definitions_answer_read(&answer, &state, definition->name, result);
+    } else if (definition->asked == SLOTS_ASKED) {
+        definitions_answer_read_whole(&answer, definition->name, result);
     } else {
         definitions_answer_read_slot(&answer, definition->name, result);
     }
     if (answer.status == SMQ_NO_TOPIC && state == STORE_TOPIC_MISSING && next < SLOTS_ASKED) {
         definition_ask_slot(definition, next);
+        return;
+    }
+    if (answer.status == SMQ_NO_TOPIC && state == STORE_TOPIC_MISSING && next == SLOTS_ASKED &&
+        group_in(definition->name) != NULL) {
+        definition_read_whole(definition);
         return;
     }
     definition_end(definition, &answer, result->outcome == STORE_OK);

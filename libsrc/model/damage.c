@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "model/slot.h"
 
 /* A definition that slots have; usually all slots have the same. */
 struct damage_text {
@@ -172,6 +173,7 @@ static smq_status damage_check_nonces(const struct damage *damage, const char *n
                                       const char *nonce, uint32_t generation, smq_error *err)
 {
     struct damage_list list = {.count = 0};
+    char key[SLOT_KEY_MAX];
 
     for (int32_t i = 0; i < damage->slots; i++) {
         const struct slot_notes *notes = &damage->notes[i];
@@ -184,11 +186,12 @@ static smq_status damage_check_nonces(const struct damage *damage, const char *n
     if (list.count == 0) {
         return SMQ_OK;
     }
+    slot_key_shown(key, name);
     return status_set(
         err, SMQ_DAMAGED,
         "topic %s cannot be repaired: slots %s belong to another creation of it; look "
-        "at slot{%s_I} there, and remove the keys of the creation that is not wanted",
-        name, damage_list_end(&list), name);
+        "at %s there, and remove the keys of the creation that is not wanted",
+        name, damage_list_end(&list), key);
 }
 
 /* --- the definition --- */
@@ -225,7 +228,7 @@ static smq_status damage_check_fixed(const struct damage *damage, const struct t
 {
     for (const struct damage_text *text = damage->texts; text != NULL; text = text->next) {
         struct damage_list list = {.count = 0};
-        char difference[160];
+        char difference[160], key[SLOT_KEY_MAX];
         struct topic other;
         smq_status status;
 
@@ -245,10 +248,11 @@ static smq_status damage_check_fixed(const struct damage *damage, const struct t
                 damage_list_add(&list, i);
             }
         }
+        slot_key_shown(key, topic->name);
         return status_set(err, SMQ_DAMAGED,
                           "topic %s cannot be repaired: slots %s have a definition with other "
-                          "options that cannot be changed; look at slot{%s_I} there",
-                          topic->name, damage_list_end(&list), topic->name);
+                          "options that cannot be changed; look at %s there",
+                          topic->name, damage_list_end(&list), key);
     }
     return SMQ_OK;
 }
@@ -277,6 +281,7 @@ static smq_status damage_find_coord(struct damage_verdict *out, const struct dam
 {
     const struct slot_notes *last = damage_bound_last(damage, out->topic.nonce);
     struct damage_list list = {.count = 0};
+    char key[SLOT_KEY_MAX];
 
     if (last == NULL) {
         return SMQ_OK;
@@ -293,11 +298,12 @@ static smq_status damage_find_coord(struct damage_verdict *out, const struct dam
         (void) snprintf(out->coord, sizeof(out->coord), "%s", last->coord);
         return SMQ_OK;
     }
+    slot_key_shown(key, out->topic.name);
     return status_set(err, SMQ_DAMAGED,
                       "topic %s cannot be repaired: slots %s have another binding of it "
-                      "than the other slots; look at the field bound of slot{%s_I}, and remove it "
+                      "than the other slots; look at the field bound of %s, and remove it "
                       "where it is wrong",
-                      out->topic.name, damage_list_end(&list), out->topic.name);
+                      out->topic.name, damage_list_end(&list), key);
 }
 
 /* --- the numbers --- */
@@ -374,9 +380,11 @@ smq_status damage_decide(struct damage_verdict *out, const struct damage *damage
 
     *out = (struct damage_verdict){.whole = false};
     if (nonce == NULL) {
-        return status_set(err, SMQ_NO_TOPIC,
-                          "no topic %s: topic{%s} does not exist, and no slot knows it", name,
-                          name);
+        char key[SLOT_KEY_MAX];
+
+        slot_topic_key(key, name);
+        return status_set(err, SMQ_NO_TOPIC, "no topic %s: %s does not exist, and no slot knows it",
+                          name, key);
     }
     status = damage_check_nonces(damage, name, nonce,
                                  stored != NULL ? stored->generation : latest->generation, err);

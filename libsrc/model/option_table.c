@@ -194,6 +194,8 @@ const struct option option_table[] = {
      TEXT("Messages that may wait; further sends are refused.")},
     {TOPIC(rate_per_s), INTEGER_OR_NONE(1, RATE_MAX), NONE,
      TEXT("Messages per second that the whole fleet claims; not for shared topics.")},
+    {TOPIC(groups), STRING, SHOWN("none"),
+     TEXT("Groups, each of which gets every message: names separated by commas, at most 16.")},
 
     {PRODUCER(replicas), INTEGER(0, TOPIC_REPLICAS_MAX), DEFAULT(0),
      TEXT("Replicas that must have a message before its send is done.")},

@@ -7,38 +7,90 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "model/group.h"
+
 int32_t slot_of_key(const void *key, size_t len, int32_t slots)
 {
     return (int32_t) (crc32_z(0, key, len) & (uint32_t) (slots - 1));
 }
 
-/* Make "dead{T_i}" of "dead{" and "T_i". */
-static void slot_key_fill(char *out, const char *noun, const char *store, size_t len)
+/* What the keys of a slot are made of. */
+struct slot_key_parts {
+    const char *group; /* of `group_len` bytes; NULL: none */
+    size_t group_len;
+    char tag[SLOT_KEY_MAX]; /* T_i */
+    size_t tag_len;
+};
+
+/* Make "dead{T_i}" of "dead" and "T_i", or "dead.G{T_i}". */
+static void slot_key_fill(char *out, const char *noun, const struct slot_key_parts *parts)
 {
     for (; *noun != '\0'; noun++) {
         *out++ = *noun;
     }
-    memcpy(out, store, len);
-    memcpy(out + len, "}", 2);
+    if (parts->group != NULL) {
+        *out++ = '.';
+        memcpy(out, parts->group, parts->group_len);
+        out += parts->group_len;
+    }
+    *out++ = '{';
+    memcpy(out, parts->tag, parts->tag_len);
+    memcpy(out + parts->tag_len, "}", 2);
+}
+
+/* Of a name that is too long the rest is left out. */
+static void slot_key_split(struct slot_key_parts *out, const char *name)
+{
+    size_t len = strnlen(name, TOPIC_NAME_MAX);
+
+    out->group = group_in(name);
+    out->tag_len = group_topic_len(name);
+    if (out->tag_len >= len) {
+        out->tag_len = len;
+        out->group = NULL;
+    }
+    out->group_len = out->group != NULL ? len - out->tag_len - 1 : 0;
+    memcpy(out->tag, name, out->tag_len);
+    out->tag[out->tag_len] = '\0';
 }
 
 void slot_keys_fill(struct slot_keys *out, const char *topic, int32_t slot)
 {
-    size_t len =
-        (size_t) snprintf(out->store, SLOT_KEY_MAX, "%.*s_%d", TOPIC_NAME_MAX, topic, slot);
+    struct slot_key_parts parts;
 
-    slot_key_fill(out->prepare, "prepare{", out->store, len);
-    slot_key_fill(out->dead, "dead{", out->store, len);
-    slot_key_fill(out->why, "why{", out->store, len);
-    slot_key_fill(out->slot, "slot{", out->store, len);
-    slot_key_fill(out->body, "body{", out->store, len);
-    slot_key_fill(out->wake, "wake{", out->store, len);
-    out->hash_slot = slot_hash(out->store, len);
+    slot_key_split(&parts, topic);
+    parts.tag_len +=
+        (size_t) snprintf(parts.tag + parts.tag_len, SLOT_KEY_MAX - parts.tag_len, "_%d", slot);
+    if (parts.group == NULL) {
+        memcpy(out->store, parts.tag, parts.tag_len + 1);
+    } else {
+        slot_key_fill(out->store, "store", &parts);
+    }
+    slot_key_fill(out->prepare, "prepare", &parts);
+    slot_key_fill(out->dead, "dead", &parts);
+    slot_key_fill(out->why, "why", &parts);
+    slot_key_fill(out->slot, "slot", &parts);
+    slot_key_fill(out->body, "body", &parts);
+    slot_key_fill(out->wake, "wake", &parts);
+    out->hash_slot = slot_hash(parts.tag, parts.tag_len);
 }
 
 void slot_topic_key(char *out, const char *topic)
 {
-    snprintf(out, SLOT_KEY_MAX, "topic{%.*s}", TOPIC_NAME_MAX, topic);
+    struct slot_key_parts parts;
+
+    slot_key_split(&parts, topic);
+    slot_key_fill(out, "topic", &parts);
+}
+
+void slot_key_shown(char *out, const char *topic)
+{
+    struct slot_key_parts parts;
+
+    slot_key_split(&parts, topic);
+    memcpy(parts.tag + parts.tag_len, "_I", 3);
+    parts.tag_len += 2;
+    slot_key_fill(out, "slot", &parts);
 }
 
 /* CRC16 as in Redis: polynomial 0x1021, initial value 0 ("XMODEM"); four bits per step. */

@@ -11,7 +11,8 @@
 
 enum { SLOT_KEY_MAX = TOPIC_NAME_MAX + 24, SLOT_HASH_SLOTS = 16384 };
 
-/* The keys of slot i of topic T.  All share the hash tag T_i, so they live on one node. */
+/* The keys of slot i of topic T.  All share the hash tag T_i, so they live on one node.  Those of a
+ * group G of the topic have the same tag, and `.G` in front of it: store.G{T_i}, prepare.G{T_i}. */
 struct slot_keys {
     char store[SLOT_KEY_MAX];   /* T_i          */
     char prepare[SLOT_KEY_MAX]; /* prepare{T_i} */
@@ -26,10 +27,16 @@ struct slot_keys {
 /* crc32(key) & (slots - 1), zlib's crc32.  `slots` is a power of two. */
 int32_t slot_of_key(const void *key, size_t len, int32_t slots);
 
+/* `topic` is the name of a topic, or TOPIC/GROUP. */
 void slot_keys_fill(struct slot_keys *out, const char *topic, int32_t slot);
 
-/* "topic{T}", the hash with the definition.  `out` has SLOT_KEY_MAX bytes. */
+/* "topic{T}", the hash with the definition; of a group "topic.G{T}".  `out` has SLOT_KEY_MAX
+ * bytes. */
 void slot_topic_key(char *out, const char *topic);
+
+/* "slot{T_I}", the name for people of the hashes of all slots; of a group "slot.G{T_I}".  `out` has
+ * SLOT_KEY_MAX bytes. */
+void slot_key_shown(char *out, const char *topic);
 
 /* The hash slot of a Redis key: CRC16 (XMODEM) of its hash tag, modulo 16384. */
 uint16_t slot_hash(const void *key, size_t len);

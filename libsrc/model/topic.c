@@ -12,16 +12,22 @@
 
 /* --- checking --- */
 
+static const char topic_letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                    "0123456789._-";
+
 smq_status topic_check_name(const char *name, smq_error *err)
 {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                  "0123456789._-";
     size_t good = 0;
+    size_t group = 0;
 
     if (name == NULL) {
         return status_set(err, SMQ_INVALID, "the name of the topic is missing");
     }
-    good = strspn(name, letters);
+    good = strspn(name, topic_letters);
+    if (good > 0 && name[good] == GROUP_SEPARATOR) {
+        group = strspn(name + good + 1, topic_letters);
+        good += group > 0 ? 1 + group : 0;
+    }
     if (good == 0 || good > TOPIC_NAME_MAX || name[good] != '\0') {
         return status_set(err, SMQ_INVALID,
                           "a topic's name must be 1 to %d letters, digits, '.', '_', '-', not "
@@ -29,6 +35,70 @@ smq_status topic_check_name(const char *name, smq_error *err)
                           TOPIC_NAME_MAX, name);
     }
     return SMQ_OK;
+}
+
+smq_status topic_check_whole(const char *name, const char *what, smq_error *err)
+{
+    smq_status status = topic_check_name(name, err);
+
+    if (status != SMQ_OK || group_in(name) == NULL) {
+        return status;
+    }
+    return status_set(err, SMQ_INVALID,
+                      "%s is a group of topic %.*s: %s the topic, which does it for all its groups",
+                      name, (int) group_topic_len(name), name, what);
+}
+
+smq_status topic_check_holds(const struct topic *topic, smq_error *err)
+{
+    char names[SMQ_TEXT_SIZE / 2];
+
+    if (topic->groups[0] == '\0') {
+        return SMQ_OK;
+    }
+    group_list_show(names, sizeof(names), topic->name, topic->groups);
+    return status_set(err, SMQ_INVALID, "topic %s has groups; name one of them: %s", topic->name,
+                      names);
+}
+
+int topic_parts(const struct topic *topic)
+{
+    int groups = group_list_count(topic->groups);
+
+    return groups > 0 ? groups : 1;
+}
+
+void topic_part_name(char out[TOPIC_NAME_MAX + 1], const struct topic *topic, int index)
+{
+    if (topic->groups[0] == '\0') {
+        memcpy(out, topic->name, sizeof(topic->name));
+        return;
+    }
+    group_list_name(out, topic->name, topic->groups, index);
+}
+
+void topic_part(struct topic *out, const struct topic *topic, int index)
+{
+    *out = *topic;
+    if (topic->groups[0] != '\0') {
+        topic_part_name(out->name, topic, index);
+        out->groups[0] = '\0';
+        out->generation = out->pauses = out->deletes = 0;
+        out->paused = false;
+    }
+}
+
+bool topic_has_part(const struct topic *topic, const char *name)
+{
+    char part[TOPIC_NAME_MAX + 1];
+
+    for (int i = 0; i < topic_parts(topic); i++) {
+        topic_part_name(part, topic, i);
+        if (strcmp(part, name) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static smq_status topic_only_for(const struct topic *topic, const char *option, const char *type,
@@ -144,7 +214,7 @@ static smq_status topic_options_copy(smq_topic_options *out, const smq_topic_opt
     }
     memset(out, 0, sizeof(*out));
     memcpy(out, options, options->struct_size);
-    return topic_check_name(out->name, err);
+    return topic_check_whole(out->name, "create", err);
 }
 
 /* Without a type the topic is a job queue. */
@@ -194,6 +264,10 @@ smq_status topic_from_options(struct topic *out, const smq_topic_options *option
     topic_choose_type(&given);
     topic_drop_delay(&given);
     snprintf(topic.name, sizeof(topic.name), "%s", given.name);
+    status = group_list_parse(topic.groups, topic.name, given.groups, err);
+    if (status != SMQ_OK) {
+        return status;
+    }
     status = topic_fill(&topic, &given, err);
     if (status == SMQ_OK) {
         *out = topic;
@@ -205,8 +279,11 @@ void topic_to_options(smq_topic_options *out, char text[BACKOFF_TEXT_MAX],
                       const struct topic *topic)
 {
     backoff_format(text, &topic->backoff);
-    *out = (smq_topic_options){
-        .struct_size = sizeof(*out), .name = topic->name, .backoff = text, .paused = topic->paused};
+    *out = (smq_topic_options){.struct_size = sizeof(*out),
+                               .name = topic->name,
+                               .backoff = text,
+                               .paused = topic->paused,
+                               .groups = topic->groups[0] != '\0' ? topic->groups : NULL};
     for (int i = 0; i < TOPIC_FIELDS; i++) {
         const struct option *option = topic_field_option(&topic_fields[i]);
 

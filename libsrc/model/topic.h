@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "model/backoff.h"
+#include "model/group.h"
 
 /* Plain digits, which the table of options also shows as text. */
 #define TOPIC_SLOTS_MAX          65536
@@ -59,6 +60,9 @@ struct topic {
     int64_t max_waiting; /* 0: none */
     int64_t rate_per_s;  /* 0: none */
     int32_t takeover_replicas;
+    /* Its groups, as group_list_parse() writes them; "": none.  A topic with groups has no slots of
+     * its own: each group has as many, with the stamp of this definition. */
+    char groups[GROUP_LIST_MAX];
     char nonce[TOPIC_NONCE_LEN + 1];
     uint32_t version;
     uint32_t generation;
@@ -68,8 +72,28 @@ struct topic {
     uint32_t deletes; /* deletions that were begun, of all creations */
 };
 
-/* Is `name` letters, digits, '.', '_', '-', 1 .. 120 bytes?  Fails: INVALID. */
+/* Is `name` letters, digits, '.', '_', '-', 1 .. 120 bytes, or TOPIC/GROUP of such names?  Fails:
+ * INVALID. */
 smq_status topic_check_name(const char *name, smq_error *err);
+
+/* The same, and not the name of a group, because the caller wants to `what` it.  Fails: INVALID. */
+smq_status topic_check_whole(const char *name, const char *what, smq_error *err);
+
+/* Does the topic hold messages itself, so that it can be consumed and counted?  Fails: INVALID: it
+ * has groups, and the text lists them. */
+smq_status topic_check_holds(const struct topic *topic, smq_error *err);
+
+/* The parts of a topic that hold messages: its groups, or itself if it has none.  How many they
+ * are, 1 .. 16, and the name of one, by its index from 0. */
+int topic_parts(const struct topic *topic);
+void topic_part_name(char out[TOPIC_NAME_MAX + 1], const struct topic *topic, int index);
+
+/* The definition of a part.  A group has its own generation, pauses and deletions, so these are 0
+ * here. */
+void topic_part(struct topic *out, const struct topic *topic, int index);
+
+/* Is `name` the name of one of its parts? */
+bool topic_has_part(const struct topic *topic, const char *name);
 
 /* Fails: INVALID; the text names the option and its range.  Lease 100 ms .. 1 day. */
 smq_status topic_from_options(struct topic *out, const smq_topic_options *options, smq_error *err);
@@ -85,7 +109,7 @@ static inline int64_t topic_default_body(smq_layout layout)
 }
 
 /* The stored text: fixed order, without name, nonce, version and generation, and without the
- * options from debounce_ms to takeover_replicas that have their default:
+ * options from debounce_ms to groups that have their default:
  * "format=2 type=range_merge layout=inline slots=64 shared=no ties=arrival max_retries=16
  * backoff=exp:1000:600000 lease_ms=30000 delay_ms=none takeover=fast".  topic_parse() is for
  * untrusted text: another format fails as TOPIC_DIFFERS, and says what to do; unknown, missing or
@@ -99,7 +123,8 @@ smq_status topic_parse(struct topic *out, const char *name, const char *text, si
 bool topic_difference(char *out, size_t size, const struct topic *stored,
                       const struct topic *asked);
 
-/* As topic_difference(), only for the options that cannot be changed. */
+/* As topic_difference(), only for the options that cannot be changed; also if only one of them has
+ * groups. */
 bool topic_fixed_difference(char *out, size_t size, const struct topic *stored,
                             const struct topic *asked);
 

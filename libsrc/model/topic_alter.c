@@ -16,6 +16,29 @@ static bool topic_is_fixed(const char *option)
     return false;
 }
 
+static smq_status topic_alter_groups(struct topic *topic, const char *value, smq_error *err)
+{
+    char groups[GROUP_LIST_MAX];
+    smq_status status;
+
+    if (topic->groups[0] == '\0') {
+        return status_set(err, SMQ_INVALID,
+                          "topic %s was created without groups: it cannot get any; create another "
+                          "topic, with groups",
+                          topic->name);
+    }
+    status = group_list_parse(groups, topic->name, value, err);
+    if (status != SMQ_OK) {
+        return status;
+    }
+    if (groups[0] == '\0') {
+        return status_set(err, SMQ_INVALID,
+                          "topic %s was created with groups: one of them must stay", topic->name);
+    }
+    memcpy(topic->groups, groups, sizeof(groups));
+    return SMQ_OK;
+}
+
 smq_status topic_alter(struct topic *topic, const char *option, const char *value, smq_error *err)
 {
     struct topic altered = *topic;
@@ -25,6 +48,9 @@ smq_status topic_alter(struct topic *topic, const char *option, const char *valu
 
     if (option == NULL || value == NULL) {
         return status_set(err, SMQ_INVALID, "give the name of an option and its new value");
+    }
+    if (strcmp(option, "groups") == 0) {
+        return topic_alter_groups(topic, value, err);
     }
     if (topic_is_fixed(option)) {
         return status_set(err, SMQ_INVALID,

@@ -10,6 +10,7 @@
 #include "model/topic_fields.h"
 
 #define TOPIC_FORMAT_NAME "format="
+#define TOPIC_GROUPS_NAME "groups="
 
 /* A field that was added later is left out while it has its default, which is 0 except for
  * max_body. */
@@ -32,6 +33,26 @@ void topic_format(struct buf *out, const struct topic *topic)
             buf_printf(out, " %s=%s", topic_fields[i].name, value);
         }
     }
+    if (topic->groups[0] != '\0') {
+        buf_printf(out, " " TOPIC_GROUPS_NAME "%s", topic->groups);
+    }
+}
+
+/* Read "groups=a,b" of `len` bytes, as topic_format() writes it. */
+static bool topic_parse_groups(struct topic *out, const char *text, size_t len)
+{
+    static const char name[] = TOPIC_GROUPS_NAME;
+    char list[GROUP_LIST_MAX];
+    size_t at = strlen(name);
+
+    if (len <= at || len - at >= sizeof(list) || memcmp(text, name, at) != 0 ||
+        memchr(text, '\0', len) != NULL || group_in(out->name) != NULL) {
+        return false;
+    }
+    memcpy(list, text + at, len - at);
+    list[len - at] = '\0';
+    return group_list_parse(out->groups, out->name, list, NULL) == SMQ_OK &&
+           strcmp(out->groups, list) == 0;
 }
 
 /* Read "name=value" of `len` bytes; returns the bit of the field, or 0. */
@@ -54,7 +75,7 @@ static int topic_parse_field(struct topic *out, const char *text, size_t len)
         value[value_len] = '\0';
         return topic_field_read(out, &topic_fields[i], value) ? 1 << i : 0;
     }
-    return 0;
+    return topic_parse_groups(out, text, len) ? 1 << TOPIC_FIELDS : 0;
 }
 
 /* Does the text have all required fields, each once, separated by one space? */
@@ -167,6 +188,17 @@ static bool topic_field_differs(char *out, size_t size, const struct topic_field
     return true;
 }
 
+static bool topic_groups_differ(char *out, size_t size, const struct topic *stored,
+                                const struct topic *asked)
+{
+    if (strcmp(stored->groups, asked->groups) == 0) {
+        return false;
+    }
+    snprintf(out, size, "groups is %s, not %s", stored->groups[0] != '\0' ? stored->groups : "none",
+             asked->groups[0] != '\0' ? asked->groups : "none");
+    return true;
+}
+
 bool topic_difference(char *out, size_t size, const struct topic *stored, const struct topic *asked)
 {
     for (int i = 0; i < TOPIC_FIELDS; i++) {
@@ -174,7 +206,7 @@ bool topic_difference(char *out, size_t size, const struct topic *stored, const 
             return true;
         }
     }
-    return false;
+    return topic_groups_differ(out, size, stored, asked);
 }
 
 bool topic_fixed_difference(char *out, size_t size, const struct topic *stored,
@@ -186,5 +218,6 @@ bool topic_fixed_difference(char *out, size_t size, const struct topic *stored,
             return true;
         }
     }
-    return false;
+    return (stored->groups[0] == '\0') != (asked->groups[0] == '\0') &&
+           topic_groups_differ(out, size, stored, asked);
 }

@@ -99,8 +99,10 @@ static int64_t send_request_fill(struct send_request *request, struct send_list 
     struct send *send;
     size_t bytes = 0;
     int64_t deadline_ms = INT64_MAX;
+    /* each part of the topic stores all of them, in one run of the script */
+    size_t most = SENDS_MAX / (size_t) topic_parts(request->topic);
 
-    while ((send = STAILQ_FIRST(queue)) != NULL && request->count < SENDS_MAX &&
+    while ((send = STAILQ_FIRST(queue)) != NULL && request->count < most &&
            (request->count == 0 || bytes + send_request_size(send) <= BYTES_MAX) &&
            send_request_identify(request, send, has_ids)) {
         STAILQ_REMOVE_HEAD(queue, link);
@@ -126,7 +128,7 @@ void send_request_begin(struct send_requests *all, struct send_list *queue,
     request->sequence = sequence != 0 ? sequence : all->last_sequence + 1;
     request->begun_ms = now_ms;
     store_slot_fill(&request->slot, topic, slot);
-    store_send_begin(&request->call, &request->slot, all->no_repeat ? NULL : all->producer,
+    store_send_begin(&request->call, &request->slot, topic, all->no_repeat ? NULL : all->producer,
                      request->sequence);
     deadline_ms = send_request_fill(request, queue);
     store_replicas(&request->call, all->replicas, deadline_ms);
@@ -211,17 +213,23 @@ static void send_request_not_done(struct send_request *request, const struct sto
     }
 }
 
+/* A part of the topic, which `full` names, has no room for the send; -1: it is not known which. */
+static void send_request_full(struct send_request *request, struct send *send, int full)
+{
+    struct topic part = *request->topic;
+
+    if (full >= 0 && full < topic_parts(request->topic)) {
+        topic_part(&part, request->topic, full);
+    }
+    send_end_full(request->all->sink, send, &part);
+}
+
 /* Handle the reply to one send, a character of `results`.  A stored send stays in the batch if it
  * has to wait for replicas. */
 static void send_request_answer_one(struct send_request *request, struct send *send, char result)
 {
     struct send_requests *all = request->all;
 
-    send->unknown = result == 'u'; /* a repeat gets the answer to its first try */
-    if (result == 'f') {
-        send_end_full(all->sink, send, request->topic);
-        return;
-    }
     if (result == 'u') {
         send_end(all->sink, send, SMQ_UNKNOWN,
                  "an earlier try may have stored it, and its answer is not known any more");
@@ -247,9 +255,14 @@ static void send_request_stored(struct send_request *request, const struct store
         return;
     }
     STAILQ_CONCAT(&batch, &request->batch);
-    while ((send = STAILQ_FIRST(&batch)) != NULL) {
+    for (size_t i = 0; (send = STAILQ_FIRST(&batch)) != NULL; i++) {
         STAILQ_REMOVE_HEAD(&batch, link);
-        send_request_answer_one(request, send, *results++);
+        send->unknown = results[i] == 'u'; /* a repeat gets the answer to its first try */
+        if (results[i] == 'f') {
+            send_request_full(request, send, store_send_full(result, i));
+        } else {
+            send_request_answer_one(request, send, results[i]);
+        }
     }
     if (STAILQ_EMPTY(&request->batch)) {
         send_request_end(request, SEND_REQUEST_DONE, NULL);

@@ -200,6 +200,15 @@ void call_begin_topic(struct store_call *call, const struct script *script, cons
     redis_arg_string(&call->command, key);
 }
 
+void call_key_topic(struct store_call *call, const char *topic)
+{
+    char key[SLOT_KEY_MAX];
+
+    slot_topic_key(key, topic);
+    redis_arg_string(&call->command, key);
+    call->command.keys++;
+}
+
 void call_submit(struct store_call *call, struct redis *redis, size_t max_elements,
                  int64_t timeout_ms)
 {

@@ -22,6 +22,9 @@ void call_begin_slot(struct store_call *call, const struct script *script,
 /* Begin a call on the hash topic{T}, with its key.  `script` as for call_begin(). */
 void call_begin_topic(struct store_call *call, const struct script *script, const char *topic);
 
+/* Add the key of another definition in the same hash slot, for the tail of the script's keys. */
+void call_key_topic(struct store_call *call, const char *topic);
+
 /* Send the call; the reply may have `max_elements` elements at any level. */
 void call_submit(struct store_call *call, struct redis *redis, size_t max_elements,
                  int64_t timeout_ms);

@@ -4,22 +4,77 @@
 #include "scripts.h"
 #include "store/call.h"
 
-void store_send_begin(struct store_call *call, const struct store_slot *slot, const char *producer,
-                      uint64_t sequence)
+/* Add the keys of one slot, in the order of the script. */
+static void send_keys(struct store_call *call, const struct slot_keys *keys, bool keyed)
+{
+    redis_arg_string(&call->command, keys->store);
+    redis_arg_string(&call->command, keys->prepare);
+    redis_arg_string(&call->command, keys->slot);
+    if (keyed) {
+        redis_arg_string(&call->command, keys->body);
+    }
+}
+
+static void send_begin_one(struct store_call *call, const struct store_slot *slot,
+                           const char *producer, uint64_t sequence)
 {
     call_begin(call, &script_send, slot->keys.hash_slot);
-    call->command.apart = true; /* sends keep their order, and consume calls theirs */
-    redis_arg_string(&call->command, slot->keys.store);
-    redis_arg_string(&call->command, slot->keys.prepare);
-    redis_arg_string(&call->command, slot->keys.slot);
-    call_body(call, slot);
+    send_keys(call, &slot->keys, slot->keyed);
+    call->command.keys -= slot->keyed ? 0 : 1;
     redis_arg_string(call_argv(call, SCRIPT_SEND_ARGV_DEF), slot->stamp);
     call_kind(call, SCRIPT_SEND_ARGV_KIND, slot);
     redis_arg_string(call_argv(call, SCRIPT_SEND_ARGV_CHANNEL), slot->keys.wake);
     redis_arg_int(call_argv(call, SCRIPT_SEND_ARGV_MAX_WAITING), slot->max_waiting);
     redis_arg_int(call_argv(call, SCRIPT_SEND_ARGV_DEBOUNCE_MS), slot->debounce_ms);
-    redis_arg_string(call_argv(call, SCRIPT_SEND_ARGV_PRODUCER), producer != NULL ? producer : "-");
+    redis_arg_string(call_argv(call, SCRIPT_SEND_ARGV_PRODUCER), producer);
     redis_arg_int(call_argv(call, SCRIPT_SEND_ARGV_SEQUENCE), (int64_t) sequence);
+}
+
+/* The keys of the slot in one group. */
+static void send_group_keys(struct slot_keys *out, const struct topic *topic, int group,
+                            int32_t slot)
+{
+    char name[TOPIC_NAME_MAX + 1];
+
+    topic_part_name(name, topic, group);
+    slot_keys_fill(out, name, slot);
+}
+
+static void send_begin_groups(struct store_call *call, const struct store_slot *slot,
+                              const struct topic *topic, const char *producer, uint64_t sequence)
+{
+    struct slot_keys keys;
+    int count = topic_parts(topic);
+
+    call_begin(call, &script_send_groups, slot->keys.hash_slot);
+    for (int i = 0; i < count; i++) {
+        send_group_keys(&keys, topic, i, slot->number);
+        send_keys(call, &keys, slot->keyed);
+    }
+    call->command.keys = (int) call->command.args.count;
+    redis_arg_string(call_argv(call, SCRIPT_SEND_GROUPS_ARGV_DEF), slot->stamp);
+    call_kind(call, SCRIPT_SEND_GROUPS_ARGV_KIND, slot);
+    redis_arg_int(call_argv(call, SCRIPT_SEND_GROUPS_ARGV_GROUPS), count);
+    redis_arg_int(call_argv(call, SCRIPT_SEND_GROUPS_ARGV_MAX_WAITING), slot->max_waiting);
+    redis_arg_int(call_argv(call, SCRIPT_SEND_GROUPS_ARGV_DEBOUNCE_MS), slot->debounce_ms);
+    redis_arg_string(call_argv(call, SCRIPT_SEND_GROUPS_ARGV_PRODUCER), producer);
+    redis_arg_int(call_argv(call, SCRIPT_SEND_GROUPS_ARGV_SEQUENCE), (int64_t) sequence);
+    for (int i = 0; i < count; i++) {
+        send_group_keys(&keys, topic, i, slot->number);
+        redis_arg_string(&call->command, keys.wake);
+    }
+}
+
+void store_send_begin(struct store_call *call, const struct store_slot *slot,
+                      const struct topic *topic, const char *producer, uint64_t sequence)
+{
+    producer = producer != NULL ? producer : "-";
+    if (topic->groups[0] == '\0') {
+        send_begin_one(call, slot, producer, sequence);
+    } else {
+        send_begin_groups(call, slot, topic, producer, sequence);
+    }
+    call->command.apart = true; /* sends keep their order, and consume calls theirs */
 }
 
 /* Add a number, or an empty argument for a negative one. */
@@ -52,4 +107,16 @@ void store_send(struct store_call *call, struct redis *redis, int64_t timeout_ms
 bool store_send_read(const char **results, const struct store_result *result, size_t count)
 {
     return reply_results(results, result->reply, 1, count, "amfu");
+}
+
+int store_send_full(const struct store_result *result, size_t index)
+{
+    const char *groups;
+    size_t len;
+
+    if (!reply_string(&groups, &len, result->reply, 2) || index >= len || groups[index] < 'A' ||
+        groups[index] >= 'A' + GROUP_MOST) {
+        return -1;
+    }
+    return groups[index] - 'A';
 }

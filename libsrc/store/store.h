@@ -92,15 +92,19 @@ struct store_message {
 /* Begin a call, add up to 1,000 messages, send it.  The messages have the send ids `sequence`,
  * `sequence` + 1, ... of that producer, which are larger than all that it has used in this slot; or
  * the call repeats messages of its last call there, with their ids, and gets the first answer.
- * `producer` NULL: the call is never repeated, and has no ids. */
-void store_send_begin(struct store_call *call, const struct store_slot *slot, const char *producer,
-                      uint64_t sequence);
+ * `producer` NULL: the call is never repeated, and has no ids.
+ * If the topic has groups, the messages are stored in the slot of each of them, or in none. */
+void store_send_begin(struct store_call *call, const struct store_slot *slot,
+                      const struct topic *topic, const char *producer, uint64_t sequence);
 void store_send_add(struct store_call *call, const struct store_slot *slot,
                     const struct store_message *message);
 void store_send(struct store_call *call, struct redis *redis, int64_t timeout_ms);
 /* *results has one character per message: 'a' added, 'm' merged, 'f' refused because the slot is
  * full, 'u' a repeat of which the first answer is not known any more; valid only during `done`. */
 bool store_send_read(const char **results, const struct store_result *result, size_t count);
+/* The index of the group that has refused the message at `index`; -1: it is not known, or the topic
+ * has no groups. */
+int store_send_full(const struct store_result *result, size_t index);
 
 /* --- consume --- */
 enum store_answer_op {

@@ -43,15 +43,16 @@ static smq_status stored_read(struct topic *out, enum store_topic_state *state, 
                               const struct stored *stored, smq_error *err)
 {
     smq_status status;
+    char key[SLOT_KEY_MAX];
 
     if (!topic_state_parse(state, stored->state, stored->state_len) ||
         strlen(stored->nonce) != TOPIC_NONCE_LEN || !topic_number_fits(stored->version, 1) ||
         !topic_number_fits(stored->generation, 1) || !topic_number_fits(stored->pauses, 0) ||
         !topic_number_fits(stored->deletes, 0)) {
+        slot_topic_key(key, name);
         return status_set(err, SMQ_INTERNAL,
-                          "the stored definition of topic %s cannot be read; look at HGETALL "
-                          "topic{%s}",
-                          name, name);
+                          "the stored definition of topic %s cannot be read; look at HGETALL %s",
+                          name, key);
     }
     status = topic_parse(out, name, stored->definition, stored->definition_len, err);
     if (status != SMQ_OK) {
@@ -121,11 +122,14 @@ smq_status store_topic_get_read(struct topic *out, enum store_topic_state *state
 smq_status store_topic_get_failed(const char *name, const struct store_result *result,
                                   smq_error *err)
 {
+    char key[SLOT_KEY_MAX];
+
     if (result->status == SMQ_INVALID) {
+        slot_topic_key(key, name);
         return status_set(err, SMQ_INVALID,
-                          "cannot read topic %s: the key topic{%s} holds something else; rename "
+                          "cannot read topic %s: the key %s holds something else; rename "
                           "the topic, or the key",
-                          name, name);
+                          name, key);
     }
     return status_set(err, result->status, "cannot read topic %s: %s", name, result->text);
 }
@@ -154,6 +158,7 @@ void store_topic_create(struct store_call *call, struct redis *redis, const stru
     redis_arg_int(&call->command, stored);
     redis_arg_int(&call->command, topic->generation);
     redis_arg_int(&call->command, topic->deletes);
+    redis_arg_int(&call->command, topic->version);
     call_submit(call, redis, 16, timeout_ms);
     buf_fini(&definition);
 }
@@ -219,10 +224,21 @@ void store_topic_alter(struct store_call *call, struct redis *redis, const struc
                        int64_t timeout_ms)
 {
     struct buf definition = {0};
+    struct topic group;
 
     topic_format(&definition, topic);
-    topic_begin_op(call, topic, "alter");
+    call_begin_topic(call, &script_topic, topic->name);
+    for (int i = 0; i < group_list_count(topic->groups); i++) {
+        topic_part(&group, topic, i);
+        call_key_topic(call, group.name);
+    }
+    redis_arg_string(call_argv(call, SCRIPT_TOPIC_ARGV_VERB), "alter");
+    redis_arg_string(call_argv(call, SCRIPT_TOPIC_ARGV_OPERANDS), topic->nonce);
     redis_arg_int(&call->command, topic->version);
+    redis_arg(&call->command, definition.data, definition.len);
+    topic_part(&group, topic, 0);
+    buf_clear(&definition);
+    topic_format(&definition, &group);
     redis_arg(&call->command, definition.data, definition.len);
     call_submit(call, redis, 8, timeout_ms);
     buf_fini(&definition);

@@ -10,6 +10,7 @@ enum { READS_SURE = 2 };
 static void damage_report(const struct owned_slot *slot, enum store_outcome outcome)
 {
     const char *topic = slot->set->name;
+    char key[SLOT_KEY_MAX];
 
     if (outcome == STORE_NO_TOPIC) {
         owned_slot_event(slot, SMQ_EVENT_DAMAGED, SMQ_DAMAGED,
@@ -18,11 +19,11 @@ static void damage_report(const struct owned_slot *slot, enum store_outcome outc
                          "consumed; run slotmq topic repair %s",
                          slot->number, topic, topic);
     } else {
+        slot_topic_key(key, topic);
         owned_slot_event(slot, SMQ_EVENT_DAMAGED, SMQ_DAMAGED,
-                         "slot %" PRId32
-                         " of topic %s has another definition than topic{%s}; the other "
+                         "slot %" PRId32 " of topic %s has another definition than %s; the other "
                          "slots are consumed; run slotmq topic repair %s",
-                         slot->number, topic, topic, topic);
+                         slot->number, topic, key, topic);
     }
 }
 

@@ -65,8 +65,13 @@ static void worker_opening_on_definition(const struct topic *topic, smq_status s
 {
     struct worker_opening *opening = user;
 
+    if (status == SMQ_OK) {
+        status = topic_check_holds(topic, &opening->err);
+    } else {
+        (void) status_set(&opening->err, status, "%s", text);
+    }
     if (status != SMQ_OK) {
-        worker_opening_stepped(opening, status_set(&opening->err, status, "%s", text));
+        worker_opening_stepped(opening, status);
         return;
     }
     opening->worker->set.topic = *topic;

@@ -97,6 +97,30 @@ static void keys_of_a_slot_share_its_hash_slot(void **state)
     assert_string_equal(topic_key, "topic{orders.eu-1}");
 }
 
+static void keys_of_a_group_have_the_tag_of_its_topic(void **state)
+{
+    struct slot_keys keys = {.hash_slot = 0};
+    char topic_key[SLOT_KEY_MAX];
+
+    (void) state;
+    slot_keys_fill(&keys, "orders/bill.ing", 7);
+    assert_string_equal(keys.store, "store.bill.ing{orders_7}");
+    assert_string_equal(keys.prepare, "prepare.bill.ing{orders_7}");
+    assert_string_equal(keys.dead, "dead.bill.ing{orders_7}");
+    assert_string_equal(keys.why, "why.bill.ing{orders_7}");
+    assert_string_equal(keys.slot, "slot.bill.ing{orders_7}");
+    assert_string_equal(keys.body, "body.bill.ing{orders_7}");
+    assert_string_equal(keys.wake, "wake.bill.ing{orders_7}");
+    assert_int_equal(keys.hash_slot, slot_hash("orders_7", 8));
+    assert_int_equal(keys.hash_slot, slot_hash(keys.store, strlen(keys.store)));
+    slot_topic_key(topic_key, "orders/bill.ing");
+    assert_string_equal(topic_key, "topic.bill.ing{orders}");
+    slot_key_shown(topic_key, "orders/bill.ing");
+    assert_string_equal(topic_key, "slot.bill.ing{orders_I}");
+    slot_key_shown(topic_key, "orders");
+    assert_string_equal(topic_key, "slot{orders_I}");
+}
+
 static void keys_have_room_for_the_longest_name(void **state)
 {
     char name[TOPIC_NAME_MAX + 1];
@@ -109,6 +133,10 @@ static void keys_have_room_for_the_longest_name(void **state)
     slot_keys_fill(&keys, name, TOPIC_SLOTS_MAX - 1);
     snprintf(expected, sizeof(expected), "prepare{%s_65535}", name);
     assert_string_equal(keys.prepare, expected);
+    name[1] = '/';
+    slot_keys_fill(&keys, name, TOPIC_SLOTS_MAX - 1);
+    snprintf(expected, sizeof(expected), "prepare.%s{x_65535}", name + 2);
+    assert_string_equal(keys.prepare, expected);
 }
 
 int main(void)
@@ -117,6 +145,7 @@ int main(void)
         cmocka_unit_test(slot_is_the_crc32_of_the_key),
         cmocka_unit_test(hash_slot_follows_the_hash_tag),
         cmocka_unit_test(keys_of_a_slot_share_its_hash_slot),
+        cmocka_unit_test(keys_of_a_group_have_the_tag_of_its_topic),
         cmocka_unit_test(keys_have_room_for_the_longest_name),
     };
 
