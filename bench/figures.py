@@ -29,6 +29,7 @@ processes, in percent of a core. Above about 20, read times as upper and speeds 
 WORDS = {
     "send/raw": "asynchronous or batch send ÷ hand-written pipelined loop over the send script, batch 100",
     "send/zadd": "the same ÷ variadic ZADD, batch 100",
+    "send-groups-2/none": "batch send to two groups, stored messages ÷ without groups, batch 100",
     "send-8-threads/1-thread": "blocking sends from 8 threads ÷ from 1",
     "drain/raw": "drain ÷ hand-written loop over the consume script, batch 100",
     "drain/streams": "drain ÷ Redis Streams (XREADGROUP, XACK, XDEL of 100)",

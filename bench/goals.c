@@ -9,6 +9,7 @@ static const struct goal goals[] = {
     {"send/raw", 0.95, 0.80},
     {"send/zadd", 0.8, 0.5},
     {"send-8-threads/1-thread", 5, 3.5},
+    {"send-groups-2/none", 0.9, 0.8},
     {"drain/raw", 0.95, 0.80},
     {"drain/streams", 1.0, 0.7},
     {"drain/bullmq", 15, 10},

@@ -76,6 +76,8 @@ enum { LAB_NAME_SIZE = 32 };
 bool lab_topic(struct lab *lab, smq_client *client, char name[LAB_NAME_SIZE], int slots);
 bool lab_topic_laid_out(struct lab *lab, smq_client *client, char name[LAB_NAME_SIZE], int slots,
                         smq_layout layout);
+bool lab_topic_grouped(struct lab *lab, smq_client *client, char name[LAB_NAME_SIZE], int slots,
+                       const char *groups);
 
 /* Says why on standard error when it is not SMQ_OK. */
 bool lab_good(smq_status status, const smq_error *err);
