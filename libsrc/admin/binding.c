@@ -38,7 +38,7 @@ smq_status binding_read(struct binding *out, struct core *core, const char *topi
 
     memset(out, 0, sizeof(*out));
     out->slot = SMQ_NONE;
-    status = fanout_definition(&out->topic, core, topic, err);
+    status = fanout_holder(&out->topic, core, topic, err);
     if (status != SMQ_OK) {
         return status;
     }

@@ -477,6 +477,7 @@ static void the_wrong_name_is_refused(void **state)
     static const char has_groups[] =
         "topic orders has groups; name one of them: orders/billing, orders/search";
     smq_stats stats = SMQ_STATS_INIT;
+    smq_binding binding = SMQ_BINDING_INIT;
 
     (void) state;
     create("orders", "billing,search", 1);
@@ -484,6 +485,8 @@ static void the_wrong_name_is_refused(void **state)
     assert_refused(try_consume("orders", why), SMQ_INVALID, has_groups);
     assert_refused(smq_topic_stats(client, "orders", &stats, why), SMQ_INVALID, has_groups);
     assert_refused(smq_topic_pause(client, "orders", why), SMQ_INVALID, has_groups);
+    assert_refused(smq_topic_binding(client, "orders", &binding, why), SMQ_INVALID, has_groups);
+    assert_refused(smq_topic_rebind(client, "orders", true, why), SMQ_INVALID, has_groups);
     assert_refused(smq_topic_purge(client, "orders", &SMQ_FILTER(.states = SMQ_STATE_WAITING), NULL,
                                    NULL, NULL, why),
                    SMQ_INVALID, has_groups);
