@@ -104,85 +104,87 @@ static void same_value_changes_nothing(void **state)
     assert_false(topic_difference(difference, sizeof(difference), &topic, &before));
 }
 
+#define FIXED " is fixed for the life of a topic: it cannot be altered"
+static const struct {
+    const char *topic, *option, *value, *text;
+} bad_alterations[] = {
+    {INLINE, "colour", "red", "there is no topic option \"colour\""},
+    {INLINE, "", "red", "there is no topic option \"\""},
+    {INLINE, "name", "new", "there is no topic option \"name\""},
+    {INLINE, "type", "fifo", "type" FIXED},
+    {INLINE, "layout", "keyed", "layout" FIXED},
+    {INLINE, "slots", "128", "slots" FIXED},
+    {INLINE, "shared", "yes", "shared" FIXED},
+    {INLINE, "ties", "bytes", "ties" FIXED},
+    {INLINE, "max_retries", "64",
+     "max_retries \"64\" cannot be used; give a whole number, 0 to 63, or none"},
+    {INLINE, "max_retries", "-1",
+     "max_retries \"-1\" cannot be used; give a whole number, 0 to 63, or none"},
+    {INLINE, "max_retries", "4294967297",
+     "max_retries \"4294967297\" cannot be used; give a whole number, 0 to 63, or none"},
+    {INLINE, "max_retries", "",
+     "max_retries \"\" cannot be used; give a whole number, 0 to 63, or none"},
+    {INLINE, "backoff", "soon",
+     "backoff must be none, fixed:MS, exp:MS:MAX or ladder:MS,MS,... (at most 16 steps of at "
+     "most 1099511627776 ms), not \"soon\""},
+    {INLINE, "lease_ms", "99",
+     "lease_ms \"99\" cannot be used; give a duration such as 500ms, 30s or 5m, 100ms to 1d"},
+    {INLINE, "lease_ms", "none",
+     "lease_ms \"none\" cannot be used; give a duration such as 500ms, 30s or 5m, 100ms to 1d"},
+    {INLINE, "delay_ms", "soon",
+     "delay_ms \"soon\" cannot be used; give a duration such as 500ms, 30s or 5m, 0 to "
+     "101806d, or none"},
+    {FIFO, "delay_ms", "5", "delay_ms is for topics of type range_merge, not fifo"},
+    {INLINE, "takeover", "slow", "takeover \"slow\" cannot be used; give one of fast, strict"},
+    {INLINE, "debounce_ms", "5", "debounce_ms is for topics of layout keyed, not inline"},
+    {FIFO, "debounce_ms", "5", "debounce_ms is for topics of type range_merge, not fifo"},
+    {KEYED, "debounce_ms", "0",
+     "debounce_ms \"0\" cannot be used; give a duration such as 500ms, 30s or 5m, 1ms to "
+     "101806d, or none"},
+    {DELAYED, "debounce_ms", "999",
+     "debounce_ms, 999, is less than delay_ms, 1000: no send could postpone the message"},
+    {INLINE, "ttl_ms", "5", "ttl_ms is for topics of layout keyed, not inline"},
+    {KEYED, "ttl_ms", "0",
+     "ttl_ms \"0\" cannot be used; give a duration such as 500ms, 30s or 5m, 1ms to 101806d, "
+     "or none"},
+    {KEYED, "ttl_ms", "0s",
+     "ttl_ms \"0s\" cannot be used; give a duration such as 500ms, 30s or 5m, 1ms to 101806d, "
+     "or none"},
+    {KEYED, "expired_to_dead", "1",
+     "expired_to_dead \"1\" cannot be used; give one of false, true"},
+    {KEYED, "expired_to_dead", "yes",
+     "expired_to_dead \"yes\" cannot be used; give one of false, true"},
+    {KEYED, "skip_failed", "true", "skip_failed is for topics of type fifo, not range_merge"},
+    {INLINE, "max_body", "65537",
+     "max_body must be from 1 to 65536 in layout inline, not 65537; larger bodies need layout "
+     "keyed"},
+    {KEYED, "max_body", "0",
+     "max_body \"0\" cannot be used; give a size in bytes, or such as 64KiB or 1MiB, 1 to "
+     "67108864 (inline 65536)"},
+    {KEYED, "max_body", "none",
+     "max_body \"none\" cannot be used; give a size in bytes, or such as 64KiB or 1MiB, 1 to "
+     "67108864 (inline 65536)"},
+    {INLINE, "max_waiting", "0",
+     "max_waiting \"0\" cannot be used; give a whole number, 1 to 1099511627776, or none"},
+    {INLINE, "rate_per_s", "0",
+     "rate_per_s \"0\" cannot be used; give a whole number, 1 to 1000000000, or none"},
+    {SHARED, "rate_per_s", "5",
+     "rate_per_s is for topics whose slots have owners, not for shared ones"},
+};
+
 static void bad_alterations_are_named(void **state)
 {
-#define FIXED " is fixed for the life of a topic: it cannot be altered"
-    static const struct {
-        const char *topic, *option, *value, *text;
-    } cases[] = {
-        {INLINE, "colour", "red", "there is no topic option \"colour\""},
-        {INLINE, "", "red", "there is no topic option \"\""},
-        {INLINE, "name", "new", "there is no topic option \"name\""},
-        {INLINE, "type", "fifo", "type" FIXED},
-        {INLINE, "layout", "keyed", "layout" FIXED},
-        {INLINE, "slots", "128", "slots" FIXED},
-        {INLINE, "shared", "yes", "shared" FIXED},
-        {INLINE, "ties", "bytes", "ties" FIXED},
-        {INLINE, "max_retries", "64",
-         "max_retries \"64\" cannot be used; give a whole number, 0 to 63, or none"},
-        {INLINE, "max_retries", "-1",
-         "max_retries \"-1\" cannot be used; give a whole number, 0 to 63, or none"},
-        {INLINE, "max_retries", "4294967297",
-         "max_retries \"4294967297\" cannot be used; give a whole number, 0 to 63, or none"},
-        {INLINE, "max_retries", "",
-         "max_retries \"\" cannot be used; give a whole number, 0 to 63, or none"},
-        {INLINE, "backoff", "soon",
-         "backoff must be none, fixed:MS, exp:MS:MAX or ladder:MS,MS,... (at most 16 steps of at "
-         "most 1099511627776 ms), not \"soon\""},
-        {INLINE, "lease_ms", "99",
-         "lease_ms \"99\" cannot be used; give a duration such as 500ms, 30s or 5m, 100ms to 1d"},
-        {INLINE, "lease_ms", "none",
-         "lease_ms \"none\" cannot be used; give a duration such as 500ms, 30s or 5m, 100ms to 1d"},
-        {INLINE, "delay_ms", "soon",
-         "delay_ms \"soon\" cannot be used; give a duration such as 500ms, 30s or 5m, 0 to "
-         "101806d, or none"},
-        {FIFO, "delay_ms", "5", "delay_ms is for topics of type range_merge, not fifo"},
-        {INLINE, "takeover", "slow", "takeover \"slow\" cannot be used; give one of fast, strict"},
-        {INLINE, "debounce_ms", "5", "debounce_ms is for topics of layout keyed, not inline"},
-        {FIFO, "debounce_ms", "5", "debounce_ms is for topics of type range_merge, not fifo"},
-        {KEYED, "debounce_ms", "0",
-         "debounce_ms \"0\" cannot be used; give a duration such as 500ms, 30s or 5m, 1ms to "
-         "101806d, or none"},
-        {DELAYED, "debounce_ms", "999",
-         "debounce_ms, 999, is less than delay_ms, 1000: no send could postpone the message"},
-        {INLINE, "ttl_ms", "5", "ttl_ms is for topics of layout keyed, not inline"},
-        {KEYED, "ttl_ms", "0",
-         "ttl_ms \"0\" cannot be used; give a duration such as 500ms, 30s or 5m, 1ms to 101806d, "
-         "or none"},
-        {KEYED, "ttl_ms", "0s",
-         "ttl_ms \"0s\" cannot be used; give a duration such as 500ms, 30s or 5m, 1ms to 101806d, "
-         "or none"},
-        {KEYED, "expired_to_dead", "1",
-         "expired_to_dead \"1\" cannot be used; give one of false, true"},
-        {KEYED, "expired_to_dead", "yes",
-         "expired_to_dead \"yes\" cannot be used; give one of false, true"},
-        {KEYED, "skip_failed", "true", "skip_failed is for topics of type fifo, not range_merge"},
-        {INLINE, "max_body", "65537",
-         "max_body must be from 1 to 65536 in layout inline, not 65537; larger bodies need layout "
-         "keyed"},
-        {KEYED, "max_body", "0",
-         "max_body \"0\" cannot be used; give a size in bytes, or such as 64KiB or 1MiB, 1 to "
-         "67108864 (inline 65536)"},
-        {KEYED, "max_body", "none",
-         "max_body \"none\" cannot be used; give a size in bytes, or such as 64KiB or 1MiB, 1 to "
-         "67108864 (inline 65536)"},
-        {INLINE, "max_waiting", "0",
-         "max_waiting \"0\" cannot be used; give a whole number, 1 to 1099511627776, or none"},
-        {INLINE, "rate_per_s", "0",
-         "rate_per_s \"0\" cannot be used; give a whole number, 1 to 1000000000, or none"},
-        {SHARED, "rate_per_s", "5",
-         "rate_per_s is for topics whose slots have owners, not for shared ones"},
-    };
-
     (void) state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct topic before = read_topic(cases[i].topic);
+    for (size_t i = 0; i < sizeof(bad_alterations) / sizeof(bad_alterations[0]); i++) {
+        struct topic before = read_topic(bad_alterations[i].topic);
         struct topic topic = before;
         char difference[256] = "";
         smq_error err = SMQ_ERROR_INIT;
 
-        assert_int_equal(topic_alter(&topic, cases[i].option, cases[i].value, &err), SMQ_INVALID);
-        assert_string_equal(err.text, cases[i].text);
+        assert_int_equal(
+            topic_alter(&topic, bad_alterations[i].option, bad_alterations[i].value, &err),
+            SMQ_INVALID);
+        assert_string_equal(err.text, bad_alterations[i].text);
         assert_false(topic_difference(difference, sizeof(difference), &topic, &before));
     }
     assert_int_equal(topic_alter(&(struct topic){.slots = 1}, NULL, "5", NULL), SMQ_INVALID);
