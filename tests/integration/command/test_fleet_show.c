@@ -24,6 +24,7 @@ static int setup(void **state)
 /* === Members of the fleet =============================================== */
 
 /* Start a consumer as the member `name`; `program` NULL: it prints. */
+/* With a program each slot has one handler, so that a slot which moves waits for one. */
 static void join(struct run *run, const char *topic, const char *name, const char *program)
 {
     char option[64];
@@ -32,7 +33,8 @@ static void join(struct run *run, const char *topic, const char *name, const cha
     if (program) {
         command_start(run, NULL,
                       ARGS("consume", topic, "-z", zookeeper, "-X", option, "-X",
-                           "session_timeout_ms=30000", "--", "sh", "-c", program));
+                           "session_timeout_ms=30000", "--order", "slot", "--", "sh", "-c",
+                           program));
     } else {
         command_start(run, NULL,
                       ARGS("consume", topic, "-z", zookeeper, "-X", option, "-X",

@@ -103,10 +103,12 @@ static void await_kinds(struct event_log *event_log, const char *topic, const ch
     }
 }
 
+/* One call stores an answer and claims what comes next; by key a look may come between them. */
 static void life_of_messages_is_told(void **state)
 {
     struct event_log event_log = {.lock = PTHREAD_MUTEX_INITIALIZER};
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
     smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
     struct handler_log *log = handler_log_new(answers);
     smq_client *client;
@@ -121,7 +123,8 @@ static void life_of_messages_is_told(void **state)
     topic_options.type = SMQ_TYPE_FIXED_TIME;
     topic_options.max_retries = 1;
     topic = cluster_topic(client, &topic_options);
-    worker = handler_log_worker(client, topic, log);
+    work.order = SMQ_ORDER_SLOT;
+    worker = handler_log_worker_with(client, &work, topic, log);
     messages_send(client, topic, (struct test_message){.body = "a\n\xff"});
     handler_log_await(log, 3);
     messages_send(client, topic, (struct test_message){.body = "b"});
