@@ -281,7 +281,7 @@ static smq_status create_and_delete(smq_client *client, smq_error *err)
     smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
     smq_topic_options options;
     smq_status status;
-    char name[16];
+    char name[32];
 
     (void) snprintf(name, sizeof(name), "brief%d", ++number);
     options = cluster_topic_options(name, SMQ_TYPE_FIXED_TIME, 8);
