@@ -200,18 +200,20 @@ struct again {
 };
 
 /* Claim `first`, send `second` (the same member) while it is claimed, then let the handler answer.
- */
+ * In order of slots nothing is claimed before that, so `second` still waits. */
 static struct handler_log *send_while_claimed(const struct again *again, handler_log_fn *answer,
                                               int deliveries)
 {
     smq_client *client = cluster_client();
     const char *topic = cluster_typed_topic(client, again->type, 1);
     struct handler_log *log = handler_log_new(answer);
+    smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker;
 
     handler_log_gate(log);
     messages_send(client, topic, again->first);
-    worker = handler_log_worker(client, topic, log);
+    work.order = SMQ_ORDER_SLOT;
+    worker = handler_log_worker_with(client, &work, topic, log);
     handler_log_await(log, 1);
     assert_false(messages_send(client, topic, again->second)); /* a new waiting message */
     handler_log_open(log, deliveries);
