@@ -5,7 +5,8 @@ usage: count_tests.py TESTLOG.JSON
 
 Prints `N passed, N failed` as the last line.  Fails when a test failed, was skipped, or none ran.
 What a program left out because the server has no such command (it prints a line "SKIPPED: ...") is
-repeated here.
+repeated here.  What is printed of a program that failed: the line "failed: NAME (RESULT)", and
+behind "failed: NAME: " what says why.
 """
 import json
 import re
@@ -16,6 +17,17 @@ NOT_OK = re.compile(r"^\[  (?:FAILED |SKIPPED)  ?\] (?!\d+ test)(\S+)", re.MULTI
 LEFT_OUT = re.compile(r"^SKIPPED: .*", re.MULTILINE)
 # Debian 13's cmocka puts the name of the group before it.
 STARTED = re.compile(r"^\[==========\] (?:.*: )?Running \d+ test", re.MULTILINE)
+
+# What cmocka, unittest and the sanitizers print of a failure.
+WHY = re.compile(r"^\[  (?:ERROR|FAILED |SKIPPED) .*|^(?:FAIL|ERROR|\w*Error): .*|.*\berror: .*|.*ERROR: .*", re.MULTILINE)
+WHY_LINES = 12
+
+
+def why(test):
+    """The lines that say why a program failed; the last ones of all, if there are none."""
+    output = (test.get("stdout") or "") + "\n" + (test.get("stderr") or "")
+    lines = WHY.findall(output) or [line for line in output.splitlines() if line.strip()][-WHY_LINES:]
+    return lines[:WHY_LINES]
 
 
 def count(test):
@@ -43,6 +55,8 @@ def main():
                 print(f"{test['name']}: {line}")
             if bad > 0:
                 print(f"failed: {test['name']} ({test['result']})")
+                for line in why(test):
+                    print(f"failed: {test['name']}: {line[:200]}")
     print(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed > 0 or passed == 0 else 0)
 

@@ -233,6 +233,16 @@ class CountTests(Folder):
                          "[  FAILED  ] b\n"}
         self.assertEqual(self.verdict(bad), (1, "1 passed, 1 failed"))
 
+    def test_what_failed_is_said_with_the_reason(self):
+        bad = {"name": "x", "result": "FAIL", "stdout": CMOCKA,
+               "stderr": "noise\n[  ERROR   ] --- 1 != 2\n[   LINE   ] --- a.c:7: error: Failure!\n[  FAILED  ] b\n"}
+        plain = {"name": "y", "result": "FAIL", "stdout": "one\n\ntwo\n"}
+        self.verdict(bad, plain)
+        self.assertEqual(run("count_tests.py", self.root / "log").stdout.splitlines()[:-1], [
+            "failed: x (FAIL)", "failed: x: [  ERROR   ] --- 1 != 2",
+            "failed: x: [   LINE   ] --- a.c:7: error: Failure!", "failed: x: [  FAILED  ] b",
+            "failed: y (FAIL)", "failed: y: one", "failed: y: two"])
+
     def test_crash_counts(self):
         self.assertEqual(self.verdict({"name": "x", "result": "FAIL", "stdout": CMOCKA}),
                          (1, "1 passed, 1 failed"))
