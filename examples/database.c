@@ -13,6 +13,8 @@
 
 #include <slotmq/slotmq.h>
 
+enum { LOCK_TIMEOUT_MS = 10000 /* others read and write this database, too */ };
+
 static const char schema[] =
     "CREATE TABLE IF NOT EXISTS orders(id BLOB PRIMARY KEY, body BLOB NOT NULL);"
     "CREATE TABLE IF NOT EXISTS owners(slot INTEGER PRIMARY KEY, token TEXT NOT NULL)";
@@ -111,6 +113,7 @@ int main(int argc, char **argv)
     smq_error err = SMQ_ERROR_INIT;
 
     if (argc != 4 || sqlite3_open(argv[3], &db) != SQLITE_OK ||
+        sqlite3_busy_timeout(db, LOCK_TIMEOUT_MS) != SQLITE_OK ||
         sqlite3_exec(db, schema, NULL, NULL, NULL) != SQLITE_OK) {
         fprintf(stderr, "database: %s\n",
                 db != NULL ? sqlite3_errmsg(db) : "usage: database REDIS ZOOKEEPER FILE");

@@ -257,17 +257,33 @@ static bool all_is_in_the_database(void *path)
     return number_of(path, "SELECT count(*) FROM orders") == ORDERS;
 }
 
+/* Another process has begun to read the database, and ends half a second later. */
+static void start_reader(struct run *run, const char *path)
+{
+    static const char program[] = "import sqlite3, sys, time\n"
+                                  "db = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+                                  "db.execute('BEGIN')\n"
+                                  "db.execute('SELECT * FROM sqlite_master').fetchall()\n"
+                                  "print('reading', flush=True)\n"
+                                  "time.sleep(0.5)";
+    const char *const argv[] = {python, "-c", program, path, NULL};
+
+    assert_true(run_start(run, &(struct run_options){.argv = argv}));
+    assert_true(run_wait_out(run, "reading", TIMEOUT_MS));
+}
+
 static void test_batches_go_to_a_database(void **state)
 {
     char path[] = "/tmp/slotmq-example-XXXXXX";
     const char *const argv[] = {optional_example("database"), servers_redis(*state), "", path,
                                 NULL};
     int fd = mkstemp(path);
-    struct run run;
+    struct run run, reader;
 
     assert_true(fd >= 0);
     close(fd);
     send_orders(*state);
+    start_reader(&reader, path);
     assert_true(run_start(&run, &(struct run_options){.argv = argv}));
     assert_true(wait_until(all_is_in_the_database, path, TIMEOUT_MS));
     run_signal(&run, SIGTERM);
@@ -275,6 +291,7 @@ static void test_batches_go_to_a_database(void **state)
     assert_string_equal(run.err, "");
     assert_int_equal(run.exit_code, 0);
     run_fini(&run);
+    run_fini(&reader);
     assert_int_equal(number_of(path, "SELECT count(*) FROM owners"), 64);
     unlink(path);
 }
