@@ -190,10 +190,7 @@ static smq_status delete_read_group(struct topic_change *change, const char *nam
     smq_error own;
     smq_status status;
 
-    memset(&change->topic, 0, sizeof(change->topic));
-    memcpy(change->topic.name, name, strlen(name) + 1);
-    change->messages = 0;
-    status = topic_change_read(change, &own);
+    status = topic_change_read_named(change, name, &own);
     if (status == SMQ_NO_TOPIC && change->state == STORE_TOPIC_MISSING) {
         return SMQ_OK;
     }
@@ -342,10 +339,7 @@ static smq_status delete_once(struct topic_change *change, const char *name, smq
     smq_error own;
     smq_status status;
 
-    memset(&change->topic, 0, sizeof(change->topic));
-    memcpy(change->topic.name, name, strlen(name) + 1);
-    change->messages = 0;
-    status = topic_change_read(change, &own);
+    status = topic_change_read_named(change, name, &own);
     if (status == SMQ_NO_TOPIC && change->state == STORE_TOPIC_MISSING) {
         return delete_missing(change, err);
     }

@@ -228,9 +228,7 @@ static smq_status repair_once(smq_topic_report *report, struct topic_change *cha
     smq_status status;
 
     *report = (smq_topic_report) SMQ_TOPIC_REPORT_INIT;
-    memset(&change->topic, 0, sizeof(change->topic));
-    memcpy(change->topic.name, name, strlen(name) + 1);
-    status = topic_change_read(change, &own);
+    status = topic_change_read_named(change, name, &own);
     if (status == SMQ_NO_TOPIC && change->state == STORE_TOPIC_MISSING) {
         return repair_missing(report, change, err);
     }

@@ -68,6 +68,14 @@ smq_status topic_change_read(struct topic_change *change, smq_error *err)
     return topic_change_one(change, topic_change_read_send, topic_change_read_done, err);
 }
 
+smq_status topic_change_read_named(struct topic_change *change, const char *name, smq_error *err)
+{
+    memset(&change->topic, 0, sizeof(change->topic));
+    memcpy(change->topic.name, name, strlen(name) + 1);
+    change->messages = 0;
+    return topic_change_read(change, err);
+}
+
 static void topic_change_step_send(struct store_call *call, void *user)
 {
     const struct topic_change *change = user;

@@ -62,6 +62,9 @@ smq_status topic_change_fail_busy(smq_error *err, const struct topic_change *cha
 /* Read topic{T}.  Fails: NO_TOPIC (state MISSING; generation and deletes are those of before). */
 smq_status topic_change_read(struct topic_change *change, smq_error *err);
 
+/* The same of the topic `name`; what was known of another is forgotten. */
+smq_status topic_change_read_named(struct topic_change *change, const char *name, smq_error *err);
+
 /* Take the next step in topic{T}; sets `changed` if another caller has taken one. */
 smq_status topic_change_step(struct topic_change *change, enum store_topic_step step,
                              smq_error *err);

@@ -46,16 +46,23 @@ struct number_unit {
     int64_t amount;
 };
 
-/* The unit with which text[0..len) begins, as long as its letters are; NULL: it is none. */
-static const struct number_unit *number_find_unit(size_t *letters, const struct number_unit *units,
-                                                  size_t count, const char *text, size_t len)
+/* Read a number up to `max`, and the unit behind it, as long as its letters are; NULL: there is no
+ * number, or no such unit.  `used`: the bytes of both. */
+static const struct number_unit *number_read_unit(int64_t *number, size_t *used,
+                                                  const struct number_unit *units, size_t count,
+                                                  const char *text, size_t len, int64_t max)
 {
-    *letters = 0;
-    while (*letters < len && (text[*letters] < '0' || text[*letters] > '9')) {
-        ++*letters;
+    const size_t digits = number_read_prefix(number, text, len, max);
+    size_t letters = 0;
+
+    while (digits + letters < len &&
+           (text[digits + letters] < '0' || text[digits + letters] > '9')) {
+        letters++;
     }
-    for (size_t i = 0; i < count; i++) {
-        if (strlen(units[i].name) == *letters && memcmp(text, units[i].name, *letters) == 0) {
+    *used = digits + letters;
+    for (size_t i = 0; digits > 0 && i < count; i++) {
+        if (strlen(units[i].name) == letters &&
+            memcmp(text + digits, units[i].name, letters) == 0) {
             return &units[i];
         }
     }
@@ -71,21 +78,18 @@ bool number_parse_duration(int64_t *out_ms, const char *text, size_t len, int64_
 
     do {
         int64_t number = 0;
-        size_t letters = 0;
-        const size_t digits = number_read_prefix(&number, text, len, max);
-        const struct number_unit *unit =
-            digits > 0 ? number_find_unit(&letters, units, sizeof(units) / sizeof(units[0]),
-                                          text + digits, len - digits)
-                       : NULL;
-        const bool bare = unit != NULL && letters == 0;
+        size_t used = 0;
+        const struct number_unit *unit = number_read_unit(
+            &number, &used, units, sizeof(units) / sizeof(units[0]), text, len, max);
+        const bool bare = unit != NULL && unit->name[0] == '\0';
         if (unit == NULL || unit->amount >= before || (bare && before != INT64_MAX) ||
             number > (max - sum) / unit->amount) {
             return false;
         }
         sum += number * unit->amount;
         before = unit->amount;
-        text += digits + letters;
-        len -= digits + letters;
+        text += used;
+        len -= used;
     } while (len > 0);
     *out_ms = sum;
     return true;
@@ -97,14 +101,11 @@ bool number_parse_size(int64_t *out, const char *text, size_t len, int64_t max)
                                                {"G", 1 << 30},  {"KiB", 1 << 10}, {"MiB", 1 << 20},
                                                {"GiB", 1 << 30}};
     int64_t number = 0;
-    size_t letters = 0;
-    const size_t digits = number_read_prefix(&number, text, len, max);
+    size_t used = 0;
     const struct number_unit *unit =
-        digits > 0 ? number_find_unit(&letters, units, sizeof(units) / sizeof(units[0]),
-                                      text + digits, len - digits)
-                   : NULL;
+        number_read_unit(&number, &used, units, sizeof(units) / sizeof(units[0]), text, len, max);
 
-    if (unit == NULL || digits + letters != len || number > max / unit->amount) {
+    if (unit == NULL || used != len || number > max / unit->amount) {
         return false;
     }
     *out = number * unit->amount;
