@@ -254,7 +254,8 @@ static int64_t number_of(const char *path, const char *sql)
 
 static bool all_is_in_the_database(void *path)
 {
-    return number_of(path, "SELECT count(*) FROM orders") == ORDERS;
+    return number_of(path, "SELECT count(*) FROM sqlite_master WHERE name = 'orders'") == 1 &&
+           number_of(path, "SELECT count(*) FROM orders") == ORDERS;
 }
 
 /* Another process has begun to read the database, and ends half a second later. */
