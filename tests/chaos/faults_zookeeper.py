@@ -94,6 +94,7 @@ class LoseZooKeeperData(ZooKeeperFault):
             self.world.command("fleet", "raise-fence", "--yes")
         except subprocess.CalledProcessError:
             return False
+        self.world.fence_was_raised = True
         return True
 
 

@@ -144,15 +144,6 @@ static void a_worker_that_has_ended_is_named(void **state)
     smq_client_free(client);
 }
 
-static void lose_slot(const char *topic, int slot)
-{
-    char store[64];
-
-    keys_lose_slot(topic, slot);
-    snprintf(store, sizeof(store), "%s_%d", topic, slot);
-    freeReplyObject(keys_command(store, "CLIENT KILL TYPE pubsub")); /* the node was away */
-}
-
 static void a_damaged_slot_is_named(void **state)
 {
     smq_client *client = cluster_client();
@@ -164,7 +155,7 @@ static void a_damaged_slot_is_named(void **state)
 
     (void) state;
     (void) await(client, SMQ_OK, SLOTS);
-    lose_slot(topic, 2);
+    keys_lose_slot_and_subscribers(topic, 2);
     health = await(client, SMQ_DAMAGED, SLOTS);
     assert_int_equal(health.slots_damaged, 1);
     assert_contains(health.wrong, "slot 2 of topic ");

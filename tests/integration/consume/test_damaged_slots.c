@@ -94,16 +94,6 @@ static smq_client *client_of(struct told *told, const char *zookeeper)
     return cluster_client_with(&options);
 }
 
-static void lose_slot(const char *topic, int slot)
-{
-    char store[64];
-
-    keys_lose_slot(topic, slot);
-    snprintf(store, sizeof(store), "%s_%d", topic, slot);
-    /* a node that returned empty was away */
-    freeReplyObject(keys_command(store, "CLIENT KILL TYPE pubsub"));
-}
-
 static bool is_parked(void *arg)
 {
     const char *store = arg;
@@ -186,7 +176,7 @@ static void consumed_around_a_damaged_slot(bool shared)
     snprintf(kept, sizeof(kept), "%s", key_of_slot(client, topic, 2));
     worker = handler_log_worker(client, topic, log);
     messages_await_counts(client, topic, (struct message_counts){0, 0, 0, 0, -1});
-    lose_slot(topic, 1);
+    keys_lose_slot_and_subscribers(topic, 1);
     await_told(&told, 1, false);
     assert_non_null(strstr(told.text, "lost the keys of slot 1"));
     assert_non_null(strstr(told.text, "topic repair"));
@@ -277,7 +267,7 @@ static void stopped_with_damaged_slots(bool found_before)
     (void) key_of_slot(client, topic, 3);
     handler_log_await(log, 1);
     for (int i = 0; i < SLOTS; i++) {
-        lose_slot(topic, i);
+        keys_lose_slot_and_subscribers(topic, i);
     }
     if (!found_before) {
         smq_worker_stop(worker);
@@ -320,7 +310,7 @@ static void a_standalone_worker_waits_for_its_lost_definition(void **state)
     worker = handler_log_worker(client, topic, log);
     messages_send(client, topic, (struct test_message){.body = "before"});
     handler_log_await(log, 1);
-    lose_slot(topic, 0);
+    keys_lose_slot_and_subscribers(topic, 0);
     await_told(&told, 0, false);
     keys_lose_topic(topic);
     await_told(&told, SLOTS, false);
