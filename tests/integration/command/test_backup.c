@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/wait.h"
+
 static struct servers *other;
 
 static int setup(void **state)
@@ -326,6 +328,63 @@ static void test_an_interrupted_backup_says_where_it_continues(void **state)
     free(lines);
 }
 
+/* Does the server keep a client waiting? */
+static bool keeps_waiting(void *arg)
+{
+    const struct server *server = arg;
+    struct run run;
+    char port[8];
+    const char *const argv[] = {"redis-cli", "-p", port, "INFO", "clients", NULL};
+
+    snprintf(port, sizeof(port), "%d", server_port(server));
+    assert_true(run_command(&run, &(struct run_options){.argv = argv}, TIMEOUT_MS));
+    assert_int_equal(run.exit_code, 0);
+    const bool so = strstr(run.out, "blocked_clients:") && !strstr(run.out, "blocked_clients:0");
+    run_fini(&run);
+    return so;
+}
+
+/* The target stores nothing until the signal has been sent: the copy ends behind the messages that
+ * it had sent by then, says how many they were, and the next one begins behind them. */
+static void test_an_interrupted_copy_says_where_it_continues(void **state)
+{
+    enum { MANY = 2500 };
+    struct server *target = servers_node(other, 0);
+    char *lines = calloc(MANY, 8);
+    char cursor[256] = "";
+    char wanted[64];
+    struct run run;
+    int copied = 0;
+
+    (void) state;
+    assert_non_null(lines);
+    for (int i = 0, at = 0; i < MANY; i++) {
+        at += sprintf(lines + at, "%d\n", i);
+    }
+    create_both("long", "priority", "inline", "none");
+    command_done(lines, ARGS("send", "long"));
+    command_redis(target, ARGS("CLIENT", "PAUSE", "120000", "WRITE"));
+    command_start(&run, NULL, ARGS("copy", "long", "long", "--to-redis", servers_redis(other)));
+    assert_true(wait_until(keeps_waiting, target, TIMEOUT_MS));
+    run_signal(&run, SIGINT);
+    command_redis(target, ARGS("CLIENT", "UNPAUSE"));
+    assert_true(run_wait(&run, TIMEOUT_MS));
+    assert_refused(&run, 128 + SIGINT, "interrupted; copied ");
+    assert_int_equal(sscanf(strstr(run.err, "interrupted; "),
+                            "interrupted; copied %d merged 0; to continue: --cursor %255s", &copied,
+                            cursor),
+                     2);
+    run_fini(&run);
+    assert_in_range(copied, 1, MANY - 1);
+    char *said = command_err(
+        NULL, ARGS("copy", "long", "long", "--to-redis", servers_redis(other), "--cursor", cursor));
+    snprintf(wanted, sizeof(wanted), "copied %d merged 0\n", MANY - copied);
+    assert_string_equal(said, wanted);
+    free(said);
+    assert_same_messages("long", MANY);
+    free(lines);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -339,6 +398,7 @@ int main(void)
         cmocka_unit_test(test_a_topic_is_copied_to_another_cluster),
         cmocka_unit_test(test_a_copy_that_fails_says_where_it_continues),
         cmocka_unit_test(test_an_interrupted_backup_says_where_it_continues),
+        cmocka_unit_test(test_an_interrupted_copy_says_where_it_continues),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
