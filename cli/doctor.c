@@ -42,25 +42,33 @@ static void doctor_print_json(const struct doctor_report *report)
     output_json(document);
 }
 
-static void doctor_print_table(const struct doctor_report *report)
+struct table *doctor_table(const struct doctor_report *report)
 {
-    static const char *const titles[] = {"SEVERITY", "CHECK", "=SUBJECT", "=FINDING"};
-    struct libscols_table *table = output_table(titles, sizeof(titles) / sizeof(titles[0]));
+    static const struct table_column columns[] = {
+        {.title = "SEVERITY", .weight = 3},
+        {.title = "CHECK", .weight = 1},
+        {.title = "SUBJECT", .narrow = TABLE_WRAP, .weight = 2, .least = 14},
+        {.title = "FINDING", .narrow = TABLE_WRAP, .weight = 4, .least = 24}};
+    struct table *table = table_new(columns, sizeof(columns) / sizeof(columns[0]));
 
     for (size_t i = 0; i < report->count; i++) {
         const struct doctor_finding *finding = &report->finding[i];
         const char *const row[] = {doctor_words[finding->severity], finding->check,
                                    finding->subject, finding->text};
 
-        output_row(table, row, sizeof(row) / sizeof(row[0]));
+        table_row(table, row, sizeof(row) / sizeof(row[0]));
+        if (finding->severity >= DOCTOR_WARNING) {
+            table_emphasise(table, 0,
+                            finding->severity == DOCTOR_ERROR ? TABLE_ERROR : TABLE_WARNING);
+        }
         if (finding->advice[0] != '\0') {
             char advice[sizeof(finding->advice) + 8];
 
             snprintf(advice, sizeof(advice), "-> %s", finding->advice);
-            output_row(table, (const char *const[]){"", "", "", advice}, 4);
+            table_row(table, (const char *const[]){"", "", "", advice}, 4);
         }
     }
-    output_table_print(table);
+    return table;
 }
 
 /* Warnings are 1, as what is not done, and errors 2. */
@@ -110,7 +118,7 @@ static enum exit_code doctor_run(const struct command *command)
         if (command->global.json) {
             doctor_print_json(&report);
         } else {
-            doctor_print_table(&report);
+            table_print(doctor_table(&report));
         }
         code = doctor_code(report.worst);
     }

@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "doctor_checks.h"
+#include "table.h"
 
 /* Connects, finds out the facts and runs the checks, or only those of what works now.  `facts` is
  * all zero but for `only`.  That there is no Redis is a finding; on any other result than EXIT_DONE
@@ -13,7 +14,8 @@
 enum exit_code doctor_examine(struct doctor_report *report, struct doctor_facts *facts,
                               const struct command *command, bool only_work);
 
-/* An array of all findings. */
+/* All findings: an array, and a table. */
 json_t *doctor_findings_json(const struct doctor_report *report);
+struct table *doctor_table(const struct doctor_report *report);
 
 #endif

@@ -9,6 +9,12 @@
 /* X(member of smq_stats): in the order of the columns, behind the state. */
 #define GAUGE_FIELDS(X) X(waiting) X(due) X(claimed) X(resting) X(dead) X(oldest_due_age_ms)
 
+/* From when on a lag is emphasised. */
+enum { LAG_LONG_MS = 60000 };
+
+/* Which of the gauges are emphasised. */
+enum { GAUGE_STATE = 0, GAUGE_DEAD = 5, GAUGE_LAG = 6 };
+
 static const char *gauges_state_name(const smq_stats *stats)
 {
     if (stats->slots_damaged > 0) {
@@ -37,6 +43,21 @@ void gauges_cells(const char **row, struct gauges *gauges, const smq_stats *stat
         row[at - 1] = "unknown";
     } else {
         units_age(gauges->text[at - 1], stats->oldest_due_age_ms);
+    }
+}
+
+void gauges_emphasise(struct table *table, size_t column, const smq_stats *stats)
+{
+    if (stats->dead > 0) {
+        table_emphasise(table, column + GAUGE_DEAD, TABLE_ERROR);
+    }
+    if (stats->oldest_due_age_ms >= LAG_LONG_MS) {
+        table_emphasise(table, column + GAUGE_LAG, TABLE_WARNING);
+    }
+    if (stats->slots_damaged > 0 || stats->slots_silent > 0) {
+        table_emphasise(table, column + GAUGE_STATE, TABLE_ERROR);
+    } else if (stats->slots_paused > 0) {
+        table_emphasise(table, column + GAUGE_STATE, TABLE_WARNING);
     }
 }
 

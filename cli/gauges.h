@@ -6,10 +6,30 @@
 
 #include <slotmq/slotmq.h>
 
+#include "table.h"
 #include "units.h"
 
-/* Titles of the columns, for output_table(). */
-#define GAUGE_TITLES "STATE", ">WAITING", ">DUE", ">CLAIMED", ">RESTING", ">DEAD", ">LAG"
+/* Columns of a table.  Others of the same table weigh less than LEAST, more than MOST, or are
+ * between CLAIMED and RESTING. */
+enum {
+    GAUGE_WEIGHS_LEAST = 40,
+    GAUGE_WEIGHS_RESTING,
+    GAUGE_WEIGHS_CLAIMED = 60,
+    GAUGE_WEIGHS_LAG,
+    GAUGE_WEIGHS_DEAD,
+    GAUGE_WEIGHS_WAITING,
+    GAUGE_WEIGHS_MOST
+};
+#define GAUGE_COLUMNS                                                                              \
+    {.title = "STATE", .weight = GAUGE_WEIGHS_MOST},                                               \
+        {.title = "WAITING", .right = true, .weight = GAUGE_WEIGHS_WAITING},                       \
+        {.title = "DUE", .right = true, .weight = GAUGE_WEIGHS_LEAST},                             \
+        {.title = "CLAIMED", .right = true, .weight = GAUGE_WEIGHS_CLAIMED},                       \
+        {.title = "RESTING", .right = true, .weight = GAUGE_WEIGHS_RESTING},                       \
+        {.title = "DEAD", .right = true, .weight = GAUGE_WEIGHS_DEAD},                             \
+    {                                                                                              \
+        .title = "LAG", .right = true, .weight = GAUGE_WEIGHS_LAG                                  \
+    }
 enum { GAUGE_COUNT = 7 };
 
 /* The texts of the cells that are numbers. */
@@ -19,6 +39,10 @@ struct gauges {
 
 /* Fills GAUGE_COUNT cells of a row with texts that live in `gauges`. */
 void gauges_cells(const char **row, struct gauges *gauges, const smq_stats *stats);
+
+/* Emphasises, in the newest row whose gauges begin with this column, dead letters, what is not
+ * counted, a long lag and a pause. */
+void gauges_emphasise(struct table *table, size_t column, const smq_stats *stats);
 
 /* Sets paused, waiting, due, claimed, resting, dead, oldest_due_age_ms (null: not known). */
 void gauges_json(json_t *object, const smq_stats *stats);

@@ -14,26 +14,18 @@
 /* More than any table has. */
 #define COLUMNS_MAX 8
 
-/* The titles of a table. */
-struct titles {
-    const char *title[COLUMNS_MAX];
-    size_t count;
-};
+/* Where the state is, in a list of messages in any state. */
+#define COLUMN_STATE 1
 
-/* A row of it, in the same order. */
+/* A row, in the order of the columns. */
 struct row {
-    struct output_cell cell[COLUMNS_MAX];
+    struct table_cell cell[COLUMNS_MAX];
     size_t count;
 };
-
-static void listing_add_title(struct titles *titles, const char *title)
-{
-    titles->title[titles->count++] = title;
-}
 
 static void listing_add_bytes(struct row *row, const void *bytes, size_t size)
 {
-    row->cell[row->count++] = (struct output_cell){bytes, bytes ? size : 0};
+    row->cell[row->count++] = (struct table_cell){bytes, bytes ? size : 0};
 }
 
 static void listing_put(struct row *row, const char *text)
@@ -41,25 +33,29 @@ static void listing_put(struct row *row, const char *text)
     listing_add_bytes(row, text, strlen(text));
 }
 
-static struct libscols_table *listing_make_table(const struct topic_facts *topic, bool dead)
+static struct table *listing_make_table(const struct topic_facts *topic, bool dead)
 {
-    struct titles titles = {.count = 0};
+    struct table_column columns[COLUMNS_MAX];
+    size_t count = 0;
 
-    listing_add_title(&titles, ">SLOT");
+    columns[count++] = (struct table_column){.title = "SLOT", .right = true, .weight = 1};
     if (dead) {
-        listing_add_title(&titles, "DEAD_AT");
+        columns[count++] = (struct table_column){.title = "DEAD_AT", .weight = 3};
     } else {
-        listing_add_title(&titles, "STATE");
-        listing_add_title(&titles, topic->type == SMQ_TYPE_PRIORITY ? ">PRIORITY" : "DUE_AT");
+        columns[count++] = (struct table_column){.title = "STATE", .weight = 6};
+        columns[count++] =
+            topic->type == SMQ_TYPE_PRIORITY
+                ? (struct table_column){.title = "PRIORITY", .right = true, .weight = 3}
+                : (struct table_column){.title = "DUE_AT", .weight = 3};
     }
-    listing_add_title(&titles, ">ATTEMPTS");
-    listing_add_title(&titles, "REASON");
-    listing_add_title(&titles, "KEY");
+    columns[count++] = (struct table_column){.title = "ATTEMPTS", .right = true, .weight = 2};
+    columns[count++] = (struct table_column){"REASON", TABLE_CUT, .weight = 5, .least = 10};
+    columns[count++] = (struct table_column){"KEY", TABLE_SHORTEN, .weight = 4, .least = 12};
     if (topic->layout == SMQ_LAYOUT_KEYED) {
-        listing_add_title(&titles, "ID");
+        columns[count++] = (struct table_column){"ID", TABLE_SHORTEN, .weight = 7, .least = 12};
     }
-    listing_add_title(&titles, "~BODY");
-    return output_table(titles.title, titles.count);
+    columns[count++] = (struct table_column){"BODY", TABLE_CUT, .weight = 8, .least = 16};
+    return table_new(columns, count);
 }
 
 struct listing listing_begin(const struct command *command, const struct topic_facts *topic,
@@ -123,7 +119,10 @@ static void listing_add_row(const struct listing *listing, const smq_message_inf
         listing_add_bytes(&row, message->id.data, message->id.len);
     }
     listing_add_bytes(&row, message->body.data, message->body.len);
-    output_row_bytes(listing->table, row.cell, row.count);
+    table_row_bytes(listing->table, row.cell, row.count);
+    if (!listing->dead && message->state == SMQ_STATE_DEAD) {
+        table_emphasise(listing->table, COLUMN_STATE, TABLE_ERROR);
+    }
 }
 
 static void listing_keep_cursor(struct listing *listing, const char *cursor)
@@ -154,14 +153,14 @@ bool listing_add(const smq_message_info *message, void *user)
 void listing_end(struct listing *listing)
 {
     if (listing->table) {
-        output_table_print(listing->table);
+        table_print(listing->table);
         listing->table = NULL;
     }
 }
 
 void listing_drop(struct listing *listing)
 {
-    output_table_free(listing->table);
+    table_free(listing->table);
     listing->table = NULL;
     free(listing->cursor);
     listing->cursor = NULL;

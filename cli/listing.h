@@ -3,12 +3,13 @@
 #ifndef CLI_LISTING_H
 #define CLI_LISTING_H
 
+#include "table.h"
 #include "topic.h"
 
 struct listing {
     const struct topic_facts *topic;
-    bool dead; /* the columns of dead letters, else those of messages in any state */
-    struct libscols_table *table; /* NULL: JSON */
+    bool dead;           /* the columns of dead letters, else those of messages in any state */
+    struct table *table; /* NULL: JSON */
     uint64_t count;
     char *cursor; /* of the last message; owned, "" at first */
 };

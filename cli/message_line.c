@@ -8,6 +8,7 @@
 
 #include "base/nearest.h"
 #include "base64.h"
+#include "definition.h"
 #include "message.h"
 #include "parse.h"
 #include "say.h"
@@ -406,7 +407,7 @@ static bool line_check_type(const struct members *members, const struct topic_fa
 
     if (priority != 0 && topic->type != SMQ_TYPE_PRIORITY) {
         snprintf(error, MESSAGE_LINE_ERROR, "the topic is %s: it has no \"priority\"",
-                 topic_type_name(topic->type));
+                 definition_type_name(topic->type));
         return false;
     }
     if (priority < -max || priority > max) {
@@ -418,7 +419,7 @@ static bool line_check_type(const struct members *members, const struct topic_fa
     if (members->state == 0 && !line_topic_has_times(topic) &&
         (members->due_at.value != 0 || members->delay.value != 0)) {
         snprintf(error, MESSAGE_LINE_ERROR, "the topic is %s: it has no \"due_at\" and \"delay\"",
-                 topic_type_name(topic->type));
+                 definition_type_name(topic->type));
         return false;
     }
     return true;

@@ -3,10 +3,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "message.h"
 #include "output.h"
 #include "say.h"
+#include "table.h"
 #include "verb.h"
 #include "when_flags.h"
 
@@ -24,38 +26,39 @@ struct message_options {
 
 static const struct flag message_flags[] = {KEY(struct message_options)};
 
-static void message_add_bytes(struct libscols_table *table, const char *name, const void *bytes,
-                              size_t size)
+static void message_add_bytes(struct table *table, const char *name, const void *bytes, size_t size)
 {
     if (bytes) {
-        output_pair_bytes(table, name, bytes, size);
+        table_row_bytes(table, (const struct table_cell[]){{name, strlen(name)}, {bytes, size}}, 2);
     }
 }
 
-static void message_add_number(struct libscols_table *table, const char *name, int64_t value)
+static void message_add_number(struct table *table, const char *name, int64_t value)
 {
     char text[24];
 
     snprintf(text, sizeof(text), "%" PRId64, value);
-    output_pair(table, name, text);
+    table_pair(table, name, text);
 }
 
 /* A time that is not set has no row. */
-static void message_add_time(struct libscols_table *table, const char *name, int64_t at_ms)
+static void message_add_time(struct table *table, const char *name, int64_t at_ms)
 {
     char text[40];
 
     if (at_ms != 0) {
         output_time(text, sizeof(text), at_ms);
-        output_pair(table, name, text);
+        table_pair(table, name, text);
     }
 }
 
 static void message_print(const smq_message_info *message, const struct topic_facts *topic)
 {
-    struct libscols_table *table = output_pairs();
+    static const struct table_column columns[] = {
+        {.title = "", .weight = 1}, {.title = "", .narrow = TABLE_OPEN, .weight = 2, .least = 20}};
+    struct table *table = table_new(columns, 2);
 
-    output_pair(table, "state", message_state_name(message->state));
+    table_pair(table, "state", message_state_name(message->state));
     message_add_number(table, "slot", message->slot);
     message_add_bytes(table, "key", message->key.data, message->key.len);
     if (topic->layout == SMQ_LAYOUT_KEYED) {
@@ -72,10 +75,10 @@ static void message_print(const smq_message_info *message, const struct topic_fa
     message_add_number(table, "attempt", message->attempt);
     message_add_number(table, "retries_left", message->retries_left);
     if (message->reason && message->reason[0] != '\0') {
-        output_pair(table, "reason", message->reason);
+        table_pair(table, "reason", message->reason);
     }
     message_add_bytes(table, "body", message->body.data, message->body.len);
-    output_table_print(table);
+    table_print(table);
 }
 
 static enum exit_code message_get(smq_client *client, const struct command *command,

@@ -6,7 +6,7 @@ bool rates_between(struct rates *out, const smq_stats *before, const smq_stats *
     if (us <= 0) {
         return false;
     }
-#define X(counter, title)                                                                          \
+#define X(counter, title, weight)                                                                  \
     if (after->counter < before->counter) {                                                        \
         return false;                                                                              \
     }                                                                                              \

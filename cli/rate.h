@@ -4,16 +4,16 @@
 
 #include <slotmq/slotmq.h>
 
-/* X(counter of smq_stats, title): the order of JSON and of the table. */
+/* X(counter of smq_stats, title, weight of its column): the order of JSON and of the table. */
 #define RATE_FIELDS(X)                                                                             \
-    X(sent, ">SENT/S")                                                                             \
-    X(merged, ">MERGED/S")                                                                         \
-    X(done, ">DONE/S")                                                                             \
-    X(retried, ">RETRIED/S")                                                                       \
-    X(rejected, ">REJECTED/S")
+    X(sent, "SENT/S", 49)                                                                          \
+    X(merged, "MERGED/S", 10)                                                                      \
+    X(done, "DONE/S", 50)                                                                          \
+    X(retried, "RETRIED/S", 30)                                                                    \
+    X(rejected, "REJECTED/S", 20)
 
 struct rates {
-#define X(counter, title) double counter;
+#define X(counter, title, weight) double counter;
     RATE_FIELDS(X)
 #undef X
 };

@@ -8,26 +8,8 @@
 #include "output.h"
 #include "say.h"
 #include "stat_read.h"
+#include "stat_table.h"
 #include "verb.h"
-
-/* X(counter of smq_stats, title): the order of JSON and of the table. */
-#define COUNTER_FIELDS(X)                                                                          \
-    X(sent, ">SENT")                                                                               \
-    X(merged, ">MERGED")                                                                           \
-    X(done, ">DONE")                                                                               \
-    X(retried, ">RETRIED")                                                                         \
-    X(rejected, ">REJECTED")                                                                       \
-    X(expired, ">EXPIRED")                                                                         \
-    X(released, ">RELEASED")                                                                       \
-    X(lease_lost, ">LEASE_LOST")
-
-#define X(member, title) +1
-enum { COUNTER_COUNT = 0 COUNTER_FIELDS(X), FIELD_COUNT = GAUGE_COUNT + COUNTER_COUNT };
-#undef X
-
-/* The columns before the fields of a row, and the number of them that identify the row. */
-#define SLOT_TITLES "=TOPIC", ">SLOT", "OWNER", "TOKEN"
-enum { TOPIC_COLUMNS = 1, SLOT_COLUMNS = 4, TOPIC_KEYS = 1, SLOT_KEYS = 2 };
 
 struct stat_options {
     bool slots;
@@ -45,35 +27,16 @@ static const struct flag stat_flags[] = {
      .help = "as Prometheus text; docs/METRICS.md"},
 };
 
-/* The numbers of a row as text. */
-struct cells {
-    struct gauges gauges;
-    char counter[COUNTER_COUNT][24];
-};
-
 static void stat_set_stats(json_t *object, const smq_stats *stats)
 {
     gauges_json(object, stats);
-#define X(member, title) output_set(object, #member, json_integer((json_int_t) stats->member));
+#define X(member, title, weight)                                                                   \
+    output_set(object, #member, json_integer((json_int_t) stats->member));
     COUNTER_FIELDS(X)
 #undef X
 }
 
-/* Fills FIELD_COUNT cells of a row with texts that live in `cells`. */
-static void stat_set_cells(const char **row, struct cells *cells, const smq_stats *stats)
-{
-#define X(member, title) stats->member,
-    const uint64_t values[] = {COUNTER_FIELDS(X)};
-#undef X
-
-    gauges_cells(row, &cells->gauges, stats);
-    for (size_t i = 0; i < COUNTER_COUNT; i++) {
-        snprintf(cells->counter[i], sizeof(cells->counter[i]), "%" PRIu64, values[i]);
-        row[GAUGE_COUNT + i] = cells->counter[i];
-    }
-}
-
-/* === Tables and JSON ==================================================== */
+/* === JSON =============================================================== */
 
 static json_t *stat_slot_json(const struct stat_slot *slot)
 {
@@ -125,54 +88,6 @@ static void stat_print_json(const struct stat_topic *topics, size_t count, bool 
     output_json(document);
 }
 
-static void stat_add_slot_row(struct libscols_table *table, const char *topic,
-                              const struct stat_slot *slot)
-{
-    const char *row[SLOT_COLUMNS + FIELD_COUNT];
-    struct cells cells;
-    char number[16];
-
-    snprintf(number, sizeof(number), "%" PRId32, slot->number);
-    row[0] = topic;
-    row[1] = number;
-    row[2] = slot->owner[0] != '\0' ? slot->owner : "-";
-    row[3] = slot->token[0] != '\0' ? slot->token : "-";
-    stat_set_cells(row + SLOT_COLUMNS, &cells, &slot->stats);
-    output_row(table, row, SLOT_COLUMNS + FIELD_COUNT);
-}
-
-/* A row, or one for each slot. */
-static void stat_add_rows(struct libscols_table *table, const struct stat_topic *topic, bool slots)
-{
-    const char *row[TOPIC_COLUMNS + FIELD_COUNT] = {topic->name};
-    struct cells cells;
-
-    for (size_t i = 0; i < topic->slot_count; i++) {
-        stat_add_slot_row(table, topic->name, &topic->slots[i]);
-    }
-    if (!slots) {
-        stat_set_cells(row + TOPIC_COLUMNS, &cells, &topic->stats);
-        output_row(table, row, TOPIC_COLUMNS + FIELD_COUNT);
-    }
-}
-
-static void stat_print_table(const struct stat_topic *topics, size_t count, bool slots)
-{
-#define X(member, title) title,
-    static const char *const topic_titles[] = {"=TOPIC", GAUGE_TITLES, COUNTER_FIELDS(X)};
-    static const char *const slot_titles[] = {SLOT_TITLES, GAUGE_TITLES, COUNTER_FIELDS(X)};
-#undef X
-    struct libscols_table *table = slots ? output_table(slot_titles, SLOT_COLUMNS + FIELD_COUNT)
-                                         : output_table(topic_titles, TOPIC_COLUMNS + FIELD_COUNT);
-
-    for (size_t i = 0; i < count; i++) {
-        if (topics[i].err.status == SMQ_OK) {
-            stat_add_rows(table, &topics[i], slots);
-        }
-    }
-    output_table_print_parts(table, slots ? SLOT_KEYS : TOPIC_KEYS, SIZE_MAX);
-}
-
 /* === Topics ============================================================= */
 
 /* Names what is left out: topics that cannot be read, slots that are damaged or do not answer.  A
@@ -209,7 +124,7 @@ static enum exit_code stat_topics(smq_client *client, const struct command *comm
         if (command->global.json) {
             stat_print_json(topics, names->count, flags->slots);
         } else {
-            stat_print_table(topics, names->count, flags->slots);
+            table_print(stat_table(topics, names->count, flags->slots));
         }
     }
     stat_read_free(topics, names->count);
@@ -370,7 +285,9 @@ const struct verb stat_verb = {
             "has been due, which is not known for type priority.\n"
             "In all:   messages that were "
             "sent (added, not merged), merged, done, retried, rejected, expired or released, and "
-            "claims that lost their lease.",
+            "claims that lost their lease.\n"
+            "A terminal that is not wide enough shows the columns that matter most; a pipe and "
+            "--json have all.",
     .flags = stat_flags,
     .flag_count = sizeof(stat_flags) / sizeof(stat_flags[0]),
     .options_size = sizeof(struct stat_options),

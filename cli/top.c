@@ -272,7 +272,7 @@ static json_t *sample_json(const struct sample *sample)
     output_set(object, "topic", json_string(sample->name));
     gauges_json(object, &sample->stats);
     gauges_json_left_out(object, &sample->stats);
-#define X(counter, title)                                                                          \
+#define X(counter, title, weight)                                                                  \
     output_set(object, #counter "_per_s",                                                          \
                sample->has_rates ? json_real(sample->rates.counter) : json_null());
     RATE_FIELDS(X)
@@ -367,8 +367,7 @@ static void top_show_screen(struct snapshot *snapshot, const struct command *com
     top_sort(snapshot->samples, snapshot->count, view->order);
     screen_clear();
     top_show_head(snapshot, command, view);
-    output_table_print(
-        top_table(snapshot->samples + view->first, shown, output_columns(), output_has_colors()));
+    table_print(top_table(snapshot->samples + view->first, shown));
     if (snapshot->count > shown) {
         printf("... and %zu more\n", snapshot->count - shown);
     }
@@ -447,9 +446,7 @@ static enum exit_code top_once(bool *over, struct snapshot *snapshot, struct sna
     } else if (live) {
         top_show_screen(snapshot, command, view);
     } else {
-        output_table_print_parts(
-            top_table(snapshot->samples, snapshot->count, 0, output_has_colors()), TOP_KEYS,
-            SIZE_MAX);
+        table_print(top_table(snapshot->samples, snapshot->count));
     }
     const enum exit_code code = output_finish();
     *over = code != EXIT_DONE;

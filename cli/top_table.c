@@ -3,27 +3,15 @@
  * Pure. */
 #include "top_table.h"
 
-#include <libsmartcols.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "gauges.h"
-#include "output.h"
 
-#define X(counter, title) +1
-enum { RATE_COUNT = 0 RATE_FIELDS(X), COLUMN_COUNT = TOP_KEYS + GAUGE_COUNT + RATE_COUNT };
+#define X(counter, title, weight) +1
+enum { RATE_COUNT = 0 RATE_FIELDS(X), COLUMN_COUNT = 1 + GAUGE_COUNT + RATE_COUNT };
 #undef X
-
-/* From when on a lag is emphasised. */
-enum { LAG_LONG_MS = 60000 };
-
-/* Where the gauges are that are emphasised. */
-enum { COLUMN_STATE = TOP_KEYS, COLUMN_DEAD = TOP_KEYS + 5, COLUMN_LAG = TOP_KEYS + 6 };
-
-/* How much a column matters, in their order: TOPIC; STATE, WAITING, DUE, CLAIMED, RESTING, DEAD,
- * LAG; SENT/S, MERGED/S, DONE/S, RETRIED/S, REJECTED/S. */
-static const unsigned char weights[COLUMN_COUNT] = {13, 12, 11, 4, 6, 5, 10, 9, 7, 1, 8, 3, 2};
 
 /* === Order ============================================================== */
 
@@ -49,7 +37,7 @@ bool top_order_of_key(enum top_order *out, int key)
 /* What happens to the topic a second. */
 static double sample_activity(const struct sample *sample)
 {
-#define X(counter, title) +sample->rates.counter
+#define X(counter, title, weight) +sample->rates.counter
     return sample->has_rates ? 0.0 RATE_FIELDS(X) : 0.0;
 #undef X
 }
@@ -92,58 +80,36 @@ void top_sort(struct sample *samples, size_t count, enum top_order order)
 
 /* === Table ============================================================== */
 
-static void top_add_row(struct libscols_table *table, const struct sample *sample)
+static void top_add_row(struct table *table, const struct sample *sample)
 {
-#define X(counter, title) sample->rates.counter,
+#define X(counter, title, weight) sample->rates.counter,
     const double rates[] = {RATE_FIELDS(X)};
 #undef X
     const char *cells[COLUMN_COUNT] = {sample->name};
     struct gauges gauges;
     char text[RATE_COUNT][32];
 
-    gauges_cells(cells + TOP_KEYS, &gauges, &sample->stats);
+    gauges_cells(cells + 1, &gauges, &sample->stats);
     for (size_t i = 0; i < RATE_COUNT; i++) {
         snprintf(text[i], sizeof(text[i]), "%.1f", rates[i]);
-        cells[TOP_KEYS + GAUGE_COUNT + i] = sample->has_rates ? text[i] : "-";
+        cells[1 + GAUGE_COUNT + i] = sample->has_rates ? text[i] : "-";
     }
-    output_row(table, cells, COLUMN_COUNT);
+    table_row(table, cells, COLUMN_COUNT);
+    gauges_emphasise(table, 1, &sample->stats);
 }
 
-/* Dead letters and lost parts are red, a long lag and a pause yellow. */
-static void top_emphasise(struct libscols_table *table, size_t row, const smq_stats *stats)
+struct table *top_table(const struct sample *samples, size_t count)
 {
-    static const char red[] = "\033[1;31m";
-    static const char yellow[] = "\033[1;33m";
-
-    if (stats->dead > 0) {
-        output_cell_color(table, row, COLUMN_DEAD, red);
-    }
-    if (stats->oldest_due_age_ms >= LAG_LONG_MS) {
-        output_cell_color(table, row, COLUMN_LAG, yellow);
-    }
-    if (stats->slots_damaged > 0 || stats->slots_silent > 0) {
-        output_cell_color(table, row, COLUMN_STATE, red);
-    } else if (stats->slots_paused > 0) {
-        output_cell_color(table, row, COLUMN_STATE, yellow);
-    }
-}
-
-struct libscols_table *top_table(const struct sample *samples, size_t count, size_t columns,
-                                 bool color)
-{
-#define X(counter, title) title,
-    static const char *const titles[] = {"~TOPIC", GAUGE_TITLES, RATE_FIELDS(X)};
+#define X(counter, name, weighs) {.title = (name), .right = true, .weight = (weighs)},
+    static const struct table_column columns[] = {
+        {.title = "TOPIC", .narrow = TABLE_SHORTEN, .weight = GAUGE_WEIGHS_MOST + 1, .least = 20},
+        GAUGE_COLUMNS,
+        RATE_FIELDS(X)};
 #undef X
-    struct libscols_table *table = output_table(titles, COLUMN_COUNT);
+    struct table *table = table_new(columns, COLUMN_COUNT);
 
     for (size_t i = 0; i < count; i++) {
         top_add_row(table, &samples[i]);
-        if (color) {
-            top_emphasise(table, i, &samples[i].stats);
-        }
-    }
-    if (columns > 0) {
-        output_table_fit(table, weights, columns);
     }
     return table;
 }

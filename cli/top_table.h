@@ -5,8 +5,7 @@
 #include <slotmq/slotmq.h>
 
 #include "rate.h"
-
-struct libscols_table;
+#include "table.h"
 
 /* One topic at one moment. */
 struct sample {
@@ -30,12 +29,6 @@ bool top_order_of_key(enum top_order *out, int key);
 
 void top_sort(struct sample *samples, size_t count, enum top_order order);
 
-/* A table of all columns, or of those that matter most and fit into `columns`, which is then its
- * width; 0: all.  `color`: what needs a person is emphasised. */
-struct libscols_table *top_table(const struct sample *samples, size_t count, size_t columns,
-                                 bool color);
-
-/* The columns in front that say what a row is about. */
-enum { TOP_KEYS = 1 };
+struct table *top_table(const struct sample *samples, size_t count);
 
 #endif

@@ -7,34 +7,9 @@
 #include <string.h>
 
 #include "connect.h"
+#include "definition.h"
 #include "output.h"
 #include "say.h"
-#include "units.h"
-
-/* The order of these names is that of the enums in slotmq/topic.h. */
-static const char *const type_names[] = {"range_merge", "priority", "fixed_time", "fifo"};
-static const char *const layout_names[] = {"inline", "keyed"};
-static const char *const ties_names[] = {"arrival", "bytes"};
-static const char *const takeover_names[] = {"fast", "strict"};
-
-/* None is shown as 0. */
-static int64_t topic_amount_shown(int64_t amount)
-{
-    return amount == SMQ_NONE ? 0 : amount;
-}
-
-/* Must each send give one?  A delay of 0 is SMQ_NONE. */
-static bool topic_lacks_delay(const smq_topic_options *topic)
-{
-    return topic->type == SMQ_TYPE_RANGE_MERGE && topic->delay_ms == 0;
-}
-
-const char *topic_type_name(smq_topic_type type)
-{
-    return type >= SMQ_TYPE_RANGE_MERGE && type <= SMQ_TYPE_FIFO
-               ? type_names[type - SMQ_TYPE_RANGE_MERGE]
-               : "unknown";
-}
 
 /* The groups of a topic, as an array. */
 static json_t *topic_json_groups(const smq_topic_options *topic)
@@ -57,27 +32,26 @@ static json_t *topic_json(const smq_topic_options *topic)
     json_t *object = json_object();
 
     output_set(object, "name", json_string(topic->name));
-    output_set(object, "type", json_string(topic_type_name(topic->type)));
-    output_set(object, "layout", json_string(layout_names[topic->layout == SMQ_LAYOUT_KEYED]));
+    output_set(object, "type", json_string(definition_type_name(topic->type)));
+    output_set(object, "layout", json_string(definition_layout_name(topic->layout)));
     output_set(object, "slots", json_integer(topic->slots));
     output_set(object, "shared", json_boolean(topic->shared));
-    output_set(object, "ties", json_string(ties_names[topic->ties == SMQ_TIES_BYTES]));
-    output_set(object, "max_retries", json_integer(topic_amount_shown(topic->max_retries)));
+    output_set(object, "ties", json_string(definition_ties_name(topic->ties)));
+    output_set(object, "max_retries", json_integer(definition_amount(topic->max_retries)));
     output_set(object, "backoff", json_string(topic->backoff ? topic->backoff : ""));
     output_set(object, "lease_ms", json_integer(topic->lease_ms));
     output_set(object, "delay_ms",
-               topic_lacks_delay(topic) ? json_null()
-                                        : json_integer(topic_amount_shown(topic->delay_ms)));
-    output_set(object, "takeover",
-               json_string(takeover_names[topic->takeover == SMQ_TAKEOVER_STRICT]));
+               definition_lacks_delay(topic) ? json_null()
+                                             : json_integer(definition_amount(topic->delay_ms)));
+    output_set(object, "takeover", json_string(definition_takeover_name(topic->takeover)));
     output_set(object, "takeover_replicas", json_integer(topic->takeover_replicas));
-    output_set(object, "debounce_ms", json_integer(topic_amount_shown(topic->debounce_ms)));
-    output_set(object, "ttl_ms", json_integer(topic_amount_shown(topic->ttl_ms)));
+    output_set(object, "debounce_ms", json_integer(definition_amount(topic->debounce_ms)));
+    output_set(object, "ttl_ms", json_integer(definition_amount(topic->ttl_ms)));
     output_set(object, "expired_to_dead", json_boolean(topic->expired_to_dead));
     output_set(object, "skip_failed", json_boolean(topic->skip_failed));
     output_set(object, "max_body", json_integer(topic->max_body));
-    output_set(object, "max_waiting", json_integer(topic_amount_shown(topic->max_waiting)));
-    output_set(object, "rate_per_s", json_integer(topic_amount_shown(topic->rate_per_s)));
+    output_set(object, "max_waiting", json_integer(definition_amount(topic->max_waiting)));
+    output_set(object, "rate_per_s", json_integer(definition_amount(topic->rate_per_s)));
     output_set(object, "groups", topic_json_groups(topic));
     output_set(object, "paused", json_boolean(topic->paused));
     output_set(object, "damaged", json_boolean(topic->damaged));
@@ -93,7 +67,7 @@ static bool topic_take_facts(const smq_topic_options *topic, void *user)
     *facts = (struct topic_facts){.type = topic->type,
                                   .layout = topic->layout,
                                   .ties = topic->ties,
-                                  .lacks_delay = topic_lacks_delay(topic),
+                                  .lacks_delay = definition_lacks_delay(topic),
                                   .max_body = topic->max_body,
                                   .max_retries =
                                       topic->max_retries == SMQ_NONE ? 0 : topic->max_retries};
@@ -249,41 +223,9 @@ enum exit_code topic_print_json(smq_client *client, const char *name)
 /* What is shown, and the result: not EXIT_DONE when a topic cannot be read, which was printed. */
 struct list {
     json_t *array; /* of these two one is set */
-    struct libscols_table *table;
+    struct table *table;
     enum exit_code code;
 };
-
-static const char *const list_titles[] = {"=NAME",  "TYPE",  "LAYOUT",   ">SLOTS",
-                                          "OWNERS", "STATE", ">RETRIES", ">LEASE_MS"};
-#define LIST_COLUMNS (sizeof(list_titles) / sizeof(list_titles[0]))
-
-static const char *topic_state_name(const smq_topic_options *topic)
-{
-    if (topic->damaged) {
-        return "damaged";
-    }
-    return topic->paused ? "paused" : "-";
-}
-
-static void topic_add_topic_row(struct libscols_table *table, const smq_topic_options *topic)
-{
-    char slots[24];
-    char retries[24];
-    char lease[UNITS_MAX];
-
-    snprintf(slots, sizeof(slots), "%" PRId32, topic->slots);
-    snprintf(retries, sizeof(retries), "%" PRId64, topic_amount_shown(topic->max_retries));
-    units_duration(lease, topic->lease_ms);
-    const char *const cells[] = {topic->name,
-                                 topic_type_name(topic->type),
-                                 layout_names[topic->layout == SMQ_LAYOUT_KEYED],
-                                 slots,
-                                 topic->shared ? "shared" : "exclusive",
-                                 topic_state_name(topic),
-                                 retries,
-                                 lease};
-    output_row(table, cells, LIST_COLUMNS);
-}
 
 static bool topic_add_topic(const smq_topic_options *topic, void *user)
 {
@@ -293,7 +235,7 @@ static bool topic_add_topic(const smq_topic_options *topic, void *user)
         const enum exit_code code = exit_code_left_out(topic->unreadable_status);
         list->code = exit_code_both(list->code, say_error(code, "%s", topic->unreadable));
     } else if (list->table) {
-        topic_add_topic_row(list->table, topic);
+        definition_list_add(list->table, topic);
     } else if (json_array_append_new(list->array, topic_json(topic)) != 0) {
         say_no_memory();
     }
@@ -317,17 +259,17 @@ static enum exit_code list_json(smq_client *client)
 
 static enum exit_code list_table(smq_client *client, const struct command *command)
 {
-    struct list list = {.table = output_table(list_titles, LIST_COLUMNS), .code = EXIT_DONE};
+    struct list list = {.table = definition_list(), .code = EXIT_DONE};
     smq_error err;
 
     if (smq_topic_each(client, NULL, topic_add_topic, &list, &err) != SMQ_OK) {
-        output_table_free(list.table);
+        table_free(list.table);
         return say_failure(&err);
     }
-    if (output_table_is_empty(list.table) && list.code == EXIT_DONE) {
+    if (table_is_empty(list.table) && list.code == EXIT_DONE) {
         topic_say_none(command);
     }
-    output_table_print_parts(list.table, 1, SIZE_MAX);
+    table_print(list.table);
     return list.code;
 }
 
@@ -345,71 +287,10 @@ const struct verb topic_list_verb = {
 
 /* === show =============================================================== */
 
-static void topic_add_number(struct libscols_table *table, const char *name, int64_t value)
-{
-    char text[24];
-
-    snprintf(text, sizeof(text), "%" PRId64, value);
-    output_pair(table, name, text);
-}
-
-/* None is shown as 0, as in JSON. */
-static void topic_add_duration(struct libscols_table *table, const char *name, int64_t ms)
-{
-    char text[UNITS_MAX];
-
-    units_duration(text, topic_amount_shown(ms));
-    output_pair(table, name, text);
-}
-
-static void topic_add_size(struct libscols_table *table, const char *name, int64_t bytes)
-{
-    char text[UNITS_MAX];
-
-    units_size(text, bytes);
-    output_pair(table, name, text);
-}
-
-static void topic_add_backoff(struct libscols_table *table, const char *backoff)
-{
-    char text[512];
-
-    units_in_text(text, sizeof(text), backoff ? backoff : "");
-    output_pair(table, "backoff", text);
-}
-
 static bool topic_show_topic(const smq_topic_options *topic, void *user)
 {
-    struct libscols_table *table = output_pairs();
-
     (void) user;
-    output_pair(table, "name", topic->name);
-    output_pair(table, "type", topic_type_name(topic->type));
-    output_pair(table, "layout", layout_names[topic->layout == SMQ_LAYOUT_KEYED]);
-    topic_add_number(table, "slots", topic->slots);
-    output_pair(table, "shared", topic->shared ? "true" : "false");
-    output_pair(table, "ties", ties_names[topic->ties == SMQ_TIES_BYTES]);
-    topic_add_number(table, "max_retries", topic_amount_shown(topic->max_retries));
-    topic_add_backoff(table, topic->backoff);
-    topic_add_duration(table, "lease_ms", topic->lease_ms);
-    if (topic_lacks_delay(topic)) {
-        output_pair(table, "delay_ms", "none");
-    } else {
-        topic_add_duration(table, "delay_ms", topic->delay_ms);
-    }
-    output_pair(table, "takeover", takeover_names[topic->takeover == SMQ_TAKEOVER_STRICT]);
-    topic_add_number(table, "takeover_replicas", topic->takeover_replicas);
-    topic_add_duration(table, "debounce_ms", topic->debounce_ms);
-    topic_add_duration(table, "ttl_ms", topic->ttl_ms);
-    output_pair(table, "expired_to_dead", topic->expired_to_dead ? "true" : "false");
-    output_pair(table, "skip_failed", topic->skip_failed ? "true" : "false");
-    topic_add_size(table, "max_body", topic->max_body);
-    topic_add_number(table, "max_waiting", topic_amount_shown(topic->max_waiting));
-    topic_add_number(table, "rate_per_s", topic_amount_shown(topic->rate_per_s));
-    output_pair(table, "groups", topic->groups ? topic->groups : "none");
-    output_pair(table, "paused", topic->paused ? "true" : "false");
-    output_pair(table, "damaged", topic->damaged ? "true" : "false");
-    output_table_print(table);
+    table_print(definition_show(topic));
     return true;
 }
 

@@ -23,9 +23,6 @@ enum exit_code topic_run(const struct command *command, verb_topic_fn *run);
 /* Prints the definition of a topic as JSON. */
 enum exit_code topic_print_json(smq_client *client, const char *name);
 
-/* "range_merge", "priority", "fixed_time", "fifo". */
-const char *topic_type_name(smq_topic_type type);
-
 /* The names of topics. */
 struct topic_names {
     char **name; /* owned */

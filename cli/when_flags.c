@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "definition.h"
 #include "say.h"
 
 void when_init(struct when *when)
@@ -45,7 +46,7 @@ enum exit_code when_check(const struct when *when, const char *topic,
 
     if (wrong) {
         return say_error(EXIT_USAGE, "topic %s is %s: it has no %s", topic,
-                         topic_type_name(facts->type), wrong);
+                         definition_type_name(facts->type), wrong);
     }
     return when_check_priority(when->priority.value, topic, facts->ties);
 }

@@ -382,12 +382,28 @@ void assert_members(const json_t *object, const char *const *names)
     assert_int_equal(json_object_size(object), count);
 }
 
+/* Characters of UTF-8; colors take no room. */
+static size_t width_of(const char *line, size_t size)
+{
+    size_t width = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        if (line[i] == '\033') {
+            i += strcspn(line + i, "m");
+        } else {
+            width += ((unsigned char) line[i] & 0xc0) != 0x80 ? 1 : 0;
+        }
+    }
+    return width;
+}
+
 void assert_width(const char *shown, size_t columns)
 {
     for (const char *line = shown; *line != '\0'; line += strspn(line, "\r\n")) {
         const size_t size = strcspn(line, "\r\n");
-        if (size > columns) {
-            fail_msg("%zu columns: %.*s", size, (int) size, line);
+        const size_t width = width_of(line, size);
+        if (width > columns) {
+            fail_msg("%zu columns: %.*s", width, (int) size, line);
         }
         line += size;
     }

@@ -29,6 +29,23 @@ static void test_get_finds_a_message_in_any_state(void **state)
     free(table);
 }
 
+/* What is copied from a terminal has no newline that the body has not. */
+static void test_get_shows_a_long_body_whole(void **state)
+{
+    char body[301];
+
+    (void) state;
+    memset(body, 'b', sizeof(body) - 1);
+    body[sizeof(body) - 1] = '\0';
+    command_create_topic("whole", "fixed_time", "keyed");
+    command_done(NULL, ARGS("send", "whole", body, "--id", "i"));
+    char *shown = command_drawn(80, ARGS("get", "whole", "i"));
+    assert_non_null(strstr(shown, body));
+    assert_non_null(strstr(shown, "retries_left"));
+    assert_non_null(strstr(shown, "waiting"));
+    free(shown);
+}
+
 static void test_get_of_a_keyed_message_tells_all(void **state)
 {
     (void) state;
@@ -266,6 +283,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_get_finds_a_message_in_any_state),
+        cmocka_unit_test(test_get_shows_a_long_body_whole),
         cmocka_unit_test(test_get_of_a_keyed_message_tells_all),
         cmocka_unit_test(test_get_tells_why_a_message_failed_last),
         cmocka_unit_test(test_bytes_that_are_no_text_come_as_base64),

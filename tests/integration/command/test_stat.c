@@ -14,6 +14,12 @@ static void create(const char *name, const char *type)
                             "none", "--max-retries", "0"));
 }
 
+/* Every message of the topic is dead after this. */
+static void kill_all(const char *topic, const char *code)
+{
+    command_done(NULL, ARGS("consume", topic, "--exit-when-empty", "--", "sh", "-c", code));
+}
+
 /* Member "topics" of what `slotmq stat` says, with one topic in it. */
 static json_t *stat_of(const char *const *arguments)
 {
@@ -112,13 +118,15 @@ static void test_stat_as_prometheus_text_is_about_topics_only(void **state)
     command_refused(64, "a topic's name", NULL, ARGS("stat", "a,", "--prometheus"));
 }
 
-/* Nothing breaks at the edge of a terminal, and nothing is left out. */
+/* Nothing breaks at the edge of a terminal: a long name loses its middle, and columns that matter
+ * less are left out there, but not in a pipe. */
 static void test_tables_fit_a_terminal(void **state)
 {
-    static const char *const titles[] = {"STATE", "WAITING", "LAG", "SENT", "LEASE_LOST"};
+    static const char *const titles[] = {"STATE", "WAITING", "CLAIMED", "DEAD", "LAG"};
+    static const char name[] = "a-topic-with-a-name-that-is-longer-than-most-others";
 
     (void) state;
-    create("a-topic-with-a-name-that-is-longer-than-most-others", "priority");
+    create(name, "priority");
     const char *const *const calls[] = {ARGS("stat"), ARGS("stat", "--slots")};
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         char *shown = command_drawn(80, calls[i]);
@@ -126,15 +134,52 @@ static void test_tables_fit_a_terminal(void **state)
         for (size_t t = 0; t < sizeof(titles) / sizeof(titles[0]); t++) {
             assert_non_null(strstr(shown, titles[t]));
         }
+        assert_null(strstr(shown, "LEASE_LOST"));
+        assert_null(strstr(shown, name));
+        assert_non_null(strstr(shown, "thers "));
+        free(shown);
+        shown = command_drawn(250, calls[i]);
+        assert_non_null(strstr(shown, "LEASE_LOST"));
+        assert_non_null(strstr(shown, name));
+        free(shown);
+        shown = command_out(NULL, calls[i]);
+        assert_non_null(strstr(shown, "LEASE_LOST"));
+        assert_non_null(strstr(shown, name));
         free(shown);
     }
     char *shown = command_drawn(80, ARGS("topic", "list"));
     assert_width(shown, 80);
     assert_non_null(strstr(shown, "LEASE_MS"));
     free(shown);
-    shown = command_drawn(250, ARGS("stat"));
-    assert_null(strstr(shown, "\r\n\r\n")); /* all in one part */
+}
+
+static void test_what_needs_a_person_is_emphasised_on_a_terminal_only(void **state)
+{
+    static const char red[] = "\033[1;31m", yellow[] = "\033[1;33mpaused";
+
+    (void) state;
+    create("emphasised", "priority");
+    command_done("a\n", ARGS("send", "emphasised"));
+    kill_all("emphasised", "exit 3");
+    command_done(NULL, ARGS("pause", "emphasised"));
+    assert_int_equal(unsetenv("NO_COLOR"), 0);
+    char *shown = command_drawn(80, ARGS("stat", "emphasised"));
+    assert_width(shown, 80);
+    assert_non_null(strstr(shown, red));
+    assert_non_null(strstr(shown, yellow));
     free(shown);
+    shown = command_drawn(80, ARGS("topic", "list"));
+    assert_non_null(strstr(shown, yellow));
+    free(shown);
+    shown = command_out(NULL, ARGS("stat", "emphasised"));
+    assert_null(strchr(shown, '\033'));
+    free(shown);
+    assert_int_equal(setenv("NO_COLOR", "1", 1), 0);
+    shown = command_drawn(80, ARGS("stat", "emphasised"));
+    assert_int_equal(unsetenv("NO_COLOR"), 0);
+    assert_null(strchr(shown, '\033'));
+    free(shown);
+    command_done(NULL, ARGS("resume", "emphasised"));
 }
 
 static void test_a_paused_topic_is_seen_everywhere(void **state)
@@ -188,12 +233,6 @@ static void test_an_unknown_topic_is_not_found(void **state)
     command_refused(1, "nowhere", NULL, ARGS("stat", "nowhere", "--json", "--slots"));
     command_refused(1, "nowhere", NULL, ARGS("dead", "list", "nowhere"));
     command_refused(1, "nowhere", NULL, ARGS("dead", "requeue", "nowhere", "--all"));
-}
-
-/* Every message of the topic is dead after this. */
-static void kill_all(const char *topic, const char *code)
-{
-    command_done(NULL, ARGS("consume", topic, "--exit-when-empty", "--", "sh", "-c", code));
 }
 
 static void test_dead_letters_are_listed_and_sent_back(void **state)
@@ -272,6 +311,7 @@ int main(void)
         cmocka_unit_test(test_stat_without_a_name_is_about_all),
         cmocka_unit_test(test_stat_as_prometheus_text_is_about_topics_only),
         cmocka_unit_test(test_tables_fit_a_terminal),
+        cmocka_unit_test(test_what_needs_a_person_is_emphasised_on_a_terminal_only),
         cmocka_unit_test(test_a_paused_topic_is_seen_everywhere),
         cmocka_unit_test(test_a_lag_that_is_not_known_is_not_a_number),
         cmocka_unit_test(test_an_unknown_topic_is_not_found),

@@ -8,10 +8,9 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <libsmartcols.h>
 
-#include "cli/output.h"
 #include "cli/top_table.h"
+#include "screen.h"
 
 #define COUNTS(...)                                                                                \
     {                                                                                              \
@@ -72,45 +71,12 @@ static void test_keys_choose_the_order(void **state)
     assert_false(top_order_of_key(&order, 0));
 }
 
-/* What the table is on a terminal of this many columns. */
-static void draw(char *out, size_t size, size_t columns)
-{
-    struct libscols_table *table = top_table(samples, COUNT, columns, false);
-    char *text = NULL;
-
-    assert_int_equal(scols_print_table_to_string(table, &text), 0);
-    snprintf(out, size, "%s\n", text);
-    output_table_free(table);
-    free(text);
-}
-
-static void read_screen(char *out, size_t size, size_t columns)
-{
-    char path[512];
-
-    snprintf(path, sizeof(path), "%s/top-%zu.txt", getenv("SLOTMQ_SCREENS"), columns);
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    out[fread(out, 1, size - 1, file)] = '\0';
-    assert_int_equal(fclose(file), 0);
-}
-
 static void test_the_table_is_as_in_the_file(void **state)
 {
-    static const size_t widths[] = {80, 120, 200};
-
     (void) state;
-    for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
-        char wanted[4096];
-        char text[4096];
-        read_screen(wanted, sizeof(wanted), widths[i]);
-        draw(text, sizeof(text), widths[i]);
-        if (strcmp(text, wanted) != 0) {
-            fail_msg("screens/top-%zu.txt is not:\n%s", widths[i], text);
-        }
-        for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1) {
-            assert_true(strcspn(line, "\n") <= widths[i]);
-        }
+    for (size_t i = 0; i < sizeof(screen_widths) / sizeof(screen_widths[0]); i++) {
+        struct table *table = top_table(samples, COUNT);
+        assert_screen("top", screen_widths[i], &table, 1);
     }
 }
 
@@ -122,5 +88,5 @@ int main(void)
         cmocka_unit_test(test_the_table_is_as_in_the_file),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, screen_setup, NULL);
 }

@@ -1,0 +1,162 @@
+/* definition.c - see definition.h. */
+#include "definition.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "units.h"
+
+/* The order of these names is that of the enums in slotmq/topic.h. */
+static const char *const type_names[] = {"range_merge", "priority", "fixed_time", "fifo"};
+static const char *const layout_names[] = {"inline", "keyed"};
+static const char *const ties_names[] = {"arrival", "bytes"};
+static const char *const takeover_names[] = {"fast", "strict"};
+
+const char *definition_type_name(smq_topic_type type)
+{
+    return type >= SMQ_TYPE_RANGE_MERGE && type <= SMQ_TYPE_FIFO
+               ? type_names[type - SMQ_TYPE_RANGE_MERGE]
+               : "unknown";
+}
+
+const char *definition_layout_name(smq_layout layout)
+{
+    return layout_names[layout == SMQ_LAYOUT_KEYED];
+}
+
+const char *definition_ties_name(smq_ties ties)
+{
+    return ties_names[ties == SMQ_TIES_BYTES];
+}
+
+const char *definition_takeover_name(smq_takeover takeover)
+{
+    return takeover_names[takeover == SMQ_TAKEOVER_STRICT];
+}
+
+int64_t definition_amount(int64_t amount)
+{
+    return amount == SMQ_NONE ? 0 : amount;
+}
+
+bool definition_lacks_delay(const smq_topic_options *topic)
+{
+    return topic->type == SMQ_TYPE_RANGE_MERGE && topic->delay_ms == 0;
+}
+
+/* === list =============================================================== */
+
+static const struct table_column list_columns[] = {
+    {.title = "NAME", .narrow = TABLE_SHORTEN, .weight = 8, .least = 20},
+    {.title = "TYPE", .weight = 5},
+    {.title = "LAYOUT", .weight = 4},
+    {.title = "SLOTS", .right = true, .weight = 6},
+    {.title = "OWNERS", .weight = 3},
+    {.title = "STATE", .weight = 7},
+    {.title = "RETRIES", .right = true, .weight = 2},
+    {.title = "LEASE_MS", .right = true, .weight = 1}};
+enum { LIST_COLUMNS = sizeof(list_columns) / sizeof(list_columns[0]), LIST_STATE = 5 };
+
+static const char *definition_state_name(const smq_topic_options *topic)
+{
+    if (topic->damaged) {
+        return "damaged";
+    }
+    return topic->paused ? "paused" : "-";
+}
+
+struct table *definition_list(void)
+{
+    return table_new(list_columns, LIST_COLUMNS);
+}
+
+void definition_list_add(struct table *table, const smq_topic_options *topic)
+{
+    char slots[24];
+    char retries[24];
+    char lease[UNITS_MAX];
+
+    snprintf(slots, sizeof(slots), "%" PRId32, topic->slots);
+    snprintf(retries, sizeof(retries), "%" PRId64, definition_amount(topic->max_retries));
+    units_duration(lease, topic->lease_ms);
+    const char *const cells[] = {topic->name,
+                                 definition_type_name(topic->type),
+                                 definition_layout_name(topic->layout),
+                                 slots,
+                                 topic->shared ? "shared" : "exclusive",
+                                 definition_state_name(topic),
+                                 retries,
+                                 lease};
+    table_row(table, cells, LIST_COLUMNS);
+    if (topic->damaged || topic->paused) {
+        table_emphasise(table, LIST_STATE, topic->damaged ? TABLE_ERROR : TABLE_WARNING);
+    }
+}
+
+/* === show =============================================================== */
+
+static void definition_add_number(struct table *table, const char *name, int64_t value)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%" PRId64, value);
+    table_pair(table, name, text);
+}
+
+/* None is shown as 0, as in JSON. */
+static void definition_add_duration(struct table *table, const char *name, int64_t ms)
+{
+    char text[UNITS_MAX];
+
+    units_duration(text, definition_amount(ms));
+    table_pair(table, name, text);
+}
+
+static void definition_add_size(struct table *table, const char *name, int64_t bytes)
+{
+    char text[UNITS_MAX];
+
+    units_size(text, bytes);
+    table_pair(table, name, text);
+}
+
+static void definition_add_backoff(struct table *table, const char *backoff)
+{
+    char text[512];
+
+    units_in_text(text, sizeof(text), backoff ? backoff : "");
+    table_pair(table, "backoff", text);
+}
+
+struct table *definition_show(const smq_topic_options *topic)
+{
+    struct table *table = table_pairs();
+
+    table_pair(table, "name", topic->name);
+    table_pair(table, "type", definition_type_name(topic->type));
+    table_pair(table, "layout", definition_layout_name(topic->layout));
+    definition_add_number(table, "slots", topic->slots);
+    table_pair(table, "shared", topic->shared ? "true" : "false");
+    table_pair(table, "ties", definition_ties_name(topic->ties));
+    definition_add_number(table, "max_retries", definition_amount(topic->max_retries));
+    definition_add_backoff(table, topic->backoff);
+    definition_add_duration(table, "lease_ms", topic->lease_ms);
+    if (definition_lacks_delay(topic)) {
+        table_pair(table, "delay_ms", "none");
+    } else {
+        definition_add_duration(table, "delay_ms", topic->delay_ms);
+    }
+    table_pair(table, "takeover", definition_takeover_name(topic->takeover));
+    definition_add_number(table, "takeover_replicas", topic->takeover_replicas);
+    definition_add_duration(table, "debounce_ms", topic->debounce_ms);
+    definition_add_duration(table, "ttl_ms", topic->ttl_ms);
+    table_pair(table, "expired_to_dead", topic->expired_to_dead ? "true" : "false");
+    table_pair(table, "skip_failed", topic->skip_failed ? "true" : "false");
+    definition_add_size(table, "max_body", topic->max_body);
+    definition_add_number(table, "max_waiting", definition_amount(topic->max_waiting));
+    definition_add_number(table, "rate_per_s", definition_amount(topic->rate_per_s));
+    table_pair(table, "groups", topic->groups ? topic->groups : "none");
+    table_pair(table, "paused", topic->paused ? "true" : "false");
+    table_pair(table, "damaged", topic->damaged ? "true" : "false");
+    return table;
+}
