@@ -11,6 +11,15 @@
 #include "stat_table.h"
 #include "verb.h"
 
+/* X(counter of smq_stats): in JSON alone. */
+#define DEATH_FIELDS(X)                                                                            \
+    X(dead_rejected)                                                                               \
+    X(dead_failed)                                                                                 \
+    X(dead_crashed)                                                                                \
+    X(dead_timed_out)                                                                              \
+    X(dead_expired)                                                                                \
+    X(dead_bodiless)
+
 struct stat_options {
     bool slots;
     bool prometheus;
@@ -33,6 +42,9 @@ static void stat_set_stats(json_t *object, const smq_stats *stats)
 #define X(member, title, weight)                                                                   \
     output_set(object, #member, json_integer((json_int_t) stats->member));
     COUNTER_FIELDS(X)
+#undef X
+#define X(member) output_set(object, #member, json_integer((json_int_t) stats->member));
+    DEATH_FIELDS(X)
 #undef X
 }
 

@@ -62,7 +62,7 @@ local found = first(prepare, 0, before_score(REST), limit, 1048576)
 for i = 1, #found, 2 do
     local before, _, _, member = decode(found[i])
     local _, attempts = split(found[i + 1])
-    lose(member, before, attempts, LOST)
+    lose(member, before, attempts, 'crashed', LOST)
     redis.call('ZREM', prepare, found[i])
 end
 count_save()

@@ -33,6 +33,13 @@ typedef struct smq_stats {
     uint64_t slots_paused;  /* all slots of a paused topic; 0 or 1 in the stats of one slot */
     uint64_t slots_damaged; /* Redis lost a part of them; see smq_topic_repair() */
     uint64_t slots_silent;  /* their nodes did not reply */
+    /* Counters: every message that became a dead letter, by the cause of its death. */
+    uint64_t dead_rejected;  /* by an answer */
+    uint64_t dead_failed;    /* a retry was asked for, and none was left */
+    uint64_t dead_crashed;   /* its process died or hung, with no retry left */
+    uint64_t dead_timed_out; /* its handler took too long, with no retry left */
+    uint64_t dead_expired;   /* its time to live had ended, in a topic with expired_to_dead */
+    uint64_t dead_bodiless;  /* its body is missing in Redis */
 } smq_stats;
 #define SMQ_AGE_UNKNOWN (-1)
 #define SMQ_STATS_INIT  SMQ_INIT(smq_stats)

@@ -49,6 +49,12 @@ static void slot_stats_add(smq_stats *stats, const struct store_inspected *look)
     stats->released += look->released;
     stats->lease_lost += look->lease_lost;
     stats->slots_paused += look->paused;
+    stats->dead_rejected += look->dead_rejected;
+    stats->dead_failed += look->dead_failed;
+    stats->dead_crashed += look->dead_crashed;
+    stats->dead_timed_out += look->dead_timed_out;
+    stats->dead_expired += look->dead_expired;
+    stats->dead_bodiless += look->dead_bodiless;
 }
 
 static void slot_stats_fault(smq_stats *stats, const struct slot_walk_fault *fault)

@@ -14,10 +14,14 @@ struct family {
     const char *name, *type, *help;
     size_t offset;
     enum metric_unit unit; /* MS: written in seconds */
+    const char *cause;     /* a second label; NULL: none.  Rows of one name follow each other. */
 };
 
-#define PROCESS(member) offsetof(smq_metrics, member), UNIT_COUNT
-#define TOPIC(member)   offsetof(smq_stats, member), UNIT_COUNT
+#define PROCESS(member) offsetof(smq_metrics, member), UNIT_COUNT, NULL
+#define TOPIC(member)   offsetof(smq_stats, member), UNIT_COUNT, NULL
+#define DEAD(name)                                                                                 \
+    "slotmq_topic_dead_letters_total", "counter", "Messages that became dead letters, by cause.",  \
+        offsetof(smq_stats, dead_##name), UNIT_COUNT, #name
 
 static const struct family process_families[] = {
     {"slotmq_messages_sent_total", "counter", "Messages stored anew.", PROCESS(sent)},
@@ -79,7 +83,7 @@ static const struct family topic_families[] = {
     {"slotmq_topic_messages_dead", "gauge", "Dead letters.", TOPIC(dead)},
     {"slotmq_topic_oldest_due_age_seconds", "gauge",
      "Lag: how long the oldest due message has been due; fifo: since its send; priority: unknown.",
-     offsetof(smq_stats, oldest_due_age_ms), UNIT_MS},
+     offsetof(smq_stats, oldest_due_age_ms), UNIT_MS, NULL},
     {"slotmq_topic_messages_sent_total", "counter", "Messages stored anew.", TOPIC(sent)},
     {"slotmq_topic_messages_merged_total", "counter",
      "Messages that were merged with a waiting or dead one.", TOPIC(merged)},
@@ -94,6 +98,12 @@ static const struct family topic_families[] = {
      TOPIC(released)},
     {"slotmq_topic_messages_lease_lost_total", "counter", "Claims whose process died or hung.",
      TOPIC(lease_lost)},
+    {DEAD(rejected)},
+    {DEAD(failed)},
+    {DEAD(crashed)},
+    {DEAD(timed_out)},
+    {DEAD(expired)},
+    {DEAD(bodiless)},
     {"slotmq_topic_slots_paused", "gauge", "Slots that are paused: all of a paused topic.",
      TOPIC(slots_paused)},
     {"slotmq_topic_slots_damaged", "gauge",
@@ -134,9 +144,9 @@ static bool metrics_text_is_known(const struct family *family, const struct metr
                                   topic->stats.oldest_due_age_ms != SMQ_AGE_UNKNOWN);
 }
 
-static void metrics_text_add_label(struct buf *out, const char *name, const char *value)
+static void metrics_text_add_labels(struct buf *out, const char *value, const char *cause)
 {
-    buf_printf(out, "{%s=\"", name);
+    buf_printf(out, "{topic=\"");
     for (; *value != '\0'; value++) {
         if (*value == '\n') {
             buf_add(out, "\\n", 2);
@@ -147,7 +157,11 @@ static void metrics_text_add_label(struct buf *out, const char *name, const char
         }
         buf_add(out, value, 1);
     }
-    buf_add(out, "\"} ", 3);
+    buf_add(out, "\"", 1);
+    if (cause != NULL) {
+        buf_printf(out, ",cause=\"%s\"", cause);
+    }
+    buf_add(out, "} ", 2);
 }
 
 static void metrics_text_add_histogram(struct buf *out, const smq_metrics *metrics)
@@ -193,7 +207,7 @@ static void metrics_text_add_unreadable(struct buf *out, const struct metrics_to
                           "1 if the topic cannot be read; nothing else is known of it.");
     for (size_t i = 0; i < count; i++) {
         buf_add(out, name, strlen(name));
-        metrics_text_add_label(out, "topic", topics[i].name);
+        metrics_text_add_labels(out, topics[i].name, NULL);
         buf_printf(out, "%d\n", topics[i].unreadable ? 1 : 0);
     }
 }
@@ -203,13 +217,15 @@ void metrics_text_topics(struct buf *out, const struct metrics_topic *topics, si
     for (size_t i = 0; count > 0 && i < sizeof(topic_families) / sizeof(topic_families[0]); i++) {
         const struct family *family = &topic_families[i];
 
-        metrics_text_add_head(out, family->name, family->type, family->help);
+        if (i == 0 || strcmp(family->name, family[-1].name) != 0) {
+            metrics_text_add_head(out, family->name, family->type, family->help);
+        }
         for (size_t j = 0; j < count; j++) {
             if (!metrics_text_is_known(family, &topics[j])) {
                 continue;
             }
             buf_add(out, family->name, strlen(family->name));
-            metrics_text_add_label(out, "topic", topics[j].name);
+            metrics_text_add_labels(out, topics[j].name, family->cause);
             metrics_text_add_value(out, family, &topics[j].stats);
         }
     }

@@ -28,6 +28,16 @@ static bool look_read_counters(struct store_inspected *out, const redisReply *re
            reply_count(&out->released, reply, 17) && reply_count(&out->lease_lost, reply, 18);
 }
 
+static bool look_read_deaths(struct store_inspected *out, const redisReply *reply)
+{
+    return reply_count(&out->dead_rejected, reply, 20) &&
+           reply_count(&out->dead_failed, reply, 21) &&
+           reply_count(&out->dead_crashed, reply, 22) &&
+           reply_count(&out->dead_timed_out, reply, 23) &&
+           reply_count(&out->dead_expired, reply, 24) &&
+           reply_count(&out->dead_bodiless, reply, 25);
+}
+
 static bool look_read_paused(bool *out, const redisReply *reply)
 {
     uint64_t paused;
@@ -44,7 +54,7 @@ bool store_inspect_read(struct store_inspected *out, const struct store_result *
     const redisReply *reply = result->reply;
 
     if (!look_read_gauges(out, reply) || !look_read_counters(out, reply) ||
-        !look_read_paused(&out->paused, reply) ||
+        !look_read_paused(&out->paused, reply) || !look_read_deaths(out, reply) ||
         !reply_text(out->owner, sizeof(out->owner), reply, 9)) {
         return false;
     }

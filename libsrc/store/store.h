@@ -431,6 +431,7 @@ struct store_inspected {
     char token[TOKEN_TEXT_LEN + 1];     /* "" if the topic is shared */
     uint64_t sent, merged, done, retried, rejected, expired, released, lease_lost;
     bool paused;
+    uint64_t dead_rejected, dead_failed, dead_crashed, dead_timed_out, dead_expired, dead_bodiless;
 };
 void store_inspect(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                    int64_t timeout_ms);

@@ -30,7 +30,7 @@ local function lapsed(entry, score)
     local before, _, claim, member = decode(entry)
     local _, attempts = split(score)
     if shared or tonumber(claim) <= base then
-        lose(member, before, attempts, LOST)
+        lose(member, before, attempts, 'crashed', LOST)
         redis.call('ZREM', prepare, entry)
     elseif tonumber(claim) < oldest then
         count('lease_lost')

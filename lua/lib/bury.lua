@@ -1,8 +1,9 @@
 -- USES dead, why, body, join, now, reason_cut, header_split, header_join, count, body_drop
 
--- Makes dead letters of messages, a list of { member, before, attempts, reason }.  A dead letter
--- holds everything that is kept of its message.  One of the same name and place is replaced and
--- counted as a merge.  The caller removes the entries of the messages afterwards.
+-- Makes dead letters of messages, a list of { member, before, attempts, cause, reason }, and counts
+-- them by their cause.  A dead letter holds everything that is kept of its message.  One of the
+-- same name and place is replaced and counted as a merge.  The caller removes the entries of the
+-- messages afterwards.
 local function bury_all(letters)
     local placed, kept, reasons, fields, members = {}, {}, {}, {}, {}
     for i, it in ipairs(letters) do
@@ -13,6 +14,7 @@ local function bury_all(letters)
     for i, it in ipairs(letters) do
         local entry, header = it.before .. 'd:' .. it.member, stored[2 * i - 1]
         local at = #kept
+        count('dead_' .. it.cause)
         placed[2 * i - 1], placed[2 * i] = join(now, it.attempts), entry
         kept[at + 1], kept[at + 2] = entry, reason_cut(it.reason)
         if header then
@@ -35,6 +37,8 @@ local function bury_all(letters)
     body_drop(members)
 end
 
-local function bury(member, before, attempts, reason)
-    bury_all({ { member = member, before = before, attempts = attempts, reason = reason } })
+local function bury(member, before, attempts, cause, reason)
+    bury_all({
+        { member = member, before = before, attempts = attempts, cause = cause, reason = reason }
+    })
 end

@@ -27,8 +27,10 @@ local function has_expired(header)
     return expiry and expiry <= now
 end
 
-local function set_aside(list, member, before, attempts, reason)
-    list[#list + 1] = { member = member, before = before, attempts = attempts, reason = reason }
+local function set_aside(list, member, before, attempts, cause, reason)
+    list[#list + 1] = {
+        member = member, before = before, attempts = attempts, cause = cause, reason = reason
+    }
 end
 
 -- Claims a message, or sets it aside if it has expired or its body was removed.  false: it does not
@@ -41,13 +43,13 @@ local function take(mark, member, before, score, attempts, header)
     elseif not fits(member) then
         return false
     elseif expired then
-        set_aside(dying, member, before, attempts, 'expired')
+        set_aside(dying, member, before, attempts, 'expired', 'expired')
         return true
     end
     if body then
         bytes = header and redis.call('HGET', body, 'b' .. member)
         if not bytes then
-            set_aside(dying, member, before, attempts, 'its body is missing')
+            set_aside(dying, member, before, attempts, 'bodiless', 'its body is missing')
             return true
         end
     end

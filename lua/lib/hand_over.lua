@@ -107,7 +107,7 @@ local function hand_over(position)
             header, text = beside(it.member)
         end
         if body and not (header and text) then
-            bury(it.member, it.before, it.attempts, 'its body is missing')
+            bury(it.member, it.before, it.attempts, 'bodiless', 'its body is missing')
             redis.call('ZREM', prepare, it.entry)
         else
             deliver(it.entry, it.attempts, header, text)

@@ -12,14 +12,14 @@ end
 
 -- Ends a claim whose process died, or whose handler took too long.  The first loss in a row makes
 -- the message a suspect and uses no retry; each further one uses one, and without any left the
--- message becomes a dead letter with that reason.
-local function lose(member, before, attempts, reason)
+-- message becomes a dead letter with that cause and reason.
+local function lose(member, before, attempts, cause, reason)
     count('lease_lost')
     if attempts % 2 == 0 then
         give_back(member, before, attempts + 1)
     elseif attempts < 2 * limit_of(member) then
         give_back(member, before, attempts + 2)
     else
-        bury(member, before, attempts, reason)
+        bury(member, before, attempts, cause, reason)
     end
 end

@@ -19,7 +19,7 @@ end
 local function end_set_aside()
     local expired = #dropped
     for _, it in ipairs(dying) do
-        expired = expired + (it.reason == 'expired' and 1 or 0)
+        expired = expired + (it.cause == 'expired' and 1 or 0)
     end
     if expired > 0 then
         count('expired', expired)

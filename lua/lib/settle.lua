@@ -23,7 +23,7 @@ function settle.t(member, before, claim, attempts, delay, reason)
     attempts = attempts - attempts % 2
     if attempts >= 2 * limit_of(member) then
         count('rejected')
-        bury(member, before, attempts, reason)
+        bury(member, before, attempts, 'failed', reason)
         return
     end
     count('retried')
@@ -37,7 +37,7 @@ end
 
 function settle.x(member, before, claim, attempts, delay, reason)
     count('rejected')
-    bury(member, before, attempts - attempts % 2, reason)
+    bury(member, before, attempts - attempts % 2, 'rejected', reason)
 end
 
 -- As if it had never been claimed: a suspect remains one.
@@ -51,7 +51,7 @@ function settle.b(member, before, claim, attempts, delay)
 end
 
 function settle.h(member, before, claim, attempts)
-    lose(member, before, attempts, TIMED_OUT)
+    lose(member, before, attempts, 'timed_out', TIMED_OUT)
 end
 
 -- Settles the answers from a place in ARGV on.

@@ -55,7 +55,7 @@ static void model_takeover(struct model *model, struct buf *reply, const struct 
             break;
         }
         message = list_take(&model->prepare, 0);
-        model_lose(model, &message, call->max_retries, model_died);
+        model_lose(model, &message, call->max_retries, MODEL_DEAD_CRASHED, model_died);
         given++;
     }
     buf_printf(reply, "OK %" PRIu64 " %d %d", model->base, given, more ? 1 : 0);
@@ -115,9 +115,11 @@ static void model_inspect(struct model *model, struct buf *reply, const struct c
     }
     add_token(reply, model);
     for (int i = 0; i < MODEL_COUNTERS; i++) {
+        if (i == MODEL_DEAD_REJECTED) {
+            buf_printf(reply, " %d", model->paused ? 1 : 0);
+        }
         buf_printf(reply, " %" PRIu64, model->counters[i]);
     }
-    buf_printf(reply, " %d", model->paused ? 1 : 0);
 }
 
 void model_call(struct model *model, struct buf *reply, const struct call *call)

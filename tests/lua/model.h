@@ -28,7 +28,8 @@ extern const char *const model_members[MODEL_MEMBERS];
 const char *model_key_text(int member, int *len);
 int model_key(int member);
 
-/* The counters of a slot, in the order in which inspect answers them. */
+/* The counters of a slot, in the order in which inspect answers them; between those of answers and
+ * those of deaths stands whether the slot is paused. */
 enum model_counter {
     MODEL_SENT,
     MODEL_MERGED,
@@ -38,6 +39,12 @@ enum model_counter {
     MODEL_EXPIRED,
     MODEL_RELEASED,
     MODEL_LEASE_LOST,
+    MODEL_DEAD_REJECTED,
+    MODEL_DEAD_FAILED,
+    MODEL_DEAD_CRASHED,
+    MODEL_DEAD_TIMED_OUT,
+    MODEL_DEAD_EXPIRED,
+    MODEL_DEAD_BODILESS,
     MODEL_COUNTERS
 };
 extern const char *const model_counters[MODEL_COUNTERS];

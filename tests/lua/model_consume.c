@@ -68,11 +68,12 @@ static void settle(struct model *model, struct buf *results, const struct call_a
     } else if (answer->op == 'b') {
         release(model, &message, answer);
     } else if (answer->op == 'h') {
-        model_lose(model, &message, max_retries, "its handler took too long");
+        model_lose(model, &message, max_retries, MODEL_DEAD_TIMED_OUT, "its handler took too long");
     } else if (answer->op == 'x' ||
                attempts.retries >= model_limit(model, message.member, max_retries)) {
         model->counters[MODEL_REJECTED]++;
-        model_bury(model, &message, attempts, answer->reason);
+        model_bury(model, &message, attempts,
+                   answer->op == 'x' ? MODEL_DEAD_REJECTED : MODEL_DEAD_FAILED, answer->reason);
     } else {
         retry(model, &message, attempts, answer);
     }
@@ -155,7 +156,7 @@ static bool bring_back(struct model *model, const struct call *call)
             }
             list_put(&model->prepare, message);
         } else {
-            model_lose(model, message, call->max_retries, model_died);
+            model_lose(model, message, call->max_retries, MODEL_DEAD_CRASHED, model_died);
         }
     }
     return met[0] >= limit || met[1] >= limit;
@@ -209,7 +210,7 @@ static void expire(struct claim *claim, const struct model_message *message)
     claim->expired++;
     claim->model->counters[MODEL_EXPIRED]++;
     if (claim->call->expired_to_dead) {
-        model_bury(claim->model, message, message->attempts, "expired");
+        model_bury(claim->model, message, message->attempts, MODEL_DEAD_EXPIRED, "expired");
     } else {
         model_handled(claim->model, message);
         model_forget(claim->model, message->member, message->attempts);

@@ -11,7 +11,9 @@
 const char *const model_members[MODEL_MEMBERS] = {"a",  "!1:kb", "!1:kc", "b",     "20c1:d", "%s",
                                                   "-5", "1r",    "!1:k%", "!1:br", "inf",    "r"};
 const char *const model_counters[MODEL_COUNTERS] = {
-    "sent", "merged", "done", "retried", "rejected", "expired", "released", "lease_lost"};
+    "sent",         "merged",         "done",         "retried",       "rejected",
+    "expired",      "released",       "lease_lost",   "dead_rejected", "dead_failed",
+    "dead_crashed", "dead_timed_out", "dead_expired", "dead_bodiless"};
 
 const char *model_key_text(int member, int *len)
 {
@@ -275,12 +277,13 @@ const char *model_reason(const struct model *model, const struct model_message *
 }
 
 void model_bury(struct model *model, const struct model_message *message,
-                struct model_attempts attempts, const char *reason)
+                struct model_attempts attempts, enum model_counter cause, const char *reason)
 {
     struct model_message corpse = *message;
 
     model_handled(model, message);
     model_forget(model, message->member, attempts);
+    model->counters[cause]++;
     corpse.at = model->now;
     corpse.attempts = attempts;
     corpse.resting = false;
@@ -300,7 +303,7 @@ void model_bury(struct model *model, const struct model_message *message,
 }
 
 void model_lose(struct model *model, const struct model_message *message, int32_t max_retries,
-                const char *reason)
+                enum model_counter cause, const char *reason)
 {
     struct model_attempts attempts = {.retries = message->attempts.retries, .suspect = true};
 
@@ -311,7 +314,7 @@ void model_lose(struct model *model, const struct model_message *message, int32_
         attempts.retries++;
         (void) model_give_back(model, message, attempts);
     } else {
-        model_bury(model, message, attempts, reason);
+        model_bury(model, message, attempts, cause, reason);
     }
 }
 

@@ -51,14 +51,14 @@ int64_t model_give_back(struct model *model, const struct model_message *message
 /* It was answered for good. */
 void model_handled(struct model *model, const struct model_message *message);
 void model_bury(struct model *model, const struct model_message *message,
-                struct model_attempts attempts, const char *reason);
+                struct model_attempts attempts, enum model_counter cause, const char *reason);
 /* An entry with this many attempts has ended: the reason of its last retry goes along. */
 void model_forget(struct model *model, int member, struct model_attempts attempts);
 /* Why a message that is not dead failed last; "": it did not, or nobody said. */
 const char *model_reason(const struct model *model, const struct model_message *message);
-/* Its process died or hung: dead for that `reason` if no retries are left. */
+/* Its process died or hung: dead for that cause and reason if no retries are left. */
 void model_lose(struct model *model, const struct model_message *message, int32_t max_retries,
-                const char *reason);
+                enum model_counter cause, const char *reason);
 extern const char *const model_died;
 
 /* Something is due: who sleeps for longer is woken, and who was pushed something and did not call

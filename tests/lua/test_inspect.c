@@ -7,13 +7,19 @@
 
 #include "script_table.h"
 
+/* Dead letters by cause. */
+#define NO_DEATHS    " 0 0 0 0 0 0"
+#define ONE_REJECTED " 1 0 0 0 0 0"
+
 static void test_an_empty_slot(void **state)
 {
     static const struct script_row rows[] = {
         {"open m", "OK"},
-        {"inspect", "OK 1000 0 0 0 0 0 '' '' '' 000000000000000000000000 0 0 0 0 0 0 0 0 0"},
+        {"inspect",
+         "OK 1000 0 0 0 0 0 '' '' '' 000000000000000000000000 0 0 0 0 0 0 0 0 0" NO_DEATHS},
         {"open p", "OK"},
-        {"inspect", "OK 1000 0 0 0 0 0 '' '' '' 000000000000000000000000 0 0 0 0 0 0 0 0 0"},
+        {"inspect",
+         "OK 1000 0 0 0 0 0 '' '' '' 000000000000000000000000 0 0 0 0 0 0 0 0 0" NO_DEATHS},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -31,12 +37,49 @@ static void test_counts_every_state(void **state)
          " release 1000c1:d 0",
          NULL},
         {"at 1010", ""},
-        {"inspect", "OK 1010 2 1 1 1 1 1000 1000 host 000000010000000000000001 6 1 1 1 1 0 1 0 0"},
+        {"inspect", "OK 1010 2 1 1 1 1 1000 1000 host 000000010000000000000001 6 1 1 1 1 0 1 0 "
+                    "0" ONE_REJECTED},
         {"consume 1 n=5 last=1", NULL},
         /* nothing is due: the rest ends first */
-        {"inspect", "OK 1010 1 0 2 1 1 '' 1030 host 000000010000000000000001 6 1 1 1 1 0 1 0 0"},
+        {"inspect",
+         "OK 1010 1 0 2 1 1 '' 1030 host 000000010000000000000001 6 1 1 1 1 0 1 0 0" ONE_REJECTED},
         {"takeover 2", "OK 2 2 0"},
-        {"inspect", "OK 1010 3 2 0 1 1 1000 1000 me 000000010000000000000002 6 1 1 1 1 0 1 2 0"},
+        {"inspect",
+         "OK 1010 3 2 0 1 1 1000 1000 me 000000010000000000000002 6 1 1 1 1 0 1 2 0" ONE_REJECTED},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+/* Each message that dies is counted by one cause, also one that replaces a dead letter. */
+static void test_deaths_are_counted_by_cause(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open b keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 9 A '' '' b 8 B '' '' c 7 C '' '' d 6 D '' 100", NULL},
+        {"consume 1 n=3", NULL},
+        {"consume 1 n=0 max=0 last=1 reject 9c1:a no retry 8c1:b 0 bad hung 7c1:c 0", NULL},
+        {"consume 1 n=1 max=0 last=1", NULL},
+        {"consume 1 n=0 max=0 last=2 hung 7c2:c 0", NULL},
+        {"at 1100", ""},
+        {"consume 1 n=1 max=0 last=2 flags=x", NULL},
+        {"send a 9 A '' '' e 5 E '' ''", NULL},
+        {"redis HDEL body{x} be he", "2"},
+        {"consume 1 n=2 max=0 last=2", NULL},
+        {"takeover 2 max=0", NULL},
+        {"consume 2 n=1 max=0 last=3", NULL},
+        {"takeover 3 max=0", NULL},
+        {"why", NULL},
+        {"field dead_rejected", "1"},
+        {"field dead_failed", "1"},
+        {"field dead_timed_out", "1"},
+        {"field dead_expired", "1"},
+        {"field dead_bodiless", "1"},
+        {"field dead_crashed", "1"},
+        {"inspect",
+         "OK 1100 0 0 0 0 5 '' '' me 000000010000000000000003 6 1 0 0 2 1 0 4 0 1 1 1 1 1 1"},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -49,10 +92,12 @@ static void test_priorities_are_due_now(void **state)
         {"takeover 1", "OK 0 0 0"},
         {"at 1000", ""},
         {"send a -5 b 5", "OK aa"},
-        {"inspect", "OK 1000 2 2 0 0 0 '' 1000 me 000000010000000000000001 2 0 0 0 0 0 0 0 0"},
+        {"inspect",
+         "OK 1000 2 2 0 0 0 '' 1000 me 000000010000000000000001 2 0 0 0 0 0 0 0 0" NO_DEATHS},
         {"consume 1", NULL},
         {"consume 1 n=0 last=1 done 5c1:b retry -5c1:a 70 no", NULL},
-        {"inspect", "OK 1000 0 0 0 1 0 '' 1070 me 000000010000000000000001 2 0 1 1 0 0 0 0 0"},
+        {"inspect",
+         "OK 1000 0 0 0 1 0 '' 1070 me 000000010000000000000001 2 0 1 1 0 0 0 0 0" NO_DEATHS},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -68,10 +113,12 @@ static void test_the_first_of_a_fifo_slot_is_due_since_it_was_sent(void **state)
         {"at 1200", ""},
         {"send b 0 3 '' '' c 0 9 '' ''", "OK am"},
         {"at 1500", ""},
-        {"inspect", "OK 1500 3 3 0 0 0 1000 1500 me 000000010000000000000001 3 1 0 0 0 0 0 0 0"},
+        {"inspect",
+         "OK 1500 3 3 0 0 0 1000 1500 me 000000010000000000000001 3 1 0 0 0 0 0 0 0" NO_DEATHS},
         {"consume 1 n=2", NULL},
         {"consume 1 n=0 last=1 done 1c1:c done 2c1:a", NULL},
-        {"inspect", "OK 1500 1 1 0 0 0 1200 1500 me 000000010000000000000001 3 1 2 0 0 0 0 0 0"},
+        {"inspect",
+         "OK 1500 1 1 0 0 0 1200 1500 me 000000010000000000000001 3 1 2 0 0 0 0 0 0" NO_DEATHS},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -84,7 +131,8 @@ static void test_a_priority_tells_no_time(void **state)
         {"takeover 1", "OK 0 0 0"},
         {"at 1000", ""},
         {"send a 5 1 '' ''", "OK a"},
-        {"inspect", "OK 1000 1 1 0 0 0 '' 1000 me 000000010000000000000001 1 0 0 0 0 0 0 0 0"},
+        {"inspect",
+         "OK 1000 1 1 0 0 0 '' 1000 me 000000010000000000000001 1 0 0 0 0 0 0 0 0" NO_DEATHS},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -95,9 +143,11 @@ static void test_a_paused_slot(void **state)
     static const struct script_row rows[] = {
         {"open m", "OK"},
         {"slot_pause 1", "OK"},
-        {"inspect", "OK 1000 0 0 0 0 0 '' '' '' 000000000000000000000000 0 0 0 0 0 0 0 0 1"},
+        {"inspect",
+         "OK 1000 0 0 0 0 0 '' '' '' 000000000000000000000000 0 0 0 0 0 0 0 0 1" NO_DEATHS},
         {"slot_pause 0", "OK"},
-        {"inspect", "OK 1000 0 0 0 0 0 '' '' '' 000000000000000000000000 0 0 0 0 0 0 0 0 0"},
+        {"inspect",
+         "OK 1000 0 0 0 0 0 '' '' '' 000000000000000000000000 0 0 0 0 0 0 0 0 0" NO_DEATHS},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -107,7 +157,7 @@ static void test_a_shared_slot(void **state)
 {
     static const struct script_row rows[] = {
         {"open m shared", "OK"},
-        {"inspect", "OK 1000 0 0 0 0 0 '' '' '' shared 0 0 0 0 0 0 0 0 0"},
+        {"inspect", "OK 1000 0 0 0 0 0 '' '' '' shared 0 0 0 0 0 0 0 0 0" NO_DEATHS},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -130,6 +180,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_empty_slot),
         cmocka_unit_test(test_counts_every_state),
+        cmocka_unit_test(test_deaths_are_counted_by_cause),
         cmocka_unit_test(test_priorities_are_due_now),
         cmocka_unit_test(test_a_shared_slot),
         cmocka_unit_test(test_the_first_of_a_fifo_slot_is_due_since_it_was_sent),

@@ -171,6 +171,7 @@ static void test_exit_65_rejects_at_once(void **state)
     (void) state;
     assert_dies("reject", "echo $SLOTMQ_ATTEMPT; exit 65", "1\n", "exit 65");
     assert_int_equal(command_stat("reject", "rejected"), 1);
+    assert_int_equal(command_stat("reject", "dead_rejected"), 1);
     assert_int_equal(command_stat("reject", "retried"), 0);
 }
 

@@ -6,7 +6,9 @@
 
 #define COUNTS                                                                                     \
     "paused", "waiting", "due", "claimed", "resting", "dead", "oldest_due_age_ms", "sent",         \
-        "merged", "done", "retried", "rejected", "expired", "released", "lease_lost"
+        "merged", "done", "retried", "rejected", "expired", "released", "lease_lost",              \
+        "dead_rejected", "dead_failed", "dead_crashed", "dead_timed_out", "dead_expired",          \
+        "dead_bodiless"
 
 static void create(const char *name, const char *type)
 {

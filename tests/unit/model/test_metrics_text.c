@@ -14,8 +14,11 @@
 
 enum { FAMILIES_MAX = 128 };
 
+enum { CAUSES = 6 };
+
 struct sample {
     char name[96], label[16], label_value[256], value[32];
+    char cause[16]; /* "": none */
 };
 
 struct family {
@@ -77,7 +80,7 @@ static const char *take_label_value(char *out, size_t size, const char *from)
     return from + 1;
 }
 
-/* NAME VALUE, or NAME{LABEL="VALUE"} VALUE */
+/* NAME VALUE, or NAME{LABEL="VALUE"} VALUE, or NAME{LABEL="VALUE",cause="CAUSE"} VALUE */
 static const char *take_sample(struct sample *out, const char *from)
 {
     char *end;
@@ -89,6 +92,10 @@ static const char *take_sample(struct sample *out, const char *from)
         from = take_until(out->label, sizeof(out->label), from + 1, "=");
         assert_true(is_name(out->label, strlen(out->label)));
         from = take_label_value(out->label_value, sizeof(out->label_value), from + 1);
+        if (*from == ',') {
+            from = take_literal(from, ",cause=");
+            from = take_label_value(out->cause, sizeof(out->cause), from);
+        }
         from = take_literal(from, "}");
     }
     from = take_literal(from, " ");
@@ -273,6 +280,37 @@ static void histogram_is_cumulative_and_ends_with_inf(void **state)
     free(page);
 }
 
+static bool is_by_cause(const struct family *family)
+{
+    return strcmp(family->name, "slotmq_topic_dead_letters_total") == 0;
+}
+
+static void deaths_have_their_cause(void **state)
+{
+    static const char *const causes[CAUSES] = {"rejected",  "failed",  "crashed",
+                                               "timed_out", "expired", "bodiless"};
+    struct metrics_topic topic = {.name = "orders", .stats = SMQ_STATS_INIT};
+    uint64_t *const numbers[CAUSES] = {&topic.stats.dead_rejected, &topic.stats.dead_failed,
+                                       &topic.stats.dead_crashed,  &topic.stats.dead_timed_out,
+                                       &topic.stats.dead_expired,  &topic.stats.dead_bodiless};
+    smq_metrics metrics = SMQ_METRICS_INIT;
+    const struct family *family;
+    struct page *page;
+
+    (void) state;
+    for (int i = 0; i < CAUSES; i++) {
+        *numbers[i] = (uint64_t) (10 + i);
+    }
+    page = page_of(&metrics, &topic, 1);
+    family = page_find(page, "slotmq_topic_dead_letters_total");
+    assert_int_equal(family->count, CAUSES);
+    for (int i = 0; i < CAUSES; i++) {
+        assert_string_equal(family->samples[i].cause, causes[i]);
+        assert_int_equal(strtoull(family->samples[i].value, NULL, 10), 10 + i);
+    }
+    free(page);
+}
+
 static void topics_stand_together_in_each_family(void **state)
 {
     struct metrics_topic topics[2] = {{.name = "orders", .stats = SMQ_STATS_INIT},
@@ -291,15 +329,16 @@ static void topics_stand_together_in_each_family(void **state)
 
         if (strncmp(family->name, "slotmq_topic_", 13) == 0) {
             families++;
-            assert_int_equal(family->count, 2);
-            for (int j = 0; j < 2; j++) {
+            assert_int_equal(family->count, is_by_cause(family) ? 2 * CAUSES : 2);
+            for (int j = 0; j < family->count; j++) {
                 assert_string_equal(family->samples[j].label, "topic");
-                assert_string_equal(family->samples[j].label_value, topics[j].name);
+                assert_string_equal(family->samples[j].label_value, topics[j % 2].name);
             }
         }
     }
-    /* all of smq_stats but its size and next_due_at_ms, and whether it is unreadable */
-    assert_int_equal(families, sizeof(smq_stats) / sizeof(uint64_t) - 2 + 1);
+    /* all of smq_stats but its size and next_due_at_ms, the causes of death in one, and whether it
+     * is unreadable */
+    assert_int_equal(families, sizeof(smq_stats) / sizeof(uint64_t) - 2 - (CAUSES - 1) + 1);
     assert_string_equal(page_find(page, "slotmq_topic_messages_waiting")->samples[0].value, "7");
     assert_string_equal(page_find(page, "slotmq_topic_oldest_due_age_seconds")->samples[0].value,
                         "61.005");
@@ -343,7 +382,7 @@ static void an_unreadable_topic_has_no_other_sample(void **state)
             assert_string_equal(family->samples[0].value, "0");
             assert_string_equal(family->samples[1].value, "1");
         } else if (strncmp(family->name, "slotmq_topic_", 13) == 0) {
-            assert_int_equal(family->count, 1);
+            assert_int_equal(family->count, is_by_cause(family) ? CAUSES : 1);
             assert_string_equal(family->samples[0].label_value, "orders");
         }
     }
@@ -421,6 +460,7 @@ int main(void)
         cmocka_unit_test(names_follow_the_conventions),
         cmocka_unit_test(each_number_of_a_process_stands_in_the_text),
         cmocka_unit_test(histogram_is_cumulative_and_ends_with_inf),
+        cmocka_unit_test(deaths_have_their_cause),
         cmocka_unit_test(topics_stand_together_in_each_family),
         cmocka_unit_test(an_unknown_lag_has_no_sample),
         cmocka_unit_test(an_unreadable_topic_has_no_other_sample),
