@@ -6,9 +6,9 @@ import re
 
 import findings
 
-PAGES = ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/release.md", "lua/README.md",
-         "bench/README.md"]
-NAMED = re.compile(r"`((?:libsrc|coord|cli|lua|tests|tools|docs|include|bench|demo|examples)/[\w./*-]*)`")
+PAGES = ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/deployment.md", "docs/release.md",
+         "lua/README.md", "bench/README.md"]
+NAMED = re.compile(r"`((?:libsrc|coord|cli|lua|tests|tools|docs|include|bench|demo|examples|deploy)/[\w./*-]*)`")
 # A page of architecture names files of the library as the code includes them.
 INCLUDED = re.compile(r"`((?:base|model|redis|store|core|produce|consume|admin|client)/[\w./-]*)`")
 

@@ -48,7 +48,7 @@ OLD_WORDS = {
 CODE = ["include/**/*.h", "libsrc/**/*.[ch]", "coord/*.[ch]", "cli/*.[ch]", "lua/**/*.lua",
         "bench/*.[ch]", "demo/*.[ch]", "examples/*.c", "examples/*.cpp", "examples/*.py", "dev"]
 COMMENTED = ["tests/**/*.[ch]", "tests/**/*.cpp", "tests/**/*.py", "tests/**/*.lua", "tools/*.c", "tools/*.py"]
-PAGES = ["*.md", "docs/**/*.md", "docs/slotmq.1", "lua/*.md", "bench/*.md", "tests/**/*.md"]
+PAGES = ["*.md", "docs/**/*.md", "docs/slotmq.1", "lua/*.md", "bench/*.md", "deploy/*.md", "tests/**/*.md"]
 # Strings come first, because what looks like a comment in one is none.
 C_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|(?P<comment>/\*.*?\*/|//[^\n]*)', re.DOTALL)
 LUA_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|(?P<comment>--[^\n]*)')

@@ -109,7 +109,8 @@ class Words(Folder):
 
 class Paths(Folder):
     def verdict(self, text):
-        for page in ["README.md", "CONTRIBUTING.md", "docs/release.md", "lua/README.md", "bench/README.md"]:
+        for page in ["README.md", "CONTRIBUTING.md", "docs/deployment.md", "docs/release.md", "lua/README.md",
+                     "bench/README.md"]:
             self.write(page, "")
         self.write("docs/architecture.md", text)
         self.write("libsrc/core/core.c", "")

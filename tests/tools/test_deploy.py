@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+"""The files in deploy/: rules, dashboard, units and manifests are valid, and name only metrics, flags
+and files that exist.
+
+Each check returns findings.  There must be none for the files as they are, and some after each of
+the mistakes in Mistakes."""
+import configparser
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RULES = "prometheus/slotmq.rules.yml"
+RULES_TEST = "prometheus/slotmq.rules.test.yml"
+DASHBOARD = "grafana/slotmq.json"
+SCALED = "kubernetes/scaledobject.yaml"
+MANIFESTS = ["kubernetes/consumer.yaml", "kubernetes/metrics.yaml", SCALED]
+SCRIPT = "prometheus/slotmq-metrics"
+# What Prometheus adds to each sample, and what node_exporter says of the files that it reads.
+ADDED = {"instance", "job"}
+EXPORTER = {"node_textfile_mtime_seconds": "gauge"}
+# How long `slotmq consume` may need beyond --drain-timeout, to kill its programs.
+BEYOND_DRAIN_S = 5
+
+
+def run(*command, **options):
+    """(exit status, output)"""
+    done = subprocess.run(list(map(str, command)), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          check=False, **options)
+    return done.returncode, done.stdout
+
+
+def metrics(folder):
+    """{name: type} of what the library, the script and node_exporter print."""
+    known = dict(re.findall(r"^\| `(slotmq_\w+)` \| (\w+) \|", (ROOT / "docs/METRICS.md").read_text(), re.MULTILINE))
+    known.update(re.findall(r"# TYPE (\w+) (\w+)", (folder / SCRIPT).read_text()))
+    for name in [name for name, kind in known.items() if kind == "histogram"]:
+        known.update({f"{name}_bucket": "counter", f"{name}_sum": "counter", f"{name}_count": "counter"})
+    return {**known, **EXPORTER}
+
+
+def labels_of(name):
+    if name.startswith("slotmq_topic_"):
+        return ADDED | {"topic"}
+    if name.endswith("_bucket"):
+        return ADDED | {"le"}
+    return ADDED | ({"file"} if name in EXPORTER else set())
+
+
+def expressions(folder):
+    """[(where, expression)], with what Grafana puts in for its variables."""
+    found = [(rule["alert"], rule["expr"]) for rule in alerts(folder)]
+    dashboard = json.loads((folder / DASHBOARD).read_text())
+    for panel in dashboard["panels"]:
+        found += [(panel["title"], target["expr"]) for target in panel.get("targets", [])]
+    for variable in dashboard["templating"]["list"]:
+        found += [(variable["name"], name) for name in re.findall(r"label_values\((\w+),", str(variable["query"]))]
+    found += [("KEDA", trigger["metadata"]["query"]) for trigger in scaled(folder)["spec"]["triggers"]]
+    return [(where, text.replace("$__rate_interval", "5m").replace("$topic", ".*")) for where, text in found]
+
+
+def alerts(folder):
+    return [rule for group in yaml.safe_load((folder / RULES).read_text())["groups"] for rule in group["rules"]]
+
+
+def documents(folder, name):
+    return list(yaml.safe_load_all((folder / name).read_text()))
+
+
+def scaled(folder):
+    return documents(folder, SCALED)[0]
+
+
+def check_names(folder):
+    """Metrics, labels, and functions of counters and gauges."""
+    known = metrics(folder)
+    for where, text in expressions(folder):
+        names = re.findall(r"\b(?:slotmq|node)_\w+", re.sub(r'"[^"]*"', '""', text))
+        if not names:
+            yield f"{where}: no metric in {text}"
+        for name in names:
+            if name not in known:
+                yield f"{where}: there is no metric {name}"
+        allowed = set().union(*map(labels_of, names))
+        used = re.findall(r"(\w+)\s*(?:=~|!~|!=|=)\s*\"", text)
+        used += [word for list_ in re.findall(r"\b(?:by|on|without|ignoring) \(([^)]*)\)", text)
+                 for word in re.findall(r"\w+", list_)]
+        yield from (f"{where}: no label {label}" for label in set(used) - allowed)
+        for function, name in re.findall(r"\b(rate|increase|delta|\w+_over_time)\((\w+)", text):
+            if (known.get(name) == "counter") != (function in ("rate", "increase")):
+                yield f"{where}: {function}() of {name}, a {known.get(name)}"
+
+
+def check_syntax(folder):
+    """promtool understands each expression."""
+    rules = [{"record": "x", "expr": text, "labels": {"where": str(number)}}
+             for number, (_, text) in enumerate(expressions(folder))]
+    with tempfile.NamedTemporaryFile("w", suffix=".yml") as file:
+        yaml.safe_dump({"groups": [{"name": "all", "rules": rules}]}, file)
+        file.flush()
+        status, said = run("promtool", "check", "rules", file.name)
+    if status != 0:
+        yield said
+
+
+def check_rules(folder):
+    """They can be loaded, and fire in the tests with recorded series."""
+    for verb, name in (("check", RULES), ("test", RULES_TEST)):
+        status, said = run("promtool", verb, "rules", folder / name)
+        if status != 0:
+            yield said
+
+
+def check_alerts(folder):
+    """Each alert has a test in which it fires, and a section of docs/operations.md."""
+    tests = yaml.safe_load((folder / RULES_TEST).read_text())["tests"]
+    fired = {case["alertname"] for test in tests for case in test.get("alert_rule_test", []) if case["exp_alerts"]}
+    headings = re.findall(r"^### (Slotmq\w+)$", (ROOT / "docs/operations.md").read_text(), re.MULTILINE)
+    names = [rule["alert"] for rule in alerts(folder)]
+    yield from (f"{name}: no test in which it fires" for name in set(names) - fired)
+    yield from (f"{name}: docs/operations.md and the rules differ" for name in set(names) ^ set(headings))
+    for rule in alerts(folder):
+        if rule["annotations"]["runbook"] != f"docs/operations.md#{rule['alert'].lower()}":
+            yield f"{rule['alert']}: its runbook is another section"
+        if rule["labels"]["severity"] not in ("warning", "critical"):
+            yield f"{rule['alert']}: severity {rule['labels']['severity']}"
+
+
+def check_dashboard(folder):
+    dashboard = json.loads((folder / DASHBOARD).read_text())
+    panels = dashboard["panels"]
+    numbers = [panel["id"] for panel in panels]
+    if len(numbers) != len(set(numbers)):
+        yield f"two panels have one id: {numbers}"
+    taken = set()
+    for panel in panels:
+        at = panel["gridPos"]
+        cells = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
+        if at["x"] + at["w"] > 24 or cells & taken:
+            yield f"{panel['title']}: its place is taken or too wide"
+        taken |= cells
+        if panel["type"] != "row" and not panel.get("targets"):
+            yield f"{panel['title']}: no expression"
+        letters = [target["refId"] for target in panel.get("targets", [])]
+        if len(letters) != len(set(letters)):
+            yield f"{panel['title']}: two targets have one refId"
+        known = {"${" + variable["name"] + "}" for variable in dashboard["templating"]["list"]}
+        yield from (f"{panel['title']}: no data source {target['datasource']['uid']}"
+                    for target in panel.get("targets", []) if target["datasource"]["uid"] not in known)
+
+
+def seconds(text):
+    number, unit = re.fullmatch(r"(\d+)(s|min|m)?", str(text)).groups()
+    return int(number) * (60 if unit in ("m", "min") else 1)
+
+
+def drain(command):
+    return seconds(command[command.index("--drain-timeout") + 1])
+
+
+def check_units(folder):
+    """systemd loads them without a word; the programs are of this machine."""
+    with tempfile.TemporaryDirectory() as units:
+        names = []
+        for path in sorted((folder / "systemd").glob("slotmq-*.*")):
+            text = path.read_text().replace("/usr/bin/slotmq ", "/bin/true ")
+            text = text.replace("/usr/local/bin/slotmq-metrics", str(folder / SCRIPT))
+            names.append(pathlib.Path(units) / path.name)
+            names[-1].write_text(text)
+        status, said = run("systemd-analyze", "verify", "--man=no", *names)
+    if status != 0 or said:
+        yield f"systemd-analyze: {status} {said}"
+    with tempfile.TemporaryDirectory() as root:
+        made = pathlib.Path(root, "etc/passwd")
+        made.parent.mkdir()
+        status, said = run("systemd-sysusers", f"--root={root}", folder / "systemd/slotmq.sysusers")
+        if status != 0 or not made.exists():
+            yield f"systemd-sysusers: {status} {said}"
+        users = re.findall(r"^(\w+):", made.read_text(), re.MULTILINE) if made.exists() else []
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str
+    unit.read(folder / "systemd/slotmq-consume@.service")
+    service = unit["Service"]
+    if service["User"] not in users:
+        yield f"there is no user {service['User']}"
+    if seconds(service["TimeoutStopSec"]) < drain(service["ExecStart"].split()) + BEYOND_DRAIN_S:
+        yield "TimeoutStopSec is too short"
+
+
+def containers(folder):
+    for name in MANIFESTS:
+        for document in documents(folder, name):
+            if document["kind"] == "Deployment":
+                for container in document["spec"]["template"]["spec"]["containers"]:
+                    yield document, container
+
+
+def check_manifests(folder):
+    """What one manifest names another one has; the times and numbers fit."""
+    every = [document for name in MANIFESTS for document in documents(folder, name)]
+    named = {(document["kind"], document["metadata"]["name"]) for document in every}
+    for document, container in containers(folder):
+        pod = document["spec"]["template"]
+        where = f"{document['metadata']['name']}/{container['name']}"
+        if document["spec"]["selector"]["matchLabels"] != pod["metadata"]["labels"]:
+            yield f"{where}: the selector is not the label"
+        volumes = {volume["name"] for volume in pod["spec"]["volumes"]}
+        mounts = {mount["name"] for mount in container["volumeMounts"]}
+        yield from (f"{where}: no volume {name}" for name in mounts - volumes)
+        yield from (f"{where}: no {source}" for source in container.get("envFrom", [])
+                    if ("ConfigMap", source["configMapRef"]["name"]) not in named)
+        command = container.get("command", [])
+        if "--drain-timeout" in command:
+            if pod["spec"]["terminationGracePeriodSeconds"] < drain(command) + BEYOND_DRAIN_S:
+                yield f"{where}: terminationGracePeriodSeconds is too short"
+    spec = scaled(folder)["spec"]
+    if ("Deployment", spec["scaleTargetRef"]["name"]) not in named:
+        yield f"KEDA: no Deployment {spec['scaleTargetRef']['name']}"
+    slots = int(re.search(r"^\| `slots` \| integer \| (\d+)", (ROOT / "docs/CONFIGURATION.md").read_text(),
+                          re.MULTILINE)[1])
+    if not 1 <= spec["minReplicaCount"] <= spec["maxReplicaCount"] <= slots // 4:
+        yield "KEDA: more consumers than a quarter of the slots, or the numbers are mixed up"
+
+
+def check_variables(folder):
+    """Each variable SLOTMQ_... is in the manual."""
+    manual = (ROOT / "docs/slotmq.1").read_text()
+    files = [*folder.glob("systemd/*.env"), *(folder / name for name in MANIFESTS)]
+    for path in files:
+        for name in re.findall(r"\bSLOTMQ_\w+", path.read_text()):
+            if not re.search(rf"\b{name}\b", manual):
+                yield f"{path.name}: slotmq does not read {name}"
+
+
+def check_container(folder):
+    """The packages are those of debian/, and what is copied is in the tree."""
+    text = (folder / "container/Containerfile").read_text()
+    packages = set(re.findall(r"^Package: (\S+)$", (ROOT / "debian/control").read_text(), re.MULTILINE))
+    for source in re.findall(r"\bbuild-package/\w+/(\S+?)_\*\.deb", text):
+        if source not in packages:
+            yield f"debian/control has no package {source}"
+    if "build-package" not in text or 'ROOT / "build-package"' not in (ROOT / "packaging/package.py").read_text():
+        yield "./dev package puts the packages elsewhere"
+    for source in re.findall(r"\b(deploy/\S+)", text):
+        if not (folder.parent / source).exists():
+            yield f"there is no {source}"
+
+
+CHECKS = [check_names, check_syntax, check_rules, check_alerts, check_dashboard, check_units, check_manifests,
+          check_variables, check_container]
+
+
+class Files(unittest.TestCase):
+    def test_there_is_nothing_to_find(self):
+        for check in CHECKS:
+            with self.subTest(check=check.__name__):
+                self.assertEqual(list(check(ROOT / "deploy")), [])
+
+    def test_readme_names_each_file(self):
+        text = (ROOT / "deploy/README.md").read_text()
+        for path in (ROOT / "deploy").rglob("*"):
+            if path.is_file() and path.name not in ("README.md", "slotmq.rules.test.yml", "slotmq-metrics.timer"):
+                self.assertIn(str(path.relative_to(ROOT / "deploy")), text)
+
+
+class Mistakes(unittest.TestCase):
+    """(check, file, what is right, the mistake)"""
+    PLANTED = [
+        (check_names, RULES, "slotmq_topic_slots_damaged)", "slotmq_topic_slots_broken)"),
+        (check_names, RULES, "by (topic) (slotmq_topic_slots_silent)", "by (queue) (slotmq_topic_slots_silent)"),
+        (check_names, RULES, "sum(increase(slotmq_slots_lost_total", "sum(delta(slotmq_slots_lost_total"),
+        (check_names, DASHBOARD, "slotmq_sends_pending", "slotmq_sends_waiting"),
+        (check_names, DASHBOARD, "label_values(slotmq_topic_unreadable", "label_values(slotmq_topic_readable"),
+        (check_names, SCALED, "slotmq_topic_messages_due", "slotmq_topic_due"),
+        (check_names, SCALED, '{topic="orders"}', '{name="orders"}'),
+        (check_syntax, DASHBOARD, "histogram_quantile(0.5, ", "histogram_quantile("),
+        (check_syntax, SCALED, "== bool 0)", "== bool 0"),
+        (check_rules, RULES, "> 300\n          unless", "> 100000\n          unless"),
+        (check_rules, RULES, "unless max by (topic) (slotmq_topic_slots_paused) > 0", ""),
+        (check_rules, RULES, "for: 1h", "for: 1 hour"),
+        (check_alerts, RULES_TEST, "alertname: SlotmqSendsFail\n", "alertname: SlotmqRedisUnreachable\n"),
+        (check_alerts, RULES, "alert: SlotmqTopicPaused", "alert: SlotmqTopicStopped"),
+        (check_alerts, RULES, "#slotmqconsumersdie", "#slotmqconsumersdied"),
+        (check_dashboard, DASHBOARD, '"id": 3,', '"id": 2,'),
+        (check_dashboard, DASHBOARD, '"x": 16', '"x": 17'),
+        (check_dashboard, DASHBOARD, '"uid": "${datasource}"', '"uid": "${prometheus}"'),
+        (check_units, "systemd/slotmq-consume@.service", "KillMode=mixed", "KillMod=mixed"),
+        (check_units, "systemd/slotmq-consume@.service", "TimeoutStopSec=45s", "TimeoutStopSec=30s"),
+        (check_units, "systemd/slotmq-consume@.service", "User=slotmq", "User=nobody"),
+        (check_units, "systemd/slotmq-metrics.service", "/usr/local/bin/slotmq-metrics", "/usr/local/bin/metrics"),
+        (check_units, "systemd/slotmq-metrics.timer", "OnBootSec=30s", "OnBootSec=soon"),
+        (check_units, "systemd/slotmq.sysusers", "u     slotmq", "user  slotmq"),
+        (check_manifests, "kubernetes/consumer.yaml", "GracePeriodSeconds: 45", "GracePeriodSeconds: 30"),
+        (check_manifests, "kubernetes/consumer.yaml", "labels: {app: orders-consumer}", "labels: {app: orders}"),
+        (check_manifests, "kubernetes/metrics.yaml", "configMapRef: {name: slotmq}", "configMapRef: {name: servers}"),
+        (check_manifests, "kubernetes/metrics.yaml", "- name: metrics\n          emptyDir",
+         "- name: files\n          emptyDir"),
+        (check_manifests, SCALED, "    name: orders-consumer\n  #", "    name: consumer\n  #"),
+        (check_manifests, SCALED, "maxReplicaCount: 16", "maxReplicaCount: 32"),
+        (check_variables, "systemd/consume.env", "SLOTMQ_ZOOKEEPER=", "SLOTMQ_ZK="),
+        (check_variables, "kubernetes/consumer.yaml", "SLOTMQ_REDIS_PASSWORD_FILE", "SLOTMQ_REDIS_PASSWORDFILE"),
+        (check_container, "container/Containerfile", "libslotmq0.2_", "libslotmq0.1_"),
+        (check_container, "container/Containerfile", "COPY deploy/prometheus/slotmq-metrics",
+         "COPY deploy/slotmq-metrics"),
+    ]
+
+    def test_each_is_found(self):
+        for check, name, right, wrong in self.PLANTED:
+            with self.subTest(file=name, mistake=wrong), tempfile.TemporaryDirectory() as folder:
+                copy = pathlib.Path(folder) / "deploy"
+                shutil.copytree(ROOT / "deploy", copy)
+                text = (copy / name).read_text()
+                self.assertIn(right, text)
+                (copy / name).write_text(text.replace(right, wrong))
+                self.assertNotEqual(list(check(copy)), [])
+
+    def test_each_check_has_one(self):
+        self.assertEqual({check for check, *_ in self.PLANTED}, set(CHECKS))
+
+
+if __name__ == "__main__":
+    unittest.main()
