@@ -46,6 +46,8 @@ def metrics(folder):
 
 
 def labels_of(name):
+    if name == "slotmq_topic_dead_letters_total":
+        return ADDED | {"topic", "cause"}
     if name.startswith("slotmq_topic_"):
         return ADDED | {"topic"}
     if name.endswith("_bucket"):
