@@ -17,7 +17,7 @@
 
 #define TOKEN "000000010000000000000001"
 
-enum { REPLIES_MAX = 8, WORDS_MAX = 24 };
+enum { REPLIES_MAX = 8, WORDS_MAX = 32 };
 
 /* What the scripts answer, in this order; "" is a lost reply.  The last one is repeated. */
 static struct script_replies {
@@ -169,9 +169,11 @@ static smq_status alter(void)
     return smq_topic_alter(client, "t", "max_retries", "3", NULL);
 }
 
-#define HOLDS    "OK #5 #1 #1 #0 #0 #1 '' '' me " TOKEN " #0 #0 #0 #0 #0 #0 #0 #0"
+/* What inspect answers of a slot with one due and one dead message, and with two dead ones. */
+#define COUNTED  " '' '' me " TOKEN " #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0"
+#define HOLDS    "OK #5 #1 #1 #0 #0 #1" COUNTED
+#define TWO_DEAD "OK #5 #0 #0 #0 #0 #2" COUNTED
 #define PAGED    "OK #5 " TOKEN
-#define TWO_DEAD "OK #5 #0 #0 #0 #0 #2 '' '' me " TOKEN " #0 #0 #0 #0 #0 #0 #0 #0 #0"
 
 static void nonsense_is_refused(void **state)
 {
