@@ -11,9 +11,10 @@
 #include "base/owner_of.h"
 #include "base/secret.h"
 #include "base/steps.h"
+#include "base/waiter.h"
 #include "coord/zk_calls.h"
 
-enum { ZK_RETRY_MS = 1000, ZK_RESOLVE_MS = 60000 };
+enum { ZK_RETRY_MS = 1000, ZK_RESOLVE_MS = 60000, ZK_ANSWERS_MS = 500 };
 
 /* An event, posted to smq:coord. */
 struct zk_session_event {
@@ -79,6 +80,27 @@ static zhandle_t *zk_session_detach(struct zk_session *session)
     session->handle = NULL;
     zk_calls_drop(session);
     return handle;
+}
+
+/* Thread: one of the client library. */
+static void zk_session_on_answers(int rc, const struct Stat *stat, const void *waiter)
+{
+    (void) rc;
+    (void) stat;
+    waiter_done((struct waiter *) waiter);
+}
+
+/* Wait until the server has answered all that it was asked.  The client library waits for something
+ * to read after it has asked to end the session, and then closes the socket.  An answer to
+ * something else would let it close at once: the server may meet the reset of the connection before
+ * the request, and the ephemeral nodes stay until the session times out.  `waiter` is used until
+ * the handle is closed.  Blocks: 0.5 s at most. */
+static void zk_session_await_answers(const struct zk_session *session, struct waiter *waiter)
+{
+    if (session->state == ZK_SESSION_CONNECTED &&
+        zoo_aexists(session->handle, "/", 0, zk_session_on_answers, waiter) == ZOK) {
+        (void) waiter_wait(waiter, ZK_ANSWERS_MS);
+    }
 }
 
 /* Close a detached handle.  Blocks: 4.5 s at most, if its session still exists. */
@@ -256,10 +278,15 @@ void zk_session_start(struct zk_session *session, const struct zk_session_option
 
 void zk_session_stop(struct zk_session *session)
 {
+    struct waiter answers;
+
     if (session->state == ZK_SESSION_NEW) {
         return;
     }
+    waiter_init(&answers, 1);
+    zk_session_await_answers(session, &answers);
     zk_session_close(session);
+    waiter_fini(&answers);
     zk_session_enter(session, ZK_SESSION_NEW);
     secret_free(session->auth);
     session->auth = NULL;

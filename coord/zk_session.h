@@ -104,7 +104,7 @@ struct zk_session {
 /* Begin a session; the callbacks follow.  The struct must not move in memory. */
 void zk_session_start(struct zk_session *session, const struct zk_session_options *options);
 
-/* Close the session and drop all calls.  Blocks: 4.5 s at most. */
+/* Close the session and drop all calls.  Blocks: 5 s at most. */
 void zk_session_stop(struct zk_session *session);
 
 /* End the session as if it had expired, and begin another. */

@@ -203,6 +203,30 @@ static void a_member_that_quits_is_replaced_at_once(void **state)
     assert_clean(fleet);
 }
 
+/* Also one that is still waiting for answers of ZooKeeper. */
+static void a_process_that_has_ended_is_no_member(void **state)
+{
+    enum { QUITS = 8, TOPICS = 20 };
+    struct stage *stage = *state;
+    zhandle_t *handle = raw_connect(servers_zookeeper(fleet_servers), NULL);
+    char name[32], path[64], topic[32], text[1024];
+
+    for (int i = 0; i < QUITS; i++) {
+        (void) snprintf(name, sizeof(name), "member-%d", i);
+        (void) snprintf(path, sizeof(path), "/members/%s", name);
+        (void) fleet_start(&stage->fleet, name);
+        for (int j = 0; j < TOPICS; j++) {
+            (void) snprintf(topic, sizeof(topic), "topic-%d", j);
+            fleet_join(&stage->fleet, i, topic, "n1", 4);
+        }
+        assert_int_equal(fleet_quit(&stage->fleet, i), 0);
+        if (raw_get(handle, node_path(stage, path), text, sizeof(text), NULL)) {
+            fail_msg("%s has ended, and is a member: %s", name, text);
+        }
+    }
+    zookeeper_close(handle);
+}
+
 static void twenty_topics_are_shared_evenly(void **state)
 {
     struct fleet *fleet = &((struct stage *) *state)->fleet;
@@ -485,6 +509,7 @@ int main(int argc, char **argv)
         STAGED(a_slot_moves_only_once_it_is_drained),
         STAGED(the_last_member_leaves_everything_to_nobody),
         STAGED(a_member_that_quits_is_replaced_at_once),
+        STAGED(a_process_that_has_ended_is_no_member),
         STAGED(twenty_topics_are_shared_evenly),
         STAGED(slots_of_a_killed_member_are_granted),
         STAGED(a_killed_assigner_is_replaced),

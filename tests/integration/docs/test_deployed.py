@@ -142,7 +142,7 @@ class Deployed(unittest.TestCase):
         self.handle("for the Pod", process)
         self.assertNotEqual(self.run_shell(probe, POD_NAME="another").returncode, 0)
         self.stop(process)
-        wait_until("the Pod has left", lambda: not ready())
+        self.assertFalse(ready(), "the Pod has ended, and is still a member")
 
     def test_the_metrics_are_those_that_are_asked_for(self):
         file = self.folder / "metrics" / "slotmq.prom"
