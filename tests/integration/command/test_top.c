@@ -251,5 +251,6 @@ int main(void)
         cmocka_unit_test(test_a_terminal_gets_a_picture_until_ctrl_c),
     };
 
+    (void) unsetenv("NO_COLOR"); /* of who runs the tests */
     return cmocka_run_group_tests(tests, command_setup, command_teardown);
 }
