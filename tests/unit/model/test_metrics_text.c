@@ -299,7 +299,7 @@ static void deaths_have_their_cause(void **state)
 
     (void) state;
     for (int i = 0; i < CAUSES; i++) {
-        *numbers[i] = (uint64_t) (10 + i);
+        *numbers[i] = 10U + (unsigned) i;
     }
     page = page_of(&metrics, &topic, 1);
     family = page_find(page, "slotmq_topic_dead_letters_total");
