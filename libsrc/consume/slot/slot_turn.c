@@ -7,7 +7,7 @@
 #include "consume/slot/slot_life.h"
 #include "consume/slot/takeover.h"
 
-enum { CHECKED_PER_TURN = 1024 };
+enum { CHECKED_PER_TURN = 128 };
 
 /* What owned_slot.h promises, when an entry from the loop ends. */
 static void slot_turn_check_slot(const struct owned_slot *slot)
