@@ -11,15 +11,6 @@
 #include "stat_table.h"
 #include "verb.h"
 
-/* X(counter of smq_stats): in JSON alone. */
-#define DEATH_FIELDS(X)                                                                            \
-    X(dead_rejected)                                                                               \
-    X(dead_failed)                                                                                 \
-    X(dead_crashed)                                                                                \
-    X(dead_timed_out)                                                                              \
-    X(dead_expired)                                                                                \
-    X(dead_bodiless)
-
 struct stat_options {
     bool slots;
     bool prometheus;

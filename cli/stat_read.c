@@ -40,12 +40,7 @@ struct stat_visit {
     X(slots_paused)                                                                                \
     X(slots_damaged)                                                                               \
     X(slots_silent)                                                                                \
-    X(dead_rejected)                                                                               \
-    X(dead_failed)                                                                                 \
-    X(dead_crashed)                                                                                \
-    X(dead_timed_out)                                                                              \
-    X(dead_expired)                                                                                \
-    X(dead_bodiless)
+    DEATH_FIELDS(X)
 
 static void stat_read_add(smq_stats *sum, const smq_stats *slot)
 {

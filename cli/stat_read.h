@@ -7,6 +7,15 @@
 
 enum { STAT_FAULTS_MAX = 8 };
 
+/* X(counter of smq_stats): dead letters by cause, in the order of JSON; no table has them. */
+#define DEATH_FIELDS(X)                                                                            \
+    X(dead_rejected)                                                                               \
+    X(dead_failed)                                                                                 \
+    X(dead_crashed)                                                                                \
+    X(dead_timed_out)                                                                              \
+    X(dead_expired)                                                                                \
+    X(dead_bodiless)
+
 /* One slot, as smq_topic_slots() shows it. */
 struct stat_slot {
     int32_t number;

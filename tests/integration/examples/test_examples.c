@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -258,19 +259,30 @@ static bool all_is_in_the_database(void *path)
            number_of(path, "SELECT count(*) FROM orders") == ORDERS;
 }
 
-/* Another process has begun to read the database, and ends half a second later. */
+/* Another process has begun to read the database, and does so until it is killed. */
 static void start_reader(struct run *run, const char *path)
 {
-    static const char program[] = "import sqlite3, sys, time\n"
+    static const char program[] = "import signal, sqlite3, sys\n"
                                   "db = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
                                   "db.execute('BEGIN')\n"
                                   "db.execute('SELECT * FROM sqlite_master').fetchall()\n"
                                   "print('reading', flush=True)\n"
-                                  "time.sleep(0.5)";
+                                  "signal.pause()";
     const char *const argv[] = {python, "-c", program, path, NULL};
 
     assert_true(run_start(run, &(struct run_options){.argv = argv}));
     assert_true(run_wait_out(run, "reading", TIMEOUT_MS));
+}
+
+/* A writer waits for the readers: it has the lock of the byte that SQLite calls PENDING_BYTE
+ * (https://www.sqlite.org/fileformat2.html#the_lock_byte_page). */
+static bool a_writer_waits(void *database)
+{
+    struct flock lock = {
+        .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = 0x40000000, .l_len = 1};
+
+    assert_int_equal(fcntl(*(int *) database, F_GETLK, &lock), 0);
+    return lock.l_type == F_WRLCK;
 }
 
 static void test_batches_go_to_a_database(void **state)
@@ -282,17 +294,18 @@ static void test_batches_go_to_a_database(void **state)
     struct run run, reader;
 
     assert_true(fd >= 0);
-    close(fd);
     send_orders(*state);
     start_reader(&reader, path);
     assert_true(run_start(&run, &(struct run_options){.argv = argv}));
+    assert_true(wait_until(a_writer_waits, &fd, TIMEOUT_MS));
+    run_fini(&reader);
+    close(fd);
     assert_true(wait_until(all_is_in_the_database, path, TIMEOUT_MS));
     run_signal(&run, SIGTERM);
     assert_true(run_wait(&run, TIMEOUT_MS));
     assert_string_equal(run.err, "");
     assert_int_equal(run.exit_code, 0);
     run_fini(&run);
-    run_fini(&reader);
     assert_int_equal(number_of(path, "SELECT count(*) FROM owners"), 64);
     unlink(path);
 }
