@@ -7,7 +7,7 @@
 #include "consume/slot/slot_life.h"
 #include "consume/slot/takeover.h"
 
-enum { CHECKED_PER_TURN = 128 };
+enum { CHECKED_EACH_TURN = 1024, CHECKED_PER_TURN = 128 };
 
 /* What owned_slot.h promises, when an entry from the loop ends. */
 static void slot_turn_check_slot(const struct owned_slot *slot)
@@ -59,7 +59,8 @@ static void slot_turn_check_set(struct slot_set *set)
 {
     int64_t count = 0, owned = 0, paused = 0, open = 0, in_flight = 0, unanswered = 0;
 
-    if (++set->turns_unchecked * CHECKED_PER_TURN < set->topic.slots) {
+    if (set->topic.slots > CHECKED_EACH_TURN &&
+        ++set->turns_unchecked * CHECKED_PER_TURN < set->topic.slots) {
         return;
     }
     set->turns_unchecked = 0;
