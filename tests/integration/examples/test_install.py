@@ -71,6 +71,22 @@ class Install(unittest.TestCase):
             self.assertTrue((self.root / "usr/local" / path).is_file(), path)
         self.follow([program], **self.installed())
 
+    def test_2_cmake(self):
+        """The block of the page, with a program around it; once shared and once static."""
+        page = (self.sources / "docs/INSTALL.md").read_text()
+        find, link = re.search(r"^```cmake\n(.*)\n(.*)\n```$", page, re.MULTILINE)[0].splitlines()[1:3]
+        kinds = re.findall(r"slotmq::\w+", link)
+        self.assertEqual(len(kinds), 2)
+        for kind in kinds:
+            folder = pathlib.Path(self.folder.name) / kind.replace("::", "-")
+            folder.mkdir()
+            (folder / "CMakeLists.txt").write_text("\n".join([
+                "cmake_minimum_required(VERSION 3.16)", "project(readme C)", find,
+                f"add_executable(readme {self.sources}/examples/readme.c)",
+                link.split("#")[0].replace(kinds[0], kind)]))
+            self.follow([f"cmake -S {folder} -B {folder}/build -DCMAKE_PREFIX_PATH={self.root}/usr/local",
+                         f"cmake --build {folder}/build", f"test -x {folder}/build/readme"], **self.installed())
+
     def test_2_readme(self):
         section = (self.sources / "README.md").read_text().split("## Send and consume")[1]
         lines = steps(re.sub(r"^```c\n.*?^```$", "", section.split("\n## ")[0],
