@@ -23,7 +23,7 @@ GROUPS = {
               "docs/FEATURES.md"],
     "Use": ["docs/lifecycle.md", "docs/guarantees.md", "docs/errors.md", "docs/events.md", "docs/CONFIGURATION.md", "CHANGELOG.md"],
     "Operate": ["docs/deployment.md", "docs/operations.md", "docs/METRICS.md", "docs/compatibility.md", "SECURITY.md"],
-    "Inside": ["docs/coordination.md", "docs/architecture.md", "docs/BENCHMARKS.md", "docs/TRACK-RECORD.md",
+    "Internals": ["docs/coordination.md", "docs/architecture.md", "docs/BENCHMARKS.md", "docs/TRACK-RECORD.md",
                "docs/release.md", "CONTRIBUTING.md", "lua/README.md"],
 }
 STYLE = """
@@ -216,7 +216,7 @@ def main():
         if not shutil.which(program):
             sys.exit(f"tools/site.py: {program} is missing")
     shown = {group: [markdown(root, source) for source in sources] for group, sources in groups(root).items()}
-    inner = {group: shown.pop(group) for group in ("Inside", "Decisions")}
+    inner = {group: shown.pop(group) for group in ("Internals", "Decisions")}
     headers = sorted(str(path.relative_to(root)) for path in (root / "include/slotmq").glob("*.h"))
     shown["Reference"] = [manual(root, source) for source in ["docs/slotmq.1", *headers]]
     shown.update(inner)
