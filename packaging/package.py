@@ -10,14 +10,13 @@ A suite for which no chroot can be made is SKIPPED with the reason, and the exit
 """
 import pathlib
 import platform
-import re
-import shlex
 import shutil
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
+import chroot
 import tarball
 import version
 
@@ -27,7 +26,6 @@ SKIPPED = 77
 # The packages are not uploaded to Debian: the changelog may say UNRELEASED, and closes no bug there.
 LINTIAN = ["lintian", "--allow-root", "--fail-on", "error,warning", "--suppress-tags",
            "bad-distribution-in-changes-file,initial-upload-closes-no-bugs"]
-READY = "the chroot is ready"
 PACKAGES = ["libslotmq0.2", "libslotmq-dev", "slotmq", "libslotmq0.2-dbgsym", "slotmq-dbgsym"]
 # What debian/tests/control wants beside the packages.
 TOOLS = ["cmake", "gcc", "libc6-dev", "make", "pkgconf", "redis-server"]
@@ -89,39 +87,11 @@ def build_here(suite):
     return folder
 
 
-# === Chroots =================================================================
-
-class NoChroot(Exception):
-    """It cannot be made; the text is the reason."""
-
-
 def in_chroot(suite, variant, copied, commands, copied_out=None):
-    """Make an empty Debian, copy files into its folder /slotmq, and run the commands in it.  What
-    fails before the first of them is no fault of the packages."""
-    if not shutil.which("mmdebstrap"):
-        raise NoChroot("there is no mmdebstrap")
-    script = "set -eu\nexport DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8\ncd /slotmq\n" + "\n".join(commands)
-    hooks = ["mkdir -p \"$1/slotmq\"",
-             "copy-in " + " ".join(shlex.quote(str(path)) for path in copied) + " /slotmq",
-             f"echo {shlex.quote(READY)}",
-             f"chroot \"$1\" bash -c {shlex.quote(script)}"]
-    if copied_out:
-        hooks.append(f"sync-out /slotmq/out {shlex.quote(str(copied_out))}")
-    log = LOGS / f"{suite}-{variant}.log"
-    LOGS.mkdir(exist_ok=True)
-    with log.open("w+") as file:
-        done = subprocess.run(["mmdebstrap", f"--variant={variant}", "--format=null", "--quiet",
-                               *(f"--customize-hook={hook}" for hook in hooks), suite, "/dev/null"],
-                              check=False, stdout=file, stderr=subprocess.STDOUT)
-        file.seek(0)
-        text = file.read()
-    if done.returncode == 0:
-        return text
-    if READY not in text.splitlines():
-        reasons = [line for line in text.splitlines() if re.match(r"E:|W:|\S+: ", line)]
-        raise NoChroot(reasons[-1] if reasons else f"mmdebstrap failed: {log}")
-    fail(f"{suite}: failed in the chroot, see {log}\n" + "\n".join(text.splitlines()[-30:]))
-    return None
+    try:
+        return chroot.run(suite, variant, copied, commands, LOGS / f"{suite}-{variant}.log", copied_out)
+    except chroot.Failed as failure:
+        fail(failure)
 
 
 def build_in_chroot(suite):
@@ -162,7 +132,7 @@ def test_all(suites):
         try:
             test(suite)
             print(f"ok      packages in {suite}")
-        except NoChroot as reason:
+        except chroot.NoChroot as reason:
             print(f"SKIPPED packages in {suite}: {reason}")
             skipped = True
     return SKIPPED if skipped else 0

@@ -92,11 +92,17 @@ class Release:
                 raise Refused(f"the interface of {before[-1].name} is broken, so the SONAME must change\n{done.stdout}")
 
     def check_packages(self):
-        done = self.run("./dev", "package", "test")
+        self.check_in_chroots("./dev", "package", "test")
+
+    def check_newcomer(self):
+        self.check_in_chroots("./dev", "newcomer")
+
+    def check_in_chroots(self, *command):
+        done = self.run(*command)
         if done.returncode == SKIPPED:
             raise Skipped(next((line for line in done.stdout.splitlines() if line.startswith("SKIPPED")), done.stdout))
         if done.returncode != 0:
-            raise Refused(f"./dev package test\n{done.stdout}{done.stderr}")
+            raise Refused(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
 
     def check_tarball(self):
         """It is made twice, by clones in other folders, with other settings of the user."""
@@ -134,7 +140,7 @@ class Release:
     def check_all(self):
         """How many checks were not ok."""
         bad = 0
-        for name in ["tree", "version", "changelog", "symbols", "interface", "packages", "tarball", "bill"]:
+        for name in ["tree", "version", "changelog", "symbols", "interface", "packages", "newcomer", "tarball", "bill"]:
             try:
                 getattr(self, f"check_{name}")()
                 print(f"ok      {name}", flush=True)

@@ -4,9 +4,11 @@ version and one list of dependencies, and what they call is called with what the
 import contextlib
 import io
 import json
+import os
 import pathlib
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,7 +16,8 @@ import types
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "packaging")]
+import chroot
 import version
 
 VERSION = version.read()
@@ -137,30 +140,44 @@ class Chroots(unittest.TestCase):
     def setUp(self):
         self.kept = tempfile.TemporaryDirectory()
         self.folder = pathlib.Path(self.kept.name)
+        self.path = os.environ["PATH"]
         self.module = runpy.run_path(str(ROOT / "packaging/package.py"))
+        self.newcomer = runpy.run_path(str(ROOT / "packaging/newcomer.py"))
 
     def tearDown(self):
+        os.environ["PATH"] = self.path
         self.kept.cleanup()
 
-    def run_with(self, script):
-        """(exit status, output) of the test of two suites"""
+    def mmdebstrap(self, script):
+        """Let this be mmdebstrap, or nothing."""
+        for program in ["sh", "tar", "git"]:
+            (self.folder / program).symlink_to(shutil.which(program))
         if script:
             (self.folder / "mmdebstrap").write_text("#!/bin/sh\n" + script)
             (self.folder / "mmdebstrap").chmod(0o755)
-        package = self.module["test"].__globals__
-        package["LOGS"], package["shutil"] = self.folder, types.SimpleNamespace(
-            which=lambda name: (self.folder / name).exists())
-        package["subprocess"] = types.SimpleNamespace(
-            STDOUT=subprocess.STDOUT, run=lambda command, **options: subprocess.run(
-                [self.folder / command[0], *command[1:]], **options))
-        package["test"] = lambda suite: package["in_chroot"](suite, "minbase", [], ["true"])
+        os.environ["PATH"] = str(self.folder)
+
+    def said(self, function):
         out = io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
             try:
-                status = package["test_all"](["bookworm", "trixie"])
+                status = function()
             except SystemExit as end:
                 status = end.code
         return status, out.getvalue()
+
+    def run_with(self, script):
+        """(exit status, output) of the test of two suites"""
+        self.mmdebstrap(script)
+        package = self.module["test"].__globals__
+        package["LOGS"] = self.folder
+        package["test"] = lambda suite: package["in_chroot"](suite, "minbase", [], ["true"])
+        return self.said(lambda: package["test_all"](["bookworm", "trixie"]))
+
+    def follow_with(self, script):
+        """(exit status, output) of the newcomer's way in one suite"""
+        self.mmdebstrap(script)
+        return self.said(lambda: self.newcomer["follow_all"](["bookworm"], self.folder))
 
     def test_no_mmdebstrap(self):
         status, said = self.run_with("")
@@ -174,17 +191,42 @@ class Chroots(unittest.TestCase):
         self.assertIn("SKIPPED packages in trixie: E: apt-get update failed", said)
 
     def test_what_fails_in_the_chroot_is_no_skip(self):
-        status, said = self.run_with(f"echo '{self.module['READY']}'; echo 'FAILED  ./static'; exit 1")
+        status, said = self.run_with(f"echo '{chroot.READY}'; echo 'FAILED  ./static'; exit 1")
         self.assertEqual(status, 1)
         self.assertIn("FAILED  ./static", said)
         self.assertNotIn("SKIPPED", said)
 
     def test_a_good_run(self):
-        status, said = self.run_with(f"echo '{self.module['READY']}'")
+        status, said = self.run_with(f"echo '{chroot.READY}'")
         self.assertEqual((status, said), (0, "ok      packages in bookworm\nok      packages in trixie\n"))
+
+    def test_newcomer(self):
+        """The commands are those of the pages, and each verdict has its reason."""
+        commands = self.newcomer["commands"]()
+        self.assertRegex("\n".join(commands), "(?s)^apt-get update\n.*\nldconfig\n./dev sandbox up\n.*\n./readme .*$")
+        for script, wanted, reason in [
+                ("", 77, "SKIPPED bookworm: there is no mmdebstrap"),
+                ("echo 'E: no mirror'; exit 25", 77, "SKIPPED bookworm: E: no mirror"),
+                (f"echo '{chroot.READY}'; echo 'cc: not found'; exit 1", 1, "cc: not found"),
+                (f"echo '{chroot.READY}'; echo 'after 9 s: cc'", 1, "did not print"),
+                (f"echo '{chroot.READY}'; echo 'two books'; echo 'after 301 s: cc'", 1, "took 301 s"),
+                (f"echo '{chroot.READY}'; echo 'two books'; echo 'after 300 s: cc'", 0,
+                 f"ok      bookworm: {len(commands)} commands in 300 s")]:
+            with self.subTest(reason):
+                status, said = self.follow_with(script)
+                self.assertEqual(status, wanted, said)
+                self.assertIn(reason, said)
+                for name in self.folder.iterdir():
+                    name.unlink()
+                os.environ["PATH"] = self.path
 
 
 class Debian(unittest.TestCase):
+    def test_the_page_has_this_version(self):
+        page = (ROOT / "docs/INSTALL.md").read_text()
+        self.assertEqual(set(re.findall(r"\blibslotmq(\d+\.\d+)`|find_package\(slotmq (\S+) ", page)),
+                         {(SOVERSION, ""), ("", SOVERSION)})
+
     def test_names_have_the_soversion(self):
         control = (ROOT / "debian/control").read_text()
         self.assertIn(f"\nPackage: libslotmq{SOVERSION}\n", control)

@@ -29,6 +29,7 @@ DEV = """#!/bin/sh
 case "$*" in
 build | abi) exit 0 ;;
 "package test") echo "ok      packages in bookworm"; exit 0 ;;
+newcomer) echo "ok      bookworm: 10 commands in 90 s"; exit 0 ;;
 esac
 exit 64
 """
@@ -151,9 +152,13 @@ class Refused(Tree):
         skipped = DEV.replace('echo "ok      packages in bookworm"; exit 0',
                               'echo "SKIPPED packages in trixie: no network"; exit 77')
         self.with_file("dev", skipped, "SKIPPED packages: SKIPPED packages in trixie: no network")
+        skipped = DEV.replace('echo "ok      bookworm: 10 commands in 90 s"; exit 0',
+                              'echo "SKIPPED trixie: no network"; exit 77')
+        self.with_file("dev", skipped, "SKIPPED newcomer: SKIPPED trixie: no network")
 
     def test_a_check_that_failed(self):
         self.with_file("dev", DEV.replace('bookworm"; exit 0', 'bookworm"; exit 1'), "FAILED  packages")
+        self.with_file("dev", DEV.replace('90 s"; exit 0', '90 s"; exit 1'), "FAILED  newcomer: ./dev newcomer")
 
     def test_a_tarball_that_differs(self):
         tool = (ROOT / "tools/tarball.py").read_text().replace("mtime=0", "mtime=__import__('os').getpid()")

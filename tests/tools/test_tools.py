@@ -399,9 +399,11 @@ class Dev(Folder):
         shutil.copy(ROOT / "dev", self.root / "dev")
         for name in ("apt-get", "sudo", "meson", "ninja", "npm"):
             self.program(f"bin/{name}", "")
-        packages = subprocess.run(["bash", "-c", 'sed -n "/^PACKAGES=(/,/^)/p" "$0"; echo', ROOT / "dev"],
-                                  capture_output=True, text=True, check=True).stdout
-        names = re.sub(r"PACKAGES=\(|\)|#.*", "", packages).split()
+        lists = re.findall(r"^(?:PACKAGES|CHECKING)=\((.*?)\)$", (ROOT / "dev").read_text(), re.MULTILINE | re.DOTALL)
+        self.building, self.checking = (names.split() for names in lists)
+        self.installed(self.building + self.checking)
+
+    def installed(self, names):
         self.program("bin/dpkg-query", "\n".join(f"echo installed {name}" for name in names))
 
     def program(self, path, text):
@@ -411,6 +413,29 @@ class Dev(Folder):
     def dev(self, *arguments):
         environment = {**os.environ, "PATH": f"{self.root}/bin:{os.environ['PATH']}"}
         return subprocess.run([self.root / "dev", *arguments], env=environment, capture_output=True, text=True, check=False)
+
+
+class DevSetup(Dev):
+    """What is installed for a verb is what it needs."""
+
+    def setUp(self):
+        super().setUp()
+        self.program("bin/id", "echo 0")
+        self.program("bin/apt-get", 'echo "$@" >>asked; exit 1')
+
+    def asked(self, *arguments):
+        """The packages that apt-get is asked for."""
+        self.write("asked", "")
+        self.dev(*arguments)
+        return "".join(line for line in (self.root / "asked").read_text().splitlines() if "install" in line).split()
+
+    def test_who_builds_needs_no_checkers(self):
+        self.installed(self.building)
+        for arguments in [["build"], ["sandbox", "up"], ["demo"]]:
+            self.assertEqual(self.asked(*arguments), [], arguments)
+        self.program("bin/apt-get", 'echo "$@" >>asked')
+        for arguments in [["setup"], ["lint"], ["test", "unit"]]:
+            self.assertEqual(self.asked(*arguments)[-len(self.checking):], self.checking, arguments)
 
 
 class DevTest(Dev):
