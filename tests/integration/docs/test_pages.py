@@ -9,6 +9,7 @@ usage: test_pages.py ROOT SANDBOX SLOTMQ [PAGE...]"""
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -112,7 +113,7 @@ class Pages(unittest.TestCase):
                 with self.subTest(page=page.name, block=number):
                     source = block if "#include" in block else C_HEAD + block
                     done = subprocess.run(
-                        [os.environ.get("CC", "cc"), "-std=c11", "-Wall", "-Wextra", "-Werror",
+                        [*shlex.split(os.environ.get("CC", "cc")), "-std=c11", "-Wall", "-Wextra", "-Werror",
                          "-Wno-unused-function", "-fsyntax-only", f"-I{ROOT}/include", "-x", "c", "-"],
                         input=source, text=True, capture_output=True, check=False)
                     self.assertEqual(done.returncode, 0, done.stderr)
