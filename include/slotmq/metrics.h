@@ -59,7 +59,8 @@ typedef struct smq_metrics {
  * so the numbers need not add up. */
 SMQ_API smq_status smq_client_metrics(smq_client *client, smq_metrics *out, smq_error *err);
 
-/* The metrics of the client as Prometheus text (format 0.0.4).  If `topics` is not NULL ("a,b", or
+/* The metrics of the client as Prometheus text (format 0.0.4), and how many sends a full topic or
+ * group has refused, with the label topic.  If `topics` is not NULL ("a,b", or
  * "*" for all) the stats of those topics follow, with the label topic; these are of the whole
  * fleet.  docs/METRICS.md lists the names.  Free *out with smq_free().
  * Blocks: with topics, request_timeout_ms per round trip; else it does not block.

@@ -253,6 +253,7 @@ static void core_free(struct core *core)
     free(core->zookeeper);
     secret_free(core->zookeeper_auth);
     free(core->zookeeper_auth_file);
+    full_counts_fini(&core->full);
     free(core);
 }
 
@@ -307,6 +308,7 @@ smq_status core_new(struct core **out, const smq_client_options *options, smq_er
 
     atomic_init(&core->references, 1);
     LIST_INIT(&core->sources);
+    full_counts_init(&core->full);
     core->pid = getpid();
     waiter_init(&opening.waiter, 1);
     status = core_check_and_copy_options(core, options, err);

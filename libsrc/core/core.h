@@ -16,14 +16,15 @@
 #include "base/loop.h"
 #include "coord/coord.h"
 #include "core/definitions.h"
+#include "core/full_counts.h"
 #include "core/health.h"
 #include "core/metrics.h"
 #include "redis/redis.h"
 
 struct coord_link; /* core/coord_link.h */
 
-/* Immutable after core_new(), except `references`, `metrics`, `sources` and what `link` guards
- * itself. */
+/* Immutable after core_new(), except `references`, `metrics`, `sources`, and what `link` and
+ * `full` guard themselves. */
 struct core {
     atomic_int references;
     pid_t pid; /* of the process that made it; other processes get SMQ_FORKED */
@@ -33,6 +34,7 @@ struct core {
     struct definitions *definitions;
     struct coord_link *link;
     struct metrics metrics;
+    struct full_counts full;
     struct health_sources sources;    /* smq:io */
     char name[128];                   /* of this member */
     char *zookeeper, *zookeeper_auth; /* zookeeper NULL: standalone */

@@ -198,6 +198,21 @@ void metrics_text_process(struct buf *out, const smq_metrics *metrics)
     metrics_text_add_histogram(out, metrics);
 }
 
+void metrics_text_full(struct buf *out, const struct metrics_full *topics, size_t count)
+{
+    static const char name[] = "slotmq_sends_full_total";
+
+    if (count > 0) {
+        metrics_text_add_head(out, name, "counter",
+                              "Sends that were refused because the topic or the group was full.");
+    }
+    for (size_t i = 0; i < count; i++) {
+        buf_add(out, name, strlen(name));
+        metrics_text_add_labels(out, topics[i].name, NULL);
+        buf_printf(out, "%" PRIu64 "\n", topics[i].sends);
+    }
+}
+
 static void metrics_text_add_unreadable(struct buf *out, const struct metrics_topic *topics,
                                         size_t count)
 {

@@ -17,8 +17,17 @@ struct metrics_topic {
     bool unreadable; /* the other fields are not set */
 };
 
+/* Sends of one process that were refused because this topic or group was full. */
+struct metrics_full {
+    char name[TOPIC_NAME_MAX + 1];
+    uint64_t sends;
+};
+
 /* Append the metrics of one process. */
 void metrics_text_process(struct buf *out, const smq_metrics *metrics);
+
+/* Append those of its metrics that have the label of a topic; without topics nothing. */
+void metrics_text_full(struct buf *out, const struct metrics_full *topics, size_t count);
 
 /* Append the stats of topics, whose names differ; without topics nothing. */
 void metrics_text_topics(struct buf *out, const struct metrics_topic *topics, size_t count);

@@ -256,6 +256,17 @@ static void outbox_topic_forget_ids(struct outbox_topic *topic)
     }
 }
 
+/* What may be full has a count from now on, so that its first increase can be seen. */
+static void outbox_topic_begin_counts(struct outbox_topic *topic)
+{
+    char name[TOPIC_NAME_MAX + 1];
+
+    for (int i = 0; topic->topic.max_waiting > 0 && i < topic_parts(&topic->topic); i++) {
+        topic_part_name(name, &topic->topic, i);
+        full_counts_add(&outbox_topic_sink(topic)->core->full, name, 0);
+    }
+}
+
 /* Begin to use the definition that was read. */
 static void outbox_topic_adopt(struct outbox_topic *topic)
 {
@@ -268,6 +279,7 @@ static void outbox_topic_adopt(struct outbox_topic *topic)
     topic->slots = memory_new((size_t) topic->topic.slots * sizeof(*topic->slots));
     topic->known = true;
     topic->newer = false;
+    outbox_topic_begin_counts(topic);
     outbox_topic_unblock(topic);
 }
 

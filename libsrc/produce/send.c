@@ -102,14 +102,15 @@ void send_end_expired(struct send_sink *sink, struct send *send, const char *why
     send_end(sink, send, send->status, text);
 }
 
-void send_end_full(struct send_sink *sink, struct send *send, const struct topic *topic)
+void send_end_full(struct send_sink *sink, struct send *send, const struct topic *part)
 {
     char text[TEXT_MAX];
 
     (void) snprintf(text, sizeof(text),
                     "slot %" PRId32 " of topic %s is full: max_waiting is %" PRId64 " over %" PRId32
                     " slots; send again when messages were consumed, or raise it",
-                    send->place.slot, topic->name, topic->max_waiting, topic->slots);
+                    send->place.slot, part->name, part->max_waiting, part->slots);
+    full_counts_add(&sink->core->full, part->name, 1);
     send_end(sink, send, SMQ_FULL, text);
 }
 

@@ -79,8 +79,9 @@ void send_end_list(struct send_sink *sink, struct send_list *list, smq_status st
 /* End a send whose deadline has passed.  `why` is what prevented it, or NULL. */
 void send_end_expired(struct send_sink *sink, struct send *send, const char *why);
 
-/* End a send whose slot already holds its share of max_waiting. */
-void send_end_full(struct send_sink *sink, struct send *send, const struct topic *topic);
+/* End a send whose slot already holds its share of max_waiting.  `part` is the topic or the group
+ * that is full. */
+void send_end_full(struct send_sink *sink, struct send *send, const struct topic *part);
 
 /* End a send with a result, whose message is stored.  `status` says whether enough replicas have
  * acknowledged it. */

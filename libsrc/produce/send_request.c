@@ -213,15 +213,36 @@ static void send_request_not_done(struct send_request *request, const struct sto
     }
 }
 
-/* A part of the topic, which `full` names, has no room for the send; -1: it is not known which. */
-static void send_request_full(struct send_request *request, struct send *send, int full)
+/* The part of the topic that is full, by its index; -1: it is not known which. */
+static void send_request_part(struct topic *out, const struct send_request *request, int index)
 {
-    struct topic part = *request->topic;
-
-    if (full >= 0 && full < topic_parts(request->topic)) {
-        topic_part(&part, request->topic, full);
+    if (index >= 0 && index < topic_parts(request->topic)) {
+        topic_part(out, request->topic, index);
+    } else {
+        *out = *request->topic;
     }
+}
+
+/* A part of the topic has no room for the send. */
+static void send_request_full(struct send_request *request, struct send *send, int index)
+{
+    struct topic part;
+
+    send_request_part(&part, request, index);
     send_end_full(request->all->sink, send, &part);
+}
+
+/* A part of the topic has no places left for any send of the request. */
+static void send_request_used_up(struct send_request *request, const struct store_result *result)
+{
+    char text[TEXT_MAX];
+    struct topic part;
+
+    send_request_part(&part, request, store_send_full_group(result));
+    (void) snprintf(text, sizeof(text), "slot %" PRId32 " of topic %s: %s", request->number,
+                    part.name, result->text);
+    full_counts_add(&request->all->sink->core->full, part.name, request->count);
+    send_request_fail(request, SMQ_FULL, text);
 }
 
 /* Handle the reply to one send, a character of `results`.  A stored send stays in the batch if it
@@ -288,8 +309,14 @@ static void send_request_answered(struct send_request *request, const struct sto
     case STORE_NOT_DONE:
         send_request_not_done(request, result, text);
         break;
-    case STORE_FENCED:
     case STORE_REFUSED:
+        if (result->status == SMQ_FULL) {
+            send_request_used_up(request, result);
+            break;
+        }
+        send_request_fail(request, result->status, text);
+        break;
+    case STORE_FENCED:
         send_request_fail(request, result->status, text);
         break;
     case STORE_PARTLY:

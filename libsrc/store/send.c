@@ -109,6 +109,15 @@ bool store_send_read(const char **results, const struct store_result *result, si
     return reply_results(results, result->reply, 1, count, "amfu");
 }
 
+int store_send_full_group(const struct store_result *result)
+{
+    int64_t group;
+
+    return reply_number(&group, result->reply, 1) && group >= 1 && group <= GROUP_MOST
+               ? (int) group - 1
+               : -1;
+}
+
 int store_send_full(const struct store_result *result, size_t index)
 {
     const char *groups;

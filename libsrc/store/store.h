@@ -105,6 +105,9 @@ bool store_send_read(const char **results, const struct store_result *result, si
 /* The index of the group that has refused the message at `index`; -1: it is not known, or the topic
  * has no groups. */
 int store_send_full(const struct store_result *result, size_t index);
+/* REFUSED with status FULL, which refuses all messages: the index of the group that has no places
+ * left; -1: the topic has no groups. */
+int store_send_full_group(const struct store_result *result);
 
 /* --- consume --- */
 enum store_answer_op {

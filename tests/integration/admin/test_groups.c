@@ -209,6 +209,19 @@ static void an_alteration_reaches_all_groups(void **state)
     }
 }
 
+/* Is this line in the metrics of the process? */
+static void assert_metric(const char *line)
+{
+    char *text = NULL;
+    smq_error err;
+
+    assert_ok(smq_metrics_text(client, NULL, &text, &err), &err);
+    if (strstr(text, line) == NULL) {
+        fail_msg("no %s in:\n%s", line, text);
+    }
+    smq_free(text);
+}
+
 static void a_full_group_refuses_for_all(void **state)
 {
     smq_receipt receipt = {.status = SMQ_OK};
@@ -229,6 +242,42 @@ static void a_full_group_refuses_for_all(void **state)
                         "send again when messages were consumed, or raise it");
     await("orders/billing", 0, 0);
     await("orders/search", 1, 0);
+    assert_metric("\nslotmq_sends_full_total{topic=\"orders/billing\"} 0\n"
+                  "slotmq_sends_full_total{topic=\"orders/search\"} 1\n");
+}
+
+/* The places of the arrival sequence are used up in one group, and a message waits there. */
+static void a_group_without_places_refuses_for_all(void **state)
+{
+    smq_topic_options options = cluster_topic_options("calls", SMQ_TYPE_PRIORITY, 1);
+    smq_receipt receipt = {.status = SMQ_OK};
+    smq_error err;
+
+    (void) state;
+    options.groups = "billing,search";
+    cluster_create_topic(client, &options);
+    send_text("calls", "one");
+    (void) keys_number("x{calls_0}", "HSET slot.search{calls_0} seq 4294967296");
+    assert_int_equal(send_refused("calls", "two", &receipt, &err), SMQ_FULL);
+    assert_int_equal(receipt.status, SMQ_FULL);
+    assert_string_equal(err.text, "slot 0 of topic calls/search: the arrival sequence of the slot "
+                                  "is used up; drain it");
+    assert_metric("\nslotmq_sends_full_total{topic=\"calls/search\"} 1\n");
+    await("calls/billing", 1, 0);
+    await("calls/search", 1, 0);
+}
+
+static void a_full_topic_is_counted_by_its_name(void **state)
+{
+    smq_error err;
+
+    (void) state;
+    create("plain", NULL, 1);
+    assert_ok(smq_topic_alter(client, "plain", "max_waiting", "1", &err), &err);
+    send_text("plain", "one");
+    assert_metric("\nslotmq_sends_full_total{topic=\"plain\"} 0\n");
+    assert_int_equal(send_refused("plain", "two", NULL, &err), SMQ_FULL);
+    assert_metric("\nslotmq_sends_full_total{topic=\"plain\"} 1\n");
 }
 
 static void a_group_is_added_and_dropped(void **state)
@@ -520,6 +569,8 @@ int main(void)
         TEST(a_group_is_paused_and_edited_alone),
         TEST(an_alteration_reaches_all_groups),
         TEST(a_full_group_refuses_for_all),
+        TEST(a_group_without_places_refuses_for_all),
+        TEST(a_full_topic_is_counted_by_its_name),
         TEST(a_group_is_added_and_dropped),
         TEST(a_topic_is_deleted_with_its_groups),
         TEST(created_again_it_stays),
