@@ -57,7 +57,8 @@ const struct verb topic_alter_verb = {
         "ttl_ms=none. Consumers follow within a second. Type, layout, slots, shared and ties "
         "cannot be changed. groups=NAMES adds groups to a topic that was created with some, and "
         "drops those that are not named: a group that holds messages is only dropped by topic "
-        "delete --force NAME/GROUP. A new group gets what is sent from then on.",
+        "delete --force NAME/GROUP. A new group gets what is sent from then on. Of two such "
+        "alterations at the same time one fails and changes nothing.",
     .min_words = 2,
     .max_words = 2,
     .check = topic_alter_check,

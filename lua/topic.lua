@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- KEYS topic, groups... (of alter: the definitions of the groups)
+-- KEYS topic, groups... (of alter: the definitions of the groups, those of new groups last)
 -- ARGV verb, operands...
 -- RETURN create: OK, state, definition, nonce, version, generation (of what is stored now)
 --        | ready, undone, keep, removed, repair: OK | delete: OK, deletion: its number
@@ -12,7 +12,8 @@
 -- the topic, for the definition of a group); of ready, undone: nonce;
 -- of delete: nonce, deletes, id; of keep, removed: nonce, deletion; of bind: nonce, coord;
 -- of follow: nonce, from, to; of rebind: nonce, coord, above, force 0/1;
--- of alter: nonce, version, definition, definition of each group; of pause: nonce, pauses, 0/1;
+-- of alter: nonce, version, definition, definition of each group, how many groups are new;
+-- of pause: nonce, pauses, 0/1;
 -- of repair: nonce, definition, version, generation, pauses, 0/1, deletes, seen,
 -- coord (empty: unknown)
 --
@@ -177,13 +178,27 @@ local function alter_groups(altered)
     end
 end
 
+-- The last `added` groups are new, and must be ready still: another caller may be removing them.
+-- None of the others may be in state deleting.
+local function are_stable(added)
+    for i = GROUPS, #KEYS do
+        local key = KEYS[i]
+        local its_state, its_nonce = unpack(redis.call('HMGET', key, 'state', 'nonce'))
+        local is_new = i > #KEYS - added
+        if its_state == 'deleting' or is_new and (its_state ~= 'ready' or its_nonce ~= nonce) then
+            return false
+        end
+    end
+    return true
+end
+
 -- `from` is the version that the caller altered.  A repeated call finds it done.
-function op.alter(of, from, altered, altered_group)
+function op.alter(of, from, altered, altered_group, added)
     local refused = unusable(of)
     if refused then
         return refused
     end
-    if tonumber(version) == tonumber(from) then
+    if tonumber(version) == tonumber(from) and are_stable(tonumber(added or 0)) then
         version = version + 1
         redis.call('HSET', topic, 'definition', altered, 'version', version)
     elseif tonumber(version) ~= from + 1 or definition ~= altered then

@@ -169,10 +169,12 @@ SMQ_API smq_status smq_topic_repair(smq_client *client, const char *topic, smq_t
  * ("groups", "billing,search") adds and drops groups of a topic that was created with some.  A new
  * group has what is sent after this call has returned, and nothing that was sent before it began. A
  * group that holds messages is not dropped: see smq_topic_delete().  While one is dropped sends
- * wait for a moment. Blocks: request_timeout_ms per round trip. Fails: INVALID (the option does not
- * exist, cannot be changed, is out of range or does not fit the other options), NO_TOPIC,
- * TOPIC_DIFFERS (other callers keep altering the topic), NOT_EMPTY (a group that would be dropped).
- */
+ * wait for a moment.  Of callers that alter the list at the same time one succeeds.  The others
+ * fail as TOPIC_DIFFERS and have changed nothing, unless they want the same list.
+ * Blocks: request_timeout_ms per round trip.  Fails: INVALID (the option does not exist, cannot be
+ * changed, is out of range or does not fit the other options), NO_TOPIC, TOPIC_DIFFERS (other
+ * callers alter the topic, or drop a group of it, at the same time), NOT_EMPTY (a group that would
+ * be dropped). */
 SMQ_API smq_status smq_topic_alter(smq_client *client, const char *topic, const char *option,
                                    const char *value, smq_error *err);
 

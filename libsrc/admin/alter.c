@@ -3,7 +3,8 @@
  *
  * If an alteration adds a group, the group is made before the topic names it, so a producer that
  * has read of the group can send to it.  A group that is dropped is sealed before the topic ceases
- * to name it, so nothing is sent to it that nobody would consume.
+ * to name it, so nothing is sent to it that nobody would consume.  Of two callers who alter the
+ * list of groups at the same time, one succeeds; the other takes back what it has begun.
  *
  * If a call is interrupted in between, the slots that were not reached continue as before.  The
  * next call that knows an alteration brings it to them; a pause or resume has to be repeated.
@@ -12,8 +13,10 @@
 #include <string.h>
 
 #include "admin/admin.h"
+#include "admin/alteration.h"
 #include "admin/fail.h"
-#include "admin/topic_change.h"
+#include "base/buf.h"
+#include "base/status.h"
 
 /* --- alter --- */
 
@@ -21,7 +24,7 @@ static void alter_send(struct store_call *call, void *user)
 {
     const struct topic_change *change = user;
 
-    store_topic_alter(call, change->core->redis, &change->topic, 0);
+    store_topic_alter(call, change->core->redis, &change->topic, &change->stored, 0);
 }
 
 static enum fanout_next alter_done(const struct store_result *result, void *user, smq_error *err)
@@ -58,48 +61,12 @@ static enum fanout_next alter_slot_done(const struct store_result *result, int32
     return admin_fail(err, &change->topic, index, result);
 }
 
-/* Make the groups that the altered topic has and the stored one has not, with the stored options
- * and version: the slots of a group take a newer stamp from each send. */
-static smq_status alter_add_groups(const struct topic_change *change, smq_error *err)
+/* Read the definition, and alter the copy of it.  An alteration that names all groups is based on
+ * the list that was read first, so that list must still be stored; or the wanted one, which another
+ * caller has stored then. */
+static smq_status alter_read(struct alteration *alteration, const char *topic, smq_error *err)
 {
-    smq_topic_report report;
-    struct topic wanted = change->stored;
-    struct topic part;
-    smq_status status = SMQ_OK;
-
-    memcpy(wanted.groups, change->topic.groups, sizeof(wanted.groups));
-    for (int i = 0; i < topic_parts(&wanted) && status == SMQ_OK; i++) {
-        topic_part(&part, &wanted, i);
-        if (!topic_has_part(&change->stored, part.name)) {
-            status = create_one(&report, change->core, &part, err);
-        }
-    }
-    return status;
-}
-
-/* Take a step with each group that the stored topic has and the altered one has not. */
-static smq_status alter_drop_groups(const struct topic_change *change,
-                                    smq_status (*step)(struct core *, const char *, bool,
-                                                       smq_error *),
-                                    smq_error *err)
-{
-    char name[TOPIC_NAME_MAX + 1];
-    smq_status status = SMQ_OK;
-
-    for (int i = 0; i < topic_parts(&change->stored) && status == SMQ_OK; i++) {
-        topic_part_name(name, &change->stored, i);
-        if (!topic_has_part(&change->topic, name)) {
-            status = step(change->core, name, change->force, err);
-        }
-    }
-    return status;
-}
-
-/* Store the altered definition, unless it is stored already. */
-static smq_status alter_once(struct topic_change *change, const char *topic, const char *option,
-                             const char *value, smq_error *err)
-{
-    char difference[160];
+    struct topic_change *change = &alteration->change;
     smq_status status = fanout_definition(&change->stored, change->core, topic, err);
 
     if (status != SMQ_OK) {
@@ -107,24 +74,93 @@ static smq_status alter_once(struct topic_change *change, const char *topic, con
     }
     change->topic = change->stored;
     change->changed = false;
-    status = topic_alter(&change->topic, option, value, err);
-    if (status != SMQ_OK ||
+    status = topic_alter(&change->topic, alteration->option, alteration->value, err);
+    if (status != SMQ_OK) {
+        return status;
+    }
+    if (alteration->from[0] == '\0') {
+        memcpy(alteration->from, change->stored.groups, sizeof(alteration->from));
+    }
+    memcpy(alteration->to, change->topic.groups, sizeof(alteration->to));
+    alteration->conflict = strcmp(alteration->option, "groups") == 0 &&
+                           strcmp(alteration->from, change->stored.groups) != 0 &&
+                           strcmp(alteration->to, change->stored.groups) != 0;
+    return status;
+}
+
+static smq_status alter_groups(struct alteration *alteration, smq_error *err)
+{
+    smq_status status = alteration_check_kept(alteration, err);
+
+    if (status != SMQ_OK) {
+        return status;
+    }
+    status = alteration_check_dropped(alteration, err);
+    if (status != SMQ_OK) {
+        return status;
+    }
+    status = alteration_make_added(alteration, err);
+    return status == SMQ_OK ? alteration_seal_dropped(alteration, err) : status;
+}
+
+/* Store the altered definition, unless it is stored already. */
+static smq_status alter_once(struct alteration *alteration, const char *topic, smq_error *err)
+{
+    struct topic_change *change = &alteration->change;
+    char difference[160];
+    smq_status status = alter_read(alteration, topic, err);
+
+    if (status != SMQ_OK || alteration->conflict ||
         !topic_difference(difference, sizeof(difference), &change->stored, &change->topic)) {
         return status;
     }
-    status = alter_drop_groups(change, delete_check_group, err);
-    if (status != SMQ_OK) {
-        return status;
+    status = alter_groups(alteration, err);
+    return status == SMQ_OK ? topic_change_one(change, alter_send, alter_done, err) : status;
+}
+
+static smq_status alter_store(struct alteration *alteration, const char *topic, smq_error *err)
+{
+    struct topic_change *change = &alteration->change;
+    smq_status status = SMQ_OK;
+
+    change->changed = true;
+    for (int i = 0; i < TOPIC_CHANGE_TRIES && change->changed && status == SMQ_OK; i++) {
+        status = alter_once(alteration, topic, err);
     }
-    status = alter_add_groups(change, err);
-    if (status != SMQ_OK) {
-        return status;
+    definitions_forget(change->core->definitions, topic);
+    return status == SMQ_OK && change->changed ? topic_change_fail_busy(err, change) : status;
+}
+
+static smq_status alter_fail_conflict(smq_error *err, const struct alteration *alteration)
+{
+    const struct topic *stored = &alteration->change.stored;
+
+    return status_set(err, SMQ_TOPIC_DIFFERS,
+                      "another caller changed the groups of topic %s at the same time, to %.200s; "
+                      "this call has changed nothing: try again, with all groups that the topic "
+                      "shall have",
+                      stored->name, stored->groups);
+}
+
+static smq_status alter_fail_half_done(smq_error *err, const smq_error *why)
+{
+    return status_set(err, why->status,
+                      "%.300s; it may be half done, because a server was away: alter the groups "
+                      "again",
+                      why->text);
+}
+
+/* What was begun is taken back if it is known that the definition is not stored. */
+static smq_status alter_give_up(const struct alteration *alteration, const smq_error *why,
+                                smq_error *err)
+{
+    smq_class class = smq_status_class(why->status);
+
+    if (class == SMQ_CLASS_RETRY || class == SMQ_CLASS_UNKNOWN ||
+        alteration_take_back(alteration)) {
+        return status_copy(err, why);
     }
-    status = alter_drop_groups(change, delete_seal_group, err);
-    if (status != SMQ_OK) {
-        return status;
-    }
-    return topic_change_one(change, alter_send, alter_done, err);
+    return alter_fail_half_done(err, why);
 }
 
 /* Bring the stored definition to all slots. */
@@ -141,30 +177,58 @@ static smq_status alter_slots(const struct topic_change *change, smq_error *err)
     return status;
 }
 
-smq_status alter_topic(struct core *core, const char *topic, const char *option, const char *value,
-                       bool force, smq_error *err)
+static smq_status alter_all(struct alteration *alteration, const char *topic, smq_error *err)
 {
-    struct topic_change change = {.core = core, .force = force, .changed = true};
-    smq_status status = topic_check_whole(topic, "alter", err);
+    struct topic_change *change = &alteration->change;
+    smq_error own;
+    smq_status status = alter_store(alteration, topic, &own);
 
-    for (int i = 0; i < TOPIC_CHANGE_TRIES && change.changed && status == SMQ_OK; i++) {
-        status = alter_once(&change, topic, option, value, err);
-    }
-    definitions_forget(core->definitions, topic);
-    if (status == SMQ_OK && change.changed) {
-        return topic_change_fail_busy(err, &change);
+    if (status == SMQ_OK && alteration->conflict) {
+        status = alter_fail_conflict(&own, alteration);
     }
     if (status != SMQ_OK) {
-        return status;
+        return alter_give_up(alteration, &own, err);
     }
-    status = alter_slots(&change, err);
-    return status == SMQ_OK ? alter_drop_groups(&change, delete_clear_group, err) : status;
+    status = alter_slots(change, err);
+    return status == SMQ_OK ? alteration_clear_dropped(alteration, err) : status;
+}
+
+/* Write all groups of the topic but this one. */
+static void alter_groups_without(struct buf *out, const struct topic *topic, const char *name)
+{
+    char part[TOPIC_NAME_MAX + 1];
+
+    for (int i = 0; i < topic_parts(topic); i++) {
+        topic_part_name(part, topic, i);
+        if (strcmp(part, name) != 0) {
+            buf_printf(out, "%s%s", out->len > 0 ? "," : "", group_in(part));
+        }
+    }
+}
+
+smq_status alter_drop_group(bool *again, struct core *core, const struct topic *stored,
+                            const char *name, bool force, smq_error *err)
+{
+    struct buf left = {0};
+    struct alteration alteration = {.change = {.core = core, .force = force}, .option = "groups"};
+    smq_status status;
+
+    alter_groups_without(&left, stored, name);
+    alteration.value = left.data;
+    memcpy(alteration.from, stored->groups, sizeof(alteration.from));
+    status = alter_all(&alteration, stored->name, err);
+    *again = alteration.conflict;
+    buf_fini(&left);
+    return status;
 }
 
 smq_status admin_topic_alter(struct core *core, const char *topic, const char *option,
                              const char *value, smq_error *err)
 {
-    return alter_topic(core, topic, option, value, false, err);
+    struct alteration alteration = {.change = {.core = core}, .option = option, .value = value};
+    smq_status status = topic_check_whole(topic, "alter", err);
+
+    return status == SMQ_OK ? alter_all(&alteration, topic, err) : status;
 }
 
 /* --- pause, resume --- */

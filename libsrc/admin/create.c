@@ -164,12 +164,13 @@ static smq_status create_open_slots(struct topic_change *change, smq_error *err)
 static bool create_undo_groups(struct topic_change *change, int count)
 {
     char name[TOPIC_NAME_MAX + 1];
+    uint32_t deletion;
     bool undone = true;
 
     for (int i = 0; i < count; i++) {
         topic_part_name(name, &change->topic, i);
-        undone = delete_seal_group(change->core, name, true, NULL) == SMQ_OK &&
-                 delete_clear_group(change->core, name, true, NULL) == SMQ_OK && undone;
+        undone = delete_seal_group(&deletion, change->core, name, true, NULL) == SMQ_OK &&
+                 delete_clear_group(change->core, name, NULL) == SMQ_OK && undone;
     }
     return undone && topic_change_step(change, STORE_STEP_UNDONE, NULL) == SMQ_OK;
 }

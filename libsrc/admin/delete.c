@@ -207,7 +207,8 @@ smq_status delete_check_group(struct core *core, const char *name, bool force, s
                : delete_check_empty(&change, err);
 }
 
-smq_status delete_seal_group(struct core *core, const char *name, bool force, smq_error *err)
+smq_status delete_seal_group(uint32_t *deletion, struct core *core, const char *name, bool force,
+                             smq_error *err)
 {
     struct topic_change change = {.core = core, .force = force, .changed = true};
     smq_status status = SMQ_OK;
@@ -220,29 +221,45 @@ smq_status delete_seal_group(struct core *core, const char *name, bool force, sm
         }
     }
     definitions_forget(core->definitions, name);
-    return status == SMQ_OK && change.changed ? topic_change_fail_busy(err, &change) : status;
-}
-
-smq_status delete_clear_group(struct core *core, const char *name, bool force, smq_error *err)
-{
-    struct topic_change change = {.core = core};
-    smq_status status = delete_read_group(&change, name, err);
-
-    (void) force;
-    if (status == SMQ_OK && change.state == STORE_TOPIC_DELETING) {
-        status = delete_clear(&change, err);
+    if (status == SMQ_OK && change.changed) {
+        return topic_change_fail_busy(err, &change);
     }
-    definitions_forget(core->definitions, name);
+    if (status == SMQ_OK) {
+        *deletion = change.topic.deletes;
+    }
     return status;
 }
 
-/* Undo delete_seal_group(). */
-static smq_status delete_unseal_group(struct core *core, const char *name, smq_error *err)
+/* If another caller has begun a later deletion of the group in the meantime, that one is completed.
+ */
+smq_status delete_clear_group(struct core *core, const char *name, smq_error *err)
+{
+    struct topic_change change = {.core = core};
+    uint32_t begun = 0;
+    smq_error own;
+    smq_status status = delete_read_group(&change, name, &own);
+
+    while (status == SMQ_OK && change.state == STORE_TOPIC_DELETING &&
+           change.topic.deletes != begun) {
+        begun = change.topic.deletes;
+        status = delete_clear(&change, &own);
+        if (status != SMQ_OK && delete_read_group(&change, name, NULL) == SMQ_OK &&
+            (change.state != STORE_TOPIC_DELETING || change.topic.deletes != begun)) {
+            status = SMQ_OK;
+        }
+    }
+    definitions_forget(core->definitions, name);
+    return status == SMQ_OK ? SMQ_OK : status_copy(err, &own);
+}
+
+smq_status delete_unseal_group(struct core *core, const char *name, uint32_t deletion,
+                               smq_error *err)
 {
     struct topic_change change = {.core = core};
     smq_status status = delete_read_group(&change, name, err);
 
-    if (status != SMQ_OK || change.state != STORE_TOPIC_DELETING) {
+    if (status != SMQ_OK || change.state != STORE_TOPIC_DELETING ||
+        change.topic.deletes != deletion) {
         return status;
     }
     status = topic_change_slots(&change, delete_unseal_send, delete_unseal_done, err);
@@ -253,13 +270,14 @@ static smq_status delete_unseal_group(struct core *core, const char *name, smq_e
 static smq_status delete_seal_groups(struct topic_change *change, smq_error *err)
 {
     char name[TOPIC_NAME_MAX + 1];
+    uint32_t deletions[GROUP_MOST] = {0};
     smq_error own;
     smq_status status = SMQ_OK;
     int sealed = 0;
 
     for (; sealed < topic_parts(&change->topic); sealed++) {
         topic_part_name(name, &change->topic, sealed);
-        status = delete_seal_group(change->core, name, change->force, &own);
+        status = delete_seal_group(&deletions[sealed], change->core, name, change->force, &own);
         if (status != SMQ_OK) {
             break;
         }
@@ -269,7 +287,7 @@ static smq_status delete_seal_groups(struct topic_change *change, smq_error *err
     }
     while (--sealed >= 0) {
         topic_part_name(name, &change->topic, sealed);
-        status = delete_unseal_group(change->core, name, err);
+        status = delete_unseal_group(change->core, name, deletions[sealed], err);
         if (status != SMQ_OK) {
             return status;
         }
@@ -298,7 +316,7 @@ static smq_status delete_whole(struct topic_change *change, smq_error *err)
     status = delete_seal_groups(change, err);
     for (int i = 0; i < topic_parts(&change->topic) && status == SMQ_OK; i++) {
         topic_part_name(name, &change->topic, i);
-        status = delete_clear_group(change->core, name, true, err);
+        status = delete_clear_group(change->core, name, err);
     }
     return status == SMQ_OK ? topic_change_step(change, STORE_STEP_REMOVED, err) : status;
 }

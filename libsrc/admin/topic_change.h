@@ -84,20 +84,26 @@ smq_status create_one(smq_topic_report *report, struct core *core, const struct 
 /* Does a group hold messages, and the caller does not force its deletion?  Then NOT_EMPTY. */
 smq_status delete_check_group(struct core *core, const char *name, bool force, smq_error *err);
 
-/* The two halves of the deletion of a group.  The first one lets no call into its slots; NOT_EMPTY:
- * it holds messages, and all is as before.  The second one removes it.  Both may be repeated, and
- * do nothing if there is no such group. */
-smq_status delete_seal_group(struct core *core, const char *name, bool force, smq_error *err);
-smq_status delete_clear_group(struct core *core, const char *name, bool force, smq_error *err);
+/* The two halves of the deletion of a group.  The first one lets no call into its slots, and gives
+ * the number of the deletion; NOT_EMPTY: the group holds messages, and all is as before.  The
+ * second one removes it.  Both may be repeated, and do nothing if there is no such group. */
+smq_status delete_seal_group(uint32_t *deletion, struct core *core, const char *name, bool force,
+                             smq_error *err);
+smq_status delete_clear_group(struct core *core, const char *name, smq_error *err);
+
+/* Undo the first half, unless another caller has begun a later deletion of the group. */
+smq_status delete_unseal_group(struct core *core, const char *name, uint32_t deletion,
+                               smq_error *err);
 
 /* Delete a topic, with its groups; or a group that its topic does not name. */
 smq_status delete_topic(struct core *core, const char *topic, bool force, smq_error *err);
 
 /* --- alter.c --- */
 
-/* As admin_topic_alter(); `force`: also if a group is dropped that holds messages. */
-smq_status alter_topic(struct core *core, const char *topic, const char *option, const char *value,
-                       bool force, smq_error *err);
+/* Drop a group of `stored`, its topic, which names others, too; `force`: also if it holds messages.
+ * *again: another caller has altered the list of groups, and nothing was changed. */
+smq_status alter_drop_group(bool *again, struct core *core, const struct topic *stored,
+                            const char *name, bool force, smq_error *err);
 
 /* --- repair.c --- */
 

@@ -273,10 +273,11 @@ void store_topic_step(struct store_call *call, struct redis *redis, const struct
 void store_topic_delete(struct store_call *call, struct redis *redis, const struct topic *topic,
                         const char *id, int64_t timeout_ms);
 
-/* Store an altered definition.  `topic` has the version that was read; the reply is the new
- * version.  REFUSED "CHANGED": the stored version is another one. */
+/* Store an altered definition.  `topic` has the version of `stored`, which was read; the reply is
+ * the new version.  REFUSED "CHANGED": the stored version is another one, or a group is being
+ * deleted, or one that `stored` does not name is not ready. */
 void store_topic_alter(struct store_call *call, struct redis *redis, const struct topic *topic,
-                       int64_t timeout_ms);
+                       const struct topic *stored, int64_t timeout_ms);
 
 /* Pause or resume.  `topic` has the count of pauses that was read; the reply is the new count.
  * REFUSED "CHANGED". */

@@ -220,18 +220,35 @@ bool store_topic_number_read(uint32_t *out, const struct store_result *result)
     return true;
 }
 
+/* Add the keys of the groups of a topic which `stored` has, too, or of those which it has not;
+ * returns how many they are. */
+static int topic_add_groups(struct store_call *call, const struct topic *topic,
+                            const struct topic *stored, bool has)
+{
+    char name[TOPIC_NAME_MAX + 1];
+    int count = 0;
+
+    for (int i = 0; i < group_list_count(topic->groups); i++) {
+        topic_part_name(name, topic, i);
+        if (topic_has_part(stored, name) == has) {
+            call_key_topic(call, name);
+            count++;
+        }
+    }
+    return count;
+}
+
 void store_topic_alter(struct store_call *call, struct redis *redis, const struct topic *topic,
-                       int64_t timeout_ms)
+                       const struct topic *stored, int64_t timeout_ms)
 {
     struct buf definition = {0};
     struct topic group;
+    int added;
 
     topic_format(&definition, topic);
     call_begin_topic(call, &script_topic, topic->name);
-    for (int i = 0; i < group_list_count(topic->groups); i++) {
-        topic_part(&group, topic, i);
-        call_key_topic(call, group.name);
-    }
+    (void) topic_add_groups(call, topic, stored, true);
+    added = topic_add_groups(call, topic, stored, false);
     redis_arg_string(call_argv(call, SCRIPT_TOPIC_ARGV_VERB), "alter");
     redis_arg_string(call_argv(call, SCRIPT_TOPIC_ARGV_OPERANDS), topic->nonce);
     redis_arg_int(&call->command, topic->version);
@@ -240,6 +257,7 @@ void store_topic_alter(struct store_call *call, struct redis *redis, const struc
     buf_clear(&definition);
     topic_format(&definition, &group);
     redis_arg(&call->command, definition.data, definition.len);
+    redis_arg_int(&call->command, added);
     call_submit(call, redis, 8, timeout_ms);
     buf_fini(&definition);
 }

@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -267,6 +268,59 @@ static void test_altered_by_one_at_a_time(void **state)
     SCRIPT_TABLE(state, after);
 }
 
+/* Alter the topic and its groups a and b, of which this many are new. */
+static void alter_groups(void **state, int version, int added, const char *expected)
+{
+    char command[256];
+    const struct script_row row = {command, expected};
+
+    snprintf(command, sizeof(command),
+             "redis EVALSHA %s 3 topic{x} topic.a{x} topic.b{x} alter n %d groups=a,b slots=4 %d",
+             fixture_script("topic")->sha1, version, added);
+    script_table_run(*state, &row, 1);
+}
+
+/* Another caller may be removing a group, new or not. */
+static void test_altered_with_groups_that_stay(void **state)
+{
+    static const struct script_row made[] = {
+        {"redis HSET topic.a{x} state ready nonce n version 1", NULL},
+        {"redis HSET topic.b{x} state deleting nonce n version 1", NULL},
+    };
+    static const struct script_row stays[] = {
+        {"topic", "definition=slots=4 generation=1 nonce=n state=ready version=1"},
+        {"redis HMGET topic.a{x} version definition", "1 nil"},
+        {"redis HSET topic.b{x} state ready nonce m", NULL},
+    };
+    static const struct script_row made_again[] = {
+        {"topic", "definition=slots=4 generation=1 nonce=n state=ready version=1"},
+        {"redis HSET topic.b{x} state ready nonce n", NULL},
+    };
+    static const struct script_row altered[] = {
+        {"topic", "definition=groups=a,b generation=1 nonce=n state=ready version=2"},
+        {"redis HMGET topic.a{x} version definition", "2 slots=4"},
+        {"redis HMGET topic.b{x} version definition", "2 slots=4"},
+        {"redis HSET topic.a{x} state deleting", NULL},
+    };
+    static const struct script_row lost[] = {
+        {"topic", "definition=groups=a,b generation=1 nonce=n state=ready version=2"},
+        {"redis DEL topic.a{x}", NULL},
+    };
+
+    given_a_topic(state);
+    SCRIPT_TABLE(state, made);
+    alter_groups(state, 1, 1, "CHANGED");
+    SCRIPT_TABLE(state, stays);
+    alter_groups(state, 1, 1, "CHANGED");
+    SCRIPT_TABLE(state, made_again);
+    alter_groups(state, 1, 1, "OK 2");
+    SCRIPT_TABLE(state, altered);
+    alter_groups(state, 1, 1, "OK 2"); /* a repeat */
+    alter_groups(state, 2, 0, "CHANGED");
+    SCRIPT_TABLE(state, lost);
+    alter_groups(state, 2, 0, "OK 3"); /* a group that is lost stops no alteration */
+}
+
 static void test_paused_until_resumed_or_deleted(void **state)
 {
     static const struct script_row rows[] = {
@@ -383,6 +437,7 @@ int main(void)
         cmocka_unit_test(test_two_deletions),
         cmocka_unit_test(test_late_calls_change_nothing),
         cmocka_unit_test(test_altered_by_one_at_a_time),
+        cmocka_unit_test(test_altered_with_groups_that_stay),
         cmocka_unit_test(test_paused_until_resumed_or_deleted),
         cmocka_unit_test(test_a_refused_delete_is_taken_back),
         cmocka_unit_test(test_tokens_grow_across_creations),

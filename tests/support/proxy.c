@@ -53,6 +53,7 @@ struct proxy {
         enum proxy_wish wish;
         int64_t delay_ms;
         bool stop, kept, obeyed;
+        char silence_from[64]; /* "": no text is waited for */
     } state;
 };
 
@@ -169,6 +170,19 @@ static bool link_holds(const struct link *link, enum proxy_wish wish)
     return wish == PROXY_SILENCE || (wish == PROXY_HOLD && !link->subscribes);
 }
 
+/* This request may be the one from which on everything is kept back: also itself. */
+static void proxy_look_at(struct proxy *proxy, const struct chunk *request)
+{
+    pthread_mutex_lock(&proxy->state.lock);
+    const char *text = proxy->state.silence_from;
+    if (text[0] != '\0' && memmem(request->data, request->len, text, strlen(text)) != NULL) {
+        proxy->state.wish = PROXY_SILENCE;
+        proxy->state.kept = true;
+        proxy->state.silence_from[0] = '\0';
+    }
+    pthread_mutex_unlock(&proxy->state.lock);
+}
+
 static bool link_read(struct proxy *proxy, struct link *link, const struct pollfd polled[2],
                       enum proxy_wish wish, int64_t delay_ms)
 {
@@ -180,6 +194,7 @@ static bool link_read(struct proxy *proxy, struct link *link, const struct pollf
             link->closing = link_holds(link, wish);
             return link->closing;
         }
+        proxy_look_at(proxy, chunk);
         link->subscribes = link->subscribes || is_subscription(chunk->data, chunk->len);
         atomic_fetch_add(&link->round_trips, link->answered ? 1 : 0);
         link->answered = false;
@@ -443,6 +458,14 @@ void proxy_hold(struct proxy *proxy)
 void proxy_silence(struct proxy *proxy)
 {
     wish_for(proxy, PROXY_SILENCE);
+}
+
+void proxy_silence_from(struct proxy *proxy, const char *text)
+{
+    pthread_mutex_lock(&proxy->state.lock);
+    proxy->state.kept = false;
+    snprintf(proxy->state.silence_from, sizeof(proxy->state.silence_from), "%s", text);
+    pthread_mutex_unlock(&proxy->state.lock);
 }
 
 void proxy_release(struct proxy *proxy)

@@ -34,13 +34,16 @@ void proxy_hold(struct proxy *proxy);
  * packets. */
 void proxy_silence(struct proxy *proxy);
 
+/* The same from the first request on that contains `text`; proxy_has_kept() then says so. */
+void proxy_silence_from(struct proxy *proxy, const char *text);
+
 /* Let go of what was kept back, and keep nothing back any more. */
 void proxy_release(struct proxy *proxy);
 
 /* Forget what was kept back, and cut the connections: the replies are lost. */
 void proxy_cut(struct proxy *proxy);
 
-/* Has a reply been kept back? */
+/* Has a reply been kept back, or the request with the text? */
 bool proxy_has_kept(struct proxy *proxy);
 
 #endif
