@@ -138,8 +138,11 @@ static enum exit_code stat_topics(smq_client *client, const struct command *comm
 static enum exit_code stat_one(smq_client *client, const struct command *command)
 {
     struct topic_names names;
+    smq_error err;
 
-    topic_names_read_one(&names, client, command->words[0]);
+    if (topic_names_read_one(&names, client, command->words[0], &err) != SMQ_OK) {
+        return say_failure(&err);
+    }
     const enum exit_code code = stat_topics(client, command, &names, names.count > 1);
     topic_names_fini(&names);
     return code;
@@ -209,14 +212,16 @@ static struct topic_names stat_text_partial(const char *text)
     return names;
 }
 
-/* The names of a topic's groups, or its own, with commas between them; "*": all topics. */
-static char *stat_wanted(smq_client *client, const struct command *command)
+/* The names of a topic's groups, or its own, with commas between them; "*": all topics.  NULL: they
+ * cannot be read. */
+static char *stat_wanted(smq_client *client, const struct command *command, smq_error *err)
 {
     struct topic_names names = {.count = 0};
     size_t size = 2;
 
-    if (command->word_count > 0) {
-        topic_names_read_one(&names, client, command->words[0]);
+    if (command->word_count > 0 &&
+        topic_names_read_one(&names, client, command->words[0], err) != SMQ_OK) {
+        return NULL;
     }
     for (size_t i = 0; i < names.count; i++) {
         size += strlen(names.name[i]) + 1;
@@ -233,11 +238,14 @@ static char *stat_wanted(smq_client *client, const struct command *command)
 
 static enum exit_code stat_prometheus(smq_client *client, const struct command *command)
 {
-    char *wanted = stat_wanted(client, command);
-    char *text = NULL;
     smq_error err;
-    const smq_status status = smq_metrics_text(client, wanted, &text, &err);
+    char *wanted = stat_wanted(client, command, &err);
+    char *text = NULL;
 
+    if (!wanted) {
+        return say_failure(&err);
+    }
+    const smq_status status = smq_metrics_text(client, wanted, &text, &err);
     free(wanted);
     if (status != SMQ_OK) {
         return say_failure(&err);

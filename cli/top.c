@@ -209,15 +209,19 @@ static void snapshot_add_rates(struct snapshot *snapshot, const struct snapshot 
     }
 }
 
+/* One topic, or all of its groups. */
 static smq_status snapshot_read_one(struct snapshot *snapshot, smq_client *client, const char *name,
                                     smq_error *err)
 {
     struct topic_names names;
+    const smq_status status = topic_names_read_one(&names, client, name, err);
 
-    topic_names_read_one(&names, client, name);
+    if (status != SMQ_OK) {
+        return status;
+    }
     snapshot_read_samples(snapshot, client, &names);
     topic_names_fini(&names);
-    if (snapshot->samples[0].err.status != SMQ_OK) {
+    if (snapshot->count == 1 && snapshot->samples[0].err.status != SMQ_OK) {
         *err = snapshot->samples[0].err;
         return err->status;
     }

@@ -160,15 +160,20 @@ static bool topic_take_groups(const smq_topic_options *topic, void *user)
     return true;
 }
 
-void topic_names_read_one(struct topic_names *out, smq_client *client, const char *name)
+smq_status topic_names_read_one(struct topic_names *out, smq_client *client, const char *name,
+                                smq_error *err)
 {
-    smq_error err;
-
     *out = (struct topic_names){0};
-    (void) smq_topic_each(client, name, topic_take_groups, out, &err);
+    const smq_status status = smq_topic_each(client, name, topic_take_groups, out, err);
+    const smq_class class = smq_status_class(status);
+
+    if (class == SMQ_CLASS_RETRY || class == SMQ_CLASS_UNKNOWN) {
+        return status;
+    }
     if (out->count == 0) {
         topic_names_add(out, name);
     }
+    return SMQ_OK;
 }
 
 void topic_names_fini(struct topic_names *names)

@@ -40,8 +40,10 @@ enum exit_code topic_say_unreadable(const struct topic_names *names);
 
 /* Reads the names of all topics.  Fails as smq_topic_each(). */
 smq_status topic_names_read(struct topic_names *out, smq_client *client, smq_error *err);
-/* Reads the names of the groups of a topic; if it has none, or cannot be read, its own name. */
-void topic_names_read_one(struct topic_names *out, smq_client *client, const char *name);
+/* Reads the names of the groups of a topic; if it has none, or is damaged or missing, its own name.
+ * Fails if that cannot be known now. */
+smq_status topic_names_read_one(struct topic_names *out, smq_client *client, const char *name,
+                                smq_error *err);
 void topic_names_add(struct topic_names *names, const char *name);
 void topic_names_fini(struct topic_names *names);
 

@@ -1,6 +1,8 @@
 /* test_groups.c - topics with groups: topic create --groups, and what names a group. */
 #include "command.h"
 
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +49,81 @@ static void test_stat_shows_a_line_per_group(void **state)
     free(out);
 }
 
+/* A topic in the lines of JSON that stat and top print. */
+static json_t *topic_named(const json_t *document, const char *name)
+{
+    const json_t *topics = json_object_get(document, "topics");
+
+    for (size_t i = 0; i < json_array_size(topics); i++) {
+        json_t *topic = json_array_get(topics, i);
+        if (strcmp(json_text(topic, "topic"), name) == 0) {
+            return topic;
+        }
+    }
+    return NULL;
+}
+
+static void test_top_shows_a_line_per_group(void **state)
+{
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "tops", "--groups", "a,b", "--slots", "2"));
+    command_done("one\n", ARGS("send", "tops"));
+    command_done(NULL, ARGS("consume", "tops/a", "--exit-when-empty"));
+    char *out = command_out(NULL, ARGS("top", "tops", "--count", "1"));
+    assert_non_null(strstr(out, "tops/a "));
+    assert_non_null(strstr(out, "tops/b "));
+    free(out);
+    json_t *top = command_json(NULL, ARGS("top", "tops", "--json", "--count", "1"));
+    assert_int_equal(json_array_size(json_object_get(top, "topics")), 2);
+    assert_int_equal(json_number(topic_named(top, "tops/a"), "waiting"), 0);
+    assert_int_equal(json_number(topic_named(top, "tops/b"), "waiting"), 1);
+    json_decref(top);
+    top = command_json(NULL, ARGS("top", "tops/b", "--json", "--count", "1"));
+    assert_int_equal(json_array_size(json_object_get(top, "topics")), 1);
+    assert_non_null(topic_named(top, "tops/b"));
+    json_decref(top);
+    top = command_json(NULL, ARGS("top", "--json", "--count", "1"));
+    assert_non_null(topic_named(top, "tops/a"));
+    assert_null(topic_named(top, "tops"));
+    json_decref(top);
+    command_refused(1, "topic tops has no group c; its groups are tops/a, tops/b", NULL,
+                    ARGS("top", "tops/c", "--count", "1"));
+    command_refused(1, "topic tops has no group c; its groups are tops/a, tops/b", NULL,
+                    ARGS("stat", "tops/c"));
+}
+
+/* Groups come into the picture of their topic, and leave it. */
+static void test_top_follows_the_groups_of_its_topic(void **state)
+{
+    struct run run;
+
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "moves", "--groups", "a,b", "--slots", "2"));
+    command_start(&run, NULL, ARGS("top", "moves", "--json", "--interval", "100ms"));
+    assert_true(run_wait_out(&run, "\"moves/b\"", TIMEOUT_MS));
+    command_done(NULL, ARGS("topic", "alter", "moves", "groups=b,c"));
+    assert_true(run_wait_out(&run, "\"moves/c\"", TIMEOUT_MS));
+    run_signal(&run, SIGINT);
+    command_end(&run);
+    run_fini(&run);
+}
+
+/* One group whose definition is lost hides none of the others. */
+static void test_a_lost_group_is_named_beside_the_others(void **state)
+{
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "loses", "--groups", "a,b", "--slots", "2"));
+    command_redis(servers_node(command_servers(), 0), ARGS("-c", "DEL", "topic.a{loses}"));
+    char *out = command_partly(1, "topic loses/a", ARGS("stat", "loses"));
+    assert_non_null(strstr(out, "loses/b "));
+    free(out);
+    out = command_partly(1, "topic loses/a", ARGS("top", "loses", "--count", "1"));
+    assert_non_null(strstr(out, "loses/b "));
+    free(out);
+    command_done(NULL, ARGS("topic", "repair", "loses/a"));
+    command_done(NULL, ARGS("stat", "loses"));
+}
+
 static void test_groups_come_and_go(void **state)
 {
     (void) state;
@@ -88,8 +165,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_group_has_all),
         cmocka_unit_test(test_stat_shows_a_line_per_group),
+        cmocka_unit_test(test_top_shows_a_line_per_group),
+        cmocka_unit_test(test_top_follows_the_groups_of_its_topic),
+        cmocka_unit_test(test_a_lost_group_is_named_beside_the_others),
         cmocka_unit_test(test_groups_come_and_go),
         cmocka_unit_test(test_wrong_names_are_told),
+        cmocka_unit_test(test_wrong_lists_are_told),
     };
 
     return cmocka_run_group_tests(tests, command_setup, command_teardown);

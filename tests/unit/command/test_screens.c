@@ -66,6 +66,12 @@ static size_t make_stat_one(struct table **tables)
     return 1;
 }
 
+static size_t make_stat_groups(struct table **tables)
+{
+    tables[0] = stat_table(&topics[3], 2, false);
+    return 1;
+}
+
 static size_t make_stat_slots(struct table **tables)
 {
     tables[0] = stat_table(&topics[1], 1, true);
@@ -255,6 +261,7 @@ static const struct {
 } screens[] = {
     {"stat", make_stat},
     {"stat-one", make_stat_one},
+    {"stat-groups", make_stat_groups},
     {"stat-slots", make_stat_slots},
     {"topic-list", make_topic_list},
     {"topic-show", make_topic_show},

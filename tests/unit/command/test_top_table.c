@@ -71,6 +71,27 @@ static void test_keys_choose_the_order(void **state)
     assert_false(top_order_of_key(&order, 0));
 }
 
+/* slotmq top of a topic with groups; their names stay apart where they are shortened. */
+static void test_groups_are_as_in_the_file(void **state)
+{
+    static const struct sample groups[] = {
+        {.name = "orders-of-the-northern-region/billing",
+         .stats = COUNTS(.waiting = 12, .due = 12, .claimed = 4, .oldest_due_age_ms = 90000),
+         .has_rates = true,
+         .rates = {.sent = 20.5, .done = 18}},
+        {.name = "orders-of-the-northern-region/search",
+         .stats = COUNTS(.waiting = 90, .slots_paused = 64),
+         .has_rates = true,
+         .rates = {.sent = 20.5}},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(screen_widths) / sizeof(screen_widths[0]); i++) {
+        struct table *table = top_table(groups, 2);
+        assert_screen("top-groups", screen_widths[i], &table, 1);
+    }
+}
+
 static void test_the_table_is_as_in_the_file(void **state)
 {
     (void) state;
@@ -86,6 +107,7 @@ int main(void)
         cmocka_unit_test(test_the_busiest_comes_first),
         cmocka_unit_test(test_keys_choose_the_order),
         cmocka_unit_test(test_the_table_is_as_in_the_file),
+        cmocka_unit_test(test_groups_are_as_in_the_file),
     };
 
     return cmocka_run_group_tests(tests, screen_setup, NULL);
