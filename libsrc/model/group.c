@@ -86,12 +86,13 @@ static smq_status group_list_join(char out[GROUP_LIST_MAX], const struct group_n
 
     for (int i = 0; i < count; i++) {
         if (i > 0 && group_name_compare(&names[i - 1], &names[i]) == 0) {
-            return status_set(err, SMQ_INVALID, "group %.*s is named twice", (int) names[i].len,
-                              names[i].text);
+            return status_set(err, SMQ_INVALID, "group %.*s is named twice: name each group once",
+                              (int) names[i].len, names[i].text);
         }
         if (len + 1 + names[i].len >= GROUP_LIST_MAX) {
             return status_set(err, SMQ_INVALID,
-                              "the names of all groups together are longer than %d bytes",
+                              "the names of all groups together are longer than %d bytes: shorten "
+                              "them",
                               GROUP_LIST_MAX - 1);
         }
         len += (size_t) snprintf(out + len, GROUP_LIST_MAX - len, "%s%.*s", i > 0 ? "," : "",
@@ -112,7 +113,8 @@ smq_status group_list_parse(char out[GROUP_LIST_MAX], const char *topic, const c
     }
     count = group_list_split(names, text);
     if (count < 0) {
-        return status_set(err, SMQ_INVALID, "a topic has at most %d groups", GROUP_MOST);
+        return status_set(err, SMQ_INVALID, "a topic has at most %d groups: name fewer",
+                          GROUP_MOST);
     }
     for (int i = 0; i < count; i++) {
         if (group_name_check(&names[i], topic, err) != SMQ_OK) {

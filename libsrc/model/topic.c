@@ -15,6 +15,20 @@
 static const char topic_letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                     "0123456789._-";
 
+static smq_status topic_fail_name(smq_error *err, const char *name)
+{
+    if (strchr(name, GROUP_SEPARATOR) != NULL) {
+        return status_set(err, SMQ_INVALID,
+                          "a group is named TOPIC/GROUP, as in orders/billing: both letters, "
+                          "digits, '.', '_', '-', at most %d together, not \"%.60s\"",
+                          TOPIC_NAME_MAX, name);
+    }
+    return status_set(err, SMQ_INVALID,
+                      "a topic's name must be 1 to %d letters, digits, '.', '_', '-', not "
+                      "\"%.60s\"",
+                      TOPIC_NAME_MAX, name);
+}
+
 smq_status topic_check_name(const char *name, smq_error *err)
 {
     size_t good = 0;
@@ -28,13 +42,8 @@ smq_status topic_check_name(const char *name, smq_error *err)
         group = strspn(name + good + 1, topic_letters);
         good += group > 0 ? 1 + group : 0;
     }
-    if (good == 0 || good > TOPIC_NAME_MAX || name[good] != '\0') {
-        return status_set(err, SMQ_INVALID,
-                          "a topic's name must be 1 to %d letters, digits, '.', '_', '-', not "
-                          "\"%.60s\"",
-                          TOPIC_NAME_MAX, name);
-    }
-    return SMQ_OK;
+    return good == 0 || good > TOPIC_NAME_MAX || name[good] != '\0' ? topic_fail_name(err, name)
+                                                                    : SMQ_OK;
 }
 
 smq_status topic_check_whole(const char *name, const char *what, smq_error *err)

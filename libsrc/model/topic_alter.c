@@ -32,8 +32,10 @@ static smq_status topic_alter_groups(struct topic *topic, const char *value, smq
         return status;
     }
     if (groups[0] == '\0') {
-        return status_set(err, SMQ_INVALID,
-                          "topic %s was created with groups: one of them must stay", topic->name);
+        return status_set(
+            err, SMQ_INVALID,
+            "topic %s was created with groups: name one at least, or delete the topic",
+            topic->name);
     }
     memcpy(topic->groups, groups, sizeof(groups));
     return SMQ_OK;

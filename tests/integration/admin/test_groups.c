@@ -491,9 +491,10 @@ static void bad_names_are_refused(void **state)
     assert_refused(try_create("orders", "a,,b", why), SMQ_INVALID,
                    "the name of a group must be letters, digits, '.', '_', '-', not \"\"; "
                    "separate names by commas");
-    assert_refused(try_create("orders", "a,b,a", why), SMQ_INVALID, "group a is named twice");
+    assert_refused(try_create("orders", "a,b,a", why), SMQ_INVALID,
+                   "group a is named twice: name each group once");
     assert_refused(try_create("orders", "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q", why), SMQ_INVALID,
-                   "a topic has at most 16 groups");
+                   "a topic has at most 16 groups: name fewer");
     assert_refused(try_create("orders/billing", NULL, why), SMQ_INVALID,
                    "orders/billing is a group of topic orders: create the topic, which does it for "
                    "all its groups");
@@ -544,6 +545,9 @@ static void the_wrong_name_is_refused(void **state)
                    "orders/search");
     assert_refused(try_consume("plain/billing", why), SMQ_NO_TOPIC,
                    "topic plain has no groups: name it without /billing");
+    assert_refused(try_consume("orders/", why), SMQ_INVALID,
+                   "a group is named TOPIC/GROUP, as in orders/billing: both letters, digits, '.', "
+                   "'_', '-', at most 120 together, not \"orders/\"");
     assert_refused(try_consume("nothing/billing", why), SMQ_NO_TOPIC,
                    "no topic nothing; create it first");
     assert_refused(send_refused("orders/billing", "one", NULL, why), SMQ_INVALID,
@@ -552,11 +556,22 @@ static void the_wrong_name_is_refused(void **state)
     assert_refused(smq_topic_alter(client, "orders/billing", "max_retries", "3", why), SMQ_INVALID,
                    "orders/billing is a group of topic orders: alter the topic, which does it for "
                    "all its groups");
+    assert_refused(smq_topic_delete(client, "orders/shipping", false, why), SMQ_NO_TOPIC,
+                   "topic orders has no group shipping; its groups are orders/billing, "
+                   "orders/search");
+    assert_refused(smq_topic_delete(client, "plain/billing", false, why), SMQ_NO_TOPIC,
+                   "topic plain has no groups: name it without /billing");
+    assert_refused(
+        smq_topic_alter(client, "orders", "groups", "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q", why),
+        SMQ_INVALID, "a topic has at most 16 groups: name fewer");
+    assert_refused(smq_topic_alter(client, "orders", "groups", "billing,billing", why), SMQ_INVALID,
+                   "group billing is named twice: name each group once");
+    assert_groups("orders", "billing,search");
     assert_refused(smq_topic_alter(client, "plain", "groups", "billing", why), SMQ_INVALID,
                    "topic plain was created without groups: it cannot get any; create another "
                    "topic, with groups");
     assert_refused(smq_topic_alter(client, "orders", "groups", "", why), SMQ_INVALID,
-                   "topic orders was created with groups: one of them must stay");
+                   "topic orders was created with groups: name one at least, or delete the topic");
 }
 
 #define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)

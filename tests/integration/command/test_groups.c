@@ -143,21 +143,76 @@ static void test_groups_come_and_go(void **state)
 static void test_wrong_names_are_told(void **state)
 {
     static const char has_groups[] = "topic wrong has groups; name one of them: wrong/a, wrong/b";
+    static const char has_no_c[] = "topic wrong has no group c; its groups are wrong/a, wrong/b";
+    static const char has_none[] = "topic bare has no groups: name it without /a";
+    static const char is_no_name[] = "a group is named TOPIC/GROUP, as in orders/billing";
+    static const struct {
+        int code;
+        const char *told;
+        const char *words[8];
+    } rows[] = {
+        {64, has_groups, {"consume", "wrong", "--exit-when-empty"}},
+        {64, has_groups, {"pause", "wrong"}},
+        {64, has_groups, {"peek", "wrong"}},
+        {64, has_groups, {"get", "wrong", "id"}},
+        {64, has_groups, {"dead", "list", "wrong"}},
+        {64, has_groups, {"purge", "wrong", "--state", "waiting", "--yes"}},
+        {64, has_groups, {"topic", "rebind", "wrong"}},
+        {1, has_no_c, {"consume", "wrong/c", "--exit-when-empty"}},
+        {1, has_no_c, {"stat", "wrong/c"}},
+        {1, has_no_c, {"topic", "show", "wrong/c"}},
+        {1, has_no_c, {"topic", "delete", "wrong/c"}},
+        {1, has_none, {"consume", "bare/a", "--exit-when-empty"}},
+        {1, has_none, {"stat", "bare/a"}},
+        {1, has_none, {"topic", "delete", "bare/a"}},
+        {1, "no topic nowhere; create it first", {"consume", "nowhere/a", "--exit-when-empty"}},
+        {64, is_no_name, {"consume", "wrong/", "--exit-when-empty"}},
+        {64, is_no_name, {"stat", "/a"}},
+        {64, is_no_name, {"stat", "wrong/a/b"}},
+        {64, "send to the topic", {"send", "wrong/a", "one"}},
+        {64, "alter the topic", {"topic", "alter", "wrong/a", "max_retries=3"}},
+        {64, "create the topic", {"topic", "create", "wrong/d"}},
+    };
 
     (void) state;
     command_done(NULL, ARGS("topic", "create", "wrong", "--groups", "a,b", "--slots", "2"));
-    command_refused(64, has_groups, NULL, ARGS("consume", "wrong", "--exit-when-empty"));
-    command_refused(64, has_groups, NULL, ARGS("pause", "wrong"));
-    command_refused(64, has_groups, NULL, ARGS("peek", "wrong"));
-    command_refused(1, "topic wrong has no group c; its groups are wrong/a, wrong/b", NULL,
-                    ARGS("consume", "wrong/c", "--exit-when-empty"));
-    command_refused(64, "wrong/a is a group of topic wrong: send to the topic", "one\n",
-                    ARGS("send", "wrong/a"));
-    command_refused(64, "the name of a group must be letters", NULL,
-                    ARGS("topic", "create", "spaces", "--groups", "a, b"));
-    command_refused(
-        64, "at most 16 groups", NULL,
-        ARGS("topic", "create", "many", "--groups", "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q"));
+    command_done(NULL, ARGS("topic", "create", "bare", "--slots", "2"));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        command_refused(rows[i].code, rows[i].told, NULL, rows[i].words);
+    }
+}
+
+static void test_wrong_lists_are_told(void **state)
+{
+    static const struct {
+        const char *list, *told;
+    } rows[] = {
+        {"a, b", "the name of a group must be letters, digits, '.', '_', '-', not \" b\"; separate "
+                 "names by commas"},
+        {"a/b", "the name of a group must be letters, digits, '.', '_', '-', not \"a/b\""},
+        {"a,,b", "the name of a group must be letters, digits, '.', '_', '-', not \"\""},
+        {"a,b,a", "group a is named twice: name each group once"},
+        {"a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q", "a topic has at most 16 groups: name fewer"},
+    };
+    char pair[64];
+
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "lists", "--groups", "a,b", "--slots", "2"));
+    command_done(NULL, ARGS("topic", "create", "listless", "--slots", "2"));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        command_refused(64, rows[i].told, NULL,
+                        ARGS("topic", "create", "new", "--groups", rows[i].list));
+        snprintf(pair, sizeof(pair), "groups=%s", rows[i].list);
+        command_refused(64, rows[i].told, NULL, ARGS("topic", "alter", "lists", pair));
+    }
+    command_refused(64, "name one at least, or delete the topic", NULL,
+                    ARGS("topic", "alter", "lists", "groups="));
+    command_refused(64, "topic listless was created without groups", NULL,
+                    ARGS("topic", "alter", "listless", "groups=a"));
+    command_refused(1, "no topic new", NULL, ARGS("topic", "show", "new"));
+    json_t *topic = command_json(NULL, ARGS("topic", "show", "lists", "--json"));
+    assert_int_equal(json_array_size(json_object_get(topic, "groups")), 2);
+    json_decref(topic);
 }
 
 int main(void)

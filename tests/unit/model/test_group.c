@@ -33,8 +33,8 @@ static void lists_are_sorted_and_checked(void **state)
         {"b,ab,a,abc", "a,ab,abc,b", NULL},
         {"a.b,a-b,A_9", "A_9,a-b,a.b", NULL},
         {"a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p", "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p", NULL},
-        {"a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q", NULL, "a topic has at most 16 groups"},
-        {"a,b,a", NULL, "group a is named twice"},
+        {"a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q", NULL, "a topic has at most 16 groups: name fewer"},
+        {"a,b,a", NULL, "group a is named twice: name each group once"},
         {",", NULL,
          "the name of a group must be letters, digits, '.', '_', '-', not \"\"; separate names by "
          "commas"},
@@ -85,7 +85,8 @@ static void names_have_room(void **state)
                  group, i);
     }
     assert_int_equal(group_list_parse(list, "t", text, &err), SMQ_INVALID);
-    assert_string_equal(err.text, "the names of all groups together are longer than 1023 bytes");
+    assert_string_equal(err.text, "the names of all groups together are longer than 1023 bytes: "
+                                  "shorten them");
 }
 
 static void lists_are_read(void **state)
