@@ -6,22 +6,16 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 
 import redis
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from waiting import wait_until  # noqa: E402  the path comes first
 
 REDIS_PORT, ZOOKEEPER_PORT = 6379, 2181
 MASTERS = 3
 NODE_TIMEOUT_MS = 2000
 JARS = "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar"
-
-
-def wait_until(condition, seconds, what):
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            raise TimeoutError(f"after {seconds} s still not: {what}")
-        time.sleep(0.05)
 
 
 class Process:

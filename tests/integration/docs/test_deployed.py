@@ -14,7 +14,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 import yaml
@@ -23,13 +22,8 @@ ROOT, SANDBOX, SLOTMQ = (pathlib.Path(argument).resolve() for argument in sys.ar
 DEPLOY = ROOT / "deploy"
 TIMEOUT_S = 120
 
-
-def wait_until(what, condition):
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError(what)
-        time.sleep(0.1)
+sys.path.insert(0, str(ROOT / "tests/support"))
+from waiting import wait_until  # noqa: E402  the path comes first
 
 
 def variables(path):
@@ -104,7 +98,8 @@ class Deployed(unittest.TestCase):
 
     def handle(self, text, process):
         self.call("send", "orders", text)
-        wait_until(text, lambda: text in self.handled.read_text() or process.poll() is not None)
+        wait_until(lambda: text in self.handled.read_text() or process.poll() is not None, TIMEOUT_S,
+                   f"it handles {text}")
         self.assertIsNone(process.poll(), self.said(process))
 
     def test_the_unit_consumes(self):
@@ -138,7 +133,7 @@ class Deployed(unittest.TestCase):
         ready = lambda: self.run_shell(probe, POD_NAME=name).returncode == 0
         self.assertFalse(ready())
         process = self.start(command, POD_NAME=name)
-        wait_until("the Pod is ready", lambda: ready() or process.poll() is not None)
+        wait_until(lambda: ready() or process.poll() is not None, TIMEOUT_S, "the Pod is ready")
         self.handle("for the Pod", process)
         self.assertNotEqual(self.run_shell(probe, POD_NAME="another").returncode, 0)
         self.stop(process)
@@ -149,7 +144,7 @@ class Deployed(unittest.TestCase):
         file.parent.mkdir()
         collect = container("metrics.yaml", 0)
         process = self.start([word.replace("/metrics/", f"{file.parent}/") for word in collect["command"]])
-        wait_until("the file", lambda: file.exists() or process.poll() is not None)
+        wait_until(lambda: file.exists() or process.poll() is not None, TIMEOUT_S, "the file is there")
         probe = [word.replace("/metrics/", f"{file.parent}/") for word in collect["livenessProbe"]["exec"]["command"]]
         self.assertEqual(self.run_shell(probe).returncode, 0)
         self.stop(process)
