@@ -1,12 +1,10 @@
-/* definition.h - the definition of a topic as people see it: its words, its amounts, its tables.
+/* definition.h - the definition of a topic as people see it: its words and its amounts.
  *
  * Pure. */
 #ifndef CLI_DEFINITION_H
 #define CLI_DEFINITION_H
 
 #include <slotmq/slotmq.h>
-
-#include "table.h"
 
 /* "range_merge", "priority", "fixed_time", "fifo"; "inline", "keyed"; and so on. */
 const char *definition_type_name(smq_topic_type type);
@@ -19,12 +17,5 @@ int64_t definition_amount(int64_t amount);
 
 /* Must each send give one?  A delay of 0 is SMQ_NONE. */
 bool definition_lacks_delay(const smq_topic_options *topic);
-
-/* The table of slotmq topic list, and a row of it. */
-struct table *definition_list(void);
-void definition_list_add(struct table *table, const smq_topic_options *topic);
-
-/* The table of slotmq topic show. */
-struct table *definition_show(const smq_topic_options *topic);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "connect.h"
 #include "definition.h"
+#include "definition_table.h"
 #include "output.h"
 #include "say.h"
 
@@ -240,7 +241,7 @@ static bool topic_add_topic(const smq_topic_options *topic, void *user)
         const enum exit_code code = exit_code_left_out(topic->unreadable_status);
         list->code = exit_code_both(list->code, say_error(code, "%s", topic->unreadable));
     } else if (list->table) {
-        definition_list_add(list->table, topic);
+        definition_table_list_add(list->table, topic);
     } else if (json_array_append_new(list->array, topic_json(topic)) != 0) {
         say_no_memory();
     }
@@ -264,7 +265,7 @@ static enum exit_code list_json(smq_client *client)
 
 static enum exit_code list_table(smq_client *client, const struct command *command)
 {
-    struct list list = {.table = definition_list(), .code = EXIT_DONE};
+    struct list list = {.table = definition_table_list(), .code = EXIT_DONE};
     smq_error err;
 
     if (smq_topic_each(client, NULL, topic_add_topic, &list, &err) != SMQ_OK) {
@@ -295,7 +296,7 @@ const struct verb topic_list_verb = {
 static bool topic_show_topic(const smq_topic_options *topic, void *user)
 {
     (void) user;
-    table_print(definition_show(topic));
+    table_print(definition_table_show(topic));
     return true;
 }
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "cli/definition.h"
+#include "cli/definition_table.h"
 #include "cli/doctor.h"
 #include "cli/fleet_table.h"
 #include "cli/listing.h"
@@ -106,15 +106,15 @@ static const smq_topic_options calls = {.struct_size = sizeof(smq_topic_options)
 
 static size_t make_topic_list(struct table **tables)
 {
-    tables[0] = definition_list();
-    definition_list_add(tables[0], &calls);
-    definition_list_add(tables[0], &orders);
+    tables[0] = definition_table_list();
+    definition_table_list_add(tables[0], &calls);
+    definition_table_list_add(tables[0], &orders);
     return 1;
 }
 
 static size_t make_topic_show(struct table **tables)
 {
-    tables[0] = definition_show(&orders);
+    tables[0] = definition_table_show(&orders);
     return 1;
 }
 
