@@ -1,4 +1,9 @@
-/* config.c - see config.h. */
+/* config.c - see config.h.
+ *
+ * Debian's libinih cannot read these files.  As it is built there it gives no line numbers, does
+ * not report a section without lines, takes an indented line for the rest of the value above it,
+ * cuts values at " ;" (which a password may contain) and lines after 200 bytes, and accepts ':' as
+ * '='. */
 #include "config.h"
 
 #include <errno.h>
