@@ -67,6 +67,37 @@ static const char *new_topic(smq_client *client)
     return cluster_topic(client, &topic);
 }
 
+/* A worker of a new topic, whose deliveries are logged. */
+struct consuming {
+    smq_client *client;
+    const char *topic;
+    struct handler_log *log;
+    smq_worker *worker;
+};
+
+/* Begin to consume by this client, and wait until all is well. */
+static struct consuming consuming_start(smq_client *client)
+{
+    struct consuming consuming = {client, new_topic(client), handler_log_new(NULL), NULL};
+
+    consuming.worker = handler_log_worker(client, consuming.topic, consuming.log);
+    (void) await(client, SMQ_OK, SLOTS);
+    return consuming;
+}
+
+/* The worker has been freed already. */
+static void consuming_free(struct consuming *consuming)
+{
+    handler_log_free(consuming->log);
+    smq_client_free(consuming->client);
+}
+
+static void consuming_stop(struct consuming *consuming)
+{
+    handler_log_stop_worker(consuming->worker);
+    consuming_free(consuming);
+}
+
 static void a_client_that_only_sends_is_well(void **state)
 {
     smq_client *client = cluster_client();
@@ -88,129 +119,102 @@ static void a_client_that_only_sends_is_well(void **state)
 
 static void a_worker_says_what_it_has(void **state)
 {
-    smq_client *client = cluster_fleet_client(0);
-    const char *topic = new_topic(client);
-    struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    struct consuming it = consuming_start(cluster_fleet_client(0));
     smq_error err = SMQ_ERROR_INIT;
-    smq_health health;
+    smq_health health = health_of(it.client);
 
     (void) state;
-    health = await(client, SMQ_OK, SLOTS);
     assert_int_equal(health.session, SMQ_SESSION_LIVE);
     assert_int_equal(health.consumers, 1);
     assert_int_equal(health.slots_wanted, SLOTS);
     assert_int_equal(health.oldest_claim_ms, SMQ_NONE);
 
-    handler_log_gate(log);
-    messages_send(client, topic, (struct test_message){.body = "one"});
-    handler_log_await(log, 1);
-    assert_true(health_of(client).oldest_claim_ms >= 0);
-    handler_log_open(log, 1);
-    messages_await_counts(client, topic, (struct message_counts){.done = 1});
+    handler_log_gate(it.log);
+    messages_send(it.client, it.topic, (struct test_message){.body = "one"});
+    handler_log_await(it.log, 1);
+    assert_true(health_of(it.client).oldest_claim_ms >= 0);
+    handler_log_open(it.log, 1);
+    messages_await_counts(it.client, it.topic, (struct message_counts){.done = 1});
 
-    assert_ok(smq_topic_pause(client, topic, &err), &err);
-    messages_send(client, topic, (struct test_message){.body = "two"});
-    health = health_of(client);
+    assert_ok(smq_topic_pause(it.client, it.topic, &err), &err);
+    messages_send(it.client, it.topic, (struct test_message){.body = "two"});
+    health = health_of(it.client);
     assert_int_equal(health.status, SMQ_OK);
 
-    handler_log_stop_worker(worker);
-    health = health_of(client);
+    handler_log_stop_worker(it.worker);
+    health = health_of(it.client);
     assert_int_equal(health.consumers, 0);
     assert_int_equal(health.slots_owned, 0);
-    handler_log_free(log);
-    smq_client_free(client);
+    consuming_free(&it);
 }
 
 static void a_worker_that_has_ended_is_named(void **state)
 {
-    smq_client *client = cluster_client();
-    const char *topic = new_topic(client);
-    struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    struct consuming it = consuming_start(cluster_client());
     smq_error err = SMQ_ERROR_INIT;
     smq_health health;
 
     (void) state;
-    (void) await(client, SMQ_OK, SLOTS);
-    assert_ok(smq_topic_delete(client, topic, true, &err), &err);
-    health = await(client, SMQ_NO_TOPIC, 0);
-    assert_contains(health.wrong, topic);
+    assert_ok(smq_topic_delete(it.client, it.topic, true, &err), &err);
+    health = await(it.client, SMQ_NO_TOPIC, 0);
+    assert_contains(health.wrong, it.topic);
     assert_int_equal(health.consumers, 0);
-    (void) smq_worker_wait(worker, TIMEOUT_MS, NULL);
-    smq_worker_free(worker);
-    assert_int_equal(health_of(client).status, SMQ_OK);
-    handler_log_free(log);
-    smq_client_free(client);
+    (void) smq_worker_wait(it.worker, TIMEOUT_MS, NULL);
+    smq_worker_free(it.worker);
+    assert_int_equal(health_of(it.client).status, SMQ_OK);
+    consuming_free(&it);
 }
 
 static void a_damaged_slot_is_named(void **state)
 {
-    smq_client *client = cluster_client();
-    const char *topic = new_topic(client);
-    struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    struct consuming it = consuming_start(cluster_client());
     smq_error err = SMQ_ERROR_INIT;
     smq_health health;
 
     (void) state;
-    (void) await(client, SMQ_OK, SLOTS);
-    keys_lose_slot_and_subscribers(topic, 2);
-    health = await(client, SMQ_DAMAGED, SLOTS);
+    keys_lose_slot_and_subscribers(it.topic, 2);
+    health = await(it.client, SMQ_DAMAGED, SLOTS);
     assert_int_equal(health.slots_damaged, 1);
     assert_contains(health.wrong, "slot 2 of topic ");
     assert_contains(health.wrong, "slotmq topic repair");
-    assert_ok(smq_topic_repair(client, topic, NULL, &err), &err);
-    health = await(client, SMQ_OK, SLOTS);
+    assert_ok(smq_topic_repair(it.client, it.topic, NULL, &err), &err);
+    health = await(it.client, SMQ_OK, SLOTS);
     assert_int_equal(health.slots_damaged, 0);
-    handler_log_stop_worker(worker);
-    handler_log_free(log);
-    smq_client_free(client);
+    consuming_stop(&it);
 }
 
 static void a_lost_session_is_wrong(void **state)
 {
-    smq_client *client = cluster_fleet_client(SESSION_MS);
-    struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker = handler_log_worker(client, new_topic(client), log);
+    struct consuming it = consuming_start(cluster_fleet_client(SESSION_MS));
     smq_health health;
 
     (void) state;
-    (void) await(client, SMQ_OK, SLOTS);
     server_kill(servers_zookeeper_server(cluster_servers()));
-    health = await(client, SMQ_UNAVAILABLE, SLOTS);
+    health = await(it.client, SMQ_UNAVAILABLE, SLOTS);
     assert_int_equal(health.session, SMQ_SESSION_LOST);
     assert_contains(health.wrong, "ZooKeeper");
     assert_true(server_restart(servers_zookeeper_server(cluster_servers())));
-    health = await(client, SMQ_OK, SLOTS);
+    health = await(it.client, SMQ_OK, SLOTS);
     assert_int_equal(health.session, SMQ_SESSION_LIVE);
-    handler_log_stop_worker(worker);
-    handler_log_free(log);
-    smq_client_free(client);
+    consuming_stop(&it);
 }
 
 /* The last test: it ends a server for good. */
 static void a_lost_node_is_named(void **state)
 {
-    smq_client *client = cluster_client();
-    struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker = handler_log_worker(client, new_topic(client), log);
-    struct expected expected = {client, SMQ_UNAVAILABLE, SLOTS};
+    struct consuming it = consuming_start(cluster_client());
     smq_health health;
 
     (void) state;
-    (void) await(client, SMQ_OK, SLOTS);
     server_kill(servers_node(cluster_servers(), 1));
-    assert_true(wait_until(is_expected, &expected, TIMEOUT_MS));
-    health = health_of(client);
+    health = await(it.client, SMQ_UNAVAILABLE, SLOTS);
     assert_int_equal(health.redis_nodes, MASTERS);
     assert_int_equal(health.redis_nodes_failed, 1);
     assert_contains(health.wrong, "1 of 3 Redis masters cannot be used: 127.0.0.1:");
-    (void) smq_worker_wait(worker, 0, NULL);
-    smq_worker_stop(worker);
-    smq_worker_free(worker);
-    handler_log_free(log);
-    smq_client_free(client);
+    (void) smq_worker_wait(it.worker, 0, NULL);
+    smq_worker_stop(it.worker);
+    smq_worker_free(it.worker);
+    consuming_free(&it);
 }
 
 int main(void)
