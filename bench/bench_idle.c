@@ -17,21 +17,11 @@ static void pass(int seconds)
     clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
 }
 
-static void count_gained(const smq_event *event, void *user)
+static void see_slots(const smq_event *event, void *user)
 {
-    if (event->kind == SMQ_EVENT_SLOT_GAINED) {
+    if (event->kind == SMQ_EVENT_ASSIGNED && event->slots_owned == SLOTS) {
         sem_post(user);
     }
-}
-
-static bool await_all_slots(sem_t *gained)
-{
-    for (int i = 0; i < SLOTS; i++) {
-        if (!library_await(gained, PATIENCE_S)) {
-            return false;
-        }
-    }
-    return true;
 }
 
 static bool watch(struct lab *lab, struct meter *cost)
@@ -67,7 +57,7 @@ static bool wake(struct lab *lab, smq_client *client, const char *topic,
     return good;
 }
 
-static bool idle(struct lab *lab, smq_client *client, sem_t *gained)
+static bool idle(struct lab *lab, smq_client *client, sem_t *all_owned)
 {
     struct library_consumer consumer = {.tally = tally_new(MESSAGES, SLOTS), .messages = MESSAGES};
     char topic[LAB_NAME_SIZE];
@@ -75,8 +65,9 @@ static bool idle(struct lab *lab, smq_client *client, sem_t *gained)
     bool good = lab_topic(lab, client, topic, SLOTS);
 
     if (good) {
-        good = library_consumer_start(&consumer, client, topic, 0) && await_all_slots(gained) &&
-               watch(lab, &cost) && wake(lab, client, topic, &consumer);
+        good = library_consumer_start(&consumer, client, topic, 0) &&
+               library_await(all_owned, PATIENCE_S) && watch(lab, &cost) &&
+               wake(lab, client, topic, &consumer);
         library_consumer_stop(&consumer);
     }
     if (good) {
@@ -91,16 +82,16 @@ static bool measure(struct lab *lab)
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *client = NULL;
     smq_error err = SMQ_ERROR_INIT;
-    sem_t gained;
+    sem_t all_owned;
 
-    sem_init(&gained, 0, 0);
+    sem_init(&all_owned, 0, 0);
     options.redis = lab_redis(lab);
-    options.event = count_gained;
-    options.event_user = &gained;
+    options.event = see_slots;
+    options.event_user = &all_owned;
     bool good = lab_empty(lab) && lab_good(smq_client_new(&client, &options, &err), &err) &&
-                idle(lab, client, &gained);
+                idle(lab, client, &all_owned);
     smq_client_free(client);
-    sem_destroy(&gained);
+    sem_destroy(&all_owned);
     return good;
 }
 

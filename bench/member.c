@@ -95,6 +95,7 @@ int member_main(char **arguments)
     options.name = name;
     options.session_timeout_ms = atoi(arguments[5]);
     options.event = on_event;
+    options.event_level = SMQ_LEVEL_DEBUG; /* each slot */
     note('S', 0, meter_now_ns(), "");
     smq_status status = smq_client_new(&client, &options, &err);
     if (status == SMQ_OK) {

@@ -2,6 +2,7 @@
 #include "connect.h"
 
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "say.h"
 #include "secrets.h"
@@ -25,18 +26,18 @@ bool connect_says(struct connect_states *states, const smq_event *event)
     states->lost += event->kind == SMQ_EVENT_DISCONNECTED ? 1 : 0;
     states->lost -= back ? 1 : 0;
     states->fenced =
-        event->kind == SMQ_EVENT_FENCED || (states->fenced && event->kind != SMQ_EVENT_SLOT_GAINED);
-    return back || event->kind == SMQ_EVENT_RESUMED || (event->level <= SMQ_LEVEL_WARN && !again);
+        event->kind == SMQ_EVENT_FENCED || (states->fenced && event->slots_gained == 0);
+    return back || event->kind == SMQ_EVENT_RESUMED ||
+           (event->kind == SMQ_EVENT_ASSIGNED && states->terminal) ||
+           (event->level <= SMQ_LEVEL_WARN && !again);
 }
 
-/* Print what was lost, refused, late or given up, and the end of such a state.  Thread: smq:call.
- */
+/* Print what was lost, refused, late or given up, and the end of such a state; `user` are the
+ * states.  Thread: smq:call. */
 static void connect_print_state(const smq_event *event, void *user)
 {
-    static struct connect_states states;
-
-    if (atomic_load(&connect_done) && connect_says(&states, event)) {
-        connect_print_event(event, user);
+    if (atomic_load(&connect_done) && connect_says(user, event)) {
+        connect_print_event(event, NULL);
     }
 }
 
@@ -61,6 +62,7 @@ enum exit_code connect_check(const struct command *command)
 
 smq_status connect_open(smq_client **out, const struct command *command, smq_error *err)
 {
+    static struct connect_states states;
     const struct global_options *global = &command->global;
     smq_client_options options = global->client;
     smq_status status;
@@ -75,7 +77,9 @@ smq_status connect_open(smq_client **out, const struct command *command, smq_err
     if (options.event_level != SMQ_LEVEL_DEFAULT) {
         options.event = connect_print_event;
     } else if (command->verb->says_states) {
+        states.terminal = isatty(STDERR_FILENO);
         options.event = connect_print_state;
+        options.event_user = &states;
         options.event_level = global->quiet ? SMQ_LEVEL_ERROR : SMQ_LEVEL_DEFAULT;
     }
     status = smq_client_new(out, &options, err);

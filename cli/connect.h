@@ -17,8 +17,9 @@ smq_status connect_open(smq_client **out, const struct command *command, smq_err
 
 /* What was printed of the states of a client.  Zeroed: nothing yet. */
 struct connect_states {
-    int lost;    /* connections whose loss was printed, and that are not connected again */
-    bool fenced; /* a slot has a newer owner, and none was gained since */
+    int lost;      /* connections whose loss was printed, and that are not connected again */
+    bool fenced;   /* a slot has a newer owner, and none was gained since */
+    bool terminal; /* at a terminal the number of slots is printed, too */
 };
 
 /* Is the event printed by a verb that says its states?  A state is printed once, and its end if the

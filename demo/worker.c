@@ -119,6 +119,7 @@ int worker_main(const char *redis, const char *zookeeper, const char *name, cons
     options.name = name;
     options.session_timeout_ms = WORKER_SESSION_MS;
     options.event = on_event;
+    options.event_level = SMQ_LEVEL_DEBUG; /* each slot */
     status = smq_client_new(&client, &options, &err);
     for (int i = 0; i < RULES_TOPICS && status == SMQ_OK; i++) {
         status = start(&workers[i], client, rules_topics[i], &err);

@@ -33,6 +33,9 @@ typedef enum smq_level {
  *   OVERDUE                  the handler time-out of a message has passed
  *   LEASE_LOST               a claim ended, and its answer is not certainly stored
  *   FENCED                   Redis refused a call, because the slot has a newer owner
+ *   SLOT_GAINED, SLOT_LOST   one slot
+ *   ASSIGNED                 how many slots of a topic were gained and lost, reported when no slot
+ *                            has changed for a moment, and while they change every second
  *   PAUSED, RESUMED          a topic was paused or resumed; once per topic
  *   CONNECTED, DISCONNECTED  a node of Redis, or ZooKeeper
  *   SESSION_LOST             the session with ZooKeeper has ended
@@ -52,8 +55,8 @@ typedef enum smq_level {
     X(SMQ_EVENT_OVERDUE, 8, WARN, "overdue")                                                       \
     X(SMQ_EVENT_LEASE_LOST, 9, WARN, "lease_lost")                                                 \
     X(SMQ_EVENT_FENCED, 10, WARN, "fenced")                                                        \
-    X(SMQ_EVENT_SLOT_GAINED, 11, INFO, "slot_gained")                                              \
-    X(SMQ_EVENT_SLOT_LOST, 12, INFO, "slot_lost")                                                  \
+    X(SMQ_EVENT_SLOT_GAINED, 11, DEBUG, "slot_gained")                                             \
+    X(SMQ_EVENT_SLOT_LOST, 12, DEBUG, "slot_lost")                                                 \
     X(SMQ_EVENT_PAUSED, 13, WARN, "paused")                                                        \
     X(SMQ_EVENT_RESUMED, 14, INFO, "resumed")                                                      \
     X(SMQ_EVENT_CONNECTED, 15, INFO, "connected")                                                  \
@@ -62,7 +65,8 @@ typedef enum smq_level {
     X(SMQ_EVENT_STOPPED, 18, ERROR, "stopped")                                                     \
     X(SMQ_EVENT_DAMAGED, 19, ERROR, "damaged")                                                     \
     X(SMQ_EVENT_REPAIRED, 20, INFO, "repaired")                                                    \
-    X(SMQ_EVENT_NOT_RELEASED, 21, WARN, "not_released")
+    X(SMQ_EVENT_NOT_RELEASED, 21, WARN, "not_released")                                            \
+    X(SMQ_EVENT_ASSIGNED, 22, INFO, "assigned")
 
 typedef enum smq_event_kind {
 #define SMQ_X(name, value, level, id) name = value,
@@ -84,6 +88,9 @@ typedef struct smq_event {
     const char *token;
     const char *message_id; /* hex-escaped, cut at 64 bytes */
     int32_t attempt;
+    /* ASSIGNED: gained and lost since the event before it, and owned now; a slot that is being
+     * given up is still owned. */
+    int32_t slots_gained, slots_lost, slots_owned;
 } smq_event;
 
 /* Thread: smq:call.  When the queue of events is full new events are dropped, and counted in

@@ -26,8 +26,8 @@ bool events_wanted(const struct events *events, smq_event_kind kind);
 /* Would an SMQ_EVENT_LOG with this level be reported? */
 bool events_wants_log(const struct events *events, smq_level level);
 
-/* Report an event.  Of `event` only status, topic, slot, token, message_id and attempt are read,
- * and copied; NULL: all are absent. */
+/* Report an event.  Of `event` all but struct_size, kind, level, id and text is copied; NULL: all
+ * of that is absent. */
 void events_emit(struct events *events, smq_event_kind kind, const smq_event *event,
                  const char *format, ...) __attribute__((format(printf, 4, 5)));
 

@@ -45,7 +45,12 @@ static void worker_on_signal(int number)
 /* Thread: smq:call. */
 static void worker_on_event(const smq_event *event, void *user)
 {
+    const bool slot = event->kind == SMQ_EVENT_SLOT_GAINED || event->kind == SMQ_EVENT_SLOT_LOST;
+
     (void) user;
+    if (event->level > SMQ_LEVEL_INFO && !slot) {
+        return;
+    }
     log_line("event", "%s %s %d %s %s %s", event->id, event->topic != NULL ? event->topic : "-",
              (int) event->slot,
              event->token != NULL && event->token[0] != '\0' ? event->token : "-",
@@ -154,7 +159,8 @@ int main(int argc, char **argv)
     worker_catch_signals();
     smq_client_options options =
         SMQ_CLIENT_OPTIONS(.redis = argv[1], .zookeeper = argv[2], .name = argv[3],
-                           .session_timeout_ms = LOAD_SESSION_MS, .event = worker_on_event);
+                           .session_timeout_ms = LOAD_SESSION_MS, .event = worker_on_event,
+                           .event_level = SMQ_LEVEL_DEBUG);
     smq_status status = smq_client_new(&client, &options, &err);
     if (status == SMQ_OK) {
         status = worker_run(client, &err);

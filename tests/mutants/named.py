@@ -209,6 +209,10 @@ NAMED = (
           "libsrc/produce/send_request.c",
           "    if (index >= 0 && index < topic_parts(request->topic)) {", "    if (false) {",
           tests=("admin_groups",)),
+    # --- what is reported ---
+    Patch("assigned-each-slot", "an assignment is told slot by slot",
+          "libsrc/consume/worker/assignment.c", "slots->ended ? now_ms :", "true ? now_ms :",
+          tests=("consume_assignment", "consume_assigned")),
     # --- credentials ---
     Patch("password-not-followed", "live connections keep an old password",
           "libsrc/redis/credentials.c",

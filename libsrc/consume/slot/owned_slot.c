@@ -81,14 +81,16 @@ bool owned_slot_is_exclusive(const struct owned_slot *slot, enum owned_state sta
 
 static void owned_slot_count_step(const struct owned_slot *slot, enum owned_state to)
 {
-    struct metrics *metrics = &slot->set->core->metrics;
+    struct slot_set *set = slot->set;
+    struct metrics *metrics = &set->core->metrics;
     bool owned = owned_slot_is_exclusive(slot, slot->state);
 
     if (owned_slot_is_exclusive(slot, to) != owned) {
         metric_add(owned ? &metrics->slots_lost : &metrics->slots_gained, 1);
+        *(owned ? &set->lost : &set->gained) += 1;
     }
     if ((slot->state == OWNED_ACTIVE) != (to == OWNED_ACTIVE)) {
-        slot_set_owns(slot->set, to == OWNED_ACTIVE ? 1 : -1);
+        slot_set_owns(set, to == OWNED_ACTIVE ? 1 : -1);
     }
 }
 

@@ -70,8 +70,9 @@ struct takeovers {
 
 enum { SLOT_ROOM_MAX = 1000 };
 
-/* Invariants: slot_count counts the slots that are not freed; each slot is in `changed` or in
- * `gathered` at most once; `open` is at most push_slots. */
+/* Invariants: slot_count counts the slots that are not freed; gained - lost is the number of slots
+ * that are owned by a token; each slot is in `changed` or in `gathered` at most once; `open` is at
+ * most push_slots. */
 struct slot_set {
     /* immutable after slot_set_open(), except a consumer's drain_timeout_ms */
     struct core *core;
@@ -100,8 +101,9 @@ struct slot_set {
     int64_t missing_at;            /* since when the topic seems to be deleted; 0: it does not */
     struct owned_slot **slots;     /* by number; NULL: this process does not have the slot */
     int32_t slot_count;
-    int32_t owned; /* slots that are ACTIVE */
-    int32_t open;  /* slots that are open for pushes */
+    int32_t owned;        /* slots that are ACTIVE */
+    int64_t gained, lost; /* how often slots were, since the set was opened; not in shared topics */
+    int32_t open;         /* slots that are open for pushes */
     struct {
         bool reported; /* the pause of the topic was reported */
         int32_t slots; /* slots that were paused at their last consume call */

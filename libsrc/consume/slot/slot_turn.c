@@ -57,7 +57,8 @@ static void slot_turn_check_lists(const struct owned_slot *slot)
  * it, but one of a few. */
 static void slot_turn_check_set(struct slot_set *set)
 {
-    int64_t count = 0, owned = 0, paused = 0, open = 0, in_flight = 0, unanswered = 0;
+    int64_t count = 0, owned = 0, exclusive = 0, paused = 0, open = 0;
+    int64_t in_flight = 0, unanswered = 0;
 
     if (set->topic.slots > CHECKED_EACH_TURN &&
         ++set->turns_unchecked * CHECKED_PER_TURN < set->topic.slots) {
@@ -70,6 +71,7 @@ static void slot_turn_check_set(struct slot_set *set)
         if (slot != NULL) {
             count++;
             owned += slot->state == OWNED_ACTIVE ? 1 : 0;
+            exclusive += owned_slot_is_exclusive(slot, slot->state) ? 1 : 0;
             paused += slot->paused ? 1 : 0;
             open += slot->push.open ? 1 : 0;
             in_flight += (int64_t) slot->in_flight_count;
@@ -77,7 +79,8 @@ static void slot_turn_check_set(struct slot_set *set)
         }
     }
     assert(set->slot_count == count);
-    assert(set->owned == owned && set->paused.slots == paused);
+    assert(set->owned == owned && set->gained - set->lost == exclusive);
+    assert(set->paused.slots == paused);
     assert(set->open == open && open <= set->push_slots);
     assert(set->budget.in_flight == in_flight && set->budget.unanswered == unanswered);
     assert(in_flight >= unanswered && set->budget.reserved >= 0);

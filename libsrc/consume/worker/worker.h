@@ -3,6 +3,7 @@
  *
  *   threads.c      the handler threads
  *   standby.c      reporting that the worker has no slots
+ *   assignment.c   reporting how many slots were gained and lost
  *   watchdog.c     handlers that take too long
  *   health.c       what the worker reports of its health
  *   binding.c      what the topic is bound to
@@ -21,6 +22,7 @@
 
 #include <slotmq/worker.h>
 
+#include "base/alarms.h"
 #include "base/episode.h"
 #include "consume/run/run_queue.h"
 #include "consume/slot/slot_set.h"
@@ -81,6 +83,30 @@ struct worker_standby {
  * `standby`. */
 int64_t worker_standby_wait_ms(struct worker_standby *standby, bool spare, int64_t now_ms);
 
+/* An assignment is carried out when no slot has changed for ASSIGNMENT_QUIET_MS and none is being
+ * taken over or given up.  What lasts longer is reported each ASSIGNMENT_LONGEST_MS. */
+enum { ASSIGNMENT_QUIET_MS = 100, ASSIGNMENT_LONGEST_MS = 1000 };
+
+/* What was reported of the slots that were gained and lost.  Zeroed: nothing yet. */
+struct worker_assignment {
+    int64_t gained, lost;      /* as they were reported last */
+    int64_t seen;              /* gained + lost as they were at the last look */
+    int64_t first_ms, last_ms; /* when the changes that are not reported came; 0: there are none */
+    int64_t reported_ms;       /* 0: never */
+};
+
+/* The slots of a worker as they are now. */
+struct worker_slots {
+    int64_t gained, lost; /* so far */
+    bool moving;          /* some are being taken over or given up */
+    bool ended;           /* no slot is left, and none will come */
+};
+
+/* When is it to be reported how many slots were gained and lost?  A time of now_ms or before: now,
+ * and it is noted as reported; INT64_MAX: nothing has changed.  Pure but for `assignment`. */
+int64_t worker_assignment_due_ms(struct worker_assignment *assignment,
+                                 const struct worker_slots *slots, int64_t now_ms);
+
 /* Each thread may be replaced once while its handler hangs. */
 #define WORKER_THREADS_MOST(worker) (2 * (worker)->threads)
 
@@ -129,6 +155,8 @@ struct smq_worker {
     smq_error failure;
     struct health_source health;
     struct worker_standby standby;
+    struct worker_assignment assignment;
+    struct alarm assignment_due; /* set while a change of the slots is not reported */
     uv_timer_t drain, overdue, standby_timer;
 };
 
@@ -178,6 +206,11 @@ smq_status worker_other_fleet(smq_error *err, const smq_worker *worker,
 
 /* The state or the number of owned slots may have changed. */
 void worker_watch_standby(smq_worker *worker);
+
+/* --- assignment.c; Thread: smq:io --- */
+
+/* Slots may have been gained or lost. */
+void worker_watch_assignment(smq_worker *worker);
 
 /* --- health.c; Thread: smq:io --- */
 

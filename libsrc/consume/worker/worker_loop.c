@@ -78,6 +78,7 @@ static void worker_end(smq_worker *worker)
     uv_timer_stop(&worker->drain);
     uv_timer_stop(&worker->overdue);
     worker_watch_standby(worker);
+    worker_watch_assignment(worker);
     run_queue_close(set->queue);
     worker->joined = false;
     coord_link_remove(set->core->link, set->name, worker);
@@ -339,6 +340,7 @@ static void worker_turn(smq_worker *worker)
         worker_watch_handlers(worker);
     }
     worker_watch_standby(worker);
+    worker_watch_assignment(worker);
     worker->turning = false;
     worker_check_end(worker);
 }

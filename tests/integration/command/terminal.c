@@ -1,4 +1,4 @@
-/* terminal.c - a terminal on which slotmq top draws, and a user who types. */
+/* terminal.c - a terminal at which the command runs, and a user who types. */
 #include "terminal.h"
 
 #include <poll.h>
@@ -12,11 +12,17 @@
 
 const struct winsize terminal_wide = {.ws_row = 30, .ws_col = 150};
 
-void terminal_start(struct terminal *terminal, struct winsize size, const char *topic,
-                    const char *interval)
+void terminal_run(struct terminal *terminal, struct winsize size, const char *const words[])
 {
     const char *program = getenv("SLOTMQ_COMMAND");
     const char *redis = servers_redis(command_servers());
+    const char *argv[8] = {program};
+    size_t count = 1;
+
+    for (; words[count - 1] != NULL; count++) {
+        assert_in_range(count, 1, sizeof(argv) / sizeof(argv[0]) - 2);
+        argv[count] = words[count - 1];
+    }
 
     memset(terminal, 0, sizeof(*terminal));
     terminal->pid = forkpty(&terminal->fd, NULL, NULL, &size);
@@ -25,11 +31,19 @@ void terminal_start(struct terminal *terminal, struct winsize size, const char *
         setenv("TERM", "xterm", 1);
         setenv("SLOTMQ_REDIS", redis, 1);
         unsetenv("COLUMNS");
-        if (program) { /* without a topic about all */
-            execl(program, program, "top", "--interval", interval, topic, (char *) NULL);
+        if (program) {
+            execv(program, (char *const *) argv);
         }
         _exit(127);
     }
+}
+
+void terminal_start(struct terminal *terminal, struct winsize size, const char *topic,
+                    const char *interval)
+{
+    const char *const words[] = {"top", "--interval", interval, topic, NULL};
+
+    terminal_run(terminal, size, words); /* without a topic about all */
 }
 
 void terminal_await(struct terminal *terminal, const char *text)
@@ -56,7 +70,7 @@ void terminal_type(const struct terminal *terminal, const char *keys)
     assert_int_equal(write(terminal->fd, keys, strlen(keys)), strlen(keys));
 }
 
-void terminal_end(struct terminal *terminal, int code)
+void terminal_exits(struct terminal *terminal, int code)
 {
     int status = -1;
 
@@ -64,6 +78,11 @@ void terminal_end(struct terminal *terminal, int code)
     assert_int_equal(waitpid(terminal->pid, &status, 0), terminal->pid);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), code);
-    assert_non_null(strstr(terminal->shown, "\033[?1049l"));
     close(terminal->fd);
+}
+
+void terminal_end(struct terminal *terminal, int code)
+{
+    terminal_exits(terminal, code);
+    assert_non_null(strstr(terminal->shown, "\033[?1049l"));
 }

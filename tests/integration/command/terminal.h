@@ -1,4 +1,4 @@
-/* terminal.h - a terminal on which slotmq top draws, and a user who types.
+/* terminal.h - a terminal at which the command runs, and a user who types.
  *
  * What goes wrong fails the test that runs.
  *
@@ -21,6 +21,9 @@ struct terminal {
 /* A terminal that is wide enough for every table. */
 extern const struct winsize terminal_wide;
 
+/* Start the command with these words, of which NULL is the last. */
+void terminal_run(struct terminal *terminal, struct winsize size, const char *const words[]);
+
 /* Start slotmq top; `topic` NULL: of all topics. */
 void terminal_start(struct terminal *terminal, struct winsize size, const char *topic,
                     const char *interval);
@@ -31,7 +34,10 @@ void terminal_await(struct terminal *terminal, const char *text);
 /* Type it. */
 void terminal_type(const struct terminal *terminal, const char *keys);
 
-/* It ends with this exit code, and the terminal is as it was. */
+/* It ends with this exit code. */
+void terminal_exits(struct terminal *terminal, int code);
+
+/* The same of slotmq top; and the terminal is as it was. */
 void terminal_end(struct terminal *terminal, int code);
 
 #endif

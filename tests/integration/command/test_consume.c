@@ -11,6 +11,7 @@
 
 #include "support/process.h"
 #include "support/wait.h"
+#include "terminal.h"
 
 static void create(const char *name, const char *type, const char *slots)
 {
@@ -327,8 +328,24 @@ static void test_events_are_told_when_asked_for(void **state)
     command_run(&run, NULL, ARGS("consume", "events", "--exit-when-empty", "-v"));
     assert_int_equal(run.exit_code, 0);
     assert_string_equal(run.out, "");
-    assert_non_null(strstr(run.err, "slotmq: slot_gained: "));
+    assert_non_null(strstr(run.err, "slotmq: assigned: topic events: 1 slot gained, "));
+    assert_null(strstr(run.err, "slot_gained"));
     run_fini(&run);
+}
+
+/* Elsewhere nothing is printed while all is well: test_states.c. */
+static void test_at_a_terminal_the_number_of_slots_is_printed(void **state)
+{
+    struct terminal terminal;
+
+    (void) state;
+    create("watched", "priority", "4");
+    terminal_run(&terminal, terminal_wide, ARGS("consume", "watched"));
+    terminal_await(&terminal, "slotmq: assigned: topic watched: 4 slots gained, 0 lost; this "
+                              "process owns 4 of 4");
+    terminal_type(&terminal, "\003");
+    terminal_exits(&terminal, 0);
+    assert_non_null(strstr(terminal.shown, "0 slots gained, 4 lost; this process owns 0 of 4"));
 }
 
 int main(void)
@@ -347,6 +364,7 @@ int main(void)
         cmocka_unit_test(test_a_shared_topic_has_no_tokens),
         cmocka_unit_test(test_an_unknown_topic_is_not_found),
         cmocka_unit_test(test_events_are_told_when_asked_for),
+        cmocka_unit_test(test_at_a_terminal_the_number_of_slots_is_printed),
     };
 
     return cmocka_run_group_tests(tests, command_setup, command_teardown);

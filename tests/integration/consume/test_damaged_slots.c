@@ -90,6 +90,7 @@ static smq_client *client_of(struct told *told, const char *zookeeper)
     pthread_mutex_init(&told->lock, NULL);
     options.zookeeper = zookeeper;
     options.event = on_event;
+    options.event_level = SMQ_LEVEL_DEBUG;
     options.event_user = told;
     return cluster_client_with(&options);
 }

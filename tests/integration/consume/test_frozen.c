@@ -185,6 +185,7 @@ static void one_lost_slot_makes_the_others_doubtful(void **state)
 
     (void) state;
     options.event = on_event;
+    options.event_level = SMQ_LEVEL_DEBUG;
     client = cluster_client_with(&options);
     topic_options.type = SMQ_TYPE_FIXED_TIME;
     topic_options.slots = 2;

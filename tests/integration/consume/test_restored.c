@@ -147,6 +147,7 @@ static void member_start(struct member *member, const char *name, const char *re
     options.redis = redis;
     options.zookeeper = servers_zookeeper(cluster_servers());
     options.event = on_event;
+    options.event_level = SMQ_LEVEL_DEBUG;
     options.event_user = member;
     member->client = cluster_client_with(&options);
     member->log = handler_log_new(NULL);

@@ -92,6 +92,7 @@ static void stage_init(struct stage *stage, int32_t slots, int64_t request_timeo
 
     client.request_timeout_ms = request_timeout_ms;
     client.event = on_event;
+    client.event_level = SMQ_LEVEL_DEBUG;
     topic.type = SMQ_TYPE_FIXED_TIME;
     topic.slots = slots;
     topic.takeover_replicas = 1;

@@ -128,7 +128,7 @@ static void level_decides_what_is_wanted(void **state)
 {
     static const struct {
         smq_level level;
-        bool stopped, fenced, gained, retried, sent; /* ERROR, WARN, INFO, DEBUG, TRACE */
+        bool stopped, fenced, assigned, retried, sent; /* ERROR, WARN, INFO, DEBUG, TRACE */
     } cases[] = {
         {SMQ_LEVEL_ERROR, true, false, false, false, false},
         {SMQ_LEVEL_WARN, true, true, false, false, false},
@@ -141,18 +141,18 @@ static void level_decides_what_is_wanted(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct listener listener;
-        size_t wanted = (size_t) cases[i].stopped + cases[i].fenced + cases[i].gained +
+        size_t wanted = (size_t) cases[i].stopped + cases[i].fenced + cases[i].assigned +
                         cases[i].retried + cases[i].sent;
 
         listener_init(&listener, cases[i].level);
         assert_int_equal(events_wanted(listener.events, SMQ_EVENT_STOPPED), cases[i].stopped);
         assert_int_equal(events_wanted(listener.events, SMQ_EVENT_FENCED), cases[i].fenced);
-        assert_int_equal(events_wanted(listener.events, SMQ_EVENT_SLOT_GAINED), cases[i].gained);
+        assert_int_equal(events_wanted(listener.events, SMQ_EVENT_ASSIGNED), cases[i].assigned);
         assert_int_equal(events_wanted(listener.events, SMQ_EVENT_RETRIED), cases[i].retried);
         assert_int_equal(events_wanted(listener.events, SMQ_EVENT_SENT), cases[i].sent);
         events_emit(listener.events, SMQ_EVENT_STOPPED, NULL, "x");
         events_emit(listener.events, SMQ_EVENT_FENCED, NULL, "x");
-        events_emit(listener.events, SMQ_EVENT_SLOT_GAINED, NULL, "x");
+        events_emit(listener.events, SMQ_EVENT_ASSIGNED, NULL, "x");
         events_emit(listener.events, SMQ_EVENT_RETRIED, NULL, "x");
         events_emit(listener.events, SMQ_EVENT_SENT, NULL, "x");
         listener_end(&listener);

@@ -52,14 +52,38 @@ static void each_lost_connection_is_reported_once_and_its_end_too(void **state)
 /* A process that lost its slots is fenced once for each of them. */
 static void fenced_is_reported_once_until_a_slot_is_gained(void **state)
 {
-    static const struct row rows[] = {
-        {SMQ_EVENT_SLOT_GAINED, false}, {SMQ_EVENT_FENCED, true},     {SMQ_EVENT_FENCED, false},
-        {SMQ_EVENT_SLOT_LOST, false},   {SMQ_EVENT_CONNECTED, false}, {SMQ_EVENT_FENCED, false},
-        {SMQ_EVENT_SLOT_GAINED, false}, {SMQ_EVENT_FENCED, true},
+    static const struct {
+        smq_event_kind kind;
+        int32_t gained;
+        bool printed;
+    } rows[] = {
+        {SMQ_EVENT_ASSIGNED, 4, false},  {SMQ_EVENT_FENCED, 0, true},
+        {SMQ_EVENT_FENCED, 0, false},    {SMQ_EVENT_ASSIGNED, 0, false}, /* two were lost */
+        {SMQ_EVENT_CONNECTED, 0, false}, {SMQ_EVENT_FENCED, 0, false},
+        {SMQ_EVENT_ASSIGNED, 1, false},  {SMQ_EVENT_FENCED, 0, true},
     };
+    struct connect_states states = {0};
 
     (void) state;
-    FOLLOW(rows);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const smq_event event = {
+            .kind = rows[i].kind, .level = levels[rows[i].kind], .slots_gained = rows[i].gained};
+
+        if (connect_says(&states, &event) != rows[i].printed) {
+            fail_msg("event %zu is %s", i, rows[i].printed ? "not printed" : "printed");
+        }
+    }
+}
+
+static void only_at_a_terminal_the_number_of_slots_is_printed(void **state)
+{
+    struct connect_states states = {.terminal = true};
+    const smq_event event = {.kind = SMQ_EVENT_ASSIGNED, .level = SMQ_LEVEL_INFO};
+
+    (void) state;
+    assert_true(connect_says(&states, &event));
+    states.terminal = false;
+    assert_false(connect_says(&states, &event));
 }
 
 static void warnings_are_printed_and_the_end_of_a_pause(void **state)
@@ -80,6 +104,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_lost_connection_is_reported_once_and_its_end_too),
         cmocka_unit_test(fenced_is_reported_once_until_a_slot_is_gained),
+        cmocka_unit_test(only_at_a_terminal_the_number_of_slots_is_printed),
         cmocka_unit_test(warnings_are_printed_and_the_end_of_a_pause),
     };
 

@@ -220,6 +220,7 @@ static struct running start(int64_t request_timeout_ms)
     client.redis = "fake:1";
     client.request_timeout_ms = request_timeout_ms;
     client.event = on_event;
+    client.event_level = SMQ_LEVEL_DEBUG;
     assert_int_equal(smq_client_new(&running.client, &client, NULL), SMQ_OK);
     options.topic = "t";
     options.handler = on_message;
