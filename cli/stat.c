@@ -293,7 +293,7 @@ const struct verb stat_verb = {
     .summary = "what topics hold and have done",
     .text = "Now:      messages that are waiting (due: those of them that may be claimed), "
             "claimed, resting after a failure, or dead; and for how long the oldest due message "
-            "has been due, which is not known for type priority.\n"
+            "has been due, which is not known for type priority in layout inline.\n"
             "In all:   messages that were "
             "sent (added, not merged), merged, done, retried, rejected, expired or released, and "
             "claims that lost their lease.\n"

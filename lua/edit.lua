@@ -25,6 +25,7 @@ end
 -- @include give_back
 -- @include revive
 -- @include wake
+-- @include places
 -- @include place
 
 local timed = kind == 'm' or kind == 't'

@@ -6,10 +6,14 @@
 --        dead_rejected, dead_failed, dead_crashed, dead_timed_out, dead_expired, dead_bodiless
 --        | NO_TOPIC | STALE
 --
--- oldest_due: when the first due message became due; kind f: when the first one was sent; kinds p
--- and b: always none, because the oldest may have any priority.  next_due: when the first waiting
--- or resting message is due; in kinds without times waiting messages are due now.
+-- oldest_due: when the first due message became due.  Kind f: when the first one was sent first.
+-- Kinds p and b: when the oldest one was sent first.  It may have any priority, so only a few are
+-- looked at: all, up to LOOK_AT; kind p: else the first of each priority, up to LOOK_AT priorities.
+-- None if there are more, and inline, which stores no such times.
+-- next_due: when the first waiting or resting message is due; in kinds without times waiting
+-- messages are due now.
 
+local LOOK_AT = 100
 local timed = kind == 'm' or kind == 't'
 
 local known = redis.call('HMGET', slot, 'def', 'owner', 'token', 'sent', 'merged', 'done',
@@ -23,6 +27,7 @@ end
 
 -- @include clock
 -- @include entry
+-- @include places
 
 -- The first score of a range; nil: none.
 local function head(key, from)
@@ -30,13 +35,51 @@ local function head(key, from)
     return found[1] and split(found[2])
 end
 
--- Kind f, with a waiting message: the first send of the first one; nil: it has no header.
-local function first_sent()
-    local header = redis.call('HGET', body, 'h' .. redis.call('ZRANGE', store, 0, 0)[1])
-    return header and tonumber(string.match(header, '^%d+'))
+-- The first send of the oldest of these members; nil: one has no header.
+local function first_sent(members)
+    local fields, earliest = {}, math.huge
+    for i, member in ipairs(members) do
+        fields[i] = 'h' .. member
+    end
+    for _, header in ipairs(redis.call('HMGET', body, unpack(fields))) do
+        if not header then
+            return nil
+        end
+        earliest = math.min(earliest, tonumber(string.match(header, '^%d+')))
+    end
+    return earliest
+end
+
+-- Kind p: the first message of each priority; nil: there are too many of these.
+local function first_of_each()
+    local firsts, up_to = {}, '+inf'
+    while true do
+        local found = redis.call('ZRANGE', store, up_to, '(-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1,
+            'WITHSCORES')
+        if not found[1] then
+            return firsts
+        elseif #firsts == LOOK_AT then
+            return nil
+        end
+        firsts[#firsts + 1] = found[1]
+        up_to = before_score(math.floor(split(found[2]) / PLACES) * PLACES)
+    end
 end
 
 local waiting = redis.call('ZCARD', store) - 1
+
+-- The messages of which one is the oldest; nil: that is not known.
+local function oldest_ones()
+    if not body then
+        return nil
+    elseif kind == 'f' then
+        return redis.call('ZRANGE', store, 0, 0)
+    elseif waiting <= LOOK_AT then
+        return redis.call('ZRANGE', store, 1, -1) -- the sentinel is before them
+    end
+    return kind == 'p' and first_of_each()
+end
+
 local due, oldest, next_due = waiting, nil, nil
 if timed then
     due = redis.call('ZCOUNT', store, '-inf', before_score(now + 1))
@@ -44,7 +87,8 @@ if timed then
     oldest = due > 0 and next_due or nil
 elseif waiting > 0 then
     next_due = now
-    oldest = kind == 'f' and first_sent()
+    local ones = oldest_ones()
+    oldest = ones and first_sent(ones)
 end
 local claimed = redis.call('ZCOUNT', prepare, 0, before_score(REST))
 local rest_end = head(prepare, REST)

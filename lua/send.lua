@@ -48,6 +48,7 @@ end
 
 -- @include clock
 -- @include entry
+-- @include places
 -- @include place
 -- @include wake
 

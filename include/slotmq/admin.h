@@ -22,8 +22,14 @@ typedef struct smq_stats {
     /* Gauges.  `due` messages are a part of the waiting ones. */
     uint64_t waiting, due;
     uint64_t claimed, resting, dead;
-    /* The lag: how long the oldest due message has been due, in a fifo topic how long ago it was
-     * first sent.  0: no message is due.  SMQ_AGE_UNKNOWN: a priority topic stores no times. */
+    /* The lag: how long the oldest due message has been due.  0: no message is due.
+     * range_merge, fixed_time: since its time, also after a retry.
+     * fifo: since the first send of the first message of each slot.
+     * priority, layout keyed: since the first send of the oldest message, whatever its priority.
+     * In a slot where more than 100 wait, only the first message of each priority is looked at: one
+     * that a later send moved to another priority counts when it is the first there.
+     * SMQ_AGE_UNKNOWN: a slot of a priority topic has due messages, and layout inline, or in layout
+     * keyed more than 100 that have more than 100 priorities or `ties` by bytes. */
     int64_t oldest_due_age_ms;
     int64_t next_due_at_ms; /* 0: no message waits */
     /* Counters. */

@@ -1,8 +1,7 @@
--- USES kind, seq, now
+-- USES kind, seq, now, PLACES
 
 -- The integer part of a score at a new place.  Kinds p and f count their places: seq is the last
 -- one.  Kind p: the priority, then 32 bits of order: the earlier is larger.
-local PLACES = 4294967296
 
 -- exact: a time that has passed stays as it is.
 local function place(when, exact)

@@ -70,7 +70,20 @@ static void model_vacate(struct model *model, struct buf *reply, const struct ca
     }
 }
 
-/* Of what waits: since when the first that is due is so, of kind f since when it was sent. */
+static int64_t oldest_sent(const struct model *model)
+{
+    int64_t oldest = INT64_MAX;
+
+    for (size_t i = 0; i < model->waiting.count; i++) {
+        const int64_t first = model->bodies[model->waiting.item[i].member].first;
+
+        oldest = first < oldest ? first : oldest;
+    }
+    return oldest;
+}
+
+/* Of what waits: since when the first that is due is so, of kind f since when it was sent; of
+ * priorities since when the oldest was sent, if that is stored. */
 static int64_t oldest_due(const struct model *model)
 {
     const struct model_message *oldest = NULL;
@@ -80,8 +93,11 @@ static int64_t oldest_due(const struct model *model)
 
         oldest = oldest == NULL || message->at < oldest->at ? message : oldest;
     }
-    if (oldest == NULL || model_by_priority(model)) {
+    if (oldest == NULL || (model_by_priority(model) && !model->keyed)) {
         return INT64_MAX;
+    }
+    if (model_by_priority(model)) {
+        return oldest_sent(model);
     }
     if (model_timed(model)) {
         return oldest->at <= model->now ? oldest->at : INT64_MAX;

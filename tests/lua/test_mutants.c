@@ -22,6 +22,8 @@ struct mutant {
 };
 
 static const struct mutant mutants[] = {
+    {"the oldest priority is the first", "inspect", "redis.call('ZRANGE', store, 1, -1)",
+     "redis.call('ZRANGE', store, -1, -1)"},
     {"a lost reply begins anew", "consume", "not position or is_behind(it, position)", "true"},
     {"a lost reply has any size", "consume", "if handed > 0 and bytes + size > max_bytes then",
      "if false then"},

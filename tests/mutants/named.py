@@ -213,6 +213,9 @@ NAMED = (
     Patch("assigned-each-slot", "an assignment is told slot by slot",
           "libsrc/consume/worker/assignment.c", "slots->ended ? now_ms :", "true ? now_ms :",
           tests=("consume_assignment", "consume_assigned")),
+    Patch("oldest-is-most-urgent", "low priorities that starve are not seen in the lag",
+          "lua/inspect.lua", "        up_to = before_score(", "        up_to = '(-inf' or before_score(",
+          tests=("lua_bounds",)),
     # --- credentials ---
     Patch("password-not-followed", "live connections keep an old password",
           "libsrc/redis/credentials.c",

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/fresh_client.h"
 #include "integration/fixture/keys.h"
@@ -83,8 +84,8 @@ static bool has_a_lag(void *arg)
     return stats.due > 0 && stats.oldest_due_age_ms != 0;
 }
 
-/* How long the oldest has been due is known of times and of places, not of priorities; and it is
- * never 0 because it is not known. */
+/* How long the oldest has been due is known of times and of places, not of priorities that are
+ * inline; and it is never 0 because it is not known. */
 static void the_lag_is_known_or_said_to_be_unknown(void **state)
 {
     const smq_topic_type types[] = {SMQ_TYPE_RANGE_MERGE, SMQ_TYPE_FIXED_TIME, SMQ_TYPE_FIFO,
@@ -109,6 +110,53 @@ static void the_lag_is_known_or_said_to_be_unknown(void **state)
         assert_true(wait_until(has_a_lag, name, 10000));
         assert_ok(smq_topic_stats(client, name, &stats, &err), &err);
         assert_int_equal(stats.oldest_due_age_ms == SMQ_AGE_UNKNOWN, types[i] == SMQ_TYPE_PRIORITY);
+    }
+}
+
+/* Send a message of that priority that was sent first at that time, in each of two topics. */
+static void send_of(const char *const topics[2], const char *id, int64_t priority, int64_t sent_at)
+{
+    for (int i = 0; i < 2; i++) {
+        smq_message message = messages_text("x");
+
+        message.id = smq_text(id);
+        message.priority = i == 0 ? priority : 0;
+        message.sent_at_ms = sent_at;
+        message.restored = true;
+        (void) messages_send_by(producer, topics[i], &message);
+    }
+}
+
+/* In the priority topic the oldest is the last in its order, in the fifo topic the first. */
+static void the_lag_of_places_is_the_time_since_the_first_send(void **state)
+{
+    static const char *const topics[] = {"ranks", "steps"};
+    const int64_t day_ms = 86400000, old_ms = 1600000000000, future_ms = 4000000000000;
+    smq_topic_options ranks = cluster_topic_options("ranks", SMQ_TYPE_PRIORITY, 1);
+    smq_topic_options steps = cluster_topic_options("steps", SMQ_TYPE_FIFO, 1);
+    smq_filter all = SMQ_FILTER_INIT;
+    smq_stats stats = SMQ_STATS_INIT;
+    smq_error err;
+
+    (void) state;
+    ranks.layout = SMQ_LAYOUT_KEYED;
+    all.states = SMQ_STATE_WAITING;
+    cluster_create_topic(client, &ranks);
+    cluster_create_topic(client, &steps);
+    send_of(topics, "future", 5, future_ms);
+    for (int i = 0; i < 2; i++) {
+        assert_ok(smq_topic_stats(client, topics[i], &stats, &err), &err);
+        assert_int_equal(stats.due, 1);
+        assert_int_equal(stats.oldest_due_age_ms, 0);
+        assert_ok(smq_topic_purge(client, topics[i], &all, NULL, NULL, NULL, &err), &err);
+    }
+    send_of(topics, "old", -5, old_ms);
+    send_of(topics, "younger", 5, old_ms + day_ms);
+    for (int i = 0; i < 2; i++) {
+        int64_t since = clock_wall_ms() - old_ms;
+
+        assert_ok(smq_topic_stats(client, topics[i], &stats, &err), &err);
+        assert_in_range(stats.oldest_due_age_ms, since - day_ms / 2, since + day_ms / 2);
     }
 }
 
@@ -336,6 +384,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FRESH_CLIENT_TEST(counts_are_summed_over_the_slots),
         FRESH_CLIENT_TEST(the_lag_is_known_or_said_to_be_unknown),
+        FRESH_CLIENT_TEST(the_lag_of_places_is_the_time_since_the_first_send),
         FRESH_CLIENT_TEST(paused_slots_are_counted),
         FRESH_CLIENT_TEST(small_and_unset_structs),
         FRESH_CLIENT_TEST(slots_are_visited_in_their_order),
