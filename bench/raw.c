@@ -142,6 +142,7 @@ static void render_send(struct raw *raw, const struct raw_slot *slot, uint64_t f
     wire_text(raw->wire, slot->wake);
     wire_text(raw->wire, "0"); /* no bound */
     wire_text(raw->wire, "0"); /* no debounce */
+    wire_text(raw->wire, "0"); /* no window of ids */
     wire_text(raw->wire, raw->producer);
     wire_text(raw->wire, sequence);
     for (int i = 0; i < count; i++) {
@@ -316,6 +317,7 @@ void raw_consume(struct raw *raw, int slot, int batch, const redisReply *answere
     wire_text(raw->wire, "1048576");
     wire_text(raw->wire, "30000");
     wire_text(raw->wire, "16");
+    wire_text(raw->wire, "0"); /* no window of ids */
     wire_text(raw->wire, keys->last);
     wire_text(raw->wire, keys->last); /* the oldest claim in flight */
     wire_text(raw->wire, "0");        /* no send may claim */

@@ -15,6 +15,7 @@ enum exit_code exit_code_of(smq_status status)
     case SMQ_NO_MESSAGE:
     case SMQ_NOT_EMPTY:
     case SMQ_DAMAGED:
+    case SMQ_DUPLICATE:
         return EXIT_NOT_DONE;
     case SMQ_TOPIC_DIFFERS:
     case SMQ_OTHER_FLEET:

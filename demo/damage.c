@@ -48,8 +48,9 @@ bool damage_do(const struct servers *servers, const char *topic, int32_t slot)
     bool done;
 
     snprintf(store, sizeof(store), "%s_%" PRId32, topic, slot);
-    snprintf(command, sizeof(command), "DEL %s prepare{%s} dead{%s} why{%s} slot{%s} body{%s}",
-             store, store, store, store, store, store);
+    snprintf(command, sizeof(command),
+             "DEL %s prepare{%s} dead{%s} why{%s} slot{%s} body{%s} done{%s}", store, store, store,
+             store, store, store, store);
     redis = redisConnect("127.0.0.1", server_port(servers_node_of(servers, store)));
     done = redis != NULL && redis->err == 0 && is_done(redis, command) &&
            is_done(redis, "CLIENT KILL TYPE pubsub");

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- KEYS store, prepare, dead, why, slot, [body]
--- ARGV def, token, kind, channel, n, max_bytes, lease_ms, max_retries, last, oldest,
---      open (0 or 1), pushed (ms; 0: none), passes, flags, ndone, answers...
+-- KEYS store, prepare, dead, why, slot, [body], [done]
+-- ARGV def, token, kind, channel, n, max_bytes, lease_ms, max_retries, dedup_ms (0: none), last,
+--      oldest, open (0 or 1), pushed (ms; 0: none), passes, flags, ndone, answers...
 -- RETURN OK, now, next (ms, or empty: never by itself), claims, results (one character per answer:
 --        1 done, 0 gone, u one of the two), again (1 more is claimable now, 2 paused),
 --        (entry, attempts [, header, body])..., [how many had expired, if any]
@@ -36,7 +36,7 @@ passes = n > 0 and passes or '-'
 local shared, fifo, priority = token == 'shared', kind == 'f', kind == 'p' or kind == 'b'
 local repeated = flags ~= '-' and string.find(flags, 'r', 1, true)
 
-local stored, current, base, claims, parked, paused, done =
+local stored, current, base, claims, parked, paused, done_so_far =
     unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims', 'parked', 'paused', 'done'))
 -- @include def
 local refused = def_refused(stored, def)
@@ -105,7 +105,7 @@ if not (shared or body or paused or repeated) and others > #ARGV and (removed or
     end
 end
 
-max_retries = tonumber(max_retries)
+max_retries, dedup_ms = tonumber(max_retries), tonumber(dedup_ms)
 local skip_failed = string.find(flags, 's', 1, true)
 local by_key = fifo and not skip_failed and string.find(flags, 'k', 1, true)
 local expired_to_dead = string.find(flags, 'x', 1, true)
@@ -121,8 +121,11 @@ local expired_to_dead = string.find(flags, 'x', 1, true)
 
 -- 1. Settle.
 
-local results = {}
+local results, remember = {}, nil -- without a window nothing is remembered
 
+if dedup_ms > 0 and ANSWERS <= #ARGV then
+-- @include remember
+end
 if removed then
     if removed > 0 then
         count('done', removed)

@@ -3,7 +3,8 @@
 -- ARGV def, kind
 -- RETURN OK, now, waiting, due, claimed, resting, dead, oldest_due, next_due (empty: none), owner,
 --        token, sent, merged, done, retried, rejected, expired, released, lease_lost, paused 0/1,
---        dead_rejected, dead_failed, dead_crashed, dead_timed_out, dead_expired, dead_bodiless
+--        dead_rejected, dead_failed, dead_crashed, dead_timed_out, dead_expired, dead_bodiless,
+--        duplicates
 --        | NO_TOPIC | STALE
 --
 -- oldest_due: when the first due message became due.  Kind f: when the first one was sent first.
@@ -18,7 +19,8 @@ local timed = kind == 'm' or kind == 't'
 
 local known = redis.call('HMGET', slot, 'def', 'owner', 'token', 'sent', 'merged', 'done',
     'retried', 'rejected', 'expired', 'released', 'lease_lost', 'paused', 'dead_rejected',
-    'dead_failed', 'dead_crashed', 'dead_timed_out', 'dead_expired', 'dead_bodiless')
+    'dead_failed', 'dead_crashed', 'dead_timed_out', 'dead_expired', 'dead_bodiless',
+    'duplicates')
 -- @include def
 local refused = def_refused(known[1], def)
 if refused then
@@ -104,7 +106,7 @@ for i = 4, 11 do
     reply[#reply + 1] = tonumber(known[i] or 0)
 end
 reply[#reply + 1] = known[12] and 1 or 0
-for i = 13, 18 do
+for i = 13, 19 do
     reply[#reply + 1] = tonumber(known[i] or 0)
 end
 return reply

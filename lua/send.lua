@@ -1,9 +1,10 @@
 #!lua
--- KEYS store, prepare, slot, [body]
--- ARGV def, kind, channel, max_waiting (0: no bound), debounce_ms (0: none), producer (or -),
---      sequence (of the first message), messages...
+-- KEYS store, prepare, slot, [body], [done]
+-- ARGV def, kind, channel, max_waiting (0: no bound), debounce_ms (0: none), dedup_ms (0: none),
+--      producer (or -), sequence (of the first message), messages...
 -- RETURN OK, results (one character per message: a added, m merged, f refused, the slot is full,
---        u unknown: nothing was done now, and what its first try got is not known any more)
+--        d refused, a duplicate, u unknown: nothing was done now, and what its first try got is not
+--        known any more)
 --        | NO_TOPIC | STALE | FULL: no places left (kind p), until the slot is empty once
 --
 -- producer, sequence: the send ids.  A call with a sequence that the producer has used before in
@@ -14,7 +15,7 @@
 -- is, and FIRST and EXPIRY, which are for keyed messages, may be empty.
 
 max_waiting, debounce_ms = tonumber(max_waiting), tonumber(debounce_ms)
-sequence = tonumber(sequence)
+dedup_ms, sequence = tonumber(dedup_ms), tonumber(sequence)
 local WIDTH, producer_field = body and 5 or 2, 'P' .. producer
 
 local stored, parked, seq, sent, record =
@@ -71,13 +72,16 @@ def_keep(stored, def)
 
 -- Writes what has changed in the slot: the fields in `changed`, the counters, and the answer for a
 -- repeat.  The messages are stored before it, so that an error in between loses none.
-local function answer(changed, results, added, merges)
+local function answer(changed, results, added, merges, refusals)
     local at = #changed
     if added > 0 then
         changed[at + 1], changed[at + 2], at = 'sent', tonumber(sent or 0) + added, at + 2
     end
     if merges > 0 then
         redis.call('HINCRBY', slot, 'merged', merges)
+    end
+    if refusals > 0 then
+        redis.call('HINCRBY', slot, 'duplicates', refusals)
     end
     if ordered then
         changed[at + 1], changed[at + 2], at = 'seq', seq, at + 2
@@ -151,7 +155,7 @@ if one_time and (timed or many == 1) and max_waiting == 0 and not body then
         results = table.concat(results)
     end
     if results then
-        local reply = answer({}, results, added, many - added)
+        local reply = answer({}, results, added, many - added, 0)
         wake(parked, (added > 0 or kind == 't') and due or math.huge)
         return reply
     end
@@ -202,10 +206,14 @@ local function keep_body(member, at, old)
     return first
 end
 
-local scores = redis.call('ZMSCORE', store, unpack(members))
+local scores, ended = redis.call('ZMSCORE', store, unpack(members)), nil
 local waiting, placed, at, results, earliest = {}, {}, 0, {}, math.huge
 local room = max_waiting > 0 and max_waiting - redis.call('ZCARD', store) + 1 or math.huge
-local added, merges = 0, 0
+local added, merges, refusals = 0, 0, 0
+if dedup_ms > 0 then
+-- @include ended_lately
+    ended = ended_lately(members)
+end
 
 local function put(member, when, index, old)
     local first = body and keep_body(member, index, old)
@@ -233,7 +241,9 @@ timed = timed and not body and not restored
 for i = 1, many do
     local member, when = members[i], whens[i]
     local old = waiting[member] or scores[i]
-    if room <= 0 and not old then
+    if ended and not old and (headers[member] or ended[i]) then
+        refusals, results[i] = refusals + 1, 'd' -- in flight, resting, or done within the window
+    elseif room <= 0 and not old then
         results[i] = 'f'
     elseif timed and not old and when == last_when then
         waiting[member] = last_score
@@ -257,6 +267,6 @@ end
 if #beside > 0 then
     redis.call('HSET', body, unpack(beside))
 end
-local reply = answer({}, table.concat(results), added, merges)
+local reply = answer({}, table.concat(results), added, merges, refusals)
 wake(parked, (ordered or kind == 'b') and at > 0 and 0 or earliest)
 return reply

@@ -1,27 +1,30 @@
 #!lua
--- KEYS slots... (for each group those of send: store, prepare, slot, [body])
+-- KEYS slots... (for each group those of send: store, prepare, slot, [body], [done])
 -- ARGV def, kind, groups (how many), max_waiting (of each; 0: no bound), debounce_ms (0: none),
---      producer (or -), sequence (of the first message), arguments...
--- RETURN OK, results (as of send; m merged in one group at least), [full: if a message is refused,
---        one character per message: A, B, ... the group that is full, or -] | NO_TOPIC | STALE
+--      dedup_ms (0: none), producer (or -), sequence (of the first message), arguments...
+-- RETURN OK, results (as of send; d refused in all groups, m merged in one group at least, or
+--        refused in some), [full: if a message is refused, one character per message: A, B, ... the
+--        group that is full, or -] | NO_TOPIC | STALE
 --        | FULL, group (from 1): it has no places left (kind p), until it is empty once
 --
 -- arguments: the channel of each group, then the messages as of send.
 --
 -- Stores messages in the slots of all groups of a topic, or in none of them: before the first write
--- each group is asked whether it takes them.
+-- each group is asked whether it has room for them.  A duplicate needs none: each group knows by
+-- itself which ids are in flight, rest, or were done within the window.
 
 groups, max_waiting, sequence = tonumber(groups), tonumber(max_waiting), tonumber(sequence)
+dedup_ms = tonumber(dedup_ms)
 local EACH, FIRST, PLACES = #KEYS / groups, ARGUMENTS + groups, 4294967296
-local WIDTH, producer_field = EACH == 4 and 5 or 2, 'P' .. producer
+local WIDTH, producer_field = EACH == 5 and 5 or 2, 'P' .. producer
 local many = (#ARGV - FIRST + 1) / WIDTH
-local store, prepare, slot, body, channel, stored, parked, record
+local store, prepare, slot, body, done, channel, stored, parked, record
 
 -- The names above are those of this group from now on.
 local function take(group)
     local at = SLOTS + (group - 1) * EACH
     store, prepare, slot = KEYS[at], KEYS[at + 1], KEYS[at + 2]
-    body = EACH == 4 and KEYS[at + 3] or nil
+    body, done = EACH == 5 and KEYS[at + 3] or nil, EACH == 5 and KEYS[at + 4] or nil
     channel = ARGV[ARGUMENTS + group - 1]
 end
 
@@ -43,6 +46,7 @@ for group = 1, groups do
     local prepared = redis.call('ZCARD', prepare) - 1
     if body then
         redis.call('HLEN', body)
+        redis.call('ZCARD', done)
     end
     if its[4] and sequence <= tonumber(string.match(its[4], '^%d+')) then
         repeated = its[4]
@@ -68,6 +72,23 @@ end
 -- the message.
 local full, is_full = {}, false
 local narrow = {}
+
+-- Which messages need no room in this group, by their numbers: they wait there, or are duplicates.
+local function without_room(members)
+    local found = redis.call('ZMSCORE', store, unpack(members))
+    if dedup_ms > 0 then
+-- @include ended_lately
+        local ended, fields = ended_lately(members), {}
+        for n, member in ipairs(members) do
+            fields[n] = 'h' .. member
+        end
+        for n, header in ipairs(redis.call('HMGET', body, unpack(fields))) do
+            found[n] = found[n] or header or ended[n]
+        end
+    end
+    return found
+end
+
 for group = 1, max_waiting > 0 and groups or 0 do
     local room = max_waiting - waiting[group]
     if room < many then
@@ -77,7 +98,7 @@ for group = 1, max_waiting > 0 and groups or 0 do
         end
         take(group)
         narrow[#narrow + 1] = {
-            group = group, room = room, scores = redis.call('ZMSCORE', store, unpack(members))
+            group = group, room = room, without = without_room(members)
         }
     end
 end
@@ -85,12 +106,12 @@ local taken = {}
 for n = 1, narrow[1] and many or 0 do
     local member = ARGV[FIRST + (n - 1) * WIDTH]
     for _, it in ipairs(narrow) do
-        if it.room <= 0 and not it.scores[n] and not taken[member] then
+        if it.room <= 0 and not it.without[n] and not taken[member] then
             full[n], is_full = full[n] or it.group, true
         end
     end
     for _, it in ipairs(full[n] and {} or narrow) do
-        it.room = it.room - ((it.scores[n] or taken[member]) and 0 or 1)
+        it.room = it.room - ((it.without[n] or taken[member]) and 0 or 1)
     end
     taken[member] = taken[member] or not full[n]
 end
@@ -117,8 +138,8 @@ for group = 1, groups do
     take(group)
     local arguments = messages()
     if #arguments >= SEND_MESSAGES then
-        local reply = send(store, prepare, slot, body, def, kind, channel, 0, debounce_ms, '-', 0,
-            arguments)
+        local reply = send(store, prepare, slot, body, done, def, kind, channel, 0, debounce_ms,
+            dedup_ms, '-', 0, arguments)
         if reply.err then
             return reply
         end
@@ -126,13 +147,12 @@ for group = 1, groups do
     end
 end
 
--- One answer for all groups.
+-- One answer for all groups: merged, where theirs differ.
 local answer, at = results[1] or '', 1
 for i = 2, #results do
-    if results[i] ~= answer then
-        for place = string.find(results[i], 'm', 1, true) or math.huge, #answer do
-            merged[place] = merged[place] or string.sub(results[i], place, place) == 'm'
-        end
+    for place = 1, results[i] == answer and 0 or #answer do
+        merged[place] = merged[place]
+            or string.byte(results[i], place) ~= string.byte(answer, place) or nil
     end
 end
 if is_full or next(merged) then

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- KEYS slot
--- ARGV def, channel, definition, generation
+-- KEYS slot, [done]
+-- ARGV def, channel, definition, generation, dedup_ms (0: none)
 -- RETURN OK: it is stored, and callers that sleep are woken to read the definition | NO_TOPIC
 --        | STALE: it is newer
 
@@ -13,5 +13,8 @@ end
 local _, version = def_split(def)
 redis.call('HSET', slot, 'def', def, 'definition', definition, 'version', version, 'generation',
     math.max(tonumber(last or 0), tonumber(generation)))
+if dedup_ms == '0' then
+-- @include forget_done
+end
 redis.pcall('SPUBLISH', channel, '')
 return { 'OK' }

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- KEYS store, prepare, dead, why, slot, [body]
+-- KEYS store, prepare, dead, why, slot, [body], [done]
 -- ARGV deletion (its number), limit
 -- RETURN OK, more: 1 repeat the call | IN_USE: not sealed by that deletion, nothing was removed
 --
@@ -63,10 +63,11 @@ local left, more = messages_held(), clear_producers()
 redis.call('HDEL', slot, 'parked', 'passed', 'seq', 'swept', 'paused', 'pauses', 'definition',
     'version', 'bound', 'sent', 'merged', 'done', 'retried', 'rejected', 'expired', 'released',
     'lease_lost', 'dead_rejected', 'dead_failed', 'dead_crashed', 'dead_timed_out',
-    'dead_expired', 'dead_bodiless')
+    'dead_expired', 'dead_bodiless', 'duplicates')
 -- Data stored for messages is removed at once, and freed in the background.
 if left == 0 then
     redis.call('UNLINK', why)
     redis.call('HSET', why, '', '')
+-- @include forget_done
 end
 return { 'OK', (left > 0 or more) and 1 or 0 }

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- KEYS store, prepare, dead, why, slot, [body]
+-- KEYS store, prepare, dead, why, slot, [body], [done]
 -- ARGV def, kind, channel, shared (0 or 1), definition, generation, pauses, paused (0 or 1),
 --      deletes
 -- RETURN OK, made: 1 the slot had no keys | FOREIGN, key: it holds something else

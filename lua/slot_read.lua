@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- KEYS store, prepare, dead, why, slot, [body]
+-- KEYS store, prepare, dead, why, slot, [body], [done]
 -- ARGV (none)
 -- RETURN OK, def, definition, version (of that text), generation, token, pauses, paused 0/1,
 --        sealed, messages, complete: 1 every key is there, bound: "GENERATION COORD"
@@ -18,7 +18,7 @@ end
 local known = redis.call('HMGET', slot, 'def', 'definition', 'version', 'generation', 'token',
     'pauses', 'paused', 'sealed', 'bound')
 local complete = redis.call('EXISTS', store, prepare, dead, why, slot) == 5
-    and (not body or redis.call('EXISTS', body) == 1)
+    and (not body or redis.call('EXISTS', body, done) == 2)
 return {
     'OK', known[1] or '', known[2] or '', tonumber(known[3] or 0), tonumber(known[4] or 0),
     known[5] or '', tonumber(known[6] or 0), known[7] and 1 or 0, tonumber(known[8] or 0),

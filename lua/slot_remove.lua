@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- KEYS store, prepare, dead, why, slot, [body]
+-- KEYS store, prepare, dead, why, slot, [body], [done]
 -- ARGV def
 -- RETURN OK: its keys are gone | GONE: it has another def, or was used
 --
@@ -15,6 +15,6 @@ if not opened or tonumber(claims or 0) > 0 or messages_held() > 0 then
 end
 redis.call('DEL', store, prepare, dead, why, slot)
 if body then
-    redis.call('DEL', body)
+    redis.call('DEL', body, done)
 end
 return { 'OK' }

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- KEYS store, prepare, dead, why, slot, [body]
+-- KEYS store, prepare, dead, why, slot, [body], [done]
 -- ARGV def, token, kind, mode (fast or strict), max_retries, limit, owner, coord
 -- RETURN OK, base, given_back, more: 1 repeat the call before the first claim
 --        | FENCED, token (stored: larger, of another owner, or the word of a shared topic)

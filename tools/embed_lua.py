@@ -4,7 +4,8 @@
 Every script begins with
 
     #!lua [flags=...]
-    -- KEYS name, name, [name]      the last may be left out, or be a tail of any length: name...
+    -- KEYS name, [name], [name]    those in brackets may be left out together; or the last is a tail of
+                                 any length: name...
     -- ARGV name, name (words on it), name...      the last may be a tail of any length
     -- RETURN ...
 
@@ -161,9 +162,9 @@ class Contract:
             self.lines.append(line[2:].strip())
         fields = self.fields()
         keys = re.sub(r" *\([^()]*\)", "", fields["KEYS"])
-        names, _, last = keys.partition(", [")
-        self.optional = bool(last)
-        self.keys = self.names("KEYS", names.split(", ") + ([last[:-1]] if last else []))
+        names, *optional = keys.split(", [")
+        self.optional = len(optional)
+        self.keys = self.names("KEYS", names.split(", ") + [name.removesuffix("]") for name in optional])
         self.keys_tail = self.keys.pop().removesuffix("...") if keys.endswith("...") else None
         argv = re.sub(r" *\([^()]*\)", "", fields["ARGV"])
         self.argv = self.names("ARGV", argv.split(", ") if argv else [])
@@ -286,7 +287,7 @@ class Script:
             f"const struct script script_{self.name} = {{\n"
             f'    "{self.name}", text_{self.name}, sizeof(text_{self.name}) - 1,\n'
             f'    "{sha1}", {len(self.contract.keys)}, '
-            f'{"true" if self.contract.optional else "false"}}};\n'
+            f"{self.contract.optional}}};\n"
         )
 
 

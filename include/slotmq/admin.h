@@ -46,6 +46,7 @@ typedef struct smq_stats {
     uint64_t dead_timed_out; /* its handler took too long, with no retry left */
     uint64_t dead_expired;   /* its time to live had ended, in a topic with expired_to_dead */
     uint64_t dead_bodiless;  /* its body is missing in Redis */
+    uint64_t duplicates;     /* counter: sends that dedup_window_ms has refused */
 } smq_stats;
 #define SMQ_AGE_UNKNOWN (-1)
 #define SMQ_STATS_INIT  SMQ_INIT(smq_stats)

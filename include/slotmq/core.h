@@ -108,7 +108,8 @@ typedef enum smq_class {
     X(SMQ_FENCED, -21, ABORT, "a newer owner holds the slot")                                      \
     X(SMQ_NAME_TAKEN, -22, FATAL, "a live process has this member name")                           \
     X(SMQ_CLOSED, -23, FATAL, "the handle is closing or closed")                                   \
-    X(SMQ_INTERNAL, -24, FATAL, "a defect of slotmq; please report it")
+    X(SMQ_INTERNAL, -24, FATAL, "a defect of slotmq; please report it")                            \
+    X(SMQ_DUPLICATE, -25, USAGE, "the message is in flight, rests, or was done lately")
 
 typedef enum smq_status {
 #define SMQ_X(name, value, class_, text) name = value,

@@ -19,9 +19,10 @@ extern "C" {
  * answers are stored. */
 typedef struct smq_metrics {
     size_t struct_size;
-    uint64_t sent;          /* sends that added a message */
-    uint64_t merged;        /* sends that merged with a waiting message */
-    uint64_t send_failures; /* sends that were accepted, and are not certainly stored */
+    uint64_t sent;            /* sends that added a message */
+    uint64_t merged;          /* sends that merged with a waiting message */
+    uint64_t send_failures;   /* other sends that were accepted, and are not certainly stored */
+    uint64_t send_duplicates; /* sends that the window of ids of their topic has refused */
     uint64_t claimed;
     uint64_t done;
     uint64_t retried;  /* failed attempts after which the message is delivered again */

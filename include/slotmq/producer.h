@@ -65,7 +65,8 @@ SMQ_API smq_status smq_producer_new(smq_producer **out, smq_client *client,
  * whose reply was lost is repeated for half an hour at most, whatever send_timeout_ms says, because
  * Redis keeps send ids for an hour.  `out` may be NULL; else it is filled on success and on
  * failure. Blocks: send_timeout_ms.  Fails: UNKNOWN (it may be stored, or is on too few replicas),
- * FULL (Redis is out of memory, or max_waiting of the topic is reached). */
+ * FULL (Redis is out of memory, or max_waiting of the topic is reached), DUPLICATE (nothing was
+ * stored: the id is in flight, rests, or was done within the topic's dedup_window_ms). */
 SMQ_API smq_status smq_send(smq_producer *producer, const char *topic, const smq_message *message,
                             smq_receipt *out, smq_error *err);
 

@@ -120,6 +120,13 @@ typedef struct smq_topic_options {
 
     /* Names of groups, separated by commas: at most 16.  NULL: the topic has none.  See above. */
     const char *groups;
+
+    /* This option can be changed with smq_topic_alter(). */
+
+    /* Keyed, 1 .. 604800000: a send whose key and id are in flight, rest, or were done within this
+     * time is refused with DUPLICATE; one whose message waits merges as always.  Redis keeps each
+     * id that was done for this time.  Default none. */
+    int64_t dedup_window_ms;
 } smq_topic_options;
 #define SMQ_TOPIC_OPTIONS_INIT SMQ_INIT(smq_topic_options)
 #define SMQ_TOPIC_OPTIONS(...) SMQ_WITH(smq_topic_options, __VA_ARGS__)

@@ -55,6 +55,7 @@ static void slot_stats_add(smq_stats *stats, const struct store_inspected *look)
     stats->dead_timed_out += look->dead_timed_out;
     stats->dead_expired += look->dead_expired;
     stats->dead_bodiless += look->dead_bodiless;
+    stats->duplicates += look->duplicates;
 }
 
 static void slot_stats_fault(smq_stats *stats, const struct slot_walk_fault *fault)

@@ -4,7 +4,6 @@
 #ifndef BASE_SCRIPT_H
 #define BASE_SCRIPT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* Immutable; one static object per file of lua/, called script_<name>. */
@@ -13,8 +12,8 @@ struct script {
     const char *text;
     size_t text_len;
     const char *sha1; /* 40 hex digits: the argument of EVALSHA */
-    int keys;         /* number of KEYS, an optional one included */
-    bool optional;    /* the last key may be left out */
+    int keys;         /* number of KEYS, optional ones included */
+    int optional;     /* how many of them, the last ones, may be left out together */
 };
 
 #endif

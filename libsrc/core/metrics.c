@@ -37,6 +37,7 @@ void metrics_read(smq_metrics *out, const struct metrics *metrics)
     out->sent = metrics_value_of(&metrics->sent);
     out->merged = metrics_value_of(&metrics->merged);
     out->send_failures = metrics_value_of(&metrics->send_failures);
+    out->send_duplicates = metrics_value_of(&metrics->send_duplicates);
     out->claimed = metrics_value_of(&metrics->claimed);
     out->done = metrics_value_of(&metrics->done);
     out->retried = metrics_value_of(&metrics->retried);

@@ -14,7 +14,7 @@ typedef _Atomic uint64_t metric;
 /* Begins as zeros.  The other fields of smq_metrics are counted by the Redis client and by the
  * events. */
 struct metrics {
-    metric sent, merged, send_failures;
+    metric sent, merged, send_failures, send_duplicates;
     metric claimed, done, retried, rejected, released, dead, expired, lease_lost, fenced;
     metric slots_gained, slots_lost, slots_unreplicated;
     metric in_flight;

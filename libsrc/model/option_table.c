@@ -194,6 +194,8 @@ const struct option option_table[] = {
      TEXT("Messages that may wait; further sends are refused.")},
     {TOPIC(rate_per_s), INTEGER_OR_NONE(1, RATE_MAX), NONE,
      TEXT("Messages per second that the whole fleet claims; not for shared topics.")},
+    {TOPIC(dedup_window_ms), DURATION_OR_NONE(1, ms, 7, d), NONE,
+     TEXT("Keyed: refuse sends of an id that is in flight, rests, or was done within this time.")},
     {TOPIC(groups), STRING, SHOWN("none"),
      TEXT("Groups, each of which gets every message: names separated by commas, at most 16.")},
 

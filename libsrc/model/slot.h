@@ -19,7 +19,8 @@ struct slot_keys {
     char dead[SLOT_KEY_MAX];    /* dead{T_i}    */
     char why[SLOT_KEY_MAX];     /* why{T_i}     */
     char slot[SLOT_KEY_MAX];    /* slot{T_i}    */
-    char body[SLOT_KEY_MAX];    /* body{T_i}, of keyed topics only */
+    char body[SLOT_KEY_MAX];    /* body{T_i}, of keyed topics only, as done */
+    char done[SLOT_KEY_MAX];    /* done{T_i}    */
     char wake[SLOT_KEY_MAX];    /* wake{T_i}, a channel */
     uint16_t hash_slot;
 };

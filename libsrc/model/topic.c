@@ -149,10 +149,11 @@ static smq_status topic_check_type(const struct topic *topic, smq_error *err)
 /* Check options that depend on the layout. */
 static smq_status topic_check_layout(const struct topic *topic, smq_error *err)
 {
-    const char *option = topic->debounce_ms != 0  ? "debounce_ms"
-                         : topic->ttl_ms != 0     ? "ttl_ms"
-                         : topic->expired_to_dead ? "expired_to_dead"
-                                                  : NULL;
+    const char *option = topic->debounce_ms != 0       ? "debounce_ms"
+                         : topic->ttl_ms != 0          ? "ttl_ms"
+                         : topic->expired_to_dead      ? "expired_to_dead"
+                         : topic->dedup_window_ms != 0 ? "dedup_window_ms"
+                                                       : NULL;
 
     if (topic->layout == SMQ_LAYOUT_KEYED) {
         return SMQ_OK;

@@ -32,9 +32,9 @@ enum {
     TOPIC_NONCE_LEN = 16,
     TOPIC_STAMP_MAX = TOPIC_NONCE_LEN + 12,
     TOPIC_KEY_MAX = 1024, /* limit of keys and ids */
-    /* of the stored text and of the slots' contents.  In 2 members contain the key, in both
-     * layouts; 1 was written without a number */
-    TOPIC_FORMAT = 2
+    /* of the stored text and of the slots' contents.  In 3 a slot of layout keyed has the key
+     * done{T_i}; in 2 members contain the key, in both layouts; 1 was written without a number */
+    TOPIC_FORMAT = 3
 };
 
 /* A checked definition with all defaults filled in.  `nonce` ("" until it is stored) names one
@@ -60,6 +60,7 @@ struct topic {
     int64_t max_waiting; /* 0: none */
     int64_t rate_per_s;  /* 0: none */
     int32_t takeover_replicas;
+    int64_t dedup_window_ms; /* 0: none */
     /* Its groups, as group_list_parse() writes them; "": none.  A topic with groups has no slots of
      * its own: each group has as many, with the stamp of this definition. */
     char groups[GROUP_LIST_MAX];
@@ -110,7 +111,7 @@ static inline int64_t topic_default_body(smq_layout layout)
 
 /* The stored text: fixed order, without name, nonce, version and generation, and without the
  * options from debounce_ms to groups that have their default:
- * "format=2 type=range_merge layout=inline slots=64 shared=no ties=arrival max_retries=16
+ * "format=3 type=range_merge layout=inline slots=64 shared=no ties=arrival max_retries=16
  * backoff=exp:1000:600000 lease_ms=30000 delay_ms=none takeover=fast".  topic_parse() is for
  * untrusted text: another format fails as TOPIC_DIFFERS, and says what to do; unknown, missing or
  * doubled fields fail as INTERNAL ("the stored definition ... cannot be read"). */

@@ -32,6 +32,7 @@ const struct topic_field topic_fields[TOPIC_FIELDS] = {
     {FIELD(max_waiting), .later = true},
     {FIELD(rate_per_s), .later = true},
     {FIELD(takeover_replicas), .later = true},
+    {FIELD(dedup_window_ms), .later = true},
 };
 
 const struct option *topic_field_option(const struct topic_field *field)

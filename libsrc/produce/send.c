@@ -50,7 +50,9 @@ void send_end(struct send_sink *sink, struct send *send, smq_status status, cons
         status = SMQ_UNKNOWN;
     }
     send->status = status;
-    if (status != SMQ_OK) {
+    if (status == SMQ_DUPLICATE) {
+        metric_add(&sink->core->metrics.send_duplicates, 1);
+    } else if (status != SMQ_OK) {
         metric_add(&sink->core->metrics.send_failures, 1);
     }
     if (group != NULL && status != SMQ_OK && send->index < group->first_failed) {
@@ -112,6 +114,17 @@ void send_end_full(struct send_sink *sink, struct send *send, const struct topic
                     send->place.slot, part->name, part->max_waiting, part->slots);
     full_counts_add(&sink->core->full, part->name, 1);
     send_end(sink, send, SMQ_FULL, text);
+}
+
+void send_end_duplicate(struct send_sink *sink, struct send *send)
+{
+    char text[TEXT_MAX];
+
+    (void) snprintf(text, sizeof(text),
+                    "topic %.120s: a message with this id is in flight, rests, or was done within "
+                    "dedup_window_ms; nothing was stored",
+                    send->topic);
+    send_end(sink, send, SMQ_DUPLICATE, text);
 }
 
 static void send_count(struct metrics *metrics, const struct send *send)

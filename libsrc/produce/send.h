@@ -83,6 +83,9 @@ void send_end_expired(struct send_sink *sink, struct send *send, const char *why
  * that is full. */
 void send_end_full(struct send_sink *sink, struct send *send, const struct topic *part);
 
+/* End a send that was refused as a duplicate. */
+void send_end_duplicate(struct send_sink *sink, struct send *send);
+
 /* End a send with a result, whose message is stored.  `status` says whether enough replicas have
  * acknowledged it. */
 void send_end_stored(struct send_sink *sink, struct send *send, smq_status status,

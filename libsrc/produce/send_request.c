@@ -245,8 +245,8 @@ static void send_request_used_up(struct send_request *request, const struct stor
     send_request_fail(request, SMQ_FULL, text);
 }
 
-/* Handle the reply to one send, a character of `results`.  A stored send stays in the batch if it
- * has to wait for replicas. */
+/* Handle the reply to one send that had room, a character of `results`.  A stored send stays in the
+ * batch if it has to wait for replicas. */
 static void send_request_answer_one(struct send_request *request, struct send *send, char result)
 {
     struct send_requests *all = request->all;
@@ -254,6 +254,10 @@ static void send_request_answer_one(struct send_request *request, struct send *s
     if (result == 'u') {
         send_end(all->sink, send, SMQ_UNKNOWN,
                  "an earlier try may have stored it, and its answer is not known any more");
+        return;
+    }
+    if (result == 'd') {
+        send_end_duplicate(all->sink, send);
         return;
     }
     send->result = result == 'm' ? SEND_MERGED : SEND_ADDED;

@@ -145,6 +145,7 @@ void store_slot_fill(struct store_slot *out, const struct topic *topic, int32_t 
                                .skip_failed = topic->skip_failed,
                                .expired_to_dead = topic->expired_to_dead,
                                .debounce_ms = topic->debounce_ms,
+                               .dedup_ms = topic->dedup_window_ms,
                                .max_waiting = call_share_of(topic->max_waiting, topic->slots)};
     topic_stamp(out->stamp, topic);
     slot_keys_fill(&out->keys, topic->name, slot);
@@ -158,16 +159,9 @@ void call_begin(struct store_call *call, const struct script *script, int32_t ha
     call->command.hash_slot = hash_slot;
 }
 
-void call_body(struct store_call *call, const struct store_slot *slot)
+void call_drop_keyed(struct store_call *call, const struct store_slot *slot)
 {
-    if (!call->command.script->optional) {
-        return;
-    }
-    if (slot->keyed) {
-        redis_arg_string(&call->command, slot->keys.body);
-    } else {
-        call->command.keys--;
-    }
+    call->command.keys -= slot->keyed ? 0 : call->command.script->optional;
 }
 
 void call_begin_keys(struct store_call *call, const struct script *script,
@@ -181,7 +175,13 @@ void call_begin_keys(struct store_call *call, const struct script *script,
     redis_arg_string(&call->command, keys->dead);
     redis_arg_string(&call->command, keys->why);
     redis_arg_string(&call->command, keys->slot);
-    call_body(call, slot);
+    if (slot->keyed && script->optional > 0) {
+        redis_arg_string(&call->command, keys->body);
+    }
+    if (slot->keyed && script->optional > 1) {
+        redis_arg_string(&call->command, keys->done);
+    }
+    call_drop_keyed(call, slot);
 }
 
 void call_begin_slot(struct store_call *call, const struct script *script,

@@ -9,8 +9,8 @@
 /* Begin a call of `script`, or of a plain command when it is NULL, on one hash slot. */
 void call_begin(struct store_call *call, const struct script *script, int32_t hash_slot);
 
-/* Add the last key of a script that handles bodies: in keyed topics only. */
-void call_body(struct store_call *call, const struct store_slot *slot);
+/* Leave out the keys of a script that only keyed topics have, if the topic is not one of them. */
+void call_drop_keyed(struct store_call *call, const struct store_slot *slot);
 
 /* Begin a call of `script` on a slot, with all keys of the slot; call_begin_slot() also adds the
  * stamp of the definition. */

@@ -111,6 +111,7 @@ void store_consume(struct store_call *call, struct redis *redis, const struct st
     redis_arg_int(call_argv(call, SCRIPT_CONSUME_ARGV_MAX_BYTES), consume->max_bytes);
     redis_arg_int(call_argv(call, SCRIPT_CONSUME_ARGV_LEASE_MS), consume->lease_ms);
     redis_arg_int(call_argv(call, SCRIPT_CONSUME_ARGV_MAX_RETRIES), consume->max_retries);
+    redis_arg_int(call_argv(call, SCRIPT_CONSUME_ARGV_DEDUP_MS), slot->dedup_ms);
     consume_arg_last(call, slot, consume);
     consume_arg_oldest(call, slot, consume->oldest);
     redis_arg_string(call_argv(call, SCRIPT_CONSUME_ARGV_OPEN), consume->open ? "1" : "0");

@@ -12,6 +12,7 @@ static void send_keys(struct store_call *call, const struct slot_keys *keys, boo
     redis_arg_string(&call->command, keys->slot);
     if (keyed) {
         redis_arg_string(&call->command, keys->body);
+        redis_arg_string(&call->command, keys->done);
     }
 }
 
@@ -20,12 +21,13 @@ static void send_begin_one(struct store_call *call, const struct store_slot *slo
 {
     call_begin(call, &script_send, slot->keys.hash_slot);
     send_keys(call, &slot->keys, slot->keyed);
-    call->command.keys -= slot->keyed ? 0 : 1;
+    call_drop_keyed(call, slot);
     redis_arg_string(call_argv(call, SCRIPT_SEND_ARGV_DEF), slot->stamp);
     call_kind(call, SCRIPT_SEND_ARGV_KIND, slot);
     redis_arg_string(call_argv(call, SCRIPT_SEND_ARGV_CHANNEL), slot->keys.wake);
     redis_arg_int(call_argv(call, SCRIPT_SEND_ARGV_MAX_WAITING), slot->max_waiting);
     redis_arg_int(call_argv(call, SCRIPT_SEND_ARGV_DEBOUNCE_MS), slot->debounce_ms);
+    redis_arg_int(call_argv(call, SCRIPT_SEND_ARGV_DEDUP_MS), slot->dedup_ms);
     redis_arg_string(call_argv(call, SCRIPT_SEND_ARGV_PRODUCER), producer);
     redis_arg_int(call_argv(call, SCRIPT_SEND_ARGV_SEQUENCE), (int64_t) sequence);
 }
@@ -57,6 +59,7 @@ static void send_begin_groups(struct store_call *call, const struct store_slot *
     redis_arg_int(call_argv(call, SCRIPT_SEND_GROUPS_ARGV_GROUPS), count);
     redis_arg_int(call_argv(call, SCRIPT_SEND_GROUPS_ARGV_MAX_WAITING), slot->max_waiting);
     redis_arg_int(call_argv(call, SCRIPT_SEND_GROUPS_ARGV_DEBOUNCE_MS), slot->debounce_ms);
+    redis_arg_int(call_argv(call, SCRIPT_SEND_GROUPS_ARGV_DEDUP_MS), slot->dedup_ms);
     redis_arg_string(call_argv(call, SCRIPT_SEND_GROUPS_ARGV_PRODUCER), producer);
     redis_arg_int(call_argv(call, SCRIPT_SEND_GROUPS_ARGV_SEQUENCE), (int64_t) sequence);
     for (int i = 0; i < count; i++) {
@@ -106,7 +109,7 @@ void store_send(struct store_call *call, struct redis *redis, int64_t timeout_ms
 
 bool store_send_read(const char **results, const struct store_result *result, size_t count)
 {
-    return reply_results(results, result->reply, 1, count, "amfu");
+    return reply_results(results, result->reply, 1, count, "amfdu");
 }
 
 int store_send_full_group(const struct store_result *result)

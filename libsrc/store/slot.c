@@ -160,10 +160,17 @@ bool store_slot_notes_read(struct slot_notes *out, const struct store_result *re
 void store_slot_alter(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                       const struct topic *topic, int64_t timeout_ms)
 {
-    slot_begin_slot_hash(call, &script_slot_alter, slot);
+    call_begin(call, &script_slot_alter, slot->keys.hash_slot);
+    redis_arg_string(&call->command, slot->keys.slot);
+    if (slot->keyed) {
+        redis_arg_string(&call->command, slot->keys.done);
+    }
+    call_drop_keyed(call, slot);
+    redis_arg_string(&call->command, slot->stamp);
     redis_arg_string(call_argv(call, SCRIPT_SLOT_ALTER_ARGV_CHANNEL), slot->keys.wake);
     slot_add_definition(call, SCRIPT_SLOT_ALTER_ARGV_DEFINITION, topic);
     redis_arg_int(call_argv(call, SCRIPT_SLOT_ALTER_ARGV_GENERATION), topic->generation);
+    redis_arg_int(call_argv(call, SCRIPT_SLOT_ALTER_ARGV_DEDUP_MS), slot->dedup_ms);
     call_submit(call, redis, 8, timeout_ms);
 }
 

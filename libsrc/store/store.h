@@ -72,6 +72,7 @@ struct store_slot {
     int64_t
         /* how long after the first send a repeated send may move the time; 0: the time stays */
         debounce_ms;
+    int64_t dedup_ms;    /* for how long ids that are done are refused; 0: they are not */
     int64_t max_waiting; /* share of this slot; 0: no limit */
     char stamp[TOPIC_STAMP_MAX];
     struct slot_keys keys;
@@ -100,7 +101,8 @@ void store_send_add(struct store_call *call, const struct store_slot *slot,
                     const struct store_message *message);
 void store_send(struct store_call *call, struct redis *redis, int64_t timeout_ms);
 /* *results has one character per message: 'a' added, 'm' merged, 'f' refused because the slot is
- * full, 'u' a repeat of which the first answer is not known any more; valid only during `done`. */
+ * full, 'd' refused as a duplicate, 'u' a repeat of which the first answer is not known any more;
+ * valid only during `done`. */
 bool store_send_read(const char **results, const struct store_result *result, size_t count);
 /* The index of the group that has refused the message at `index`; -1: it is not known, or the topic
  * has no groups. */
@@ -436,6 +438,7 @@ struct store_inspected {
     uint64_t sent, merged, done, retried, rejected, expired, released, lease_lost;
     bool paused;
     uint64_t dead_rejected, dead_failed, dead_crashed, dead_timed_out, dead_expired, dead_bodiless;
+    uint64_t duplicates;
 };
 void store_inspect(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                    int64_t timeout_ms);

@@ -1,5 +1,5 @@
 -- USES store, prepare, slot, n, priority, fifo, now, max_bytes, look, claims, settled, lease_end
--- USES removed, done, NEVER, split, parked, open, lease_ms
+-- USES removed, done_so_far, NEVER, split, parked, open, lease_ms
 
 -- The ordinary consume: an owner claims messages that were never tried, inline, while nothing is to
 -- be brought back.  Most calls end here, before the functions that they do not need are made.
@@ -66,7 +66,7 @@ local function ordinary()
         return nil
     end
     if removed and removed > 0 then
-        changed[1], changed[2] = 'done', tonumber(done or 0) + removed
+        changed[1], changed[2] = 'done', tonumber(done_so_far or 0) + removed
     end
     if count > 0 then
         redis.call('ZADD', prepare, unpack(moved, 1, 2 * count))

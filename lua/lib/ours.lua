@@ -1,10 +1,10 @@
--- USES store, prepare, dead, why, slot, body
+-- USES store, prepare, dead, why, slot, body, done
 
 -- The first key of the slot that holds something other than what these scripts store in it.
 local function foreign_key()
     local expected = {
         { store, 'zset' }, { prepare, 'zset' }, { dead, 'zset' }, { why, 'hash' },
-        { slot, 'hash' }, body and { body, 'hash' }
+        { slot, 'hash' }, body and { body, 'hash' }, done and { done, 'zset' }
     }
     for _, pair in ipairs(expected) do
         local key = pair[1]

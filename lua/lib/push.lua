@@ -1,5 +1,5 @@
--- USES store, prepare, slot, body, channel, parked, max_waiting, timed, seq, MESSAGES, REST, split
--- USES place, now, answer
+-- USES store, prepare, slot, body, done, channel, parked, max_waiting, dedup_ms, timed, seq
+-- USES MESSAGES, REST, split, place, now, answer
 
 -- A push: the message of the call is claimed for the owner that sleeps, and published to it.
 
@@ -27,10 +27,13 @@ local function is_calm()
     return lease > now and attempts % 2 == 0 and tonumber(last) < REST
 end
 
--- What is stored beside a new message; nil: it expires at once, or something is stored already.
+-- What is stored beside a new message; nil: it expires at once, something is stored already, or it
+-- was done within the window.
 local function new_header(member)
     local limit, ttl = ARGV[MESSAGES + 3], tonumber(ARGV[MESSAGES + 4])
-    if ttl and ttl <= 0 or redis.call('HEXISTS', body, 'h' .. member) == 1 then
+    local ended = dedup_ms > 0 and redis.call('ZSCORE', done, member)
+    if ttl and ttl <= 0 or redis.call('HEXISTS', body, 'h' .. member) == 1
+        or ended and tonumber(ended) > now - dedup_ms then
         return nil
     elseif limit == '' and not ttl then
         return string.format('%.0f', now)
@@ -74,5 +77,5 @@ local function push()
     end
     return answer({
         'claims', claim, 'claimed_until', lease_end, 'parked', string.format('-%.0f', now)
-    }, 'a', 1, 0)
+    }, 'a', 1, 0, 0)
 end

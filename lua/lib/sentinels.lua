@@ -1,4 +1,4 @@
--- USES store, prepare, dead, why, slot, body, kind
+-- USES store, prepare, dead, why, slot, body, done, kind
 
 -- The members and fields that keep every key of a slot alive: while a hash slot moves to another
 -- node, scripts fail as soon as one of their keys is missing.
@@ -10,5 +10,6 @@ local function make_sentinels()
     redis.call('HSET', slot, '', '')
     if body then
         redis.call('HSET', body, '', '')
+        redis.call('ZADD', done, '+inf', '')
     end
 end

@@ -1,5 +1,5 @@
--- USES prepare, join, REST, now, count, reason_drop, body_refer, limit_of, bury, reason_keep
--- USES fifo, give_back, lose, TIMED_OUT, decode, split, results
+-- USES prepare, join, REST, now, count, reason_drop, remember, body_refer, limit_of, bury
+-- USES reason_keep, fifo, give_back, lose, TIMED_OUT, decode, split, results
 
 -- Settling answers of all kinds.  The new place of a message is written before its claim is
 -- removed, so that an error in between loses nothing.
@@ -14,6 +14,9 @@ local settle = {}
 -- A message with retries used may have a reason; ndone is for the others.
 function settle.d(member, before, claim, attempts)
     count('done')
+    if remember then
+        remember({ member })
+    end
     reason_drop(member, attempts)
     body_refer(member, -1)
 end

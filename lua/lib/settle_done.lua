@@ -1,4 +1,4 @@
--- USES prepare, body, decode, results, body_drop, count
+-- USES prepare, body, decode, results, remember, body_drop, count
 
 -- Settles entries in ARGV that are done and have no retries used.  It reads first and then removes
 -- with one command, so that replicas and the log get one instead of hundreds.
@@ -19,6 +19,9 @@ local function settle_done(from, to)
         results[#results + 1] = there and 1 or 0
     end
     if #present > 0 then
+        if remember then
+            remember(members)
+        end
         body_drop(members)
         count('done', redis.call('ZREM', prepare, unpack(present)))
     end

@@ -74,6 +74,7 @@ static void add_sends(struct args *args, const struct model *model, const struct
     args_add(args, "wake{x}");
     args_add_int(args, call->max_waiting);
     args_add_int(args, call->debounce);
+    args_add_int(args, call->dedup);
     add_send_id(args, call);
     for (size_t i = 0; i < call->count; i++) {
         char text[32];
@@ -157,6 +158,7 @@ static void add_consume(struct args *args, const struct model *model, const stru
     args_add_int(args, call->max_bytes);
     args_add_int(args, call->lease);
     args_add_int(args, call->max_retries);
+    args_add_int(args, call->dedup);
     if (model->shared) {
         args_add(args, "-");
         args_add(args, "-");
@@ -270,6 +272,7 @@ static void add_own(struct args *args, const struct model *model, const struct c
         snprintf(definition, sizeof(definition), "d%d", call->version);
         args_add(args, definition);
         args_add(args, "1");
+        args_add_int(args, call->dedup);
         break;
     }
 }

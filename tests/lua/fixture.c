@@ -14,7 +14,7 @@
 #include "clocked.h"
 
 const char *const fixture_keys[KEYS_COUNT] = {"x",       "prepare{x}", "dead{x}", "why{x}",
-                                              "slot{x}", "body{x}",    "topic{x}"};
+                                              "slot{x}", "body{x}",    "done{x}", "topic{x}"};
 
 /* --- arguments --- */
 
@@ -126,19 +126,20 @@ const struct script *fixture_script(const char *name)
 /* The keys of a script are those of the slot, in order, from the first that it takes. */
 static void key_range(enum fixture_key keys[], const struct script *script)
 {
-    static const enum fixture_key send[] = {KEY_STORE, KEY_PREPARE, KEY_SLOT, KEY_BODY};
+    static const enum fixture_key send[] = {KEY_STORE, KEY_PREPARE, KEY_SLOT, KEY_BODY, KEY_DONE};
     static const enum fixture_key renew[] = {KEY_PREPARE, KEY_SLOT};
     static const enum fixture_key slot[] = {KEY_SLOT};
+    static const enum fixture_key alter[] = {KEY_SLOT, KEY_DONE};
     static const enum fixture_key rank[] = {KEY_STORE, KEY_SLOT};
     static const enum fixture_key topic[] = {KEY_TOPIC};
-    static const enum fixture_key all[] = {KEY_STORE, KEY_PREPARE, KEY_DEAD,
-                                           KEY_WHY,   KEY_SLOT,    KEY_BODY};
+    static const enum fixture_key all[] = {KEY_STORE, KEY_PREPARE, KEY_DEAD, KEY_WHY,
+                                           KEY_SLOT,  KEY_BODY,    KEY_DONE};
     static const struct {
         const char *name;
         const enum fixture_key *keys;
-    } known[] = {{"send", send},        {"renew", renew},     {"vacate", slot},
-                 {"rank", rank},        {"slot_alter", slot}, {"slot_pause", slot},
-                 {"slot_unseal", slot}, {"topic", topic},     {"lease", topic},
+    } known[] = {{"send", send},        {"renew", renew},      {"vacate", slot},
+                 {"rank", rank},        {"slot_alter", alter}, {"slot_pause", slot},
+                 {"slot_unseal", slot}, {"topic", topic},      {"lease", topic},
                  {"owner", renew},      {"slot_bind", slot}};
     const enum fixture_key *found = all;
 
@@ -155,7 +156,7 @@ void fixture_append(struct fixture *fixture, const struct script *script, const 
 {
     static const char *argv[FIXTURE_ARGS_MAX + KEYS_COUNT + 3];
     static size_t lens[FIXTURE_ARGS_MAX + KEYS_COUNT + 3];
-    int key_count = script->keys - (script->optional && !fixture->keyed);
+    int key_count = script->keys - (fixture->keyed ? 0 : script->optional);
     enum fixture_key keys[KEYS_COUNT];
     char count[16];
     size_t n = 0;

@@ -25,6 +25,7 @@ enum fixture_key {
     KEY_WHY,
     KEY_SLOT,
     KEY_BODY,
+    KEY_DONE,
     KEY_TOPIC,
     KEYS_COUNT
 };
@@ -34,7 +35,7 @@ struct fixture {
     struct servers *servers;
     redisContext *redis;
     redisContext *listener; /* subscribed to wake{x}; NULL: no client listens */
-    bool keyed;             /* scripts get the key of the bodies too */
+    bool keyed;             /* scripts get the keys of layout keyed too */
 };
 
 /* Arguments of one call, owned copies. */

@@ -77,6 +77,9 @@ void round_new_definition(struct round *round)
     definition->max_waiting = round_percent(round, 70) ? 0 : 1 + (int64_t) round_chance(round, 4);
     definition->debounce =
         debounced && round_percent(round, 60) ? 1 + (int64_t) round_chance(round, 40) : 0;
+    definition->dedup = round->model->keyed && round_percent(round, 35)
+                            ? 1 + (int64_t) round_chance(round, 200)
+                            : 0;
     definition->skip_failed = round->model->kind == 'f' && round_percent(round, 40);
     definition->expired_to_dead = round_percent(round, 50);
     buf_printf(round->report, "definition %d: retries %d\n", definition->version,

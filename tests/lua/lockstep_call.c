@@ -21,21 +21,21 @@ enum { LOOK_EVERY = 4 };
 
 static const char look_text[] =
     "local out = {} "
-    "for i, name in ipairs({'store', 'prepare', 'dead'}) do "
+    "for i, name in ipairs({'store', 'prepare', 'dead', 'done'}) do "
     "  local all = redis.call('ZRANGE', KEYS[i], 0, -1, 'WITHSCORES') "
     "  for j = 1, #all, 2 do "
     "    out[#out + 1] = name out[#out + 1] = all[j] out[#out + 1] = all[j + 1] "
     "  end "
     "end "
     "for i, name in ipairs({'why', 'slot', 'body'}) do "
-    "  local all = redis.call('HGETALL', KEYS[i + 3]) "
+    "  local all = redis.call('HGETALL', KEYS[i + 4]) "
     "  for j = 1, #all, 2 do "
     "    out[#out + 1] = name out[#out + 1] = all[j] out[#out + 1] = all[j + 1] "
     "  end "
     "end "
     "return out";
 
-#define LOOK "EVAL %s 6 x prepare{x} dead{x} why{x} slot{x} body{x}"
+#define LOOK "EVAL %s 7 x prepare{x} dead{x} done{x} why{x} slot{x} body{x}"
 
 /* --- chance --- */
 
@@ -174,11 +174,11 @@ static void check_laws(struct round *round)
     }
 }
 
-/* "OK amf" */
+/* "OK amfd" */
 static void note_sends(struct round *round, const struct call *call, const char *seen)
 {
     for (size_t i = 0; strncmp(seen, "OK", 2) == 0 && i < call->count; i++) {
-        if (seen[3 + i] != 'f') {
+        if (seen[3 + i] != 'f' && seen[3 + i] != 'd') {
             round->sent_step[call->sends[i].member] = round->model->step;
         }
     }
@@ -204,7 +204,7 @@ void round_execute(struct round *round, const struct call *call, struct buf *see
 
     call_args(args, round->model, call);
     append(round, "HSET %s test.now %lld",
-           round->model->keyed && scripts_all[index]->optional ? "body{x}" : "slot{x}",
+           round->model->keyed && scripts_all[index]->optional > 0 ? "body{x}" : "slot{x}",
            (long long) round->model->now);
     fixture_append(round->fixture, scripts_all[index], round->scripts[index], args);
     if (look) {

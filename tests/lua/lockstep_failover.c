@@ -14,12 +14,12 @@
 struct snapshot {
     struct model model;
     uint64_t sent_step[MODEL_MEMBERS];
-    redisReply *keys[KEY_BODY + 1];
+    redisReply *keys[KEY_DONE + 1];
 };
 
 static size_t count_keys(const struct round *round)
 {
-    return round->model->keyed ? KEY_BODY + 1 : KEY_BODY;
+    return round->model->keyed ? KEY_DONE + 1 : KEY_BODY;
 }
 
 void round_drop_replica(struct round *round)

@@ -179,6 +179,7 @@ void model_clear(struct model *model)
     memset(model->records, 0, sizeof(model->records));
     model->swept = false;
     memset(model->reasons, 0, sizeof(model->reasons));
+    memset(model->done_at, 0, sizeof(model->done_at));
 }
 
 void model_init(struct model *model, char kind, bool shared, bool keyed)

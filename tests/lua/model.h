@@ -45,6 +45,7 @@ enum model_counter {
     MODEL_DEAD_TIMED_OUT,
     MODEL_DEAD_EXPIRED,
     MODEL_DEAD_BODILESS,
+    MODEL_DUPLICATES,
     MODEL_COUNTERS
 };
 extern const char *const model_counters[MODEL_COUNTERS];
@@ -119,6 +120,7 @@ struct model {
     int stopped;     /* of the call in progress: why its claim passed over no more keys */
     struct model_body bodies[MODEL_MEMBERS];
     const char *reasons[MODEL_MEMBERS]; /* of the last answer retry; NULL: none */
+    int64_t done_at[MODEL_MEMBERS]; /* what the slot remembers of ids that are done; 0: nothing */
 
     /* Not of the slot: for the laws that hold over all calls. */
     uint64_t step;
@@ -162,7 +164,7 @@ struct call {
     uint64_t token; /* 0: the word for shared */
     int32_t n, limit, max_retries;
     int32_t max_bytes; /* MODEL_FEW_BYTES, or more than all together */
-    int64_t max_waiting, debounce;
+    int64_t max_waiting, debounce, dedup;
     bool skip_failed, expired_to_dead;
     bool repeated; /* an earlier try of an answer may have got through */
     int producer;  /* send: 0: it has no ids */

@@ -47,9 +47,24 @@ static void release(struct model *model, const struct model_message *message,
     }
 }
 
-static void settle(struct model *model, struct buf *results, const struct call_answer *answer,
-                   int32_t max_retries)
+/* And what has left the window is forgotten. */
+static void remember_done(struct model *model, const struct call *call, int member)
 {
+    if (!model->keyed || call->dedup == 0) {
+        return;
+    }
+    model->done_at[member] = model->now;
+    for (int i = 0; i < MODEL_MEMBERS; i++) {
+        if (!model_is_in_window(model, i, call->dedup)) {
+            model->done_at[i] = 0;
+        }
+    }
+}
+
+static void settle(struct model *model, struct buf *results, const struct call_answer *answer,
+                   const struct call *call)
+{
+    int32_t max_retries = call->max_retries;
     int index = model_find_claim(model, answer->entry);
     struct model_message message;
     struct model_attempts attempts;
@@ -65,6 +80,7 @@ static void settle(struct model *model, struct buf *results, const struct call_a
         model->counters[MODEL_DONE]++;
         model_handled(model, &message);
         model_forget(model, message.member, attempts);
+        remember_done(model, call, message.member);
     } else if (answer->op == 'b') {
         release(model, &message, answer);
     } else if (answer->op == 'h') {
@@ -624,7 +640,7 @@ void model_consume(struct model *model, struct buf *reply, const struct call *ca
     buf_add(&results, "", 0);
     buf_add(&delivered, "", 0);
     for (size_t i = 0; i < call->count; i++) {
-        settle(model, &results, &call->answers[i], call->max_retries);
+        settle(model, &results, &call->answers[i], call);
     }
     blur_results(model, &results, call);
     disputed = strange && !disown(model, call);

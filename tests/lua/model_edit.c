@@ -256,6 +256,9 @@ void model_alter(struct model *model, struct buf *reply, const struct call *call
     }
     model_keep_version(model, call);
     model->text = call->version;
+    if (call->dedup == 0) {
+        memset(model->done_at, 0, sizeof(model->done_at));
+    }
     wake_all(model);
     buf_printf(reply, "OK");
 }

@@ -38,7 +38,7 @@ static void ids_note_stored(struct model *model, const struct call *call, const 
     for (size_t i = 0; i < call->count; i++) {
         int64_t *at = &model->stored_at[call->sends[i].text];
 
-        if (results[i] == 'f') {
+        if (results[i] == 'f' || results[i] == 'd') {
             continue;
         }
         model->stored_twice = model->stored_twice || (*at > 0 && model->now - *at <= REMEMBER_MS);

@@ -50,6 +50,7 @@ static bool push_may(const struct model *model, const struct call *call)
     return call->count == 1 && model->push_lease > 0 && model->heard && !model->paused &&
            call->version == model->version && model->now < model->parked &&
            push_is_due(model, call) && push_comes_first(model, call) &&
+           !(model->keyed && model_is_in_window(model, call->sends[0].member, call->dedup)) &&
            push_fits_prepare(model, call->sends[0].member);
 }
 

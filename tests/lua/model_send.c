@@ -68,6 +68,13 @@ static int64_t put(struct model *model, const struct call *call, size_t index,
     return waiting->attempts.suspect ? 0 : waiting->at;
 }
 
+/* Of what does not wait: is it in flight, does it rest, or was it done within the window? */
+static bool is_duplicate(const struct model *model, const struct call *call, int member)
+{
+    return model->keyed && call->dedup > 0 &&
+           (model_references(model, member) > 0 || model_is_in_window(model, member, call->dedup));
+}
+
 /* Adds, merges or refuses each message.  Answers when the first is due. */
 static int64_t send_all(struct model *model, char *results, const struct call *call)
 {
@@ -77,6 +84,11 @@ static int64_t send_all(struct model *model, char *results, const struct call *c
         struct model_message *waiting = list_find(&model->waiting, call->sends[i].member);
         int64_t its_due;
 
+        if (waiting == NULL && is_duplicate(model, call, call->sends[i].member)) {
+            model->counters[MODEL_DUPLICATES]++;
+            results[i] = 'd';
+            continue;
+        }
         if (waiting == NULL && call->max_waiting > 0 &&
             (int64_t) model->waiting.count >= call->max_waiting) {
             results[i] = 'f';

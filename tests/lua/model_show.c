@@ -64,6 +64,16 @@ static void show_bodies(struct buf *out, const struct model *model)
     }
 }
 
+static void show_done(struct buf *out, const struct model *model)
+{
+    buf_printf(out, "done '' +inf\n");
+    for (int i = 0; i < MODEL_MEMBERS; i++) {
+        if (model->done_at[i] > 0) {
+            buf_printf(out, "done %s %" PRId64 "\n", model_members[i], model->done_at[i]);
+        }
+    }
+}
+
 static void show_list(struct buf *out, const char *name, const struct model_list *list, bool keyed)
 {
     for (size_t i = 0; i < list->count; i++) {
@@ -166,6 +176,7 @@ void model_show(struct buf *out, const struct model *model)
     show_reasons(out, model);
     if (model->keyed) {
         show_bodies(out, model);
+        show_done(out, model);
     }
     show_slot(out, model);
 }

@@ -13,7 +13,7 @@ const char *const model_members[MODEL_MEMBERS] = {"a",  "!1:kb", "!1:kc", "b",  
 const char *const model_counters[MODEL_COUNTERS] = {
     "sent",         "merged",         "done",         "retried",       "rejected",
     "expired",      "released",       "lease_lost",   "dead_rejected", "dead_failed",
-    "dead_crashed", "dead_timed_out", "dead_expired", "dead_bodiless"};
+    "dead_crashed", "dead_timed_out", "dead_expired", "dead_bodiless", "duplicates"};
 
 const char *model_key_text(int member, int *len)
 {
@@ -207,6 +207,11 @@ int model_references(const struct model *model, int member)
         references += model->prepare.item[i].member == member ? 1 : 0;
     }
     return references;
+}
+
+bool model_is_in_window(const struct model *model, int member, int64_t dedup)
+{
+    return model->done_at[member] > 0 && model->done_at[member] > model->now - dedup;
 }
 
 bool model_has_expired(const struct model *model, int member)

@@ -41,6 +41,8 @@ int attempts_number(struct model_attempts attempts);
 
 /* Entries that refer to the body of a member. */
 int model_references(const struct model *model, int member);
+/* Was a message of that id done within the window? */
+bool model_is_in_window(const struct model *model, int member, int64_t dedup);
 bool model_has_expired(const struct model *model, int member);
 int32_t model_limit(const struct model *model, int member, int32_t max_retries);
 

@@ -29,11 +29,11 @@ static char kind[2] = "m";
 static bool is_option(const char *word)
 {
     static const char *const names[] = {
-        "def=",    "n=",        "last=",   "lease=",  "max=",     "mode=",
-        "bytes=",  "limit=",    "owner=",  "flags=",  "bound=",   "debounce=",
-        "member=", "contains=", "reason=", "older=",  "bodies=",  "definition=",
-        "oldest=", "gen=",      "pauses=", "paused=", "deletes=", "deletion=",
-        "coord=",  "open=",     "pushed=", "passes=", "id="};
+        "def=",        "n=",      "last=",     "lease=",  "max=",    "mode=",
+        "bytes=",      "limit=",  "owner=",    "flags=",  "bound=",  "debounce=",
+        "dedup=",      "member=", "contains=", "reason=", "older=",  "bodies=",
+        "definition=", "oldest=", "gen=",      "pauses=", "paused=", "deletes=",
+        "deletion=",   "coord=",  "open=",     "pushed=", "passes=", "id="};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strncmp(word, names[i], strlen(names[i])) == 0) {
@@ -118,6 +118,7 @@ static void send_args(struct args *args, const struct words *words)
     args_add(args, WAKE);
     args_add(args, option(words, "bound", "0"));
     args_add(args, option(words, "debounce", "0"));
+    args_add(args, option(words, "dedup", "0"));
     send_id_args(args, option(words, "id", "-.0"));
     add_words(args, words, 1);
 }
@@ -162,6 +163,7 @@ static void consume_args(struct args *args, const struct words *words)
     args_add(args, option(words, "bytes", "1048576"));
     args_add(args, option(words, "lease", "30000"));
     args_add(args, option(words, "max", "16"));
+    args_add(args, option(words, "dedup", "0"));
     args_add(args, shared ? "-" : option(words, "last", "0"));
     args_add(args, shared ? "-" : option(words, "oldest", "0"));
     args_add(args, option(words, "open", "0"));
@@ -254,6 +256,7 @@ static void alter_args(struct args *args, const struct words *words)
     args_add(args, WAKE);
     args_add(args, option(words, "definition", "text"));
     args_add(args, option(words, "gen", "1"));
+    args_add(args, option(words, "dedup", "0"));
 }
 
 /* slot_open KIND SHARED */
@@ -408,6 +411,7 @@ static void show_all(struct fixture *fixture, struct buf *out, const struct word
         show_zset(fixture, out,
                   what[0] == 's'   ? KEY_STORE
                   : what[0] == 'p' ? KEY_PREPARE
+                  : what[1] == 'o' ? KEY_DONE
                                    : KEY_DEAD);
     }
 }
@@ -431,8 +435,9 @@ static bool script_table_other(struct fixture *fixture, struct buf *out, const s
     } else if (strcmp(what, "redis") == 0) {
         show_reply(out, fixture_redis(fixture, command + strlen("redis ")));
     } else if (strcmp(what, "store") == 0 || strcmp(what, "prepare") == 0 ||
-               strcmp(what, "dead") == 0 || strcmp(what, "why") == 0 || strcmp(what, "body") == 0 ||
-               strcmp(what, "field") == 0 || (strcmp(what, "topic") == 0 && words->count == 1)) {
+               strcmp(what, "dead") == 0 || strcmp(what, "done") == 0 || strcmp(what, "why") == 0 ||
+               strcmp(what, "body") == 0 || strcmp(what, "field") == 0 ||
+               (strcmp(what, "topic") == 0 && words->count == 1)) {
         show_all(fixture, out, words);
     } else {
         return false;
@@ -462,11 +467,11 @@ static void script_table_script(struct fixture *fixture, struct buf *out, const 
 /* A slot that was ever opened keeps its sentinels, whatever is called. */
 static void check_sentinels(struct fixture *fixture, const char *command)
 {
-    static const char *const looks[] = {"ZSCORE x ",        "ZSCORE prepare{x} ",
-                                        "ZSCORE dead{x} ",  "HEXISTS why{x} ",
-                                        "HEXISTS slot{x} ", "HEXISTS body{x} "};
+    static const char *const looks[] = {"ZSCORE x ",       "ZSCORE prepare{x} ", "ZSCORE dead{x} ",
+                                        "HEXISTS why{x} ", "HEXISTS slot{x} ",   "HEXISTS body{x} ",
+                                        "ZSCORE done{x} "};
 
-    for (size_t i = 0; i < (fixture->keyed ? 6 : 5); i++) {
+    for (size_t i = 0; i < (fixture->keyed ? 7 : 5); i++) {
         bool zset = looks[i][0] == 'Z';
         bool smallest = i == 0 && (kind[0] == 'p' || kind[0] == 'b');
         const char *right = !zset ? "1" : smallest ? "-inf" : "inf";

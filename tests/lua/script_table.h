@@ -2,13 +2,13 @@
  * keys and what they must hold.
  *
  *   open KIND [shared] [keyed]  empty the server and open the slot with a kind: m t p b f; keyed
- *                             scripts get the key of the bodies too
+ *                             scripts get the keys of that layout too
  *   at MS                     the scripts' time from now on
  *   listen, deaf, woken       begin or end to listen on wake{x}; how many wake-ups came
  *   heard                     what came with them: '' for a plain one
  *   SCRIPT WORD...            call a script; its fixed arguments have defaults, which NAME=VALUE
  *                             replaces, the words follow them
- *   store, prepare, dead      the members in order, each MEMBER@INTEGER, MEMBER@INTEGER~2s
+ *   store, prepare, dead, done  the members in order, each MEMBER@INTEGER, MEMBER@INTEGER~2s
  *   why, body, topic          the fields of a hash, sorted, each NAME=VALUE
  *   field NAME                a field of slot{x}
  *   redis WORD...             any command

@@ -38,14 +38,14 @@ struct part {
 static void ask(struct fixture *fixture, const char *kind, const char *last, struct part *part)
 {
     static const char *const before[] = {"n.1", "000000010000000000000001"};
-    static const char *const behind[] = {"wake{x}", "1000", "1048576", "30000", "16"};
+    static const char *const behind[] = {"wake{x}", "1000", "1048576", "30000", "16", "0"};
     struct args args = {0};
     redisReply *reply;
 
     args_add(&args, before[0]);
     args_add(&args, before[1]);
     args_add(&args, kind);
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < 6; i++) {
         args_add(&args, behind[i]);
     }
     args_add(&args, last);

@@ -348,8 +348,8 @@ static void test_a_reason_is_cut(void **state)
     memset(reason, 'r', sizeof(reason));
     args_add(&args, "n.1");
     args_add(&args, "000000010000000000000001");
-    for (size_t i = 0; i < 14; i++) {
-        static const char *const rest[] = {"m", "wake{x}", "0", "1000", "30000", "16", "1",
+    for (size_t i = 0; i < 15; i++) {
+        static const char *const rest[] = {"m", "wake{x}", "0", "1000", "30000", "16", "0", "1",
                                            "1", "0",       "0", "-",    "-",     "0",  "x"};
         args_add(&args, rest[i]);
     }

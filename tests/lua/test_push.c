@@ -658,6 +658,7 @@ static void send_keyed(struct fixture *fixture, size_t body_len)
     args_add(&args, "wake{x}");
     args_add(&args, "0");
     args_add(&args, "0");
+    args_add(&args, "0");
     args_add(&args, "-");
     args_add(&args, "0");
     args_add(&args, "a");

@@ -42,6 +42,7 @@ static void add_send_keys(struct args *args, const char *group)
     args_add(args, key_of("slot", group));
     if (keyed) {
         args_add(args, key_of("body", group));
+        args_add(args, key_of("done", group));
     }
 }
 
@@ -104,10 +105,10 @@ static const char *ask(struct fixture *fixture, const char *format, ...)
 
 static void open_slot(struct fixture *fixture, const char *group)
 {
-    static const char *const nouns[] = {"store", "prepare", "dead", "why", "slot", "body"};
+    static const char *const nouns[] = {"store", "prepare", "dead", "why", "slot", "body", "done"};
     static const char *const fixed[] = {"0", "d", "1", "0", "0", "0"};
     struct args args = {.count = 0};
-    int keys = keyed ? 6 : 5;
+    int keys = keyed ? 7 : 5;
 
     for (int i = 0; i < keys; i++) {
         args_add(&args, key_of(nouns[i], group));
@@ -152,7 +153,7 @@ static void add_words(struct args *args, const char *words)
     }
 }
 
-/* `fixed` is "BOUND DEBOUNCE PRODUCER SEQUENCE". */
+/* `fixed` is "BOUND DEBOUNCE WINDOW PRODUCER SEQUENCE". */
 static const char *send_plain(struct fixture *fixture, const char *group, const char *fixed,
                               const char *messages)
 {
@@ -165,7 +166,7 @@ static const char *send_plain(struct fixture *fixture, const char *group, const 
     args_add(&args, "wake{x}");
     add_words(&args, fixed);
     add_words(&args, messages);
-    line = run(fixture, "send", keyed ? 4 : 3, &args);
+    line = run(fixture, "send", keyed ? 5 : 3, &args);
     args_clear(&args);
     return line;
 }
@@ -189,12 +190,12 @@ static const char *send_to(struct fixture *fixture, int count, const char *def, 
         args_add(&args, "wake{x}");
     }
     add_words(&args, messages);
-    line = run(fixture, "send_groups", count * (keyed ? 4 : 3), &args);
+    line = run(fixture, "send_groups", count * (keyed ? 5 : 3), &args);
     args_clear(&args);
     return line;
 }
 
-#define FREE "0 0 - 0" /* no bound, no debounce, no send ids */
+#define FREE "0 0 0 - 0" /* no bound, no debounce, no window, no send ids */
 
 static const char *store_of(struct fixture *fixture, const char *group)
 {
@@ -246,12 +247,12 @@ static void test_full_in_one_is_refused_in_all(void **state)
     open_all(fixture, "t", false);
     set_time(fixture, 1000);
     assert_string_equal(send_plain(fixture, "b", FREE, "old 0"), "OK a");
-    assert_string_equal(send_to(fixture, 3, "n.1", "2 0 - 0", "one 0 two 0 old 0 one 0"),
+    assert_string_equal(send_to(fixture, 3, "n.1", "2 0 0 - 0", "one 0 two 0 old 0 one 0"),
                         "OK afmm -B--");
     assert_waiting(fixture, "a", 2);
     assert_waiting(fixture, "b", 2);
-    assert_string_equal(send_to(fixture, 3, "n.1", "2 0 - 0", "two 0 three 0"), "OK ff AA");
-    assert_string_equal(send_to(fixture, 2, "n.1", "2 0 - 0", "two 0 one 0"), "OK fm A-");
+    assert_string_equal(send_to(fixture, 3, "n.1", "2 0 0 - 0", "two 0 three 0"), "OK ff AA");
+    assert_string_equal(send_to(fixture, 2, "n.1", "2 0 0 - 0", "two 0 one 0"), "OK fm A-");
 }
 
 /* What is refused leaves its room to what comes behind it. */
@@ -262,9 +263,49 @@ static void test_a_refused_message_takes_no_room(void **state)
     open_all(fixture, "t", false);
     set_time(fixture, 1000);
     assert_string_equal(send_plain(fixture, "b", FREE, "x 0 y 0"), "OK aa");
-    assert_string_equal(send_to(fixture, 3, "n.1", "2 0 - 0", "one 0 x 0 y 0"), "OK fmm B--");
+    assert_string_equal(send_to(fixture, 3, "n.1", "2 0 0 - 0", "one 0 x 0 y 0"), "OK fmm B--");
     assert_waiting(fixture, "a", 2);
     assert_waiting(fixture, "b", 2);
+}
+
+/* Each group knows by itself what it has handled. */
+static void test_a_duplicate_in_all_is_one(void **state)
+{
+    static const char window[] = "0 0 500 - 0";
+    struct fixture *fixture = *state;
+
+    open_all(fixture, "t", true);
+    set_time(fixture, 1000);
+    (void) ask(fixture, "ZADD done.a{x} 600 one 500 two");
+    (void) ask(fixture, "ZADD done.b{x} 600 one");
+    (void) ask(fixture, "HSET body.c{x} hone 900");
+    assert_string_equal(
+        send_to(fixture, 3, "n.1", window, "one 0 body '' '' two 0 body '' '' three 0 body '' ''"),
+        "OK daa");
+    assert_waiting(fixture, "a", 2);
+    assert_string_equal(ask(fixture, "HGET slot.a{x} duplicates"), "1");
+    (void) ask(fixture, "ZADD done.b{x} 600 four");
+    assert_string_equal(send_to(fixture, 3, "n.1", window, "four 0 body '' ''"), "OK m");
+    assert_waiting(fixture, "b", 2);
+    assert_waiting(fixture, "c", 3);
+    assert_string_equal(send_to(fixture, 3, "n.1", FREE, "one 0 body '' ''"), "OK a");
+}
+
+/* A group that is full refuses for all, but a duplicate needs no room there. */
+static void test_a_duplicate_needs_no_room(void **state)
+{
+    static const char window[] = "1 0 500 me 1";
+    struct fixture *fixture = *state;
+
+    open_all(fixture, "t", true);
+    set_time(fixture, 1000);
+    assert_string_equal(send_plain(fixture, "b", FREE, "old 0 body '' ''"), "OK a");
+    (void) ask(fixture, "ZADD done.b{x} 600 one");
+    assert_string_equal(send_to(fixture, 2, "n.1", window, "one 0 body '' '' two 0 body '' ''"),
+                        "OK mf -A");
+    assert_waiting(fixture, "a", 1);
+    assert_waiting(fixture, "b", 1);
+    assert_string_equal(ask(fixture, "HGET slot.a{x} Pme"), "2,2,1000,mf");
 }
 
 static void test_a_stale_group_refuses_for_all(void **state)
@@ -303,15 +344,15 @@ static void test_a_repeat_for_one_is_a_repeat_for_all(void **state)
     open_all(fixture, "t", false);
     set_time(fixture, 1000);
     assert_string_equal(send_plain(fixture, "b", FREE, "one 0"), "OK a");
-    assert_string_equal(send_to(fixture, 2, "n.1", "2 0 me 1", "one 0 two 0 three 0"),
+    assert_string_equal(send_to(fixture, 2, "n.1", "2 0 0 me 1", "one 0 two 0 three 0"),
                         "OK maf --A");
     assert_string_equal(ask(fixture, "HGET slot.a{x} Pme"), "3,3,1000,maf");
     assert_string_equal(ask(fixture, "HGET slot.b{x} Pme"), "3,3,1000,maf");
-    assert_string_equal(send_to(fixture, 3, "n.1", "0 0 me 1", "one 0 two 0 three 0"), "OK maf");
+    assert_string_equal(send_to(fixture, 3, "n.1", "0 0 0 me 1", "one 0 two 0 three 0"), "OK maf");
     assert_waiting(fixture, "a", 2);
     assert_waiting(fixture, "c", 0);
     assert_string_equal(ask(fixture, "HGET slot.c{x} Pme"), "3,3,1000,maf");
-    assert_string_equal(send_to(fixture, 3, "n.1", "0 0 me 4", "four 0"), "OK a");
+    assert_string_equal(send_to(fixture, 3, "n.1", "0 0 0 me 4", "four 0"), "OK a");
     assert_string_equal(ask(fixture, "HGET slot.c{x} Pme"), "4,1,1000,a");
     assert_string_equal(ask(fixture, "HMGET slot.a{x} sent merged"), "3 nil");
 }
@@ -355,7 +396,7 @@ static void test_a_push_is_of_one_group(void **state)
 /* A key of another type stops the call before it has written anything. */
 static void test_a_key_of_another_type(void **state)
 {
-    static const char *const nouns[] = {"store", "prepare", "slot", "body"};
+    static const char *const nouns[] = {"store", "prepare", "slot", "body", "done"};
     struct fixture *fixture = *state;
 
     for (size_t i = 0; i < sizeof(nouns) / sizeof(nouns[0]); i++) {
@@ -363,7 +404,7 @@ static void test_a_key_of_another_type(void **state)
         (void) ask(fixture, "DEL %s.c{x}", nouns[i]);
         (void) ask(fixture, "SET %s.c{x} text", nouns[i]);
         assert_non_null(
-            strstr(send_to(fixture, 3, "n.1", "0 0 me 1", "one 0 body '' ''"), "WRONGTYPE"));
+            strstr(send_to(fixture, 3, "n.1", "0 0 0 me 1", "one 0 body '' ''"), "WRONGTYPE"));
         assert_waiting(fixture, "a", 0);
         assert_string_equal(ask(fixture, "HLEN body.a{x}"), "1");
         assert_string_equal(ask(fixture, "HGET slot.a{x} Pme"), "nil");
@@ -399,12 +440,13 @@ static void test_no_places_in_one(void **state)
 struct shape {
     const char *kind;
     bool keyed;
-    const char *debounce;
+    const char *debounce, *window;
 };
 
-static const struct shape shapes[] = {{"t", false, "0"}, {"m", false, "0"}, {"p", false, "0"},
-                                      {"b", false, "0"}, {"f", true, "0"},  {"t", true, "0"},
-                                      {"m", true, "50"}, {"p", true, "0"}};
+static const struct shape shapes[] = {
+    {"t", false, "0", "0"}, {"m", false, "0", "0"}, {"p", false, "0", "0"}, {"b", false, "0", "0"},
+    {"f", true, "0", "0"},  {"t", true, "0", "0"},  {"m", true, "50", "0"}, {"p", true, "0", "0"},
+    {"t", true, "0", "90"}, {"m", true, "50", "90"}};
 
 static unsigned chance(uint64_t *seed, unsigned most)
 {
@@ -443,7 +485,7 @@ static void mirror_sends(char out[LINE_SIZE], struct fixture *fixture, const cha
             snprintf(out, LINE_SIZE, "%s", one);
         }
         for (size_t at = 3; at < strlen(one) && strncmp(one, "OK ", 3) == 0; at++) {
-            if (one[at] == 'm') {
+            if (one[at] != out[at]) {
                 out[at] = 'm';
             }
         }
@@ -453,7 +495,7 @@ static void mirror_sends(char out[LINE_SIZE], struct fixture *fixture, const cha
 static void assert_mirrored(struct fixture *fixture, uint64_t seed)
 {
     for (int i = 0; i < GROUPS; i++) {
-        const char *fields = "def seq sent merged parked";
+        const char *fields = "def seq sent merged duplicates parked";
 
         if (strcmp(store_of(fixture, groups[i]), store_of(fixture, mirrors[i])) != 0) {
             fail_msg("seed %llu, group %s: its store is %s, not %s", (unsigned long long) seed,
@@ -468,6 +510,14 @@ static void assert_mirrored(struct fixture *fixture, uint64_t seed)
     }
 }
 
+/* A message that was claimed is done: as a consume leaves it. */
+static void end(struct fixture *fixture, const char *group, int id, int at)
+{
+    (void) ask(fixture, "ZREM store.%s{x} m%d", group, id);
+    (void) ask(fixture, "HDEL body.%s{x} bm%d hm%d", group, id, id);
+    (void) ask(fixture, "ZADD done.%s{x} %d m%d", group, at, id);
+}
+
 /* One step: a send to all; or to one of them, so that they differ. */
 static void random_step(struct fixture *fixture, uint64_t *seed, const struct shape *shape)
 {
@@ -475,7 +525,7 @@ static void random_step(struct fixture *fixture, uint64_t *seed, const struct sh
     uint64_t from = *seed;
 
     random_messages(messages, seed, shape);
-    snprintf(fixed, sizeof(fixed), "0 %s - 0", shape->debounce);
+    snprintf(fixed, sizeof(fixed), "0 %s %s - 0", shape->debounce, shape->window);
     if (chance(seed, 3) == 0) {
         unsigned group = chance(seed, GROUPS);
 
@@ -484,6 +534,12 @@ static void random_step(struct fixture *fixture, uint64_t *seed, const struct sh
         if (chance(seed, 2) == 0) { /* what waits longest is gone */
             (void) ask(fixture, "ZREM store.%s{x} m%u", groups[group], from % 8);
             (void) ask(fixture, "ZREM store.%s{x} m%u", mirrors[group], from % 8);
+        }
+        if (shape->window[0] != '0') { /* another one is done */
+            int id = (int) chance(seed, 8), at = 1000 + (int) chance(seed, 300);
+
+            end(fixture, groups[group], id, at);
+            end(fixture, mirrors[group], id, at);
         }
         return;
     }
@@ -519,7 +575,7 @@ static void test_groups_are_like_plain_slots(void **state)
  * message is in all or in none, and one is refused only if a group is full. */
 static void test_bounds_hold_in_all(void **state)
 {
-    static const struct shape shape = {"t", false, "0"};
+    static const struct shape shape = {"t", false, "0", "0"};
     struct fixture *fixture = *state;
     uint64_t seed = random_u64() % 1000000000;
 
@@ -532,7 +588,7 @@ static void test_bounds_hold_in_all(void **state)
             const char *answer;
 
             random_messages(messages, &seed, &shape);
-            answer = send_to(fixture, GROUPS, "n.1", "4 0 - 0", messages);
+            answer = send_to(fixture, GROUPS, "n.1", "4 0 0 - 0", messages);
             assert_int_equal(strncmp(answer, "OK ", 3), 0);
             for (int i = 0; i < GROUPS; i++) {
                 snprintf(stores[i], sizeof(stores[i]), "%s",
@@ -554,6 +610,8 @@ int main(void)
         cmocka_unit_test(test_merged_in_one_is_merged),
         cmocka_unit_test(test_full_in_one_is_refused_in_all),
         cmocka_unit_test(test_a_refused_message_takes_no_room),
+        cmocka_unit_test(test_a_duplicate_in_all_is_one),
+        cmocka_unit_test(test_a_duplicate_needs_no_room),
         cmocka_unit_test(test_a_stale_group_refuses_for_all),
         cmocka_unit_test(test_groups_take_a_newer_stamp),
         cmocka_unit_test(test_a_repeat_for_one_is_a_repeat_for_all),

@@ -26,6 +26,16 @@ struct change {
 
 static const struct change changes[] = {
     {"done", "mtpbf", {"consume 1"}, "consume 1 n=0 last=1 flags=r done $c1:a", false},
+    {"done, with a window of ids",
+     "mtpbf",
+     {"consume 1"},
+     "consume 1 n=0 last=1 dedup=5 flags=r done $c1:a",
+     true},
+    {"done after a retry, with a window of ids",
+     "mf",
+     {"consume 1", "consume 1 n=0 last=1 retry $c1:a 0 why", "consume 1 last=1"},
+     "consume 1 n=0 last=2 dedup=5 retried-done $c2:a 0",
+     true},
     {"done, of a shared topic", "m", {"consume shared"}, "consume shared n=0 done $c1:a", false},
     {"done after a retry",
      "mf",
@@ -275,7 +285,7 @@ static void test_no_message_is_lost_to_a_key_of_another_type(void **state)
             for (int keyed = changes[i].keyed_only || *kind == 'f' ? 1 : 0; keyed <= 1; keyed++) {
                 const struct trial trial = {*state, &changes[i], *kind, keyed == 1};
 
-                for (int key = KEY_STORE; key <= (keyed == 1 ? KEY_BODY : KEY_SLOT); key++) {
+                for (int key = KEY_STORE; key <= (keyed == 1 ? KEY_DONE : KEY_SLOT); key++) {
                     lost += stands(&trial, fixture_keys[key]) ? 0 : 1;
                     cases++;
                 }
@@ -296,7 +306,7 @@ static void test_a_send_is_stored_and_counted_or_neither(void **state)
             static const struct change change = {.what = "send", .call = ""};
             const struct trial trial = {fixture, &change, *kind, keyed == 1};
 
-            for (int key = KEY_STORE; key <= (keyed == 1 ? KEY_BODY : KEY_SLOT); key++) {
+            for (int key = KEY_STORE; key <= (keyed == 1 ? KEY_DONE : KEY_SLOT); key++) {
                 set_up(&trial);
                 on_key(&trial, "RENAME %s kept.%s", fixture_keys[key]);
                 on_key(&trial, "SET %s text", fixture_keys[key]);

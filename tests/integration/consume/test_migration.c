@@ -22,12 +22,13 @@ enum { SLOTS = 4, KEYS = 50, MEMBERS = 2, BURST = 300, MESSAGES_MAX = 32768 };
 struct kind {
     smq_topic_type type;
     smq_layout layout;
+    int64_t dedup_window_ms;
 };
 
-static struct kind fixed_inline = {SMQ_TYPE_FIXED_TIME, SMQ_LAYOUT_INLINE};
-static struct kind fixed_keyed = {SMQ_TYPE_FIXED_TIME, SMQ_LAYOUT_KEYED};
-static struct kind priority_inline = {SMQ_TYPE_PRIORITY, SMQ_LAYOUT_INLINE};
-static struct kind fifo_keyed = {SMQ_TYPE_FIFO, SMQ_LAYOUT_KEYED};
+static struct kind fixed_inline = {SMQ_TYPE_FIXED_TIME, SMQ_LAYOUT_INLINE, 0};
+static struct kind fixed_keyed = {SMQ_TYPE_FIXED_TIME, SMQ_LAYOUT_KEYED, 60000};
+static struct kind priority_inline = {SMQ_TYPE_PRIORITY, SMQ_LAYOUT_INLINE, 0};
+static struct kind fifo_keyed = {SMQ_TYPE_FIFO, SMQ_LAYOUT_KEYED, 0};
 
 /* --- load ---------------------------------------------------------------------------------- */
 
@@ -55,6 +56,7 @@ static void load_start(struct load *load, const struct kind *kind)
     *load = (struct load){.client = cluster_client()};
     topic.type = kind->type;
     topic.layout = kind->layout;
+    topic.dedup_window_ms = kind->dedup_window_ms;
     topic.slots = SLOTS;
     sending.send_timeout_ms = TIMEOUT_MS;
     load->sendings = calloc(MESSAGES_MAX, sizeof(*load->sendings));

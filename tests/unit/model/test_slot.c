@@ -89,6 +89,8 @@ static void keys_of_a_slot_share_its_hash_slot(void **state)
     assert_string_equal(keys.dead, "dead{orders.eu-1_7}");
     assert_string_equal(keys.why, "why{orders.eu-1_7}");
     assert_string_equal(keys.slot, "slot{orders.eu-1_7}");
+    assert_string_equal(keys.body, "body{orders.eu-1_7}");
+    assert_string_equal(keys.done, "done{orders.eu-1_7}");
     assert_string_equal(keys.wake, "wake{orders.eu-1_7}");
     assert_int_equal(keys.hash_slot, slot_hash(keys.store, strlen(keys.store)));
     assert_int_equal(keys.hash_slot, slot_hash(keys.prepare, strlen(keys.prepare)));
@@ -110,6 +112,7 @@ static void keys_of_a_group_have_the_tag_of_its_topic(void **state)
     assert_string_equal(keys.why, "why.bill.ing{orders_7}");
     assert_string_equal(keys.slot, "slot.bill.ing{orders_7}");
     assert_string_equal(keys.body, "body.bill.ing{orders_7}");
+    assert_string_equal(keys.done, "done.bill.ing{orders_7}");
     assert_string_equal(keys.wake, "wake.bill.ing{orders_7}");
     assert_int_equal(keys.hash_slot, slot_hash("orders_7", 8));
     assert_int_equal(keys.hash_slot, slot_hash(keys.store, strlen(keys.store)));

@@ -10,22 +10,22 @@
 #include "model/topic.h"
 
 #define INLINE                                                                                     \
-    "format=2 type=range_merge layout=inline slots=64 shared=no ties=arrival max_retries=16 "      \
+    "format=3 type=range_merge layout=inline slots=64 shared=no ties=arrival max_retries=16 "      \
     "backoff=none lease_ms=30000 "                                                                 \
     "delay_ms=none takeover=fast"
 #define KEYED                                                                                      \
-    "format=2 type=range_merge layout=keyed slots=64 shared=no ties=arrival max_retries=16 "       \
+    "format=3 type=range_merge layout=keyed slots=64 shared=no ties=arrival max_retries=16 "       \
     "backoff=none "                                                                                \
     "lease_ms=30000 delay_ms=none takeover=fast"
 #define DELAYED                                                                                    \
-    "format=2 type=range_merge layout=keyed slots=64 shared=no ties=arrival max_retries=16 "       \
+    "format=3 type=range_merge layout=keyed slots=64 shared=no ties=arrival max_retries=16 "       \
     "backoff=none "                                                                                \
     "lease_ms=30000 delay_ms=1000 takeover=fast"
 #define FIFO                                                                                       \
-    "format=2 type=fifo layout=keyed slots=64 shared=no ties=arrival max_retries=16 backoff=none " \
+    "format=3 type=fifo layout=keyed slots=64 shared=no ties=arrival max_retries=16 backoff=none " \
     "lease_ms=30000 delay_ms=none takeover=fast"
 #define SHARED                                                                                     \
-    "format=2 type=priority layout=inline slots=64 shared=yes ties=arrival max_retries=16 "        \
+    "format=3 type=priority layout=inline slots=64 shared=yes ties=arrival max_retries=16 "        \
     "backoff=none lease_ms=30000 "                                                                 \
     "delay_ms=none takeover=fast"
 
@@ -66,6 +66,8 @@ static void altered_options_differ(void **state)
         {KEYED " debounce_ms=5", "debounce_ms", "none", "debounce_ms is none, not 5"},
         {KEYED, "ttl_ms", "1h", "ttl_ms is 3600000, not none"},
         {KEYED " ttl_ms=5", "ttl_ms", "none", "ttl_ms is none, not 5"},
+        {KEYED, "dedup_window_ms", "60s", "dedup_window_ms is 60000, not none"},
+        {FIFO " dedup_window_ms=5", "dedup_window_ms", "none", "dedup_window_ms is none, not 5"},
         {KEYED, "expired_to_dead", "true", "expired_to_dead is yes, not no"},
         {KEYED, "max_body", "67108864", "max_body is 67108864, not 1048576"},
         {KEYED, "max_body", "64MiB", "max_body is 67108864, not 1048576"},
@@ -143,6 +145,10 @@ static const struct {
      "101806d, or none"},
     {DELAYED, "debounce_ms", "999",
      "debounce_ms, 999, is less than delay_ms, 1000: no send could postpone the message"},
+    {INLINE, "dedup_window_ms", "5", "dedup_window_ms is for topics of layout keyed, not inline"},
+    {KEYED, "dedup_window_ms", "8d",
+     "dedup_window_ms \"8d\" cannot be used; give a duration such as 500ms, 30s or 5m, 1ms to 7d, "
+     "or none"},
     {INLINE, "ttl_ms", "5", "ttl_ms is for topics of layout keyed, not inline"},
     {KEYED, "ttl_ms", "0",
      "ttl_ms \"0\" cannot be used; give a duration such as 500ms, 30s or 5m, 1ms to 101806d, "

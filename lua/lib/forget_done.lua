@@ -1,0 +1,7 @@
+-- USES done
+
+-- Forgets which ids are done, at once; Redis frees them in the background.
+if done then
+    redis.call('UNLINK', done)
+    redis.call('ZADD', done, '+inf', '')
+end
