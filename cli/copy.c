@@ -116,10 +116,9 @@ static const char *copy_cursor(const struct copy *copy)
 static enum exit_code copy_report(struct copy *copy, smq_status status, const smq_error *err)
 {
     const struct tally *tally = &copy->tally;
-    char counts[96];
+    char counts[TALLY_COUNTS_SIZE];
 
-    snprintf(counts, sizeof(counts), "copied %" PRIu64 " merged %" PRIu64, tally->sent,
-             tally->merged);
+    tally_counts(counts, tally, "copied");
     if (tally->code != EXIT_DONE) {
         return say_error(tally->code, "topic %s: %s; %s; to continue: --cursor %s", copy->to,
                          tally->text, counts, copy_cursor(copy));
@@ -136,12 +135,15 @@ static enum exit_code copy_report(struct copy *copy, smq_status status, const sm
         json_t *document = json_object();
         output_set(document, "copied", json_integer((json_int_t) tally->sent));
         output_set(document, "merged", json_integer((json_int_t) tally->merged));
+        output_set(document, "duplicates", json_integer((json_int_t) tally->duplicates));
         output_set(document, "cursor", json_string(copy->stored));
         output_json(document);
+    } else if (tally->duplicates > 0) {
+        return tally_say_duplicates(tally, counts);
     } else if (!copy->command->global.quiet) {
         say("%s", counts);
     }
-    return EXIT_DONE;
+    return tally_code(tally);
 }
 
 /* === The verb =========================================================== */
@@ -258,12 +260,12 @@ const struct verb copy_verb = {
     .name = "copy",
     .operands = "NAME TO",
     .summary = "store the messages of a topic in another topic or cluster, too",
-    .text =
-        "The messages keep key, id, body, time, priority, retry limit and attempts; the topic "
-        "TO must exist, with the same type and layout. NAME keeps its messages. A message that "
-        "waits in TO already is merged, so a copy can be run again. Dead letters, if --state "
-        "names them, wait in TO, with all their retries. Interrupted by Ctrl-C or a failure, it "
-        "prints a cursor to continue with.",
+    .text = "The messages keep key, id, body, time, priority, retry limit and attempts; the topic "
+            "TO must exist, with the same type and layout. NAME keeps its messages. A message that "
+            "waits in TO already is merged, so a copy can be run again. Dead letters, if --state "
+            "names them, wait in TO, with all their retries. What TO refuses as a duplicate "
+            "(dedup_window_ms) is counted, and the exit code is 1. Interrupted by Ctrl-C or a "
+            "failure, it prints a cursor to continue with.",
     .flags = copy_flags,
     .flag_count = sizeof(copy_flags) / sizeof(copy_flags[0]),
     .options_size = sizeof(struct copy_options),

@@ -118,6 +118,7 @@ struct table *definition_table_show(const smq_topic_options *topic)
     definition_table_add_size(table, "max_body", topic->max_body);
     definition_table_add_number(table, "max_waiting", definition_amount(topic->max_waiting));
     definition_table_add_number(table, "rate_per_s", definition_amount(topic->rate_per_s));
+    definition_table_add_duration(table, "dedup_window_ms", topic->dedup_window_ms);
     table_pair(table, "groups", topic->groups ? topic->groups : "none");
     table_pair(table, "paused", topic->paused ? "true" : "false");
     table_pair(table, "damaged", topic->damaged ? "true" : "false");

@@ -378,13 +378,6 @@ static void send_lines(struct sender *sender)
 
 /* === The end ============================================================ */
 
-enum { COUNTS_MAX = 96 };
-
-static void send_counts_text(char out[COUNTS_MAX], const struct tally *tally)
-{
-    snprintf(out, COUNTS_MAX, "sent %" PRIu64 " merged %" PRIu64, tally->sent, tally->merged);
-}
-
 /* How to send the lines from the one that failed on, unless that line is at fault. */
 static void send_continue_text(char *out, size_t size, const struct tally *tally)
 {
@@ -400,10 +393,10 @@ static void send_continue_text(char *out, size_t size, const struct tally *tally
 static enum exit_code send_report(struct sender *sender)
 {
     struct tally *tally = &sender->tally;
-    char counts[COUNTS_MAX];
+    char counts[TALLY_COUNTS_SIZE];
     char more[48];
 
-    send_counts_text(counts, tally);
+    tally_counts(counts, tally, "sent");
     if (tally->code != EXIT_DONE) {
         char where[40] = "";
         if (tally->number > 0) {
@@ -417,17 +410,20 @@ static enum exit_code send_report(struct sender *sender)
         json_t *document = json_object();
         output_set(document, "sent", json_integer((json_int_t) tally->sent));
         output_set(document, "merged", json_integer((json_int_t) tally->merged));
+        output_set(document, "duplicates", json_integer((json_int_t) tally->duplicates));
         if (sender->id[0] != '\0') {
             output_set(document, "id", json_string(sender->id));
         }
         output_json(document);
+    } else if (tally->duplicates > 0) {
+        return tally_say_duplicates(tally, counts);
     } else if (!sender->command->global.quiet) {
         if (sender->id[0] != '\0') {
             say("id %s", sender->id);
         }
         say("%s", counts);
     }
-    return EXIT_DONE;
+    return tally_code(tally);
 }
 
 static enum exit_code send_all(struct sender *sender, smq_client *client)
@@ -568,14 +564,18 @@ const struct verb send_verb = {
     .name = "send",
     .operands = "NAME [BODY]",
     .summary = "send a message, or one for each line of a file or of standard input",
-    .text = "With --json each line is a message as peek, consume and dead list print it with "
-            "--json: {\"body\":\"...\",\"key\":\"...\",\"id\":\"...\",\"due_at\":\"...\"}; "
-            "slotmq(1) lists the members. They are new messages, or with --restore those that were "
-            "printed.\n\n"
-            "When it ends, it prints \"sent N merged M\" on standard error, or with --json "
-            "{\"sent\":N,\"merged\":M} on standard output: N messages were added, and M were "
-            "merged with one that was waiting. The first line that cannot be sent ends the "
-            "command; the error names it and says what was sent.",
+    .text =
+        "With --json each line is a message as peek, consume and dead list print it with "
+        "--json: {\"body\":\"...\",\"key\":\"...\",\"id\":\"...\",\"due_at\":\"...\"}; "
+        "slotmq(1) lists the members. They are new messages, or with --restore those that were "
+        "printed.\n\n"
+        "When it ends, it prints \"sent N merged M\" on standard error, or with --json "
+        "{\"sent\":N,\"merged\":M,\"duplicates\":D} on standard output: N messages were added, "
+        "and M were merged with one that was waiting. The first line that cannot be sent ends "
+        "the command; the error names it and says what was sent.\n\n"
+        "A topic with dedup_window_ms refuses ids that are in flight, rest or were done lately. "
+        "The lines behind such a one are sent, the end has \"duplicate D\", too, and the exit code "
+        "is 1.",
     .flags = send_flags,
     .flag_count = sizeof(send_flags) / sizeof(send_flags[0]),
     .options_size = sizeof(struct send_options),

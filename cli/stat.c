@@ -35,7 +35,7 @@ static void stat_set_stats(json_t *object, const smq_stats *stats)
     COUNTER_FIELDS(X)
 #undef X
 #define X(member) output_set(object, #member, json_integer((json_int_t) stats->member));
-    DEATH_FIELDS(X)
+    DETAIL_FIELDS(X)
 #undef X
 }
 

@@ -40,7 +40,7 @@ struct stat_visit {
     X(slots_paused)                                                                                \
     X(slots_damaged)                                                                               \
     X(slots_silent)                                                                                \
-    DEATH_FIELDS(X)
+    DETAIL_FIELDS(X)
 
 static void stat_read_add(smq_stats *sum, const smq_stats *slot)
 {

@@ -1,6 +1,7 @@
 /* tally.c - see tally.h. */
 #include "tally.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -33,6 +34,30 @@ void tally_count(struct tally *tally, const smq_receipt *receipt)
     pthread_mutex_unlock(&tally->lock);
 }
 
+void tally_counts(char out[TALLY_COUNTS_SIZE], const struct tally *tally, const char *verb)
+{
+    const int len = snprintf(out, TALLY_COUNTS_SIZE, "%s %" PRIu64 " merged %" PRIu64, verb,
+                             tally->sent, tally->merged);
+
+    if (tally->duplicates > 0) {
+        snprintf(out + len, TALLY_COUNTS_SIZE - (size_t) len, " duplicate %" PRIu64,
+                 tally->duplicates);
+    }
+}
+
+enum exit_code tally_code(const struct tally *tally)
+{
+    return tally->duplicates > 0 ? exit_code_of(SMQ_DUPLICATE) : EXIT_DONE;
+}
+
+enum exit_code tally_say_duplicates(const struct tally *tally, const char *counts)
+{
+    return say_error(tally_code(tally),
+                     "%s: ids that are in flight, rest or were done within dedup_window_ms were "
+                     "refused",
+                     counts);
+}
+
 /* One send without a receipt. */
 struct tally_pending {
     struct tally *tally;
@@ -46,6 +71,10 @@ static void tally_on_receipt(const smq_receipt *receipt, void *user)
 
     if (receipt->status == SMQ_OK) {
         tally_count(pending->tally, receipt);
+    } else if (receipt->status == SMQ_DUPLICATE) {
+        pthread_mutex_lock(&pending->tally->lock);
+        pending->tally->duplicates++;
+        pthread_mutex_unlock(&pending->tally->lock);
     } else {
         tally_failed(pending->tally, pending->number, exit_code_of(receipt->status),
                      smq_status_text(receipt->status));

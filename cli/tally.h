@@ -18,10 +18,13 @@ struct tally {
     pthread_mutex_t lock;
     uint64_t sent;
     uint64_t merged;
+    uint64_t duplicates; /* refused, because their ids were handled or are being handled */
     enum exit_code code;
     uint64_t number;
     char text[256];
 };
+
+enum { TALLY_COUNTS_SIZE = 128 };
 
 #define TALLY_INIT                                                                                 \
     {                                                                                              \
@@ -35,8 +38,18 @@ bool tally_has_failed(struct tally *tally);
 /* One that is stored. */
 void tally_count(struct tally *tally, const smq_receipt *receipt);
 
-/* Sends it without waiting for its receipt, which the tally counts; `number` as above.  The tally
- * must live until the producer was flushed. */
+/* "sent 3 merged 1", and behind it "duplicate 2" if there are any; `verb` is "sent". */
+void tally_counts(char out[TALLY_COUNTS_SIZE], const struct tally *tally, const char *verb);
+
+/* The exit code of a command none of whose sends failed: that of a duplicate if there is one. */
+enum exit_code tally_code(const struct tally *tally);
+
+/* Says these counts, and why there are duplicates; gives the exit code. */
+enum exit_code tally_say_duplicates(const struct tally *tally, const char *counts);
+
+/* Sends it without waiting for its receipt, which the tally counts; `number` as above.  A duplicate
+ * is counted and is no failure, so that others can follow it.  The tally must live until the
+ * producer was flushed. */
 void tally_send(struct tally *tally, uint64_t number, smq_producer *producer, const char *topic,
                 const smq_message *message);
 

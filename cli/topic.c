@@ -53,6 +53,7 @@ static json_t *topic_json(const smq_topic_options *topic)
     output_set(object, "max_body", json_integer(topic->max_body));
     output_set(object, "max_waiting", json_integer(definition_amount(topic->max_waiting)));
     output_set(object, "rate_per_s", json_integer(definition_amount(topic->rate_per_s)));
+    output_set(object, "dedup_window_ms", json_integer(definition_amount(topic->dedup_window_ms)));
     output_set(object, "groups", topic_json_groups(topic));
     output_set(object, "paused", json_boolean(topic->paused));
     output_set(object, "damaged", json_boolean(topic->damaged));

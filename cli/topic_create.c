@@ -39,6 +39,7 @@ static const struct flag create_flags[] = {
     CREATE("max-body", "max_body", "BYTES"),
     CREATE("max-waiting", "max_waiting", "N"),
     CREATE("rate", "rate_per_s", "N"),
+    CREATE("dedup-window", "dedup_window_ms", "TIME"),
     CREATE("groups", "groups", "NAMES"),
 };
 

@@ -38,7 +38,7 @@ static void test_an_id_that_the_library_made_is_shown(void **state)
     (void) state;
     create("made", "priority");
     json_t *sent = command_json(NULL, ARGS("send", "made", "body", "--json"));
-    assert_members(sent, ARGS("sent", "merged", "id"));
+    assert_members(sent, ARGS("sent", "merged", "duplicates", "id"));
     json_t *message = take_one("made");
     assert_string_equal(json_text(message, "id"), json_text(sent, "id"));
     json_decref(sent);
@@ -49,7 +49,7 @@ static void test_an_id_that_the_library_made_is_shown(void **state)
     free(err);
     json_t *lines =
         command_json("{\"body\":\"one\"}\n{\"body\":\"two\"}\n", ARGS("send", "made", "--json"));
-    assert_members(lines, ARGS("sent", "merged"));
+    assert_members(lines, ARGS("sent", "merged", "duplicates"));
     json_decref(lines);
 }
 
@@ -120,6 +120,23 @@ static void test_a_full_topic_says_so(void **state)
     assert_int_equal(command_stat("bound", "waiting"), 2);
 }
 
+static void test_a_duplicate_is_refused(void **state)
+{
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "once", "--slots", "1", "--dedup-window", "1h"));
+    command_done(NULL, ARGS("send", "once", "first", "--id", "i"));
+    json_decref(take_one("once"));
+    command_refused(1, "dedup_window_ms", NULL, ARGS("send", "once", "again", "--id", "i"));
+    command_refused(1, "sent 1 merged 0 duplicate 2", "i one\nj two\ni three\n",
+                    ARGS("send", "once", "--id-field", "1"));
+    assert_int_equal(command_stat("once", "duplicates"), 3);
+    assert_int_equal(command_stat("once", "waiting"), 1);
+    command_done(NULL, ARGS("topic", "alter", "once", "dedup_window_ms=none"));
+    command_done(NULL, ARGS("send", "once", "again", "--id", "i"));
+    command_refused(64, "dedup_window_ms is for topics of layout keyed, not inline", NULL,
+                    ARGS("topic", "create", "never", "--type", "priority", "--dedup-window", "1s"));
+}
+
 static void test_layout_inline_has_none_of_these(void **state)
 {
     static const struct {
@@ -151,6 +168,7 @@ int main(void)
         cmocka_unit_test(test_a_message_may_have_its_own_retries),
         cmocka_unit_test(test_fifo_keeps_the_order_of_a_key),
         cmocka_unit_test(test_a_full_topic_says_so),
+        cmocka_unit_test(test_a_duplicate_is_refused),
         cmocka_unit_test(test_layout_inline_has_none_of_these),
     };
 

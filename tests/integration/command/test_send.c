@@ -49,12 +49,12 @@ static void test_what_waits_is_merged(void **state)
     assert_counts("same\nother\nother\n", ARGS("send", "twice"), "sent 1 merged 2\n");
     json_t *counts = command_json("{\"body\":\"same\"}\n{\"body\":\"third\"}\n",
                                   ARGS("send", "twice", "--json"));
-    assert_members(counts, ARGS("sent", "merged"));
+    assert_members(counts, ARGS("sent", "merged", "duplicates"));
     assert_int_equal(json_number(counts, "sent"), 1);
     assert_int_equal(json_number(counts, "merged"), 1);
     json_decref(counts);
     char *out = command_out(NULL, ARGS("--json", "send", "twice", "last"));
-    assert_string_equal(out, "{\"sent\":1,\"merged\":0}\n");
+    assert_string_equal(out, "{\"sent\":1,\"merged\":0,\"duplicates\":0}\n");
     free(out);
     assert_int_equal(command_stat("twice", "sent"), 4);
     assert_int_equal(command_stat("twice", "merged"), 4);

@@ -6,10 +6,12 @@
 #include <string.h>
 
 static const char *const topic_members[] = {
-    "name",        "type",    "layout",          "slots",       "shared",   "ties",
-    "max_retries", "backoff", "lease_ms",        "delay_ms",    "takeover", "takeover_replicas",
-    "debounce_ms", "ttl_ms",  "expired_to_dead", "skip_failed", "max_body", "max_waiting",
-    "rate_per_s",  "groups",  "paused",          "damaged",     NULL};
+    "name",        "type",        "layout",          "slots",
+    "shared",      "ties",        "max_retries",     "backoff",
+    "lease_ms",    "delay_ms",    "takeover",        "takeover_replicas",
+    "debounce_ms", "ttl_ms",      "expired_to_dead", "skip_failed",
+    "max_body",    "max_waiting", "rate_per_s",      "dedup_window_ms",
+    "groups",      "paused",      "damaged",         NULL};
 
 static bool has_topic(const char *name)
 {
