@@ -11,14 +11,16 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/long_form.h"
 #include "support/proxy.h"
 #include "support/wait.h"
 
-enum { SLOTS = 4, SOME = 150, ROUNDS = 3, REQUEST_TIMEOUT_MS = 200 };
+enum { SLOTS = 4, SOME = 150 };
 
 /* A producer behind a proxy, which soon repeats; its worker is not behind it. */
 struct wire {
@@ -62,7 +64,7 @@ static void wire_init(struct wire *wire, smq_layout layout)
     wire->topic = cluster_topic(wire->direct, &topic);
     wire->proxy = proxy_start(server_port(servers_node(cluster_servers(), 0)));
     options.redis = proxy_address(wire->proxy);
-    options.request_timeout_ms = REQUEST_TIMEOUT_MS;
+    options.request_timeout_ms = long_form(SIZE_REQUEST_TIMEOUT_MS);
     options.event = on_event;
     options.event_user = wire;
     wire->behind = cluster_client_with(&options);
@@ -197,10 +199,13 @@ static void resume_redis(struct wire *wire)
 /* The producer repeats its requests while Redis has not executed them. */
 static void pause_for_repeats(struct wire *wire)
 {
+    int64_t begin_ms = clock_wall_ms();
+
     pause_redis(wire);
     send_some(wire, SOME);
     await_reconnect(wire);
     await_reconnect(wire);
+    messages_await_clock(begin_ms + long_form(SIZE_PAUSE_MS));
     resume_redis(wire);
 }
 
@@ -208,11 +213,14 @@ static void pause_for_repeats(struct wire *wire)
  * producer repeats them. */
 static void pause_for_late_ones(struct wire *wire)
 {
+    int64_t begin_ms = clock_wall_ms();
+
     pause_redis(wire);
     wire->disconnected = atomic_load(&wire->disconnects);
     proxy_hold(wire->proxy);
     send_some(wire, SOME);
     await_disconnect(wire);
+    messages_await_clock(begin_ms + long_form(SIZE_PAUSE_MS));
     resume_redis(wire);
     assert_true(wait_until(has_handled_some, wire, TIMEOUT_MS));
     proxy_release(wire->proxy);
@@ -223,7 +231,7 @@ static void check_pauses(smq_layout layout)
     struct wire wire;
 
     wire_init(&wire, layout);
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < long_form(SIZE_LOST_REPLY_ROUNDS); i++) {
         send_some(&wire, SOME);
         pause_for_repeats(&wire);
         assert_each_once(&wire);
@@ -255,6 +263,7 @@ static void lose_replies(struct wire *wire)
     assert_true(wait_until(has_handled_some, wire, TIMEOUT_MS));
     proxy_silence(wire->proxy);
     await_disconnect(wire);
+    messages_await_clock(clock_wall_ms() + long_form(SIZE_BLACK_HOLE_MS));
     proxy_release(wire->proxy);
 }
 
@@ -266,6 +275,7 @@ static void delay_requests(struct wire *wire)
     proxy_silence(wire->proxy);
     send_some(wire, SOME);
     await_disconnect(wire);
+    messages_await_clock(clock_wall_ms() + long_form(SIZE_BLACK_HOLE_MS));
     proxy_release(wire->proxy);
 }
 
@@ -274,7 +284,7 @@ static void check_black_holes(smq_layout layout)
     struct wire wire;
 
     wire_init(&wire, layout);
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < long_form(SIZE_LOST_REPLY_ROUNDS); i++) {
         send_some(&wire, SOME);
         assert_each_once(&wire);
         lose_replies(&wire);
@@ -297,6 +307,43 @@ static void a_black_hole_repeats_nothing_keyed(void **state)
     check_black_holes(SMQ_LAYOUT_KEYED);
 }
 
+/* Requests arrive and are executed, but each reply comes later than the producer waits for it. */
+static void delay_replies(struct wire *wire)
+{
+    wire->disconnected = atomic_load(&wire->disconnects);
+    proxy_delay(wire->proxy, long_form(SIZE_REQUEST_TIMEOUT_MS) * 3 / 4);
+    send_some(wire, SOME);
+    await_disconnect(wire);
+    assert_true(wait_until(has_handled_some, wire, TIMEOUT_MS));
+    proxy_delay(wire->proxy, 0);
+}
+
+static void check_slow_networks(smq_layout layout)
+{
+    struct wire wire;
+
+    wire_init(&wire, layout);
+    for (int i = 0; i < long_form(SIZE_LOST_REPLY_ROUNDS); i++) {
+        send_some(&wire, SOME);
+        assert_each_once(&wire);
+        delay_replies(&wire);
+        assert_each_once(&wire);
+    }
+    wire_fini(&wire);
+}
+
+static void a_slow_network_repeats_nothing_inline(void **state)
+{
+    (void) state;
+    check_slow_networks(SMQ_LAYOUT_INLINE);
+}
+
+static void a_slow_network_repeats_nothing_keyed(void **state)
+{
+    (void) state;
+    check_slow_networks(SMQ_LAYOUT_KEYED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,6 +351,8 @@ int main(void)
         cmocka_unit_test(a_pause_of_redis_repeats_nothing_keyed),
         cmocka_unit_test(a_black_hole_repeats_nothing_inline),
         cmocka_unit_test(a_black_hole_repeats_nothing_keyed),
+        cmocka_unit_test(a_slow_network_repeats_nothing_inline),
+        cmocka_unit_test(a_slow_network_repeats_nothing_keyed),
     };
 
     return cmocka_run_group_tests(tests, cluster_start_single, cluster_end);
