@@ -270,6 +270,9 @@ static void a_password_rotates_ten_times_under_load(void **state)
     }
     assert_true(wait_until(all_are_handled, load, TIMEOUT_MS));
     messages_await_counts(client, load->topic, (struct message_counts){0, 0, 0, 0, -1});
+    for (int i = 0; i < atomic_load(&load->sent); i++) {
+        assert_int_equal(atomic_load(&load->handled[i]), 1);
+    }
     assert_int_equal(atomic_load(&heard->stopped), 0);
     assert_int_equal(atomic_load(&heard->secrets), 0);
     assert_true(has_error(heard));
@@ -332,6 +335,8 @@ static void take_a_right_and_give_it_back(smq_client *admin, const struct right 
     (void) snprintf(change, sizeof(change), "ACL SETUSER worker %s", right->with);
     tell_all(change, NULL);
     handler_log_await(log, 2);
+    messages_await_counts(admin, topic, (struct message_counts){.done = 2});
+    assert_int_equal(handler_log_count(log), 2); /* nothing came twice */
     assert_int_equal(atomic_load(&heard->errors), 1);
     assert_int_equal(atomic_load(&heard->stopped), 0);
     assert_int_equal(atomic_load(&heard->secrets), 0);

@@ -63,7 +63,11 @@ static void owners_go_on_by_default(void **state)
     server_kill(servers_zookeeper_server(cluster_servers()));
     messages_send(loss.client, loss.topic, (struct test_message){.body = "during"});
     handler_log_await(loss.log, 2);
+    messages_await_counts(loss.client, loss.topic, (struct message_counts){.done = 2});
     assert_true(server_restart(servers_zookeeper_server(cluster_servers())));
+    messages_send(loss.client, loss.topic, (struct test_message){.body = "after"});
+    messages_await_counts(loss.client, loss.topic, (struct message_counts){.done = 3});
+    assert_int_equal(handler_log_count(loss.log), 3); /* nothing came twice */
     loss_fini(&loss);
 }
 
