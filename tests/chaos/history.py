@@ -7,10 +7,19 @@ import re
 LINE = re.compile(r"\+(\d+)\.(\d{6}) \[\d+ (\S+)\] (.*)")
 TOKEN = re.compile(r"[0-9a-f]{24}")
 CLAIMED = re.compile(r"(-?\d+)c(\d+):(.*)", re.DOTALL)
-PASSES = 12                      # of the arguments of a consume: lua/consume.lua
 LENGTH = re.compile(r"(\d+):")
 WRITES = {"ZADD", "ZREM", "ZREMRANGEBYRANK", "ZREMRANGEBYSCORE", "HSET", "HSETNX", "HDEL",
           "HINCRBY", "DEL", "UNLINK"}
+
+
+def argument(script, name):
+    """The index of an argument of a script, from its contract."""
+    text = (pathlib.Path(__file__).parents[2] / "lua" / f"{script}.lua").read_text()
+    contract = re.search(r"^-- ARGV (.*?)^-- RETURN", text, re.MULTILINE | re.DOTALL)[1]
+    return re.findall(r"\w+", re.sub(r"\(.*?\)|--", "", contract, flags=re.DOTALL)).index(name)
+
+
+PASSES = argument("consume", "passes")
 
 
 @dataclasses.dataclass

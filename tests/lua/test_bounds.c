@@ -280,7 +280,7 @@ static void fill_priorities(struct fixture *fixture, const char *kind, int count
 }
 
 #define SEEN(oldest)                                                                               \
-    " 0 0 0 " oldest " 5000 '' 000000000000000000000000 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"
+    " 0 0 0 " oldest " 5000 '' 000000000000000000000000 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"
 
 /* By arrival the first of each priority is looked at, of up to a hundred.  By bytes the oldest may
  * be anywhere. */

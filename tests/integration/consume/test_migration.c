@@ -90,7 +90,7 @@ static void nothing_is_lost_or_handled_twice_when_keys_move(void **state)
     move_all(*state, move_by_keys);
 }
 
-/* Both masters go back to what they were, although keys have moved: these return. */
+/* Both masters go back to what they were, before a key has moved. */
 static void nothing_is_lost_or_handled_twice_when_a_move_is_given_up(void **state)
 {
     const struct kind *kind = *state;
@@ -103,10 +103,7 @@ static void nothing_is_lost_or_handled_twice_when_a_move_is_given_up(void **stat
 
         load_send(load, long_form(SIZE_BURST));
         hash_slot_open(&move);
-        for (int keys = 0; keys < slot; keys++) {
-            assert_true(hash_slot_move_key(&move));
-        }
-        half_moved(load, slot == 1 ? long_form(SIZE_HALF_MOVED_MS) : 0);
+        load_keep(load, slot == 0 ? long_form(SIZE_HALF_MOVED_MS) : 0);
         hash_slot_abort(&move);
         load_send(load, long_form(SIZE_BURST));
     }

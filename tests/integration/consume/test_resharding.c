@@ -144,6 +144,7 @@ static bool all_know(void *arg)
 static bool has_none(void *arg)
 {
     static bool which[HASH_SLOTS];
+    bool any = false;
 
     for (size_t i = 0; i < STAYING; i++) {
         redisReply *reply = keys_command_at(node(i), "CLUSTER SLOTS");
@@ -158,7 +159,10 @@ static bool has_none(void *arg)
         }
     }
     hash_slots_at(which, arg);
-    return memchr(which, true, sizeof(which)) == NULL;
+    for (size_t i = 0; i < HASH_SLOTS; i++) {
+        any = any || which[i];
+    }
+    return !any;
 }
 
 static void remove_node(struct server *server)
