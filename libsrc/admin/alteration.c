@@ -43,6 +43,14 @@ smq_status alteration_check_kept(const struct alteration *alteration, smq_error 
     return status;
 }
 
+/* Write the name of the stored group at `index`.  Is it dropped? */
+static bool alteration_drops(char name[TOPIC_NAME_MAX + 1], const struct topic_change *change,
+                             int index)
+{
+    topic_part_name(name, &change->stored, index);
+    return !topic_has_part(&change->topic, name);
+}
+
 smq_status alteration_check_dropped(const struct alteration *alteration, smq_error *err)
 {
     const struct topic_change *change = &alteration->change;
@@ -50,8 +58,7 @@ smq_status alteration_check_dropped(const struct alteration *alteration, smq_err
     smq_status status = SMQ_OK;
 
     for (int i = 0; i < topic_parts(&change->stored) && status == SMQ_OK; i++) {
-        topic_part_name(name, &change->stored, i);
-        if (!topic_has_part(&change->topic, name)) {
+        if (alteration_drops(name, change, i)) {
             status = delete_check_group(change->core, name, change->force, err);
         }
     }
@@ -85,8 +92,7 @@ smq_status alteration_seal_dropped(struct alteration *alteration, smq_error *err
     smq_status status = SMQ_OK;
 
     for (int i = 0; i < topic_parts(&change->stored) && status == SMQ_OK; i++) {
-        topic_part_name(name, &change->stored, i);
-        if (!topic_has_part(&change->topic, name)) {
+        if (alteration_drops(name, change, i)) {
             status =
                 delete_seal_group(&alteration->sealed[i], change->core, name, change->force, err);
         }
@@ -101,8 +107,7 @@ smq_status alteration_clear_dropped(const struct alteration *alteration, smq_err
     smq_status status = SMQ_OK;
 
     for (int i = 0; i < topic_parts(&change->stored) && status == SMQ_OK; i++) {
-        topic_part_name(name, &change->stored, i);
-        if (!topic_has_part(&change->topic, name)) {
+        if (alteration_drops(name, change, i)) {
             status = delete_clear_group(change->core, name, err);
         }
     }

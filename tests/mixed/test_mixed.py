@@ -16,18 +16,13 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+from waiting import wait_until
+
 NEW, OLD, SANDBOX = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
 WORKS = {"works": True, "refused": False}[sys.argv[4]]
 WAIT_S, KEYS, EACH = 60, 40, 400
 DATA_ERROR = 65
-
-
-def wait_until(condition, what):
-    end = time.monotonic() + WAIT_S
-    while not condition():
-        if time.monotonic() > end:
-            raise TimeoutError(f"after {WAIT_S} s still not: {what}")
-        time.sleep(0.05)
 
 
 class Servers(unittest.TestCase):
@@ -120,7 +115,7 @@ class OneFleet(Servers):
         return [share["slots"] for one in json.loads(done.stdout)["topics"] for share in one["shares"]]
 
     def wait_for(self, bodies):
-        wait_until(lambda: len(self.handled()) >= len(bodies), f"{len(bodies)} messages are handled")
+        wait_until(lambda: len(self.handled()) >= len(bodies), WAIT_S, f"{len(bodies)} messages are handled")
         self.assertEqual(collections.Counter(self.handled()), collections.Counter(bodies))
 
     def test_types(self):
@@ -135,7 +130,7 @@ class OneFleet(Servers):
                 self.check_same(self.lines(OLD, "topic", "show", topic), self.lines(NEW, "topic", "show", topic))
                 for command in [OLD, NEW, OLD, NEW]:
                     self.start(command, topic)
-                wait_until(lambda: len(self.owned(topic)) == 4 and all(self.owned(topic)), "each owns slots")
+                wait_until(lambda: len(self.owned(topic)) == 4 and all(self.owned(topic)), WAIT_S, "each owns slots")
                 bodies = [f"k{i % KEYS} {i} {name}" for name in ["old", "new"] for i in range(EACH)]
                 self.send(OLD, topic, bodies[:EACH])
                 self.send(NEW, topic, bodies[EACH:])
@@ -158,7 +153,7 @@ class OneFleet(Servers):
         """While messages come, each worker is replaced by one of the other version, twice."""
         self.must(OLD, "topic", "create", "rolling")
         fleet = [self.start(OLD, "rolling") for _ in range(3)]
-        wait_until(lambda: any(self.owned("rolling")), "the fleet owns slots")
+        wait_until(lambda: any(self.owned("rolling")), WAIT_S, "the fleet owns slots")
         bodies = []
         for command in [NEW, OLD]:
             for place, worker in enumerate(fleet):

@@ -16,11 +16,8 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(sys.argv.pop(1))
-
-
-def steps(text):
-    """The lines of the indented blocks of a page."""
-    return [match.group(1) for match in re.finditer(r"^    (\S.*)$", text, re.MULTILINE)]
+sys.path.insert(0, str(ROOT / "packaging"))
+from newcomer import steps
 
 
 class Install(unittest.TestCase):
