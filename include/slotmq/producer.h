@@ -38,9 +38,9 @@ typedef struct smq_producer_options {
     /* Time that smq_send_async() waits when max_pending or max_pending_bytes is reached, or
      * SMQ_FOREVER; default 0: it fails with FULL at once. */
     int64_t full_timeout_ms;
-    /* A send may wait for others, so that they go to Redis together: not when sends are rare, and
-     * the longer, the longer Redis takes to answer; at most this long, 0 .. 60000 or SMQ_NONE,
-     * which means 0; default 1. */
+    /* An asynchronous send may wait for others, so that they go to Redis together: not when sends
+     * are rare, and the longer, the longer Redis takes to answer; at most half this time, because
+     * workers may wait as long again; 0 .. 60000 or SMQ_NONE, which means 0; default 1. */
     int64_t linger_ms;
 } smq_producer_options;
 #define SMQ_PRODUCER_OPTIONS_INIT SMQ_INIT(smq_producer_options)

@@ -213,7 +213,8 @@ const struct option option_table[] = {
      WORD("forever", SMQ_FOREVER), MEANING("SMQ_FOREVER", SMQ_FOREVER),
      TEXT("How long an asynchronous send waits for room among them.")},
     {PRODUCER(linger_ms), LASTS(0, "0", 1, m, ""), MEANING("SMQ_NONE", 0), LASTING(1, ms),
-     TEXT("How long a send may wait for others, so that they go together; less when few come.")},
+     TEXT("Twice the time that an asynchronous send may wait for others, so that they go together; "
+          "less when few come.")},
 
     {WORKER(topic), STRING, SHOWN(""), TEXT("The topic to consume; required.")},
     {WORKER(threads), INTEGER(1, THREADS_MAX), MADE(option_cores, "number of cores"),
@@ -235,8 +236,8 @@ const struct option option_table[] = {
     {WORKER(push_slots), INTEGER(0, 65536), MEANING("SMQ_NONE", 0), DEFAULT(64),
      TEXT("Idle slots into which sends may push messages at once.")},
     {WORKER(linger_ms), LASTS(0, "0", 1, m, ""), MEANING("SMQ_NONE", 0), LASTING(1, ms),
-     TEXT("How long a claim or an answer may wait for others, so that they go together; less when "
-          "few come.")},
+     TEXT("Twice the time that a claim or an answer may wait for others, so that they go together; "
+          "less when few come.")},
 
     {CONSUMER(topic), STRING, SHOWN(""), TEXT("The topic to consume; required.")},
     {CONSUMER(weight), INTEGER(1, THREADS_MAX), DEFAULT(1),
@@ -258,7 +259,7 @@ const struct option option_table[] = {
     {CONSUMER(push_slots), INTEGER(0, 65536), MEANING("SMQ_NONE", 0), DEFAULT(64),
      TEXT("Idle slots into which sends may push messages at once.")},
     {CONSUMER(linger_ms), LASTS(0, "0", 1, m, ""), MEANING("SMQ_NONE", 0), LASTING(1, ms),
-     TEXT("How long a claim or an answer may wait for others, so that they go together; less when "
-          "few come.")},
+     TEXT("Twice the time that a claim or an answer may wait for others, so that they go together; "
+          "less when few come.")},
 };
 const size_t option_count = sizeof(option_table) / sizeof(option_table[0]);

@@ -6,7 +6,7 @@ enum { PACE_TIMES = 2 };
 
 void pace_init(struct pace *pace, int64_t linger_ms)
 {
-    *pace = (struct pace){.linger_us = linger_ms * 1000, .departed_us = -1};
+    *pace = (struct pace){.most_us = linger_ms * 1000 / 2, .departed_us = -1};
 }
 
 int64_t pace_opens_us(const struct pace *pace)
@@ -16,8 +16,8 @@ int64_t pace_opens_us(const struct pace *pace)
     if (pace->departed_us < 0) {
         return 0;
     }
-    if (!pace->answered || wait_us > pace->linger_us) {
-        wait_us = pace->linger_us;
+    if (!pace->answered || wait_us > pace->most_us) {
+        wait_us = pace->most_us;
     }
     return pace->departed_us + wait_us;
 }

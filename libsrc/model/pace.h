@@ -2,8 +2,9 @@
  *
  * What is ready leaves together, in one departure.  The next departure waits until a reply to the
  * last one has come, and then until as long again has passed as its replies have taken so far; but
- * never longer than the linger time.  So what comes rarely leaves at once, and the more Redis has
- * to do, the more leaves together.
+ * never longer than half the linger time, because a message waits twice: to be sent, and to be
+ * claimed.  So what comes rarely leaves at once, and the more Redis has to do, the more leaves
+ * together.
  *
  * Pure. */
 #ifndef MODEL_PACE_H
@@ -14,7 +15,7 @@
 
 /* Times are microseconds of one clock. */
 struct pace {
-    int64_t linger_us;   /* the longest time between two departures; 0: nothing waits */
+    int64_t most_us;     /* the longest time between two departures; 0: nothing waits */
     int64_t departed_us; /* the last departure; -1: none yet */
     int64_t took_us;     /* from a departure to the last of its replies that has come */
     bool answered;       /* a reply to the last departure has come */

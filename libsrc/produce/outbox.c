@@ -104,11 +104,10 @@ static void outbox_back_off(struct outbox *outbox)
 static void outbox_note_haste(struct outbox *outbox, const struct send *send)
 {
     struct outbox_set *set = outbox->set;
-    int64_t linger_ms = set->pace.linger_us / 1000;
+    int64_t most_ms = (set->pace.most_us + 999) / 1000;
 
-    set->awaited = set->awaited || send->group != NULL;
-    if (outbox->added >= ENOUGH || send->number <= set->hurried ||
-        send->deadline_ms - linger_ms <= clock_now_ms()) {
+    if (outbox->added >= ENOUGH || send->number <= set->hurried || send->group != NULL ||
+        send->deadline_ms - most_ms <= clock_now_ms()) {
         set->urgent = true;
     }
 }
@@ -116,7 +115,7 @@ static void outbox_note_haste(struct outbox *outbox, const struct send *send)
 bool outbox_set_may_depart(const struct outbox_set *set, int64_t now_us, int64_t *at_us)
 {
     *at_us = pace_opens_us(&set->pace);
-    return set->urgent || (set->awaited && set->in_flight == 0) || now_us >= *at_us;
+    return set->urgent || now_us >= *at_us;
 }
 
 void outbox_settle(struct outbox *outbox)
@@ -152,17 +151,13 @@ void outbox_begin(struct outbox *outbox, const struct topic *topic, int64_t now_
     outbox_enter(outbox, OUTBOX_IN_FLIGHT);
     pace_depart(&set->pace, set->now_us);
     outbox->departed_us = set->now_us;
-    set->in_flight++;
     send_request_begin(&set->requests, &outbox->queue, topic, outbox->slot, now_ms, outbox);
     outbox->added = STAILQ_EMPTY(&outbox->queue) ? 0 : ENOUGH;
 }
 
 void outbox_answered(struct outbox *outbox)
 {
-    struct outbox_set *set = outbox->set;
-
-    set->in_flight--;
-    pace_answered(&set->pace, outbox->departed_us, clock_now_us());
+    pace_answered(&outbox->set->pace, outbox->departed_us, clock_now_us());
 }
 
 /* --- failures --- */

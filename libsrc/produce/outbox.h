@@ -51,10 +51,8 @@ struct outbox_set {
     struct outbox_list ready, backing_off;
     struct pace pace;
     int64_t now_us;   /* when this turn began to send */
-    size_t in_flight; /* requests */
     uint64_t hurried; /* sends up to this number must not wait */
     bool urgent;      /* a READY outbox must not wait */
-    bool awaited;     /* a caller is blocked until a send of a READY outbox has ended */
     int64_t wake_ms;  /* when the turn has to be called; INT64_MAX: never */
 };
 

@@ -66,7 +66,7 @@ static void outboxes_depart(struct outboxes *all)
         return;
     }
     alarm_clear(alarms, &all->departure);
-    set->urgent = set->awaited = false;
+    set->urgent = false;
     while ((outbox = TAILQ_FIRST(&set->ready)) != NULL) {
         outbox_topic_begin(outbox, set->now_us / 1000);
     }

@@ -8,7 +8,7 @@
 
 #include "model/pace.h"
 
-enum { LINGER_MS = 5 };
+enum { LINGER_MS = 10 };
 
 static void first_request_leaves_at_once(void **state)
 {
@@ -26,13 +26,14 @@ static void next_ones_wait_as_long_again_as_the_replies_took(void **state)
     static const struct {
         int64_t linger_ms, replies_us[2], opens_us;
     } rows[] = {
-        {5, {0, 0}, 1005000},             /* no reply yet: as long as allowed */
-        {5, {1000200, 0}, 1000400},       /* it takes 0.2 ms */
-        {5, {1000200, 1001000}, 1002000}, /* the last reply counts */
-        {5, {1002500, 0}, 1005000},
-        {5, {1004000, 0}, 1005000}, /* never longer than allowed */
+        {10, {0, 0}, 1005000},             /* no reply yet: as long as allowed */
+        {10, {1000200, 0}, 1000400},       /* it takes 0.2 ms */
+        {10, {1000200, 1001000}, 1002000}, /* the last reply counts */
+        {10, {1002500, 0}, 1005000},
+        {10, {1004000, 0}, 1005000}, /* never longer than half of it */
         {1, {1000200, 0}, 1000400},
-        {1, {0, 0}, 1001000},
+        {1, {1000300, 0}, 1000500},
+        {1, {0, 0}, 1000500},
         {0, {0, 0}, 1000000}, /* nothing waits */
         {0, {1000200, 0}, 1000000},
     };

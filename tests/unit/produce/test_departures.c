@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -137,7 +138,7 @@ static void nothing_waits_longer_than_the_option_says(void **state)
 static void nothing_waits_until_its_time_is_over(void **state)
 {
     struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    smq_producer *producer = producer_with_one_in_progress(LONG_MS, LONG_MS, &receipts);
+    smq_producer *producer = producer_with_one_in_progress(LONG_MS, LONG_MS / 2, &receipts);
 
     (void) state;
     send_to_each_other_slot(producer, &receipts);
@@ -171,32 +172,28 @@ static void many_sends_of_a_slot_do_not_wait(void **state)
     end(producer);
 }
 
-/* A departure at 1,000 us took 1,000 us.  A blocked caller waits while requests are in progress;
- * then nobody else would come. */
-static void blocked_caller_does_not_wait_alone(void **state)
+static void *send_and_wait(void *arg)
 {
-    static const struct {
-        bool urgent, awaited;
-        size_t in_flight;
-        int64_t now_us;
-        bool departs;
-    } rows[] = {
-        {false, false, 0, 2999, false}, {false, false, 0, 3000, true}, {true, false, 3, 2000, true},
-        {false, true, 1, 2999, false},  {false, true, 1, 3000, true},  {false, true, 0, 2000, true},
-    };
+    smq_message message = {.struct_size = sizeof(message)};
+
+    message.body = (smq_bytes){"awaited", strlen("awaited")};
+    message.key = (smq_bytes){keys[1], strlen(keys[1])};
+    (void) smq_send(arg, "orders", &message, NULL, NULL);
+    return NULL;
+}
+
+static void blocked_caller_does_not_wait_for_company(void **state)
+{
+    struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    smq_producer *producer = producer_with_one_in_progress(LONG_MS, DAY_MS, &receipts);
+    pthread_t caller;
 
     (void) state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct outbox_set set = {
-            .urgent = rows[i].urgent, .awaited = rows[i].awaited, .in_flight = rows[i].in_flight};
-        int64_t at_us;
-
-        pace_init(&set.pace, LONG_MS);
-        pace_depart(&set.pace, 1000);
-        pace_answered(&set.pace, 1000, 2000);
-        assert_int_equal(outbox_set_may_depart(&set, rows[i].now_us, &at_us), rows[i].departs);
-        assert_int_equal(at_us, 3000);
-    }
+    assert_int_equal(pthread_create(&caller, NULL, send_and_wait, producer), 0);
+    sending_await_held(2);
+    sending_hold(false);
+    assert_int_equal(pthread_join(caller, NULL), 0);
+    smq_producer_free(producer);
 }
 
 int main(void)
@@ -208,7 +205,7 @@ int main(void)
         SENDING_TEST(nothing_waits_until_its_time_is_over),
         SENDING_TEST(flush_does_not_wait_for_company),
         SENDING_TEST(many_sends_of_a_slot_do_not_wait),
-        cmocka_unit_test(blocked_caller_does_not_wait_alone),
+        SENDING_TEST(blocked_caller_does_not_wait_for_company),
     };
 
     return cmocka_run_group_tests_name("departures", tests, NULL, NULL);
