@@ -4,7 +4,7 @@
 --      oldest, open (0 or 1), pushed (ms; 0: none), passes, flags, ndone, answers...
 -- RETURN OK, now, next (ms, or empty: never by itself), claims, results (one character per answer:
 --        1 done, 0 gone, u one of the two), again (1 more is claimable now, 2 paused),
---        (entry, attempts [, header, body])..., [how many had expired, if any]
+--        (entry, attempts [, header, body])..., [how many had expired, if any], [failed]
 --        | FENCED, token | NO_TOPIC | STALE
 --
 -- last: the number of the newest claim that the caller knows.  When it knows a part of the next,
@@ -322,4 +322,5 @@ elseif parked and (taken > 0 or push_at and (lost or strange and not disputed)) 
 elseif parked and not (open and n > 0) and string.find(parked, '/', 1, true) then
     redis.call('HSET', slot, 'parked', string.match(parked, '^%d+'))
 end
+reply[#reply + 1] = failed
 return reply

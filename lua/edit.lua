@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- KEYS store, prepare, dead, why, slot, [body]
 -- ARGV def, kind, channel, verb, operands...
--- RETURN OK, results (one character per name: 1 done, 0 gone)
+-- RETURN OK, results (one character per name: 1 done, 0 gone), [failed]
 --        | NO_TOPIC | STALE | FULL: no places left (reschedule, kind p)
 --
 -- operands of remove: state (w waiting, r resting, d dead), name...; of requeue: entry... of dead
@@ -133,4 +133,4 @@ count_save()
 if earliest < math.huge then
     wake(parked, earliest)
 end
-return { 'OK', table.concat(results) }
+return { 'OK', table.concat(results), failed }

@@ -4,7 +4,7 @@
 --      producer (or -), sequence (of the first message), messages...
 -- RETURN OK, results (one character per message: a added, m merged, f refused, the slot is full,
 --        d refused, a duplicate, u unknown: nothing was done now, and what its first try got is not
---        known any more)
+--        known any more), [failed]
 --        | NO_TOPIC | STALE | FULL: no places left (kind p), until the slot is empty once
 --
 -- producer, sequence: the send ids.  A call with a sequence that the producer has used before in
@@ -55,7 +55,9 @@ end
 
 if record and sequence <= tonumber(string.match(record, '^%d+')) then
 -- @include sent_before
-    return sent_before()
+    local reply = sent_before()
+    reply[3] = failed
+    return reply
 end
 
 local ordered, timed = kind == 'p' or kind == 'f', kind == 'm' or kind == 't'
@@ -128,7 +130,7 @@ if one_time and (timed or many == 1) and max_waiting == 0 and not body then
         if parked then
             wake(parked, due)
         end
-        return { 'OK', results }
+        return { 'OK', results, failed }
     end
     if not results and added and timed then
         local members, is_added, placed = {}, {}, {}
@@ -157,6 +159,7 @@ if one_time and (timed or many == 1) and max_waiting == 0 and not body then
     if results then
         local reply = answer({}, results, added, many - added, 0)
         wake(parked, (added > 0 or kind == 't') and due or math.huge)
+        reply[3] = failed
         return reply
     end
     seq = ordered and seq - 1 or seq
@@ -269,4 +272,5 @@ if #beside > 0 then
 end
 local reply = answer({}, table.concat(results), added, merges, refusals)
 wake(parked, (ordered or kind == 'b') and at > 0 and 0 or earliest)
+reply[3] = failed
 return reply

@@ -4,7 +4,7 @@
 --      dedup_ms (0: none), producer (or -), sequence (of the first message), arguments...
 -- RETURN OK, results (as of send; d refused in all groups, m merged in one group at least, or
 --        refused in some), [full: if a message is refused, one character per message: A, B, ... the
---        group that is full, or -] | NO_TOPIC | STALE
+--        group that is full, or -; empty if only failed follows], [failed] | NO_TOPIC | STALE
 --        | FULL, group (from 1): it has no places left (kind p), until it is empty once
 --
 -- arguments: the channel of each group, then the messages as of send.
@@ -65,6 +65,7 @@ if repeated then
         stored, parked, record = known[group][1], known[group][2], repeated
         reply = sent_before()
     end
+    reply[3], reply[4] = failed and '', failed
     return reply
 end
 
@@ -143,7 +144,7 @@ for group = 1, groups do
         if reply.err then
             return reply
         end
-        results[#results + 1] = reply[2]
+        results[#results + 1], failed = reply[2], failed or reply[3]
     end
 end
 
@@ -187,6 +188,6 @@ if is_full then
     for n = 1, many do
         which[n] = full[n] and string.char(64 + full[n]) or '-'
     end
-    return { 'OK', answer, table.concat(which) }
+    return { 'OK', answer, table.concat(which), failed }
 end
-return { 'OK', answer }
+return { 'OK', answer, failed and '', failed }

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- KEYS slot, [done]
 -- ARGV def, channel, definition, generation, dedup_ms (0: none)
--- RETURN OK: it is stored, and callers that sleep are woken to read the definition | NO_TOPIC
---        | STALE: it is newer
+-- RETURN OK, [failed]: it is stored, and callers that sleep are woken to read the definition
+--        | NO_TOPIC | STALE: it is newer
 
 local stored, last = unpack(redis.call('HMGET', slot, 'def', 'generation'))
 -- @include def
@@ -16,5 +16,5 @@ redis.call('HSET', slot, 'def', def, 'definition', definition, 'version', versio
 if dedup_ms == '0' then
 -- @include forget_done
 end
-redis.pcall('SPUBLISH', channel, '')
-return { 'OK' }
+-- @include call_all
+return { 'OK', failed }

@@ -2,7 +2,7 @@
 -- KEYS store, prepare, dead, why, slot, [body], [done]
 -- ARGV def, kind, channel, shared (0 or 1), definition, generation, pauses, paused (0 or 1),
 --      deletes
--- RETURN OK, made: 1 the slot had no keys | FOREIGN, key: it holds something else
+-- RETURN OK, made: 1 the slot had no keys, [failed] | FOREIGN, key: it holds something else
 --        | TAKEN: by another creation of the topic, which was not deleted | STALE: it is newer
 --        | GONE: the slot has a later generation, or was sealed by a deletion after those
 --
@@ -66,7 +66,9 @@ if pauses >= tonumber(paused_at or 0) then
         redis.call('HDEL', slot, 'paused')
     end
 end
+local reply = { 'OK', made and 1 or 0 }
 if not stored then
-    redis.pcall('SPUBLISH', channel, '')
+-- @include call_all
+    reply[3] = failed
 end
-return { 'OK', made and 1 or 0 }
+return reply

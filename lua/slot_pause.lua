@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- KEYS slot
 -- ARGV def, channel, pauses (the number of this pause or resume), paused (0 or 1)
--- RETURN OK: claims stop or are possible again; callers that sleep are woken
+-- RETURN OK, [failed]: claims stop or are possible again; callers that sleep are woken
 --        | CHANGED: the slot has a later pause or resume | NO_TOPIC | STALE
 
 local stored, parked, last = unpack(redis.call('HMGET', slot, 'def', 'parked', 'pauses'))
@@ -21,15 +21,15 @@ if paused == '1' then
 else
     redis.call('HDEL', slot, 'paused')
 end
-local heard = redis.pcall('SPUBLISH', channel, '')
+-- @include call_all
 if paused == '1' or not parked then
-    return { 'OK' }
+    return { 'OK', failed }
 end
 -- While the topic was paused no send woke a caller.  If no caller received this message, the next
 -- send wakes one.
-if type(heard) == 'number' and heard > 0 then
+if heard > 0 then
     redis.call('HDEL', slot, 'parked')
 else
     redis.call('HSET', slot, 'parked', '9007199254740992')
 end
-return { 'OK' }
+return { 'OK', failed }

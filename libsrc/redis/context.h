@@ -20,6 +20,7 @@
  *   reach.c        whether any node answers
  *   request.c      one command, from redis_send() until its end is reported
  *   pubsub.c       subscriptions
+ *   rights.c       rights that scripts did without
  *   redis.c        the client's life, and the functions of redis.h
  *
  * Each of them calls those above it only.  What a file has to report to one below it goes through

@@ -188,6 +188,17 @@ bool redirect_denied_commands(char out[REDIRECT_COMMANDS_MAX], const redisReply 
     return len > 0;
 }
 
+enum redirect_denial redirect_denial(const redisReply *error)
+{
+    if (!redirect_denied_in_script(error) && !redirect_begins(error, "NOPERM")) {
+        return REDIRECT_ALLOWED;
+    }
+    return redirect_contains(error, "can't publish to the channel") ||
+                   redirect_contains(error, "permissions to access a channel")
+               ? REDIRECT_DENIED_CHANNEL
+               : REDIRECT_DENIED;
+}
+
 struct step redirect_next(const redisReply *reply, bool script)
 {
     if (reply->type == REDIS_REPLY_ERROR) {

@@ -48,4 +48,13 @@ enum { REDIRECT_COMMANDS_MAX = 64 };
 bool redirect_denied_commands(char out[REDIRECT_COMMANDS_MAX], const redisReply *reply,
                               const char *script);
 
+enum redirect_denial {
+    REDIRECT_ALLOWED,       /* the error is another one */
+    REDIRECT_DENIED,        /* the user may not run the command */
+    REDIRECT_DENIED_CHANNEL /* the user may run it, but not with this channel */
+};
+
+/* What an error denies that a script got from pcall(). */
+enum redirect_denial redirect_denial(const redisReply *error);
+
 #endif

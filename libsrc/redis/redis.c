@@ -20,6 +20,7 @@
 #include "redis/reach.h"
 #include "redis/replicas.h"
 #include "redis/request.h"
+#include "redis/rights.h"
 #include "redis/topology.h"
 
 struct redis {
@@ -32,6 +33,7 @@ struct redis {
     struct reach reach;
     struct requests requests;
     struct pubsub pubsub;
+    struct rights rights;
     void (*closed)(void *user);
     void *closed_user;
 };
@@ -88,6 +90,7 @@ static void redis_on_drained(struct context *context)
 
     node_set_fini(&redis->nodes);
     topology_fini(&redis->topology);
+    rights_fini(&redis->rights);
     context_fini(&redis->context);
     free(redis);
     if (closed != NULL) {
@@ -119,6 +122,7 @@ struct redis *redis_new(struct loop *loop, const struct redis_options *options,
                                         .queues = &redis->queues,
                                         .deadlines = &redis->deadlines};
     pubsub_init(&redis->pubsub, context, &redis->topology);
+    rights_init(&redis->rights, context);
     topology_start(&redis->topology, ready, user);
     return redis;
 }
@@ -141,6 +145,12 @@ void redis_close(struct redis *redis, void (*closed)(void *user), void *user)
 void redis_send(struct redis *redis, struct redis_command *command)
 {
     request_new(&redis->requests, command);
+}
+
+void redis_report_lack(struct redis *redis, const struct redis_command *command,
+                       const struct redis_lack *lack)
+{
+    rights_report(&redis->rights, command->by->name, lack);
 }
 
 void redis_subscribe(struct redis *redis, struct redis_subscription *subscription)

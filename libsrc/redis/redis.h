@@ -198,6 +198,19 @@ void redis_await(struct redis_await *await, const struct redis_command *command)
 /* Continue until another `until_ms`.  Only in the callback of the await, when it was NOT_DONE. */
 void redis_await_again(struct redis_await *await);
 
+/* A command of a script that failed, and without which the script went on. */
+struct redis_lack {
+    redisReply error;          /* what pcall() gave the script */
+    const char *command_right; /* the right to the command, as in a rule of ACL SETUSER */
+    const char *channel_right; /* the right to its channel */
+    const char *follows;       /* what comes of it: the end of a sentence */
+};
+
+/* If the error says that a right is missing, report it by an event of level WARN, once for each
+ * right.  Only in the callback of the command that ran the script, when it was DONE. */
+void redis_report_lack(struct redis *redis, const struct redis_command *command,
+                       const struct redis_lack *lack);
+
 /* --- Sharded pub/sub
  * --------------------------------------------------------------------------- */
 

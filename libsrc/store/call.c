@@ -105,6 +105,9 @@ static void call_done(const struct redis_result *redis, void *user)
     struct store_call *call = user;
     struct store_result result = call_result_of(call, redis);
 
+    if (call->publishes != NULL && result.outcome == STORE_OK) {
+        call_report_lack(call, result.reply);
+    }
     call->done(call, &result);
 }
 
@@ -154,6 +157,7 @@ void store_slot_fill(struct store_slot *out, const struct topic *topic, int32_t 
 void call_begin(struct store_call *call, const struct script *script, int32_t hash_slot)
 {
     redis_command_clear(&call->command);
+    call->publishes = NULL;
     call->command.script = script;
     call->command.keys = script != NULL ? script->keys : 0;
     call->command.hash_slot = hash_slot;
@@ -215,6 +219,13 @@ void call_submit(struct store_call *call, struct redis *redis, size_t max_elemen
     call->command.max_elements = max_elements;
     call->command.timeout_ms = timeout_ms;
     redis_send(redis, &call->command);
+}
+
+void call_submit_publishing(struct store_call *call, struct redis *redis, size_t max_elements,
+                            int64_t timeout_ms)
+{
+    call->publishes = redis;
+    call_submit(call, redis, max_elements + 1, timeout_ms);
 }
 
 struct redis_command *call_argv(struct store_call *call, int place)

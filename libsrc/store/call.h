@@ -29,6 +29,17 @@ void call_key_topic(struct store_call *call, const char *topic);
 void call_submit(struct store_call *call, struct redis *redis, size_t max_elements,
                  int64_t timeout_ms);
 
+/* As call_submit(), of a script whose reply may end with a command that failed, so `max_elements`
+ * need not count that. */
+void call_submit_publishing(struct store_call *call, struct redis *redis, size_t max_elements,
+                            int64_t timeout_ms);
+
+/* Report what failed in the script of such a call, if the right to it is missing. */
+void call_report_lack(const struct store_call *call, const redisReply *reply);
+
+/* How many elements the reply of such a script has without the command that failed. */
+size_t reply_elements(const redisReply *reply);
+
 /* The command of a call, to which the caller adds the argument at `place`: SCRIPT_..._ARGV_... of
  * scripts.h.  Arguments must be added in their order. */
 struct redis_command *call_argv(struct store_call *call, int place);

@@ -121,21 +121,26 @@ void store_consume(struct store_call *call, struct redis *redis, const struct st
               consume->passes_len > 0 ? consume->passes_len : 1);
     consume_arg_flags(call, slot, consume);
     consume_arg_answers(call, consume->answers, consume->answer_count);
-    call_submit(call, redis, CONSUME_HEAD + consume_width(slot) * CONSUME_MAX + 1, timeout_ms);
+    call_submit_publishing(call, redis, CONSUME_HEAD + consume_width(slot) * CONSUME_MAX + 1,
+                           timeout_ms);
 }
 
 /* Read what follows the head: messages, and in a keyed topic perhaps a number after them. */
 static bool consume_read_tail(struct store_consumed *out, const redisReply *reply, size_t width)
 {
-    size_t tail = reply->elements - CONSUME_HEAD;
+    size_t elements = reply_elements(reply);
+    size_t tail = elements - CONSUME_HEAD;
 
+    if (elements < CONSUME_HEAD) {
+        return false;
+    }
     out->count = tail / width;
     out->expired = 0;
     if (tail % width == 0) {
         return true;
     }
     return width == CONSUME_KEYED && tail % width == 1 &&
-           reply_count(&out->expired, reply, reply->elements - 1);
+           reply_count(&out->expired, reply, elements - 1);
 }
 
 bool store_consume_read(struct store_consumed *out, const struct store_result *result,

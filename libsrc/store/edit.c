@@ -30,7 +30,7 @@ void store_edit_add(struct store_call *call, const void *name, size_t len)
 
 void store_edit(struct store_call *call, struct redis *redis, int64_t timeout_ms)
 {
-    call_submit(call, redis, 8, timeout_ms);
+    call_submit_publishing(call, redis, 8, timeout_ms);
 }
 
 void store_reschedule(struct store_call *call, struct redis *redis, const struct store_slot *slot,

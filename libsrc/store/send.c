@@ -104,7 +104,7 @@ void store_send_add(struct store_call *call, const struct store_slot *slot,
 
 void store_send(struct store_call *call, struct redis *redis, int64_t timeout_ms)
 {
-    call_submit(call, redis, 8, timeout_ms);
+    call_submit_publishing(call, redis, 8, timeout_ms);
 }
 
 bool store_send_read(const char **results, const struct store_result *result, size_t count)

@@ -39,7 +39,7 @@ void store_slot_open(struct store_call *call, struct redis *redis, const struct 
     redis_arg_int(call_argv(call, SCRIPT_SLOT_OPEN_ARGV_PAUSES), topic->pauses);
     redis_arg_int(call_argv(call, SCRIPT_SLOT_OPEN_ARGV_PAUSED), topic->paused ? 1 : 0);
     redis_arg_int(call_argv(call, SCRIPT_SLOT_OPEN_ARGV_DELETES), topic->deletes);
-    call_submit(call, redis, 8, timeout_ms);
+    call_submit_publishing(call, redis, 8, timeout_ms);
 }
 
 static bool slot_read_flag(bool *out, const struct store_result *result, size_t index)
@@ -171,7 +171,7 @@ void store_slot_alter(struct store_call *call, struct redis *redis, const struct
     slot_add_definition(call, SCRIPT_SLOT_ALTER_ARGV_DEFINITION, topic);
     redis_arg_int(call_argv(call, SCRIPT_SLOT_ALTER_ARGV_GENERATION), topic->generation);
     redis_arg_int(call_argv(call, SCRIPT_SLOT_ALTER_ARGV_DEDUP_MS), slot->dedup_ms);
-    call_submit(call, redis, 8, timeout_ms);
+    call_submit_publishing(call, redis, 8, timeout_ms);
 }
 
 void store_slot_pause(struct store_call *call, struct redis *redis, const struct store_slot *slot,
@@ -181,7 +181,7 @@ void store_slot_pause(struct store_call *call, struct redis *redis, const struct
     redis_arg_string(call_argv(call, SCRIPT_SLOT_PAUSE_ARGV_CHANNEL), slot->keys.wake);
     redis_arg_int(call_argv(call, SCRIPT_SLOT_PAUSE_ARGV_PAUSES), topic->pauses);
     redis_arg_int(call_argv(call, SCRIPT_SLOT_PAUSE_ARGV_PAUSED), topic->paused ? 1 : 0);
-    call_submit(call, redis, 8, timeout_ms);
+    call_submit_publishing(call, redis, 8, timeout_ms);
 }
 
 void store_slot_bind(struct store_call *call, struct redis *redis, const struct store_slot *slot,

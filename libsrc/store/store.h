@@ -48,6 +48,7 @@ typedef void store_done_fn(struct store_call *call, const struct store_result *r
 
 struct store_call {
     struct redis_command command;
+    struct redis *publishes; /* private: its script publishes, and this client sends it; or NULL */
     store_done_fn *done;
     void *user;
 };

@@ -1,5 +1,5 @@
 -- USES store, prepare, slot, body, done, channel, parked, max_waiting, dedup_ms, timed, seq
--- USES MESSAGES, REST, split, place, now, answer
+-- USES MESSAGES, REST, split, place, now, answer, failed
 
 -- A push: the message of the call is claimed for the owner that sleeps, and published to it.
 
@@ -44,8 +44,12 @@ end
 -- Is it heard?  An owner that is still subscribed at the former master hears what is published here
 -- and is not counted.  So nothing is published while no subscriber is counted.
 local function publish(text)
-    local listeners = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)[2] or 0
-    local heard = listeners > 0 and redis.pcall('SPUBLISH', channel, text)
+    local counted = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)
+    if counted.err then
+        failed = { ok = 'PUBSUB ' .. channel .. ' ' .. counted.err }
+        return false
+    end
+    local heard = counted[2] > 0 and redis.pcall('SPUBLISH', channel, text)
     return type(heard) == 'number' and heard > 0
 end
 

@@ -8,6 +8,9 @@
 -- What was pushed may not have reached its owner, so the first send after a second wakes it.
 local PUSH_AGAIN_MS = 1000
 
+-- What failed, for the end of the reply: a status, COMMAND CHANNEL ERROR.  nil: nothing did.
+local failed
+
 -- Wakes the callers that sleep if a message is due earlier than they wake by themselves.  Returns
 -- whether a caller received it; until one does parked stays.  Call it last: on a node to which the
 -- slot is moving, the channel may not be served yet.
@@ -16,18 +19,18 @@ local function wake(parked, due)
         return false
     end
     local at = tonumber(parked) or tonumber(string.match(parked, '^%-?%d+'))
-    if at < 0 then
-        local asked = tonumber(string.match(parked, ':(%d+)$')) or -at
-        if math.abs(now - asked) >= PUSH_AGAIN_MS then
-            redis.pcall('SPUBLISH', channel, '')
-            redis.call('HSET', slot, 'parked', string.format('%.0f:%.0f', at, now))
-        end
-        return false
-    elseif due >= at then
+    local asked = at < 0 and (tonumber(string.match(parked, ':(%d+)$')) or -at)
+    if asked and math.abs(now - asked) < PUSH_AGAIN_MS or due >= at and not asked then
         return false
     end
     local heard = redis.pcall('SPUBLISH', channel, '')
-    if type(heard) ~= 'number' or heard == 0 then
+    if type(heard) == 'table' then
+        failed = { ok = 'SPUBLISH ' .. channel .. ' ' .. heard.err }
+    end
+    if asked then
+        redis.call('HSET', slot, 'parked', string.format('%.0f:%.0f', at, now))
+        return false
+    elseif type(heard) ~= 'number' or heard == 0 then
         return false
     end
     redis.call('HDEL', slot, 'parked')

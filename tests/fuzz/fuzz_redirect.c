@@ -29,6 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     follow(&reply, true);
     follow(&reply, false);
     (void) redirect_without_scripts(&reply);
+    (void) redirect_denial(&reply);
     (void) greeting_check_auth(why, sizeof(why), &reply);
     (void) greeting_check_info(why, sizeof(why), &reply);
     reply.type = REDIS_REPLY_STRING;

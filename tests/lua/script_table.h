@@ -27,7 +27,7 @@
 
 struct script_row {
     const char *command;
-    const char *expected; /* NULL: whatever it is */
+    const char *expected; /* NULL: whatever it is; "OK ...": what begins so */
 };
 
 /* Runs the rows; ends the test at the first one that differs. */

@@ -373,6 +373,33 @@ static void test_each_group_is_woken(void **state)
     fixture_listen(fixture, false);
 }
 
+static void assert_begins(const char *line, const char *begin)
+{
+    if (strncmp(line, begin, strlen(begin)) != 0) {
+        fail_msg("%s does not begin with %s", line, begin);
+    }
+}
+
+/* The user may not publish: the reply says so behind all else. */
+static void test_what_is_denied_stands_at_the_end(void **state)
+{
+    struct fixture *fixture = *state;
+
+    open_all(fixture, "t", false);
+    set_time(fixture, 1000);
+    (void) ask(fixture, "HSET slot.b{x} parked 5000");
+    assert_string_equal(ask(fixture, "ACL SETUSER default -spublish"), "OK");
+    assert_begins(send_to(fixture, 3, "n.1", "0 0 0 me 1", "one 0"),
+                  "OK a '' SPUBLISH wake{x} ERR ");
+    assert_begins(send_to(fixture, 3, "n.1", "0 0 0 me 1", "one 0"),
+                  "OK a '' SPUBLISH wake{x} ERR ");
+    assert_begins(send_to(fixture, 3, "n.1", "2 0 0 me 2", "two 0 three 0"),
+                  "OK af -A SPUBLISH wake{x} ERR ");
+    assert_string_equal(ask(fixture, "ACL SETUSER default +spublish"), "OK");
+    assert_waiting(fixture, "b", 2);
+    assert_string_equal(send_to(fixture, 3, "n.1", FREE, "four 0"), "OK a");
+}
+
 /* The owner of one group sleeps with its door open, that of another one does not. */
 static void test_a_push_is_of_one_group(void **state)
 {
@@ -616,6 +643,7 @@ int main(void)
         cmocka_unit_test(test_groups_take_a_newer_stamp),
         cmocka_unit_test(test_a_repeat_for_one_is_a_repeat_for_all),
         cmocka_unit_test(test_each_group_is_woken),
+        cmocka_unit_test(test_what_is_denied_stands_at_the_end),
         cmocka_unit_test(test_a_push_is_of_one_group),
         cmocka_unit_test(test_a_key_of_another_type),
         cmocka_unit_test(test_a_bad_message_stops_all),

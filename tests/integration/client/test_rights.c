@@ -413,6 +413,150 @@ static void what_is_missing_is_named(void **state)
     }
 }
 
+/* --- rights without which all is done, but later or at a higher price --- */
+
+static int times_heard(const char *text)
+{
+    int times = 0;
+
+    pthread_mutex_lock(&heard.lock);
+    for (const char *at = strstr(heard.text, text); at != NULL; at = strstr(at + 1, text)) {
+        times++;
+    }
+    pthread_mutex_unlock(&heard.lock);
+    return times;
+}
+
+/* A client of a user that lacks a right, and whose warnings are heard. */
+static smq_client *client_without(const char *role, const char *change)
+{
+    smq_client *client = NULL;
+    smq_error err;
+
+    make_user(role, change);
+    heard.text[0] = '\0';
+    assert_ok(try_client(&client, role, on_event, &err), &err);
+    return client;
+}
+
+/* The client has done several things for which it lacks the right: one warning names it, and no
+ * other. */
+static void end_named_once(smq_client *client, const char *right)
+{
+    if (!wait_until(was_heard, (void *) right, TIMEOUT_MS)) {
+        fail_msg("%s is not named, but: %s", right, heard.text);
+    }
+    smq_client_free(client);
+    assert_int_equal(times_heard(right), 1);
+    assert_int_equal(times_heard("lacks the right"), 1);
+}
+
+/* All into one slot; those with the same body would merge. */
+static void send_keyed(smq_client *client, int number)
+{
+    char body[16];
+
+    (void) snprintf(body, sizeof(body), "%d", number);
+    messages_send(client, "orders", (struct test_message){.body = body, .key = "same"});
+}
+
+/* All slots of the topic sleep; a send that may wake one wakes it for all its messages. */
+static void check_unwoken(const char *change, const char *right)
+{
+    smq_client *allowed = cluster_client(), *client;
+    struct handler_log *log = handler_log_new(NULL);
+    smq_worker *worker = handler_log_worker(allowed, "orders", log);
+
+    keys_await_open("orders", 8, 8);
+    client = client_without("producer", change);
+    for (int i = 0; i < 3; i++) {
+        send_keyed(client, i);
+    }
+    end_named_once(client, right);
+    send_keyed(allowed, 3);
+    handler_log_await(log, 4);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+    smq_client_free(allowed);
+}
+
+static void sender_that_may_not_publish_is_warned(void **state)
+{
+    (void) state;
+    check_unwoken("-spublish", "+spublish");
+    check_unwoken("resetchannels", "&wake{orders_*");
+}
+
+static void sender_that_may_not_count_subscribers_is_warned(void **state)
+{
+    smq_client *allowed = cluster_client(), *client;
+    struct handler_log *log = handler_log_new(NULL);
+    smq_worker *worker = handler_log_worker(allowed, "orders", log);
+
+    (void) state;
+    client = client_without("producer", "-pubsub|shardnumsub");
+    for (int i = 1; i <= 3; i++) {
+        keys_await_open("orders", 8, 8);
+        send_keyed(client, i);
+        handler_log_await(log, i);
+    }
+    end_named_once(client, "+pubsub|shardnumsub");
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+    smq_client_free(allowed);
+}
+
+/* Its calls wake consumers whether or not one sleeps. */
+static void admin_that_may_not_publish_is_warned(void **state)
+{
+    static const struct {
+        const char *change, *right;
+    } rows[] = {{"-spublish", "+spublish"}, {"resetchannels", "&wake{orders_*"}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        smq_client *client = client_without("admin", rows[i].change);
+        smq_error err;
+
+        assert_ok(smq_topic_pause(client, "orders", &err), &err);
+        assert_ok(smq_topic_resume(client, "orders", &err), &err);
+        assert_ok(smq_topic_alter(client, "orders", "lease_ms", "20s", &err), &err);
+        end_named_once(client, rows[i].right);
+    }
+}
+
+/* Of a shared topic: another worker sleeps for longer than until the next message is due. */
+static void sharer_that_may_not_publish_is_warned(void **state)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+    smq_client *allowed = cluster_client(), *client;
+    struct handler_log *log = handler_log_new(NULL);
+    smq_worker *worker;
+    const char *topic;
+    char store[128];
+
+    (void) state;
+    options.type = SMQ_TYPE_FIXED_TIME;
+    options.shared = true;
+    options.slots = 1;
+    topic = cluster_topic(allowed, &options);
+    client = client_without("consumer", "~* allchannels -spublish");
+    handler_log_gate(log);
+    worker = handler_log_worker(client, topic, log);
+    messages_send(allowed, topic, (struct test_message){.body = "later", .delay_ms = 600000});
+    messages_send(allowed, topic, (struct test_message){.body = "now"});
+    handler_log_await(log, 1);
+    (void) snprintf(store, sizeof(store), "%s_0", topic);
+    freeReplyObject(keys_command(store, "HSET slot{%s} parked 9007199254740992", store));
+    handler_log_open(log, 1);
+    messages_await_counts(allowed, topic,
+                          (struct message_counts){.waiting = 1, .dead = 0, .done = 1});
+    handler_log_stop_worker(worker);
+    end_named_once(client, "+spublish");
+    handler_log_free(log);
+    smq_client_free(allowed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -420,6 +564,10 @@ int main(void)
         cmocka_unit_test(admin_has_enough),
         cmocka_unit_test(monitor_sees_all_and_changes_nothing),
         cmocka_unit_test(what_is_missing_is_named),
+        cmocka_unit_test(sender_that_may_not_publish_is_warned),
+        cmocka_unit_test(sender_that_may_not_count_subscribers_is_warned),
+        cmocka_unit_test(admin_that_may_not_publish_is_warned),
+        cmocka_unit_test(sharer_that_may_not_publish_is_warned),
     };
 
     return cmocka_run_group_tests_name("rights", tests, group_start, cluster_end);

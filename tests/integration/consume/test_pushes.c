@@ -13,44 +13,8 @@
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
-#include "support/wait.h"
 
 enum { SLOTS = 16 };
-
-/* --- the servers --- */
-
-struct sleepers {
-    const char *topic;
-    int32_t slots;
-    int open; /* slots into which a send may push */
-};
-
-/* An owner that sleeps until T, and lets sends claim for it, stores T/LEASE. */
-static bool are_open(void *arg)
-{
-    struct sleepers *sleepers = arg;
-    char store[128];
-    int open = 0;
-
-    for (int i = 0; i < sleepers->slots; i++) {
-        redisReply *reply;
-
-        snprintf(store, sizeof(store), "%s_%d", sleepers->topic, i);
-        reply = keys_command(store, "HGET slot{%s} parked", store);
-        open += reply->type == REDIS_REPLY_STRING && strchr(reply->str, '/') != NULL ? 1 : 0;
-        freeReplyObject(reply);
-    }
-    return open == sleepers->open;
-}
-
-static void await_open(const char *topic, int32_t slots, int open)
-{
-    struct sleepers sleepers = {.topic = topic, .slots = slots, .open = open};
-
-    if (!wait_until(are_open, &sleepers, TIMEOUT_MS)) {
-        fail_msg("not %d slots of %s are open", open, topic);
-    }
-}
 
 /* --- the tests --- */
 
@@ -82,7 +46,7 @@ static void send_and_await(smq_client *sender, const char *topic, struct handler
 
     messages_send_numbers(sender, topic, number, 1);
     handler_log_await(log, number + 1);
-    await_open(topic, 1, 1);
+    keys_await_open(topic, 1, 1);
     assert_int_equal(handler_log_count(log), number + 1);
 }
 
@@ -91,7 +55,7 @@ static void send_and_await(smq_client *sender, const char *topic, struct handler
  * reply, before which a push only wakes it. */
 static void await_settled(smq_client *sender, const char *topic, struct handler_log *log)
 {
-    await_open(topic, 1, 1);
+    keys_await_open(topic, 1, 1);
     send_and_await(sender, topic, log);
 }
 
@@ -128,12 +92,12 @@ static void no_more_slots_are_open_than_the_worker_says(void **state)
     smq_worker *worker = worker_of(client, topic, log, 0, 3);
 
     (void) state;
-    await_open(topic, SLOTS, 3);
+    keys_await_open(topic, SLOTS, 3);
     messages_send_numbers(client, topic, 0, 200);
     handler_log_await(log, 200);
-    await_open(topic, SLOTS, 3);
+    keys_await_open(topic, SLOTS, 3);
     handler_log_stop_worker(worker);
-    await_open(topic, SLOTS, 0);
+    keys_await_open(topic, SLOTS, 0);
     handler_log_free(log);
     smq_client_free(client);
 }
@@ -157,7 +121,7 @@ static void surplus_is_returned_with_its_attempts(void **state)
     smq_stats stats;
 
     (void) state;
-    await_open(topic, SLOTS, SLOTS);
+    keys_await_open(topic, SLOTS, SLOTS);
     handler_log_gate(log);
     messages_send_numbers(client, topic, 0, 8 * SLOTS);
     handler_log_await(log, 1);
@@ -189,7 +153,7 @@ static void order_of_fifo_holds(void **state)
     options.type = SMQ_TYPE_FIFO;
     topic = cluster_topic(client, &options);
     worker = worker_of(client, topic, log, 0, 1);
-    await_open(topic, 1, 1);
+    keys_await_open(topic, 1, 1);
     messages_send_numbers(client, topic, 0, COUNT / 2);
     for (int i = COUNT / 2; i < COUNT; i++) {
         handler_log_await(log, i);

@@ -206,6 +206,37 @@ static void test_many_denied_commands(void **state)
     assert_int_equal(strncmp(commands, "zinterstore or zinterstore", 26), 0);
 }
 
+/* Each server says it in other words; those of Redis 7.2 and Valkey are alike. */
+static void test_denials_in_a_script(void **state)
+{
+    static const struct {
+        const char *error;
+        enum redirect_denial denial;
+    } rows[] = {
+        {"ERR The user executing the script can't run this command or subcommand", REDIRECT_DENIED},
+        {"ERR The user executing the script can't publish to the channel mentioned in the command",
+         REDIRECT_DENIED_CHANNEL},
+        {"ERR ACL failure in script: User u has no permissions to run the 'spublish' command",
+         REDIRECT_DENIED},
+        {"ERR ACL failure in script: No permissions to access a channel", REDIRECT_DENIED_CHANNEL},
+        {"NOPERM User u has no permissions to run the 'pubsub|shardnumsub' command",
+         REDIRECT_DENIED},
+        {"NOPERM No permissions to access a channel", REDIRECT_DENIED_CHANNEL},
+        {"ERR Script attempted to access a non local key in a cluster node", REDIRECT_ALLOWED},
+        {"ERR Unknown Redis command called from script", REDIRECT_ALLOWED},
+        {"", REDIRECT_ALLOWED},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[160];
+        redisReply error = {.type = REDIS_REPLY_ERROR, .str = text, .len = strlen(rows[i].error)};
+
+        memcpy(text, rows[i].error, strlen(rows[i].error) + 1);
+        assert_int_equal(redirect_denial(&error), rows[i].denial);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +246,7 @@ int main(void)
         cmocka_unit_test(test_servers_without_scripts),
         cmocka_unit_test(test_denied_commands),
         cmocka_unit_test(test_many_denied_commands),
+        cmocka_unit_test(test_denials_in_a_script),
     };
 
     return cmocka_run_group_tests_name("redirect", tests, NULL, NULL);
