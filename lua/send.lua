@@ -18,8 +18,10 @@ max_waiting, debounce_ms = tonumber(max_waiting), tonumber(debounce_ms)
 dedup_ms, sequence = tonumber(dedup_ms), tonumber(sequence)
 local WIDTH, producer_field = body and 5 or 2, 'P' .. producer
 
-local stored, parked, seq, sent, record =
-    unpack(redis.call('HMGET', slot, 'def', 'parked', 'seq', 'sent', producer_field))
+local noting = kind == 'p' and not body
+local stored, parked, seq, sent, record, noted = unpack(noting
+    and redis.call('HMGET', slot, 'def', 'parked', 'seq', 'sent', producer_field, 'noted')
+    or redis.call('HMGET', slot, 'def', 'parked', 'seq', 'sent', producer_field))
 -- @include def
 local refused = def_refused(stored, def)
 if refused then
@@ -61,16 +63,21 @@ if record and sequence <= tonumber(string.match(record, '^%d+')) then
 end
 
 local ordered, timed = kind == 'p' or kind == 'f', kind == 'm' or kind == 't'
+local chained = noting and seq and string.sub(seq, 1, 1) == '+'
 seq = tonumber(seq or 0)
 if kind == 'p' then
     local after = seq + many
     if after > PLACES / 2 and redis.call('ZCARD', store) + redis.call('ZCARD', prepare) == 2 then
-        seq = 0
+        seq, chained = 0, false
     elseif after > PLACES then
         return { 'FULL' }
     end
 end
 def_keep(stored, def)
+if noting and not (chained and math.abs(now - (noted or 0)) < NOTE_MS) then
+-- @include note
+    note(chained)
+end
 
 -- Writes what has changed in the slot: the fields in `changed`, the counters, and the answer for a
 -- repeat.  The messages are stored before it, so that an error in between loses none.
@@ -86,7 +93,7 @@ local function answer(changed, results, added, merges, refusals)
         redis.call('HINCRBY', slot, 'duplicates', refusals)
     end
     if ordered then
-        changed[at + 1], changed[at + 2], at = 'seq', seq, at + 2
+        changed[at + 1], changed[at + 2], at = 'seq', noting and '+' .. seq or seq, at + 2
     end
     if producer ~= '-' then
         local one = string.sub(results, 1, 1)

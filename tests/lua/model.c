@@ -83,7 +83,8 @@ static int64_t oldest_sent(const struct model *model)
 }
 
 /* Of what waits: since when the first that is due is so, of kind f since when it was sent; of
- * priorities since when the oldest was sent, if that is stored. */
+ * priorities since when the oldest was sent, if that is stored, or inline, by arrival, since when
+ * it has its place. */
 static int64_t oldest_due(const struct model *model)
 {
     const struct model_message *oldest = NULL;
@@ -93,8 +94,11 @@ static int64_t oldest_due(const struct model *model)
 
         oldest = oldest == NULL || message->at < oldest->at ? message : oldest;
     }
-    if (oldest == NULL || (model_by_priority(model) && !model->keyed)) {
+    if (oldest == NULL || (model->kind == 'b' && !model->keyed)) {
         return INT64_MAX;
+    }
+    if (model->kind == 'p' && !model->keyed) {
+        return model->placed_at[model_place_of(model_first_placed(model))];
     }
     if (model_by_priority(model)) {
         return oldest_sent(model);
@@ -169,7 +173,8 @@ void model_clear(struct model *model)
     model->waiting.count = 0;
     model->prepare.count = 0;
     model->dead.count = 0;
-    model->seq = 0;
+    model->seq = model->emptied = model->noted_from = 0;
+    model->has_notes = model->keeps_notes = false;
     model_unpark(model);
     model->paused = false;
     model->pauses = -1;

@@ -124,7 +124,7 @@ static void show_records(struct buf *out, const struct model *model)
         }
     }
     if (model->swept) {
-        buf_printf(out, "slot swept 0\n");
+        buf_printf(out, "slot swept %s\n", model->kind == 'p' && !model->keyed ? "..." : "0");
     }
 }
 
@@ -156,7 +156,10 @@ static void show_slot(struct buf *out, const struct model *model)
         buf_printf(out, "slot pauses %d\n", model->pauses);
     }
     if (model->seq > 0) {
-        buf_printf(out, "slot seq %" PRIu64 "\n", model->seq);
+        buf_printf(out, "slot seq %s%" PRIu64 "\n", model->keeps_notes ? "+" : "", model->seq);
+    }
+    if (model->has_notes) { /* what they say is seen by inspect */
+        buf_printf(out, "slot noted ...\nslot times ...\n");
     }
     for (int i = 0; i < MODEL_COUNTERS; i++) {
         if (model->counters[i] > 0) {

@@ -151,10 +151,10 @@ static void test_the_oldest_priority_is_due_since_it_was_sent(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-static void test_inline_a_priority_tells_no_time(void **state)
+static void test_inline_a_priority_by_bytes_tells_no_time(void **state)
 {
     static const struct script_row rows[] = {
-        {"open p", "OK"},
+        {"open b", "OK"},
         {"takeover 1", "OK 0 0 0"},
         {"at 1000", ""},
         {"send a 5", "OK a"},
@@ -212,7 +212,7 @@ int main(void)
         cmocka_unit_test(test_a_shared_slot),
         cmocka_unit_test(test_the_first_of_a_fifo_slot_is_due_since_it_was_sent),
         cmocka_unit_test(test_the_oldest_priority_is_due_since_it_was_sent),
-        cmocka_unit_test(test_inline_a_priority_tells_no_time),
+        cmocka_unit_test(test_inline_a_priority_by_bytes_tells_no_time),
         cmocka_unit_test(test_a_paused_slot),
         cmocka_unit_test(test_stale_and_no_topic),
     };

@@ -518,6 +518,33 @@ static const struct mutant fifo_mutants[] = {
     {"kind f loses its place when it is sent again", "send", "or kind == 'f'\n        or", "or"},
 };
 
+/* Of the times of places, which slots of kind p have in layout inline. */
+static const struct mutant note_mutants[] = {
+    {"a note has the place after the send", "send", "'%.0f:%.0f:%d', seq, now",
+     "'%.0f:%.0f:%d', seq + 1, now"},
+    {"a note has the place after the reschedule", "edit", "'%.0f:%.0f:%d', seq, now",
+     "'%.0f:%.0f:%d', seq + 1, now"},
+    {"a note holds for longer than it says", "send", "seq, now, NOTE_MS - 1", "seq, now, 0"},
+    {"a note holds for five seconds", "send", "(noted or 0)) < NOTE_MS",
+     "(noted or 0)) < 5 * NOTE_MS"},
+    {"a clock that is set back makes no note", "send", "math.abs(now - (noted or 0)) < NOTE_MS",
+     "true"},
+    {"notes go on after a send without one", "send", "and string.sub(seq, 1, 1) == '+'",
+     "and true"},
+    {"a send without a note is not noticed", "inspect", "string.sub(seq, 1, 1) ~= '+'", "false"},
+    {"a send does not say that it keeps notes", "send", "noting and '+' .. seq or seq", "seq"},
+    {"a reschedule does not say that it keeps notes", "edit", "noting and '+' .. seq or seq",
+     "seq"},
+    {"a reschedule makes no note", "edit", "    note(chained)\n", "\n"},
+    {"a note is for its own place, too", "inspect", "tonumber(place) >= lowest",
+     "tonumber(place) > lowest"},
+    {"a place was given out when its note begins", "inspect", "math.min(from + span, now)",
+     "tonumber(from)"},
+    {"the oldest place is that of the lowest priority", "inspect",
+     "math.min(lowest, PLACES - integer % PLACES)", "PLACES - integer % PLACES"},
+    {"a cleared slot has notes", "slot_clear", "'noted', 'times', ", ""},
+};
+
 static void mutate(struct buf *out, const struct mutant *mutant)
 {
     const char *text = fixture_script(mutant->script)->text;
@@ -584,12 +611,18 @@ static void test_every_mistake_of_kind_f_is_found(void **state)
     find_all(*state, fifo_mutants, sizeof(fifo_mutants) / sizeof(fifo_mutants[0]), "f", false);
 }
 
+static void test_every_mistake_of_notes_is_found(void **state)
+{
+    find_all(*state, note_mutants, sizeof(note_mutants) / sizeof(note_mutants[0]), "p", false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_mistake_is_found),
         cmocka_unit_test(test_every_mistake_of_pushes_is_found),
         cmocka_unit_test(test_every_mistake_of_kind_f_is_found),
+        cmocka_unit_test(test_every_mistake_of_notes_is_found),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

@@ -113,10 +113,10 @@ static void test_priority_by_arrival_keeps_the_place_of_the_same_priority(void *
         {"store", "b@25769803774 a@25769803775"},
         {"send a 5", "OK m"},
         {"store", "b@25769803774 a@25769803775"},
-        {"field seq", "2"},
+        {"field seq", "+2"},
         {"send a 4 c 5 a 5", "OK mam"},
         {"store", "a@25769803771 c@25769803772 b@25769803774"},
-        {"field seq", "5"},
+        {"field seq", "+5"},
         {"send d -8191", "OK a"},
         {"store", "d@-35175782154246 a@25769803771 c@25769803772 b@25769803774"},
     };
@@ -179,7 +179,7 @@ static void test_full_at_the_end_of_the_places(void **state)
         {"send a 1", "OK a"},
         {"redis HSET slot{x} seq 4294967294", "0"},
         {"send b 1 c 1", "OK aa"},
-        {"field seq", "4294967296"},
+        {"field seq", "+4294967296"},
         {"send d 1", "FULL"},
         {"send a 1", "FULL"},
         {"store", "c@4294967296 b@4294967297 a@8589934591"},
@@ -190,7 +190,7 @@ static void test_full_at_the_end_of_the_places(void **state)
         {"consume 1 n=0 last=1 done 8589934591c1:a done 4294967297c1:b done 4294967296c1:c", NULL},
         {"send d 1", "OK a"},
         {"store", "d@8589934591"},
-        {"field seq", "1"},
+        {"field seq", "+1"},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -202,10 +202,10 @@ static void test_the_places_begin_anew_when_the_slot_is_empty(void **state)
         {"open p", "OK"},
         {"redis HSET slot{x} seq 2147483648", "1"},
         {"send a 0", "OK a"},
-        {"field seq", "1"},
+        {"field seq", "+1"},
         {"redis HSET slot{x} seq 2147483648", "0"},
         {"send b 0", "OK a"},
-        {"field seq", "2147483649"},
+        {"field seq", "+2147483649"},
     };
 
     SCRIPT_TABLE(state, rows);
