@@ -126,8 +126,9 @@ bool check_bounds_judge(struct doctor_report *report, const struct check_bound *
         if (!check_bound_value(&value, i, stats)) {
             report->check = kinds[i].name;
             doctor_report_add(report, DOCTOR_UNKNOWN, topic, "",
-                              "the lag is not known: this priority topic stores no times, or "
-                              "holds too much to look at; use --max-due");
+                              "the lag is not known: this priority topic stores no times, "
+                              "holds too much to look at, or has messages of an older version; "
+                              "use --max-due");
             blind = blind || stats->due > 0;
         } else if (value > bounds[i].warning) {
             check_add(report, i, &bounds[i], topic, paused, value);

@@ -28,8 +28,12 @@ typedef struct smq_stats {
      * priority, layout keyed: since the first send of the oldest message, whatever its priority.
      * In a slot where more than 100 wait, only the first message of each priority is looked at: one
      * that a later send moved to another priority counts when it is the first there.
-     * SMQ_AGE_UNKNOWN: a slot of a priority topic has due messages, and layout inline, or in layout
-     * keyed more than 100 that have more than 100 priorities or `ties` by bytes. */
+     * priority, layout inline, `ties` by arrival: since about when the oldest message got its
+     * place, which a send that changes the priority gives it anew.  It is never more than that, and
+     * up to a second or a quarter less.
+     * SMQ_AGE_UNKNOWN: a slot of a priority topic has more than 100 due messages that have more
+     * than 100 priorities or `ties` by bytes; in layout inline any with `ties` by bytes, or one
+     * that was sent before the last send of an older version of the library. */
     int64_t oldest_due_age_ms;
     int64_t next_due_at_ms; /* 0: no message waits */
     /* Counters. */
