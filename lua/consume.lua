@@ -96,11 +96,44 @@ if many > 0 and not (shared or body or repeated) then
     settled = string.rep(removed == many and '1' or removed == 0 and '0' or 'u', many)
 end
 
-if not (shared or body or paused or repeated) and others > #ARGV and (removed or many == 0)
-    and known == claims and (not push_at or push_at == pushed) and passes == '-' then
+if not (shared or paused or repeated) and others > #ARGV and known == claims and passes == '-'
+    and (not push_at or push_at == pushed)
+    and (body and dedup_ms == '0' or not body and (removed or many == 0)) then
+    local reply, changed, head, count
+    local lease, has_suspect, rest_end = look()
+    if lease and lease <= now or has_suspect or rest_end and (fifo or rest_end <= now) then
+        reply = nil
+    elseif body then
+-- @include ordinary_keyed
+        reply, changed, head, count = ordinary_keyed()
+    else
 -- @include ordinary
-    local reply = ordinary()
+        reply, changed, head, count = ordinary()
+    end
     if reply then
+        if removed and removed > 0 then
+            changed[#changed + 1], changed[#changed + 2] = 'done',
+                tonumber(done_so_far or 0) + removed
+        end
+        local due, at = math.min(lease or NEVER, rest_end or NEVER), #changed
+        local head_due, attempts = split(head or NEVER)
+        if not lease or attempts % 2 == 0 then
+            due = math.min(due, head and (priority or fifo) and now or head_due)
+        end
+        if due < NEVER then
+            reply[3], reply[6] = due, due <= now and 1 or 0
+        end
+        if n > 0 and count == 0 and due > now then
+            changed[at + 1] = 'parked'
+            changed[at + 2] = open and string.format('%d/%s', due, lease_ms) or due
+        elseif count > 0 and parked then
+            redis.call('HDEL', slot, 'parked')
+        elseif parked and not (open and n > 0) and string.find(parked, '/', 1, true) then
+            changed[at + 1], changed[at + 2] = 'parked', string.match(parked, '^%d+')
+        end
+        if changed[1] then
+            redis.call('HSET', slot, unpack(changed))
+        end
         return reply
     end
 end
@@ -245,6 +278,7 @@ elseif n > 0 and not has_suspect and not paused and not disputed then
             stopped = claim_passing(mark, up_to)
         end
     end
+    read_bodies()
     if #dying > 0 or #dropped > 0 then
 -- @include set_aside
         end_set_aside()
@@ -314,7 +348,7 @@ elseif n > 0 and taken == 0 and reply[6] == 0 and not disputed then
     if shared and not wake(parked, due) then
         due = math.max(due, tonumber(parked or 0))
     end
-    redis.call('HSET', slot, 'parked', open and string.format('%.0f/%s', due, lease_ms) or due)
+    redis.call('HSET', slot, 'parked', open and string.format('%d/%s', due, lease_ms) or due)
 elseif shared and not paused then
     wake(parked, due)
 elseif parked and (taken > 0 or push_at and (lost or strange and not disputed)) then

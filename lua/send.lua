@@ -97,8 +97,9 @@ local function answer(changed, results, added, merges, refusals)
     end
     if producer ~= '-' then
         local one = string.sub(results, 1, 1)
-        changed[at + 1], changed[at + 2] = producer_field, sequence + many - 1 .. ',' .. many .. ','
-            .. now .. ',' .. (results == string.rep(one, many) and one or results)
+        changed[at + 1] = producer_field
+        changed[at + 2] = string.format('%d,%d,%d,%s', sequence + many - 1, many, now,
+            results == string.rep(one, many) and one or results)
         if not record then
 -- @include forget
             changed[at + 3], changed[at + 4] = 'swept', forget_producers()
@@ -133,7 +134,7 @@ if one_time and (timed or many == 1) and max_waiting == 0 and not body then
     local results, due = added == many and string.rep('a', many), timed and integer or 0
     if results and record and timed then -- as answer() does, but without a table
         redis.call('HSET', slot, 'sent', tonumber(sent or 0) + many, producer_field,
-            sequence + many - 1 .. ',' .. many .. ',' .. now .. ',a')
+            string.format('%d,%d,%d,a', sequence + many - 1, many, now))
         if parked then
             wake(parked, due)
         end

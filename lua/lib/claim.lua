@@ -1,6 +1,6 @@
 -- USES store, body, MOST, body_size, max_bytes, header_split, now, expired_to_dead, taken
 -- USES deliver, lease, lease_end, has_suspect, n, priority, first, fifo, before_score, join
--- USES split
+-- USES split, reply
 
 -- Claiming messages that wait: up to n, and about max_bytes of them.  Messages that must not be
 -- handled are set aside on the way, and end before the claims are written, so that an error loses
@@ -11,10 +11,11 @@ local moved = {}
 local met, bytes_met = 0, 0
 local dying, dropped = {}, {} -- set aside
 local rested_entries = {} -- of kind f: claimed where they rested, or set aside
+local unread, unread_at = {}, {} -- bodies that are read later, all at once, and their places
 
 -- Does the message fit into the reply?  The first one always does.
-local function fits(member)
-    bytes_met = bytes_met + #member + body_size(member)
+local function fits(size)
+    bytes_met = bytes_met + size
     if met > 0 and bytes_met > max_bytes then
         return false
     end
@@ -36,18 +37,18 @@ end
 -- Claims a message, or sets it aside if it has expired or its body was removed.  false: it does not
 -- fit, and stays where it is.
 local function take(mark, member, before, score, attempts, header)
-    local expired, bytes = header and has_expired(header), nil
+    local expired, size, bytes = header and has_expired(header), body_size(member), nil
     if expired and not expired_to_dead then
         set_aside(dropped, member, before, attempts)
         return true
-    elseif not fits(member) then
+    elseif not fits(#member + size) then
         return false
     elseif expired then
         set_aside(dying, member, before, attempts, 'expired', 'expired')
         return true
     end
     if body then
-        bytes = header and redis.call('HGET', body, 'b' .. member)
+        bytes = header and (size > 0 or redis.call('HGET', body, 'b' .. member))
         if not bytes then
             set_aside(dying, member, before, attempts, 'bodiless', 'its body is missing')
             return true
@@ -57,9 +58,19 @@ local function take(mark, member, before, score, attempts, header)
     moved[2 * taken + 1], moved[2 * taken + 2] = score, entry
     taken = taken + 1
     deliver(entry, attempts, header, bytes)
+    if size > 0 then
+        unread[#unread + 1], unread_at[#unread_at + 1] = 'b' .. member, #reply
+    end
     lease = math.min(lease or lease_end, lease_end)
     has_suspect = attempts % 2 == 1
     return true
+end
+
+-- Puts the bodies of the claimed messages into the reply.
+local function read_bodies()
+    for i, bytes in ipairs(#unread > 0 and redis.call('HMGET', body, unpack(unread)) or {}) do
+        reply[unread_at[i]] = bytes
+    end
 end
 
 -- The next waiting messages, after those read already.

@@ -1,5 +1,4 @@
--- USES store, prepare, slot, n, priority, fifo, now, max_bytes, look, claims, settled, lease_end
--- USES removed, done_so_far, NEVER, split, parked, open, lease_ms
+-- USES store, prepare, n, priority, fifo, now, max_bytes, claims, settled, lease, lease_end
 
 -- The ordinary consume: an owner claims messages that were never tried, inline, while nothing is to
 -- be brought back.  Most calls end here, before the functions that they do not need are made.
@@ -54,19 +53,14 @@ local function meet(reply, fresh, mark)
     end
 end
 
+-- Returns the reply, the fields of the slot that are to be written, the score of the first message
+-- that waits now (nil: none), and how many were claimed; or nil.
 local function ordinary()
-    local lease, has_suspect, rest_end = look()
-    if lease and lease <= now or has_suspect or rest_end and (fifo or rest_end <= now) then
-        return nil
-    end
     local reply, changed = { 'OK', now, '', claims, settled, 0 }, {}
     local fresh = string.format('%d', lease_end)
     local moved, count, head = meet(reply, fresh, string.format('c%d:', claims + 1))
     if not moved then
         return nil
-    end
-    if removed and removed > 0 then
-        changed[1], changed[2] = 'done', tonumber(done_so_far or 0) + removed
     end
     if count > 0 then
         redis.call('ZADD', prepare, unpack(moved, 1, 2 * count))
@@ -76,31 +70,9 @@ local function ordinary()
             redis.call('ZREMRANGEBYRANK', store, '0', count - 1)
         end
         reply[4] = claims + 1
-        local at = #changed
-        changed[at + 1], changed[at + 2] = 'claims', claims + 1
-        changed[at + 3], changed[at + 4] = 'claimed_until', fresh
+        changed[1], changed[2] = 'claims', claims + 1
+        changed[3], changed[4] = 'claimed_until', fresh
         lease = math.min(lease or lease_end, lease_end)
     end
-    local due = math.min(lease or NEVER, rest_end or NEVER)
-    local head_due, attempts = split(head or NEVER)
-    if not lease or attempts % 2 == 0 then
-        due = math.min(due, head and (priority or fifo) and now or head_due)
-    end
-    if due < NEVER then
-        reply[3], reply[6] = due, due <= now and 1 or 0
-    end
-    if n > 0 and count == 0 and due > now then
-        local at = #changed
-        changed[at + 1] = 'parked'
-        changed[at + 2] = open and string.format('%.0f/%s', due, lease_ms) or due
-    elseif count > 0 and parked then
-        redis.call('HDEL', slot, 'parked')
-    elseif parked and not (open and n > 0) and string.find(parked, '/', 1, true) then
-        local at = #changed
-        changed[at + 1], changed[at + 2] = 'parked', string.match(parked, '^%d+')
-    end
-    if changed[1] then
-        redis.call('HSET', slot, unpack(changed))
-    end
-    return reply
+    return reply, changed, head, count
 end

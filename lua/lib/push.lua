@@ -36,9 +36,9 @@ local function new_header(member)
         or ended and tonumber(ended) > now - dedup_ms then
         return nil
     elseif limit == '' and not ttl then
-        return string.format('%.0f', now)
+        return string.format('%d', now)
     end
-    return string.format('%.0f,%s,%s,1', now, limit, ttl and string.format('%.0f', now + ttl) or '')
+    return string.format('%d,%s,%s,1', now, limit, ttl and string.format('%d', now + ttl) or '')
 end
 
 -- Is it heard?  An owner that is still subscribed at the former master hears what is published here
@@ -67,19 +67,19 @@ local function push()
         return nil
     end
     local seq_before, claim = seq, tonumber(claims) + 1
-    local entry = string.format('%.0fc%.0f:', place(when), claim) .. member
+    local entry = string.format('%dc%d:', place(when), claim) .. member
     if #entry + #header + #text > PUSH_MOST
-        or not publish(string.format('%s %.0f %s %d %d\n', token, now, lease_ms, #entry, #header)
+        or not publish(string.format('%s %d %s %d %d\n', token, now, lease_ms, #entry, #header)
             .. entry .. header .. text) then
         seq = seq_before
         return nil
     end
-    local lease_end = string.format('%.0f', now + tonumber(lease_ms))
+    local lease_end = string.format('%d', now + tonumber(lease_ms))
     redis.call('ZADD', prepare, lease_end, entry)
     if body then
         redis.call('HSET', body, 'h' .. member, header, 'b' .. member, text)
     end
     return answer({
-        'claims', claim, 'claimed_until', lease_end, 'parked', string.format('-%.0f', now)
+        'claims', claim, 'claimed_until', lease_end, 'parked', string.format('-%d', now)
     }, 'a', 1, 0, 0)
 end

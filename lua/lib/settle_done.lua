@@ -1,4 +1,4 @@
--- USES prepare, body, decode, results, remember, body_drop, count
+-- USES prepare, body, results, remember, body_drop, count
 
 -- Settles entries in ARGV that are done and have no retries used.  It reads first and then removes
 -- with one command, so that replicas and the log get one instead of hundreds.
@@ -12,8 +12,7 @@ local function settle_done(from, to)
             seen[entry] = true
             present[#present + 1] = entry
             if body then
-                local _, _, _, member = decode(entry)
-                members[#members + 1] = member
+                members[#members + 1] = string.sub(entry, string.find(entry, ':', 1, true) + 1)
             end
         end
         results[#results + 1] = there and 1 or 0

@@ -1,0 +1,55 @@
+-- USES store, prepare, body, n, priority, fifo, now, look, claims, many, others, removed
+-- USES ANSWERS, split, lease, has_suspect, rest_end
+
+-- The ordinary consume of layout keyed when nothing can be claimed: an owner's answers are stored,
+-- of messages that were done and never failed.  Messages that come one by one end here.
+
+-- How the answers end: their results, and what is to be removed of prepare and body.  nil: an entry
+-- is named twice or is none, or a body has other references.
+local function meet_done()
+    local results, present, fields, gone, seen = {}, {}, {}, {}, { [''] = true }
+    for i, score in ipairs(redis.call('ZMSCORE', prepare, unpack(ARGV, ANSWERS, others - 1))) do
+        local entry = ARGV[ANSWERS + i - 1]
+        if seen[entry] then
+            return nil
+        end
+        seen[entry], results[i] = true, score and '1' or '0'
+        if score then
+            present[#present + 1] = entry
+            fields[#fields + 1] = 'h' .. string.sub(entry, string.find(entry, ':', 1, true) + 1)
+        end
+    end
+    for i, header in ipairs(#fields > 0 and redis.call('HMGET', body, unpack(fields)) or {}) do
+        if header and string.find(header, ',', 1, true) and string.sub(header, -2) ~= ',1' then
+            return nil
+        elseif header then
+            gone[#gone + 1], gone[#gone + 2] = fields[i], 'b' .. string.sub(fields[i], 2)
+        end
+    end
+    return table.concat(results), present, gone
+end
+
+-- As ordinary(), but none is claimed.
+local function ordinary_keyed()
+    local rank = priority and '-1' or '0'
+    local head = redis.call('ZRANGE', store, rank, rank, 'WITHSCORES')
+    local waits = head[1] and head[1] ~= ''
+    if waits and (fifo or n > 0 and (priority or split(head[2]) <= now)) then
+        return nil
+    end
+    local results, present, gone = '', {}, {}
+    if many > 0 then
+        results, present, gone = meet_done()
+        if not results then
+            return nil
+        end
+        if #gone > 0 then
+            redis.call('HDEL', body, unpack(gone))
+        end
+        if #present > 0 then
+            removed = redis.call('ZREM', prepare, unpack(present))
+            lease, has_suspect, rest_end = look()
+        end
+    end
+    return { 'OK', now, '', claims, results, 0 }, {}, waits and head[2], 0
+end
