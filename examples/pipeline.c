@@ -55,7 +55,7 @@ static smq_status send_orders(smq_producer *producer, smq_error *err)
     smq_status status = SMQ_OK;
 
     for (int i = 1; i <= ORDERS && status == SMQ_OK; i++) {
-        char id[16];
+        char id[32];
 
         snprintf(id, sizeof(id), "order-%d", i);
         smq_message order = SMQ_MESSAGE(.id = smq_text(id), .body = smq_text("two books"));

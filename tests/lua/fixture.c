@@ -212,6 +212,14 @@ void fixture_set_time(struct fixture *fixture, int64_t now_ms)
 
 /* --- wake-ups --- */
 
+void fixture_store_compactly(struct fixture *fixture)
+{
+    redisReply *reply = redisCommand(fixture->redis, "CONFIG SET hash-max-listpack-value 65536");
+
+    assert_string_equal(reply->str, "OK");
+    freeReplyObject(reply);
+}
+
 void fixture_listen(struct fixture *fixture, bool listen)
 {
     if (listen && fixture->listener == NULL) {

@@ -76,6 +76,10 @@ void fixture_flush(struct fixture *fixture);
 /* What the scripts take for the time. */
 void fixture_set_time(struct fixture *fixture, int64_t now_ms);
 
+/* Redis stores hashes with long fields as compactly as others, in which one HSCAN sees every field.
+ * Only so it is certain which old records of producers a send forgets. */
+void fixture_store_compactly(struct fixture *fixture);
+
 /* Begin or end to listen on wake{x}. */
 void fixture_listen(struct fixture *fixture, bool listen);
 /* How many wake-ups came since the last look; exact, without waiting. */

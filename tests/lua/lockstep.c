@@ -175,6 +175,7 @@ bool lockstep_run(struct fixture *fixture, const char *const scripts[], uint64_t
     uint64_t done = 0;
     bool failed = false;
 
+    fixture_store_compactly(fixture);
     while (done < calls && !failed) {
         struct round *round = memory_new(sizeof(*round));
 

@@ -87,12 +87,11 @@ static void sort_lines(struct buf *text)
     *text = sorted;
 }
 
-/* Notes of times are compared by what inspect makes of them.  Redis stores a hash with such long
- * fields in another way, and then `swept` may be any number. */
+/* Notes of times are compared by what inspect makes of them. */
 static bool is_vague(const struct model *model, const char *section, const char *name)
 {
     return model->kind == 'p' && !model->keyed && strcmp(section, "slot") == 0 &&
-           (strcmp(name, "noted") == 0 || strcmp(name, "times") == 0 || strcmp(name, "swept") == 0);
+           (strcmp(name, "noted") == 0 || strcmp(name, "times") == 0);
 }
 
 static bool shown(const char *section, const char *name)

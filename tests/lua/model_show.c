@@ -124,7 +124,7 @@ static void show_records(struct buf *out, const struct model *model)
         }
     }
     if (model->swept) {
-        buf_printf(out, "slot swept %s\n", model->kind == 'p' && !model->keyed ? "..." : "0");
+        buf_printf(out, "slot swept 0\n");
     }
 }
 
