@@ -56,10 +56,12 @@ void slot_set_await_departure(struct slot_set *set)
 {
     struct alarms *alarms = loop_alarms(set->core->io);
 
-    if (TAILQ_EMPTY(&set->gathered)) {
-        alarm_clear(alarms, &set->departure);
-    } else {
+    bool may_feed = !TAILQ_EMPTY(&set->starved) && budget_available(&set->budget, 1) > 0;
+
+    if (may_feed || !TAILQ_EMPTY(&set->gathered)) {
         alarm_set(alarms, &set->departure, pace_opens_us(&set->pace));
+    } else {
+        alarm_clear(alarms, &set->departure);
     }
 }
 

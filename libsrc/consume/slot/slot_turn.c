@@ -99,13 +99,14 @@ static void slot_turn_decide_changed(struct slot_set *set)
     }
 }
 
-/* Slots that again find no room return to the end of the set's list. */
+/* Slots that again find no room return to the end of the set's list.  Slots stay in it until calls
+ * leave: before that none takes the room, and all would be waiting for the same. */
 static void slot_turn_feed_starved(struct slot_set *set)
 {
     struct owned_slot_queue starved = TAILQ_HEAD_INITIALIZER(starved);
     struct owned_slot *slot;
 
-    if (budget_available(&set->budget, 1) == 0) {
+    if (!set->departing || budget_available(&set->budget, 1) == 0) {
         return;
     }
     TAILQ_CONCAT(&starved, &set->starved, link);

@@ -17,21 +17,23 @@
 
 /* --- options --- */
 
-/* By key a slot has room for as much as all threads can handle at once; a call of `batch` takes a
- * whole claim. */
+/* A slot has room for two claims, so that one is handled while the next one is in progress; whoever
+ * claims one message at a time gets the next one only after its answer.  By key a slot has room for
+ * as much as all threads can handle at once; a call of `batch` takes a whole claim. */
 static void worker_set_room(smq_worker *worker, const smq_worker_options *options)
 {
     struct slot_set *set = &worker->set;
-    int32_t room = options->batch_size;
+    int32_t room = options->batch_size > 1 ? 2 * options->batch_size : 1;
 
     set->batch_size = options->batch_size;
     set->by_key = options->order == SMQ_ORDER_KEY;
     set->per_slot = worker->polled ? worker->poller.per_slot : 0;
     if (set->by_key && !worker->polled) {
         set->per_slot = options->threads;
-        room = options->batch != NULL    ? options->threads * options->batch_size
-               : options->threads > room ? options->threads
-                                         : room;
+        int32_t busy =
+            options->batch != NULL ? options->threads * options->batch_size : options->threads;
+
+        room = busy > room ? busy : room;
     }
     set->room = room < SLOT_ROOM_MAX ? room : SLOT_ROOM_MAX;
 }

@@ -233,6 +233,35 @@ static void max_in_flight_bounds_what_is_claimed(void **state)
     smq_client_free(client);
 }
 
+/* While one claim is handled, the next one is there. */
+static void a_slot_has_two_claims_at_most(void **state)
+{
+    smq_client *client = cluster_client();
+    const char *topic = topic_of(client, false, 1);
+    struct handler_log *log = handler_log_new(NULL);
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker;
+
+    (void) state;
+    messages_send_numbers(client, topic, 0, 60);
+    options.batch_size = 10;
+    handler_log_gate(log);
+    worker = handler_log_worker_with(client, &options, topic, log);
+    handler_log_await(log, 1);
+    messages_await_counts(client, topic, (struct message_counts){.waiting = 40, .claimed = 20});
+    for (int i = 1; i < 60; i++) {
+        handler_log_open(log, 1);
+        handler_log_await(log, i + 1);
+        assert_in_range(messages_stats(client, topic).claimed, 0,
+                        21); /* one may wait to be settled */
+    }
+    handler_log_open(log, 1);
+    messages_await_counts(client, topic, (struct message_counts){.done = 60});
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+    smq_client_free(client);
+}
+
 static smq_worker *own;
 static smq_status own_wait;
 
@@ -428,6 +457,7 @@ int main(void)
         cmocka_unit_test(delivery_outlives_its_worker),
         cmocka_unit_test(max_messages_ends_the_worker_and_claims_no_more),
         cmocka_unit_test(max_in_flight_bounds_what_is_claimed),
+        cmocka_unit_test(a_slot_has_two_claims_at_most),
         cmocka_unit_test(waiting_for_oneself_is_refused),
         cmocka_unit_test(worker_that_was_not_started_can_be_stopped_and_freed),
         cmocka_unit_test(one_worker_after_another_takes_the_same_topic),
