@@ -183,13 +183,24 @@ static void proxy_look_at(struct proxy *proxy, const struct chunk *request)
     pthread_mutex_unlock(&proxy->state.lock);
 }
 
+/* What is read now has come after the last change of the delay, or soon before it. */
+static int64_t delay_now(struct proxy *proxy)
+{
+    int64_t delay_ms;
+
+    pthread_mutex_lock(&proxy->state.lock);
+    delay_ms = proxy->state.delay_ms;
+    pthread_mutex_unlock(&proxy->state.lock);
+    return delay_ms;
+}
+
 static bool link_read(struct proxy *proxy, struct link *link, const struct pollfd polled[2],
-                      enum proxy_wish wish, int64_t delay_ms)
+                      enum proxy_wish wish)
 {
     const struct chunk *chunk;
 
     if (polled[0].revents != 0) {
-        chunk = take_chunk(link->client, &link->requests, delay_ms);
+        chunk = take_chunk(link->client, &link->requests, delay_now(proxy));
         if (chunk == NULL) {
             link->closing = link_holds(link, wish);
             return link->closing;
@@ -200,7 +211,7 @@ static bool link_read(struct proxy *proxy, struct link *link, const struct pollf
         link->answered = false;
     }
     if (polled[1].revents != 0) {
-        if (take_chunk(link->server, &link->replies, delay_ms) == NULL) {
+        if (take_chunk(link->server, &link->replies, delay_now(proxy)) == NULL) {
             return false;
         }
         if (link_holds(link, wish)) {
@@ -273,13 +284,12 @@ static void cut_links(struct proxy *proxy)
 }
 
 /* What the test wishes now; a new wish is obeyed first.  false: stop. */
-static bool take_wish(struct proxy *proxy, enum proxy_wish *out, int64_t *delay_ms)
+static bool take_wish(struct proxy *proxy, enum proxy_wish *out)
 {
     bool stop, obeyed;
 
     pthread_mutex_lock(&proxy->state.lock);
     *out = proxy->state.wish;
-    *delay_ms = proxy->state.delay_ms;
     stop = proxy->state.stop;
     obeyed = proxy->state.obeyed;
     pthread_mutex_unlock(&proxy->state.lock);
@@ -299,8 +309,7 @@ static bool take_wish(struct proxy *proxy, enum proxy_wish *out, int64_t *delay_
     return !stop;
 }
 
-static void serve(struct proxy *proxy, const struct pollfd *polled, enum proxy_wish wish,
-                  int64_t delay_ms)
+static void serve(struct proxy *proxy, const struct pollfd *polled, enum proxy_wish wish)
 {
     uint64_t count;
 
@@ -310,7 +319,7 @@ static void serve(struct proxy *proxy, const struct pollfd *polled, enum proxy_w
     for (int i = 0; i < LINKS_MAX; i++) {
         struct link *link = &proxy->links[i];
 
-        if (link->client >= 0 && !link_read(proxy, link, &polled[2 + 2 * i], wish, delay_ms)) {
+        if (link->client >= 0 && !link_read(proxy, link, &polled[2 + 2 * i], wish)) {
             link_close(link);
         }
     }
@@ -324,9 +333,8 @@ static void *proxy_main(void *arg)
     struct proxy *proxy = arg;
     struct pollfd polled[2 + 2 * LINKS_MAX];
     enum proxy_wish wish;
-    int64_t delay_ms;
 
-    while (take_wish(proxy, &wish, &delay_ms)) {
+    while (take_wish(proxy, &wish)) {
         links_give(proxy, wish);
         polled[0] = (struct pollfd){.fd = proxy->wake, .events = POLLIN};
         polled[1] = (struct pollfd){.fd = proxy->listener, .events = POLLIN};
@@ -337,7 +345,7 @@ static void *proxy_main(void *arg)
             polled[3 + 2 * i] = (struct pollfd){.fd = proxy->links[i].server, .events = POLLIN};
         }
         if (poll(polled, 2 + 2 * LINKS_MAX, links_due(proxy, wish)) > 0) {
-            serve(proxy, polled, wish, delay_ms);
+            serve(proxy, polled, wish);
         }
     }
     return NULL;

@@ -17,7 +17,7 @@
 #include "integration/fixture/messages.h"
 #include "support/wait.h"
 
-enum { RULE_MAX = 1024 };
+enum { RULE_MAX = 1024, ORDERS_SLOTS = 8 };
 
 /* --- the rules --- */
 
@@ -108,7 +108,8 @@ static int group_start(void **state)
     int failed = cluster_start_masters(state);
 
     if (failed == 0) {
-        smq_topic_options options = cluster_topic_options("orders", SMQ_TYPE_FIXED_TIME, 8);
+        smq_topic_options options =
+            cluster_topic_options("orders", SMQ_TYPE_FIXED_TIME, ORDERS_SLOTS);
         smq_client *client = cluster_client();
 
         options.max_retries = SMQ_NONE;
@@ -253,6 +254,23 @@ static smq_status consume_some(smq_client *client, smq_error *err)
     return status;
 }
 
+/* Is somebody subscribed to the wake channels of all slots of "orders"? */
+static bool orders_are_subscribed(void *arg)
+{
+    size_t count = 0;
+
+    (void) arg;
+    for (size_t i = 0; i < servers_count(cluster_servers()); i++) {
+        redisReply *reply = keys_command_at(servers_node(cluster_servers(), i),
+                                            "PUBSUB SHARDCHANNELS wake{orders_*");
+
+        assert_int_equal(reply->type, REDIS_REPLY_ARRAY);
+        count += reply->elements;
+        freeReplyObject(reply);
+    }
+    return count == ORDERS_SLOTS;
+}
+
 /* A worker that ends because it is stopped. */
 static smq_status consume_and_stop(smq_client *client, smq_error *err)
 {
@@ -260,8 +278,7 @@ static smq_status consume_and_stop(smq_client *client, smq_error *err)
     smq_worker *worker = handler_log_worker(client, "orders", log);
 
     (void) err;
-    messages_send_numbers(client, "orders", 0, 1);
-    handler_log_await(log, 1);
+    assert_true(wait_until(orders_are_subscribed, NULL, TIMEOUT_MS));
     handler_log_stop_worker(worker);
     handler_log_free(log);
     return SMQ_OK;
