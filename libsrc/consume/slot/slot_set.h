@@ -157,8 +157,8 @@ bool slot_set_gather(struct slot_set *set, struct owned_slot *slot);
 /* A call leaves now: those that wait leave with it. */
 void slot_set_depart(struct slot_set *set);
 
-/* Have a turn when the gathered slots may send their calls, and starved ones for which there is room
- * may have it. */
+/* Have a turn when the gathered slots may send their calls, and starved ones for which there is
+ * room may have it. */
 void slot_set_await_departure(struct slot_set *set);
 
 /* Wake the handler threads for deliveries that were added, once, before the loop sleeps. */

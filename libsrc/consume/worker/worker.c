@@ -18,8 +18,9 @@
 /* --- options --- */
 
 /* A slot has room for two claims, so that one is handled while the next one is in progress; with a
- * batch_size of 1 it has room for one message, so that each claim takes what is first then.  By key a slot has room for
- * as much as all threads can handle at once; a call of `batch` takes a whole claim. */
+ * batch_size of 1 it has room for one message, so that each claim takes what is first then.  By key
+ * a slot has room for as much as all threads can handle at once; a call of `batch` takes a whole
+ * claim. */
 static void worker_set_room(smq_worker *worker, const smq_worker_options *options)
 {
     struct slot_set *set = &worker->set;

@@ -28,7 +28,6 @@ static struct kind {
     {"range_merge_inline", {.type = SMQ_TYPE_RANGE_MERGE, .layout = SMQ_LAYOUT_INLINE}},
     {"range_merge_keyed", {.type = SMQ_TYPE_RANGE_MERGE, .layout = SMQ_LAYOUT_KEYED}},
     {"priority_keyed", {.type = SMQ_TYPE_PRIORITY, .layout = SMQ_LAYOUT_KEYED}},
-    {"fifo_inline", {.type = SMQ_TYPE_FIFO, .layout = SMQ_LAYOUT_INLINE}},
 };
 
 enum { KINDS_MAX = sizeof(kinds) / sizeof(kinds[0]) };
