@@ -18,9 +18,11 @@ import subprocess
 import sys
 import tempfile
 
+import servers
 import version
 
 SKIPPED = 77
+SAID_MOST = 40  # lines of a check that failed
 
 
 class Refused(Exception):
@@ -91,18 +93,25 @@ class Release:
             if done.returncode & ~4:  # 4: it changed; 8 and 1: it broke, or could not be compared
                 raise Refused(f"the interface of {before[-1].name} is broken, so the SONAME must change\n{done.stdout}")
 
+    def check_servers(self):
+        """A small suite; the whole ones are run by hand."""
+        for name in servers.SERVERS:
+            self.check_not_skipped("./dev", "test", "--server", name, "short")
+
     def check_packages(self):
-        self.check_in_chroots("./dev", "package", "test")
+        self.check_not_skipped("./dev", "package", "test")
 
     def check_newcomer(self):
-        self.check_in_chroots("./dev", "newcomer")
+        self.check_not_skipped("./dev", "newcomer")
 
-    def check_in_chroots(self, *command):
+    def check_not_skipped(self, *command):
         done = self.run(*command)
         if done.returncode == SKIPPED:
-            raise Skipped(next((line for line in done.stdout.splitlines() if line.startswith("SKIPPED")), done.stdout))
+            said = (done.stdout + done.stderr).splitlines()
+            raise Skipped(next((line for line in said if "SKIPPED" in line), "\n".join(said)))
         if done.returncode != 0:
-            raise Refused(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+            said = (done.stdout + done.stderr).splitlines()
+            raise Refused("\n".join([" ".join(command), *said[-SAID_MOST:]]))
 
     def check_tarball(self):
         """It is made twice, by clones in other folders, with other settings of the user."""
@@ -140,7 +149,8 @@ class Release:
     def check_all(self):
         """How many checks were not ok."""
         bad = 0
-        for name in ["tree", "version", "changelog", "symbols", "interface", "packages", "newcomer", "tarball", "bill"]:
+        for name in ["tree", "version", "changelog", "symbols", "interface", "servers", "packages", "newcomer", "tarball",
+                     "bill"]:
             try:
                 getattr(self, f"check_{name}")()
                 print(f"ok      {name}", flush=True)
@@ -156,7 +166,8 @@ class Release:
         return f"""
 {self.folder}: the tarball, its bill of materials, the sums of both.
 By hand, as docs/release.md says:
-  the long checks: .ci/run on a fresh clone, ./dev tsan, ./dev fuzz --seconds 600, ./dev model --long
+  the long checks: .ci/run on a fresh clone, ./dev test --server with each server, ./dev test --debian13,
+    ./dev test faults, ./dev tsan, ./dev fuzz --seconds 600, ./dev model --long
   git tag -a v{self.version} -m "slotmq {self.version}"
   gpg --detach-sign --armor build-release/SHA256SUMS
   git push origin main v{self.version}

@@ -29,6 +29,7 @@ DEV = """#!/bin/sh
 case "$*" in
 build | abi) exit 0 ;;
 "package test") echo "ok      packages in bookworm"; exit 0 ;;
+"test --server "*" short") echo "dev: $3"; exit 0 ;;
 newcomer) echo "ok      bookworm: 10 commands in 90 s"; exit 0 ;;
 esac
 exit 64
@@ -45,7 +46,7 @@ class Tree(unittest.TestCase):
         self.kept = tempfile.TemporaryDirectory()
         self.root = pathlib.Path(self.kept.name) / "tree"
         self.root.mkdir()
-        for tool in ["release.py", "tarball.py", "sbom.py", "version.py"]:
+        for tool in ["release.py", "tarball.py", "sbom.py", "servers.py", "version.py"]:
             self.write(f"tools/{tool}", (ROOT / "tools" / tool).read_text(), 0o755)
         self.write("tools/symbols.py", "#!/bin/sh\n", 0o755)
         self.write("dev", DEV, 0o755)
@@ -152,6 +153,10 @@ class Refused(Tree):
         skipped = DEV.replace('echo "ok      packages in bookworm"; exit 0',
                               'echo "SKIPPED packages in trixie: no network"; exit 77')
         self.with_file("dev", skipped, "SKIPPED packages: SKIPPED packages in trixie: no network")
+        skipped = DEV.replace('echo "dev: $3"; exit 0',
+                              '[ "$3" != valkey-9.1 ] || { echo "dev: SKIPPED: the tests with $3: no mirror" >&2;'
+                              " exit 77; }; exit 0")
+        self.with_file("dev", skipped, "SKIPPED servers: dev: SKIPPED: the tests with valkey-9.1: no mirror")
         skipped = DEV.replace('echo "ok      bookworm: 10 commands in 90 s"; exit 0',
                               'echo "SKIPPED trixie: no network"; exit 77')
         self.with_file("dev", skipped, "SKIPPED newcomer: SKIPPED trixie: no network")
@@ -159,6 +164,8 @@ class Refused(Tree):
     def test_a_check_that_failed(self):
         self.with_file("dev", DEV.replace('bookworm"; exit 0', 'bookworm"; exit 1'), "FAILED  packages")
         self.with_file("dev", DEV.replace('90 s"; exit 0', '90 s"; exit 1'), "FAILED  newcomer: ./dev newcomer")
+        self.with_file("dev", DEV.replace('"dev: $3"; exit 0', '"dev: $3"; exit 1'),
+                       "FAILED  servers: ./dev test --server redis-7.0 short")
 
     def test_a_tarball_that_differs(self):
         tool = (ROOT / "tools/tarball.py").read_text().replace("mtime=0", "mtime=__import__('os').getpid()")
