@@ -254,7 +254,7 @@ static smq_status consume_some(smq_client *client, smq_error *err)
     return status;
 }
 
-/* Is somebody subscribed to the wake channels of all slots of "orders"? */
+/* Have the wake channels of all slots of "orders" a subscriber? */
 static bool orders_are_subscribed(void *arg)
 {
     size_t count = 0;
