@@ -17,7 +17,7 @@
 #include "integration/fixture/messages.h"
 #include "support/wait.h"
 
-enum { RULE_MAX = 1024, ORDERS_SLOTS = 8 };
+enum { RULE_MAX = 1024, ORDERS_SLOTS = 8, NAMED_MS = 20000 };
 
 /* --- the rules --- */
 
@@ -460,7 +460,7 @@ static smq_client *client_without(const char *role, const char *change)
  * other. */
 static void end_named_once(smq_client *client, const char *right)
 {
-    if (!wait_until(was_heard, (void *) right, TIMEOUT_MS)) {
+    if (!wait_until(was_heard, (void *) right, NAMED_MS)) {
         fail_msg("%s is not named, but: %s", right, heard.text);
     }
     smq_client_free(client);
