@@ -240,7 +240,7 @@ NAMED = (
           "libsrc/consume/worker/worker_loop.c", "if (!had) {", "if (true) {",
           tests=("client_credentials",)),
     Patch("lack-not-named", "a right without which nobody is woken is not named", "libsrc/store/lack.c",
-          "last->type == REDIS_REPLY_STATUS ? last", "last->type == REDIS_REPLY_NIL ? last",
+          "*failed = lack_find(reply);", "*failed = reply == NULL ? lack_find(reply) : NULL;",
           tests=("client_rights",)),
     Patch("lack-named-again", "each message names the right that its sender lacks",
           "libsrc/redis/rights.c", "    rights_note(rights, right);\n", "    (void) rights_note;\n",
