@@ -165,7 +165,8 @@ static void await_step_without(const char *section, int number, const char *text
     assert_true(wait_until(step_ends_so, &wanted, TIMEOUT_MS));
 }
 
-/* Start a member with four threads; `program` NULL: it prints. */
+/* Start a member with four threads, which handles a message of each of its slots; `program` NULL:
+ * it prints. */
 static void join_with(struct run *run, const char *name, const char *session, const char *program)
 {
     char name_option[64], session_option[64];
@@ -173,8 +174,9 @@ static void join_with(struct run *run, const char *name, const char *session, co
     snprintf(name_option, sizeof(name_option), "name=%s", name);
     snprintf(session_option, sizeof(session_option), "session_timeout_ms=%s", session);
     command_start(run, NULL,
-                  ARGS("consume", "orders", "--threads", "4", "-z", zookeeper, "-X", name_option,
-                       "-X", session_option, program != NULL ? "--" : NULL, "sh", "-c", program));
+                  ARGS("consume", "orders", "--threads", "4", "--order", "slot", "-z", zookeeper,
+                       "-X", name_option, "-X", session_option, program != NULL ? "--" : NULL, "sh",
+                       "-c", program));
 }
 
 static void join(struct run *run, const char *name, const char *session)
