@@ -12,10 +12,10 @@ import json
 import re
 import sys
 
+# The name of the group may stand before the number of tests.
 OK = re.compile(r"^\[       OK \] ", re.MULTILINE)
-NOT_OK = re.compile(r"^\[  (?:FAILED |SKIPPED)  ?\] (?!\d+ test)(\S+)", re.MULTILINE)
+NOT_OK = re.compile(r"^\[  (?:FAILED |SKIPPED)  ?\] (?!(?:.*: )?\d+ test)(\S+)", re.MULTILINE)
 LEFT_OUT = re.compile(r"^SKIPPED: .*", re.MULTILINE)
-# Debian 13's cmocka puts the name of the group before it.
 STARTED = re.compile(r"^\[==========\] (?:.*: )?Running \d+ test", re.MULTILINE)
 
 # What cmocka, unittest and the sanitizers print of a failure.

@@ -228,6 +228,11 @@ class CountTests(Folder):
         self.assertEqual(self.verdict({"name": "x", "result": "OK", "stdout": named + "[       OK ] b\n"}),
                          (0, "2 passed, 0 failed"))
 
+    def test_the_sum_of_a_named_group_is_no_test(self):
+        bad = {"name": "x", "result": "FAIL", "stdout": CMOCKA.replace("Running", "tests: Running") + "[  FAILED  ] b\n",
+               "stderr": "[  FAILED  ] tests: 1 test(s), listed below:\n[  FAILED  ] b\n"}
+        self.assertEqual(self.verdict(bad), (1, "1 passed, 1 failed"))
+
     def test_failure_counts_once(self):
         bad = {"name": "x", "result": "FAIL", "stdout": CMOCKA + "[  FAILED  ] b\n",
                "stderr": "[  PASSED  ] 1 test(s).\n[  FAILED  ] 1 test(s), listed below:\n"
