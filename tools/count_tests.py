@@ -12,7 +12,7 @@ import json
 import re
 import sys
 
-# The name of the group may stand before the number of tests.
+# The name of the group may come before the number of tests.
 OK = re.compile(r"^\[       OK \] ", re.MULTILINE)
 NOT_OK = re.compile(r"^\[  (?:FAILED |SKIPPED)  ?\] (?!(?:.*: )?\d+ test)(\S+)", re.MULTILINE)
 LEFT_OUT = re.compile(r"^SKIPPED: .*", re.MULTILINE)
