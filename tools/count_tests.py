@@ -12,8 +12,8 @@ import json
 import re
 import sys
 
-# The name of the group may come before the number of tests.
 OK = re.compile(r"^\[       OK \] ", re.MULTILINE)
+# The name of the group may come before the number of tests.
 NOT_OK = re.compile(r"^\[  (?:FAILED |SKIPPED)  ?\] (?!(?:.*: )?\d+ test)(\S+)", re.MULTILINE)
 LEFT_OUT = re.compile(r"^SKIPPED: .*", re.MULTILINE)
 STARTED = re.compile(r"^\[==========\] (?:.*: )?Running \d+ test", re.MULTILINE)

@@ -106,11 +106,10 @@ class Release:
 
     def check_not_skipped(self, *command):
         done = self.run(*command)
+        said = (done.stdout + done.stderr).splitlines()
         if done.returncode == SKIPPED:
-            said = (done.stdout + done.stderr).splitlines()
             raise Skipped(next((line for line in said if "SKIPPED" in line), "\n".join(said)))
         if done.returncode != 0:
-            said = (done.stdout + done.stderr).splitlines()
             raise Refused("\n".join([" ".join(command), *said[-SAID_MOST:]]))
 
     def check_tarball(self):

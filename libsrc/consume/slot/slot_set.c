@@ -55,7 +55,6 @@ void slot_set_depart(struct slot_set *set)
 void slot_set_await_departure(struct slot_set *set)
 {
     struct alarms *alarms = loop_alarms(set->core->io);
-
     bool may_feed = !TAILQ_EMPTY(&set->starved) && budget_available(&set->budget, 1) > 0;
 
     if (may_feed || !TAILQ_EMPTY(&set->gathered)) {

@@ -484,7 +484,7 @@ static void check_unwoken(const char *change, const char *right)
     struct handler_log *log = handler_log_new(NULL);
     smq_worker *worker = handler_log_worker(allowed, "orders", log);
 
-    keys_await_open("orders", 8, 8);
+    keys_await_open("orders", ORDERS_SLOTS, ORDERS_SLOTS);
     client = client_without("producer", change);
     for (int i = 0; i < 3; i++) {
         send_keyed(client, i);
@@ -513,7 +513,7 @@ static void sender_that_may_not_count_subscribers_is_warned(void **state)
     (void) state;
     client = client_without("producer", "-pubsub|shardnumsub");
     for (int i = 1; i <= 3; i++) {
-        keys_await_open("orders", 8, 8);
+        keys_await_open("orders", ORDERS_SLOTS, ORDERS_SLOTS);
         send_keyed(client, i);
         handler_log_await(log, i);
     }

@@ -206,6 +206,34 @@ static void max_messages_ends_the_worker_and_claims_no_more(void **state)
     }
 }
 
+enum { GATED = 60 };
+
+/* Send messages, and start a worker whose handlers wait; the first of them has begun. */
+static smq_worker *start_gated(smq_client *client, smq_worker_options *options, const char *topic,
+                               struct handler_log *log)
+{
+    smq_worker *worker;
+
+    messages_send_numbers(client, topic, 0, GATED);
+    handler_log_gate(log);
+    worker = handler_log_worker_with(client, options, topic, log);
+    handler_log_await(log, 1);
+    return worker;
+}
+
+/* Let the handlers end one by one; never are more messages claimed than `most`. */
+static void end_one_by_one(smq_client *client, const char *topic, struct handler_log *log, int most)
+{
+    for (int i = 1; i < GATED; i++) {
+        assert_in_range(messages_stats(client, topic).claimed, 0, most);
+        handler_log_open(log, 1);
+        handler_log_await(log, i + 1);
+    }
+    assert_in_range(messages_stats(client, topic).claimed, 0, most);
+    handler_log_open(log, 1);
+    messages_await_counts(client, topic, (struct message_counts){.done = GATED});
+}
+
 static void max_in_flight_bounds_what_is_claimed(void **state)
 {
     smq_client *client = cluster_client();
@@ -215,19 +243,9 @@ static void max_in_flight_bounds_what_is_claimed(void **state)
     smq_worker *worker;
 
     (void) state;
-    messages_send_numbers(client, topic, 0, 60);
     options.max_in_flight = 5;
-    handler_log_gate(log);
-    worker = handler_log_worker_with(client, &options, topic, log);
-    handler_log_await(log, 1);
-    for (int i = 1; i < 60; i++) {
-        assert_in_range(messages_stats(client, topic).claimed, 0,
-                        6); /* one may wait to be settled */
-        handler_log_open(log, 1);
-        handler_log_await(log, i + 1);
-    }
-    handler_log_open(log, 1);
-    messages_await_counts(client, topic, (struct message_counts){.done = 60});
+    worker = start_gated(client, &options, topic, log);
+    end_one_by_one(client, topic, log, 6); /* one may wait to be settled */
     handler_log_stop_worker(worker);
     handler_log_free(log);
     smq_client_free(client);
@@ -243,20 +261,11 @@ static void a_slot_has_two_claims_at_most(void **state)
     smq_worker *worker;
 
     (void) state;
-    messages_send_numbers(client, topic, 0, 60);
     options.batch_size = 10;
-    handler_log_gate(log);
-    worker = handler_log_worker_with(client, &options, topic, log);
-    handler_log_await(log, 1);
-    messages_await_counts(client, topic, (struct message_counts){.waiting = 40, .claimed = 20});
-    for (int i = 1; i < 60; i++) {
-        handler_log_open(log, 1);
-        handler_log_await(log, i + 1);
-        assert_in_range(messages_stats(client, topic).claimed, 0,
-                        21); /* one may wait to be settled */
-    }
-    handler_log_open(log, 1);
-    messages_await_counts(client, topic, (struct message_counts){.done = 60});
+    worker = start_gated(client, &options, topic, log);
+    messages_await_counts(client, topic,
+                          (struct message_counts){.waiting = GATED - 20, .claimed = 20});
+    end_one_by_one(client, topic, log, 21); /* one may wait to be settled */
     handler_log_stop_worker(worker);
     handler_log_free(log);
     smq_client_free(client);
