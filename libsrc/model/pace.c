@@ -9,17 +9,16 @@ void pace_init(struct pace *pace, int64_t linger_ms)
     *pace = (struct pace){.most_us = linger_ms * 1000 / 2, .departed_us = -1};
 }
 
-int64_t pace_opens_us(const struct pace *pace)
+int64_t pace_wait_us(const struct pace *pace)
 {
     int64_t wait_us = PACE_TIMES * pace->took_us;
 
-    if (pace->departed_us < 0) {
-        return 0;
-    }
-    if (!pace->answered || wait_us > pace->most_us) {
-        wait_us = pace->most_us;
-    }
-    return pace->departed_us + wait_us;
+    return pace->answered && wait_us < pace->most_us ? wait_us : pace->most_us;
+}
+
+int64_t pace_opens_us(const struct pace *pace)
+{
+    return pace->departed_us < 0 ? 0 : pace->departed_us + pace_wait_us(pace);
 }
 
 void pace_depart(struct pace *pace, int64_t now_us)

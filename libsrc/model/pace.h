@@ -23,7 +23,10 @@ struct pace {
 
 void pace_init(struct pace *pace, int64_t linger_ms);
 
-/* From when on may what is ready leave?  A reply may make it earlier, or later. */
+/* How long after a departure does the next one wait?  A reply may make it shorter, or longer. */
+int64_t pace_wait_us(const struct pace *pace);
+
+/* From when on may what is ready leave? */
 int64_t pace_opens_us(const struct pace *pace);
 
 /* Requests leave now. */

@@ -8,7 +8,10 @@
 
 #include "base/clock.h"
 
-enum { LONG_MS = 500 };
+enum {
+    LONG_MS = 500,
+    SHORT_PART = 4 /* of max_in_flight: so the handlers have work while the next claim is made */
+};
 
 void budget_init(struct budget *budget)
 {
@@ -26,10 +29,15 @@ void budget_set_rates(struct budget *budget, int64_t own, double share, bool sha
     limiter_set(&budget->share, share_limited ? share : LIMITER_NONE, now);
 }
 
+static int64_t budget_room(const struct budget *budget)
+{
+    return budget->max_in_flight - budget->unanswered - budget->reserved;
+}
+
 /* How many of `wanted` fit below max_in_flight and max_messages, ignoring the rate limits. */
 static int64_t budget_capacity(const struct budget *budget, int64_t wanted)
 {
-    int64_t capacity = budget->max_in_flight - budget->unanswered - budget->reserved;
+    int64_t capacity = budget_room(budget);
     int64_t left = budget->max_messages - budget->handled - budget->in_flight - budget->reserved;
 
     if (budget->max_messages > 0 && left < capacity) {
@@ -39,6 +47,13 @@ static int64_t budget_capacity(const struct budget *budget, int64_t wanted)
         return 0;
     }
     return capacity < wanted ? capacity : wanted;
+}
+
+bool budget_is_short(const struct budget *budget, int32_t wanted)
+{
+    int64_t room = budget_room(budget);
+
+    return !budget->limited && room < wanted && room < budget->max_in_flight / SHORT_PART;
 }
 
 int32_t budget_available(const struct budget *budget, int32_t wanted)

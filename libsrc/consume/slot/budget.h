@@ -31,6 +31,11 @@ void budget_set_rates(struct budget *budget, int64_t own, double share, bool sha
 /* How many of `wanted` messages may be claimed now. */
 int32_t budget_available(const struct budget *budget, int32_t wanted);
 
+/* Is so much of max_in_flight used that a claim should wait, until there is room for all of
+ * `wanted` or for a quarter of it?  A smaller claim costs nearly as much, and leaves others as
+ * small. */
+bool budget_is_short(const struct budget *budget, int32_t wanted);
+
 /* A consume call that may claim `count` messages was sent; it has ended and claimed `used`.  A
  * repeated call keeps its first reservation. */
 void budget_reserve(struct budget *budget, int32_t count);

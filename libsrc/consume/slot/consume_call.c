@@ -11,18 +11,15 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "consume/slot/claiming.h"
 #include "consume/slot/damage.h"
 #include "consume/slot/in_flight.h"
 #include "consume/slot/renewal.h"
-#include "core/coord_link.h"
 
 enum {
     CLAIM_BYTES_MAX = 1048576,
-    SWEEP_MS = 300000, /* an idle slot looks at the latest after this time, at the earliest after
-                          four fifths */
-    MEMBERSHIP_PAUSE_MS = 500,
-    PASS_AGAIN_MS = 20, /* a claim that passes over keys may read 1,000 messages */
-    TURN_MS = 20 /* long enough to settle and claim in one call while other slots are starved */
+    SWEEP_MS = 300000 /* an idle slot looks at the latest after this time, at the earliest after
+                         four fifths */
 };
 
 /* Invariant: the deliveries in `settling` are in flight in their slot, unless the call is of a
@@ -58,140 +55,6 @@ static void consume_check(const struct owned_slot *slot)
         assert(slot->consuming->settling[i]->in_flight);
     }
     assert(slot->in_flight_count == slot->unanswered + slot->answer_count + settling);
-}
-
-/* --- what to ask for --- */
-
-static void consume_starve(struct owned_slot *slot)
-{
-    if (!slot->starved) {
-        slot->starved = true;
-        TAILQ_INSERT_TAIL(&slot->set->starved, slot, link);
-    }
-}
-
-/* Could more be handled at once than what is in flight? */
-static bool consume_is_wanting(const struct owned_slot *slot)
-{
-    return slot->unanswered < (size_t) slot->set->per_slot;
-}
-
-/* Each claim in progress keeps room for all that it may bring.  A slot that is not known to have
- * more waiting takes no more of it than its share, so that all slots can claim at once.  It takes
- * two at least: a claim of one that brings one would not show that nothing else waits. */
-static int32_t consume_fair_claim(const struct owned_slot *slot, int32_t wanted)
-{
-    const struct slot_set *set = slot->set;
-    int64_t share = set->owned > 0 ? set->budget.max_in_flight / set->owned : wanted;
-
-    if (slot->more_available || wanted <= share || wanted <= 2) {
-        return wanted;
-    }
-    return share > 2 ? (int32_t) share : 2;
-}
-
-/* May the slot claim while messages are in flight and none is answered?  By key others need not
- * wait for them, but an answer that comes soon saves the call. */
-static bool consume_may_look(struct owned_slot *slot)
-{
-    int64_t wait;
-
-    if (slot->more_available || !slot->set->by_key) {
-        return slot->more_available || consume_is_wanting(slot);
-    }
-    if (slot->look_ms == OWNED_LOOK_WOKEN) {
-        return false;
-    }
-    wait = slot->look_ms - clock_now_ms();
-    if (wait > 0 && (slot->due_at == 0 || slot->due_at > slot->look_ms)) {
-        owned_slot_arm(slot, wait);
-    }
-    return wait <= 0;
-}
-
-/* Does the slot have as many messages as it should claim ahead? */
-static bool consume_is_full(const struct owned_slot *slot)
-{
-    size_t room = (size_t) slot->set->room;
-
-    return slot->unanswered >= room || (slot->unanswered > room / 2 && !consume_is_wanting(slot));
-}
-
-/* By key: are the messages of a full slot of fewer keys than could run at once, and has a poller
- * taken all that it may?  Then it claims some of other keys.  Such a claim reads what it passes
- * over, so there is one in PASS_AGAIN_MS at most, and none after one that found nothing until the
- * slot is woken or has claimed otherwise. */
-static bool consume_may_pass(struct owned_slot *slot)
-{
-    struct slot_set *set = slot->set;
-    int64_t wait;
-
-    if (!set->by_key || slot->unanswered >= SLOT_ROOM_MAX || !consume_may_look(slot) ||
-        !run_queue_lacks_keys(set->queue, &slot->lane, (size_t) set->per_slot)) {
-        return false;
-    }
-    wait = slot->passed_ms + PASS_AGAIN_MS - clock_now_ms();
-    if (wait > 0) {
-        owned_slot_arm(slot, wait);
-    }
-    return wait <= 0;
-}
-
-/* How many messages a claim would want now.  Normally messages are claimed only together with
- * settling answers.  They are claimed without answers when nothing is in flight, when the last
- * claim was cut short and half of the room is free, when a poller has room for more, or by key
- * when no answer came for a moment. */
-static int32_t consume_claims_wanted(struct owned_slot *slot)
-{
-    struct slot_set *set = slot->set;
-    size_t room = (size_t) set->room;
-
-    if (slot->state != OWNED_ACTIVE || !set->claiming || !slot->claimable) {
-        return 0;
-    }
-    if (consume_is_full(slot)) {
-        room = SLOT_ROOM_MAX;
-        if (!consume_may_pass(slot)) {
-            return 0;
-        }
-    }
-    if (slot->in_flight_count > 0 && slot->answer_count == 0 && !consume_may_look(slot)) {
-        return 0;
-    }
-    if (run_queue_is_waiting(set->queue, &slot->lane)) {
-        return 0;
-    }
-    if (!set->shared && !coord_link_may_claim(set->core->link)) {
-        owned_slot_arm(slot, MEMBERSHIP_PAUSE_MS);
-        return 0;
-    }
-    room -= slot->unanswered;
-    return consume_fair_claim(slot,
-                              room < (size_t) set->batch_size ? (int32_t) room : set->batch_size);
-}
-
-/* While other slots are starved, a slot may claim for at most TURN_MS, and then goes to the back of
- * the queue. */
-static bool consume_has_turn(struct owned_slot *slot)
-{
-    int64_t now = clock_now_ms();
-
-    if (TAILQ_EMPTY(&slot->set->starved)) {
-        slot->turn_ms = now;
-    }
-    return now - slot->turn_ms < TURN_MS;
-}
-
-static int32_t consume_claim_count(struct owned_slot *slot)
-{
-    int32_t wanted = consume_claims_wanted(slot);
-    int32_t n =
-        wanted > 0 && consume_has_turn(slot) ? budget_available(&slot->set->budget, wanted) : 0;
-
-    if (wanted > 0 && n == 0) {
-        consume_starve(slot);
-    }
-    return n;
 }
 
 /* --- the call --- */
@@ -400,25 +263,19 @@ static bool consume_may_open(const struct owned_slot *slot)
     return !set->shared && (slot->push.open || set->open < set->push_slots);
 }
 
-/* Must its call not wait for those of others?  A slot with answers for half a batch fills a call by
- * itself. */
-static bool consume_is_urgent(const struct owned_slot *slot)
-{
-    return slot->state != OWNED_ACTIVE || slot->answer_count > (size_t) slot->set->batch_size / 2;
-}
-
 bool consume_begin(struct owned_slot *slot)
 {
-    int32_t n = consume_claim_count(slot);
+    int32_t n = claiming_count(slot);
     struct consume_call *consume;
 
     if (n == 0 && slot->answer_count == 0 && !consume_must_recheck(slot) &&
         !consume_awaits_part(slot) && !consume_must_close(slot)) {
         return false;
     }
-    if (!consume_is_urgent(slot) && slot_set_gather(slot->set, slot)) {
+    if (claiming_must_wait(slot)) {
         return true;
     }
+    owned_slot_end_filling(slot);
     slot_set_depart(slot->set);
     slot->recheck = false;
     consume = memory_new(sizeof(*consume));
@@ -427,7 +284,7 @@ bool consume_begin(struct owned_slot *slot)
     consume->era = slot->era;
     consume->n = n;
     consume->last = slot->last;
-    if (n > 0 && slot->set->by_key && consume_is_full(slot)) {
+    if (n > 0 && slot->set->by_key && claiming_is_full(slot)) {
         slot->passed_ms = clock_now_ms();
         run_queue_append_blocked(slot->set->queue, &slot->lane, &consume->passes);
     }
@@ -675,7 +532,7 @@ static void consume_plan_next(struct owned_slot *slot, const struct consume_call
     }
     consume_plan_look(slot, consume, consumed);
     slot->claimable = slot->claimable || slot->woken || consumed->again || consumed->count > 0 ||
-                      (slot->in_flight_count > 0 && (by_key || !consume_is_wanting(slot)));
+                      (slot->in_flight_count > 0 && (by_key || !claiming_is_wanting(slot)));
     slot->woken = false;
     if (slot->state == OWNED_ACTIVE &&
         (!slot->claimable || (by_key && slot->look_ms == OWNED_LOOK_WOKEN))) {

@@ -80,6 +80,7 @@ struct owned_slot {
     bool leaving;        /* in the set's list of slots that wait for a handler to return */
     bool changed;        /* in the set's list of slots that changed in this turn */
     bool gathered;       /* in the set's list of slots that wait for others */
+    bool filling;        /* in the set's list of slots that wait for more answers */
     bool renewing;       /* a renewal is in progress */
     bool unconfirmed;    /* no handler begins until Redis has replied to a renewal */
     bool paused;         /* the slot was paused at its last consume call */
@@ -94,6 +95,8 @@ struct owned_slot {
     int64_t replicas_until;   /* ACQUIRING: how long replicas are waited for; 0: not yet */
     int64_t due_at, drain_at; /* by clock_now_ms(); 0: never */
     int64_t turn_ms;          /* when it last claimed while no slot was starved */
+    int64_t filling_us;       /* since when it waits for more answers, by clock_now_us(); 0: it has
+                                 not begun to */
     uv_timer_t timer;
     uv_timer_cb on_timer;
     bool subscribed;
@@ -106,6 +109,7 @@ struct owned_slot {
     LIST_ENTRY(owned_slot) leaving_link;
     STAILQ_ENTRY(owned_slot) changed_link;
     TAILQ_ENTRY(owned_slot) gathered_link;
+    TAILQ_ENTRY(owned_slot) filling_link;
 };
 
 /* Make an IDLE slot of the set; on_timer() is called when due_at or drain_at is reached. */
@@ -156,7 +160,11 @@ void owned_slot_call_end(struct owned_slot *slot);
 void owned_slot_watch_handlers(struct owned_slot *slot);
 void owned_slot_unwatch_handlers(struct owned_slot *slot);
 
-/* The slot waits neither for room in the budget nor for its takeover any more. */
+/* The slot does not wait for more answers any more, and may do so again. */
+void owned_slot_end_filling(struct owned_slot *slot);
+
+/* The slot waits neither for room in the budget, nor for its takeover, nor for more answers any
+ * more. */
 void owned_slot_leave_queues(struct owned_slot *slot);
 
 /* Count and report that Redis refused a call, also one of a former era. */

@@ -27,13 +27,37 @@ static void slot_set_release_gathered(struct slot_set *set)
     }
 }
 
+/* When the slot has waited long enough for more answers. */
+static int64_t slot_set_filled_us(const struct slot_set *set, const struct owned_slot *slot)
+{
+    return slot->filling_us + pace_wait_us(&set->pace);
+}
+
+static bool slot_set_is_filled(const struct slot_set *set, const struct owned_slot *slot)
+{
+    return set->flushed || set->now_us >= slot_set_filled_us(set, slot);
+}
+
+static void slot_set_release_filling(struct slot_set *set)
+{
+    struct owned_slot *slot;
+
+    while ((slot = TAILQ_FIRST(&set->filling)) != NULL && slot_set_is_filled(set, slot)) {
+        slot->filling = false;
+        TAILQ_REMOVE(&set->filling, slot, filling_link);
+        slot_set_changed(set, slot);
+    }
+}
+
 void slot_set_begin_turn(struct slot_set *set)
 {
     set->now_us = clock_now_us();
-    set->departing = set->now_us >= pace_opens_us(&set->pace) || run_queue_is_flushed(set->queue);
+    set->flushed = run_queue_is_flushed(set->queue);
+    set->departing = set->flushed || set->now_us >= pace_opens_us(&set->pace);
     if (set->departing) {
         slot_set_release_gathered(set);
     }
+    slot_set_release_filling(set);
 }
 
 bool slot_set_gather(struct slot_set *set, struct owned_slot *slot)
@@ -45,6 +69,21 @@ bool slot_set_gather(struct slot_set *set, struct owned_slot *slot)
     return !set->departing;
 }
 
+bool slot_set_fill(struct slot_set *set, struct owned_slot *slot)
+{
+    if (slot->filling_us == 0) {
+        slot->filling_us = set->now_us;
+    }
+    if (slot_set_is_filled(set, slot)) {
+        return false;
+    }
+    if (!slot->filling) {
+        slot->filling = true;
+        TAILQ_INSERT_TAIL(&set->filling, slot, filling_link);
+    }
+    return true;
+}
+
 void slot_set_depart(struct slot_set *set)
 {
     pace_depart(&set->pace, set->now_us);
@@ -52,13 +91,23 @@ void slot_set_depart(struct slot_set *set)
     slot_set_release_gathered(set);
 }
 
+bool slot_set_may_feed(const struct slot_set *set)
+{
+    return !budget_is_short(&set->budget, set->batch_size) && budget_available(&set->budget, 1) > 0;
+}
+
 void slot_set_await_departure(struct slot_set *set)
 {
     struct alarms *alarms = loop_alarms(set->core->io);
-    bool may_feed = !TAILQ_EMPTY(&set->starved) && budget_available(&set->budget, 1) > 0;
+    bool may_feed = !TAILQ_EMPTY(&set->starved) && slot_set_may_feed(set);
+    const struct owned_slot *first = TAILQ_FIRST(&set->filling);
+    int64_t at_us = first != NULL ? slot_set_filled_us(set, first) : INT64_MAX;
 
-    if (may_feed || !TAILQ_EMPTY(&set->gathered)) {
-        alarm_set(alarms, &set->departure, pace_opens_us(&set->pace));
+    if ((may_feed || !TAILQ_EMPTY(&set->gathered)) && pace_opens_us(&set->pace) < at_us) {
+        at_us = pace_opens_us(&set->pace);
+    }
+    if (at_us < INT64_MAX) {
+        alarm_set(alarms, &set->departure, at_us);
     } else {
         alarm_clear(alarms, &set->departure);
     }
@@ -75,6 +124,7 @@ void slot_set_init(struct slot_set *set, struct core *core, const struct slot_ho
     STAILQ_INIT(&set->changed);
     TAILQ_INIT(&set->starved);
     TAILQ_INIT(&set->gathered);
+    TAILQ_INIT(&set->filling);
     LIST_INIT(&set->busy);
     LIST_INIT(&set->leaving);
     delivery_pool_init(&set->pool);

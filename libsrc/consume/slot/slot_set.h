@@ -113,10 +113,13 @@ struct slot_set {
     struct takeovers *takeovers; /* by server */
     struct owned_slot_batch changed;
     struct owned_slot_queue gathered; /* slots whose calls wait for those of others */
+    struct owned_slot_queue filling;  /* slots whose calls wait until they are full, in the order
+                                         of the times since when */
     struct pace pace;
-    struct alarm departure;          /* at which the gathered slots send their calls */
+    struct alarm departure;          /* at which the slots of these two lists send their calls */
     int64_t now_us;                  /* when this turn began */
-    bool departing;                  /* no call of this turn waits */
+    bool departing;                  /* no call of this turn waits for others */
+    bool flushed;                    /* no call of this turn waits at all */
     struct owned_slot_queue starved; /* slots that wait for room in the budget */
     struct owned_slot_list busy,
         leaving; /* slots with deliveries in flight; slots that wait for a handler */
@@ -154,11 +157,18 @@ void slot_set_begin_turn(struct slot_set *set);
 /* If the calls of this turn wait: have the slot look again when they may leave. */
 bool slot_set_gather(struct slot_set *set, struct owned_slot *slot);
 
-/* A call leaves now: those that wait leave with it. */
+/* Have the slot look again when its call is full, or when it has waited for that as long as a
+ * departure waits at most; false: it has. */
+bool slot_set_fill(struct slot_set *set, struct owned_slot *slot);
+
+/* A call leaves now: those that are gathered leave with it. */
 void slot_set_depart(struct slot_set *set);
 
-/* Have a turn when the gathered slots may send their calls, and starved ones for which there is
- * room may have it. */
+/* Is there room for the claims of starved slots? */
+bool slot_set_may_feed(const struct slot_set *set);
+
+/* Have a turn when the slots that wait for others, or for more answers, may send their calls, and
+ * starved ones for which there is room may have it. */
 void slot_set_await_departure(struct slot_set *set);
 
 /* Wake the handler threads for deliveries that were added, once, before the loop sleeps. */

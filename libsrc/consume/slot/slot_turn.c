@@ -23,6 +23,7 @@ static void slot_turn_check_slot(const struct owned_slot *slot)
     assert(slot->replicas_until == 0 || slot->state == OWNED_ACQUIRING);
     assert(slot->consuming == NULL || active || slot->state == OWNED_STOPPING);
     assert((!slot->subscribed && !slot->starved) || active);
+    assert(!slot->filling || (active && slot->consuming == NULL && slot->filling_us > 0));
 }
 
 /* The lists of the slot are what it counts. */
@@ -106,11 +107,11 @@ static void slot_turn_feed_starved(struct slot_set *set)
     struct owned_slot_queue starved = TAILQ_HEAD_INITIALIZER(starved);
     struct owned_slot *slot;
 
-    if (!set->departing || budget_available(&set->budget, 1) == 0) {
+    if (!set->departing || !slot_set_may_feed(set)) {
         return;
     }
     TAILQ_CONCAT(&starved, &set->starved, link);
-    while (budget_available(&set->budget, 1) > 0 && (slot = TAILQ_FIRST(&starved)) != NULL) {
+    while (slot_set_may_feed(set) && (slot = TAILQ_FIRST(&starved)) != NULL) {
         TAILQ_REMOVE(&starved, slot, link);
         slot->starved = false;
         slot_life_decide(slot);

@@ -1,0 +1,27 @@
+/* claiming.h - how many messages the next call of a slot claims, and whether it waits.
+ *
+ * A call that claims few costs Redis nearly as much as one that claims a batch.  So a call waits
+ * for those of other slots (model/pace.h), that of a slot with more waiting waits until it settles
+ * a batch and claims another, and no claim takes what little is left of max_in_flight.
+ *
+ * Thread: smq:io. */
+#ifndef CONSUME_SLOT_CLAIMING_H
+#define CONSUME_SLOT_CLAIMING_H
+
+#include "consume/slot/owned_slot.h"
+
+/* How many messages the next call claims.  If the slot could claim, but there is no room for it,
+ * the slot gets into the set's list of those that wait for room. */
+int32_t claiming_count(struct owned_slot *slot);
+
+/* Must the call wait, for more answers of the slot or for the calls of others?  The slot looks
+ * again when it need not. */
+bool claiming_must_wait(struct owned_slot *slot);
+
+/* Does the slot have as many messages as it should claim ahead? */
+bool claiming_is_full(const struct owned_slot *slot);
+
+/* Could more be handled at once than what is in flight? */
+bool claiming_is_wanting(const struct owned_slot *slot);
+
+#endif

@@ -1,0 +1,350 @@
+/* test_backlog.c - a worker on slots in which more waits than it may have, against a fake of the
+ * Redis client: how much each of its calls claims and settles, and when one leaves with less. */
+#include <limits.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <slotmq/topic.h>
+#include <slotmq/worker.h>
+
+#include "scripts.h"
+#include "support/wait.h"
+#include "unit/fixture/fake_redis.h"
+
+enum { WAIT_MS = 30000, LONG_MS = 60000, SHORT_MS = 2, SLOTS_MAX = 8, BATCH = 10, FEW = 3 };
+
+/* A shared topic.  Each slot has as many messages as are asked for; but if `hold` is set slot 1 has
+ * none, and its second call is not answered until the test says so. */
+static struct model {
+    pthread_mutex_t lock;
+    int32_t slots;
+    bool hold;
+    int looks[SLOTS_MAX], claims[SLOTS_MAX]; /* calls of each slot; those that claimed */
+    int odd;              /* claims of less than a batch, but for the first one of each slot */
+    int settled, first;   /* answers that were stored; by the first call that had some */
+    int handled, allowed; /* messages; the handler waits before it handles more than `allowed` */
+    bool stopping;        /* nothing is counted any more */
+} model = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static smq_client *client;
+
+/* --- the server --- */
+
+static redisReply *definition(void)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+
+    options.name = "t";
+    options.type = SMQ_TYPE_FIXED_TIME;
+    options.shared = true;
+    options.slots = model.slots;
+    return fake_topic_of(&options, "ready");
+}
+
+static redisReply *consumed(int slot, size_t count, size_t answers)
+{
+    static const char results[] = "11111111111111111111";
+    redisReply *reply = fake_array(6 + 2 * count);
+    char entry[48];
+
+    assert_in_range(answers, 0, sizeof(results) - 1);
+    fake_put(reply, 0, fake_text("OK"));
+    fake_put(reply, 1, fake_integer(5));
+    fake_put(reply, 2, fake_text(""));
+    fake_put(reply, 3, fake_integer(model.claims[slot]));
+    fake_put(reply, 4, fake_string(results, answers));
+    fake_put(reply, 5, fake_integer(count > 0));
+    for (size_t i = 0; i < count; i++) {
+        snprintf(entry, sizeof(entry), "1c%d:%d-%zu", model.claims[slot], slot, i);
+        fake_put(reply, 6 + 2 * i, fake_text(entry));
+        fake_put(reply, 7 + 2 * i, fake_integer(0));
+    }
+    return reply;
+}
+
+static void count_call(int slot, size_t n, size_t done)
+{
+    if (model.stopping) {
+        return;
+    }
+    model.odd += n > 0 && n != BATCH && model.claims[slot] > 0;
+    model.settled += (int) done;
+    model.first = model.first == 0 ? (int) done : model.first;
+}
+
+static bool consume(const struct redis_command *command, struct fake_answer *answer)
+{
+    size_t done = (size_t) fake_number(command, SCRIPT_CONSUME_ARGV_NDONE), len;
+    size_t requeued = (fake_argv_count(command, SCRIPT_CONSUME_ARGV_ANSWERS) - done) / 4;
+    size_t n = (size_t) fake_number(command, SCRIPT_CONSUME_ARGV_N);
+    int slot = atoi(fake_arg(command, 0, &len) + strlen("t_"));
+    bool empty = slot == 1 && model.hold;
+
+    assert_in_range(slot, 0, SLOTS_MAX - 1);
+    if (empty && model.looks[slot] > 0) {
+        return false;
+    }
+    count_call(slot, n, done);
+    model.looks[slot]++;
+    model.claims[slot] += n > 0 && !empty;
+    answer->reply = consumed(slot, empty ? 0 : n, done + requeued);
+    return true;
+}
+
+static bool serve(const struct redis_command *command, struct fake_answer *answer, void *user)
+{
+    bool answered = true;
+
+    (void) user;
+    pthread_mutex_lock(&model.lock);
+    if (command->script == NULL) {
+        answer->reply = definition();
+    } else if (strcmp(command->script->name, "consume") == 0) {
+        answered = consume(command, answer);
+    } else {
+        answer->reply = fake_array(1);
+        fake_put(answer->reply, 0, fake_text("OK"));
+    }
+    pthread_mutex_unlock(&model.lock);
+    return answered;
+}
+
+/* --- the worker --- */
+
+static int set_up(void **state)
+{
+    (void) state;
+    memset(model.looks, 0, sizeof(model.looks));
+    memset(model.claims, 0, sizeof(model.claims));
+    model.odd = model.settled = model.first = model.handled = 0;
+    model.hold = model.stopping = false;
+    model.allowed = INT_MAX;
+    client = fake_client(serve, NULL);
+    assert_non_null(client);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void) state;
+    smq_client_free(client);
+    return 0;
+}
+
+static bool is_allowed(void *arg)
+{
+    bool allowed;
+
+    (void) arg;
+    pthread_mutex_lock(&model.lock);
+    allowed = model.handled < model.allowed;
+    pthread_mutex_unlock(&model.lock);
+    return allowed;
+}
+
+static bool end_visit(const smq_topic_options *topic, void *user)
+{
+    (void) topic;
+    (void) user;
+    return false;
+}
+
+static smq_verdict handle(smq_delivery *delivery, void *user)
+{
+    (void) delivery;
+    (void) user;
+    assert_true(wait_until(is_allowed, NULL, WAIT_MS));
+    pthread_mutex_lock(&model.lock);
+    model.handled++;
+    pthread_mutex_unlock(&model.lock);
+    return SMQ_DONE;
+}
+
+static void allow(int count)
+{
+    pthread_mutex_lock(&model.lock);
+    model.allowed = count;
+    pthread_mutex_unlock(&model.lock);
+}
+
+static smq_worker *worker_of(int32_t slots, int32_t max_in_flight, int64_t linger_ms)
+{
+    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_worker *worker = NULL;
+
+    model.slots = slots;
+    options.topic = "t";
+    options.handler = handle;
+    options.threads = 1;
+    options.batch_size = BATCH;
+    options.max_in_flight = max_in_flight;
+    options.linger_ms = linger_ms;
+    assert_int_equal(smq_worker_new(&worker, client, &options, NULL), SMQ_OK);
+    assert_int_equal(smq_worker_start(worker, NULL), SMQ_OK);
+    return worker;
+}
+
+static bool have_claimed(void *arg)
+{
+    bool claimed;
+
+    (void) arg;
+    pthread_mutex_lock(&model.lock);
+    claimed = model.claims[0] == 2 && model.looks[1] == 1;
+    pthread_mutex_unlock(&model.lock);
+    return claimed;
+}
+
+static bool is_held(void *arg)
+{
+    (void) arg;
+    return fake_held() > 0;
+}
+
+/* A worker that has two claims of slot 0, and has not begun them, while a call of slot 1 is in
+ * progress. */
+static smq_worker *worker_of_claims(void)
+{
+    smq_worker *worker;
+
+    model.hold = true;
+    model.allowed = 0;
+    worker = worker_of(2, 0, LONG_MS);
+    assert_true(wait_until(have_claimed, NULL, WAIT_MS));
+    fake_publish("wake{t_1}", "", 0);
+    assert_true(wait_until(is_held, NULL, WAIT_MS));
+    return worker;
+}
+
+static bool are_handled(void *arg)
+{
+    bool handled;
+
+    pthread_mutex_lock(&model.lock);
+    handled = model.handled == *(const int *) arg;
+    pthread_mutex_unlock(&model.lock);
+    return handled;
+}
+
+/* Have this many handled, and wait until their answers, but for the last one, are with their slot:
+ * what is asked now is asked after that. */
+static void have_handled(int count)
+{
+    allow(count);
+    assert_true(wait_until(are_handled, &count, WAIT_MS));
+    (void) smq_topic_each(client, "t", end_visit, NULL, NULL);
+}
+
+static bool are_settled(void *arg)
+{
+    bool enough;
+
+    pthread_mutex_lock(&model.lock);
+    enough = model.settled >= *(const int *) arg;
+    pthread_mutex_unlock(&model.lock);
+    return enough;
+}
+
+static void await_settled(int count)
+{
+    assert_true(wait_until(are_settled, &count, WAIT_MS));
+}
+
+static void end(smq_worker *worker)
+{
+    pthread_mutex_lock(&model.lock);
+    model.stopping = true;
+    model.hold = false;
+    model.allowed = INT_MAX;
+    pthread_mutex_unlock(&model.lock);
+    fake_resume();
+    smq_worker_free(worker);
+}
+
+/* --- the tests --- */
+
+static void a_call_settles_a_whole_batch(void **state)
+{
+    smq_worker *worker = worker_of_claims();
+
+    (void) state;
+    have_handled(BATCH - 1);
+    allow(BATCH);
+    await_settled(BATCH);
+    pthread_mutex_lock(&model.lock);
+    assert_int_equal(model.first, BATCH);
+    pthread_mutex_unlock(&model.lock);
+    end(worker);
+}
+
+static void stop_does_not_wait_for_more_answers(void **state)
+{
+    smq_worker *worker = worker_of_claims();
+
+    (void) state;
+    have_handled(FEW);
+    smq_worker_stop(worker);
+    await_settled(FEW);
+    end(worker);
+}
+
+static void a_call_does_not_wait_longer_than_linger_for_more_answers(void **state)
+{
+    smq_worker *worker;
+
+    (void) state;
+    model.allowed = FEW;
+    worker = worker_of(1, 0, SHORT_MS);
+    await_settled(FEW);
+    end(worker);
+}
+
+/* Here no call waits for more answers, so they leave max_in_flight free one by one. */
+static void no_claim_takes_what_little_is_left_of_max_in_flight(void **state)
+{
+    smq_worker *worker = worker_of(SLOTS_MAX, 4 * BATCH, SMQ_NONE);
+
+    (void) state;
+    await_settled(40 * BATCH);
+    end(worker);
+    assert_int_equal(model.odd, 0);
+}
+
+/* Else the handler would have nothing to do until the claim has come. */
+static void a_claim_takes_a_quarter_of_max_in_flight_if_a_batch_is_more(void **state)
+{
+    smq_worker *worker;
+
+    (void) state;
+    model.allowed = FEW;
+    worker = worker_of(1, BATCH, SMQ_NONE);
+    await_settled(FEW);
+    pthread_mutex_lock(&model.lock);
+    assert_int_equal(model.claims[0], 2);
+    pthread_mutex_unlock(&model.lock);
+    end(worker);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_call_settles_a_whole_batch, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(stop_does_not_wait_for_more_answers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_call_does_not_wait_longer_than_linger_for_more_answers,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_claim_takes_what_little_is_left_of_max_in_flight, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_claim_takes_a_quarter_of_max_in_flight_if_a_batch_is_more,
+                                        set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests_name("backlog", tests, NULL, NULL);
+}
