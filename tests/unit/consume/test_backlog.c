@@ -37,38 +37,6 @@ static smq_client *client;
 
 /* --- the server --- */
 
-static redisReply *definition(void)
-{
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.name = "t";
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.shared = true;
-    options.slots = model.slots;
-    return fake_topic_of(&options, "ready");
-}
-
-static redisReply *consumed(int slot, size_t count, size_t answers)
-{
-    static const char results[] = "11111111111111111111";
-    redisReply *reply = fake_array(6 + 2 * count);
-    char entry[48];
-
-    assert_in_range(answers, 0, sizeof(results) - 1);
-    fake_put(reply, 0, fake_text("OK"));
-    fake_put(reply, 1, fake_integer(5));
-    fake_put(reply, 2, fake_text(""));
-    fake_put(reply, 3, fake_integer(model.claims[slot]));
-    fake_put(reply, 4, fake_string(results, answers));
-    fake_put(reply, 5, fake_integer(count > 0));
-    for (size_t i = 0; i < count; i++) {
-        snprintf(entry, sizeof(entry), "1c%d:%d-%zu", model.claims[slot], slot, i);
-        fake_put(reply, 6 + 2 * i, fake_text(entry));
-        fake_put(reply, 7 + 2 * i, fake_integer(0));
-    }
-    return reply;
-}
-
 static void count_call(int slot, size_t n, size_t done)
 {
     if (model.stopping) {
@@ -105,7 +73,8 @@ static bool consume(const struct redis_command *command, struct fake_answer *ans
     count_call(slot, n, done);
     model.looks[slot]++;
     model.claims[slot] += n > 0 && !empty;
-    answer->reply = consumed(slot, empty ? 0 : n, done + requeued);
+    answer->reply =
+        fake_consumed(model.claims[slot], empty ? 0 : n, done + requeued, '1', n > 0 && !empty);
     return true;
 }
 
@@ -116,12 +85,11 @@ static bool serve(const struct redis_command *command, struct fake_answer *answe
     (void) user;
     pthread_mutex_lock(&model.lock);
     if (command->script == NULL) {
-        answer->reply = definition();
+        answer->reply = fake_shared_topic(model.slots, 0);
     } else if (strcmp(command->script->name, "consume") == 0) {
         answered = consume(command, answer);
     } else {
-        answer->reply = fake_array(1);
-        fake_put(answer->reply, 0, fake_text("OK"));
+        answer->reply = fake_ok();
     }
     pthread_mutex_unlock(&model.lock);
     return answered;

@@ -56,49 +56,14 @@ static smq_client *client;
 
 /* --- the server --- */
 
-static redisReply *definition(void)
-{
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.name = "t";
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.shared = true;
-    options.slots = model.slots;
-    options.lease_ms = model.lease_ms;
-    return fake_topic_of(&options, "ready");
-}
-
-/* This many answers, all with the same result. */
-static redisReply *results_of(size_t count, char result)
-{
-    char results[FULL_BATCH];
-
-    assert_true(count <= sizeof(results));
-    memset(results, result, count);
-    return fake_string(results, count);
-}
-
 static redisReply *consumed(const struct redis_command *command, size_t answers, char result)
 {
     int64_t n = fake_number(command, SCRIPT_CONSUME_ARGV_N);
     size_t count = (size_t) (n < model.waiting ? n : model.waiting);
-    redisReply *reply = fake_array(6 + 2 * count);
-    char entry[32];
 
     model.claims += count > 0;
     model.waiting -= model.waiting < ENDLESS ? (int) count : 0;
-    fake_put(reply, 0, fake_text("OK"));
-    fake_put(reply, 1, fake_integer(5));
-    fake_put(reply, 2, fake_text(""));
-    fake_put(reply, 3, fake_integer(model.claims));
-    fake_put(reply, 4, results_of(answers, result));
-    fake_put(reply, 5, fake_integer(0));
-    for (size_t i = 0; i < count; i++) {
-        snprintf(entry, sizeof(entry), "1c%d:%zu", model.claims, i);
-        fake_put(reply, 6 + 2 * i, fake_text(entry));
-        fake_put(reply, 7 + 2 * i, fake_integer(0));
-    }
-    return reply;
+    return fake_consumed(model.claims, count, answers, result, false);
 }
 
 static bool consume(const struct redis_command *command, struct fake_answer *answer)
@@ -143,7 +108,7 @@ static redisReply *renew(const struct redis_command *command)
 
     fake_put(reply, 0, fake_text("OK"));
     fake_put(reply, 1, fake_integer(5));
-    fake_put(reply, 2, results_of(fake_argv_count(command, SCRIPT_RENEW_ARGV_ENTRIES), '1'));
+    fake_put(reply, 2, fake_results(fake_argv_count(command, SCRIPT_RENEW_ARGV_ENTRIES), '1'));
     return reply;
 }
 
@@ -154,14 +119,13 @@ static bool serve(const struct redis_command *command, struct fake_answer *answe
     (void) user;
     pthread_mutex_lock(&model.lock);
     if (command->script == NULL) {
-        answer->reply = definition();
+        answer->reply = fake_shared_topic(model.slots, model.lease_ms);
     } else if (strcmp(command->script->name, "consume") == 0) {
         answered = consume(command, answer);
     } else if (strcmp(command->script->name, "renew") == 0) {
         answer->reply = renew(command);
     } else { /* vacate */
-        answer->reply = fake_array(1);
-        fake_put(answer->reply, 0, fake_text("OK"));
+        answer->reply = fake_ok();
     }
     pthread_mutex_unlock(&model.lock);
     return answered;

@@ -32,37 +32,6 @@ static smq_client *client;
 
 /* --- the server --- */
 
-static redisReply *definition(void)
-{
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.name = "t";
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.shared = true;
-    options.slots = SLOTS;
-    return fake_topic_of(&options, "ready");
-}
-
-static redisReply *consumed(size_t count, size_t answers)
-{
-    static const char results[] = "1111111111";
-    redisReply *reply = fake_array(6 + 2 * count);
-    char entry[32];
-
-    fake_put(reply, 0, fake_text("OK"));
-    fake_put(reply, 1, fake_integer(5));
-    fake_put(reply, 2, fake_text(""));
-    fake_put(reply, 3, fake_integer(1));
-    fake_put(reply, 4, fake_string(results, answers));
-    fake_put(reply, 5, fake_integer(0));
-    for (size_t i = 0; i < count; i++) {
-        snprintf(entry, sizeof(entry), "1c1:%zu", i);
-        fake_put(reply, 6 + 2 * i, fake_text(entry));
-        fake_put(reply, 7 + 2 * i, fake_integer(0));
-    }
-    return reply;
-}
-
 static bool consume(const struct redis_command *command, struct fake_answer *answer)
 {
     size_t answers = (size_t) fake_number(command, SCRIPT_CONSUME_ARGV_NDONE);
@@ -71,7 +40,8 @@ static bool consume(const struct redis_command *command, struct fake_answer *ans
     if (slot == 1 && model.looks[1] > 0 && model.hold) {
         return false;
     }
-    answer->reply = consumed(slot == 0 && model.looks[0] == 0 ? BATCH : 0, answers);
+    answer->reply =
+        fake_consumed(1, slot == 0 && model.looks[0] == 0 ? BATCH : 0, answers, '1', false);
     model.looks[slot] += answers == 0;
     model.calls += answers > 0;
     model.answered += (int) answers;
@@ -85,12 +55,11 @@ static bool serve(const struct redis_command *command, struct fake_answer *answe
     (void) user;
     pthread_mutex_lock(&model.lock);
     if (command->script == NULL) {
-        answer->reply = definition();
+        answer->reply = fake_shared_topic(SLOTS, 0);
     } else if (strcmp(command->script->name, "consume") == 0) {
         answered = consume(command, answer);
     } else {
-        answer->reply = fake_array(1);
-        fake_put(answer->reply, 0, fake_text("OK"));
+        answer->reply = fake_ok();
     }
     pthread_mutex_unlock(&model.lock);
     return answered;
