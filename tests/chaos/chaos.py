@@ -32,6 +32,7 @@ RATE = 300  # messages per second of each sender
 ALL = 64    # slots into which sends may push at once: all that a worker has
 PUSH_SLOTS = (ALL, ALL, ALL, 1, 0)  # one of these for each worker but the first two
 ORDERS = ("slot", "key")  # of every other worker
+STOPS = 4                 # one of this many workers stops when its membership has expired
 DRAIN_S = 90
 TOPICS = {
     "jobs": ["--slots", "16", "--backoff", "fixed:50"],
@@ -49,8 +50,9 @@ class Fleet:
             return servers.Client(network, name, folder / "processes" / name,
                                   [f"{programs}/tests/chaos/chaos-{kind}", redis, *words, log], log)
 
-        self.workers = [client("worker", f"w{i + 1}", zookeeper, f"w{i + 1}", str(slots), order)
-                        for i, (slots, order) in enumerate(options)]
+        self.workers = [client("worker", f"w{i + 1}", zookeeper, f"w{i + 1}", str(slots), order,
+                               zk_loss)
+                        for i, (slots, order, zk_loss) in enumerate(options)]
         self.senders = [client("sender", f"s{i + 1}", f"s{i + 1}", str(RATE), str(level))
                         for i, level in enumerate((0, 1))]
 
@@ -72,6 +74,9 @@ class World:
                            for i in range(WORKERS + SPARE)]
         first = random.Random(f"{seed} orders").randrange(len(ORDERS))
         self.orders = [ORDERS[(first + i) % len(ORDERS)] for i in range(WORKERS + SPARE)]
+        stops = random.Random(f"{seed} zk_loss").randrange(STOPS)
+        self.zk_losses = ["stop" if i % STOPS == stops else "continue"
+                          for i in range(WORKERS + SPARE)]
         self.folder, self.programs = folder, programs
         self.over = threading.Event()
         self.fence_was_raised = False
@@ -84,7 +89,7 @@ class World:
         self.cluster = servers.Cluster(self.network, folder / "processes")
         self.ensemble = servers.Ensemble(self.network, folder / "processes")
         self.fleet = Fleet(self.network, folder, programs, self.cluster.addresses,
-                           self.ensemble.addresses, list(zip(self.push_slots, self.orders)))
+                           self.ensemble.addresses, list(zip(self.push_slots, self.orders, self.zk_losses)))
         self.topics = list(TOPICS)
         self.monitors = []
 
@@ -239,7 +244,7 @@ def run_once(folder, options):
         (folder / "run.json").write_text(json.dumps(
             {"seed": options.seed, "seconds": options.seconds, "series": options.series,
              "commit": commit(), "topics": SLOTS, "push_slots": world.push_slots,
-             "orders": world.orders,
+             "orders": world.orders, "zk_losses": world.zk_losses,
              "wall_minus_monotonic_ns": time.time_ns() - time.monotonic_ns()}))
         world.torment(options)
         world.heal()

@@ -61,6 +61,17 @@ class Verdict:
         return "\n".join(lines)
 
 
+def kept_takeovers(gains, may_be_lost):
+    """`gains` without those that a failover lost: its owner had to gain the slot once more, under
+    the same token.  `may_be_lost` says whether a failover may have lost what was stored then."""
+    kept = collections.defaultdict(list)
+    for slot, events in gains.items():
+        last = {event.token: event for event in events}
+        kept[slot] = [event for event in events
+                      if event is last[event.token] or not may_be_lost(event.at_ns)]
+    return kept
+
+
 class Checker:
     def __init__(self, history, traced):
         self.history, self.verdict, self.traced = history, Verdict(), traced
@@ -74,6 +85,8 @@ class Checker:
             if event.kind == "slot_gained":
                 self.gains[event.topic, event.slot].append(event)
         self.lossy = self._intervals(LOSSY, LOSSY_BEFORE_MS)
+        self.kept = kept_takeovers(self.gains,
+                                   lambda at_ns: self.in_any(self.lossy, at_ns))
         self.damaged = self._damaged()
         self.slot_of = {(run.topic, run.key): run.slot for run in history.runs}
         self.frozen = self._frozen()
@@ -218,11 +231,17 @@ class Checker:
         return found
 
     def check_late(self):
-        outlived, longest_ns, at_thaw = 0, 0, collections.Counter()
+        """When a failover has lost a takeover, Redis confirms the owner before until the slot was
+        taken over again; so the second takeover counts, but not for an owner whose membership has
+        expired and that stops by itself."""
+        outlived, longest_ns, at_thaw, lost = 0, 0, collections.Counter(), 0
         for run in self.history.runs:
-            gained = [event.at_ns for event in self.gains[run.topic, run.slot]
+            stored = self.gains if run.worker in self.history.stops else self.kept
+            gained = [event.at_ns for event in stored[run.topic, run.slot]
                       if event.token > run.token]
             if not gained or run.begin_ns <= min(gained):
+                lost += any(event.token > run.token and event.at_ns < run.begin_ns
+                            for event in self.gains[run.topic, run.slot])
                 continue
             begin_ns = run.begin_ns
             for frozen, thawed in self.frozen[run.pid]:
@@ -239,7 +258,9 @@ class Checker:
                                  f"{(begin_ns - min(gained)) // MS} ms after")
         self.verdict.figures["begun beside a newer owner"] = \
             f"{outlived}, at most {longest_ns // MS} ms after it"
-        self.verdict.record |= {"begun_beside": outlived, "begun_beside_ms": longest_ns // MS}
+        self.verdict.figures["begun after a lost takeover"] = lost
+        self.verdict.record |= {"begun_beside": outlived, "begun_beside_ms": longest_ns // MS,
+                                "begun_after_lost_takeover": lost}
 
     def check_executed(self):
         """What the nodes executed: tokens only grow, and the stored one alone writes."""

@@ -171,6 +171,8 @@ class History:
         self.folder = pathlib.Path(folder)
         self.run = json.loads((self.folder / "run.json").read_text())
         self.orders = {f"w{i + 1}": order for i, order in enumerate(self.run["orders"])}
+        self.stops = {f"w{i + 1}" for i, zk_loss in enumerate(self.run.get("zk_losses", ()))
+                      if zk_loss == "stop"}
         self.final = json.loads((self.folder / "final.json").read_text())
         self.sends, self.runs, self.pushes = {}, [], []
         self.events, self.said, self.notes = [], [], []

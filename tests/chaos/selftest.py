@@ -146,6 +146,24 @@ def plant_late(logs):
     raise ValueError("no slot had two owners in this run")
 
 
+def plant_late_before_a_second_takeover(logs):
+    """No failover can have lost the first takeover, so the second one excuses nothing."""
+    checker = check.Checker(logs.history, 0)
+    for run in logs.history.runs:
+        newer = [event for event in checker.gains[run.topic, run.slot]
+                 if event.token > run.token]
+        if newer and run.verdict == "done" \
+                and not checker.in_any(checker.lossy, newer[0].at_ns):
+            gained = newer[0]
+            logs.append(f"worker-{run.worker}.log",
+                        logs.begin(run, begin_ns=gained.at_ns + 10 * SECOND))
+            logs.append(f"worker-{gained.worker}.log",
+                        f"event {gained.at_ns + 11 * SECOND} slot_gained {gained.topic} "
+                        f"{gained.slot} {gained.token} SMQ_OK planted")
+            return
+    raise ValueError("no slot had two owners while every master lived")
+
+
 def plant_shrunk(logs):
     # What is appended to a log is of the last process that wrote it.
     last = {event.worker: event.pid for event in logs.history.events}
@@ -408,6 +426,7 @@ PLANTED = [
     (plant_passed_in_key, "what fails in a fifo topic holds up what is behind it"),
     (plant_passed_in_slot, "what fails in a fifo topic holds up what is behind it"),
     (plant_late, "no handler begins long after a newer token was stored"),
+    (plant_late_before_a_second_takeover, "no handler begins long after a newer token was stored"),
     (plant_shrunk, "tokens only grow"),
     (plant_old_write, "no write under an old token"),
     (plant_old_push, "no write under an old token"),

@@ -27,6 +27,7 @@ static volatile sig_atomic_t worker_stopping;
 static atomic_uint_least64_t worker_runs;
 static int32_t worker_push_slots; /* of each topic */
 static smq_order worker_order;
+static smq_zk_loss worker_zk_loss;
 
 static void worker_stop_all(void)
 {
@@ -147,20 +148,22 @@ int main(int argc, char **argv)
     smq_client *client = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
-    if (argc != 8) {
-        fprintf(stderr, "usage: chaos-worker REDIS ZOOKEEPER NAME PUSH_SLOTS slot|key LOG CLOCK\n");
+    if (argc != 9) {
+        fprintf(stderr, "usage: chaos-worker REDIS ZOOKEEPER NAME PUSH_SLOTS slot|key "
+                        "continue|stop LOG CLOCK\n");
         return 2;
     }
-    log_open(argv[6], argv[3]);
-    wall_open(argv[7]);
+    log_open(argv[7], argv[3]);
+    wall_open(argv[8]);
     worker_order = strcmp(argv[5], "key") == 0 ? SMQ_ORDER_KEY : SMQ_ORDER_SLOT;
+    worker_zk_loss = strcmp(argv[6], "stop") == 0 ? SMQ_ZK_LOSS_STOP : SMQ_ZK_LOSS_CONTINUE;
     worker_push_slots = (int32_t) strtol(argv[4], NULL, 10);
     worker_push_slots = worker_push_slots > 0 ? worker_push_slots : SMQ_NONE;
     worker_catch_signals();
     smq_client_options options =
         SMQ_CLIENT_OPTIONS(.redis = argv[1], .zookeeper = argv[2], .name = argv[3],
-                           .session_timeout_ms = LOAD_SESSION_MS, .event = worker_on_event,
-                           .event_level = SMQ_LEVEL_DEBUG);
+                           .session_timeout_ms = LOAD_SESSION_MS, .on_zk_loss = worker_zk_loss,
+                           .event = worker_on_event, .event_level = SMQ_LEVEL_DEBUG);
     smq_status status = smq_client_new(&client, &options, &err);
     if (status == SMQ_OK) {
         status = worker_run(client, &err);
