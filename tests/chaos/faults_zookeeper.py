@@ -157,7 +157,10 @@ class TreeFault(ZooKeeperFault):
 
 class DeleteMember(TreeFault):
     def path(self, tree):
-        names = sorted(tree.get_children("/slotmq/members"))
+        try:
+            names = sorted(tree.get_children("/slotmq/members"))
+        except kazoo.exceptions.NoNodeError:
+            return None  # ZooKeeper has lost its data, and no member has made the folder again
         return "/slotmq/members/" + self.chance.choice(names) if names else None
 
     def hit(self, path):
