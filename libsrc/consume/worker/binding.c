@@ -27,6 +27,15 @@ static bool binding_same_root(const char *left, const char *right)
     return left[len] == ' ' && strncmp(left, right, len + 1) == 0;
 }
 
+bool worker_may_have_new_identity(const smq_worker *worker, const struct store_result *result)
+{
+    char kind[COORD_BINDING_MAX], bound[COORD_BINDING_MAX];
+
+    coord_link_binding(kind, worker->set.core->link);
+    return coord_link_session(worker->set.core->link) == SMQ_SESSION_LOST &&
+           store_bound_read(bound, sizeof(bound), result) && binding_same_root(bound, kind);
+}
+
 smq_status worker_other_fleet(smq_error *err, const smq_worker *worker,
                               const struct store_result *result)
 {
@@ -51,15 +60,23 @@ smq_status worker_other_fleet(smq_error *err, const smq_worker *worker,
         worker->set.name, BOUND_SHOWN_MAX, bound, BOUND_SHOWN_MAX, kind);
 }
 
+/* If the identity of the fleet has changed in the meantime, the answer is to a question of the
+ * past. */
 static void binding_on_checked(struct store_call *call, const struct store_result *result)
 {
     struct binding_check *check = call->user;
+    char kind[COORD_BINDING_MAX];
 
     check->worker->checking = false;
-    if (result->outcome == STORE_OK) {
-        memcpy(check->worker->set.bound, check->kind, sizeof(check->kind));
+    coord_link_binding(kind, check->worker->set.core->link);
+    if (strcmp(kind, check->kind) != 0) {
+        worker_ask_binding(check->worker, check->answered);
+    } else {
+        if (result->outcome == STORE_OK) {
+            memcpy(check->worker->set.bound, check->kind, sizeof(check->kind));
+        }
+        check->answered(check->worker, result);
     }
-    check->answered(check->worker, result);
     store_call_fini(call);
     free(check);
 }

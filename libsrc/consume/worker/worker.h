@@ -197,6 +197,10 @@ void worker_stop_within(smq_worker *worker, int64_t ms);
 typedef void binding_answered_fn(smq_worker *worker, const struct store_result *result);
 void worker_ask_binding(smq_worker *worker, binding_answered_fn *answered);
 
+/* The topic is bound to another fleet: may that be this one, under an identity that this process,
+ * whose session is lost, has not heard of yet? */
+bool worker_may_have_new_identity(const smq_worker *worker, const struct store_result *result);
+
 /* Fill `err` for a topic that is bound to another coordination, and say what to do; returns its
  * status. */
 smq_status worker_other_fleet(smq_error *err, const smq_worker *worker,

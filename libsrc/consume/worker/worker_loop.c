@@ -276,7 +276,9 @@ static void worker_on_binding(smq_worker *worker, const struct store_result *res
     uint32_t generation;
 
     if (result->status == SMQ_OTHER_FLEET) {
-        worker_fail(worker, SMQ_OTHER_FLEET, "it was bound to another fleet");
+        if (!worker_may_have_new_identity(worker, result)) {
+            worker_fail(worker, SMQ_OTHER_FLEET, "it was bound to another fleet");
+        }
     } else if (result->outcome == STORE_OK && store_topic_number_read(&generation, result) &&
                generation > worker->generation) {
         worker->generation = generation;

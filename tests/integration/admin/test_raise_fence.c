@@ -9,10 +9,13 @@
 
 #include <cmocka.h>
 
+#include <slotmq/health.h>
+
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/proxy.h"
 #include "support/wait.h"
 
 enum { SESSION_MS = 4000, SLOTS = 4 };
@@ -107,6 +110,82 @@ static void a_raised_fence_brings_a_fleet_back(void **state)
     smq_client_free(newcomer);
 }
 
+/* A worker of the client consumes message number `number`, and stops. */
+static void consume_one(smq_client *client, const char *topic, int number)
+{
+    struct handler_log *log = handler_log_new(done);
+    smq_worker *worker = NULL;
+
+    messages_send_numbers(client, topic, number, 1);
+    worker = handler_log_worker(client, topic, log);
+    handler_log_await(log, 1);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+}
+
+static smq_health health(smq_client *client)
+{
+    smq_health health = SMQ_HEALTH_INIT;
+    smq_error err = SMQ_ERROR_INIT;
+
+    assert_ok(smq_client_health(client, &health, &err), &err);
+    return health;
+}
+
+static bool has_lost_its_session(void *arg)
+{
+    return health(arg).session == SMQ_SESSION_LOST;
+}
+
+static bool has_lost_a_slot(void *arg)
+{
+    return health(arg).slots_owned < SLOTS;
+}
+
+/* The fence is raised, and others have the slots, before a member that was cut off from ZooKeeper
+ * hears that its fleet has another identity.  Until then Redis refuses its calls, and it waits. */
+static void a_member_that_hears_of_it_last_continues(void **state)
+{
+    enum { COUNT = 10 };
+    struct proxy *proxy = proxy_start(server_port(servers_zookeeper_server(cluster_servers())));
+    smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.zookeeper = proxy_address(proxy), .session_timeout_ms = SESSION_MS);
+    smq_client *client = cluster_client_with(&options), *newcomer = NULL;
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS), *other = NULL;
+    struct handler_log *log = handler_log_new(done), *others = handler_log_new(done);
+    smq_worker *worker = handler_log_worker(client, topic, log), *worker_of_newcomer = NULL;
+    smq_fence fence = SMQ_FENCE_INIT;
+    smq_error err = SMQ_ERROR_INIT;
+    struct wanted wanted = {.client = client, .topic = topic};
+
+    (void) state;
+    handler_log_gate(log);
+    messages_send_numbers(client, topic, 0, 1);
+    handler_log_await(log, 1);
+    proxy_silence(proxy);
+    lose_zookeeper();
+    assert_true(wait_until(has_lost_its_session, client, TIMEOUT_MS));
+    newcomer = cluster_fleet_client(SESSION_MS);
+    other = cluster_typed_topic(newcomer, SMQ_TYPE_FIXED_TIME, SLOTS);
+    consume_one(newcomer, other, 0); /* makes the root */
+    assert_ok(smq_fleet_raise_fence(newcomer, &fence, &err), &err);
+    worker_of_newcomer = handler_log_worker(newcomer, topic, others);
+    snprintf(wanted.generation, sizeof(wanted.generation), "%08x", (unsigned) fence.generation);
+    assert_true(wait_until(has_generation, &wanted, TIMEOUT_MS));
+    handler_log_open(log, COUNT);
+    assert_true(wait_until(has_lost_a_slot, client, TIMEOUT_MS));
+    proxy_release(proxy);
+    handler_log_stop_worker(worker_of_newcomer);
+    messages_send_numbers(client, topic, 1, 1);
+    handler_log_await(log, 2);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+    handler_log_free(others);
+    smq_client_free(client);
+    smq_client_free(newcomer);
+    proxy_stop(proxy);
+}
+
 /* Nobody was there to make the root again: the verb does, with the identity of the topics. */
 static void a_raised_fence_makes_a_lost_root_again(void **state)
 {
@@ -144,19 +223,6 @@ static void lose_and_repair(smq_client *client, const char *topic)
     keys_lose_topic(topic);
     assert_ok(smq_topic_repair(client, topic, &report, &err), &err);
     assert_true(report.restored);
-}
-
-/* A worker of the client consumes message number `number`, and stops. */
-static void consume_one(smq_client *client, const char *topic, int number)
-{
-    struct handler_log *log = handler_log_new(done);
-    smq_worker *worker = NULL;
-
-    messages_send_numbers(client, topic, number, 1);
-    worker = handler_log_worker(client, topic, log);
-    handler_log_await(log, 1);
-    handler_log_stop_worker(worker);
-    handler_log_free(log);
 }
 
 /* Nobody owned it since: the slots know it from the call that changed it. */
@@ -207,6 +273,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_raised_fence_brings_a_fleet_back),
+        cmocka_unit_test(a_member_that_hears_of_it_last_continues),
         cmocka_unit_test(a_raised_fence_makes_a_lost_root_again),
         cmocka_unit_test(a_topic_is_repaired_as_what_followed_it_or_rebound_it_last),
         cmocka_unit_test(a_fence_needs_a_fleet),
