@@ -42,7 +42,8 @@ typedef struct smq_consumer_options {
     int32_t push_slots;
     /* A claim or an answer may wait for others, so that they go to Redis together: not when they
      * are rare, and the longer, the longer Redis takes to answer; at most half this time, because
-     * the send may have waited as long; 0 .. 60000 or SMQ_NONE, which means 0; default 1. */
+     * the send may have waited as long.  An answer behind which no message of its slot waits may
+     * wait for twice this time.  0 .. 60000 or SMQ_NONE, which means 0; default 1. */
     int64_t linger_ms;
 } smq_consumer_options;
 #define SMQ_CONSUMER_OPTIONS_INIT SMQ_INIT(smq_consumer_options)

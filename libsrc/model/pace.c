@@ -1,8 +1,12 @@
 /* pace.c - see pace.h. */
 #include "model/pace.h"
 
-/* A departure takes this many times as long as its replies, before the next one leaves. */
-enum { PACE_TIMES = 2 };
+/* docs/decisions/0020-departures.md and 0032-lingering-answers.md have the measurements. */
+enum {
+    PACE_TIMES = 2,        /* as long as its replies take until the next departure leaves */
+    PACE_LINGER_TIMES = 4, /* the longest time between two departures: the longest to linger */
+    PACE_LINGER_PART = 32  /* so one message of this many comes while answers of its slot linger */
+};
 
 void pace_init(struct pace *pace, int64_t linger_ms)
 {
@@ -19,6 +23,13 @@ int64_t pace_wait_us(const struct pace *pace)
 int64_t pace_opens_us(const struct pace *pace)
 {
     return pace->departed_us < 0 ? 0 : pace->departed_us + pace_wait_us(pace);
+}
+
+int64_t pace_linger_us(const struct pace *pace, int64_t apart_us)
+{
+    int64_t most_us = PACE_LINGER_TIMES * pace->most_us, part_us = apart_us / PACE_LINGER_PART;
+
+    return part_us < most_us ? part_us : most_us;
 }
 
 void pace_depart(struct pace *pace, int64_t now_us)

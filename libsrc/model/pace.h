@@ -6,6 +6,10 @@
  * claimed.  So what comes rarely leaves at once, and the more Redis has to do, the more leaves
  * together.
  *
+ * A request for which nothing waits may linger: it leaves with the next departure, or a little
+ * later on its own.  While the answers of a slot linger, a new message of the slot would have to
+ * wait, so they linger only for a small part of the time between its messages.
+ *
  * Pure. */
 #ifndef MODEL_PACE_H
 #define MODEL_PACE_H
@@ -28,6 +32,9 @@ int64_t pace_wait_us(const struct pace *pace);
 
 /* From when on may what is ready leave? */
 int64_t pace_opens_us(const struct pace *pace);
+
+/* How long may answers linger, if the messages of their slot come so far apart? */
+int64_t pace_linger_us(const struct pace *pace, int64_t apart_us);
 
 /* Requests leave now. */
 void pace_depart(struct pace *pace, int64_t now_us);

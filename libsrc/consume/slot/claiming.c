@@ -166,10 +166,40 @@ static bool claiming_may_fill(const struct owned_slot *slot)
            slot->answer_count > 0 && slot->answer_count < full;
 }
 
+/* Does nothing wait for its call?  All messages are answered, and others come so rarely that hardly
+ * one comes before the call has left. */
+static bool claiming_may_linger(const struct owned_slot *slot)
+{
+    return slot->state == OWNED_ACTIVE && slot->unanswered == 0 && !slot->more_available &&
+           !slot->recheck && slot->answer_count > 0 && TAILQ_EMPTY(&slot->set->starved);
+}
+
+/* How long its call may wait for those of others: not until a message is due.  Until look_ms the
+ * slot would wait for an answer, and it has one. */
+static int64_t claiming_linger_us(const struct owned_slot *slot)
+{
+    bool looks = slot->set->by_key && slot->look_ms != OWNED_LOOK_WOKEN;
+    int64_t wait_us = pace_linger_us(&slot->set->pace, slot->apart_us), due_us = wait_us;
+
+    if (slot->due_at > 0 && !looks) {
+        due_us = (slot->due_at - clock_now_ms()) * 1000;
+    }
+    return due_us < wait_us ? due_us : wait_us;
+}
+
+static bool claiming_lingers(struct owned_slot *slot)
+{
+    return claiming_may_linger(slot) &&
+           slot_set_linger(slot->set, slot, slot->set->now_us + claiming_linger_us(slot));
+}
+
 bool claiming_must_wait(struct owned_slot *slot)
 {
     if (claiming_may_fill(slot)) {
         return slot_set_fill(slot->set, slot);
+    }
+    if (!claiming_is_urgent(slot) && claiming_lingers(slot)) {
+        return true;
     }
     return !claiming_is_urgent(slot) && slot_set_gather(slot->set, slot);
 }

@@ -275,7 +275,7 @@ bool consume_begin(struct owned_slot *slot)
     if (claiming_must_wait(slot)) {
         return true;
     }
-    owned_slot_end_filling(slot);
+    owned_slot_end_waiting(slot);
     slot_set_depart(slot->set);
     slot->recheck = false;
     consume = memory_new(sizeof(*consume));

@@ -63,6 +63,18 @@ static void in_flight_begin(struct owned_slot *slot, smq_delivery *delivery)
     metric_add(&set->core->metrics.in_flight, 1);
 }
 
+/* Messages of one reply come at one time. */
+static void in_flight_note_claimed(struct owned_slot *slot, int64_t now_us)
+{
+    if (slot->claimed_us == now_us) {
+        return;
+    }
+    if (slot->claimed_us > 0) {
+        slot->apart_us += (now_us - slot->claimed_us - slot->apart_us) / 2;
+    }
+    slot->claimed_us = now_us;
+}
+
 smq_delivery *in_flight_add(struct owned_slot *slot, const struct store_claimed *message,
                             const struct in_flight_terms *terms)
 {
@@ -77,6 +89,7 @@ smq_delivery *in_flight_add(struct owned_slot *slot, const struct store_claimed 
     delivery->leased_ms = terms->asked_ms + terms->lease_ms - set->topic.lease_ms;
     delivery_leased(delivery, terms->asked_ms, terms->lease_ms);
     delivery->claimed_us = terms->now_us;
+    in_flight_note_claimed(slot, terms->now_us);
     in_flight_begin(slot, delivery);
     in_flight_event(slot, SMQ_EVENT_CLAIMED, SMQ_OK, delivery, "claimed");
     return delivery;

@@ -209,18 +209,21 @@ void owned_slot_unwatch_handlers(struct owned_slot *slot)
     }
 }
 
-void owned_slot_end_filling(struct owned_slot *slot)
+void owned_slot_end_waiting(struct owned_slot *slot)
 {
     if (slot->filling) {
         TAILQ_REMOVE(&slot->set->filling, slot, filling_link);
     }
-    slot->filling = false;
-    slot->filling_us = 0;
+    if (slot->lingering) {
+        TAILQ_REMOVE(&slot->set->lingering, slot, lingering_link);
+    }
+    slot->filling = slot->lingering = false;
+    slot->filling_us = slot->linger_us = 0;
 }
 
 void owned_slot_leave_queues(struct owned_slot *slot)
 {
-    owned_slot_end_filling(slot);
+    owned_slot_end_waiting(slot);
     if (slot->starved) {
         TAILQ_REMOVE(&slot->set->starved, slot, link);
     }

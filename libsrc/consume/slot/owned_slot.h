@@ -81,6 +81,7 @@ struct owned_slot {
     bool changed;        /* in the set's list of slots that changed in this turn */
     bool gathered;       /* in the set's list of slots that wait for others */
     bool filling;        /* in the set's list of slots that wait for more answers */
+    bool lingering;      /* in the set's list of slots whose calls are not urgent */
     bool renewing;       /* a renewal is in progress */
     bool unconfirmed;    /* no handler begins until Redis has replied to a renewal */
     bool paused;         /* the slot was paused at its last consume call */
@@ -97,6 +98,10 @@ struct owned_slot {
     int64_t turn_ms;          /* when it last claimed while no slot was starved */
     int64_t filling_us;       /* since when it waits for more answers, by clock_now_us(); 0: it has
                                  not begun to */
+    int64_t linger_us;        /* until when its answers may wait, by clock_now_us(); 0: they have
+                                 not begun to */
+    int64_t claimed_us;       /* when its last messages came, by clock_now_us(); 0: none yet */
+    int64_t apart_us;         /* how far its messages come apart: the last times weigh most */
     uv_timer_t timer;
     uv_timer_cb on_timer;
     bool subscribed;
@@ -110,6 +115,7 @@ struct owned_slot {
     STAILQ_ENTRY(owned_slot) changed_link;
     TAILQ_ENTRY(owned_slot) gathered_link;
     TAILQ_ENTRY(owned_slot) filling_link;
+    TAILQ_ENTRY(owned_slot) lingering_link;
 };
 
 /* Make an IDLE slot of the set; on_timer() is called when due_at or drain_at is reached. */
@@ -160,8 +166,9 @@ void owned_slot_call_end(struct owned_slot *slot);
 void owned_slot_watch_handlers(struct owned_slot *slot);
 void owned_slot_unwatch_handlers(struct owned_slot *slot);
 
-/* The slot does not wait for more answers any more, and may do so again. */
-void owned_slot_end_filling(struct owned_slot *slot);
+/* The slot waits neither for more answers nor for the calls of others any more, and may do so
+ * again. */
+void owned_slot_end_waiting(struct owned_slot *slot);
 
 /* The slot waits neither for room in the budget, nor for its takeover, nor for more answers any
  * more. */

@@ -27,6 +27,19 @@ static void slot_set_release_gathered(struct slot_set *set)
     }
 }
 
+static void slot_set_release_lingering(struct slot_set *set)
+{
+    struct owned_slot *slot;
+
+    set->linger_us = INT64_MAX;
+    while ((slot = TAILQ_FIRST(&set->lingering)) != NULL) {
+        slot->lingering = false;
+        slot->linger_us = set->now_us;
+        TAILQ_REMOVE(&set->lingering, slot, lingering_link);
+        slot_set_changed(set, slot);
+    }
+}
+
 /* When the slot has waited long enough for more answers. */
 static int64_t slot_set_filled_us(const struct slot_set *set, const struct owned_slot *slot)
 {
@@ -58,6 +71,25 @@ void slot_set_begin_turn(struct slot_set *set)
         slot_set_release_gathered(set);
     }
     slot_set_release_filling(set);
+    if (set->flushed || set->now_us >= set->linger_us) {
+        slot_set_release_lingering(set);
+    }
+}
+
+bool slot_set_linger(struct slot_set *set, struct owned_slot *slot, int64_t until_us)
+{
+    if (slot->linger_us == 0) {
+        slot->linger_us = until_us;
+    }
+    if (set->flushed || set->now_us >= slot->linger_us || set->pace.departed_us == set->now_us) {
+        return false;
+    }
+    if (!slot->lingering) {
+        slot->lingering = true;
+        TAILQ_INSERT_TAIL(&set->lingering, slot, lingering_link);
+    }
+    set->linger_us = slot->linger_us < set->linger_us ? slot->linger_us : set->linger_us;
+    return true;
 }
 
 bool slot_set_gather(struct slot_set *set, struct owned_slot *slot)
@@ -89,6 +121,7 @@ void slot_set_depart(struct slot_set *set)
     pace_depart(&set->pace, set->now_us);
     set->departing = true;
     slot_set_release_gathered(set);
+    slot_set_release_lingering(set);
 }
 
 bool slot_set_may_feed(const struct slot_set *set)
@@ -105,6 +138,9 @@ void slot_set_await_departure(struct slot_set *set)
 
     if ((may_feed || !TAILQ_EMPTY(&set->gathered)) && pace_opens_us(&set->pace) < at_us) {
         at_us = pace_opens_us(&set->pace);
+    }
+    if (!TAILQ_EMPTY(&set->lingering) && set->linger_us < at_us) {
+        at_us = set->linger_us;
     }
     if (at_us < INT64_MAX) {
         alarm_set(alarms, &set->departure, at_us);
@@ -125,6 +161,8 @@ void slot_set_init(struct slot_set *set, struct core *core, const struct slot_ho
     TAILQ_INIT(&set->starved);
     TAILQ_INIT(&set->gathered);
     TAILQ_INIT(&set->filling);
+    TAILQ_INIT(&set->lingering);
+    set->linger_us = INT64_MAX;
     LIST_INIT(&set->busy);
     LIST_INIT(&set->leaving);
     delivery_pool_init(&set->pool);

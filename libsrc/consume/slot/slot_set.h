@@ -112,11 +112,13 @@ struct slot_set {
     struct delivery_pool pool;
     struct takeovers *takeovers; /* by server */
     struct owned_slot_batch changed;
-    struct owned_slot_queue gathered; /* slots whose calls wait for those of others */
-    struct owned_slot_queue filling;  /* slots whose calls wait until they are full, in the order
-                                         of the times since when */
+    struct owned_slot_queue gathered;  /* slots whose calls wait for those of others */
+    struct owned_slot_queue filling;   /* slots whose calls wait until they are full, in the order
+                                          of the times since when */
+    struct owned_slot_queue lingering; /* slots whose calls may wait for those of others */
+    int64_t linger_us;                 /* when the first of them leaves, or earlier */
     struct pace pace;
-    struct alarm departure;          /* at which the slots of these two lists send their calls */
+    struct alarm departure;          /* at which the slots of these lists send their calls */
     int64_t now_us;                  /* when this turn began */
     bool departing;                  /* no call of this turn waits for others */
     bool flushed;                    /* no call of this turn waits at all */
@@ -161,7 +163,11 @@ bool slot_set_gather(struct slot_set *set, struct owned_slot *slot);
  * departure waits at most; false: it has. */
 bool slot_set_fill(struct slot_set *set, struct owned_slot *slot);
 
-/* A call leaves now: those that are gathered leave with it. */
+/* Have the slot look again when another call leaves, but at `until_us` at the latest; false: it is
+ * time, or a call of this turn has left. */
+bool slot_set_linger(struct slot_set *set, struct owned_slot *slot, int64_t until_us);
+
+/* A call leaves now: those that are gathered, and those that linger, leave with it. */
 void slot_set_depart(struct slot_set *set);
 
 /* Is there room for the claims of starved slots? */

@@ -23,6 +23,7 @@ static void slot_turn_check_slot(const struct owned_slot *slot)
     assert(slot->replicas_until == 0 || slot->state == OWNED_ACQUIRING);
     assert(slot->consuming == NULL || active || slot->state == OWNED_STOPPING);
     assert((!slot->subscribed && !slot->starved) || active);
+    assert(!slot->lingering || (active && slot->consuming == NULL && slot->linger_us > 0));
     assert(!slot->filling || (active && slot->consuming == NULL && slot->filling_us > 0));
 }
 

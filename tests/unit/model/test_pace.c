@@ -71,12 +71,35 @@ static void late_replies_of_earlier_departures_say_nothing(void **state)
     assert_int_equal(pace_opens_us(&pace), 1000700);
 }
 
+static void answers_linger_for_a_part_of_the_time_between_messages(void **state)
+{
+    static const struct {
+        int64_t linger_ms, apart_us, wait_us;
+    } rows[] = {
+        {1, 0, 0},           /* the first message */
+        {1, 320, 10},        /* messages come often */
+        {1, 64000, 2000},    /* 1,000 a second in 64 slots */
+        {1, 1000000, 2000},  /* never longer than twice linger_ms */
+        {10, 320000, 10000}, /* messages come rarely */
+        {0, 1000000, 0},     /* nothing waits */
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct pace pace;
+
+        pace_init(&pace, rows[i].linger_ms);
+        assert_int_equal(pace_linger_us(&pace, rows[i].apart_us), rows[i].wait_us);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_request_leaves_at_once),
         cmocka_unit_test(next_ones_wait_as_long_again_as_the_replies_took),
         cmocka_unit_test(late_replies_of_earlier_departures_say_nothing),
+        cmocka_unit_test(answers_linger_for_a_part_of_the_time_between_messages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
