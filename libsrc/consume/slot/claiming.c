@@ -166,12 +166,13 @@ static bool claiming_may_fill(const struct owned_slot *slot)
            slot->answer_count > 0 && slot->answer_count < full;
 }
 
-/* Does nothing wait for its call?  All messages are answered, and others come so rarely that hardly
- * one comes before the call has left. */
+/* Does nothing wait for its call?  All messages are answered, none of them is requeued, and others
+ * come so rarely that hardly one comes before the call has left. */
 static bool claiming_may_linger(const struct owned_slot *slot)
 {
     return slot->state == OWNED_ACTIVE && slot->unanswered == 0 && !slot->more_available &&
-           !slot->recheck && slot->answer_count > 0 && TAILQ_EMPTY(&slot->set->starved);
+           !slot->recheck && slot->answer_count > 0 && slot->requeue_count == 0 &&
+           TAILQ_EMPTY(&slot->set->starved);
 }
 
 /* How long its call may wait for those of others: not until a message is due.  Until look_ms the

@@ -19,7 +19,7 @@
 #include "support/wait.h"
 #include "unit/fixture/fake_redis.h"
 
-enum { WAIT_MS = 30000, LONG_MS = 60000, SLOTS = 2 };
+enum { WAIT_MS = 30000, LONG_MS = 60000, SLOTS = 2, PER_ANSWER = 4 };
 
 #define LATER_US (INT64_C(10000) * 1000000) /* so answers linger for longer than WAIT_MS */
 
@@ -51,7 +51,9 @@ int64_t __wrap_clock_now_us(void) /* NOLINT(bugprone-reserved-identifier) */
 
 static redisReply *consume(const struct redis_command *command)
 {
-    size_t answers = (size_t) fake_number(command, SCRIPT_CONSUME_ARGV_NDONE);
+    size_t done = (size_t) fake_number(command, SCRIPT_CONSUME_ARGV_NDONE);
+    size_t others = (fake_argv_count(command, SCRIPT_CONSUME_ARGV_ANSWERS) - done) / PER_ANSWER;
+    size_t answers = done + others;
     int slot = fake_arg_is(command, 0, "t_1") ? 1 : 0;
     size_t count = model.given[slot];
 
@@ -239,6 +241,15 @@ static void a_message_of_the_slot_ends_the_wait(void **state)
     assert_int_equal(stored(0), 2);
 }
 
+static void a_requeued_message_does_not_wait(void **state)
+{
+    (void) state;
+    linger();
+    give(1);
+    assert_int_equal(smq_retry(poll_one(), 0, NULL, NULL), SMQ_OK);
+    await_stored(1, 2);
+}
+
 static void flush_ends_the_wait(void **state)
 {
     (void) state;
@@ -265,6 +276,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(without_linger_no_answer_waits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_message_of_the_slot_ends_the_wait, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_requeued_message_does_not_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(flush_ends_the_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(stop_ends_the_wait, set_up, tear_down),
     };
