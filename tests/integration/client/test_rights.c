@@ -477,14 +477,30 @@ static void send_keyed(smq_client *client, int number)
     messages_send(client, "orders", (struct test_message){.body = body, .key = "same"});
 }
 
+/* A worker whose slots all sleep.  A consumer that lacked a right may have left them open when it
+ * stopped, and a takeover closes them: so they are closed before. */
+static smq_worker *sleeping_worker(smq_client *client, struct handler_log *log)
+{
+    smq_worker *worker;
+
+    for (int i = 0; i < ORDERS_SLOTS; i++) {
+        char store[64];
+
+        snprintf(store, sizeof(store), "orders_%d", i);
+        freeReplyObject(keys_command(store, "HDEL slot{%s} parked", store));
+    }
+    worker = handler_log_worker(client, "orders", log);
+    keys_await_open("orders", ORDERS_SLOTS, ORDERS_SLOTS);
+    return worker;
+}
+
 /* All slots of the topic sleep; a send that may wake one wakes it for all its messages. */
 static void check_unwoken(const char *change, const char *right)
 {
     smq_client *allowed = cluster_client(), *client;
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker = handler_log_worker(allowed, "orders", log);
+    smq_worker *worker = sleeping_worker(allowed, log);
 
-    keys_await_open("orders", ORDERS_SLOTS, ORDERS_SLOTS);
     client = client_without("producer", change);
     for (int i = 0; i < 3; i++) {
         send_keyed(client, i);
@@ -508,7 +524,7 @@ static void sender_that_may_not_count_subscribers_is_warned(void **state)
 {
     smq_client *allowed = cluster_client(), *client;
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker = handler_log_worker(allowed, "orders", log);
+    smq_worker *worker = sleeping_worker(allowed, log);
 
     (void) state;
     client = client_without("producer", "-pubsub|shardnumsub");
