@@ -34,6 +34,7 @@ PUSH_SLOTS = (ALL, ALL, ALL, 1, 0)  # one of these for each worker but the first
 ORDERS = ("slot", "key")  # of every other worker
 STOPS = 4                 # one of this many workers stops when its membership has expired
 DRAIN_S = 90
+LOOK_S = 5                # between two looks of the operator
 TOPICS = {
     "jobs": ["--slots", "16", "--backoff", "fixed:50"],
     "fifo": ["--type", "fifo", "--slots", "8", "--backoff", "fixed:50"],
@@ -161,9 +162,19 @@ class World:
                 self.note("restarted", worker.host)
                 worker.start()
 
+    def operate(self):
+        """The thread of an operator who looks every few seconds, as after a failover one must."""
+        while not self.over.wait(LOOK_S):
+            if self.fence_was_raised:
+                try:
+                    self.fence_again()
+                except subprocess.CalledProcessError:
+                    pass  # servers cannot be reached: the next look is soon
+
     def torment(self, options):
         threads = [threading.Thread(target=self.series, args=(options.seed, name))
                    for name in faults.FORMS[options.series]]
+        threads.append(threading.Thread(target=self.operate))
         self.note("faults-begin")
         for thread in threads:
             thread.start()
@@ -177,13 +188,13 @@ class World:
 
     def fence_again(self):
         """A failover may lose that topics follow a raised fence; then, as docs/operations.md says,
-        the operator sees it in the last `slotmq doctor`, and raises the fence once more."""
+        the operator sees it in `slotmq doctor`, and raises the fence once more."""
         findings = json.loads(self.command("--json", "doctor", check=False))["findings"]
         lost = [finding["subject"] for finding in findings
                 if finding["severity"] == "error" and finding["check"] in ("bindings", "tokens")]
         if lost:
-            self.note("fenced-again", ",".join(lost))
             self.command("fleet", "raise-fence", "--yes")
+            self.note("fenced-again", ",".join(lost))
 
     def heal(self):
         servers.wait_until(self.cluster.is_whole, 60, "the cluster is whole")
