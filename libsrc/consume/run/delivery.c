@@ -18,12 +18,15 @@ enum {
     SPARE_MAX = 1000 /* deliveries in a pool */
 };
 
-static void delivery_fill_keyed(smq_delivery *delivery, const struct store_claimed *claimed)
+/* The id comes as a value, here and below: a processor that reads again what it has just written in
+ * two parts waits until both have arrived in its cache. */
+static void delivery_fill_keyed(smq_delivery *delivery, smq_bytes id,
+                                const struct store_claimed *claimed)
 {
     smq_message_info *info = &delivery->info;
 
     if (info->key.data == NULL) {
-        info->key = info->id;
+        info->key = id;
     }
     info->body = (smq_bytes){delivery->entry + delivery->entry_len, claimed->body_len};
     info->sent_at_ms = claimed->header.first_ms;
@@ -31,11 +34,9 @@ static void delivery_fill_keyed(smq_delivery *delivery, const struct store_claim
     delivery->max_retries = claimed->header.max_retries;
 }
 
-static void delivery_fill_inline(smq_delivery *delivery)
+static void delivery_fill_inline(smq_delivery *delivery, smq_bytes id)
 {
-    smq_message_info *info = &delivery->info;
-
-    info->body = info->id;
+    delivery->info.body = id;
     delivery->max_retries = -1;
 }
 
@@ -55,16 +56,18 @@ static bool delivery_fill_info(smq_delivery *delivery, const struct topic *topic
 {
     smq_message_info *info = &delivery->info;
     struct member member;
+    smq_bytes id;
 
     if (!member_decode(&member, entry->member, entry->member_len)) {
         return false;
     }
     info->key = (smq_bytes){member.key, member.key_len};
-    info->id = (smq_bytes){member.id, member.id_len};
+    id = (smq_bytes){member.id, member.id_len};
+    info->id = id;
     if (topic->layout == SMQ_LAYOUT_INLINE) {
-        delivery_fill_inline(delivery);
+        delivery_fill_inline(delivery, id);
     } else {
-        delivery_fill_keyed(delivery, claimed);
+        delivery_fill_keyed(delivery, id, claimed);
     }
     delivery_fill_order(info, topic, entry);
     info->struct_size = sizeof(*info);
