@@ -61,7 +61,7 @@ static void compare_with_raw(struct report *report, const struct outcome *librar
         if (counts) {
             report_value(report, figures[i], "ratio", ratios[i]);
         } else {
-            report_uncounted(report, figures[i], "raw loop too slow");
+            report_uncounted(report, figures[i], "ratio", "raw loop too slow");
         }
     }
 }

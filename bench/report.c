@@ -230,9 +230,9 @@ void report_ratio(struct report *report, const char *figure, double value, doubl
     report_value(report, figure, "ratio", by > 0 ? value / by : 0);
 }
 
-void report_uncounted(struct report *report, const char *figure, const char *why)
+void report_uncounted(struct report *report, const char *figure, const char *unit, const char *why)
 {
-    struct figure *found = figure_named(report, figure, "ratio");
+    struct figure *found = figure_named(report, figure, unit);
 
     found->uncounted++;
     found->why = why;

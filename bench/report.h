@@ -37,8 +37,8 @@ void report_value(struct report *report, const char *figure, const char *unit, d
 /* A figure "send/raw": the ratio of two values in this run. */
 void report_ratio(struct report *report, const char *figure, double value, double by);
 
-/* The ratio of this run does not count: `why`, a constant. */
-void report_uncounted(struct report *report, const char *figure, const char *why);
+/* The figure of this run does not count: `why`, a constant. */
+void report_uncounted(struct report *report, const char *figure, const char *unit, const char *why);
 
 /* Are lines of this benchmark kept already? */
 bool report_kept(const struct report *report, const char *bench);

@@ -115,8 +115,8 @@ static void runs_that_do_not_count_are_told(void **state)
     struct report *report = begin(kept);
 
     run(report, 1, 0);
-    report_uncounted(report, "drain/raw", "too short");
-    report_uncounted(report, "jump/raw", "too short");
+    report_uncounted(report, "drain/raw", "ratio", "too short");
+    report_uncounted(report, "jump/raw", "ratio", "too short");
     run(report, 1, 0);
     report_ratio(report, "drain/raw", 9, 10);
     assert_true(report_end(report, true, 1));
