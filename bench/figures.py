@@ -141,7 +141,8 @@ def summary(lines):
     """What was measured, when, and the counts of its messages."""
     head, runs = lines[0], [line for line in lines if "run" in line]
     took = next((line["took_s"] for line in lines if "took_s" in line), None)
-    yield f"{head.get('about', '?')[:1].upper()}{head.get('about', '?')[1:]}."
+    about = head.get("about", "?")
+    yield from textwrap.wrap(f"{about[:1].upper()}{about[1:]}.", 100)
     yield ""
     yield (f"{head.get('day', '?')}, slotmq {head.get('slotmq', '?')}"
            + (f", in {took:.0f} s" if took is not None else "")

@@ -69,6 +69,12 @@ class Page(unittest.TestCase):
                                           "duplicated 0, out of order 0.")
         self.assertEqual(page[-1], "| rate | 286,304 | ratio | 286,304 | 286,304 | 5 |")
 
+    def test_what_a_benchmark_does_is_wrapped(self):
+        words = "one by one, " * 20
+        _, page = self.written(drain=[{**HEAD, "about": words}, figure("rate", 1)])
+        start = page.index("## drain")
+        self.assertLessEqual(max(map(len, page[start:page.index("", start + 2)])), 100)
+
     def test_notes_stand_above_the_figures(self):
         page = self.page({"bench": "drain", "note": "beanstalkd is left out"}, figure("rate", 1))
         self.assertLess(page.index("- beanstalkd is left out"),
