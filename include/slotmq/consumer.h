@@ -52,8 +52,8 @@ typedef struct smq_consumer_options {
 /* Check topic and options, and begin to consume.  A client can have one consumer or worker per
  * topic; all of them share its connections.
  * Blocks: request_timeout_ms; the first one of an exclusive topic also up to 8 s for ZooKeeper.
- * Fails: NO_TOPIC, UNAVAILABLE, OTHER_FLEET (the topic belongs to a fleet that uses another
- * ZooKeeper, or none). */
+ * Fails: NO_TOPIC, UNAVAILABLE, UNKNOWN (Redis did not answer in time; call it again), OTHER_FLEET
+ * (the topic belongs to a fleet that uses another ZooKeeper, or none). */
 SMQ_API smq_status smq_consumer_new(smq_consumer **out, smq_client *client,
                                     const smq_consumer_options *options, smq_error *err);
 

@@ -90,7 +90,8 @@ class World:
         self.cluster = servers.Cluster(self.network, folder / "processes")
         self.ensemble = servers.Ensemble(self.network, folder / "processes")
         self.fleet = Fleet(self.network, folder, programs, self.cluster.addresses,
-                           self.ensemble.addresses, list(zip(self.push_slots, self.orders, self.zk_losses)))
+                           self.ensemble.addresses,
+                           list(zip(self.push_slots, self.orders, self.zk_losses)))
         self.topics = list(TOPICS)
         self.monitors = []
 
@@ -259,8 +260,10 @@ def run_once(folder, options):
              "wall_minus_monotonic_ns": time.time_ns() - time.monotonic_ns()}))
         world.torment(options)
         world.heal()
-        world.drain()
-        world.final()
+        try:
+            world.drain()
+        finally:  # when it did not drain, the checker says what is left
+            world.final()
     except (TimeoutError, subprocess.SubprocessError) as error:
         world.failed.append(str(error))
         world.note("failed", type(error).__name__)

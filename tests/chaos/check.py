@@ -87,6 +87,7 @@ class Checker:
         self.lossy = self._intervals(LOSSY, LOSSY_BEFORE_MS)
         self.kept = kept_takeovers(self.gains,
                                    lambda at_ns: self.in_any(self.lossy, at_ns))
+        self.claimed_at = collections.defaultdict(set)  # (tag, token, number) -> lives of nodes
         self.damaged = self._damaged()
         self.slot_of = {(run.topic, run.key): run.slot for run in history.runs}
         self.frozen = self._frozen()
@@ -267,17 +268,24 @@ class Checker:
         calls = pushes = 0
         for node in self.history.nodes():
             stored = collections.defaultdict(dict)  # by tag: what is known of the slot's hash
+            life = (node, 0)
             for step in self.history.executed(node):
                 if isinstance(step, Broken):
                     stored.clear()
+                    life = (node, step.line)
                 elif isinstance(step, Replicated):
                     self._note_stored(stored, step.command)
                 elif step.tag is not None:
                     calls += 1
                     pushes += self._check_push(stored[step.tag], step)
+                    self._note_claims(life, stored[step.tag], step)
                     self._check_call(stored, step)
         self.verdict.figures["scripts judged"] = f"{calls}, {pushes} of them pushed"
         self.verdict.record |= {"scripts": calls, "pushes": pushes}
+
+    def _note_claims(self, life, known, call):
+        for _, number, _ in call.claims():
+            self.claimed_at[call.tag, call.token or known.get("token"), number].add(life)
 
     @staticmethod
     def _note_stored(stored, command):
@@ -328,7 +336,9 @@ class Checker:
         """An owner begins each of its claims once, and through a push only a new message.
 
         When a failover has lost the takeover itself, the owner takes the slot over again under the
-        same token, and its numbers begin again with those that Redis knows; so that is left out."""
+        same token, and its numbers begin again with those that Redis knows; so that is left out.
+        When it has lost only a push, its number is given out again at another node, or at the same
+        one after it was restarted, and what begins under it later did not come through the push."""
         gained = collections.Counter((event.topic, event.slot, event.token)
                                      for found in self.gains.values() for event in found)
         begun, accepted, through = set(), {}, 0
@@ -345,7 +355,7 @@ class Checker:
                 self.verdict.add("an owner begins each claim once",
                                  f"{run.topic} {run.body}: claim {run.claim} of {run.token}")
             begun.add((claim, run.body))
-            if claim in accepted:
+            if claim in accepted and (accepted[claim] is None or not self._is_given_again(claim)):
                 through += 1
                 if run.attempt != 1 or accepted[claim] not in (None, run.body):
                     self.verdict.add("an owner begins each claim once", f"{run.topic} {run.body}: "
@@ -358,6 +368,10 @@ class Checker:
         if through < len(self.history.runs) * LEAST_PUSHED:
             self.verdict.void.append(f"{through} of {len(self.history.runs)} handlers began "
                                      "through a push")
+
+    def _is_given_again(self, claim):
+        topic, slot, token, number = claim
+        return len(self.claimed_at[f"{topic}_{slot}", token, number]) > 1
 
     def check_gains(self):
         """A process never gains a slot again under a smaller token."""
@@ -671,8 +685,8 @@ class Checker:
         self.check_worth()
         for check in (self.check_lost, self.check_overlaps, self.check_late, self.check_executed,
                       self.check_begun, self.check_gains, self.check_attempts, self.check_dead,
-                      self.check_early, self.check_fifo, self.check_held, self.check_priority, self.check_left,
-                      self.check_owned, self.check_damaged, self.check_moves,
+                      self.check_early, self.check_fifo, self.check_held, self.check_priority,
+                      self.check_left, self.check_owned, self.check_damaged, self.check_moves,
                       self.check_coordination):
             check()
         found = {name: len(texts) for name, texts in self.verdict.violations.items()}

@@ -280,6 +280,17 @@ def plant_pushed_retry(logs):
         if line.startswith(f"begin {run.begin_ns} {run.number} ") else line for line in lines])
 
 
+def plant_other_through_push(logs):
+    """Another message begins under the number of a push, which no failover has lost."""
+    push = an_accepted_push(logs)
+    name = (push.topic, push.slot, push.token, push.claim)
+    run = next(run for run in logs.history.runs
+               if (run.topic, run.slot, run.token, run.claim) == name)
+    other = logs.first(lambda other: other.topic == run.topic and other.body != run.body)
+    logs.append(f"worker-{run.worker}.log",
+                logs.begin(run, begin_ns=run.end_ns + 1, body=other.body))
+
+
 def plant_attempt(logs):
     before, run = next((before, run) for before, run in zip(logs.history.runs,
                                                            logs.history.runs[1:])
@@ -436,6 +447,7 @@ PLANTED = [
     (plant_begun_again, "an owner begins each claim once"),
     (plant_accepted_again, "an owner begins each claim once"),
     (plant_pushed_retry, "an owner begins each claim once"),
+    (plant_other_through_push, "an owner begins each claim once"),
     (plant_attempt, "attempts are counted right"),
     (plant_dead_twice, "dead exactly once, and with a reason"),
     (plant_dead_without_reason, "dead exactly once, and with a reason"),

@@ -89,14 +89,21 @@ class Client(Process):
 
     def ended_as(self):
         """The status with which it ended; None while it runs, and when it was killed."""
+        return self._exit()[0]
+
+    def _exit(self):
+        """(status, text) of how it ended."""
         if self.process is None or self.runs():
-            return None
+            return None, ""
         last = next(reversed(self.log_since(max(0, self.log_size() - 2000))), [])
-        return last[2] if len(last) > 2 and last[0] == "exit" else None
+        return (last[2], " ".join(last[3:])) if len(last) > 2 and last[0] == "exit" else (None, "")
 
     def was_refused(self):
-        """Has it ended because ZooKeeper was away, or because its fence has to be raised?"""
-        return self.ended_as() in ("SMQ_UNAVAILABLE", "SMQ_OTHER_FLEET")
+        """Has it ended because ZooKeeper was away, because its fence has to be raised, or because
+        Redis did not answer in time when it asked whether it may consume?"""
+        status, text = self._exit()
+        return status in ("SMQ_UNAVAILABLE", "SMQ_OTHER_FLEET") or \
+            (status == "SMQ_UNKNOWN" and text.startswith("cannot consume topic "))
 
     def has_left(self):
         """Has it ended as it was asked to?  While a master does not answer, it does not wait for
