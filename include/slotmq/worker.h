@@ -72,8 +72,8 @@ typedef struct smq_worker_options {
 /* Check topic and options, and make a worker that does nothing yet.  A client can have one worker
  * or consumer per topic; all of them share its connections. Blocks: request_timeout_ms; the first
  * one of an exclusive topic also up to 8 s for ZooKeeper. Fails: NO_TOPIC, UNAVAILABLE, UNKNOWN
- * (Redis did not answer in time; call it again), OTHER_FLEET (the topic belongs to a fleet that uses
- * another ZooKeeper, or none). */
+ * (Redis did not answer in time; call it again), OTHER_FLEET (the topic belongs to a fleet that
+ * uses another ZooKeeper, or none). */
 SMQ_API smq_status smq_worker_new(smq_worker **out, smq_client *client,
                                   const smq_worker_options *options, smq_error *err);
 
