@@ -14,11 +14,15 @@
 #include "benches.h"
 #include "fleet.h"
 #include "meter.h"
+#include "others.h"
 #include "support/servers.h"
 #include "zookeeper.h"
 
 /* A run takes minutes. */
 enum { SESSION_MS = 10000, RUNS = 3 };
+
+/* A fleet starts on a machine with less load than this; so often it is looked for that. */
+enum { LOAD_MOST = 3, LOAD_LOOKS = 60 };
 
 /* A fleet to be measured; `at_once`: how many members a rolling restart ends together. */
 struct size {
@@ -194,6 +198,22 @@ static bool restart_zookeeper(struct change *change)
 
 /* --- */
 
+/* Wait until the fleet before has ended and nothing else runs. */
+static bool await_quiet(struct change *change)
+{
+    double load = others_load();
+
+    for (int i = 1; i < LOAD_LOOKS && load >= LOAD_MOST; i++) {
+        load = others_load();
+    }
+    tell(change, "load-before", "processes", load);
+    if (load >= LOAD_MOST) {
+        fprintf(stderr, "bench: %.1f other processes run; a fleet is measured with fewer than %d\n",
+                load, LOAD_MOST);
+    }
+    return load < LOAD_MOST;
+}
+
 static bool measure_size(struct lab *lab, const struct size *size)
 {
     const struct fleet_options options = {
@@ -203,8 +223,9 @@ static bool measure_size(struct lab *lab, const struct size *size)
     char who[32];
 
     snprintf(who, sizeof(who), "fleet-%d", size->members);
-    bool good = fleet != NULL && cover(&change) && join(&change) && restart_zookeeper(&change) &&
-                death(&change) && roll(&change) && fleet_settle(fleet, who);
+    bool good = fleet != NULL && await_quiet(&change) && cover(&change) && join(&change) &&
+                restart_zookeeper(&change) && death(&change) && roll(&change) &&
+                fleet_settle(fleet, who);
     tell(&change, "load", "processes", change.load);
     fleet_close(fleet);
     return good;

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE_SIZE = 1024 };
+enum { LINE_SIZE = 1024, LOAD_LOOKS = 40, LOAD_APART_NS = 50 * 1000 * 1000 };
 
 static double seconds_of(const struct timeval *time)
 {
@@ -107,4 +107,33 @@ double others_stop(const struct others *others)
     others_start(&now);
     double percent = 100 * (now.cpu_s - others->cpu_s) / (now.seconds - others->seconds);
     return percent > 0 ? percent : 0;
+}
+
+/* The fourth field of the file is RUNNING/ALL; this thread runs, too. */
+static double running_now(void)
+{
+    char line[LINE_SIZE];
+    long running = 0;
+
+    if (!read_line(line, "/proc/loadavg") || sscanf(line, "%*s %*s %*s %ld/", &running) != 1) {
+        return -1;
+    }
+    return (double) running - 1;
+}
+
+double others_load(void)
+{
+    const struct timespec apart = {.tv_nsec = LOAD_APART_NS};
+    double sum = 0;
+
+    for (int i = 0; i < LOAD_LOOKS; i++) {
+        double running = running_now();
+
+        if (running < 0) {
+            return -1;
+        }
+        sum += running;
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &apart, NULL);
+    }
+    return sum / LOAD_LOOKS;
 }

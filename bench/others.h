@@ -13,4 +13,8 @@ struct others {
 void others_start(struct others *others);
 double others_stop(const struct others *others);
 
+/* How many other processes run or wait for a processor, in the mean of 2 s, which it blocks; -1 if
+ * that cannot be read. */
+double others_load(void);
+
 #endif
