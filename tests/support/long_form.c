@@ -27,6 +27,7 @@ static const struct long_form_row {
     [SIZE_NODE_ROUNDS] = {1, 5},
     [SIZE_CLIENTS] = {40, 1000},
     [SIZE_NO_DESCRIPTORS_MS] = {0, 20000},
+    [SIZE_RESTARTS] = {4, 20},
 };
 
 int long_form(enum long_form_size size)

@@ -26,6 +26,7 @@ enum long_form_size {
     SIZE_NODE_ROUNDS,        /* how often a node is emptied, forgotten and added            */
     SIZE_CLIENTS,            /* that reconnect at the same time                             */
     SIZE_NO_DESCRIPTORS_MS,  /* a process cannot open anything, at least                    */
+    SIZE_RESTARTS,           /* members that are restarted in turn while messages come      */
     LONG_FORM_SIZES
 };
 

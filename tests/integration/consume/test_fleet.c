@@ -14,8 +14,11 @@
 #include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
+#include "integration/fixture/flow.h"
+#include "integration/fixture/keys.h"
 #include "integration/fixture/members.h"
 #include "integration/fixture/messages.h"
+#include "support/long_form.h"
 #include "support/process.h"
 #include "support/wait.h"
 
@@ -92,6 +95,7 @@ struct load {
     smq_client *client;
     struct owners owners;
     int shares, sent;
+    int each;      /* messages each time; 0: others send */
     pid_t leaving; /* 0: nobody; -1: has left */
 };
 
@@ -100,8 +104,10 @@ static bool has_shares_under_load(void *arg)
     struct load *load = arg;
     int status = -1;
 
-    members_send(load->members, load->client, "k", KEYS, load->sent, 200);
-    load->sent += 200;
+    if (load->each > 0) {
+        members_send(load->members, load->client, "k", KEYS, load->sent, load->each);
+        load->sent += load->each;
+    }
     if (load->leaving > 0 && process_ended(load->leaving, &status)) {
         assert_int_equal(status, 0);
         load->leaving = -1;
@@ -118,11 +124,58 @@ static void await_shares(struct load *load, int shares)
     }
 }
 
+static void start_four(struct members *members, smq_client *client)
+{
+    members_init(members, cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS));
+    members->zookeeper = true;
+    members->session_ms = 20000; /* nobody dies here, not even of slowness */
+    members->work_us = 500;      /* so that there is something in flight whenever one leaves */
+    for (int i = 0; i < 4; i++) {
+        members_start(members);
+    }
+}
+
+/* The member `number` is asked to leave, and another one is started when it has. */
+static void restart_one(struct load *load, int number)
+{
+    load->leaving = load->members->member[number].pid;
+    kill(load->leaving, SIGTERM);
+    await_shares(load, 3);
+    load->members->member[number].pid = 0;
+    members_start(load->members);
+    await_shares(load, 4);
+}
+
+/* All that was sent was handled once, and no lease was lost; the last four leave. */
+static void end_flawless(struct load *load)
+{
+    struct members *members = load->members;
+    struct verdict verdict;
+    smq_stats stats;
+
+    messages_await_counts(load->client, members->topic,
+                          (struct message_counts){.done = load->sent});
+    stats = messages_stats(load->client, members->topic);
+    assert_int_equal(stats.retried, 0);
+    assert_int_equal(stats.lease_lost, 0);
+    verdict = members_judge(members);
+    assert_int_equal(verdict.sent, load->sent);
+    assert_int_equal(verdict.handled, load->sent);
+    assert_int_equal(verdict.lost, 0);
+    assert_int_equal(verdict.runs, load->sent); /* no duplicate */
+    assert_int_equal(verdict.overlaps, 0);
+    assert_int_equal(verdict.fenced, 0);
+    for (int i = members->count - 4; i < members->count; i++) {
+        member_leave(&members->member[i]);
+    }
+    members_fini(members);
+}
+
 static void join_and_leave_move_only_what_they_must(void **state)
 {
     smq_client *client = cluster_client();
     struct members members;
-    struct load load = {.members = &members, .client = client};
+    struct load load = {.members = &members, .client = client, .each = 200};
     struct owners four, five;
     struct member *fifth = NULL;
     struct verdict verdict;
@@ -172,42 +225,72 @@ static void rolling_restart_costs_no_message_a_retry(void **state)
 {
     smq_client *client = cluster_client();
     struct members members;
-    struct load load = {.members = &members, .client = client};
-    struct verdict verdict;
-    smq_stats stats;
+    struct load load = {.members = &members, .client = client, .each = 200};
 
     (void) state;
-    members_init(&members, cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS));
-    members.zookeeper = true;
-    members.session_ms = 20000; /* nobody dies here, not even of slowness */
-    members.work_us = 500;      /* so that there is something in flight whenever one leaves */
-    for (int i = 0; i < 4; i++) {
-        members_start(&members);
-    }
+    start_four(&members, client);
     await_shares(&load, 4);
     for (int i = 0; i < 4; i++) {
-        load.leaving = members.member[i].pid;
-        kill(load.leaving, SIGTERM);
-        await_shares(&load, 3);
-        members.member[i].pid = 0;
-        members_start(&members);
-        await_shares(&load, 4);
+        restart_one(&load, i);
     }
-    messages_await_counts(client, members.topic, (struct message_counts){.done = load.sent});
-    stats = messages_stats(client, members.topic);
-    assert_int_equal(stats.retried, 0);
-    assert_int_equal(stats.lease_lost, 0);
-    verdict = members_judge(&members);
-    assert_int_equal(verdict.sent, load.sent);
-    assert_int_equal(verdict.handled, load.sent);
-    assert_int_equal(verdict.lost, 0);
-    assert_int_equal(verdict.runs, load.sent); /* no duplicate */
-    assert_int_equal(verdict.overlaps, 0);
-    assert_int_equal(verdict.fenced, 0);
-    for (int i = 4; i < members.count; i++) {
-        member_leave(&members.member[i]);
+    end_flawless(&load);
+    smq_client_free(client);
+}
+
+/* --- a rolling restart while messages come one by one --- */
+
+enum { FLOW_PER_S = 10000 };
+
+struct pushes {
+    int64_t before;
+};
+
+static bool some_are_pushed(void *arg)
+{
+    const struct pushes *pushes = arg;
+
+    return keys_pushes() > pushes->before;
+}
+
+/* Everything is handled, and all owners sleep: what comes next is pushed on any machine. */
+static void await_sleep(struct load *load, struct flow *flow)
+{
+    flow_rest(flow);
+    load->sent = flow_sent(flow);
+    messages_await_counts(load->client, load->members->topic,
+                          (struct message_counts){.done = load->sent});
+    keys_await_open(load->members->topic, SLOTS, SLOTS);
+}
+
+/* A machine that keeps up pushes most of them; on another one messages wait, and then owners do not
+ * sleep.  So each hand-over begins when they do. */
+static void rolling_restart_costs_a_steady_flow_nothing(void **state)
+{
+    static struct members members; /* it outlives a test that fails, as the flow may */
+    smq_client *client = cluster_client();
+    struct load load = {.members = &members, .client = client};
+    struct flow *flow;
+
+    (void) state;
+    start_four(&members, client);
+    await_shares(&load, 4);
+    flow = flow_new(&members, client, KEYS, FLOW_PER_S);
+    for (int i = 0; i < long_form(SIZE_RESTARTS); i++) {
+        struct pushes pushes;
+        int sent = flow_sent(flow);
+
+        await_sleep(&load, flow);
+        pushes.before = keys_pushes();
+        flow_go(flow);
+        assert_true(wait_until(some_are_pushed, &pushes, TIMEOUT_MS));
+        restart_one(&load, i);
+        print_message("hand-over %d: %d sent, %d of them pushed\n", i, flow_sent(flow) - sent,
+                      (int) (keys_pushes() - pushes.before));
     }
-    members_fini(&members);
+    await_sleep(&load, flow);
+    print_message("%d messages, %.0f per second\n", load.sent, flow_rate(flow));
+    flow_free(flow);
+    end_flawless(&load);
     smq_client_free(client);
 }
 
@@ -293,8 +376,8 @@ static bool belongs_to_one_under_load(void *arg)
 {
     struct load *load = arg;
 
-    members_send(load->members, load->client, "k", KEYS, load->sent, 200);
-    load->sent += 200;
+    members_send(load->members, load->client, "k", KEYS, load->sent, load->each);
+    load->sent += load->each;
     owners_read(&load->owners, load->client, load->members->topic);
     return is_shared_out(&load->owners, 1);
 }
@@ -311,7 +394,7 @@ static void woken_zombie_changes_nothing(void **state)
 {
     smq_client *client = cluster_client();
     struct members members;
-    struct load load = {.members = &members, .client = client};
+    struct load load = {.members = &members, .client = client, .each = 200};
     struct member *zombie;
     struct verdict verdict;
 
@@ -364,6 +447,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(join_and_leave_move_only_what_they_must),
         cmocka_unit_test(rolling_restart_costs_no_message_a_retry),
+        cmocka_unit_test(rolling_restart_costs_a_steady_flow_nothing),
         cmocka_unit_test(nothing_is_lost_when_one_member_after_another_is_killed),
         cmocka_unit_test(woken_zombie_changes_nothing),
         cmocka_unit_test(missing_zookeeper_is_said_in_time),
