@@ -733,22 +733,33 @@ static void an_old_push_is_confirmed_before_it_begins(void **state)
     end(consumer);
 }
 
-/* The same, but Redis' clock says that the push is new. */
+/* The same, but Redis' clock says that the push is new: no call but that of its answer is made
+ * until the slot stops.  (A claim that is a sixth of its lease old is renewed.) */
 static void a_new_push_after_a_long_rest_is_not(void **state)
 {
+    enum { REST_MS = 3000 };
     smq_consumer *consumer;
-    int64_t parked = clock_now_ms(), over;
+    int64_t parked, over, pushed;
+    bool may_renew;
 
     (void) state;
-    model.lease_ms = SHORT_LEASE_MS;
+    model.lease_ms = REST_MS;
     consumer = consumer_of_topic();
-    over = clock_now_ms() + SHORT_LEASE_MS;
+    parked = clock_now_ms(); /* not before: by Redis' clock the push would come from the future */
+    over = parked + REST_MS;
     assert_true(wait_until(is_past, &over, WAIT_MS));
     claim(1);
-    push(1, REDIS_MS + clock_now_ms() - parked, false);
+    pushed = clock_now_ms();
+    push(1, REDIS_MS + pushed - parked, false);
     answer_done(consumer);
+    assert_int_equal(smq_consumer_flush(consumer, WAIT_MS, NULL), SMQ_OK);
+    may_renew = clock_now_ms() - pushed >= REST_MS / 6;
     end(consumer);
     assert_int_equal(count_claimed(), 1);
+    assert_int_equal(model.count, 3);
+    assert_int_equal(model.calls[1].answers, 1);
+    assert_int_equal(model.calls[2].n, 0);
+    assert_true(model.renews == 0 || may_renew);
 }
 
 #define PUSH_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
