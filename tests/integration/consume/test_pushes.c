@@ -2,19 +2,23 @@
  * every limit of the worker holds. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "model/slot.h"
 
-enum { SLOTS = 16 };
+enum { SLOTS = 16, KEYS_PER_SLOT = 2, CLOCK_MS = 2, BURST_MS = 100 };
 
 /* --- the tests --- */
 
@@ -102,38 +106,206 @@ static void no_more_slots_are_open_than_the_worker_says(void **state)
     smq_client_free(client);
 }
 
-static smq_verdict first_attempt(smq_delivery *delivery, const struct seen *seen, int index)
+/* --- every limit holds ---------------------------------------------------------------------- */
+
+/* The key number `number` of those of a slot. */
+static void key_in(char *out, size_t size, int32_t slots, int32_t slot, int number)
 {
-    (void) delivery;
-    (void) index;
-    assert_int_equal(seen->attempt, 1);
-    return SMQ_DONE;
+    for (int i = 0; number >= 0; i++) {
+        snprintf(out, size, "k%d", i);
+        number -= slot_of_key(out, strlen(out), slots) == slot ? 1 : 0;
+    }
 }
 
-/* All slots are open, and each gets a message at once; but the worker may have two unanswered. */
-static void surplus_is_returned_with_its_attempts(void **state)
+static void send_into(smq_client *client, const char *topic, int32_t slots, int32_t slot,
+                      int number)
 {
-    smq_client *client = cluster_client();
-    struct handler_log *log = handler_log_new(first_attempt);
-    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
-    smq_worker *worker = worker_of(client, topic, log, 2, SLOTS);
-    smq_metrics metrics = SMQ_METRICS_INIT;
+    char key[16], body[32];
+
+    key_in(key, sizeof(key), slots, slot, number % KEYS_PER_SLOT);
+    snprintf(body, sizeof(body), "%s %d", key, number);
+    messages_send(client, topic, (struct test_message){.key = key, .body = body});
+}
+
+/* All slots are open, and each gets a message. */
+static void push_into_each(smq_client *client, const char *topic, int32_t slots)
+{
+    int64_t before;
+
+    keys_await_open(topic, slots, slots);
+    before = keys_pushes();
+    for (int i = 0; i < slots; i++) {
+        send_into(client, topic, slots, i, 0);
+    }
+    assert_int_equal(keys_pushes() - before, slots);
+}
+
+/* Nobody noticed that some were claimed more than once. */
+static void check_first_attempts(smq_client *client, const char *topic, struct handler_log *log,
+                                 int count)
+{
     smq_stats stats;
 
-    (void) state;
-    keys_await_open(topic, SLOTS, SLOTS);
-    handler_log_gate(log);
-    messages_send_numbers(client, topic, 0, 8 * SLOTS);
-    handler_log_await(log, 1);
-    assert_int_equal(smq_client_metrics(client, &metrics, NULL), SMQ_OK);
-    assert_in_range(metrics.in_flight, 1, 2);
-    handler_log_open(log, 8 * SLOTS);
-    handler_log_await(log, 8 * SLOTS);
-    messages_await_counts(client, topic, (struct message_counts){.done = INT64_C(8) * SLOTS});
+    handler_log_await(log, count);
+    messages_await_counts(client, topic, (struct message_counts){.done = count});
+    assert_int_equal(handler_log_count(log), count);
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(handler_log_seen(log, i).attempt, 1);
+    }
     stats = messages_stats(client, topic);
     assert_int_equal(stats.retried, 0);
     assert_int_equal(stats.lease_lost, 0);
-    assert_int_equal(handler_log_count(log), 8 * SLOTS);
+}
+
+/* What of a worker with default options is open at once. */
+static void sixty_four_slots_are_pushed_into_at_once(void **state)
+{
+    enum { OPEN = 64 };
+    smq_client *client = cluster_client();
+    struct handler_log *log = handler_log_new(NULL);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, OPEN);
+    smq_worker *worker = handler_log_worker(client, topic, log);
+
+    (void) state;
+    handler_log_gate(log);
+    push_into_each(client, topic, OPEN);
+    messages_await_counts(client, topic, (struct message_counts){.claimed = OPEN});
+    handler_log_open(log, OPEN);
+    check_first_attempts(client, topic, log, OPEN);
+    assert_int_equal(messages_stats(client, topic).released, 0); /* there was room for all */
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+    smq_client_free(client);
+}
+
+static atomic_int held, most_held;
+
+/* Its answer comes later; until then it is in flight. */
+static smq_verdict hold(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    int now = atomic_fetch_add(&held, 1) + 1, most = atomic_load(&most_held);
+
+    (void) delivery;
+    (void) seen;
+    (void) index;
+    while (now > most && !atomic_compare_exchange_weak(&most_held, &most, now)) {
+    }
+    return SMQ_LATER;
+}
+
+/* However many come at once, there are never more than two without an answer. */
+static void surplus_is_returned_with_its_attempts(void **state)
+{
+    enum { MOST = 2, ROUNDS = 4 };
+    smq_client *client = cluster_client();
+    struct handler_log *log = handler_log_new(hold);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
+    smq_worker_options options = SMQ_WORKER_OPTIONS(.threads = 4, .push_slots = SLOTS);
+    smq_worker *worker;
+
+    (void) state;
+    options.max_in_flight = MOST;
+    worker = handler_log_worker_with(client, &options, topic, log);
+    push_into_each(client, topic, SLOTS);
+    for (int i = 1; i < ROUNDS; i++) {
+        for (int j = 0; j < SLOTS; j++) {
+            send_into(client, topic, SLOTS, j, i);
+        }
+    }
+    for (int i = 0; i < ROUNDS * SLOTS; i++) {
+        handler_log_await(log, i + 1);
+        atomic_fetch_sub(&held, 1);
+        messages_done(handler_log_seen(log, i).delivery);
+    }
+    check_first_attempts(client, topic, log, ROUNDS * SLOTS);
+    assert_int_equal(atomic_load(&most_held), MOST);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+    smq_client_free(client);
+}
+
+static void worker_of_seven_messages_handles_seven(void **state)
+{
+    enum { MOST = 7 };
+    smq_client *client = cluster_client();
+    struct handler_log *log = handler_log_new(NULL);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
+    smq_worker_options options = SMQ_WORKER_OPTIONS(.max_messages = MOST, .push_slots = SLOTS);
+    smq_error err = SMQ_ERROR_INIT;
+    smq_worker *worker = handler_log_worker_with(client, &options, topic, log);
+
+    (void) state;
+    handler_log_gate(log);
+    push_into_each(client, topic, SLOTS);
+    handler_log_open(log, SLOTS);
+    assert_ok(smq_worker_wait(worker, TIMEOUT_MS, &err), &err); /* it stops by itself */
+    assert_int_equal(handler_log_count(log), MOST);
+    messages_await_counts(client, topic,
+                          (struct message_counts){.waiting = SLOTS - MOST, .done = MOST});
+    handler_log_stop_worker(worker);
+    worker = worker_of(client, topic, log, 0, SLOTS);
+    handler_log_open(log, SLOTS);
+    check_first_attempts(client, topic, log, SLOTS);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+    smq_client_free(client);
+}
+
+/* No message begins earlier than the rate allows. */
+static void rate_holds(void **state)
+{
+    enum { RATE = 20 };
+    smq_client *client = cluster_client();
+    struct handler_log *log = handler_log_new(NULL);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
+    smq_worker_options options = SMQ_WORKER_OPTIONS(.rate_per_s = RATE, .push_slots = SLOTS);
+    smq_worker *worker = handler_log_worker_with(client, &options, topic, log);
+    int64_t began;
+
+    (void) state;
+    keys_await_open(topic, SLOTS, SLOTS);
+    began = clock_wall_ms();
+    push_into_each(client, topic, SLOTS);
+    check_first_attempts(client, topic, log, SLOTS);
+    for (int i = 0; i < SLOTS; i++) {
+        assert_true(handler_log_seen(log, i).at_ms - began >=
+                    INT64_C(1000) * i / RATE - BURST_MS - CLOCK_MS);
+    }
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+    smq_client_free(client);
+}
+
+/* Most of what is pushed finds no room and returns; the messages of each key keep their order. */
+static void order_of_each_key_holds_with_a_surplus(void **state)
+{
+    enum { ROUNDS = 20 };
+    smq_client *client = cluster_client();
+    struct handler_log *log = handler_log_new(NULL);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIFO, SLOTS);
+    smq_worker_options options =
+        SMQ_WORKER_OPTIONS(.threads = 2, .max_in_flight = 2, .push_slots = SLOTS);
+    smq_worker *worker = handler_log_worker_with(client, &options, topic, log);
+    int next[SLOTS][KEYS_PER_SLOT] = {{0}};
+
+    (void) state;
+    handler_log_gate(log);
+    push_into_each(client, topic, SLOTS);
+    handler_log_open(log, ROUNDS * SLOTS);
+    for (int i = 1; i < ROUNDS; i++) {
+        for (int j = 0; j < SLOTS; j++) {
+            send_into(client, topic, SLOTS, j, i);
+        }
+    }
+    check_first_attempts(client, topic, log, ROUNDS * SLOTS);
+    for (int i = 0; i < ROUNDS * SLOTS; i++) {
+        struct seen seen = handler_log_seen(log, i);
+        int number = (int) strtol(strchr(seen.body, ' '), NULL, 10);
+        int *its = &next[seen.slot][number % KEYS_PER_SLOT];
+
+        assert_int_equal(number / KEYS_PER_SLOT, *its);
+        *its += 1;
+    }
     handler_log_stop_worker(worker);
     handler_log_free(log);
     smq_client_free(client);
@@ -253,7 +425,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pushed_message_costs_two_scripts),
         cmocka_unit_test(no_more_slots_are_open_than_the_worker_says),
+        cmocka_unit_test(sixty_four_slots_are_pushed_into_at_once),
         cmocka_unit_test(surplus_is_returned_with_its_attempts),
+        cmocka_unit_test(worker_of_seven_messages_handles_seven),
+        cmocka_unit_test(rate_holds),
+        cmocka_unit_test(order_of_each_key_holds_with_a_surplus),
         cmocka_unit_test(order_of_fifo_holds),
         cmocka_unit_test(who_may_not_count_subscribers_pushes_nothing),
     };
