@@ -35,12 +35,13 @@ struct link {
     int client, server;
     bool closing; /* its client has closed it, which the server does not know yet */
     bool subscribes;
+    bool deaf;     /* what its server says is lost */
     bool answered; /* it was given a reply since its last request */
     atomic_int round_trips;
     struct chunks requests, replies;
 };
 
-enum proxy_wish { PROXY_PASS, PROXY_HOLD, PROXY_SILENCE, PROXY_CUT };
+enum proxy_wish { PROXY_PASS, PROXY_HOLD, PROXY_SILENCE, PROXY_CUT, PROXY_DEAFEN };
 
 struct proxy {
     int listener, port, wake;
@@ -117,7 +118,7 @@ static void link_accept(struct proxy *proxy)
             proxy->links[i].client = client;
             proxy->links[i].server = server;
             proxy->links[i].subscribes = proxy->links[i].answered = false;
-            proxy->links[i].closing = false;
+            proxy->links[i].closing = proxy->links[i].deaf = false;
             atomic_store(&proxy->links[i].round_trips, 0);
             return;
         }
@@ -197,7 +198,7 @@ static int64_t delay_now(struct proxy *proxy)
 static bool link_read(struct proxy *proxy, struct link *link, const struct pollfd polled[2],
                       enum proxy_wish wish)
 {
-    const struct chunk *chunk;
+    struct chunk *chunk;
 
     if (polled[0].revents != 0) {
         chunk = take_chunk(link->client, &link->requests, delay_now(proxy));
@@ -211,8 +212,14 @@ static bool link_read(struct proxy *proxy, struct link *link, const struct pollf
         link->answered = false;
     }
     if (polled[1].revents != 0) {
-        if (take_chunk(link->server, &link->replies, delay_now(proxy)) == NULL) {
+        chunk = take_chunk(link->server, &link->replies, delay_now(proxy));
+        if (chunk == NULL) {
             return false;
+        }
+        if (link->deaf) {
+            STAILQ_REMOVE(&link->replies, chunk, chunk, link);
+            free(chunk);
+            return true;
         }
         if (link_holds(link, wish)) {
             pthread_mutex_lock(&proxy->state.lock);
@@ -283,6 +290,13 @@ static void cut_links(struct proxy *proxy)
     }
 }
 
+static void links_set_deaf(struct proxy *proxy, bool deaf)
+{
+    for (int i = 0; i < LINKS_MAX; i++) {
+        proxy->links[i].deaf = deaf && proxy->links[i].client >= 0 && proxy->links[i].subscribes;
+    }
+}
+
 /* What the test wishes now; a new wish is obeyed first.  false: stop. */
 static bool take_wish(struct proxy *proxy, enum proxy_wish *out)
 {
@@ -297,8 +311,9 @@ static bool take_wish(struct proxy *proxy, enum proxy_wish *out)
         if (*out == PROXY_CUT) {
             cut_links(proxy);
         }
+        links_set_deaf(proxy, *out == PROXY_DEAFEN);
         pthread_mutex_lock(&proxy->state.lock);
-        if (*out == PROXY_CUT) {
+        if (*out == PROXY_CUT || *out == PROXY_DEAFEN) {
             *out = proxy->state.wish = PROXY_PASS;
         }
         proxy->state.obeyed = true;
@@ -466,6 +481,11 @@ void proxy_hold(struct proxy *proxy)
 void proxy_silence(struct proxy *proxy)
 {
     wish_for(proxy, PROXY_SILENCE);
+}
+
+void proxy_deafen(struct proxy *proxy)
+{
+    wish_for(proxy, PROXY_DEAFEN);
 }
 
 void proxy_silence_from(struct proxy *proxy, const char *text)

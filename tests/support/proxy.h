@@ -2,7 +2,7 @@
  * and keeps replies back or loses them when the test says so.
  *
  * Connections that carry subscriptions of Redis are never kept back or cut: what they bring
- * overtakes the others.
+ * overtakes the others.  Only proxy_silence() and proxy_deafen() are about them, too.
  *
  * Thread: any; the inside is a thread of its own. */
 #ifndef SUPPORT_PROXY_H
@@ -37,7 +37,11 @@ void proxy_silence(struct proxy *proxy);
 /* The same from the first request on that contains `text`; proxy_has_kept() then says so. */
 void proxy_silence_from(struct proxy *proxy, const char *text);
 
-/* Let go of what was kept back, and keep nothing back any more. */
+/* Lose what connections bring that carry subscriptions now.  They stay open, and their requests
+ * still arrive; those that are opened later bring everything. */
+void proxy_deafen(struct proxy *proxy);
+
+/* Let go of what was kept back, and keep nothing back and lose nothing any more. */
 void proxy_release(struct proxy *proxy);
 
 /* Forget what was kept back, and cut the connections: the replies are lost. */
