@@ -6,13 +6,17 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/load.h"
+#include "integration/fixture/members.h"
+#include "integration/fixture/messages.h"
 #include "support/long_form.h"
 #include "support/wait.h"
 
@@ -38,10 +42,9 @@ struct pair {
     struct server *master, *replica;
 };
 
-/* Those of a slot of the topic. */
-static struct pair pair_of(const struct load *load, int slot)
+static struct pair pair_with(struct server *master)
 {
-    struct pair pair = {.master = load_master(load, slot)};
+    struct pair pair = {.master = master};
     size_t number = 0;
 
     while (servers_node(cluster_servers(), number) != pair.master) {
@@ -49,6 +52,12 @@ static struct pair pair_of(const struct load *load, int slot)
     }
     pair.replica = servers_node(cluster_servers(), (number + MASTERS) % ((size_t) 2 * MASTERS));
     return pair;
+}
+
+/* Those of a slot of the topic. */
+static struct pair pair_of(const struct load *load, int slot)
+{
+    return pair_with(load_master(load, slot));
 }
 
 static bool says(const struct server *server, const char *line)
@@ -191,6 +200,171 @@ static void owners_continue_when_a_replica_takes_over_without_the_last_writes(vo
     assert_in_range(verdict.repeated, 0, before);
 }
 
+/* --- a push that is lost ------------------------------------------------------------------- */
+
+/* `some` messages are handled; then the replica hears nothing any more, and `more` are.  FOUND_MS
+ * is promised. */
+enum { KEYS = 4, SOME = 10, MORE = 10, FOUND_MS = 15000 };
+
+/* A topic of one slot, whose owner sleeps. */
+struct asleep {
+    smq_client *client;
+    struct members members;
+    char store[64];
+    struct pair pair;
+    redisContext *listener; /* at the replica; not the owner's */
+    int sent;
+};
+
+static void asleep_init(struct asleep *asleep, const struct load_options *kind)
+{
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS(.type = kind->type, .layout = kind->layout);
+
+    memset(asleep, 0, sizeof(*asleep));
+    asleep->client = cluster_client();
+    members_init(&asleep->members, cluster_topic(asleep->client, &topic));
+    asleep->members.zookeeper = true;
+    asleep->members.session_ms = 20000; /* nobody dies here, not even of slowness */
+    members_start(&asleep->members);
+    snprintf(asleep->store, sizeof(asleep->store), "%s_0", asleep->members.topic);
+    asleep->pair = pair_with(servers_node_of(cluster_servers(), asleep->store));
+}
+
+static void asleep_send(struct asleep *asleep, int count)
+{
+    members_send(&asleep->members, asleep->client, "k", KEYS, asleep->sent, count);
+    asleep->sent += count;
+}
+
+static bool all_have_begun(void *arg)
+{
+    struct asleep *asleep = arg;
+
+    return members_begun(&asleep->members, NULL, 0) >= asleep->sent;
+}
+
+/* All are handled, their answers are stored, and the owner sleeps again. */
+static void await_sleep(struct asleep *asleep)
+{
+    assert_true(wait_until(all_have_begun, asleep, TIMEOUT_MS));
+    messages_await_counts(asleep->client, asleep->members.topic,
+                          (struct message_counts){.done = asleep->sent});
+    keys_await_open(asleep->members.topic, 1, 1);
+}
+
+static redisContext *replica_as(const struct pair *pair, const char *greeting)
+{
+    redisContext *redis = redisConnect("127.0.0.1", server_port(pair->replica));
+
+    assert_non_null(redis);
+    assert_int_equal(redis->err, 0);
+    freeReplyObject(redisCommand(redis, greeting));
+    return redis;
+}
+
+/* The replica has all that the master has. */
+static bool is_in_sync(void *arg)
+{
+    struct asleep *asleep = arg;
+    redisContext *redis = replica_as(&asleep->pair, "READONLY");
+    redisReply *known = redisCommand(redis, "HMGET slot{%s} done parked", asleep->store);
+    bool in_sync = known->type == REDIS_REPLY_ARRAY && known->elements == 2 &&
+                   known->element[0]->str != NULL && atoi(known->element[0]->str) == asleep->sent &&
+                   known->element[1]->str != NULL && strchr(known->element[1]->str, '/') != NULL;
+
+    freeReplyObject(known);
+    redisFree(redis);
+    return in_sync;
+}
+
+/* Until may_subscribe() nobody but the listener may subscribe there. */
+static void keep_from_subscribing(const struct pair *pair)
+{
+    freeReplyObject(keys_command_at(pair->replica, "ACL SETUSER listener on >secret ~* &* +@all"));
+    freeReplyObject(keys_command_at(pair->replica, "ACL SETUSER default -ssubscribe"));
+}
+
+static void may_subscribe(const struct pair *pair)
+{
+    freeReplyObject(keys_command_at(pair->replica, "ACL SETUSER default +ssubscribe"));
+    freeReplyObject(keys_command_at(pair->replica, "ACL DELUSER listener"));
+}
+
+static bool listens(void *arg)
+{
+    const struct asleep *asleep = arg;
+    redisReply *reply = redisCommand(asleep->listener, "SSUBSCRIBE wake{%s}", asleep->store);
+    bool subscribed = reply != NULL && reply->type == REDIS_REPLY_ARRAY;
+
+    freeReplyObject(reply);
+    return subscribed;
+}
+
+/* A message is pushed, and only the listener hears of it. */
+static int64_t lose_a_push(struct asleep *asleep)
+{
+    struct timespec now;
+    redisReply *heard;
+    void *data = NULL;
+
+    asleep->listener = replica_as(&asleep->pair, "AUTH listener secret");
+    assert_true(wait_until(listens, asleep, TIMEOUT_MS));
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    asleep_send(asleep, 1);
+    assert_int_equal(redisGetReply(asleep->listener, &data), REDIS_OK);
+    heard = data;
+    assert_int_equal(heard->elements, 3);
+    assert_string_equal(heard->element[0]->str, "smessage");
+    assert_true(heard->element[2]->len > 0);
+    freeReplyObject(heard);
+    redisFree(asleep->listener);
+    return (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void end_asleep(struct asleep *asleep)
+{
+    struct verdict verdict;
+
+    member_leave(&asleep->members.member[0]);
+    verdict = members_judge(&asleep->members);
+    if (!verdict_good(&verdict)) {
+        verdict_print(&verdict, stderr);
+        fail_msg("%s", verdict.example);
+    }
+    assert_int_equal(verdict.runs, asleep->sent);
+    members_fini(&asleep->members);
+    smq_client_free(asleep->client);
+}
+
+/* Redis gives the push a number that its owner knows already, and the owner does not hear of it. */
+static void lost_push_after_a_failover_without_the_last_writes_is_found_in_time(void **state)
+{
+    int64_t at_ns[SOME + MORE + 1], sent_ns;
+    struct asleep asleep;
+
+    asleep_init(&asleep, *state);
+    asleep_send(&asleep, SOME);
+    await_sleep(&asleep);
+    assert_true(wait_until(is_in_sync, &asleep, TIMEOUT_MS));
+    leave_behind(&asleep.pair);
+    for (int i = 0; i < MORE; i++) {
+        asleep_send(&asleep, 1);
+        await_sleep(&asleep);
+    }
+    keep_from_subscribing(&asleep.pair);
+    server_kill(asleep.pair.master);
+    await_takeover(&asleep.pair);
+    sent_ns = lose_a_push(&asleep);
+    may_subscribe(&asleep.pair);
+    assert_true(wait_until(all_have_begun, &asleep, TIMEOUT_MS));
+    assert_int_equal(members_begun(&asleep.members, at_ns, SOME + MORE + 1), SOME + MORE + 1);
+    print_message("found after %d ms\n", (int) ((at_ns[SOME + MORE] - sent_ns) / 1000000));
+    assert_in_range((at_ns[SOME + MORE] - sent_ns) / 1000000, 0, FOUND_MS);
+    assert_true(server_restart(asleep.pair.master));
+    assert_true(servers_wait(cluster_servers(), TIMEOUT_MS));
+    end_asleep(&asleep);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +372,7 @@ int main(void)
         LOAD_TESTS(what_replicas_acknowledged_is_handled_when_a_master_dies),
         LOAD_TESTS(what_replicas_acknowledged_is_handled_when_a_master_stands_still),
         LOAD_TESTS(owners_continue_when_a_replica_takes_over_without_the_last_writes),
+        LOAD_TESTS(lost_push_after_a_failover_without_the_last_writes_is_found_in_time),
     };
 
     return cmocka_run_group_tests_name("failover", tests, start, cluster_end);

@@ -146,6 +146,86 @@ static void woken_single_process_begins_nothing_of_lost_slots(void **state)
     freeze_and_wake(false, SESSION_MS);
 }
 
+/* --- SIGSTOP, while messages are pushed --- */
+
+static int begun_by(const struct member *member)
+{
+    struct members one = {.count = 1, .member[0] = *member};
+
+    return members_begun(&one, NULL, 0);
+}
+
+struct awaited {
+    struct members *members;
+    int count;
+};
+
+static bool so_many_are_handled(void *arg)
+{
+    struct awaited *awaited = arg;
+
+    return members_judge(awaited->members).handled == (uint64_t) awaited->count;
+}
+
+/* A process is stopped while it sleeps.  The first message that comes into each slot is claimed for
+ * it, and lies in its socket until it wakes, when another process has its slots.  It begins none.
+ */
+static void freeze_with_pushes(bool zookeeper)
+{
+    enum { COUNT = 4 * SLOTS };
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .slots = SLOTS);
+    struct owners owners = {.client = cluster_client()};
+    struct members members;
+    struct awaited awaited = {&members, COUNT};
+    struct member *frozen;
+    int64_t pushed, awake;
+
+    options.lease_ms = LEASE_MS;
+    owners.topic = cluster_topic(owners.client, &options);
+    members_init(&members, owners.topic);
+    members.zookeeper = zookeeper;
+    members.session_ms = SESSION_MS;
+    frozen = members_start(&members);
+    keys_await_open(owners.topic, SLOTS, SLOTS);
+    look(&owners);
+    kill(frozen->pid, SIGSTOP);
+    pushed = -keys_pushes();
+    for (int i = 0; i < COUNT; i++) {
+        members_send(&members, owners.client, "k", COUNT, i, 1);
+    }
+    pushed += keys_pushes();
+    assert_in_range(pushed, 1, SLOTS); /* one of each slot, unless no key has that slot */
+    assert_int_equal(messages_stats(owners.client, owners.topic).claimed, pushed);
+    (void) members_start(&members);
+    assert_true(wait_until(all_are_anothers, &owners, TIMEOUT_MS));
+    awake = monotonic_ms() + STOP_MS;
+    assert_true(wait_until(is_past, &awake, TIMEOUT_MS));
+    assert_true(wait_until(so_many_are_handled, &awaited, TIMEOUT_MS));
+    kill(frozen->pid, SIGCONT);
+    member_leave(&members.member[1]); /* the other one has its slots again, and what comes next */
+    members_send(&members, owners.client, "k", COUNT, COUNT, COUNT);
+    awaited.count += COUNT;
+    assert_true(wait_until(so_many_are_handled, &awaited, TIMEOUT_MS));
+    assert_int_equal(begun_by(&members.member[0]), COUNT);
+    assert_int_equal(begun_by(&members.member[1]), COUNT);
+    assert_int_equal(messages_stats(owners.client, owners.topic).lease_lost, pushed);
+    member_leave(frozen);
+    members_fini(&members);
+    smq_client_free(owners.client);
+}
+
+static void woken_member_begins_nothing_that_was_pushed_to_it(void **state)
+{
+    (void) state;
+    freeze_with_pushes(true);
+}
+
+static void woken_single_process_begins_nothing_that_was_pushed_to_it(void **state)
+{
+    (void) state;
+    freeze_with_pushes(false);
+}
+
 /* --- one slot that has a newer owner --- */
 
 static atomic_int slots_lost;
@@ -220,6 +300,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(woken_member_begins_nothing_of_lost_slots),
         cmocka_unit_test(woken_single_process_begins_nothing_of_lost_slots),
+        cmocka_unit_test(woken_member_begins_nothing_that_was_pushed_to_it),
+        cmocka_unit_test(woken_single_process_begins_nothing_that_was_pushed_to_it),
         cmocka_unit_test(one_lost_slot_makes_the_others_doubtful),
     };
 
