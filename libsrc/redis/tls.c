@@ -31,7 +31,7 @@ struct tls_version {
 /* What a server gave to make the next connection to it cheaper. */
 struct tls_session {
     char server[SERVER_TEXT_MAX];
-    SSL_SESSION *session;
+    SSL_SESSION *session; /* NULL: the server refuses what it gave, and nothing is kept */
     UT_hash_handle hh;
 };
 
@@ -50,6 +50,7 @@ struct tls_stream {
     SSL *ssl;
     BIO *from, *to; /* bytes of the socket, and for it */
     bool secure;
+    bool offering; /* a session was offered, and no byte shows yet that the server takes it */
     char server[SERVER_TEXT_MAX];
     const char *expected; /* the name that the certificate must have */
 };
@@ -200,17 +201,27 @@ static void tls_drop_sessions(struct tls *tls)
     }
 }
 
+/* What is known of the stream's server; NULL: nothing, or the files have changed since. */
+static struct tls_session *tls_stream_session(const struct tls_stream *stream)
+{
+    struct tls_session *known = NULL;
+
+    if (SSL_get_SSL_CTX(stream->ssl) == stream->tls->context) {
+        HASH_FIND_STR(stream->tls->sessions, stream->server, known);
+    }
+    return known;
+}
+
 /* Returns 1: `session` is kept. */
 static int tls_on_session(SSL *ssl, SSL_SESSION *session)
 {
-    struct tls_stream *stream = SSL_get_app_data(ssl);
+    const struct tls_stream *stream = SSL_get_app_data(ssl);
     struct tls *tls = stream->tls;
-    struct tls_session *known;
+    struct tls_session *known = tls_stream_session(stream);
 
-    if (SSL_get_SSL_CTX(ssl) != tls->context) {
-        return 0; /* the files have changed since */
+    if (SSL_get_SSL_CTX(ssl) != tls->context || (known != NULL && known->session == NULL)) {
+        return 0;
     }
-    HASH_FIND_STR(tls->sessions, stream->server, known);
     if (known == NULL) {
         known = memory_new(sizeof(*known));
         memcpy(known->server, stream->server, sizeof(known->server));
@@ -220,6 +231,25 @@ static int tls_on_session(SSL *ssl, SSL_SESSION *session)
     }
     known->session = session;
     return 1;
+}
+
+/* The connection ends before a byte has shown that the server takes the session: the next one does
+ * without.  If the server said that it refuses it, so do all later ones, else every second one
+ * would fail. */
+static void tls_stream_forget(struct tls_stream *stream, bool refused)
+{
+    struct tls_session *known = tls_stream_session(stream);
+
+    stream->offering = false;
+    if (known == NULL) {
+        return;
+    }
+    SSL_SESSION_free(known->session);
+    known->session = NULL;
+    if (!refused) {
+        HASH_DEL(stream->tls->sessions, known);
+        free(known);
+    }
 }
 
 void tls_free(struct tls *tls)
@@ -327,9 +357,10 @@ struct tls_stream *tls_stream_new(struct tls *tls, const struct server_address *
     SSL_set_bio(stream->ssl, stream->from, stream->to);
     SSL_set_app_data(stream->ssl, stream);
     tls_stream_expect(stream, tls->name != NULL ? tls->name : server->host);
-    HASH_FIND_STR(tls->sessions, stream->server, known);
-    if (known != NULL) {
+    known = tls_stream_session(stream);
+    if (known != NULL && known->session != NULL) {
         (void) SSL_set_session(stream->ssl, known->session);
+        stream->offering = true;
     }
     SSL_set_connect_state(stream->ssl);
     (void) tls_stream_handshake(stream);
@@ -339,6 +370,9 @@ struct tls_stream *tls_stream_new(struct tls *tls, const struct server_address *
 void tls_stream_free(struct tls_stream *stream)
 {
     if (stream != NULL) {
+        if (stream->offering) {
+            tls_stream_forget(stream, false);
+        }
         /* Else OpenSSL would not let the next connection resume the session. */
         SSL_set_shutdown(stream->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
         SSL_free(stream->ssl);
@@ -384,7 +418,7 @@ static bool tls_is_about_our_certificate(int reason)
 }
 
 /* Why a call of OpenSSL has failed. */
-static smq_status tls_stream_failed(const struct tls_stream *stream, int result, smq_error *err)
+static smq_status tls_stream_failed(struct tls_stream *stream, int result, smq_error *err)
 {
     const int kind = SSL_get_error(stream->ssl, result);
     const int reason = ERR_GET_REASON(ERR_peek_last_error());
@@ -405,6 +439,13 @@ static smq_status tls_stream_failed(const struct tls_stream *stream, int result,
     if (tls_is_about_our_certificate(reason)) {
         return status_set(err, SMQ_DENIED,
                           "it refuses the certificate of this client (tls_cert): %s", tls_reason());
+    }
+    if (stream->offering) {
+        tls_stream_forget(stream, true);
+        return status_set(err, SMQ_UNAVAILABLE,
+                          "it refuses the TLS session that it gave (%s); the next connections do "
+                          "without one",
+                          tls_reason());
     }
     return status_set(err, SMQ_UNAVAILABLE, "TLS failed: %s", tls_reason());
 }
@@ -431,6 +472,9 @@ smq_status tls_stream_receive(struct tls_stream *stream, const char *bytes, size
         ERR_clear_error();
         result = SSL_read_ex(stream->ssl, buf_room(plain, READ_SIZE), READ_SIZE, &count);
         plain->len += count;
+        if (count > 0) {
+            stream->offering = false;
+        }
     }
     return tls_stream_waits(stream, result) ? SMQ_OK : tls_stream_failed(stream, result, err);
 }

@@ -280,6 +280,19 @@ static void bytes_of_any_number_arrive_whole(void **state)
 
 /* --- the next connection --- */
 
+/* The server says something. */
+static void hear(struct peer *peer, struct tls_stream *stream)
+{
+    struct buf plain = {0};
+    smq_error err;
+    size_t written;
+
+    assert_int_equal(SSL_write_ex(peer->ssl, "+PONG\r\n", 7, &written), 1);
+    assert_int_equal(exchange(peer, stream, &plain, &err), SMQ_OK);
+    assert_int_equal(plain.len, 7);
+    buf_fini(&plain);
+}
+
 static smq_status connect_again(struct tls *tls, struct peer *peer, bool *resumed, smq_error *err)
 {
     struct tls_stream *stream = tls_stream_new(tls, &address, err);
@@ -291,15 +304,18 @@ static smq_status connect_again(struct tls *tls, struct peer *peer, bool *resume
     peer_end(peer);
     peer_begin(peer);
     status = shake_hands(peer, stream, err);
+    if (status == SMQ_OK) {
+        hear(peer, stream);
+    }
     *resumed = SSL_session_reused(peer->ssl) == 1;
     tls_stream_free(stream);
     return status;
 }
 
+static const int versions[] = {TLS1_2_VERSION, TLS1_3_VERSION};
+
 static void the_next_connection_resumes_the_session(void **state)
 {
-    const int versions[] = {TLS1_2_VERSION, TLS1_3_VERSION};
-
     (void) state;
     for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
         struct tls *tls = trusting();
@@ -315,6 +331,65 @@ static void the_next_connection_resumes_the_session(void **state)
         assert_true(resumed);
         assert_int_equal(connect_again(tls, &peer, &resumed, &err), SMQ_OK);
         assert_true(resumed);
+        tls_free(tls);
+        peer_fini(&peer);
+    }
+}
+
+/* It gives sessions, and ends every handshake that resumes one. */
+static void peer_forgets(struct peer *peer, int version)
+{
+    peer_init(peer, "server", true);
+    assert_int_equal(SSL_CTX_set_max_proto_version(peer->context, version), 1);
+    assert_int_equal(SSL_CTX_set_session_id_context(peer->context, (const unsigned char *) "", 0),
+                     1);
+}
+
+static struct tls *known(void)
+{
+    return tls_new(&(struct redis_tls){.ca = path_of("ca.crt"),
+                                       .cert = path_of("client.crt"),
+                                       .key = path_of("client.key")});
+}
+
+static void a_session_that_is_refused_is_not_offered_again(void **state)
+{
+    (void) state;
+    for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+        struct tls *tls = known();
+        struct peer peer = {0};
+        smq_error err;
+        bool resumed = false;
+
+        peer_forgets(&peer, versions[i]);
+        assert_int_equal(connect_again(tls, &peer, &resumed, &err), SMQ_OK);
+        assert_int_equal(connect_again(tls, &peer, &resumed, &err), SMQ_UNAVAILABLE);
+        assert_non_null(strstr(err.text, "session"));
+        for (int j = 0; j < 3; j++) {
+            assert_int_equal(connect_again(tls, &peer, &resumed, &err), SMQ_OK);
+            assert_false(resumed);
+        }
+        tls_free(tls);
+        peer_fini(&peer);
+    }
+}
+
+/* As a server that closes the connection, and whose alert is lost or comes too late. */
+static void a_session_is_forgotten_if_its_connection_ends_before_a_byte_comes(void **state)
+{
+    (void) state;
+    for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+        struct tls *tls = trusting();
+        struct peer peer = {0};
+        smq_error err;
+        bool resumed = false;
+
+        peer_init(&peer, "server", false);
+        assert_int_equal(SSL_CTX_set_max_proto_version(peer.context, versions[i]), 1);
+        assert_int_equal(connect_again(tls, &peer, &resumed, &err), SMQ_OK);
+        tls_stream_free(tls_stream_new(tls, &address, &err));
+        assert_int_equal(connect_again(tls, &peer, &resumed, &err), SMQ_OK);
+        assert_false(resumed);
         tls_free(tls);
         peer_fini(&peer);
     }
@@ -382,6 +457,8 @@ int main(void)
         cmocka_unit_test(old_versions_are_refused),
         cmocka_unit_test(bytes_of_any_number_arrive_whole),
         cmocka_unit_test(the_next_connection_resumes_the_session),
+        cmocka_unit_test(a_session_that_is_refused_is_not_offered_again),
+        cmocka_unit_test(a_session_is_forgotten_if_its_connection_ends_before_a_byte_comes),
         cmocka_unit_test(files_that_have_changed_are_read_again),
         cmocka_unit_test(files_that_cannot_be_used_are_named),
     };
