@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/episode.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/owner_of.h"
@@ -24,7 +25,7 @@
 #include "redis/slotmap.h"
 #include "redis/states.h"
 
-enum { RETRY_MS = 100, PING_MS = 5000, RETRY_MIN_MS = 20, RETRY_MAX_MS = 1000 };
+enum { RETRY_MS = 100, PING_MS = 5000, RETRY_MIN_MS = 20, RETRY_MAX_MS = 1000, FAILURES_MAX = 2 };
 
 /* One listener: the private side of a subscription. */
 struct redis_subscription_state {
@@ -69,7 +70,8 @@ struct pubsub_link {
     struct connection *successor;  /* authenticates anew, and then takes its place; or NULL */
     bool ready, known;             /* known: it was ready before */
     bool refused;                  /* a refusal was logged; reset when it takes a subscription */
-    uint64_t failures;
+    uint64_t failures;             /* since it last took a subscription */
+    struct episode trouble;
     int64_t retry_ms, pinged_ms;
     int64_t asked_ms; /* when the oldest of `asked` was sent */
     TAILQ_HEAD(, pubsub_channel) channels;
@@ -270,6 +272,7 @@ static void pubsub_on_subscribed(struct pubsub_link *link, const char *name)
     pubsub_drop_asked(link);
     link->refused = false;
     link->failures = 0;
+    episode_good(&link->trouble);
     if (channel != NULL && channel->link == link && channel->state != CHANNEL_IDLE) {
         pubsub_channel_enter(channel, CHANNEL_ON);
         pubsub_notify(channel, REDIS_NOTICE_SUBSCRIBED, NULL);
@@ -458,9 +461,33 @@ static void pubsub_on_ready(struct connection *connection, void *user)
     }
 }
 
-static void pubsub_link_lost(struct pubsub_link *link)
+/* Worth a line that everybody sees: commands are answered, so that nothing else tells of it, and it
+ * is not there again soon. */
+static bool pubsub_is_trouble(const struct pubsub_link *link)
+{
+    const struct node *node = node_set_find(link->pubsub->topology->nodes, &link->address);
+
+    return link->failures >= FAILURES_MAX && node != NULL && node->state == NODE_UP;
+}
+
+static void pubsub_log_lost(struct pubsub_link *link, const char *text)
+{
+    struct events *events = link->pubsub->context->events;
+
+    if (pubsub_is_trouble(link) && episode_trouble(&link->trouble, clock_now_ms())) {
+        events_log(events, SMQ_LEVEL_WARN,
+                   "%s; without this connection, which is for subscriptions alone, consumers are "
+                   "not woken and handle messages when they look by themselves; it is tried again",
+                   text);
+    } else {
+        events_log(events, SMQ_LEVEL_DEBUG, "subscriptions: %s", text);
+    }
+}
+
+static void pubsub_link_lost(struct pubsub_link *link, const char *text)
 {
     pubsub_link_reset(link);
+    pubsub_log_lost(link, text);
     link->retry_ms =
         clock_now_ms() + random_backoff_ms(link->failures++, RETRY_MIN_MS, RETRY_MAX_MS);
     pubsub_tick_soon(link->pubsub);
@@ -477,10 +504,7 @@ static void pubsub_on_ended(struct connection *connection, smq_status status, co
         link->successor = NULL; /* the connection stays, and asks for another one */
         return;
     }
-    if (link->ready) {
-        events_log(link->pubsub->context->events, SMQ_LEVEL_DEBUG, "subscriptions: %s", text);
-    }
-    pubsub_link_lost(link);
+    pubsub_link_lost(link, text);
 }
 
 static void pubsub_on_renew(struct connection *connection, void *user);
@@ -541,6 +565,7 @@ static int64_t pubsub_check_alive(struct pubsub_link *link, int64_t now)
 {
     const struct context *context = link->pubsub->context;
     int64_t patience_ms = context->request_timeout_ms;
+    char text[SERVER_TEXT_MAX + 32];
 
     if (STAILQ_EMPTY(&link->asked)) {
         if (now - link->pinged_ms >= PING_MS) {
@@ -556,9 +581,8 @@ static int64_t pubsub_check_alive(struct pubsub_link *link, int64_t now)
         return since_ms + patience_ms;
     }
     struct connection *connection = link->connection;
-    events_log(context->events, SMQ_LEVEL_DEBUG, "subscriptions: %s: it does not answer",
-               link->name);
-    pubsub_link_lost(link);
+    (void) snprintf(text, sizeof(text), "%s: it does not answer", link->name);
+    pubsub_link_lost(link, text);
     connection_close(connection);
     return now + RETRY_MS;
 }

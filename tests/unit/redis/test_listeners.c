@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "../../integration/redis/listener.h"
+#include "base/event.h"
 #include "base/memory.h"
 #include "nodes.h"
 
@@ -199,6 +200,61 @@ static void test_a_lost_connection_is_made_again(void **state)
     client_stop(&fixture->nodes.client);
 }
 
+struct heard {
+    atomic_int warnings;
+    char last[1024];
+};
+
+static void on_event(const smq_event *event, void *user)
+{
+    struct heard *heard = user;
+
+    (void) snprintf(heard->last, sizeof(heard->last), "%s", event->text);
+    if (event->kind == SMQ_EVENT_LOG) {
+        atomic_fetch_add(&heard->warnings, 1);
+    }
+}
+
+/* Subscribe to a node that hangs up on this many that want to; how often was it said? */
+static int warnings_of(struct fixture *fixture, int failures)
+{
+    struct loop *call = NULL;
+    struct heard heard = {0};
+    smq_error err;
+
+    assert_int_equal(loop_new(&call, "smq:call", &err), SMQ_OK);
+    struct events *events = events_new(call, on_event, SMQ_LEVEL_WARN, &heard);
+    for (int i = 0; i < failures; i++) {
+        fake_node_step(fixture->nodes.a,
+                       &(struct fake_step){.command = "SSUBSCRIBE", .close = true});
+    }
+    client_start_with(&fixture->nodes.client,
+                      &(struct redis_options){.servers = fake_node_address(fixture->nodes.a),
+                                              .connect_timeout_ms = TIMEOUT_MS,
+                                              .request_timeout_ms = TIMEOUT_MS},
+                      events);
+    listener_new(&fixture->listener, &fixture->nodes.client, CHANNEL);
+    assert_true(listener_wait_subscribed(&fixture->listener, 1));
+    client_stop(&fixture->nodes.client);
+    loop_free(call);
+    events_free(events);
+    if (atomic_load(&heard.warnings) > 0) {
+        assert_non_null(strstr(heard.last, fake_node_address(fixture->nodes.a)));
+        assert_non_null(strstr(heard.last, "consumers are not woken"));
+    }
+    return atomic_load(&heard.warnings);
+}
+
+static void test_a_lost_connection_that_is_back_soon_is_no_trouble(void **state)
+{
+    assert_int_equal(warnings_of(*state, 2), 0);
+}
+
+static void test_a_connection_that_cannot_be_had_is_said_once(void **state)
+{
+    assert_int_equal(warnings_of(*state, 6), 1);
+}
+
 /* Neither closed nor answering: only a time-out tells. */
 static void test_a_silent_node_is_given_up(void **state)
 {
@@ -279,6 +335,8 @@ int main(void)
         TEST(test_a_slot_that_leaves_is_followed_at_once),
         TEST(test_a_refused_subscription_is_tried_again),
         TEST(test_a_lost_connection_is_made_again),
+        TEST(test_a_lost_connection_that_is_back_soon_is_no_trouble),
+        TEST(test_a_connection_that_cannot_be_had_is_said_once),
         TEST(test_a_silent_node_is_given_up),
         TEST(test_nonsense_is_ignored),
         TEST(test_a_notice_may_change_everything),

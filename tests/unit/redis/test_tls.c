@@ -347,9 +347,8 @@ static void peer_forgets(struct peer *peer, int version)
 
 static struct tls *known(void)
 {
-    return tls_new(&(struct redis_tls){.ca = path_of("ca.crt"),
-                                       .cert = path_of("client.crt"),
-                                       .key = path_of("client.key")});
+    return tls_new(&(struct redis_tls){
+        .ca = path_of("ca.crt"), .cert = path_of("client.crt"), .key = path_of("client.key")});
 }
 
 static void a_session_that_is_refused_is_not_offered_again(void **state)
