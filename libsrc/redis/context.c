@@ -17,7 +17,7 @@ void context_init(struct context *context, struct loop *loop, const struct redis
         assert(!"redis_check_options() comes first");
     }
     if (context->seeds.tls) {
-        context->tls = tls_new(&options->tls);
+        context->tls = tls_new(&options->tls, events);
     }
     context->loop = loop;
     context->events = events;

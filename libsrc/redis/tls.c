@@ -14,6 +14,8 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#include "base/clock.h"
+#include "base/episode.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -42,6 +44,9 @@ struct tls {
     SSL_CTX *context;
     struct tls_version read[FILES];
     struct tls_session *sessions;
+    struct events *events;
+    bool began;              /* the client has become ready */
+    struct episode refusals; /* since then */
 };
 
 /* Invariant: `ssl` owns `from` and `to`. */
@@ -50,6 +55,7 @@ struct tls_stream {
     SSL *ssl;
     BIO *from, *to; /* bytes of the socket, and for it */
     bool secure;
+    bool heard;    /* a byte of the server has come, so it accepts the client */
     bool offering; /* a session was offered, and no byte shows yet that the server takes it */
     char server[SERVER_TEXT_MAX];
     const char *expected; /* the name that the certificate must have */
@@ -176,10 +182,11 @@ smq_status tls_check(const struct redis_tls *settings, smq_error *err)
     return SMQ_OK;
 }
 
-struct tls *tls_new(const struct redis_tls *settings)
+struct tls *tls_new(const struct redis_tls *settings, struct events *events)
 {
     struct tls *tls = memory_new(sizeof(*tls));
 
+    tls->events = events;
     tls->ca = tls_is_given(settings->ca) ? memory_string(settings->ca) : NULL;
     tls->cert = tls_is_given(settings->cert) ? memory_string(settings->cert) : NULL;
     tls->key = tls_is_given(settings->key) ? memory_string(settings->key) : NULL;
@@ -308,6 +315,29 @@ static smq_status tls_renew(struct tls *tls, smq_error *err)
     return SMQ_OK;
 }
 
+/* --- refusals -------------------------------------------------------------------------------- */
+
+void tls_begin(struct tls *tls)
+{
+    if (tls != NULL) {
+        tls->began = true;
+    }
+}
+
+/* A connection to this server fails for this reason.  Returns what it ends with: one that may be
+ * the midst of a change of certificates is UNAVAILABLE, and an event says so once an episode. */
+static smq_status tls_refused(struct tls *tls, const char *server, smq_error *err)
+{
+    if (!tls->began || err->status == SMQ_UNAVAILABLE) {
+        return err->status;
+    }
+    if (episode_trouble(&tls->refusals, clock_now_ms())) {
+        events_log(tls->events, SMQ_LEVEL_ERROR, "%s: %s; it is tried again", server, err->text);
+    }
+    err->status = SMQ_UNAVAILABLE;
+    return err->status;
+}
+
 /* --- one connection -------------------------------------------------------------------------- */
 
 /* The certificate must have the name, or the address, of the server. */
@@ -341,13 +371,16 @@ struct tls_stream *tls_stream_new(struct tls *tls, const struct server_address *
 {
     struct tls_stream *stream;
     struct tls_session *known;
+    char name[SERVER_TEXT_MAX];
 
+    server_address_format(name, server);
     if (tls_renew(tls, err) != SMQ_OK) {
+        (void) tls_refused(tls, name, err);
         return NULL;
     }
     stream = memory_new(sizeof(*stream));
     stream->tls = tls;
-    server_address_format(stream->server, server);
+    memcpy(stream->server, name, sizeof(name));
     stream->ssl = SSL_new(tls->context);
     stream->from = BIO_new(BIO_s_mem());
     stream->to = BIO_new(BIO_s_mem());
@@ -418,7 +451,7 @@ static bool tls_is_about_our_certificate(int reason)
 }
 
 /* Why a call of OpenSSL has failed. */
-static smq_status tls_stream_failed(struct tls_stream *stream, int result, smq_error *err)
+static smq_status tls_stream_explain(struct tls_stream *stream, int result, smq_error *err)
 {
     const int kind = SSL_get_error(stream->ssl, result);
     const int reason = ERR_GET_REASON(ERR_peek_last_error());
@@ -450,9 +483,22 @@ static smq_status tls_stream_failed(struct tls_stream *stream, int result, smq_e
     return status_set(err, SMQ_UNAVAILABLE, "TLS failed: %s", tls_reason());
 }
 
+static smq_status tls_stream_failed(struct tls_stream *stream, int result, smq_error *err)
+{
+    (void) tls_stream_explain(stream, result, err);
+    return tls_refused(stream->tls, stream->server, err);
+}
+
 static bool tls_stream_waits(const struct tls_stream *stream, int result)
 {
     return SSL_get_error(stream->ssl, result) == SSL_ERROR_WANT_READ;
+}
+
+static void tls_stream_hear(struct tls_stream *stream)
+{
+    stream->heard = true;
+    stream->offering = false;
+    episode_good(&stream->tls->refusals);
 }
 
 smq_status tls_stream_receive(struct tls_stream *stream, const char *bytes, size_t len,
@@ -472,8 +518,8 @@ smq_status tls_stream_receive(struct tls_stream *stream, const char *bytes, size
         ERR_clear_error();
         result = SSL_read_ex(stream->ssl, buf_room(plain, READ_SIZE), READ_SIZE, &count);
         plain->len += count;
-        if (count > 0) {
-            stream->offering = false;
+        if (count > 0 && !stream->heard) {
+            tls_stream_hear(stream);
         }
     }
     return tls_stream_waits(stream, result) ? SMQ_OK : tls_stream_failed(stream, result, err);

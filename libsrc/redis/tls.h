@@ -14,6 +14,7 @@
 #include <slotmq/core.h>
 
 #include "base/buf.h"
+#include "base/event.h"
 #include "redis/redis.h"
 #include "redis/servers.h"
 
@@ -24,10 +25,15 @@ struct tls_stream; /* one connection */
 smq_status tls_check(const struct redis_tls *settings, smq_error *err);
 
 /* `settings` is copied. */
-struct tls *tls_new(const struct redis_tls *settings);
+struct tls *tls_new(const struct redis_tls *settings, struct events *events);
 
 /* All streams must have been freed.  NULL: nothing. */
 void tls_free(struct tls *tls);
+
+/* The client is ready.  From now on certificates that one side refuses, and files that cannot be
+ * used, may be the midst of a change: they are UNAVAILABLE, and an ERROR event says so, once an
+ * episode.  NULL: nothing. */
+void tls_begin(struct tls *tls);
 
 /* Begin a connection to this server; the first bytes for it can be taken at once.  The files are
  * read again if they have changed.  NULL: they cannot be used now; `err` says why. */
@@ -39,9 +45,9 @@ void tls_stream_free(struct tls_stream *stream); /* NULL: nothing */
 bool tls_stream_is_secure(const struct tls_stream *stream);
 
 /* Give it bytes that came from the socket; the bytes of the server that they make are added to
- * `plain`.  Fails, also with some bytes added: UNAVAILABLE, BAD_SERVER (it does not speak TLS, its
- * certificate cannot be trusted or is of another server), DENIED (it does not accept the client's
- * certificate).  Nothing may be received or sent after that. */
+ * `plain`.  Fails, also with some bytes added: UNAVAILABLE; before tls_begin() also BAD_SERVER (it
+ * does not speak TLS, its certificate cannot be trusted or is of another server) and DENIED (it
+ * does not accept the client's certificate).  Nothing may be received or sent after that. */
 smq_status tls_stream_receive(struct tls_stream *stream, const char *bytes, size_t len,
                               struct buf *plain, smq_error *err);
 

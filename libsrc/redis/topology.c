@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/owner_of.h"
 #include "redis/redirect.h"
+#include "redis/tls.h"
 
 enum {
     REFRESH_MS = 1000,
@@ -48,6 +49,9 @@ static void topology_report_ready(struct topology *topology, smq_status status, 
 
     topology->ready = NULL;
     if (ready != NULL) {
+        if (status == SMQ_OK) {
+            tls_begin(topology->context->tls);
+        }
         ready(status, text, topology->ready_user);
     }
 }

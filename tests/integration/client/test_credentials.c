@@ -15,6 +15,7 @@
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
+#include "integration/fixture/heard.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
 #include "support/wait.h"
@@ -80,59 +81,6 @@ static bool was_refused(void *arg)
 
 /* --- a client whose events are counted --- */
 
-struct heard {
-    atomic_int errors, stopped, secrets;
-    pthread_mutex_t lock;
-    char last[1024]; /* of the errors */
-};
-
-static void on_event(const smq_event *event, void *user)
-{
-    struct heard *heard = user;
-
-    if (event->text != NULL && strstr(event->text, "secret") != NULL) {
-        atomic_fetch_add(&heard->secrets, 1);
-    }
-    if (event->kind == SMQ_EVENT_STOPPED) {
-        atomic_fetch_add(&heard->stopped, 1);
-    }
-    if (event->level == SMQ_LEVEL_ERROR) {
-        pthread_mutex_lock(&heard->lock);
-        (void) snprintf(heard->last, sizeof(heard->last), "%s", event->text);
-        pthread_mutex_unlock(&heard->lock);
-        atomic_fetch_add(&heard->errors, 1);
-    }
-}
-
-static struct heard *heard_new(void)
-{
-    struct heard *heard = calloc(1, sizeof(*heard));
-
-    assert_non_null(heard);
-    pthread_mutex_init(&heard->lock, NULL);
-    return heard;
-}
-
-static void heard_free(struct heard *heard)
-{
-    pthread_mutex_destroy(&heard->lock);
-    free(heard);
-}
-
-static bool has_error(void *arg)
-{
-    return atomic_load(&((struct heard *) arg)->errors) > 0;
-}
-
-static void assert_said(struct heard *heard, const char *text)
-{
-    pthread_mutex_lock(&heard->lock);
-    if (strstr(heard->last, text) == NULL) {
-        fail_msg("%s", heard->last);
-    }
-    pthread_mutex_unlock(&heard->lock);
-}
-
 static smq_client *client_of(const char *user, struct heard *heard)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
@@ -142,9 +90,7 @@ static smq_client *client_of(const char *user, struct heard *heard)
                     servers_redis(cluster_servers()));
     options.redis = servers;
     options.redis_password_file = path;
-    options.event = on_event;
-    options.event_level = SMQ_LEVEL_TRACE;
-    options.event_user = heard;
+    heard_listen(heard, &options);
     return cluster_client_with(&options);
 }
 
@@ -275,7 +221,7 @@ static void a_password_rotates_ten_times_under_load(void **state)
     }
     assert_int_equal(atomic_load(&heard->stopped), 0);
     assert_int_equal(atomic_load(&heard->secrets), 0);
-    assert_true(has_error(heard));
+    assert_true(atomic_load(&heard->errors) > 0);
     print_message("%d sent, %d error events\n", atomic_load(&load->sent),
                   atomic_load(&heard->errors));
     handler_log_stop_worker(worker);
@@ -330,8 +276,7 @@ static void take_a_right_and_give_it_back(smq_client *admin, const struct right 
     (void) snprintf(change, sizeof(change), "ACL SETUSER worker %s", right->without);
     tell_all(change, NULL);
     messages_send_numbers(admin, topic, 1, 1);
-    assert_true(wait_until(has_error, heard, TIMEOUT_MS));
-    assert_said(heard, right->named);
+    heard_await_error(heard, right->named);
     (void) snprintf(change, sizeof(change), "ACL SETUSER worker %s", right->with);
     tell_all(change, NULL);
     handler_log_await(log, 2);

@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <cmocka.h>
 #include <openssl/ssl.h>
 
+#include "base/event.h"
 #include "redis/tls.h"
 #include "support/certificates.h"
 #include "support/server.h"
@@ -182,7 +184,7 @@ static void only_the_right_server_is_trusted(void **state)
             settings.cert = path_of(crt);
             settings.key = path_of(key);
         }
-        struct tls *tls = tls_new(&settings);
+        struct tls *tls = tls_new(&settings, NULL);
         peer_init(&peer, rows[i].server, rows[i].asks);
         struct tls_stream *stream = tls_stream_new(tls, &address, &err);
         assert_non_null(stream);
@@ -200,7 +202,7 @@ static void only_the_right_server_is_trusted(void **state)
 
 static struct tls *trusting(void)
 {
-    return tls_new(&(struct redis_tls){.ca = path_of("ca.crt")});
+    return tls_new(&(struct redis_tls){.ca = path_of("ca.crt")}, NULL);
 }
 
 static void a_server_without_tls_is_named(void **state)
@@ -347,8 +349,10 @@ static void peer_forgets(struct peer *peer, int version)
 
 static struct tls *known(void)
 {
-    return tls_new(&(struct redis_tls){
-        .ca = path_of("ca.crt"), .cert = path_of("client.crt"), .key = path_of("client.key")});
+    return tls_new(&(struct redis_tls){.ca = path_of("ca.crt"),
+                                       .cert = path_of("client.crt"),
+                                       .key = path_of("client.key")},
+                   NULL);
 }
 
 static void a_session_that_is_refused_is_not_offered_again(void **state)
@@ -402,7 +406,7 @@ static void files_that_have_changed_are_read_again(void **state)
 
     (void) state;
     certificate_copy(folder, "now.crt", "ca.crt");
-    struct tls *tls = tls_new(&(struct redis_tls){.ca = path_of("now.crt")});
+    struct tls *tls = tls_new(&(struct redis_tls){.ca = path_of("now.crt")}, NULL);
     peer_init(&peer, "server", false);
     assert_int_equal(connect_again(tls, &peer, &resumed, &err), SMQ_OK);
     certificate_copy(folder, "now.crt", "other_ca.crt");
@@ -413,6 +417,55 @@ static void files_that_have_changed_are_read_again(void **state)
     certificate_copy(folder, "now.crt", "ca.crt");
     assert_int_equal(connect_again(tls, &peer, &resumed, &err), SMQ_OK);
     assert_false(resumed);
+    tls_free(tls);
+    peer_fini(&peer);
+}
+
+/* --- a client that has begun --- */
+
+struct heard {
+    atomic_int errors;
+    char last[1024];
+};
+
+static void on_event(const smq_event *event, void *user)
+{
+    struct heard *heard = user;
+
+    (void) snprintf(heard->last, sizeof(heard->last), "%s", event->text);
+    atomic_fetch_add(&heard->errors, 1);
+}
+
+static void what_is_refused_later_is_unavailable_and_said_once(void **state)
+{
+    struct heard heard = {0};
+    struct loop *call = NULL;
+    struct peer peer = {0};
+    smq_error err;
+    bool resumed = false;
+
+    (void) state;
+    assert_int_equal(loop_new(&call, "smq:call", &err), SMQ_OK);
+    struct events *events = events_new(call, on_event, SMQ_LEVEL_ERROR, &heard);
+    certificate_copy(folder, "now.crt", "other_ca.crt");
+    struct tls *tls = tls_new(&(struct redis_tls){.ca = path_of("now.crt")}, events);
+    peer_init(&peer, "server", false);
+    assert_int_equal(connect_again(tls, &peer, &resumed, &err), SMQ_BAD_SERVER);
+    tls_begin(tls);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(connect_again(tls, &peer, &resumed, &err), SMQ_UNAVAILABLE);
+        assert_non_null(strstr(err.text, "cannot be trusted"));
+    }
+    assert_int_equal(unlink(path_of("now.crt")), 0);
+    assert_int_equal(connect_again(tls, &peer, &resumed, &err), SMQ_UNAVAILABLE);
+    assert_non_null(strstr(err.text, "now.crt"));
+    certificate_copy(folder, "now.crt", "ca.crt");
+    assert_int_equal(connect_again(tls, &peer, &resumed, &err), SMQ_OK);
+    loop_free(call);
+    events_free(events);
+    assert_int_equal(atomic_load(&heard.errors), 1);
+    assert_non_null(strstr(heard.last, "127.0.0.1:6379: its certificate cannot be trusted"));
+    assert_non_null(strstr(heard.last, "it is tried again"));
     tls_free(tls);
     peer_fini(&peer);
 }
@@ -459,6 +512,7 @@ int main(void)
         cmocka_unit_test(a_session_that_is_refused_is_not_offered_again),
         cmocka_unit_test(a_session_is_forgotten_if_its_connection_ends_before_a_byte_comes),
         cmocka_unit_test(files_that_have_changed_are_read_again),
+        cmocka_unit_test(what_is_refused_later_is_unavailable_and_said_once),
         cmocka_unit_test(files_that_cannot_be_used_are_named),
     };
 
