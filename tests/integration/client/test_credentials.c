@@ -185,7 +185,7 @@ static void rotate(int number)
 
 static void a_password_rotates_ten_times_under_load(void **state)
 {
-    struct heard *heard = heard_new();
+    struct heard *heard = heard_new("secret");
     struct load *load = calloc(1, sizeof(*load));
     smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
     smq_worker *worker = NULL;
@@ -220,7 +220,7 @@ static void a_password_rotates_ten_times_under_load(void **state)
         assert_int_equal(atomic_load(&load->handled[i]), 1);
     }
     assert_int_equal(atomic_load(&heard->stopped), 0);
-    assert_int_equal(atomic_load(&heard->secrets), 0);
+    assert_int_equal(atomic_load(&heard->marked), 0);
     assert_true(atomic_load(&heard->errors) > 0);
     print_message("%d sent, %d error events\n", atomic_load(&load->sent),
                   atomic_load(&heard->errors));
@@ -234,7 +234,7 @@ static void a_password_rotates_ten_times_under_load(void **state)
 /* Nothing is cut: the file changes first, and the live connections take the new password. */
 static void a_changed_file_is_taken_by_live_connections(void **state)
 {
-    struct heard *heard = heard_new();
+    struct heard *heard = heard_new("secret");
     smq_client *client;
     const char *topic;
 
@@ -263,7 +263,7 @@ static void take_a_right_and_give_it_back(smq_client *admin, const struct right 
 {
     struct handler_log *log = handler_log_new(NULL);
     const char *topic = cluster_typed_topic(admin, SMQ_TYPE_FIXED_TIME, 1);
-    struct heard *heard = heard_new();
+    struct heard *heard = heard_new("secret");
     smq_client *client;
     smq_worker *worker;
     char change[256];
@@ -284,7 +284,7 @@ static void take_a_right_and_give_it_back(smq_client *admin, const struct right 
     assert_int_equal(handler_log_count(log), 2); /* nothing came twice */
     assert_int_equal(atomic_load(&heard->errors), 1);
     assert_int_equal(atomic_load(&heard->stopped), 0);
-    assert_int_equal(atomic_load(&heard->secrets), 0);
+    assert_int_equal(atomic_load(&heard->marked), 0);
     handler_log_stop_worker(worker);
     handler_log_free(log);
     smq_client_free(client);

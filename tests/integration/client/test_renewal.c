@@ -149,7 +149,7 @@ static void send_without_waiting(smq_producer *producer, const char *topic, atom
 
 static void live_through(const struct trouble *trouble)
 {
-    struct heard *heard = heard_new();
+    struct heard *heard = heard_new("it is tried again");
     smq_client *client = client_of(heard);
     smq_producer *producer = producer_of(client, TIMEOUT_MS);
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
@@ -211,7 +211,7 @@ static bool is_sent(void *arg)
 
 static void fail_in_time(const struct trouble *trouble)
 {
-    struct heard *heard = heard_new();
+    struct heard *heard = heard_new("it is tried again");
     smq_client *client = client_of(heard);
     struct sending sending = {.producer = producer_of(client, SEND_MS)};
     smq_error err = SMQ_ERROR_INIT;
