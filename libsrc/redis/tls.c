@@ -4,6 +4,7 @@
 #include "redis/tls.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,8 @@
 
 enum { READ_SIZE = 16 * 1024, FILES = 3 };
 
-/* What a file was when it was read. */
+/* What a file was when it was read; of a folder the sums over its certificates, and when the newest
+ * of them changed. */
 struct tls_version {
     dev_t device;
     ino_t inode;
@@ -79,6 +81,65 @@ static bool tls_is_given(const char *setting)
     return setting != NULL && setting[0] != '\0';
 }
 
+/* OpenSSL finds a certificate in a folder by the hash of its subject: "1a2b3c4d.0". */
+static bool tls_is_found(const char *name)
+{
+    const size_t digits = strspn(name, "0123456789abcdef");
+
+    return digits == 8 && name[digits] == '.' && name[digits + 1] != '\0' &&
+           name[digits + 1 + strspn(name + digits + 1, "0123456789")] == '\0';
+}
+
+static void tls_add_version(struct tls_version *version, const struct stat *info)
+{
+    const struct timespec *changed = &info->st_mtim;
+
+    version->device += info->st_dev;
+    version->inode += info->st_ino;
+    version->size += info->st_size;
+    if (changed->tv_sec > version->changed.tv_sec ||
+        (changed->tv_sec == version->changed.tv_sec &&
+         changed->tv_nsec > version->changed.tv_nsec)) {
+        version->changed = *changed;
+    }
+}
+
+/* Adds what the certificates in a folder are.  Returns how many OpenSSL finds there. */
+static int tls_look_at_folder(const char *path, struct tls_version *version)
+{
+    DIR *folder = opendir(path);
+    const struct dirent *entry;
+    struct stat info;
+    int found = 0;
+
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        if (tls_is_found(entry->d_name) && fstatat(dirfd(folder), entry->d_name, &info, 0) == 0) {
+            tls_add_version(version, &info);
+            found++;
+        }
+    }
+    if (folder != NULL) {
+        (void) closedir(folder);
+    }
+    return found;
+}
+
+static smq_status tls_load_folder(SSL_CTX *context, const char *ca, smq_error *err)
+{
+    struct tls_version version = {0};
+
+    if (tls_look_at_folder(ca, &version) == 0) {
+        return status_set(err, SMQ_INVALID,
+                          "tls_ca: OpenSSL finds no certificate in the folder \"%s\", because none "
+                          "has a name like 1a2b3c4d.0: run openssl rehash \"%s\", or name a file",
+                          ca, ca);
+    }
+    return SSL_CTX_load_verify_locations(context, NULL, ca) == 1
+               ? SMQ_OK
+               : status_set(err, SMQ_INVALID, "tls_ca: the folder \"%s\" cannot be used: %s", ca,
+                            tls_reason());
+}
+
 static smq_status tls_load_authorities(SSL_CTX *context, const char *ca, smq_error *err)
 {
     struct stat info;
@@ -94,13 +155,15 @@ static smq_status tls_load_authorities(SSL_CTX *context, const char *ca, smq_err
         return status_set(err, SMQ_INVALID, "tls_ca: \"%s\" cannot be read: %s", ca,
                           strerror(errno));
     }
-    if (SSL_CTX_load_verify_locations(context, S_ISDIR(info.st_mode) ? NULL : ca,
-                                      S_ISDIR(info.st_mode) ? ca : NULL) != 1) {
-        return status_set(err, SMQ_INVALID,
-                          "tls_ca: \"%s\" is no file of PEM certificates, nor a folder of them: %s",
-                          ca, tls_reason());
+    if (S_ISDIR(info.st_mode)) {
+        return tls_load_folder(context, ca, err);
     }
-    return SMQ_OK;
+    return SSL_CTX_load_verify_locations(context, ca, NULL) == 1
+               ? SMQ_OK
+               : status_set(err, SMQ_INVALID,
+                            "tls_ca: \"%s\" is no file of PEM certificates, nor a folder of them: "
+                            "%s",
+                            ca, tls_reason());
 }
 
 static smq_status tls_load_certificate(SSL_CTX *context, const char *cert, const char *key,
@@ -284,10 +347,10 @@ static void tls_look_at_files(const struct tls *tls, struct tls_version versions
         struct stat info;
 
         if (files[i] != NULL && stat(files[i], &info) == 0) {
-            versions[i].device = info.st_dev;
-            versions[i].inode = info.st_ino;
-            versions[i].size = info.st_size;
-            versions[i].changed = info.st_mtim;
+            tls_add_version(&versions[i], &info);
+            if (S_ISDIR(info.st_mode)) {
+                (void) tls_look_at_folder(files[i], &versions[i]);
+            }
         }
     }
 }

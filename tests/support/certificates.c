@@ -1,10 +1,13 @@
 /* certificates.c - see certificates.h. */
 #include "support/certificates.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
@@ -58,14 +61,22 @@ static EVP_PKEY *read_key(const char *folder, const char *name)
     return key;
 }
 
-static X509 *read_certificate(const char *folder, const char *name)
+static X509 *read_path(const char *path)
 {
-    FILE *file = open_file(folder, name, "crt", "re");
+    FILE *file = open_path(path, "re");
     X509 *certificate = PEM_read_X509(file, NULL, NULL, NULL);
 
     require(certificate != NULL, "to read a certificate");
     (void) fclose(file);
     return certificate;
+}
+
+static X509 *read_certificate(const char *folder, const char *name)
+{
+    char file[64];
+
+    (void) snprintf(file, sizeof(file), "%s.crt", name);
+    return read_path(certificate_path(folder, file));
 }
 
 static void extend(X509 *made, X509 *by, int kind, const char *value)
@@ -140,4 +151,16 @@ void certificate_copy(const char *folder, const char *to, const char *from)
     require(rename(made, certificate_path(folder, to)) == 0, to);
     (void) fclose(in);
     buf_fini(&bytes);
+}
+
+void certificate_rehash(const char *folder, const char *in, const char *file)
+{
+    X509 *certificate = read_path(certificate_path(folder, file));
+    char to[64], link[64];
+
+    require(mkdir(certificate_path(folder, in), 0700) == 0 || errno == EEXIST, in);
+    (void) snprintf(to, sizeof(to), "../%s", file);
+    (void) snprintf(link, sizeof(link), "%s/%08lx.0", in, X509_subject_name_hash(certificate));
+    require(symlink(to, certificate_path(folder, link)) == 0, link);
+    X509_free(certificate);
 }

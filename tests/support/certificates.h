@@ -19,6 +19,10 @@ void certificate_make(const char *folder, const struct certificate *certificate)
 /* Make or replace the file `to` by a copy of `from`, in one step. */
 void certificate_copy(const char *folder, const char *to, const char *from);
 
+/* Let OpenSSL find the certificate of `file` in the folder `in`, which is made inside the other
+ * one: a link, as openssl rehash makes it. */
+void certificate_rehash(const char *folder, const char *in, const char *file);
+
 /* "FOLDER/FILE"; valid until the fourth call after it in this thread. */
 const char *certificate_path(const char *folder, const char *file);
 

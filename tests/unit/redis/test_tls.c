@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -48,6 +49,8 @@ static int make_certificates(void **state)
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         certificate_make(folder, &all[i]);
     }
+    certificate_rehash(folder, "trusted", "ca.crt");
+    certificate_rehash(folder, "others", "other_ca.crt");
     return 0;
 }
 
@@ -198,6 +201,75 @@ static void only_the_right_server_is_trusted(void **state)
         tls_free(tls);
         peer_fini(&peer);
     }
+}
+
+/* Connect to the right server. */
+static smq_status connect_with(struct tls *tls, smq_error *err)
+{
+    struct peer peer = {0};
+    struct tls_stream *stream = tls_stream_new(tls, &address, err);
+    smq_status status;
+
+    peer_init(&peer, "server", false);
+    assert_non_null(stream);
+    status = shake_hands(&peer, stream, err);
+    tls_stream_free(stream);
+    peer_fini(&peer);
+    return status;
+}
+
+static void authorities_are_of_a_folder_or_of_the_system(void **state)
+{
+    static const struct {
+        const char *ca, *variable, *value; /* variable: of the system's authorities */
+        smq_status status;
+    } rows[] = {
+        {"trusted", NULL, NULL, SMQ_OK},
+        {"others", NULL, NULL, SMQ_BAD_SERVER},
+        {NULL, "SSL_CERT_FILE", "ca.crt", SMQ_OK},
+        {NULL, "SSL_CERT_FILE", "other_ca.crt", SMQ_BAD_SERVER},
+        {NULL, "SSL_CERT_DIR", "trusted", SMQ_OK},
+        {NULL, "SSL_CERT_DIR", "others", SMQ_BAD_SERVER},
+        {"others", "SSL_CERT_DIR", "trusted", SMQ_BAD_SERVER},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct redis_tls settings = {.ca = rows[i].ca != NULL ? path_of(rows[i].ca) : NULL};
+        smq_error err;
+
+        if (rows[i].variable != NULL) {
+            assert_int_equal(setenv(rows[i].variable, path_of(rows[i].value), 1), 0);
+        }
+        struct tls *tls = tls_new(&settings, NULL);
+        smq_status status = connect_with(tls, &err);
+        if (status != rows[i].status) {
+            fail_msg("row %zu: %d, \"%s\"", i, (int) status, err.text);
+        }
+        if (rows[i].variable != NULL) {
+            assert_int_equal(unsetenv(rows[i].variable), 0);
+        }
+        tls_free(tls);
+    }
+}
+
+/* The folder has a link to it, so the folder itself does not change.  An authority of the same name
+ * with another key is found, and has not signed the server's certificate. */
+static void a_file_of_a_folder_that_is_replaced_is_read_again(void **state)
+{
+    const struct certificate same_name = {"ca", NULL, NULL, YEAR_S};
+    smq_error err;
+
+    (void) state;
+    assert_int_equal(mkdir(path_of("twin"), 0700), 0);
+    certificate_make(path_of("twin"), &same_name);
+    certificate_copy(folder, "linked.crt", "twin/ca.crt");
+    certificate_rehash(folder, "links", "linked.crt");
+    struct tls *tls = tls_new(&(struct redis_tls){.ca = path_of("links")}, NULL);
+    assert_int_equal(connect_with(tls, &err), SMQ_BAD_SERVER);
+    certificate_copy(folder, "linked.crt", "ca.crt");
+    assert_int_equal(connect_with(tls, &err), SMQ_OK);
+    tls_free(tls);
 }
 
 static struct tls *trusting(void)
@@ -476,6 +548,7 @@ static void files_that_cannot_be_used_are_named(void **state)
         const char *ca, *cert, *key, *text;
     } rows[] = {
         {"missing.crt", NULL, NULL, "tls_ca"},
+        {".", NULL, NULL, "openssl rehash"},
         {"client.key", NULL, NULL, "tls_ca"},
         {"ca.crt", "client.crt", NULL, "tls_cert and tls_key are given together"},
         {"ca.crt", NULL, "client.key", "tls_cert and tls_key are given together"},
@@ -488,8 +561,8 @@ static void files_that_cannot_be_used_are_named(void **state)
 
     (void) state;
     assert_int_equal(tls_check(&settings, &err), SMQ_OK);
-    assert_int_equal(tls_check(&(struct redis_tls){.ca = folder, .cert = "", .key = ""}, &err),
-                     SMQ_OK);
+    settings = (struct redis_tls){.ca = path_of("trusted"), .cert = "", .key = ""};
+    assert_int_equal(tls_check(&settings, &err), SMQ_OK);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         settings.ca = path_of(rows[i].ca);
         settings.cert = rows[i].cert != NULL ? path_of(rows[i].cert) : NULL;
@@ -505,6 +578,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_the_right_server_is_trusted),
+        cmocka_unit_test(authorities_are_of_a_folder_or_of_the_system),
+        cmocka_unit_test(a_file_of_a_folder_that_is_replaced_is_read_again),
         cmocka_unit_test(a_server_without_tls_is_named),
         cmocka_unit_test(old_versions_are_refused),
         cmocka_unit_test(bytes_of_any_number_arrive_whole),
