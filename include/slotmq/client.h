@@ -145,8 +145,10 @@ typedef struct smq_client_options {
     smq_event_fn *event;        /* default: no events */
     smq_level event_level;      /* events below this level are not reported; default INFO */
     void *event_user;           /* passed to `event` */
-    /* For rediss:// servers.  A file or folder of PEM certificates that are trusted; default: the
-     * system's.  Files are read again when they have changed and the client connects. */
+    /* For rediss:// servers.  A file of PEM certificates that are trusted, or a folder of them with
+     * the names by which OpenSSL finds them (openssl rehash FOLDER); default: the system's.  The
+     * files of these three options, also those in the folder, are read again when they have changed
+     * and the client connects; the system's are read once. */
     const char *tls_ca;
     const char *tls_cert; /* file of the client's PEM certificate; default: none */
     const char *tls_key;  /* file of its private key, PEM without a passphrase */

@@ -132,7 +132,8 @@ const struct option option_table[] = {
      CHOSEN("continue", SMQ_ZK_LOSS_CONTINUE),
      TEXT("What owners of slots do while ZooKeeper is away.")},
     {CLIENT(tls_ca), STRING, SHOWN("the system's"),
-     TEXT("TLS: file or folder of PEM certificates that are trusted.")},
+     TEXT("TLS: file of PEM certificates that are trusted, or a folder of them with names made by "
+          "openssl rehash.")},
     {CLIENT(tls_cert), STRING, SHOWN("none"), TEXT("TLS: file of the client's PEM certificate.")},
     {CLIENT(tls_key), STRING, SHOWN("none"),
      TEXT("TLS: file of the client's private key, PEM without a passphrase.")},

@@ -188,7 +188,7 @@ static void certificates_that_come_late_end_no_worker_and_no_send(void **state)
     }
 }
 
-/* --- a send whose time is over --- */
+/* --- a send whose time has ended --- */
 
 struct sending {
     smq_producer *producer;
@@ -238,7 +238,7 @@ static void fail_in_time(const struct trouble *trouble)
     put_right();
 }
 
-static void a_send_whose_time_is_over_says_what_is_wrong(void **state)
+static void a_send_whose_time_has_ended_says_what_is_wrong(void **state)
 {
     (void) state;
     for (size_t i = 0; i < sizeof(troubles) / sizeof(troubles[0]); i++) {
@@ -250,7 +250,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(certificates_that_come_late_end_no_worker_and_no_send),
-        cmocka_unit_test(a_send_whose_time_is_over_says_what_is_wrong),
+        cmocka_unit_test(a_send_whose_time_has_ended_says_what_is_wrong),
     };
 
     return cmocka_run_group_tests_name("renewal", tests, start, tls_cluster_end);

@@ -140,7 +140,7 @@ static void name_a_server(char *out, size_t size)
     (void) snprintf(out, size, "rediss://localhost%s", port);
 }
 
-/* The certificate is for no address, so whoever goes by addresses trusts no node. */
+/* The certificate is for no address, so a client that goes by addresses trusts no node. */
 static void names_that_nodes_announce_are_what_certificates_are_for(void **state)
 {
     static const char *const config[] = {"cluster-announce-hostname localhost",
