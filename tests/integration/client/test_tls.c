@@ -20,7 +20,7 @@
 #include "integration/fixture/tls_cluster.h"
 #include "support/wait.h"
 
-enum { SLOTS = 16, MESSAGES = 200, CONNECT_MS = 4000 };
+enum { SLOTS = 16, MESSAGES = 200, ROUNDS = 3, ALL = ROUNDS * MESSAGES, CONNECT_MS = 4000 };
 
 static int start_replicated(void **state)
 {
@@ -202,14 +202,14 @@ static void servers_that_refuse_their_sessions_are_offered_none(void **state)
     producer = messages_producer(client, NULL);
     topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
     worker = handler_log_worker(client, topic, log);
-    for (int i = 1; i <= 3; i++) {
+    for (int i = 1; i <= ROUNDS; i++) {
         assert_true(wait_until(is_subscribed, (void *) topic, TIMEOUT_MS));
         refused = i == 1 ? atomic_load(&heard->marked) : refused;
         send_some(producer, topic, 0);
         handler_log_await(log, i * MESSAGES);
         tls_cluster_cut();
     }
-    messages_await_counts(client, topic, (struct message_counts){.done = 3 * MESSAGES});
+    messages_await_counts(client, topic, (struct message_counts){.done = ALL});
     assert_int_equal(atomic_load(&heard->errors), 0);
     assert_true(refused > 0);
     assert_int_equal(atomic_load(&heard->marked), refused);
