@@ -47,5 +47,8 @@ void damage_on_accepted(struct owned_slot *slot)
         owned_slot_event(slot, SMQ_EVENT_REPAIRED, SMQ_OK,
                          "slot %" PRId32 " of topic %s is repaired", slot->number, slot->set->name);
     }
+    if (slot->health != OWNED_WHOLE) {
+        slot->set->host.accepted(slot->set->host.user);
+    }
     slot->health = OWNED_WHOLE;
 }

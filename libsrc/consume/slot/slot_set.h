@@ -35,6 +35,7 @@ LIST_HEAD(owned_slot_list, owned_slot);
 struct slot_host {
     void (*turn)(void *user);       /* an entry from the loop ends; may free the set */
     void (*outdated)(void *user);   /* a script refused the definition: read it again */
+    void (*accepted)(void *user);   /* a script accepts a slot that it refused before */
     void (*superseded)(void *user); /* a slot has an owner with a larger generation */
     void (*allowed)(void *user);    /* Redis has done a call */
     /* Redis denies a right; `had`: this worker has had it before */

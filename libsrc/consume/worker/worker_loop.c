@@ -357,6 +357,14 @@ static void worker_on_outdated(void *user)
     ((smq_worker *) user)->asked.refresh = true;
 }
 
+/* The definition may be repaired as well, and nothing else may ask for it. */
+static void worker_on_accepted(void *user)
+{
+    smq_worker *worker = user;
+
+    worker->asked.refresh = worker->asked.refresh || worker->damaged;
+}
+
 static void worker_on_superseded(void *user)
 {
     ((smq_worker *) user)->asked.check_binding = true;
@@ -656,6 +664,7 @@ void worker_init_loop(smq_worker *worker, struct core *core)
 {
     const struct slot_host host = {.turn = worker_on_turn,
                                    .outdated = worker_on_outdated,
+                                   .accepted = worker_on_accepted,
                                    .superseded = worker_on_superseded,
                                    .allowed = worker_on_allowed,
                                    .denied = worker_on_denied,
