@@ -15,7 +15,6 @@
 #include <sys/queue.h>
 
 #include "base/clock.h"
-#include "base/episode.h"
 #include "base/memory.h"
 #include "base/owner_of.h"
 #include "base/status.h"
@@ -34,7 +33,6 @@ struct coord_link_topic {
     bool joined;       /* coord_join() was called, and `left` was not called yet */
     bool rejoin;       /* a new listener waits for `left` */
     bool leased;       /* Redis has answered a call for the lease */
-    struct episode denials;
     struct coord_topic wanted;
     char name[TOPIC_NAME_MAX + 1];
     char wanted_nonce[TOPIC_NONCE_LEN + 1];
@@ -350,6 +348,28 @@ static void coord_link_report_bound(const struct coord_link_check *check)
     }
 }
 
+/* Redis denies a call for the topic, with this error, or has done one (NULL). */
+static void coord_link_report_denial(const struct coord_link *link, const char *name,
+                                     const char *text)
+{
+    const struct coord_link_topic *topic = coord_link_topic_find(link, name);
+
+    if (topic != NULL && topic->has_listener) {
+        topic->listener.denied(topic->listener.user, text);
+    }
+}
+
+/* What a question about the definition of the topic came to, if it is not the definition. */
+static void coord_link_report_question(const struct coord_link *link, const char *name,
+                                       smq_status status, const char *text)
+{
+    if (status == SMQ_DAMAGED) {
+        coord_link_report_definition(link, name, text);
+    } else if (status == SMQ_DENIED) {
+        coord_link_report_denial(link, name, text);
+    }
+}
+
 /* Answers NO_TOPIC only if the topic was deleted.  If topic{T} is lost, or the topic is being
  * deleted, which can be undone, coordination asks again later. */
 static void coord_link_on_check_definition(const struct topic *topic, smq_status status,
@@ -360,9 +380,7 @@ static void coord_link_on_check_definition(const struct topic *topic, smq_status
     bool gone = status == SMQ_NO_TOPIC || found == NULL ||
                 (status == SMQ_OK && strcmp(topic->nonce, found->nonce) != 0);
 
-    if (status == SMQ_DAMAGED) {
-        coord_link_report_definition(check->link, check->topic, text);
-    }
+    coord_link_report_question(check->link, check->topic, status, text);
     coord_link_check_reply(check, gone ? SMQ_NO_TOPIC : SMQ_UNAVAILABLE, "");
 }
 
@@ -380,6 +398,10 @@ static void coord_link_on_bound(struct store_call *call, const struct store_resu
     if (result->outcome == STORE_OK) {
         coord_link_report_definition(check->link, check->topic, NULL);
         coord_link_report_bound(check);
+        coord_link_report_denial(check->link, check->topic, NULL);
+    }
+    if (status == SMQ_DENIED) {
+        coord_link_report_denial(check->link, check->topic, result->text);
     }
     if (status == SMQ_OTHER_FLEET && !store_bound_read(bound, sizeof(bound), result)) {
         status = SMQ_INTERNAL;
@@ -454,9 +476,7 @@ static void coord_link_on_lease_definition(const struct topic *topic, smq_status
     bool gone = status == SMQ_NO_TOPIC;
 
     (void) topic;
-    if (status == SMQ_DAMAGED) {
-        coord_link_report_definition(lease->link, lease->topic, text);
-    }
+    coord_link_report_question(lease->link, lease->topic, status, text);
     coord_link_lease_reply(
         lease, &(struct coord_lease_reply){.status = gone ? SMQ_NO_TOPIC : SMQ_UNAVAILABLE});
 }
@@ -467,19 +487,14 @@ static bool coord_link_is_denied_now(struct coord_link_lease *lease,
 {
     struct coord_link_topic *topic = coord_link_topic_find(lease->link, lease->topic);
 
-    if (topic != NULL && result->outcome == STORE_OK) {
+    if (topic != NULL && (result->outcome == STORE_OK || result->outcome == STORE_REFUSED)) {
         topic->leased = true;
-        episode_good(&topic->denials);
+        coord_link_report_denial(lease->link, lease->topic, NULL);
     }
     if (topic == NULL || !topic->leased || result->status != SMQ_DENIED) {
         return false;
     }
-    if (episode_trouble(&topic->denials, clock_now_ms())) {
-        events_log(lease->link->core->events, SMQ_LEVEL_ERROR,
-                   "topic %s: a right that was there is missing: %s; it is tried again, and "
-                   "SECURITY.md lists the rights",
-                   topic->name, result->text);
-    }
+    coord_link_report_denial(lease->link, lease->topic, result->text);
     return true;
 }
 

@@ -31,6 +31,8 @@ struct coord_link_listener {
     void (*left)(void *user); /* coord_link_leave() has ended */
     /* topic{T} is lost; text NULL: it exists again */
     void (*damaged)(void *user, const char *text);
+    /* Redis denies a call that is made again later; text NULL: it has done one */
+    void (*denied)(void *user, const char *text);
     /* Redis has the topic bound to this coordination */
     void (*bound)(void *user, const char *coord);
     void (*turn)(void *user); /* all callbacks of one notice were called */

@@ -159,6 +159,13 @@ static void definitions_answer_read(struct definition_answer *out, enum store_to
     }
 }
 
+/* Does the slot have keys of another program? */
+static bool definitions_slot_is_foreign(const struct store_result *result)
+{
+    return result->outcome == STORE_REFUSED ||
+           (result->outcome == STORE_PARTLY && result->status == SMQ_INVALID);
+}
+
 /* topic{T} is missing.  Does this slot belong to a topic?  NO_TOPIC: it does not. */
 static void definitions_answer_read_slot(struct definition_answer *out, const char *name,
                                          const struct store_result *result)
@@ -177,7 +184,7 @@ static void definitions_answer_read_slot(struct definition_answer *out, const ch
                                      "slots exist: run slotmq topic repair %s",
                                      name, key, name);
         }
-    } else if (result->outcome == STORE_REFUSED || result->outcome == STORE_PARTLY) {
+    } else if (definitions_slot_is_foreign(result)) {
         out->status = status_set(&out->err, SMQ_NO_TOPIC, "no topic %s; create it first", name);
     } else {
         out->status = status_set(

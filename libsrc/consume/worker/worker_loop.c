@@ -184,6 +184,16 @@ static void worker_drop_slot(struct owned_slot *slot)
 
 /* --- the definition --- */
 
+/* What needs the right is tried again. */
+static void worker_report_denied(smq_worker *worker, const char *what, const char *text)
+{
+    if (episode_trouble(&worker->denials, clock_now_ms())) {
+        events_log(worker->set.core->events, SMQ_LEVEL_ERROR,
+                   "topic %s: %s: %s; it is tried again, and SECURITY.md lists the rights",
+                   worker->set.name, what, text);
+    }
+}
+
 static void worker_report_lost_definition(smq_worker *worker, const char *text)
 {
     struct slot_set *set = &worker->set;
@@ -236,6 +246,8 @@ static void worker_check_definition(smq_worker *worker, const struct topic *topi
         worker_fail(worker, SMQ_NO_TOPIC, "the topic was deleted and created anew");
     } else if (status == SMQ_DAMAGED) {
         worker_report_lost_definition(worker, text);
+    } else if (status == SMQ_DENIED) {
+        worker_report_denied(worker, "a right is missing", text);
     } else if (status == SMQ_NO_TOPIC && set->missing_at == 0) {
         set->missing_at = now; /* a deletion is undone if the topic was not empty */
     } else if (status == SMQ_NO_TOPIC && now - set->missing_at >= MISSING_MS) {
@@ -383,11 +395,8 @@ static void worker_on_denied(void *user, bool had, const char *text)
 
     if (!had) {
         worker_fail(worker, SMQ_DENIED, text);
-    } else if (episode_trouble(&worker->denials, clock_now_ms())) {
-        events_log(worker->set.core->events, SMQ_LEVEL_ERROR,
-                   "topic %s: a right that was there is missing: %s; it is tried again, and "
-                   "SECURITY.md lists the rights",
-                   worker->set.name, text);
+    } else {
+        worker_report_denied(worker, "a right that was there is missing", text);
     }
 }
 
@@ -539,6 +548,17 @@ static void worker_on_damaged(void *user, const char *text)
     worker_report_lost_definition(user, text);
 }
 
+static void worker_on_denied_topic(void *user, const char *text)
+{
+    smq_worker *worker = user;
+
+    if (text == NULL) {
+        episode_good(&worker->denials);
+    } else {
+        worker_report_denied(worker, "a right is missing", text);
+    }
+}
+
 static void worker_on_bound(void *user, const char *coord)
 {
     struct slot_set *set = &((smq_worker *) user)->set;
@@ -618,6 +638,7 @@ bool worker_open(smq_worker *worker)
                                                  .failed = worker_on_failed,
                                                  .left = worker_on_left,
                                                  .damaged = worker_on_damaged,
+                                                 .denied = worker_on_denied_topic,
                                                  .bound = worker_on_bound,
                                                  .turn = worker_on_turn,
                                                  .user = worker};

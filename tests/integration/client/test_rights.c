@@ -15,80 +15,19 @@
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "integration/fixture/roles.h"
 #include "support/wait.h"
 
-enum { RULE_MAX = 1024, ORDERS_SLOTS = 8, NAMED_MS = 20000 };
+enum { ORDERS_SLOTS = 8, NAMED_MS = 20000 };
 
-/* --- the rules --- */
-
-/* The rule of a role, as the file has it, for the topic "orders". */
-static void read_rule(char out[RULE_MAX], const char *role)
-{
-    char begin[64], line[256];
-    FILE *file = fopen(SECURITY_FILE, "r");
-    bool inside = false;
-    size_t used = 0;
-
-    assert_non_null(file);
-    snprintf(begin, sizeof(begin), "    ACL SETUSER %s ", role);
-    while (fgets(line, sizeof(line), file) != NULL) {
-        inside = strncmp(line, begin, strlen(begin)) == 0 || (inside && line[0] == ' ');
-        if (inside) {
-            const char *text = line + strspn(line, " ");
-
-            used += (size_t) snprintf(out + used, RULE_MAX - used, "%s%.*s", used > 0 ? " " : "",
-                                      (int) strcspn(text, "\n"), text);
-        }
-    }
-    assert_int_equal(fclose(file), 0);
-    assert_true(used > 0 && used < RULE_MAX);
-}
-
-/* A user of all nodes by the rule of its role, but for `change`. */
-static void make_user(const char *role, const char *change)
-{
-    char rule[RULE_MAX], command[RULE_MAX + 64], *password;
-
-    read_rule(rule, role);
-    password = strstr(rule, ">PASSWORD");
-    assert_non_null(password);
-    memcpy(password, ">sesame  ", strlen(">PASSWORD"));
-    snprintf(command, sizeof(command), "%s %s", rule, change);
-    for (size_t i = 0; i < servers_count(cluster_servers()); i++) {
-        const struct server *node = servers_node(cluster_servers(), i);
-
-        freeReplyObject(keys_command_at(node, "ACL DELUSER %s", role));
-        freeReplyObject(keys_command_at(node, command));
-    }
-}
-
-static smq_status try_client(smq_client **out, const char *role,
-                             void (*event)(const smq_event *event, void *user), smq_error *err)
+static smq_status try_client(smq_client **out, const char *role, smq_event_fn *event,
+                             smq_error *err)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-    char servers[256];
 
-    snprintf(servers, sizeof(servers), "redis://%s:sesame@%s", role,
-             servers_redis(cluster_servers()));
-    options.redis = servers;
     options.event = event;
     options.event_level = SMQ_LEVEL_WARN;
-    return smq_client_new(out, &options, err);
-}
-
-static smq_client *client_of(const char *role)
-{
-    smq_client *client = NULL;
-    smq_error err;
-
-    assert_ok(try_client(&client, role, NULL, &err), &err);
-    return client;
-}
-
-static smq_client *with_role(const char *role)
-{
-    make_user(role, "");
-    return client_of(role);
+    return roles_try_client(out, role, &options, err);
 }
 
 /* --- what each role does --- */
@@ -121,7 +60,7 @@ static int group_start(void **state)
 
 static void producer_and_consumer_have_enough(void **state)
 {
-    smq_client *producer = with_role("producer"), *consumer = with_role("consumer");
+    smq_client *producer = roles_client("producer"), *consumer = roles_client("consumer");
     struct handler_log *log = handler_log_new(NULL);
     smq_worker *worker = handler_log_worker(consumer, "orders", log);
 
@@ -188,7 +127,7 @@ static void look_at_all(smq_client *client, int messages)
 
 static void admin_has_enough(void **state)
 {
-    smq_client *admin = with_role("admin");
+    smq_client *admin = roles_client("admin");
     smq_topic_options options = cluster_topic_options("other", SMQ_TYPE_FIXED_TIME, 8);
     smq_filter filter = SMQ_FILTER_INIT;
     smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
@@ -214,7 +153,7 @@ static void admin_has_enough(void **state)
 
 static void monitor_sees_all_and_changes_nothing(void **state)
 {
-    smq_client *monitor = with_role("monitor");
+    smq_client *monitor = roles_client("monitor");
     smq_error err;
 
     (void) state;
@@ -403,7 +342,7 @@ static void check_lack(const struct lack *lack)
     smq_error err = SMQ_ERROR_INIT;
     smq_status status;
 
-    make_user(lack->role, lack->change);
+    roles_make_user(lack->role, lack->change);
     for (size_t i = 0; i < servers_count(cluster_servers()); i++) {
         freeReplyObject(keys_command_at(servers_node(cluster_servers(), i), "SCRIPT FLUSH"));
     }
@@ -450,7 +389,7 @@ static smq_client *client_without(const char *role, const char *change)
     smq_client *client = NULL;
     smq_error err;
 
-    make_user(role, change);
+    roles_make_user(role, change);
     heard.text[0] = '\0';
     assert_ok(try_client(&client, role, on_event, &err), &err);
     return client;
