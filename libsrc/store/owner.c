@@ -35,6 +35,19 @@ bool store_renew_read(const char **results, const struct store_result *result, s
     return reply_results(results, result->reply, 2, count, "01");
 }
 
+void store_rights(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                  int64_t timeout_ms)
+{
+    call_begin_keys(call, &script_rights, slot);
+    redis_arg_string(call_argv(call, SCRIPT_RIGHTS_ARGV_CHANNEL), slot->keys.wake);
+    call_submit(call, redis, 8, timeout_ms);
+}
+
+bool store_rights_read(char *missing, size_t size, const struct store_result *result)
+{
+    return reply_text(missing, size, result->reply, 1);
+}
+
 void store_takeover(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                     const struct store_taker *taker, const struct topic *topic, int64_t timeout_ms)
 {

@@ -300,6 +300,15 @@ static void read_notes(const struct store_result *result)
     }
 }
 
+static void read_rights(const struct store_result *result)
+{
+    char missing[STORE_RIGHTS_MAX];
+
+    if (store_rights_read(missing, sizeof(missing), result)) {
+        touch_text(missing);
+    }
+}
+
 static void read_inspect(const struct store_result *result)
 {
     struct store_inspected look;
@@ -327,7 +336,7 @@ static const struct reader {
     {"bind", read_bind},         {"topic", read_topic},
     {"create", read_create},     {"registry", read_registry},
     {"slot", read_slot},         {"notes", read_notes},
-    {"inspect", read_inspect},
+    {"inspect", read_inspect},   {"rights", read_rights},
 };
 
 static void read_reply(const redisReply *reply, void *user)

@@ -196,6 +196,12 @@ static void vacate_args(struct args *args, const struct words *words)
     add_token(args, word_at(words, 1));
 }
 
+static void rights_args(struct args *args, const struct words *words)
+{
+    (void) words;
+    args_add(args, WAKE);
+}
+
 static void inspect_args(struct args *args, const struct words *words)
 {
     (void) words;
@@ -312,6 +318,7 @@ static const struct {
     {"find", find_args, true},          {"rank", rank_args, true},
     {"slot_alter", alter_args, true},   {"slot_pause", pause_args, true},
     {"owner", plain_args, false},       {"slot_bind", plain_args, true},
+    {"rights", rights_args, false},
 };
 
 /* --- what is not a script --- */

@@ -162,6 +162,31 @@ static void test_changes_of_the_topic_wake_nobody(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+static void test_the_rights_of_an_owner(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"rights", "OK ''"},
+        {"redis ACL SETUSER default -zadd -hstrlen -time", "OK"},
+        {"rights", "OK ZADD,HSTRLEN,TIME"},
+        {"redis ACL SETUSER default +@all -ssubscribe", "OK"},
+        {"rights", "OK SSUBSCRIBE"},
+        {"redis ACL SETUSER default +@all resetchannels", "OK"},
+        {"rights", "OK SSUBSCRIBE"},
+        /* what an owner can do without */
+        {"redis ACL SETUSER default allchannels -spublish -pubsub|shardnumsub -type", "OK"},
+        {"rights", "OK ''"},
+        {"redis ACL SETUSER default +@all", "OK"},
+        {"open m keyed", "OK"},
+        {"rights", "OK ''"},
+        {"redis ACL SETUSER default -zmscore", "OK"},
+        {"rights", "OK ZMSCORE"},
+        {"redis ACL SETUSER default +@all", "OK"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +197,7 @@ int main(void)
         cmocka_unit_test(test_who_shares_a_slot_wakes_nobody),
         cmocka_unit_test(test_an_edit_wakes_nobody),
         cmocka_unit_test(test_changes_of_the_topic_wake_nobody),
+        cmocka_unit_test(test_the_rights_of_an_owner),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

@@ -145,6 +145,40 @@ static void test_a_full_server_drains(void **state)
     freeReplyObject(redisCommand(under_test->redis, "CONFIG SET maxmemory 0"));
 }
 
+static const struct script *script_of(const char *name)
+{
+    for (size_t i = 0; i < SCRIPTS_COUNT; i++) {
+        if (strcmp(scripts_all[i]->name, name) == 0) {
+            return scripts_all[i];
+        }
+    }
+    fail_msg("no script %s", name);
+    return NULL;
+}
+
+/* "rights" asks for each command that an owner cannot do without. */
+static void test_the_rights_are_those_of_the_scripts(void **state)
+{
+    static const char *const owners[] = {"takeover", "consume", "renew", "vacate", "lease"};
+    static const char begin[] = ".call('";
+    const char *rights = script_of("rights")->text;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++) {
+        const char *at = script_of(owners[i])->text;
+
+        while ((at = strstr(at, begin)) != NULL) {
+            char quoted[32];
+
+            at += strlen(begin);
+            (void) snprintf(quoted, sizeof(quoted), "'%.*s'", (int) strcspn(at, "'"), at);
+            if (strstr(rights, quoted) == NULL) {
+                fail_msg("%s calls %s, and rights does not ask for it", owners[i], quoted);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +187,7 @@ int main(void)
         cmocka_unit_test(test_only_sends_need_memory),
         cmocka_unit_test(test_a_message_by_the_servers_clock),
         cmocka_unit_test(test_a_full_server_drains),
+        cmocka_unit_test(test_the_rights_are_those_of_the_scripts),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

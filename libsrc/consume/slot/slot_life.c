@@ -40,7 +40,7 @@ static void slot_life_deny(struct owned_slot *slot, const char *why)
                     "the Redis user may not subscribe to the channels that wake consumers; let an "
                     "administrator run ACL SETUSER with +ssubscribe +sunsubscribe &wake* (%s: %s)",
                     slot->channel, why);
-    host->denied(host->user, slot->set->subscribed, text);
+    host->denied(host->user, slot->set->proved || slot->set->subscribed, text);
 }
 
 static void slot_life_on_notice(enum redis_notice notice, const char *data, size_t len, void *user)
@@ -406,6 +406,11 @@ static void slot_life_fenced(struct owned_slot *slot, const struct store_result 
     slot_life_drop(slot, SMQ_FENCED, "it has a newer owner");
 }
 
+static void slot_life_denied(const struct slot_set *set, enum slot_call call, const char *text)
+{
+    set->host.denied(set->host.user, set->proved || set->had[call], text);
+}
+
 /* The outcome is neither OK nor FENCED: report to the worker what concerns it, and repeat the call
  * later. */
 static void slot_life_failed(struct owned_slot *slot, enum slot_call call,
@@ -420,7 +425,7 @@ static void slot_life_failed(struct owned_slot *slot, enum slot_call call,
             return;
         }
     } else if (result->status == SMQ_DENIED) {
-        set->host.denied(set->host.user, set->had[call], result->text);
+        slot_life_denied(set, call, result->text);
     } else if (result->outcome == STORE_PARTLY) {
         events_log(set->core->events, SMQ_LEVEL_WARN, "slot %" PRId32 " of topic %s: %s",
                    slot->number, set->name, result->text);
@@ -457,6 +462,6 @@ void slot_life_call_ended(struct owned_slot *slot, enum slot_call call, bool don
                    result)) { /* the next periodic renewal comes before the lease ends */
         set->host.outdated(set->host.user);
     } else if (result->status == SMQ_DENIED) {
-        set->host.denied(set->host.user, set->had[call], result->text);
+        slot_life_denied(set, call, result->text);
     }
 }

@@ -95,6 +95,7 @@ struct slot_set {
     struct topic topic;
     char bound[COORD_BINDING_MAX]; /* the topic's binding, as Redis confirmed it last */
     bool claiming;                 /* the worker runs */
+    bool proved;                   /* the user had all rights of an owner when the worker began */
     bool had[SLOT_CALLS];          /* calls that Redis has done at least once */
     bool subscribed;               /* a channel was subscribed at least once */
     bool abandoned;                /* messages were given up unfinished, since the stop */

@@ -152,6 +152,11 @@ struct smq_worker {
     } asked;
     bool refreshing; /* the definition is being read again */
     bool checking;   /* what the topic is bound to is being read again */
+    struct {
+        size_t running;                 /* questions that are not answered yet */
+        bool unknown;                   /* one was not answered */
+        char missing[STORE_RIGHTS_MAX]; /* what one server says is missing; "": nothing */
+    } rights; /* of the user when the worker began, asked of each server that has slots */
     smq_error failure;
     struct health_source health;
     struct worker_standby standby;
@@ -205,6 +210,15 @@ bool worker_may_have_new_identity(const smq_worker *worker, const struct store_r
  * status. */
 smq_status worker_other_fleet(smq_error *err, const smq_worker *worker,
                               const struct store_result *result);
+
+/* --- rights.c; Thread: smq:io --- */
+
+/* Ask each server that has slots of the topic whether the user has the rights of an owner, unless
+ * that is known; set.proved is true when all have answered yes. */
+void worker_prove_rights(smq_worker *worker);
+
+/* Is a command denied that the user might not run when the worker began? */
+bool worker_lacked(const smq_worker *worker, const char *denial);
 
 /* --- standby.c; Thread: smq:io --- */
 

@@ -58,7 +58,7 @@ static void worker_enter(smq_worker *worker, enum worker_state state)
 static void worker_check_disposed(smq_worker *worker)
 {
     if (!worker->disposing || worker->set.handles_open > 0 || worker->set.slot_count > 0 ||
-        worker->refreshing || worker->checking) {
+        worker->refreshing || worker->checking || worker->rights.running > 0) {
         return;
     }
     pthread_mutex_lock(&worker->end.lock);
@@ -393,7 +393,7 @@ static void worker_on_denied(void *user, bool had, const char *text)
 {
     smq_worker *worker = user;
 
-    if (!had) {
+    if (!had || worker_lacked(worker, text)) {
         worker_fail(worker, SMQ_DENIED, text);
     } else {
         worker_report_denied(worker, "a right that was there is missing", text);
@@ -592,6 +592,7 @@ static void worker_on_begin(struct loop_task *task)
     }
     worker_enter(worker, WORKER_RUNNING);
     worker_follow_topic(worker);
+    worker_prove_rights(worker);
     if (worker->polled) {
         worker->poller.begun(worker->poller.user);
     }

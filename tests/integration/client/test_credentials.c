@@ -310,12 +310,116 @@ static void rights_that_come_back_end_no_worker(void **state)
     smq_client_free(admin);
 }
 
+/* It says so, and continues. */
+static void is_said_once(struct heard *heard, const struct right *right)
+{
+    heard_await_error(heard, right->named);
+    assert_int_equal(atomic_load(&heard->stopped), 0);
+}
+
+static void change_worker(const char *change)
+{
+    char command[256];
+
+    (void) snprintf(command, sizeof(command), "ACL SETUSER worker %s", change);
+    tell_all(command, NULL);
+}
+
+/* The first renewal is denied, after a takeover and a claim that were done. */
+static void a_first_renewal_that_is_denied_ends_no_worker(void **state)
+{
+    static const struct right right = {"-zadd", "+zadd", "'zadd'"};
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .lease_ms = 12000);
+    smq_client *admin = cluster_client(), *client;
+    struct handler_log *log = handler_log_new(NULL);
+    const char *topic = cluster_topic(admin, &options);
+    struct heard *heard = heard_new("secret");
+    smq_worker *worker;
+
+    (void) state;
+    write_password("secret-w");
+    tell_all("ACL SETUSER worker reset on >secret-w ~* &* +@all", NULL);
+    client = client_of("worker", heard);
+    handler_log_gate(log);
+    worker = handler_log_worker(client, topic, log);
+    messages_send_numbers(admin, topic, 0, 1);
+    handler_log_await(log, 1);
+    change_worker(right.without);
+    is_said_once(heard, &right);
+    change_worker(right.with);
+    handler_log_open(log, 1);
+    messages_await_counts(admin, topic, (struct message_counts){.done = 1});
+    assert_int_equal(handler_log_count(log), 1);
+    assert_int_equal(atomic_load(&heard->errors), 1);
+    assert_int_equal(atomic_load(&heard->stopped), 0);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+    smq_client_free(client);
+    heard_free(heard);
+    smq_client_free(admin);
+}
+
+static bool stands_by(void *arg)
+{
+    return atomic_load(&((struct heard *) arg)->marked) > 0;
+}
+
+/* It has never had a slot when the right is taken; then it has its first one. */
+static void take_a_right_of_a_standby(smq_client *admin, const struct right *right)
+{
+    struct handler_log *log = handler_log_new(NULL), *other = handler_log_new(NULL);
+    const char *topic = cluster_typed_topic(admin, SMQ_TYPE_FIXED_TIME, 1);
+    struct heard *heard = heard_new("stands by");
+    smq_worker *owner, *worker;
+    smq_client *client;
+
+    tell_all("ACL SETUSER worker reset on >secret-w ~* &* +@all", NULL);
+    client = client_of("worker", heard);
+    owner = handler_log_worker(admin, topic, other);
+    messages_send_numbers(admin, topic, 0, 1);
+    handler_log_await(other, 1);
+    worker = handler_log_worker(client, topic, log);
+    assert_true(wait_until(stands_by, heard, TIMEOUT_MS));
+    change_worker(right->without);
+    handler_log_stop_worker(owner);
+    is_said_once(heard, right);
+    change_worker(right->with);
+    messages_send_numbers(admin, topic, 1, 1);
+    handler_log_await(log, 1);
+    assert_int_equal(atomic_load(&heard->errors), 1);
+    assert_int_equal(atomic_load(&heard->stopped), 0);
+    handler_log_stop_worker(worker);
+    handler_log_free(other);
+    handler_log_free(log);
+    smq_client_free(client);
+    heard_free(heard);
+}
+
+static void nor_does_what_a_standby_needs_first(void **state)
+{
+    static const struct right rights[] = {
+        {"-@sortedset", "+@sortedset", "a right that was there"},
+        {"-evalsha", "+evalsha", "evalsha"},
+        {"resetchannels", "&*", "subscribe"},
+    };
+    smq_client *admin = cluster_client();
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
+        print_message("%s\n", rights[i].without);
+        take_a_right_of_a_standby(admin, &rights[i]);
+    }
+    smq_client_free(admin);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_password_rotates_ten_times_under_load),
         cmocka_unit_test(a_changed_file_is_taken_by_live_connections),
         cmocka_unit_test(rights_that_come_back_end_no_worker),
+        cmocka_unit_test(a_first_renewal_that_is_denied_ends_no_worker),
+        cmocka_unit_test(nor_does_what_a_standby_needs_first),
     };
 
     return cmocka_run_group_tests_name("credentials", tests, start, end);
