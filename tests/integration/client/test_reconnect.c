@@ -19,10 +19,48 @@
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/certificates.h"
 #include "support/long_form.h"
+#include "support/server.h"
 #include "support/wait.h"
 
-enum { MASTERS = 3, SLOTS = 16, ROUNDS = 2 };
+enum {
+    MASTERS = 3,
+    SLOTS = 16,
+    ROUNDS = 2,
+    CROWD_MIN = 40,
+    CLIENT_DESCRIPTORS = 6, /* of a client without connections, at most */
+    OTHER_DESCRIPTORS = 256,
+    DAY_S = 24 * 60 * 60
+};
+
+static char folder[] = "/tmp/slotmq-reconnect-XXXXXX";
+
+/* Clients may use TLS, and need not. */
+static int start(void **state)
+{
+    static const struct certificate all[] = {
+        {"ca", NULL, NULL, DAY_S},
+        {"server", "ca", "IP:127.0.0.1", DAY_S},
+        {"client", "ca", NULL, DAY_S},
+    };
+
+    (void) state;
+    if (mkdtemp(folder) == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        certificate_make(folder, &all[i]);
+    }
+    return cluster_start(&(struct servers_options){
+        .redis = REDIS_CLUSTER, .masters = MASTERS, .tls_folder = folder});
+}
+
+static int end(void **state)
+{
+    folder_remove(folder);
+    return cluster_end(state);
+}
 
 static int64_t kill_connections(void)
 {
@@ -82,7 +120,7 @@ static void crowd_flush(struct crowd *crowd)
     }
 }
 
-static void crowd_init(struct crowd *crowd, int count)
+static void crowd_init(struct crowd *crowd, int count, const smq_client_options *options)
 {
     smq_producer_options sending = SMQ_PRODUCER_OPTIONS_INIT;
 
@@ -94,7 +132,7 @@ static void crowd_init(struct crowd *crowd, int count)
     assert_non_null(crowd->clients);
     assert_non_null(crowd->producers);
     for (int i = 0; i < count; i++) {
-        crowd->clients[i] = cluster_client();
+        crowd->clients[i] = cluster_client_with(options);
         crowd->producers[i] = messages_producer(crowd->clients[i], &sending);
     }
 }
@@ -109,45 +147,73 @@ static void crowd_fini(struct crowd *crowd)
     free(crowd->clients);
 }
 
-/* Enough descriptors: each client has a loop, and a connection to each master. */
-static bool may_have_clients(int count)
+/* As many as wanted, or as the descriptors are enough for: each client has a loop, and a connection
+ * to each master.  Fewer than CROWD_MIN are no crowd, and fail the test. */
+static int crowd_count(void)
 {
+    int wanted = long_form(SIZE_CLIENTS);
     struct rlimit limit;
+    rlim_t most;
 
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
     limit.rlim_cur = limit.rlim_max;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    return limit.rlim_cur >= (rlim_t) count * (MASTERS + 6) + 256;
+    most = limit.rlim_cur > OTHER_DESCRIPTORS
+               ? (limit.rlim_cur - OTHER_DESCRIPTORS) / (MASTERS + CLIENT_DESCRIPTORS)
+               : 0;
+    if (most < CROWD_MIN) {
+        fail_msg("%ju descriptors are not enough for %d clients; raise the hard limit",
+                 (uintmax_t) limit.rlim_cur, CROWD_MIN);
+    }
+    if ((rlim_t) wanted > most) {
+        print_message("%ju clients in place of %d: there are no descriptors for more\n",
+                      (uintmax_t) most, wanted);
+    }
+    return (rlim_t) wanted > most ? (int) most : wanted;
 }
 
-static void all_clients_reconnect_at_once(void **state)
+static void reconnect_crowd(const char *topic, const smq_client_options *options)
 {
-    smq_topic_options topic = cluster_topic_options("crowd", SMQ_TYPE_FIXED_TIME, SLOTS);
-    int count = long_form(SIZE_CLIENTS);
+    smq_topic_options topic_options = cluster_topic_options(topic, SMQ_TYPE_FIXED_TIME, SLOTS);
+    int count = crowd_count();
     smq_client *client = cluster_client();
     struct crowd crowd;
 
-    (void) state;
-    if (!may_have_clients(count)) {
-        printf("SKIPPED: %d clients need more descriptors than this process may have\n", count);
-        smq_client_free(client);
-        return;
-    }
-    cluster_create_topic(client, &topic);
-    crowd_init(&crowd, count);
-    crowd_send(&crowd, "crowd", 0);
+    cluster_create_topic(client, &topic_options);
+    crowd_init(&crowd, count, options);
+    crowd_send(&crowd, topic, 0);
     crowd_flush(&crowd);
     for (int round = 1; round <= ROUNDS; round++) {
         assert_true(kill_connections() >= count);
-        crowd_send(&crowd, "crowd", round);
+        crowd_send(&crowd, topic, round);
         crowd_flush(&crowd);
     }
     assert_int_equal(crowd.other, 0);
     assert_int_equal(crowd.merged, 0);
     assert_int_equal(crowd.ok, (1 + ROUNDS) * count * SLOTS);
-    assert_int_equal(messages_stats(client, "crowd").waiting, (1 + ROUNDS) * count * SLOTS);
+    assert_int_equal(messages_stats(client, topic).waiting, (1 + ROUNDS) * count * SLOTS);
     crowd_fini(&crowd);
     smq_client_free(client);
+}
+
+static void all_clients_reconnect_at_once(void **state)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+
+    (void) state;
+    reconnect_crowd("crowd", &options);
+}
+
+static void so_do_all_with_tls(void **state)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+
+    (void) state;
+    options.redis = servers_redis_tls(cluster_servers());
+    options.tls_ca = certificate_path(folder, "ca.crt");
+    options.tls_cert = certificate_path(folder, "client.crt");
+    options.tls_key = certificate_path(folder, "client.key");
+    reconnect_crowd("secret", &options);
 }
 
 /* --- no descriptor left -------------------------------------------------------------------- */
@@ -303,8 +369,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_clients_reconnect_at_once),
+        cmocka_unit_test(so_do_all_with_tls),
         cmocka_unit_test(a_process_continues_when_it_had_no_descriptors),
     };
 
-    return cmocka_run_group_tests_name("reconnect", tests, cluster_start_masters, cluster_end);
+    return cmocka_run_group_tests_name("reconnect", tests, start, end);
 }
