@@ -33,29 +33,37 @@ LONG, LONG_RUN_S, EARLY = on_workers.LoseRedis, 60, 3
 FORMS = {"faults": ["workers", "redis", "zookeeper"], "damage": ["workers", "zookeeper", "damage"]}
 
 
-def long_at(world, seed, series):
-    """The place of the long fault in the series; None: it does not come."""
+def long_at(seconds, seed, series):
+    """The place of the long fault in the series of a run; None: it does not come."""
     chance = random.Random(f"{seed} long {series}")
-    if series != "workers" or world.seconds < LONG_RUN_S or chance.random() < 0.5:
+    if series != "workers" or seconds < LONG_RUN_S or chance.random() < 0.5:
         return None
     return chance.randrange(EARLY)
 
 
-def plan(world, seed, series):
-    """The faults of a series, without end: the same for the same seed."""
-    count, long = 0, long_at(world, seed, series)
+def drawn(seconds, seed, series):
+    """What a seed draws for a series in a run of this many seconds, without end: kinds of faults,
+    and for each its pause, its own chance and its length.  The servers have no part in it."""
+    count, long = 0, long_at(seconds, seed, series)
     chance = random.Random(f"{seed} {series}")
-    kinds = [kind for kind in SERIES[series] if kind.is_possible(world)]
-    for kind in [kind for kind in SERIES[series] if kind not in kinds]:
-        print(f"chaos: {kind.__name__} is left out: the servers cannot do it", flush=True)
     late = chance.random() < 0.5  # what ends the history of coordination comes last
     deck = []
     while True:
         if not deck:  # each kind comes before one comes twice
-            deck = chance.sample(kinds, len(kinds))
+            deck = chance.sample(SERIES[series], len(SERIES[series]))
             deck.sort(key=lambda kind: late and not kind.ends_history)
         kind = LONG if count == long else deck.pop()
         count += 1
-        fault = kind(world, random.Random(chance.random()),
-                     chance.uniform(kind.shortest, kind.longest))
-        yield chance.uniform(0.3, 2.0), fault
+        own, length = random.Random(chance.random()), chance.uniform(kind.shortest, kind.longest)
+        yield kind, chance.uniform(0.3, 2.0), own, length
+
+
+def plan(world, seed, series):
+    """The faults of a series, without end: the same for the same seed, but for those that the
+    servers cannot do."""
+    left_out = {kind for kind in SERIES[series] if not kind.is_possible(world)}
+    for kind in sorted(left_out, key=lambda kind: kind.__name__):
+        print(f"chaos: {kind.__name__} is left out: the servers cannot do it", flush=True)
+    for kind, pause, own, length in drawn(world.seconds, seed, series):
+        if kind not in left_out:
+            yield pause, kind(world, own, length)

@@ -187,14 +187,16 @@ def judge_random(tree, runs, mutant):
 # --- named ones ---------------------------------------------------------------------------------
 
 
-def seed_with(wanted):
-    """The first seed whose series begin with these faults, each for at least this many seconds."""
+def seed_with(history):
+    """The first seed whose series begin with the faults that the history needs, each for at least
+    its seconds.  No server is asked: all kinds of faults are drawn, and a run leaves out those that
+    its servers cannot do, so a series begins with the same fault with every server that can do it."""
     sys.path.insert(0, str(trees.ROOT / "tests/chaos"))
     faults = importlib.import_module("faults")
     for seed in itertools.count(1):
-        for series, name, seconds in wanted:
-            _, fault = next(faults.plan(None, seed, series))
-            if fault.name != name or fault.seconds < seconds:
+        for series, name, least_s in history.faults:
+            kind, _, _, length = next(faults.drawn(history.seconds, seed, series))
+            if kind.__name__ != name or length < least_s:
                 break
         else:
             return seed
@@ -208,7 +210,7 @@ def by_history(tree, history):
     try:
         _, output = tree.programs.run(
             [PYTHON, tree.copy / "tests/chaos/chaos.py", build, "--seed",
-             seed_with(history.faults), "--seconds", history.seconds],
+             seed_with(history), "--seconds", history.seconds],
             history.seconds + HISTORY_S)
     except trees.TakesTooLong:
         return [], "the run took too long"

@@ -2,7 +2,10 @@
 """What makes and judges mutants must be able to fail, and leaves nothing behind."""
 import contextlib
 import functools
+import importlib
+import importlib.util
 import io
+import itertools
 import json
 import os
 import pathlib
@@ -11,7 +14,9 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MUTANTS = ROOT / "tests" / "mutants"
@@ -178,6 +183,54 @@ class Named(unittest.TestCase):
             for test in patch.tests:
                 folder, _, name = test.partition("_")
                 self.assertTrue(list((ROOT / "tests").rglob(f"{folder}/test_{name}.c")), test)
+
+
+def is_there(module):
+    """Has this Python the module?"""
+    return importlib.util.find_spec(module.partition(".")[0]) is not None
+
+
+class Seeds(unittest.TestCase):
+    def setUp(self):
+        """Faults are planned, and none is done, so the clients of servers may be missing."""
+        names = ("redis", "kazoo", "kazoo.client", "kazoo.exceptions")
+        missing = {name: unittest.mock.MagicMock() for name in names if not is_there(name)}
+        modules = unittest.mock.patch.dict(sys.modules, missing)
+        modules.start()
+        self.addCleanup(modules.stop)
+
+    def test_each_history_has_a_seed_whose_series_begin_with_its_faults(self):
+        histories = [patch.history for patch in named.NAMED if patch.history is not None]
+        seeds = {history: mutants.seed_with(history) for history in histories}
+        faults = importlib.import_module("faults")  # seed_with() has found it
+        world = types.SimpleNamespace(seconds=60)
+        for history, seed in seeds.items():
+            self.assertGreater(seed, 0)
+            for series, name, least_s in history.faults:
+                with self.subTest(history.invariant, fault=name), \
+                        unittest.mock.patch.object(faults.on_redis.MigrateAtomically, "is_possible",
+                                                   lambda _: False), \
+                        contextlib.redirect_stdout(io.StringIO()):
+                    world.seconds = history.seconds
+                    _, fault = next(faults.plan(world, seed, series))
+                    self.assertEqual(fault.name, name)
+                    self.assertGreaterEqual(fault.seconds, least_s)
+
+    def test_what_servers_cannot_do_is_left_out_and_nothing_else_changes(self):
+        mutants.seed_with(named.History(""))
+        faults = importlib.import_module("faults")
+        world, begin = types.SimpleNamespace(seconds=60), {}
+        for possible in (True, False):
+            with unittest.mock.patch.object(faults.on_redis.MigrateAtomically, "is_possible",
+                                            lambda _, possible=possible: possible), \
+                    contextlib.redirect_stdout(io.StringIO()) as told:
+                plan = faults.plan(world, 7, "redis")
+                begin[possible] = [(pause, fault.name, fault.seconds)
+                                   for pause, fault in itertools.islice(plan, 40)]
+            self.assertEqual("MigrateAtomically is left out" in told.getvalue(), not possible)
+        some = [fault for fault in begin[True] if fault[1] != "MigrateAtomically"]
+        self.assertLess(len(some), 40)
+        self.assertEqual(begin[False][:len(some)], some)
 
 
 class Equivalents(unittest.TestCase):
