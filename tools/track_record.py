@@ -3,9 +3,11 @@
 usage: track_record.py [--write] [ROOT]
 
 The inputs are below tests/: record/chaos.jsonl, record/model.jsonl and record/fuzz.jsonl have a line
-of JSON for each run; mutants/score.json has the scores of mutants; record/bugs.txt lists bugs by
-hand.  A part without input says so on the page.  Without --write it is checked that the page is
-that of its inputs, that each commit of a bug is in the history, and that each named test exists.
+of JSON for each run; mutants/score.json has the scores of mutants, and mutants/named.py those that
+there are; record/bugs.txt lists bugs by hand, and record/runs.txt what runs that were not good have
+shown.  A part without input says so on the page.  Without --write it is checked that the page is that
+of its inputs, that each commit of a bug or a fix is in the history, that each named test exists, and
+that each run of runs.txt is one that was not good.
 """
 import collections
 import json
@@ -40,8 +42,9 @@ def lines_of(path):
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def bugs_of(path):
-    """(commit, found by, test, what) of each line; a line that is none of these has other lengths."""
+def cells_of(path):
+    """The cells of each line of a table by hand: (commit, found by, test, what) of a bug, (seed, commit,
+    fix, what it was) of a run; a line that is none of these has another length."""
     text = path.read_text() if path.exists() else ""
     return [tuple(cell.strip() for cell in line.split("|"))
             for line in text.splitlines() if line.strip() and not line.startswith("#")]
@@ -115,9 +118,17 @@ def chaos_counts(runs):
     yield "two handlers for one key under one token", number(total(runs, "overlaps"))
     yield "handlers begun too late after a newer token", number(total(runs, "late"))
     yield "handlers begun after it within the bound", number(total(runs, "begun_beside"))
+    yield "handlers begun while a failover had lost a newer takeover, as permitted", number(
+        total(runs, "begun_after_lost_takeover"))
+    owners = [run["owners"] for run in runs if run.get("owners")]
+    if owners:
+        yield "workers that had all slots among them", \
+            f"{min(fewest for fewest, _ in owners)} to {max(most for _, most in owners)}"
+    for server, count in sorted(collections.Counter(run["server"] for run in runs if run.get("server")).items()):
+        yield f"runs with {server}", number(count)
 
 
-def chaos(runs):
+def chaos(runs, explained):
     if not runs:
         yield "No run is recorded."
         return
@@ -134,25 +145,33 @@ def chaos(runs):
         yield from paragraph("Slots that were taken over, and after how many milliseconds:")
         yield ""
         yield from table(("cause", "slots", "median", "longest"), times, {1, 2, 3})
-    yield from chaos_bad(runs)
+    yield from chaos_bad(runs, explained)
 
 
-def chaos_bad(runs):
-    """The runs that were not good, and why."""
+def what_it_was(run, explained):
+    for seed, commit, fix, text in explained:
+        if (seed, commit) == (str(run["seed"]), run.get("commit", "")):
+            return f"{text}; `{fix}`" if fix else text
+    return "not known yet"
+
+
+def chaos_bad(runs, explained):
+    """The runs that were not good, why, and what it was."""
     bad = [run for run in runs if run["verdict"] != "good"]
     if not bad:
         return
     yield ""
     yield "Runs that were not good:"
     yield ""
-    yield from table(("seed", "seconds", "commit", "verdict", "why"), (
+    yield from table(("seed", "seconds", "commit", "verdict", "why", "what it was, and the commit that changed it"), (
         (run["seed"], run["seconds"], f"`{run.get('commit', '')}`", run["verdict"],
          "; ".join([*(f"{name}: {count}" for name, count in (run.get("violations") or {}).items()),
-                    *(run.get("void") or []), *(run.get("failed") or [])]) or "not known")
+                    *(run.get("void") or []), *(run.get("failed") or [])]) or "not known", what_it_was(run, explained))
         for run in bad), {0, 1})
 
 
-def mutants(score):
+def mutants(score, made):
+    """`made`: how many named ones there are."""
     if not score:
         yield "No score is recorded."
         return
@@ -164,6 +183,10 @@ def mutants(score):
     rows += [(f"random, seed {run['seed']}", run["commit"], run["count"], run["killed"], run["equivalent"],
               f"{run['percent']} %") for run in random]
     yield from table(("mutants", "commit", "made", "killed", "equivalent", "killed of the others"), rows, {2, 3, 4, 5})
+    if named and made:
+        yield ""
+        yield from paragraph(f"Today there are {made} named ones; {named['count']} of them were there when the score "
+                             f"was made, on {named['date']}, at `{named['commit']}`.")
     survived = (named or {}).get("survived") or []
     if survived:
         yield ""
@@ -220,12 +243,14 @@ def bugs(found):
 def page(root):
     record = root / "tests" / "record"
     score = root / "tests" / "mutants" / "score.json"
+    named = root / "tests" / "mutants" / "named.py"
+    made = len(re.findall(r"^    Patch\(", named.read_text(), re.MULTILINE)) if named.exists() else 0
     parts = {
-        "Runs under random faults": chaos(lines_of(record / "chaos.jsonl")),
-        "Mutants": mutants(json.loads(score.read_text()) if score.exists() else None),
+        "Runs under random faults": chaos(lines_of(record / "chaos.jsonl"), cells_of(record / "runs.txt")),
+        "Mutants": mutants(json.loads(score.read_text()) if score.exists() else None, made),
         "Models": models(lines_of(record / "model.jsonl")),
         "Fuzzing": fuzzing(lines_of(record / "fuzz.jsonl")),
-        "Bugs that were found": bugs(bugs_of(record / "bugs.txt")),
+        "Bugs that were found": bugs(cells_of(record / "bugs.txt")),
     }
     lines = [HEAD.strip()]
     for title, part in parts.items():
@@ -264,10 +289,23 @@ def wrong_bug(root, bug, history):
         yield f"no commit {commit} is in the history"
 
 
+def wrong_run(root, run, history):
+    if len(run) != 4 or not all(run[:2]) or not run[3]:
+        yield "is not SEED | COMMIT | FIX | what it was"
+        return
+    seed, commit, fix, _ = run
+    if not any((str(found["seed"]), found.get("commit", "")) == (seed, commit) and found["verdict"] != "good"
+               for found in lines_of(root / "tests/record/chaos.jsonl")):
+        yield "there is no such run that was not good"
+    if fix and history and git(root, "merge-base", "--is-ancestor", fix, "HEAD") is None:
+        yield f"no commit {fix} is in the history"
+
+
 def wrong(root):
     history = has_history(root)
-    found = [f"tests/record/bugs.txt: {' | '.join(bug)}: {text}"
-             for bug in bugs_of(root / "tests/record/bugs.txt") for text in wrong_bug(root, bug, history)]
+    found = [f"tests/record/{name}: {' | '.join(cells)}: {text}"
+             for name, wrong_cells in (("bugs.txt", wrong_bug), ("runs.txt", wrong_run))
+             for cells in cells_of(root / "tests/record" / name) for text in wrong_cells(root, cells, history)]
     if found:
         yield from found
         return

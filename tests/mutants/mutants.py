@@ -315,7 +315,8 @@ def record(part, found):
     if part == "named":
         score["named"] = found
     else:
-        score["random"] = [old for old in score["random"] if old["seed"] != found["seed"]] + [found]
+        score["random"] = [old for old in score["random"] if (old["seed"], old["commit"])
+                           != (found["seed"], found["commit"])] + [found]
     SCORE.write_text(json.dumps(score, indent=2) + "\n")
 
 

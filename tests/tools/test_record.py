@@ -77,8 +77,32 @@ class Figures(Page):
         page = self.page()
         self.assertIn("| runs | 3: 1 failed, 1 good, 1 violated |\n", page)
         self.assertIn("| acknowledged messages lost | 2 |\n", page)
-        self.assertIn("| 3 | 60 | `abc` | violated | nothing acknowledged is lost: 2 |\n", page)
-        self.assertIn("| 4 | 60 | `abc` | failed | no node |\n", page)
+        self.assertIn("| 3 | 60 | `abc` | violated | nothing acknowledged is lost: 2 | not known yet |\n", page)
+        self.assertIn("| 4 | 60 | `abc` | failed | no node | not known yet |\n", page)
+
+    def test_what_a_bad_run_was_is_said(self):
+        self.runs("chaos", CHAOS, {**CHAOS, "seed": 3, "verdict": "void", "void": ["it was slow"]},
+                  {**CHAOS, "seed": 3, "commit": "abd", "verdict": "void", "void": ["it was slow"]})
+        self.write("tests/record/runs.txt", "# a comment\n3 | abc | 0123abc | the harness: it slept\n3 | abd || a disk\n")
+        page = self.page()
+        self.assertIn("| 3 | 60 | `abc` | void | it was slow | the harness: it slept; `0123abc` |\n", page)
+        self.assertIn("| 3 | 60 | `abd` | void | it was slow | a disk |\n", page)
+
+    def test_what_a_run_was_is_refused_without_a_bad_run(self):
+        self.runs("chaos", CHAOS)
+        for line, text in (("1 | abc || it", "there is no such run"), ("2 | abc || it", "there is no such run"),
+                           ("1 | abc | it", "is not SEED | COMMIT | FIX | what it was")):
+            self.write("tests/record/runs.txt", line + "\n")
+            self.assertIn(text, self.refused())
+
+    def test_what_only_newer_runs_record_is_shown(self):
+        self.assertNotIn("workers that had", self.page())
+        self.runs("chaos", CHAOS, {**CHAOS, "owners": [2, 8], "server": "Valkey 9.1.0", "begun_after_lost_takeover": 7},
+                  {**CHAOS, "owners": [1, 5], "server": "Valkey 9.1.0"})
+        page = self.page()
+        for line in ("| workers that had all slots among them | 1 to 8 |", "| runs with Valkey 9.1.0 | 2 |",
+                     "| handlers begun while a failover had lost a newer takeover, as permitted | 7 |"):
+            self.assertIn(line + "\n", page)
 
     def test_of_models_the_last_run_of_each_counts(self):
         self.runs("model", {**MODEL, "good": False}, MODEL, {**MODEL, "what": "broken", "mutation": "BROKEN", "states": 7},
@@ -97,6 +121,13 @@ class Figures(Page):
         self.assertIn("| named | abc | 20 | 19 |  | 95.0 % |\n", page)
         self.assertIn("| random, seed 7 | abc | 100 | 88 | 4 | 91.7 % |\n", page)
         self.assertIn("Named ones that survived: late.\n", page)
+        self.assertNotIn("Today", page)
+
+    def test_named_mutants_that_have_no_score_yet_are_counted(self):
+        self.write("tests/mutants/score.json", json.dumps(SCORE))
+        self.write("tests/mutants/named.py", "NAMED = (\n" + "    Patch(\"a\",\n          \"b\"),\n" * 23 + ")\n")
+        self.assertIn("Today there are 23 named ones; 20 of them were there when the score was made, on 2026-01-02, at\n"
+                      "`abc`.\n", self.page())
 
     def test_a_page_of_other_inputs_is_refused(self):
         self.page()
