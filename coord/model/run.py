@@ -3,7 +3,8 @@
 
 Every property must hold, and every mutation must fail: one that spin does not find is an error.
 With a NAME only runs whose names contain it; --short: what continuous integration runs, in less
-than a minute; --long: larger bounds, for an hour or two.  README.md says what is modelled.
+than a minute; --long: larger bounds, which take minutes, too.  README.md says what is modelled, and
+how long each run took.
 """
 import argparse
 import concurrent.futures
