@@ -1,7 +1,7 @@
 /* worker.c - a process that consumes in a chaos run, and writes down what its handlers do.
  *
- * usage: chaos-worker REDIS ZOOKEEPER NAME PUSH_SLOTS slot|key LOG CLOCK.  SIGTERM ends it
- * gracefully.
+ * usage: chaos-worker REDIS ZOOKEEPER NAME PUSH_SLOTS slot|key continue|stop LOG CLOCK.
+ * SIGTERM ends it gracefully.
  *
  * Thread: main, and the library's own for handlers and events. */
 #include <inttypes.h>
