@@ -3,9 +3,9 @@
 
 usage: ./dev chaos [--seed N] [--seconds S] [--runs K | --soak HOURS] [--keep FOLDER]; --help
 
-Each run has a network of its own in Linux network namespaces, six
-Redis nodes, three ZooKeeper servers, up to eight worker processes and two senders.  A run is judged
-by its logs alone (check.py).  It is void, and fails, when it showed too little: see LEAST_...
+Each run has a network of its own in Linux network namespaces, six Redis nodes, three ZooKeeper
+servers, one to eight worker processes and two senders.  A run is judged by its logs alone
+(check.py).  It is void, and fails, when it showed too little: see LEAST_...
 """
 import argparse
 import json
@@ -159,7 +159,7 @@ class World:
     def supervise(self):
         """Start again, as a service manager does, what began while ZooKeeper was away."""
         for worker in self.fleet.workers[:WORKERS]:
-            if worker.was_refused():
+            if worker.was_refused() and not worker.leaves:
                 self.note("restarted", worker.host)
                 worker.start()
 

@@ -636,6 +636,17 @@ class Checker:
                     found[why[-1].what].append(ms)
         return {what: sorted(times) for what, times in found.items()}
 
+    def owners(self):
+        """The fewest and the most processes that had all slots among them, while faults came."""
+        begin_ns, end_ns = self.fault_time()
+        had, counts = {}, []
+        for event in self.history.events:
+            if event.kind == "slot_gained":
+                had[event.topic, event.slot] = event.pid
+                if begin_ns <= event.at_ns <= end_ns:
+                    counts.append(len(set(had.values())))
+        return [min(counts, default=0), max(counts, default=0)]
+
     # --- whether the run showed enough --------------------------------------------------------
 
     def fault_time(self):
@@ -661,6 +672,7 @@ class Checker:
             if sum(run.verdict == "done" for run in runs) > 1)
         figures["dead letters"] = sum(self.dead.values())
         figures["slots gained"] = len(moves)
+        figures["workers that had the slots"] = "{} to {}".format(*self.owners())
         figures["calls fenced"] = sum(1 for event in self.history.events if event.kind == "fenced")
         takeovers = self.takeovers()
         times = sorted(ms for found in takeovers.values() for ms in found)
@@ -675,7 +687,7 @@ class Checker:
             "handled": len(self.history.runs), "handled_a_second": round(handled / seconds),
             "repeated": figures["messages repeated"], "dead": figures["dead letters"],
             "faults": dict(sorted(collections.Counter(faults).items())), "moves": len(moves),
-            "fenced": figures["calls fenced"], "takeover_ms": takeovers}
+            "owners": self.owners(), "fenced": figures["calls fenced"], "takeover_ms": takeovers}
         if handled / seconds < LEAST_RATE:
             self.verdict.void.append(f"{handled / seconds:.0f} handlers a second")
         if len(moves) < seconds / LEAST_MOVES_S:

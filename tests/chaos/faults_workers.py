@@ -1,5 +1,6 @@
 """Faults of workers and senders."""
 import json
+import signal
 import subprocess
 import time
 
@@ -13,6 +14,17 @@ class WorkerFault(Fault):
         worker = self.choose(self.world.fleet.running())
         self.hits(worker.host)
         return worker
+
+    def end(self, workers):
+        """All of them are asked to end at once.  One that has just begun ends as refused when
+        ZooKeeper is away."""
+        for worker in workers:
+            wait_until(worker.has_begun, 20, f"{worker.host} has begun")
+            worker.signal(signal.SIGTERM)
+        for worker in workers:
+            worker.end()
+            self.must(worker.has_left() or worker.was_refused(),
+                      f"it ended with {worker.ended_as()}")
 
 
 class KillWorker(WorkerFault):
@@ -35,32 +47,43 @@ class FreezeWorker(WorkerFault):
 
 
 class LeaveAndJoin(WorkerFault):
-    """A worker process is asked to end, and another joins.  One that has just begun ends as
-    refused when ZooKeeper is away; then it is started again as always."""
+    """One to three worker processes are asked to end, and later as many join; one stays, which may
+    have all slots for a while."""
+
+    MOST = 3
 
     def run(self):
-        worker = self.choose(self.world.fleet.running())
-        self.world.note("leaves", worker.host, worker.pid)
-        worker.end()
-        self.must(worker.has_left() or worker.was_refused(), f"it ended with {worker.ended_as()}")
-        self.pause()
-        if worker.has_left():
-            worker.start()
+        number, running = self.chance.randint(1, self.MOST), self.world.fleet.running()
+        self.must(running, "nobody runs")
+        leaving = self.chance.sample(running, min(number, max(1, len(running) - 1)))
+        for worker in leaving:
+            self.world.note("leaves", worker.host, worker.pid)
+            worker.leaves = True
+        try:
+            self.end(leaving)
+            self.pause()
+            for worker in leaving:
+                worker.start()
+        finally:
+            for worker in leaving:
+                worker.leaves = False
 
 
 class Join(WorkerFault):
-    """One more worker process for a while; it may be refused, when ZooKeeper is away just then."""
+    """More worker processes for a while; one may be refused, when ZooKeeper is away just then."""
 
     shortest, longest = 2.0, 6.0
 
     def run(self):
-        worker = self.choose(self.world.fleet.spare())
-        worker.start()
-        self.world.note("joins", worker.host, worker.pid)
+        spare = self.world.fleet.spare()
+        joining = self.chance.sample(spare, self.chance.randint(1, len(spare)))
+        for worker in joining:
+            worker.start()
+            self.world.note("joins", worker.host, worker.pid)
         self.pause()
-        self.must(worker.runs() or worker.was_refused(), "it ended by itself")
-        worker.end()
-        self.must(worker.has_left() or worker.was_refused(), f"it ended with {worker.ended_as()}")
+        for worker in joining:
+            self.must(worker.runs() or worker.was_refused(), "it ended by itself")
+        self.end(joining)
 
 
 class CutWorker(WorkerFault):

@@ -73,8 +73,18 @@ class Client(Process):
     def __init__(self, network, host, folder, words, log):
         self.clock, self.log = pathlib.Path(folder) / "clock", pathlib.Path(log)
         self.moved_at = 0  # how long the log was when the clock was moved
+        self.begun_at = 0  # and when the process was started
+        self.leaves = False  # a fault has asked it to end, and will start it again
         super().__init__(network, host, folder, [*words, str(self.clock)])
         self.set_clock(0)
+
+    def start(self):
+        self.begun_at = self.log_size()
+        super().start()
+
+    def has_begun(self):
+        """Has it written its first line, or ended before?  Then a signal does not just kill it."""
+        return not self.runs() or self.log_size() > self.begun_at
 
     def log_size(self):
         return self.log.stat().st_size if self.log.exists() else 0
