@@ -174,6 +174,20 @@ def plant_shrunk(logs):
                 f"{'0' * 24} SMQ_OK planted")
 
 
+def plant_shrunk_in_redis(logs):
+    """A node stores a smaller token than the one before."""
+    call = a_call(logs, lambda call: call.token and call.writes())
+
+    def change(lines):
+        time, after = lines[call.line - 1].split(" [")[0], call.line + len(call.commands)
+        lines[after:after] = [
+            f'{time} [0 planted] "EVALSHA" "0" "1" "slot{{{call.tag}}}" "0"\n',
+            f'{time} [0 lua] "HSET" "slot{{{call.tag}}}" "token" "{"0" * 23}1"\n']
+        return lines
+
+    logs.edit(f"monitor-{call.node}.log", change)
+
+
 def a_call(logs, accept):
     """A call for a slot whose token, and the number of whose last claim, the checker knows."""
     for node in logs.history.nodes():
@@ -315,6 +329,36 @@ def plant_dead_without_reason(logs):
     logs.final(lambda left: left[f"dead{{merge_{run.slot}}}"].append([f"1d:{run.body}", 1.0]))
 
 
+def plant_not_dead(logs):
+    """A message that was rejected is not among the dead, and no failover can have lost it."""
+    checker = check.Checker(logs.history, 0)
+    topic, body = next(
+        name for name in checker.dead
+        if logs.history.sends[name].kind == "reject" and checker.by_message[name]
+        and not checker.was_damaged(logs.history.sends[name])
+        and not checker.in_any(checker.lossy, logs.history.sends[name].at_ns,
+                               checker.by_message[name][-1].begin_ns + 10 * SECOND))
+
+    def change(left):
+        for key in [key for key in left if key.startswith(f"dead{{{topic}_")]:
+            left[key] = [found for found in left[key]
+                         if not found[0] or checker.body_of(topic, key, found[0]) != body]
+
+    logs.final(change)
+
+
+def plant_back_off_cut(logs):
+    """A message that has failed begins again at once."""
+    checker = check.Checker(logs.history, 0)
+    before, run = next(
+        (before, run) for runs in checker.by_message.values() for before, run in zip(runs, runs[1:])
+        if before.verdict == "retry" and before.token == run.token
+        and not checker.in_any(checker.lossy, before.begin_ns, run.begin_ns))
+    logs.edit(f"worker-{run.worker}.log", lambda lines: [
+        line.replace(f"begin {run.begin_ns} {run.number} ",
+                     f"begin {before.end_ns + 1} {run.number} ") for line in lines])
+
+
 def plant_early(logs):
     run = logs.first(lambda run: logs.history.sends[run.topic, run.body].due_ms > 0)
     logs.edit(f"worker-{run.worker}.log",
@@ -394,10 +438,12 @@ def plant_unowned(logs):
 
 
 def plant_moves(logs):
+    checker = check.Checker(logs.history, 0)
     event = next(event for event in logs.history.events if event.kind == "slot_gained")
+    more = checker.most_moves() + 1 - sum(len(found) for found in checker.gains.values())
     logs.append(f"worker-{event.worker}.log",
                 *[f"event {event.at_ns} slot_gained {event.topic} {event.slot} {event.token} "
-                  "SMQ_OK planted"] * 5000)
+                  "SMQ_OK planted"] * more)
 
 
 def plant_token_out_of_order(logs):
@@ -439,6 +485,7 @@ PLANTED = [
     (plant_late, "no handler begins long after a newer token was stored"),
     (plant_late_before_a_second_takeover, "no handler begins long after a newer token was stored"),
     (plant_shrunk, "tokens only grow"),
+    (plant_shrunk_in_redis, "tokens only grow"),
     (plant_old_write, "no write under an old token"),
     (plant_old_push, "no write under an old token"),
     (plant_push_number, "a push is the next claim of an owner that sleeps"),
@@ -451,7 +498,9 @@ PLANTED = [
     (plant_attempt, "attempts are counted right"),
     (plant_dead_twice, "dead exactly once, and with a reason"),
     (plant_dead_without_reason, "dead exactly once, and with a reason"),
+    (plant_not_dead, "dead exactly once, and with a reason"),
     (plant_early, "never early"),
+    (plant_back_off_cut, "never early"),
     (plant_disorder, "fifo keeps the order of a key"),
     (plant_small_priority_first, "the largest priority is claimed first"),
     (plant_small_priority_pushed, "the largest priority is claimed first"),
