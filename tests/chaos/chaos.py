@@ -38,10 +38,14 @@ LOOK_S = 5                # between two looks of the operator
 TOPICS = {
     "jobs": ["--slots", "16", "--backoff", "fixed:50"],
     "fifo": ["--type", "fifo", "--slots", "8", "--backoff", "fixed:50"],
-    "priority": ["--type", "priority", "--slots", "8", "--backoff", "fixed:50"],
-    "merge": ["--type", "range_merge", "--delay", "200ms", "--slots", "8", "--backoff", "fixed:50"],
+    "priority": ["--type", "priority", "--slots", "8", "--backoff", "fixed:50",
+                 "--takeover", "strict", "--lease", "10s"],
+    "merge": ["--type", "range_merge", "--delay", "200ms", "--slots", "8", "--backoff", "fixed:50",
+              "--takeover-replicas", "1"],
 }
 SLOTS = {"jobs": 16, "fifo": 8, "priority": 8, "merge": 8}
+STRICT = [topic for topic, options in TOPICS.items() if "strict" in options]
+REPLICATED = [topic for topic, options in TOPICS.items() if "--takeover-replicas" in options]
 
 
 class Fleet:
@@ -255,8 +259,9 @@ def run_once(folder, options):
         world.start()
         (folder / "run.json").write_text(json.dumps(
             {"seed": options.seed, "seconds": options.seconds, "series": options.series,
-             "commit": commit(), "topics": SLOTS, "push_slots": world.push_slots,
-             "orders": world.orders, "zk_losses": world.zk_losses,
+             "commit": commit(),
+             "topics": SLOTS, "strict": STRICT, "replicated": REPLICATED,
+             "push_slots": world.push_slots, "orders": world.orders, "zk_losses": world.zk_losses,
              "wall_minus_monotonic_ns": time.time_ns() - time.monotonic_ns()}))
         world.torment(options)
         world.heal()

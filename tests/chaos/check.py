@@ -17,6 +17,7 @@ SLACK_MS = 100                   # for the reading of clocks and the writing of 
 THREADS = 2                      # of a worker, which may each hold one call that was confirmed
 DELIVERIES = 17                  # the first one and 16 retries
 BACKOFF_MS, DELAY_MS = 50, 200   # of the topics
+LEASE_MS = 10_000                # of strict topics; renewed six times in its length
 REQUEST_MS = 3000                # of a sender; then the send is repeated, and may be stored twice
 UNOWNED_MS = 30_000              # the longest that a loaded slot may stand still
 CUT_MS = 9000                    # the longest that a living worker is frozen or cut off, but once
@@ -44,6 +45,8 @@ MOVES = {
                      "MigrateAtomically", "OutOfMemory", "PauseClients", "KillClients",
                      "FlushScripts", "DeleteLeader", "DamageLeader", "DeleteLeaderEpoch"), 0)}
 SHOWN = 3                        # examples of each violation
+# An owner has begun a slot of a topic without its replicas; it says so once for several slots.
+SHORT = re.compile(r"slot \d+ of topic (\S+): fewer replicas than takeover_replicas")
 OPEN = re.compile(r"\d+/\d+")     # what a slot says into which sends may push
 
 
@@ -77,12 +80,12 @@ class Verdict:
 
 def kept_takeovers(gains, may_be_lost):
     """`gains` without those that a failover lost: its owner had to gain the slot once more, under
-    the same token.  `may_be_lost` says whether a failover may have lost what was stored then."""
+    the same token.  `may_be_lost` says of each whether a failover may have lost what it stored."""
     kept = collections.defaultdict(list)
     for slot, events in gains.items():
         last = {event.token: event for event in events}
         kept[slot] = [event for event in events
-                      if event is last[event.token] or not may_be_lost(event.at_ns)]
+                      if event is last[event.token] or not may_be_lost(event)]
     return kept
 
 
@@ -99,8 +102,8 @@ class Checker:
             if event.kind == "slot_gained":
                 self.gains[event.topic, event.slot].append(event)
         self.lossy = self._intervals(LOSSY, LOSSY_BEFORE_MS)
-        self.kept = kept_takeovers(self.gains,
-                                   lambda at_ns: self.in_any(self.lossy, at_ns))
+        self.short = self._short()
+        self.kept = kept_takeovers(self.gains, self.may_be_lost)
         self.claimed_at = collections.defaultdict(set)  # (tag, token, number) -> lives of nodes
         self.damaged = self._damaged()
         self.slot_of = {(run.topic, run.key): run.slot for run in history.runs}
@@ -166,6 +169,24 @@ class Checker:
                 ", ".join(f"after {ms} ms" for ms in moved.values())
         self.verdict.record["away_ms"] = list(moved.values())
         return severed
+
+    def _short(self):
+        """By (pid, topic): when the process first said that it began slots without replicas."""
+        short = {}
+        for event in self.history.events:
+            found = event.kind == "log" and SHORT.match(event.text)
+            if found:
+                short.setdefault((event.pid, found[1]), event.at_ns)
+        self.verdict.record["short_of_replicas"] = len(short)
+        return short
+
+    def may_be_lost(self, gain):
+        """May a failover have lost what a takeover stored?  With takeover_replicas it may only when
+        the owner began without replicas; it does not say that again for slots of the same node."""
+        if gain.topic in self.history.replicated and \
+                gain.at_ns < self.short.get((gain.pid, gain.topic), float("inf")):
+            return False
+        return self.in_any(self.lossy, gain.at_ns)
 
     def _dead(self):
         """(topic, body) of each dead letter, as often as it is there."""
@@ -248,7 +269,7 @@ class Checker:
     def check_late(self):
         """When a failover has lost a takeover, Redis confirms the owner before until the slot was
         taken over again; so the second takeover counts, but not for an owner whose membership has
-        expired and that stops by itself."""
+        expired and that stops by itself.  Where replicas knew the first one, none was lost."""
         outlived, longest_ns, at_thaw, lost = 0, 0, collections.Counter(), 0
         for run in self.history.runs:
             stored = self.gains if run.worker in self.history.stops else self.kept
@@ -408,7 +429,7 @@ class Checker:
                 if before.verdict != "retry" or before.token != run.token:
                     continue
                 allowed = {before.attempt + 1}
-                if self._is_repeated(topic, body):
+                if self.is_repeated(topic, body):
                     allowed.add(1)
                 if self.in_any(self.lossy, before.begin_ns, run.begin_ns):
                     allowed |= {attempt for attempt in range(1, before.attempt + 1)}
@@ -416,9 +437,30 @@ class Checker:
                     self.verdict.add("attempts are counted right", f"{topic} {body}: attempt "
                                      f"{run.attempt} after a retry of {before.attempt}")
 
-    def _is_repeated(self, topic, body):
+    def is_repeated(self, topic, body):
         send = self.history.sends[topic, body]
         return send.outcome_ns - send.at_ns >= REQUEST_MS * MS
+
+    def check_leased(self):
+        """What a process had begun when it was killed waits for the lease of its claim, in a topic
+        with strict takeover; it was renewed shortly before."""
+        killed = {int(note.detail) for note in self.history.notes if note.what == "killed"}
+        waited = 0
+        for (topic, body), runs in self.by_message.items():
+            if topic not in self.history.strict or self.is_repeated(topic, body):
+                continue
+            for before, run in zip(runs, runs[1:]):
+                if before.end_ns is not None or before.pid not in killed or \
+                        before.token == run.token or \
+                        self.in_any(self.lossy, before.begin_ns, run.begin_ns) or \
+                        self.in_any(self.damaged.get((topic, run.slot), ()), before.begin_ns,
+                                    run.begin_ns):
+                    continue
+                waited += 1
+                if run.begin_ns - before.begin_ns < LEASE_MS // 2 * MS:
+                    self.verdict.add("a strict takeover waits for leases",
+                                     f"{topic} {body}: {(run.begin_ns - before.begin_ns) // MS} ms")
+        self.verdict.record["waited_for_lease"] = waited
 
     def check_dead(self):
         for (topic, body), count in self.dead.items():
@@ -719,10 +761,10 @@ class Checker:
     def check(self):
         self.check_worth()
         for check in (self.check_lost, self.check_overlaps, self.check_late, self.check_executed,
-                      self.check_begun, self.check_gains, self.check_attempts, self.check_dead,
-                      self.check_early, self.check_fifo, self.check_held, self.check_priority,
-                      self.check_left, self.check_owned, self.check_damaged, self.check_moves,
-                      self.check_coordination):
+                      self.check_begun, self.check_gains, self.check_attempts, self.check_leased,
+                      self.check_dead, self.check_early, self.check_fifo, self.check_held,
+                      self.check_priority, self.check_left, self.check_owned, self.check_damaged,
+                      self.check_moves, self.check_coordination):
             check()
         found = {name: len(texts) for name, texts in self.verdict.violations.items()}
         self.verdict.record |= {

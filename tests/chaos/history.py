@@ -173,6 +173,7 @@ class History:
         self.orders = {f"w{i + 1}": order for i, order in enumerate(self.run["orders"])}
         self.stops = {f"w{i + 1}" for i, zk_loss in enumerate(self.run.get("zk_losses", ()))
                       if zk_loss == "stop"}
+        self.strict, self.replicated = (self.run.get(name, ()) for name in ("strict", "replicated"))
         self.final = json.loads((self.folder / "final.json").read_text())
         self.sends, self.runs, self.pushes = {}, [], []
         self.events, self.said, self.notes = [], [], []

@@ -164,6 +164,39 @@ def plant_late_before_a_second_takeover(logs):
     raise ValueError("no slot had two owners while every master lived")
 
 
+def plant_late_after_replicas(logs):
+    """In a topic whose owners wait for replicas a takeover is stored twice under one token, while a
+    failover may lose writes; it lost nothing, so the first one counts."""
+    checker = check.Checker(logs.history, 0)
+
+    def newer(run):
+        return [gain for gain in checker.gains[run.topic, run.slot] if gain.token > run.token]
+
+    run = logs.first(lambda run: run.topic in logs.history.replicated and len(newer(run)) == 1
+                     and run.worker not in logs.history.stops
+                     and not checker.may_be_lost(newer(run)[0]))
+    gained = newer(run)[0]
+    logs.append("faults.log", f"begin {gained.at_ns - SECOND} {min(check.LOSSY)} 0",
+                f"healed {gained.at_ns + SECOND} {min(check.LOSSY)} 0")
+    logs.append(f"worker-{run.worker}.log", logs.begin(run, begin_ns=gained.at_ns + 10 * SECOND))
+    logs.append(f"worker-{gained.worker}.log",
+                f"event {gained.at_ns + 11 * SECOND} slot_gained {gained.topic} {gained.slot} "
+                f"{gained.token} SMQ_OK planted")
+
+
+def plant_lease_not_awaited(logs):
+    """What a killed process had begun begins again after a second, with strict takeover."""
+    checker = check.Checker(logs.history, 0)
+    last = {event.worker: event.pid for event in logs.history.events}
+    run = once_handled(logs, lambda run: run.topic in logs.history.strict
+                       and not checker.is_repeated(run.topic, run.body)
+                       and not checker.in_any(checker.lossy, run.begin_ns - SECOND, run.begin_ns))
+    worker, pid = next(item for item in last.items() if item[0] != run.worker)
+    logs.append(f"worker-{worker}.log",
+                logs.begin(run, begin_ns=run.begin_ns - SECOND, token="0" * 24))
+    logs.append("faults.log", f"killed {run.begin_ns - SECOND // 2} {worker} {pid}")
+
+
 def plant_shrunk(logs):
     # What is appended to a log is of the last process that wrote it.
     last = {event.worker: event.pid for event in logs.history.events}
@@ -484,6 +517,8 @@ PLANTED = [
     (plant_passed_in_slot, "what fails in a fifo topic holds up what is behind it"),
     (plant_late, "no handler begins long after a newer token was stored"),
     (plant_late_before_a_second_takeover, "no handler begins long after a newer token was stored"),
+    (plant_late_after_replicas, "no handler begins long after a newer token was stored"),
+    (plant_lease_not_awaited, "a strict takeover waits for leases"),
     (plant_shrunk, "tokens only grow"),
     (plant_shrunk_in_redis, "tokens only grow"),
     (plant_old_write, "no write under an old token"),

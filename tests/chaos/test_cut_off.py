@@ -156,7 +156,8 @@ def run(folder, programs):
     try:
         world.start()
         (folder / "run.json").write_text(json.dumps(
-            {"seed": 0, "seconds": 0, "topics": chaos.SLOTS, "push_slots": world.push_slots,
+            {"seed": 0, "seconds": 0, "topics": chaos.SLOTS, "strict": chaos.STRICT,
+             "replicated": chaos.REPLICATED, "push_slots": world.push_slots,
              "orders": world.orders, "zk_losses": world.zk_losses,
              "wall_minus_monotonic_ns": time.time_ns() - time.monotonic_ns()}))
         is_shared(fleet, "both have their share")
