@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Run a fleet on real servers, do everything to it that happens to fleets, and judge its logs.
 
-usage: ./dev chaos [--seed N] [--seconds S] [--runs K | --soak HOURS] [--keep FOLDER]; --help
+usage: ./dev chaos [--seed N] [--seconds S] [--runs K | --soak HOURS] [--server NAME]; --help
 
 Each run has a network of its own in Linux network namespaces, six Redis nodes, three ZooKeeper
 servers, one to eight worker processes and two senders.  A run is judged by its logs alone
@@ -259,7 +259,7 @@ def run_once(folder, options):
         world.start()
         (folder / "run.json").write_text(json.dumps(
             {"seed": options.seed, "seconds": options.seconds, "series": options.series,
-             "commit": commit(),
+             "commit": commit(), "server": servers.version(),
              "topics": SLOTS, "strict": STRICT, "replicated": REPLICATED,
              "push_slots": world.push_slots, "orders": world.orders, "zk_losses": world.zk_losses,
              "wall_minus_monotonic_ns": time.time_ns() - time.monotonic_ns()}))
@@ -290,6 +290,7 @@ def commit():
 def record(options, failed, verdict):
     """Append the figures of a run to the file, as a line of JSON."""
     line = {"seed": options.seed, "seconds": options.seconds, "commit": commit(),
+            "server": servers.version(),
             "verdict": "failed"} | (verdict.record if verdict else {}) | {"failed": failed}
     if failed and line["verdict"] != "violated":
         line["verdict"] = "failed"

@@ -747,7 +747,8 @@ class Checker:
         self.verdict.record |= {
             "seed": self.history.run["seed"], "seconds": self.history.run["seconds"],
             "series": self.history.run.get("series", "faults"),
-            "commit": self.history.run.get("commit", ""), "fault_ms": (end_ns - begin_ns) // MS,
+            "commit": self.history.run.get("commit", ""),
+            "server": self.history.run.get("server", ""), "fault_ms": (end_ns - begin_ns) // MS,
             "sends": {str(name): count for name, count in sorted(outcomes.items(), key=str)},
             "handled": len(self.history.runs), "handled_a_second": round(handled / seconds),
             "repeated": figures["messages repeated"], "dead": figures["dead letters"],

@@ -285,6 +285,13 @@ class Ensemble:
         return modes.count("leader") == 1 and modes.count("follower") == 2
 
 
+def version():
+    """Which server a node is, as "Redis 7.0.15": the first one in PATH."""
+    told = subprocess.run(["redis-server", "--version"], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout.split()
+    return f"{told[0]} {told[2].removeprefix('v=')}"
+
+
 def tail(folder, lines=15):
     """The ends of the outputs below a folder, for a start that failed."""
     for path in sorted(pathlib.Path(folder).glob("*/output")):

@@ -477,6 +477,13 @@ class DevTest(Dev):
         self.assertEqual((result.returncode, result.stderr),
                          (77, "dev: SKIPPED: the tests with valkey-8.1: no mirror\n"))
 
+    def test_a_server_is_fetched_for_chaos_too(self):
+        result = self.dev("chaos", "--server")
+        self.assertEqual((result.returncode, result.stderr), (64, "dev: --server takes a name: ./dev help\n"))
+        self.write("tools/servers.py", "import sys\nprint('no mirror', file=sys.stderr)\nsys.exit(77)\n")
+        result = self.dev("chaos", "--seed", "1", "--server", "valkey-9.1")
+        self.assertEqual((result.returncode, result.stderr), (77, "dev: SKIPPED: the tests with valkey-9.1: no mirror\n"))
+
     def test_what_is_not_known_is_refused(self):
         for arguments in (["--server"], ["--server", "valkey-8.1", "--debian13"], ["some"]):
             self.assertEqual(self.dev("test", *arguments).returncode, 64, arguments)
