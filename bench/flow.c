@@ -128,6 +128,18 @@ static double growth(const struct flow *flow, uint64_t first)
     return spread > 0 ? (count * sum_xy - sum_x * sum_y) / spread : 0;
 }
 
+/* Of those that were handled. */
+static double least_ms(const struct flow *flow)
+{
+    int64_t least_ns = 0;
+
+    for (uint64_t i = 0; i < flow->sent; i++) {
+        int64_t late_ns = flow->late_ns[i];
+        least_ns = late_ns > 0 && (least_ns == 0 || late_ns < least_ns) ? late_ns : least_ns;
+    }
+    return (double) least_ns / 1e6;
+}
+
 struct flow_result flow_result(const struct flow *flow)
 {
     uint64_t first = (uint64_t) (FLOW_WARM_S * flow->rate);
@@ -142,6 +154,7 @@ struct flow_result flow_result(const struct flow *flow)
     result.counts.sent = flow->sent;
     result.counts.lost = flow->sent - result.counts.handled;
     result.growth = growth(flow, first);
+    result.least_ms = least_ms(flow);
     result.p50_ms = samples_quantile(&late, 0.5);
     result.p99_ms = samples_quantile(&late, 0.99);
     samples_fini(&late);

@@ -56,6 +56,7 @@ void flow_await(const struct flow *flow);
 struct flow_result {
     struct tally_counts counts;
     double p50_ms, p99_ms;
+    double least_ms; /* the lateness of the earliest message, the warm ones too */
     /* How many seconds later messages become with each second of sending; 0.01: 1 % of them are not
      * handled in time. */
     double growth;

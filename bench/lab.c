@@ -208,6 +208,11 @@ const char *lab_redis(const struct lab *lab)
     return servers_redis(lab->servers);
 }
 
+const char *lab_redis_tls(const struct lab *lab)
+{
+    return lab->options.tls ? servers_redis_tls(lab->servers) : NULL;
+}
+
 const char *lab_zookeeper(const struct lab *lab)
 {
     return lab->zookeeper ? servers_zookeeper(lab->servers) : NULL;
@@ -254,7 +259,7 @@ smq_client *lab_tls_client(struct lab *lab)
     smq_error err = SMQ_ERROR_INIT;
 
     if (lab->tls_client == NULL) {
-        options.redis = servers_redis_tls(lab->servers);
+        options.redis = lab_redis_tls(lab);
         options.zookeeper = lab_zookeeper(lab);
         options.tls_ca = certificate_path(lab->tls_folder, "ca.crt");
         options.tls_cert = certificate_path(lab->tls_folder, "client.crt");

@@ -48,6 +48,7 @@ bool lab_servers(struct lab *lab, int masters, bool zookeeper);
 bool lab_servers_with_replicas(struct lab *lab, int masters, int replicas, bool zookeeper);
 
 const char *lab_redis(const struct lab *lab);     /* addresses, as smq_client_options wants them */
+const char *lab_redis_tls(const struct lab *lab); /* NULL: without --tls */
 const char *lab_zookeeper(const struct lab *lab); /* NULL: none */
 struct server *lab_zookeeper_server(const struct lab *lab);
 int lab_masters(const struct lab *lab);

@@ -33,7 +33,8 @@ struct report {
     const char *bench;
     int run, voids;
     bool is_void;
-    struct others others; /* since the run began */
+    char why_void[LINE_SIZE / 4]; /* the last of `voids` */
+    struct others others;         /* since the run began */
     struct figure figures[FIGURES_MAX];
     int count;
 };
@@ -154,6 +155,17 @@ void report_note(struct report *report, const char *format, ...)
     line(report, "{\"bench\":\"%s\",\"note\":\"%s\"}\n", report->bench, text);
 }
 
+void report_void(struct report *report, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(report->why_void, sizeof(report->why_void), format, args);
+    va_end(args);
+    report->is_void = true;
+    report_note(report, "void: %s", report->why_void);
+}
+
 /* Keeps what the last run measured, or forgets it. */
 static void end_run(struct report *report)
 {
@@ -184,7 +196,10 @@ void report_tally(struct report *report, const char *who, struct tally_counts co
 {
     bool lost = counts.lost > 0;
 
-    report->is_void = report->is_void || lost;
+    if (lost) {
+        report->is_void = true;
+        snprintf(report->why_void, sizeof(report->why_void), "messages were lost");
+    }
     fprintf(stderr,
             "%s %d  %-16s sent %" PRIu64 "  handled %" PRIu64 "  lost %" PRIu64
             "  duplicated %" PRIu64 "  out of order %" PRIu64 "  in %.2f s%s\n",
@@ -388,7 +403,7 @@ bool report_end(struct report *report, bool done, double seconds)
     sort_figures(report);
     int measured = print_figures(report, &missed);
     if (report->voids > 0) {
-        fprintf(report->table, "  %d of the runs void: messages were lost\n", report->voids);
+        fprintf(report->table, "  %d of the runs void: %s\n", report->voids, report->why_void);
     }
     fflush(report->table);
     line(report, "{\"bench\":\"%s\",\"took_s\":%.1f,\"voids\":%d}\n", report->bench, seconds,

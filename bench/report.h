@@ -31,6 +31,10 @@ void report_note(struct report *report, const char *format, ...)
 void report_tally(struct report *report, const char *who, struct tally_counts counts,
                   double seconds);
 
+/* This run is void for another reason: text as of a note. */
+void report_void(struct report *report, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* One value of a figure in this run, as "messages/s". */
 void report_value(struct report *report, const char *figure, const char *unit, double value);
 

@@ -98,13 +98,25 @@ static void test_figures_are_printed_and_kept(void **state)
     run_fini(&run);
 }
 
-/* Each way handles all that it was sent; figures of a chosen rate are not kept. */
+static double value_of(const char *out, const char *figure)
+{
+    char line[160];
+
+    snprintf(line, sizeof(line), "\"figure\":\"%s\",\"value\":", figure);
+    const char *found = strstr(out, line);
+    assert_non_null(found);
+    return strtod(found + strlen(line), NULL);
+}
+
+/* Each way handles all that it was sent; figures of a chosen rate are not kept.  From afar no
+ * message can come before a round trip of 1 ms has passed. */
 static void test_one_rate_of_a_steady_flow(void **state)
 {
-    static const char *const ways[] = {"streams-700", "two-scripts-700", "steady-700"};
+    static const char *const ways[] = {"streams-700",     "two-scripts-700",     "steady-700",
+                                       "far-streams-700", "far-two-scripts-700", "far-steady-700"};
     const struct place *place = *state;
-    const char *const argv[] = {program,  "steady", "--rate",       "700", "--quick",
-                                "--json", "--keep", place->figures, NULL};
+    const char *const argv[] = {program, "steady", "--rate", "700",          "--quick",
+                                "--tls", "--json", "--keep", place->figures, NULL};
     const char *const environment[] = {place->environment, NULL};
     struct run run;
     char line[160];
@@ -112,7 +124,7 @@ static void test_one_rate_of_a_steady_flow(void **state)
     assert_true(run_command(&run, &(struct run_options){.argv = argv, .environment = environment},
                             TIMEOUT_MS));
     assert_int_equal(run.exit_code, 0);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 6; i++) {
         snprintf(line, sizeof(line),
                  "\"who\":\"%s\",\"sent\":1400,\"handled\":1400,\"lost\":0,\"duplicated\":0,",
                  ways[i]);
@@ -121,6 +133,9 @@ static void test_one_rate_of_a_steady_flow(void **state)
         assert_non_null(strstr(run.out, line));
     }
     assert_non_null(strstr(run.out, "\"figure\":\"steady-700-redis-cpu/streams\",\"value\":"));
+    assert_true(value_of(run.out, "far-streams-700-p50") >= 1);
+    assert_true(value_of(run.out, "far-two-scripts-700-p50") >= 1);
+    assert_true(value_of(run.out, "far-steady-700-p50") >= 1);
     assert_false(is_kept(place, "steady"));
     run_fini(&run);
     assert_nothing_stays(place);

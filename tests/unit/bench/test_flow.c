@@ -144,6 +144,23 @@ static void quantiles_and_growth(void **state)
     assert_true(is_near(later.p99_ms, 50 + 939));
 }
 
+/* Also of the first half second, but not of what was not handled. */
+static void least_of_all_that_were_handled(void **state)
+{
+    struct flow flow;
+
+    (void) state;
+    assert_true(is_near(result_of(2000000, 0).least_ms, 2));
+    assert_true(is_near(result_of(3000000, -1000).least_ms, 3 - 0.999));
+    flow_init(&flow, 100, 10);
+    flow.sent = 100;
+    assert_true(is_near(flow_result(&flow).least_ms, 0));
+    flow.late_ns[3] = 5000000;
+    flow.late_ns[70] = 7000000;
+    assert_true(is_near(flow_result(&flow).least_ms, 5));
+    flow_fini(&flow);
+}
+
 static void lateness_counts_from_the_due_time(void **state)
 {
     struct flow flow;
@@ -168,6 +185,7 @@ int main(void)
         cmocka_unit_test(gives_up_when_the_backlog_is_long),
         cmocka_unit_test(a_way_that_fails_ends_it),
         cmocka_unit_test(quantiles_and_growth),
+        cmocka_unit_test(least_of_all_that_were_handled),
         cmocka_unit_test(lateness_counts_from_the_due_time),
     };
 

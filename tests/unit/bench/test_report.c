@@ -98,6 +98,20 @@ static void void_run_counts_for_nothing(void **state)
     report_free(report);
 }
 
+static void void_for_another_reason(void **state)
+{
+    struct kept *kept = *state;
+    struct report *report = begin(kept);
+
+    run(report, 1, 0);
+    run(report, 100, 0);
+    report_void(report, "jumped from a %s", "chair");
+    run(report, 1, 0);
+    assert_false(report_end(report, true, 1));
+    assert_false(report_kept(report, "jump"));
+    report_free(report);
+}
+
 static void unfinished_is_not_kept(void **state)
 {
     struct kept *kept = *state;
@@ -176,6 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(median_of_the_runs, setup, teardown),
         cmocka_unit_test_setup_teardown(void_run_counts_for_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(void_for_another_reason, setup, teardown),
         cmocka_unit_test_setup_teardown(unfinished_is_not_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(runs_that_do_not_count_are_told, setup, teardown),
         cmocka_unit_test_setup_teardown(beyond_its_limit_is_kept_and_no_success, setup, teardown),
