@@ -27,12 +27,12 @@ processes, in percent of a core. Above about 20, read times as upper and speeds 
 
 # What each figure that has a goal means.
 WORDS = {
-    "send/raw": "asynchronous or batch send ÷ hand-written pipelined loop over the send script, batch 100",
+    "send/raw": "asynchronous or batch send ÷ hand-written pipelined loop over the send script, batch 100; the limit is 3 % worse than version 0.1.0",
     "send/zadd": "the same ÷ variadic ZADD, batch 100",
     "send-groups-2/none": "batch send to two groups, stored messages ÷ without groups, batch 100",
     "send-8-threads/1-thread": "blocking sends from 8 threads ÷ from 1",
-    "drain/raw": "drain ÷ hand-written loop over the consume script, batch 100",
-    "drain/streams": "drain ÷ Redis Streams (XREADGROUP, XACK, XDEL of 100)",
+    "drain/raw": "drain ÷ hand-written loop over the consume script, batch 100; the limit is 3 % worse than version 0.1.0",
+    "drain/streams": "drain ÷ Redis Streams (XREADGROUP, XACK, XDEL of 100); the limit is 3 % worse than version 0.1.0",
     "drain/bullmq": "drain ÷ BullMQ, concurrency 100",
     "drain/beanstalkd": "drain ÷ beanstalkd",
     "drain/rabbitmq": "drain ÷ RabbitMQ",
@@ -51,7 +51,7 @@ WORDS = {
     "lanes-1/64": "handlers of 1 ms on 8 threads: drain of one slot with 1,000 keys ÷ of 64 slots",
     "drain-tls/plain": "drain over TLS ÷ without it",
     "drain-keyed/inline": "drain of bodies of 1 KiB, layout keyed ÷ inline",
-    "memory/zadd": "memory of a waiting message, layout inline ÷ bare ZADD",
+    "memory/zadd": "memory of a waiting message, layout inline ÷ bare ZADD; the limit is 3 % worse than version 0.1.0",
     "depth-10M/100k": "drain with 10^7 waiting messages ÷ with 10^5, 64 slots",
     "slots-4096/64": "drain of 4,096 slots ÷ 64",
     "nodes-3/1": "Redis CPU per message: 3 masters ÷ 1",

@@ -4,14 +4,17 @@
 #include <string.h>
 
 /* figures.py has their words.  delayed-p99 is of a million messages due evenly within 10 s: within
- * one second no master can follow, as delayed-1s-span/drain shows. */
+ * one second no master can follow, as delayed-1s-span/drain shows.
+ *
+ * The limits of send/raw, drain/raw, drain/streams and memory/zadd are 3 % worse than what version
+ * 0.1.0 published: 1.061, 0.995, 0.922 and 0.9998. */
 static const struct goal goals[] = {
-    {"send/raw", 0.95, 0.80},
+    {"send/raw", 1.061, 1.029},
     {"send/zadd", 0.8, 0.5},
     {"send-8-threads/1-thread", 5, 3.5},
     {"send-groups-2/none", 0.9, 0.8},
-    {"drain/raw", 0.95, 0.80},
-    {"drain/streams", 1.0, 0.7},
+    {"drain/raw", 0.995, 0.965},
+    {"drain/streams", 1.0, 0.894},
     {"drain/bullmq", 15, 10},
     {"drain/beanstalkd", 2.5, 1.5},
     {"drain/rabbitmq", 2.5, 1.5},
@@ -29,7 +32,7 @@ static const struct goal goals[] = {
     {"lanes-1/64", 0.9, 0.7},
     {"drain-tls/plain", 0.9, 0.8},
     {"drain-keyed/inline", 0.8, 0.7},
-    {"memory/zadd", 1.0, 1.05},
+    {"memory/zadd", 1.0, 1.0298},
     {"depth-10M/100k", 0.95, 0.8},
     {"slots-4096/64", 0.95, 0.8},
     {"nodes-3/1", 1.05, 1.2},

@@ -276,16 +276,31 @@ struct aim {
     bool missed;
 };
 
-/* To two digits behind the point: more is not in the figures. */
-static const char *verdict(double goal, double limit, double exact)
+/* To as many digits behind the point as what is aimed at has, two or three: more is not in the
+ * figures. */
+static double rounded(double value, double aim)
 {
-    double value = round(exact * 100) / 100;
+    double hundredths = aim * 100;
+    double parts = fabs(hundredths - round(hundredths)) < 1e-6 ? 100 : 1000;
+
+    return round(value * parts) / parts;
+}
+
+static bool is_within(double value, double aim, bool more_is_better)
+{
+    double margin = more_is_better ? rounded(value, aim) - aim : aim - rounded(value, aim);
+
+    return margin > -1e-9;
+}
+
+static const char *verdict(double goal, double limit, double value)
+{
     bool more_is_better = goal >= limit;
 
-    if (more_is_better ? value >= goal : value <= goal) {
+    if (is_within(value, goal, more_is_better)) {
         return "reached";
     }
-    return (more_is_better ? value >= limit : value <= limit) ? "accepted" : "MISSED";
+    return is_within(value, limit, more_is_better) ? "accepted" : "MISSED";
 }
 
 /* The figures are sorted. */
