@@ -30,6 +30,8 @@ WORDS = {
     "send/raw": "asynchronous or batch send ÷ hand-written pipelined loop over the send script, batch 100; the limit is 3 % worse than version 0.1.0",
     "send/zadd": "the same ÷ variadic ZADD, batch 100",
     "send-groups-2/none": "batch send to two groups, stored messages ÷ without groups, batch 100",
+    "send-ids-inline/none": "Redis CPU of a request of one message: with send ids ÷ without (`no_repeat`)",
+    "send-ids-keyed/none": "the same in layout keyed",
     "send-8-threads/1-thread": "blocking sends from 8 threads ÷ from 1",
     "drain/raw": "drain ÷ hand-written loop over the consume script, batch 100; the limit is 3 % worse than version 0.1.0",
     "drain/streams": "drain ÷ Redis Streams (XREADGROUP, XACK, XDEL of 100); the limit is 3 % worse than version 0.1.0",

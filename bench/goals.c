@@ -11,6 +11,8 @@
 static const struct goal goals[] = {
     {"send/raw", 1.061, 1.029},
     {"send/zadd", 0.8, 0.5},
+    {"send-ids-inline/none", 1.15, 1.25},
+    {"send-ids-keyed/none", 1.15, 1.25},
     {"send-8-threads/1-thread", 5, 3.5},
     {"send-groups-2/none", 0.9, 0.8},
     {"drain/raw", 0.995, 0.965},
