@@ -8,7 +8,7 @@
 #include "library.h"
 #include "scene.h"
 
-/* So many slots for so few sends in progress, and none waits for company: hardly a request has more
+/* There are far more slots than sends in progress, and no send lingers: hardly a request has more
  * than one message, and Redis is never idle. */
 enum { SLOTS = 1024, PENDING = 64 };
 
