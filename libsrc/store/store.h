@@ -209,7 +209,7 @@ void store_renew_add(struct store_call *call, const char *entry, size_t len); /*
 void store_renew(struct store_call *call, struct redis *redis, int64_t timeout_ms);
 bool store_renew_read(const char **results, const struct store_result *result, size_t count);
 
-/* --- takeover, vacate --- */
+/* --- rights --- */
 /* Which commands that the owner of this slot needs may the user not run?  It needs no definition.
  * `missing`: "ZADD,TIME"; "": there are none. */
 enum { STORE_RIGHTS_MAX = 256 };
@@ -217,6 +217,7 @@ void store_rights(struct store_call *call, struct redis *redis, const struct sto
                   int64_t timeout_ms);
 bool store_rights_read(char *missing, size_t size, const struct store_result *result);
 
+/* --- takeover, vacate --- */
 /* The owner that takes a slot over, and the binding of the topic, which the slot stores. */
 struct store_taker {
     struct token token;
