@@ -130,7 +130,9 @@ static void link_accept(struct proxy *proxy)
 
 static bool is_subscription(const char *data, size_t len)
 {
-    return memmem(data, len, "SSUBSCRIBE", 10) != NULL;
+    static const char command[] = "$10\r\nSSUBSCRIBE\r\n"; /* not the word inside a script */
+
+    return memmem(data, len, command, sizeof(command) - 1) != NULL;
 }
 
 /* Read what has come from `fd`, and put it into `chunks` for its way of `delay_ms`. */
