@@ -197,6 +197,13 @@ static int64_t delay_now(struct proxy *proxy)
     return delay_ms;
 }
 
+static void proxy_note_kept(struct proxy *proxy)
+{
+    pthread_mutex_lock(&proxy->state.lock);
+    proxy->state.kept = true;
+    pthread_mutex_unlock(&proxy->state.lock);
+}
+
 static bool link_read(struct proxy *proxy, struct link *link, const struct pollfd polled[2],
                       enum proxy_wish wish)
 {
@@ -224,15 +231,13 @@ static bool link_read(struct proxy *proxy, struct link *link, const struct pollf
             return true;
         }
         if (link_holds(link, wish)) {
-            pthread_mutex_lock(&proxy->state.lock);
-            proxy->state.kept = true;
-            pthread_mutex_unlock(&proxy->state.lock);
+            proxy_note_kept(proxy);
         }
     }
     return true;
 }
 
-static bool link_give(struct link *link, enum proxy_wish wish)
+static bool link_give(struct proxy *proxy, struct link *link, enum proxy_wish wish)
 {
     const struct chunk *reply = STAILQ_FIRST(&link->replies);
 
@@ -243,6 +248,9 @@ static bool link_give(struct link *link, enum proxy_wish wish)
         return false;
     }
     if (link_holds(link, wish)) {
+        if (reply != NULL) { /* it may have been read before the test wished so */
+            proxy_note_kept(proxy);
+        }
         return true;
     }
     if (link->closing || !give_chunks(link->client, &link->replies)) {
@@ -257,7 +265,7 @@ static void links_give(struct proxy *proxy, enum proxy_wish wish)
     for (int i = 0; i < LINKS_MAX; i++) {
         struct link *link = &proxy->links[i];
 
-        if (link->client >= 0 && !link_give(link, wish)) {
+        if (link->client >= 0 && !link_give(proxy, link, wish)) {
             link_close(link);
         }
     }
