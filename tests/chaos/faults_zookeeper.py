@@ -4,6 +4,7 @@ import subprocess
 
 import kazoo.client
 import kazoo.exceptions
+from kazoo.handlers.threading import KazooTimeoutError
 
 from fault import Fault
 from servers import wait_until
@@ -103,11 +104,20 @@ class TreeFault(ZooKeeperFault):
 
     shortest, longest = 0.5, 2.0
 
+    def client(self, **options):
+        """One that is connected; None: it was not within 10 s, or lost its connection at once, as
+        while servers restart."""
+        client = kazoo.client.KazooClient(self.world.ensemble.addresses, timeout=5, **options)
+        try:
+            client.start(timeout=10)
+        except KazooTimeoutError:
+            return None  # it has closed itself
+        return client
+
     @contextlib.contextmanager
     def session(self, **options):
         """A session with ZooKeeper; it is closed in the end."""
-        client = kazoo.client.KazooClient(self.world.ensemble.addresses, timeout=5, **options)
-        client.start(timeout=10)
+        client = wait_until(lambda: self.client(**options), 30, "ZooKeeper can be reached")
         try:
             yield client
         finally:

@@ -3,8 +3,10 @@ import time
 
 
 def wait_until(condition, seconds, what):
+    """Returns what the condition returned in the end."""
     end = time.monotonic() + seconds
-    while not condition():
+    while not (found := condition()):
         if time.monotonic() > end:
             raise TimeoutError(f"after {seconds} s still not: {what}")
         time.sleep(0.05)
+    return found
