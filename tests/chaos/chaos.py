@@ -30,7 +30,7 @@ from network import Network
 WORKERS, SPARE = 4, 4
 RATE = 300  # messages per second of each sender
 ALL = 64    # slots into which sends may push at once: all that a worker has
-PUSH_SLOTS = (ALL, ALL, ALL, 1, 0)  # one of these for each worker but the first two
+PUSH_SLOTS = (ALL, ALL, ALL, 1, 0)  # one of these for each worker but the first three
 ORDERS = ("slot", "key")  # of every other worker
 STOPS = 4                 # one of this many workers stops when its membership has expired
 DRAIN_S = 90
@@ -75,7 +75,8 @@ class World:
     def __init__(self, folder, programs, seed=0, seconds=0):
         self.seconds = seconds  # of the time of faults
         chance = random.Random(f"{seed} pushes")
-        self.push_slots = [ALL if i < 2 else chance.choice(PUSH_SLOTS)
+        # One of the first three may be away for half of the time.
+        self.push_slots = [ALL if i < 3 else chance.choice(PUSH_SLOTS)
                            for i in range(WORKERS + SPARE)]
         first = random.Random(f"{seed} orders").randrange(len(ORDERS))
         self.orders = [ORDERS[(first + i) % len(ORDERS)] for i in range(WORKERS + SPARE)]
