@@ -4,7 +4,6 @@ import subprocess
 
 import kazoo.client
 import kazoo.exceptions
-from kazoo.handlers.threading import KazooTimeoutError
 
 from fault import Fault
 from servers import wait_until
@@ -110,7 +109,7 @@ class TreeFault(ZooKeeperFault):
         client = kazoo.client.KazooClient(self.world.ensemble.addresses, timeout=5, **options)
         try:
             client.start(timeout=10)
-        except KazooTimeoutError:
+        except client.handler.timeout_exception:
             return None  # it has closed itself
         return client
 
