@@ -11,7 +11,7 @@
 #include "clocked.h"
 #include "lockstep.h"
 
-enum { SEEDS = 4, CALLS_MAX = 60000 };
+enum { SEEDS = 4, CALLS_MAX = 60000, CALLS_FEW = 3000 };
 
 /* `from`, which the script must have exactly once, becomes `to`. */
 struct mutant {
@@ -553,6 +553,46 @@ static const struct mutant note_mutants[] = {
     {"a cleared slot has notes", "slot_clear", "'noted', 'times', ", ""},
 };
 
+/* Mistakes that show seldom: this seed finds them within CALLS_FEW, where the first seeds take 3 to
+ * 35 s.  The seeds follow from a search; one that a change has made useless costs only time. */
+static const struct shortcut {
+    const char *mistake;
+    uint64_t seed;
+} shortcuts[] = {
+    {"a lost reply begins anew", 4},
+    {"a lost reply of times comes again from the position", 7},
+    {"a lost reply comes again without what follows a message that is gone", 16},
+    {"a lost reply of priorities comes again from the position", 16},
+    {"a lost reply of priorities comes again without what is smaller", 3},
+    {"what lapsed of an owner stays lapsed while a reply is lost", 20},
+    {"a sharer that parks wakes nobody", 36},
+    {"a suspect that takes another time does not wake", 19},
+    {"producers are never forgotten", 4},
+    {"a suspect that is removed wakes nobody", 17},
+    {"a removed copy that never failed takes the reason along", 5},
+    {"a push into a paused slot", 8},
+    {"a push beside a suspect", 6},
+    {"a push that nobody hears takes a place", 5},
+    {"a push with a number that its owner knows stays", 8},
+    {"what is undone is not counted", 12},
+    {"by key a failure that waited holds nothing", 16},
+    {"by key the second rest of a key does not wait for the first", 4},
+    {"by key what is named by the owner counts as held", 3},
+    {"a new owner does not look at what was held", 4},
+    {"what is requeued before what is held is not found", 4},
+    {"a reschedule makes no note", 15},
+};
+
+static uint64_t shortcut_of(const char *mistake)
+{
+    for (size_t i = 0; i < sizeof(shortcuts) / sizeof(shortcuts[0]); i++) {
+        if (strcmp(shortcuts[i].mistake, mistake) == 0) {
+            return shortcuts[i].seed;
+        }
+    }
+    return 0;
+}
+
 static void mutate(struct buf *out, const struct mutant *mutant)
 {
     const char *text = fixture_script(mutant->script)->text;
@@ -571,6 +611,7 @@ static bool is_found(struct fixture *fixture, const struct mutant *mutant, const
                      bool pushing)
 {
     const char *scripts[SCRIPTS_COUNT];
+    const uint64_t shortcut = shortcut_of(mutant->mistake);
     char sha1[SHA1_SIZE];
     struct buf text = {0}, report = {0};
     bool same = true;
@@ -580,6 +621,9 @@ static bool is_found(struct fixture *fixture, const struct mutant *mutant, const
     for (size_t i = 0; i < SCRIPTS_COUNT; i++) {
         scripts[i] =
             strcmp(scripts_all[i]->name, mutant->script) == 0 ? sha1 : scripts_all[i]->sha1;
+    }
+    if (shortcut != 0) {
+        same = lockstep_run(fixture, scripts, shortcut, CALLS_FEW, kinds, pushing, &report);
     }
     for (uint64_t seed = 1; same && seed <= SEEDS; seed++) {
         same = lockstep_run(fixture, scripts, seed, CALLS_MAX, kinds, pushing, &report);
