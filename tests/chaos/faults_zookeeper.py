@@ -116,7 +116,7 @@ class TreeFault(ZooKeeperFault):
     @contextlib.contextmanager
     def session(self, **options):
         """A session with ZooKeeper; it is closed in the end."""
-        client = wait_until(lambda: self.client(**options), 30, "ZooKeeper can be reached")
+        client = wait_until(lambda: self.client(**options), 10, "ZooKeeper can be reached")
         try:
             yield client
         finally:

@@ -648,6 +648,31 @@ static void find_all(struct fixture *fixture, const struct mutant *of, size_t co
     assert_int_equal(found, count);
 }
 
+static bool has(const struct mutant *of, size_t count, const char *mistake)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(of[i].mistake, mistake) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void test_every_shortcut_is_to_a_mistake(void **state)
+{
+    (void) state;
+    for (size_t i = 0; i < sizeof(shortcuts) / sizeof(shortcuts[0]); i++) {
+        const char *mistake = shortcuts[i].mistake;
+
+        if (!has(mutants, sizeof(mutants) / sizeof(mutants[0]), mistake) &&
+            !has(push_mutants, sizeof(push_mutants) / sizeof(push_mutants[0]), mistake) &&
+            !has(fifo_mutants, sizeof(fifo_mutants) / sizeof(fifo_mutants[0]), mistake) &&
+            !has(note_mutants, sizeof(note_mutants) / sizeof(note_mutants[0]), mistake)) {
+            fail_msg("no mistake is called: %s", mistake);
+        }
+    }
+}
+
 static void test_every_mistake_is_found(void **state)
 {
     find_all(*state, mutants, sizeof(mutants) / sizeof(mutants[0]), NULL, false);
@@ -671,6 +696,7 @@ static void test_every_mistake_of_notes_is_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_shortcut_is_to_a_mistake),
         cmocka_unit_test(test_every_mistake_is_found),
         cmocka_unit_test(test_every_mistake_of_pushes_is_found),
         cmocka_unit_test(test_every_mistake_of_kind_f_is_found),
