@@ -53,10 +53,6 @@ bool zookeeper_server_prepare(struct server *server, const struct servers_option
 /* Remove a folder with all it holds; "": nothing. */
 void folder_remove(const char *folder);
 
-/* Run it, and wait until it answers. */
-bool server_launch(struct server *server);
-bool server_await(struct server *server);
-
 /* SIGTERM, without waiting; server_stop() waits. */
 void server_tell_stop(const struct server *server);
 

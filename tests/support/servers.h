@@ -78,6 +78,10 @@ void server_resume(struct server *server); /* SIGCONT                           
  * its cluster), and wait until it answers. */
 bool server_restart(struct server *server);
 
+/* The two halves of server_restart(): start it; wait until it answers. */
+bool server_launch(struct server *server);
+bool server_await(struct server *server);
+
 /* Remove what a ZooKeeper server that does not run has stored: it starts again as a new one. */
 void server_wipe(const struct server *server);
 
