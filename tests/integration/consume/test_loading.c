@@ -28,7 +28,7 @@ static int start(void **state)
     return cluster_start(&options);
 }
 
-/* Make the server's file so long that it is read for at least 20 s, unless it is told to hurry. */
+/* Make the server read its file for at least 20 s, until key-load-delay is 0 again. */
 static void make_loading_slow(const struct server *server)
 {
     char key[32] = "padding";
