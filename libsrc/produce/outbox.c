@@ -11,8 +11,10 @@
 #include "base/steps.h"
 #include "model/backoff.h"
 
-/* This many sends of a slot do not wait for more. */
-enum { ENOUGH = 16 };
+enum {
+    ENOUGH = 16,         /* sends of a slot that do not wait for more */
+    HALVES_APART_US = 30 /* Redis has read the first half by then */
+};
 
 /* Waits between the tries of a failed request. */
 static const struct backoff outbox_backoff = {.kind = BACKOFF_EXP, .count = 2, .ms = {20, 1000}};
@@ -110,12 +112,42 @@ static void outbox_note_haste(struct outbox *outbox, const struct send *send)
         send->deadline_ms - most_ms <= clock_now_ms()) {
         set->urgent = true;
     }
+    set->callers += send->group != NULL && send->index == 0 ? 1 : 0;
 }
 
-bool outbox_set_may_depart(const struct outbox_set *set, int64_t now_us, int64_t *at_us)
+static size_t outbox_set_ready(const struct outbox_set *set)
 {
+    const struct outbox *outbox;
+    size_t count = 0;
+
+    TAILQ_FOREACH(outbox, &set->ready, link)
+    {
+        count++;
+    }
+    return count;
+}
+
+size_t outbox_set_departing(struct outbox_set *set, int64_t *at_us)
+{
+    bool idle = LIST_EMPTY(&set->requests.wire);
+
     *at_us = pace_opens_us(&set->pace);
-    return set->urgent || now_us >= *at_us;
+    if (!set->urgent && set->now_us < *at_us) {
+        return 0;
+    }
+    if (set->rest_us == 0 && idle && set->callers > 1 && set->pace.most_us > 0) {
+        set->rest_us = *at_us = set->now_us + HALVES_APART_US;
+        return (outbox_set_ready(set) + 1) / 2;
+    }
+    *at_us = set->rest_us;
+    return !idle && set->now_us < set->rest_us ? 0 : SIZE_MAX;
+}
+
+void outbox_set_departed(struct outbox_set *set)
+{
+    set->urgent = false;
+    set->callers = 0;
+    set->rest_us = 0;
 }
 
 void outbox_settle(struct outbox *outbox)

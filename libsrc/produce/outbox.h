@@ -53,14 +53,25 @@ struct outbox_set {
     int64_t now_us;   /* when this turn began to send */
     uint64_t hurried; /* sends up to this number must not wait */
     bool urgent;      /* a READY outbox must not wait */
+    int callers;      /* that wait for sends which became READY since the last departure */
+    int64_t rest_us;  /* one half of a departure has left, and the other may leave at this time;
+                         0: none is halved */
     int64_t wake_ms;  /* when the turn has to be called; INT64_MAX: never */
 };
 
 /* Have the turn called at this time, by clock_now_ms(), or earlier. */
 void outbox_set_wake_at(struct outbox_set *set, int64_t ms);
 
-/* May the READY outboxes send now?  If not: at `*at_us`, or after a reply. */
-bool outbox_set_may_depart(const struct outbox_set *set, int64_t now_us, int64_t *at_us);
+/* How many of the READY outboxes may send at `now_us`, the first ones first?  The others may at
+ * `*at_us`, or after a reply.
+ *
+ * Callers that wait for their sends send again when the replies have come; if all of them left at
+ * once, Redis would have nothing to do until then.  So when Redis is idle, and several callers
+ * wait, one half leaves a little before the other.  From then on the halves take turns. */
+size_t outbox_set_departing(struct outbox_set *set, int64_t *at_us);
+
+/* No outbox is READY any more. */
+void outbox_set_departed(struct outbox_set *set);
 
 /* How long to wait after this many consecutive failures. */
 int64_t outbox_backoff_ms(int failures);

@@ -52,24 +52,27 @@ static void outboxes_set_timer(struct outboxes *all)
                           (uint64_t) (delay_ms > TICK_MIN_MS ? delay_ms : TICK_MIN_MS), 0);
 }
 
-/* Send what is READY, or wait for more. */
+/* Send what is READY, a part of it, or nothing yet. */
 static void outboxes_depart(struct outboxes *all)
 {
     struct outbox_set *set = &all->topics.set;
     struct alarms *alarms = loop_alarms(set->sink.core->io);
     struct outbox *outbox;
     int64_t at_us;
+    size_t most;
 
     set->now_us = clock_now_us();
-    if (!outbox_set_may_depart(set, set->now_us, &at_us)) {
+    most = outbox_set_departing(set, &at_us);
+    while ((outbox = TAILQ_FIRST(&set->ready)) != NULL && most > 0) {
+        outbox_topic_begin(outbox, set->now_us / 1000);
+        most--;
+    }
+    if (outbox != NULL) {
         alarm_set(alarms, &all->departure, at_us);
         return;
     }
     alarm_clear(alarms, &all->departure);
-    set->urgent = false;
-    while ((outbox = TAILQ_FIRST(&set->ready)) != NULL) {
-        outbox_topic_begin(outbox, set->now_us / 1000);
-    }
+    outbox_set_departed(set);
 }
 
 static void outboxes_turn(void *user)

@@ -2,6 +2,7 @@
  * together, and what does not wait. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -196,6 +197,84 @@ static void blocked_caller_does_not_wait_for_company(void **state)
     smq_producer_free(producer);
 }
 
+/* --- halves --- */
+
+enum { NOW_US = 1000000, ALL = -1 };
+
+static const struct halves {
+    const char *what;
+    int64_t linger_ms;
+    int ready, callers;
+    bool busy; /* a request is in flight */
+    int leave; /* READY outboxes */
+} halves[] = {
+    {"nobody waits", 1, 4, 0, false, ALL},     {"one caller", 1, 4, 1, false, ALL},
+    {"two callers", 1, 2, 2, false, 1},        {"several callers", 1, 4, 4, false, 2},
+    {"an odd number", 1, 3, 3, false, 2},      {"callers with one slot", 1, 1, 4, false, 1},
+    {"Redis is not idle", 1, 4, 4, true, ALL}, {"nothing may wait", 0, 4, 4, false, ALL},
+};
+
+static int departing(struct outbox_set *set, int64_t now_us, bool busy, int64_t *at_us)
+{
+    static struct send_request request;
+    size_t most;
+
+    LIST_INIT(&set->requests.wire);
+    if (busy) {
+        LIST_INSERT_HEAD(&set->requests.wire, &request, link);
+    }
+    set->now_us = now_us;
+    most = outbox_set_departing(set, at_us);
+    return most == SIZE_MAX ? ALL : (int) most;
+}
+
+static struct outbox_set set_with(const struct halves *row, struct outbox *outboxes)
+{
+    struct outbox_set set = {.urgent = true, .callers = row->callers};
+
+    pace_init(&set.pace, row->linger_ms);
+    TAILQ_INIT(&set.ready);
+    for (int i = 0; i < row->ready; i++) {
+        TAILQ_INSERT_TAIL(&set.ready, &outboxes[i], link);
+    }
+    return set;
+}
+
+/* The others wait until their time, or until the first half is answered. */
+static void rest_leaves_later(struct outbox_set *set, int64_t rest_us)
+{
+    int64_t at_us;
+
+    assert_in_range(rest_us, NOW_US + 2, NOW_US + 100);
+    assert_int_equal(departing(set, NOW_US + 1, true, &at_us), 0);
+    assert_int_equal(at_us, rest_us);
+    assert_int_equal(departing(set, rest_us, true, &at_us), ALL);
+    assert_int_equal(departing(set, NOW_US + 1, false, &at_us), ALL);
+}
+
+static void half_of_several_callers_leaves_first(void **state)
+{
+    struct outbox outboxes[SLOTS];
+    int64_t rest_us;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(halves) / sizeof(halves[0]); i++) {
+        const struct halves *row = &halves[i];
+        struct outbox_set set = set_with(row, outboxes);
+
+        print_message("%s\n", row->what);
+        assert_int_equal(departing(&set, NOW_US, row->busy, &rest_us), row->leave);
+        if (row->leave != ALL) {
+            rest_leaves_later(&set, rest_us);
+        }
+        outbox_set_departed(&set);
+        assert_false(set.urgent);
+        set.callers = row->callers; /* the next departure is halved, too */
+        set.urgent = true;
+        assert_int_equal(departing(&set, NOW_US, row->busy, &rest_us), row->leave);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +285,7 @@ int main(void)
         SENDING_TEST(flush_does_not_wait_for_company),
         SENDING_TEST(many_sends_of_a_slot_do_not_wait),
         SENDING_TEST(blocked_caller_does_not_wait_for_company),
+        cmocka_unit_test(half_of_several_callers_leaves_first),
     };
 
     return cmocka_run_group_tests_name("departures", tests, NULL, NULL);
