@@ -13,6 +13,7 @@
 
 enum {
     REFRESH_MS = 1000,
+    MAPS = 2, /* to learn after a sign of a change */
     SEED_MS = 50,
     REPLY_ELEMENTS_MAX = SLOTMAP_SLOTS + 1,
     SEEDS_TEXT_MAX = 300
@@ -141,7 +142,10 @@ void topology_watch_marks(struct topology *topology, redis_marks_fn *changed, vo
 static void topology_learned(struct topology *topology)
 {
     topology->known = true;
-    topology->wanted = false;
+    topology->wanted -= topology->early ? 0 : 1;
+    if (topology->wanted > 0) {
+        topology_set_timer(topology, REFRESH_MS);
+    }
     for (size_t i = 0; i < topology->map.count && topology->ready != NULL; i++) {
         node_connect(node_set_get(topology->nodes, &topology->map.nodes[i]));
     }
@@ -195,6 +199,7 @@ static void topology_ask(struct topology *topology, struct node *node)
     static const char question[] = "*2\r\n$7\r\nCLUSTER\r\n$5\r\nSLOTS\r\n";
 
     topology->asking = true;
+    topology->early = false;
     topology->asked = node;
     topology->asked_ms = clock_now_ms();
     topology->exchange.done = topology_on_reply;
@@ -208,7 +213,7 @@ static void topology_try(struct topology *topology)
 {
     const struct server_list *seeds = &topology->context->seeds;
 
-    if (topology->context->closing || topology->asking || !topology->wanted) {
+    if (topology->context->closing || topology->asking || topology->wanted == 0) {
         return;
     }
     struct node *node = node_set_any_up(topology->nodes, topology->asked);
@@ -228,11 +233,14 @@ static void topology_try(struct topology *topology)
 
 void topology_refresh(struct topology *topology)
 {
-    if (topology->wanted || topology->context->closing) {
+    bool idle = topology->wanted == 0;
+
+    if (topology->context->closing) {
         return;
     }
-    topology->wanted = true;
-    if (!topology->asking) {
+    topology->wanted = MAPS;
+    topology->early = topology->asking;
+    if (idle) {
         topology_set_timer(topology, 0);
     }
 }
@@ -323,7 +331,7 @@ void topology_start(struct topology *topology, redis_ready_fn *ready, void *user
 
     topology->ready = ready;
     topology->ready_user = user;
-    topology->wanted = true;
+    topology->wanted = 1;
     /* a little earlier than the time-out of the caller, which waits for `ready` */
     uv_timer_start(&topology->start_timer, topology_on_start_timeout,
                    (uint64_t) (connect_ms - connect_ms / 8), 0);

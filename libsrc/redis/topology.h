@@ -2,6 +2,7 @@
  * changed.
  *
  * One CLUSTER SLOTS is in flight at a time, at most one per second; seeds are kept until the end.
+ * A node may answer before it has learned of the change itself, so the map is learned twice.
  *
  * Thread: smq:io. */
 #ifndef REDIS_TOPOLOGY_H
@@ -27,8 +28,9 @@ struct topology {
     redis_ready_fn *ready; /* NULL once called */
     void *ready_user;
     bool known;  /* a map was learned */
-    bool wanted; /* it should be learned (again) */
-    bool asking;
+    int wanted;  /* so many more maps should be learned */
+    bool asking; /* a question is in flight */
+    bool early;  /* it was asked before the last sign of a change */
     bool single;            /* the only server is not in cluster mode */
     redis_marks_fn *marked; /* NULL: nothing watches the marks */
     void *marked_user;
@@ -52,7 +54,7 @@ void topology_start(struct topology *topology, redis_ready_fn *ready, void *user
 void topology_stop(struct topology *topology);
 void topology_fini(struct topology *topology);
 
-/* The map may be out of date: learn it again, soon. */
+/* There is a sign that the map is out of date: learn it again, soon. */
 void topology_refresh(struct topology *topology);
 
 /* As redis_watch_marks(). */

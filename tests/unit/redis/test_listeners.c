@@ -124,6 +124,43 @@ static void test_a_server_that_unsubscribes_us_is_asked_again(void **state)
 }
 
 /* The map says that the hash slot has left, and the node does not. */
+/* The node has become a replica: it ends the subscription, and takes a new one.  Others learn it
+ * later, so the first map is an old one. */
+static void test_an_old_map_does_not_last(void **state)
+{
+    struct fixture *fixture = *state;
+    struct nodes *nodes = &fixture->nodes;
+
+    start(fixture);
+    fake_node_rule(nodes->a, "CLUSTER SLOTS", nodes->map_b);
+    nodes_step(nodes->a, "CLUSTER SLOTS", nodes->map_a);
+    fake_node_send(nodes->a, LEAVE);
+    assert_true(listener_wait_subscribed(&fixture->listener, 2));
+    assert_true(fake_node_wait(nodes->b, "SSUBSCRIBE " CHANNEL, 1));
+    assert_true(listener_wait_subscribed(&fixture->listener, 3));
+    client_stop(&nodes->client);
+}
+
+/* What is in flight when the sign comes may be answered with an old map, and the next one, too. */
+static void test_a_question_before_the_sign_does_not_count(void **state)
+{
+    struct fixture *fixture = *state;
+    struct nodes *nodes = &fixture->nodes;
+
+    start(fixture);
+    fake_node_rule(nodes->a, "CLUSTER SLOTS", nodes->map_b);
+    nodes_step(nodes->a, "CLUSTER SLOTS", NULL);
+    nodes_step(nodes->a, "CLUSTER SLOTS", nodes->map_a);
+    fake_node_send(nodes->a, LEAVE);
+    assert_true(fake_node_wait(nodes->a, "CLUSTER SLOTS", 2));
+    assert_true(listener_wait_subscribed(&fixture->listener, 2));
+    fake_node_send(nodes->a, LEAVE);
+    assert_true(listener_wait_subscribed(&fixture->listener, 3));
+    fake_node_send(nodes->a, nodes->map_a);
+    assert_true(fake_node_wait(nodes->b, "SSUBSCRIBE " CHANNEL, 1));
+    client_stop(&nodes->client);
+}
+
 static void test_a_subscription_follows_the_map(void **state)
 {
     struct fixture *fixture = *state;
@@ -331,6 +368,8 @@ int main(void)
         TEST(test_two_may_listen_to_one_channel),
         TEST(test_moved_is_followed),
         TEST(test_a_server_that_unsubscribes_us_is_asked_again),
+        TEST(test_an_old_map_does_not_last),
+        TEST(test_a_question_before_the_sign_does_not_count),
         TEST(test_a_subscription_follows_the_map),
         TEST(test_a_slot_that_leaves_is_followed_at_once),
         TEST(test_a_refused_subscription_is_tried_again),
