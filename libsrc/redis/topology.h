@@ -27,10 +27,10 @@ struct topology {
     struct slotmap map;
     redis_ready_fn *ready; /* NULL once called */
     void *ready_user;
-    bool known;  /* a map was learned */
-    int wanted;  /* so many more maps should be learned */
-    bool asking; /* a question is in flight */
-    bool early;  /* it was asked before the last sign of a change */
+    bool known;             /* a map was learned */
+    int wanted;             /* maps that are still to be learned */
+    bool asking;            /* a question is in flight */
+    bool early;             /* it was asked before the last sign of a change */
     bool single;            /* the only server is not in cluster mode */
     redis_marks_fn *marked; /* NULL: nothing watches the marks */
     void *marked_user;
