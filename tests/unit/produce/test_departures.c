@@ -228,16 +228,14 @@ static int departing(struct outbox_set *set, int64_t now_us, bool busy, int64_t 
     return most == SIZE_MAX ? ALL : (int) most;
 }
 
-static struct outbox_set set_with(const struct halves *row, struct outbox *outboxes)
+static void set_up(struct outbox_set *set, const struct halves *row, struct outbox *outboxes)
 {
-    struct outbox_set set = {.urgent = true, .callers = row->callers};
-
-    pace_init(&set.pace, row->linger_ms);
-    TAILQ_INIT(&set.ready);
+    *set = (struct outbox_set){.urgent = true, .callers = row->callers};
+    pace_init(&set->pace, row->linger_ms);
+    TAILQ_INIT(&set->ready);
     for (int i = 0; i < row->ready; i++) {
-        TAILQ_INSERT_TAIL(&set.ready, &outboxes[i], link);
+        TAILQ_INSERT_TAIL(&set->ready, &outboxes[i], link);
     }
-    return set;
 }
 
 /* The others wait until their time, or until the first half is answered. */
@@ -260,9 +258,10 @@ static void half_of_several_callers_leaves_first(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(halves) / sizeof(halves[0]); i++) {
         const struct halves *row = &halves[i];
-        struct outbox_set set = set_with(row, outboxes);
+        struct outbox_set set;
 
         print_message("%s\n", row->what);
+        set_up(&set, row, outboxes);
         assert_int_equal(departing(&set, NOW_US, row->busy, &rest_us), row->leave);
         if (row->leave != ALL) {
             rest_leaves_later(&set, rest_us);
