@@ -12,7 +12,6 @@ import run          # noqa: E402
 import trace_check  # noqa: E402
 
 MEMBERS, MEMORY_MB = 40, 1000  # limits of a search: incarnations of a slot
-TRIES = 3                      # with fewer lines each time, when a search finds no end
 NOT_RELEASED = re.compile(r"topic (\S+): member (\S+) at host \S+ did not release \d+ slots "
                           r"\(([-,\d]+)")
 RANGE = re.compile(r"(\d+)-(\d+)")
@@ -74,24 +73,19 @@ def slots(history):
     return sorted(found, key=lambda slot: -len(slot[2]))
 
 
-def verdict(of_slot, children):
-    """(lines, why they are no path, or Undecided): as many lines of a slot as a search can hold."""
-    for _ in range(TRIES):
-        try:
-            return len(of_slot), trace_check.check(of_slot, children, MEMORY_MB)
-        except trace_check.Undecided as error:
-            undecided = error
-        of_slot = of_slot[:len(of_slot) * 3 // 4]
-    return 0, undecided
-
-
 def judge(history, most):
     """(slots, lines, {slot: why it is no path}, undecided) of the slots with the most lines."""
     children, looked_at = run.Children(), slots(history)[:most]
 
+    def verdict(found):
+        try:
+            return trace_check.check(found[2], children, MEMORY_MB)
+        except trace_check.Undecided as error:
+            return error
+
     with concurrent.futures.ThreadPoolExecutor(run.AT_ONCE) as pool:
-        verdicts = list(pool.map(lambda slot: verdict(slot[2], children), looked_at))
-    bad = {f"{topic} {slot}": why for (topic, slot, _), (_, why) in zip(looked_at, verdicts)
+        verdicts = list(pool.map(verdict, looked_at))
+    bad = {f"{topic} {slot}": why for (topic, slot, _), why in zip(looked_at, verdicts)
            if isinstance(why, str)}
-    undecided = sum(isinstance(why, Exception) for _, why in verdicts)
-    return len(looked_at), sum(judged for judged, _ in verdicts), bad, undecided
+    undecided = sum(isinstance(why, Exception) for why in verdicts)
+    return len(looked_at), sum(len(found) for _, _, found in looked_at), bad, undecided

@@ -9,14 +9,12 @@ import sys
 import tempfile
 import time
 import unittest
-import unittest.mock
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-MODEL = ROOT / "coord" / "model"
+MODEL = pathlib.Path(__file__).resolve().parents[2] / "coord" / "model"
 
 
-def load(name, folder=MODEL):
-    spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, MODEL / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
@@ -25,7 +23,6 @@ def load(name, folder=MODEL):
 
 run = load("run")
 trace_check = load("trace_check")
-coordination = load("coordination", ROOT / "tests" / "chaos")
 
 
 class Verdicts(unittest.TestCase):
@@ -92,29 +89,6 @@ class Traces(unittest.TestCase):
             file.flush()
             with self.assertRaisesRegex(trace_check.BadHistory, ":1: this is no event"):
                 trace_check.read([file.name])
-
-
-class Searches(unittest.TestCase):
-    def verdict(self, most):
-        """Of 53 lines, where a search finds no end with more than `most`; and how many it got."""
-        tried = []
-
-        def check(lines, *_):
-            tried.append(len(lines))
-            if len(lines) > most:
-                raise trace_check.Undecided("no memory left")
-
-        with unittest.mock.patch.object(coordination.trace_check, "check", check):
-            return *coordination.verdict([None] * 53, None), tried
-
-    def test_a_search_that_finds_no_end_is_tried_with_fewer_lines(self):
-        self.assertEqual(self.verdict(53), (53, None, [53]))
-        self.assertEqual(self.verdict(30), (29, None, [53, 39, 29]))
-
-    def test_a_search_that_finds_no_end_then_is_undecided(self):
-        lines, why, tried = self.verdict(28)
-        self.assertIsInstance(why, trace_check.Undecided)
-        self.assertEqual((lines, tried), (0, [53, 39, 29]))
 
 
 class Interrupt(unittest.TestCase):
