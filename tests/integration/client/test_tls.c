@@ -20,7 +20,7 @@
 #include "integration/fixture/tls_cluster.h"
 #include "support/wait.h"
 
-enum { SLOTS = 16, MESSAGES = 200, ROUNDS = 3, ALL = ROUNDS * MESSAGES, CONNECT_MS = 4000 };
+enum { SLOTS = 16, MESSAGES = 200, ROUNDS = 4, ALL = ROUNDS * MESSAGES, CONNECT_MS = 4000 };
 
 static int start_replicated(void **state)
 {
