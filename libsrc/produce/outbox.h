@@ -67,7 +67,8 @@ void outbox_set_wake_at(struct outbox_set *set, int64_t ms);
  *
  * Callers that wait for their sends send again when the replies have come; if all of them left at
  * once, Redis would have nothing to do until then.  So when Redis is idle, and several callers
- * wait, one half leaves a little before the other.  From then on the halves take turns. */
+ * wait, one half leaves a little before the other.  From then on the halves take turns.  The call
+ * notes that a half leaves, so as many must be sent. */
 size_t outbox_set_departing(struct outbox_set *set, int64_t *at_us);
 
 /* No outbox is READY any more. */
