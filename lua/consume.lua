@@ -38,10 +38,12 @@ local repeated = flags ~= '-' and string.find(flags, 'r', 1, true)
 
 local stored, current, base, claims, parked, paused, done_so_far =
     unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims', 'parked', 'paused', 'done'))
+if stored ~= def then
 -- @include def
-local refused = def_refused(stored, def)
-if refused then
-    return refused
+    local refused = def_refused(stored, def)
+    if refused then
+        return refused
+    end
 end
 -- @include token
 -- fence: begin
@@ -49,15 +51,15 @@ if current ~= token or current == NOBODY then
     return { 'FENCED', current }
 end
 -- fence: end
-def_keep(stored, def)
-base, claims, oldest = tonumber(base), tonumber(claims), tonumber(oldest)
+-- @include def_keep
+claims = tonumber(claims)
 local known = tonumber(last)
 open = open == '1' and not shared
 -- The time of a push since the owner has called.
 local push_at = parked and string.byte(parked) == 45 and string.match(parked, '%d+')
 
 -- @include clock
--- @include entry
+-- @include score
 
 local lease_end, NEVER = now + tonumber(lease_ms), 9007199254740992
 
@@ -78,21 +80,16 @@ local function look()
 end
 
 -- The entries that an owner answers exist, unless the call is repeated or a failover lost writes.
--- So they are removed without reading them, and if only some existed it is unknown which.  Returns
--- how many existed; nil: one is no entry, and nothing was removed.
-local function remove_own(from, to)
-    for i = from, to do
-        if ARGV[i] == '' then
-            return nil
-        end
-    end
-    return redis.call('ZREM', prepare, unpack(ARGV, from, to))
-end
-
+-- So they are removed without reading them, and if only some existed it is unknown which.
+-- removed: how many existed; nil: they were not removed, because the name of one is empty.
 local many = tonumber(ndone)
 local others, removed, settled = ANSWERS + many, nil, ''
 if many > 0 and not (shared or body or repeated) then
-    removed = remove_own(ANSWERS, others - 1)
+    local named = true
+    for i = ANSWERS, others - 1 do
+        named = named and ARGV[i] ~= ''
+    end
+    removed = named and redis.call('ZREM', prepare, unpack(ARGV, ANSWERS, others - 1)) or nil
     settled = string.rep(removed == many and '1' or removed == 0 and '0' or 'u', many)
 end
 
@@ -113,7 +110,7 @@ if not (shared or paused or repeated) and others > #ARGV and known == claims and
     if reply then
         if removed and removed > 0 then
             changed[#changed + 1], changed[#changed + 2] = 'done',
-                tonumber(done_so_far or 0) + removed
+                string.format('%d', (done_so_far or 0) + removed)
         end
         local due, at = math.min(lease or NEVER, rest_end or NEVER), #changed
         local head_due, attempts = split(head or NEVER)
@@ -138,11 +135,13 @@ if not (shared or paused or repeated) and others > #ARGV and known == claims and
     end
 end
 
+base, oldest = tonumber(base), tonumber(oldest)
 max_retries, dedup_ms = tonumber(max_retries), tonumber(dedup_ms)
 local skip_failed = string.find(flags, 's', 1, true)
 local by_key = fifo and not skip_failed and string.find(flags, 'k', 1, true)
 local expired_to_dead = string.find(flags, 'x', 1, true)
 
+-- @include entry
 -- @include first
 -- @include count
 -- @include body

@@ -18,6 +18,7 @@ if refused then
 end
 
 -- @include clock
+-- @include score
 -- @include entry
 -- @include count
 -- @include body
@@ -130,7 +131,7 @@ end
 if verb == 'reschedule' and kind == 'p' and seq >= PLACES then
     return { 'FULL' }
 end
-def_keep(stored, def)
+-- @include def_keep
 local first = verb == 'remove' and OPERANDS + 1 or OPERANDS
 for i = first, verb == 'reschedule' and first or #ARGV do
     local done = ARGV[i] ~= '' and op[verb](ARGV[i])

@@ -21,6 +21,7 @@ if refused then
 end
 
 -- @include clock
+-- @include score
 -- @include entry
 -- @include bytes
 -- @include walk

@@ -31,6 +31,7 @@ if refused then
 end
 
 -- @include clock
+-- @include score
 -- @include entry
 -- @include places
 

@@ -7,6 +7,7 @@
 -- It does not need a definition, so it also works on a slot that lost it.
 
 -- @include clock
+-- @include score
 -- @include entry
 
 local last = redis.call('ZRANGE', prepare, before_score(REST), '-inf', 'BYSCORE', 'REV',

@@ -16,9 +16,10 @@ if current ~= token or current == NOBODY then
     return { 'FENCED', current }
 end
 -- fence: end
-def_keep(stored, def)
+-- @include def_keep
 
 -- @include clock
+-- @include score
 -- @include entry
 
 local lease_end, results = now + tonumber(lease_ms), {}

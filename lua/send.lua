@@ -14,18 +14,19 @@
 -- Of a message that is restored: "WHEN/ATTEMPTS/FIRST/EXPIRY"; a time that has passed stays as it
 -- is, and FIRST and EXPIRY, which are for keyed messages, may be empty.
 
-max_waiting, debounce_ms = tonumber(max_waiting), tonumber(debounce_ms)
-dedup_ms, sequence = tonumber(dedup_ms), tonumber(sequence)
+max_waiting, dedup_ms, sequence = tonumber(max_waiting), tonumber(dedup_ms), tonumber(sequence)
 local WIDTH, producer_field = body and 5 or 2, 'P' .. producer
 
 local noting = kind == 'p' and not body
 local stored, parked, seq, sent, record, noted = unpack(noting
     and redis.call('HMGET', slot, 'def', 'parked', 'seq', 'sent', producer_field, 'noted')
     or redis.call('HMGET', slot, 'def', 'parked', 'seq', 'sent', producer_field))
+if stored ~= def then
 -- @include def
-local refused = def_refused(stored, def)
-if refused then
-    return refused
+    local refused = def_refused(stored, def)
+    if refused then
+        return refused
+    end
 end
 local many, when = 0, ARGV[MESSAGES + 1]
 local one_time = when and tonumber(when) -- is it that of all of them?  Not of those restored.
@@ -50,7 +51,7 @@ for i = MESSAGES, #ARGV, WIDTH do
 end
 
 -- @include clock
--- @include entry
+-- @include score
 -- @include places
 -- @include place
 -- @include wake
@@ -73,7 +74,7 @@ if kind == 'p' then
         return { 'FULL' }
     end
 end
-def_keep(stored, def)
+-- @include def_keep
 if noting and not (chained and math.abs(now - (noted or 0)) < NOTE_MS) then
 -- @include note
     note(chained)
@@ -84,7 +85,8 @@ end
 local function answer(changed, results, added, merges, refusals)
     local at = #changed
     if added > 0 then
-        changed[at + 1], changed[at + 2], at = 'sent', tonumber(sent or 0) + added, at + 2
+        changed[at + 1], changed[at + 2] = 'sent', string.format('%d', (sent or 0) + added)
+        at = at + 2
     end
     if merges > 0 then
         redis.call('HINCRBY', slot, 'merged', merges)
@@ -113,11 +115,9 @@ end
 
 if parked and many == 1 and one_time and stored == def and string.find(parked, '/', 1, true) then
 -- @include push
-    local reply = push()
-    if reply then
-        return reply
-    end
 end
+
+-- @include entry
 
 -- Inline, without a bound and for one time, messages are stored at once.  Where nothing has that
 -- time yet, the scores show afterwards which of them waited before.  Most calls end here, before
@@ -174,6 +174,7 @@ if one_time and (timed or many == 1) and max_waiting == 0 and not body then
 end
 
 -- @include body
+debounce_ms = tonumber(debounce_ms)
 
 local members, whens = {}, {}
 for i = MESSAGES, #ARGV, WIDTH do

@@ -10,7 +10,7 @@ local refused = def_refused(stored, def)
 if refused then
     return refused
 end
-def_keep(stored, def)
+-- @include def_keep
 if tonumber(pauses) < tonumber(last or 0) then
     return { 'CHANGED' }
 end

@@ -29,9 +29,10 @@ elseif current == token and held_by and held_by ~= '' and held_by ~= owner then
     return { 'FENCED', current }
 end
 
-def_keep(stored, def)
+-- @include def_keep
 
 -- @include clock
+-- @include score
 -- @include entry
 -- @include first
 -- @include count

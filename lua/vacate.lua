@@ -15,6 +15,6 @@ if current ~= token or current == NOBODY then
     return { 'FENCED', current }
 end
 -- fence: end
-def_keep(stored, def)
+-- @include def_keep
 redis.call('HSET', slot, 'owner', '')
 return { 'OK' }

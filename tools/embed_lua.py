@@ -21,7 +21,7 @@ Refused: keys and arguments by number, an argument that is not used, a command o
 declared key, a name that is neither local nor given by Redis, a name that a file of lib/ takes
 without naming it or that is not defined where it is included, text that is not ASCII, lines over 100
 columns.
-Comments and blank lines are not embedded.
+Comments, blank lines and those functions of lib/ that a script does not use are not embedded.
 
     embed_lua.py [--break fencing] [--replace NAME=FILE] [--depfile FILE] HEADER SOURCE LUA...
 
@@ -118,6 +118,20 @@ def read_part(path):
     for name in uses:
         if name not in names.used or uses.count(name) > 1:
             raise Refused(f"{path}: USES {name}, which it does not use, or names twice")
+    return lines
+
+
+def drop_unused(lines):
+    """Without the functions of lib/ that nothing else uses: each run of a script would create them."""
+    at, words = 0, [set(re.findall(r"\w+", line)) for _, line in lines]
+    while at < len(lines):
+        where, line = lines[at]
+        match = re.match(r"local function (\w+)\(", line)
+        if match and "/lib/" in where:
+            end = next(i for i in range(at, len(lines)) if lines[i][1] == "end") + 1
+            if not any(match[1] in found for found in words[:at] + words[end:]):
+                return drop_unused(lines[:at] + lines[end:])
+        at += 1
     return lines
 
 
@@ -237,8 +251,8 @@ def check_keys(keys, tail, lines):
 
 def strip(lines, bindings):
     shebang, *lines = lines
-    kept = [line for _, line in lines if line.strip() and not line.lstrip().startswith("--")]
-    return "\n".join([shebang[1], *bindings, *kept]) + "\n"
+    kept = [(where, line) for where, line in lines if line.strip() and not line.lstrip().startswith("--")]
+    return "\n".join([shebang[1], *bindings, *(line for _, line in drop_unused(kept))]) + "\n"
 
 
 def directives(word, lines):

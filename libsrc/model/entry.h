@@ -4,7 +4,7 @@
  *   prepare: "20c17:order-7"  before-image, letter c or r, claim number, ':', member
  *   dead:    "20d:order-7"
  *
- * lua/lib/entry.lua implements the same encoding; both are tested with tests/vectors/.
+ * lua/lib/score.lua and entry.lua implement the same encoding; both are tested with tests/vectors/.
  *
  * Pure. */
 #ifndef MODEL_ENTRY_H

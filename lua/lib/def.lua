@@ -1,5 +1,3 @@
--- USES slot
-
 -- Definition stamps: nonce.version.
 local function def_split(stamp)
     return string.match(stamp, '^(.*)%.(%d+)$')
@@ -7,7 +5,7 @@ end
 
 -- The reply to a caller with another stamp than the slot's; nil: the script continues.  A slot that
 -- an alteration has not reached yet accepts the newer stamp of its caller; a script that writes
--- then stores it (def_keep).
+-- then stores it (lib/def_keep.lua).
 local function def_refused(stored, carried)
     if not stored then
         return { 'NO_TOPIC' }
@@ -18,11 +16,5 @@ local function def_refused(stored, carried)
     local its_nonce, its_version = def_split(carried)
     if nonce ~= its_nonce or tonumber(version) > tonumber(its_version) then
         return { 'STALE' }
-    end
-end
-
-local function def_keep(stored, carried)
-    if stored ~= carried then
-        redis.call('HSET', slot, 'def', carried)
     end
 end

@@ -1,14 +1,5 @@
--- Entries and scores.  libsrc/model/entry.c has the same encoding; both are tested on the vectors
--- of tests/vectors/.  "Attempts" here is one number: retries * 2 + suspect, 0 .. 127.
-
-local REST = 17592186044416 -- 2^44, added to the end of a rest: claims sort before rests
-
--- The integer part and the attempts of a score as Redis writes it.
-local function split(score)
-    local number = tonumber(score)
-    local integer = math.floor(number)
-    return integer, (number - integer) * 128
-end
+-- Entries, and scores that are written.  libsrc/model/entry.c has the same encoding; both are
+-- tested on the vectors of tests/vectors/.
 
 -- A score as text that loses nothing.
 local function join(integer, attempts)

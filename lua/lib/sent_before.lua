@@ -1,4 +1,4 @@
--- USES slot, stored, def, def_keep, producer_field, sequence, many, record, now, parked, wake
+-- USES slot, stored, def, producer_field, sequence, many, record, now, parked, wake
 
 -- The call is a repeat, or came late.  The record of its producer, LAST,COUNT,TIME,RESULTS, has the
 -- answer to the last request of the producer: COUNT messages up to the sequence LAST, with one
@@ -15,7 +15,9 @@ local function sent_before()
             results[i] = #kept == 1 and kept or string.sub(kept, place, place)
         end
     end
-    def_keep(stored, def)
+    if stored ~= def then
+        redis.call('HSET', slot, 'def', def)
+    end
     redis.call('HSET', slot, producer_field, string.format('%s,%s,%.0f,%s', last, count, now, kept))
     wake(parked, 0)
     return { 'OK', table.concat(results) }

@@ -66,6 +66,21 @@ class Embed(unittest.TestCase):
         self.assertIn('\'a \\"quoted\\" \\\\\\\\ one\'', source)
         self.assertNotIn("What it does", source)
 
+    def test_leaves_out_functions_of_parts_that_are_not_used(self):
+        part = PART + (
+            "local function used()\n    return 1\nend\n"
+            "local function helper()\n    return 2\nend\n"
+            "local function unused()\n    return helper()\nend\n"
+        )
+        text = GOOD.replace("return { 'OK' }", "local function own()\n    return 3\nend\n-- unused\nreturn used()")
+        error, source = self.run_embed(text, part=part)
+        self.assertNotEqual(source, "", error)
+        self.assertIn("function used", source)
+        self.assertIn("function own", source)
+        self.assertNotIn("unused", source)
+        self.assertNotIn("helper", source)
+        self.assertIn("return used()", source)
+
     def arguments(self, argv, used):
         """The lines of C and Lua that bind them."""
         text = GOOD.replace("-- ARGV token", argv).replace("~= token", f"~= {used}")

@@ -1,4 +1,5 @@
-/* test_entry.c - lua/lib/entry.lua on the vectors that the C code is tested on too. */
+/* test_entry.c - lua/lib/score.lua and entry.lua on the vectors that the C code is tested on too.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,18 +58,30 @@ static void each_vector(struct fixture *fixture, const char *word, int fields, v
     assert_true(seen > 0);
 }
 
-/* The library file with one expression behind it, over ARGV; the answer is a string. */
+/* Appends a part of the scripts to the text. */
+static void append_part(char *text, size_t size, const char *path)
+{
+    FILE *file = fopen(path, "r");
+    size_t len = strlen(text);
+
+    assert_non_null(file);
+    len += fread(text + len, 1, size - len - 1, file);
+    fclose(file);
+    text[len] = '\0';
+}
+
+/* Both parts with one expression behind them, over ARGV; the answer is a string. */
 static redisReply *evaluate(struct fixture *fixture, const char *expression, const char *first,
                             size_t first_len, const char *second)
 {
     static char text[8192];
-    FILE *file = fopen(LIBRARY "/entry.lua", "r");
     redisReply *reply;
     size_t len;
 
-    assert_non_null(file);
-    len = fread(text, 1, sizeof(text) - 512, file);
-    fclose(file);
+    text[0] = '\0';
+    append_part(text, sizeof(text) - 512, LIBRARY "/score.lua");
+    append_part(text, sizeof(text) - 512, LIBRARY "/entry.lua");
+    len = strlen(text);
     snprintf(text + len, sizeof(text) - len, "\nreturn %s\n", expression);
     reply = redisCommand(fixture->redis, "EVAL %s 0 %b %s", text, first, first_len, second);
     assert_non_null(reply);
