@@ -124,7 +124,7 @@ def history(lines):
     return "\n".join(text) + "\n", [line for line, _ in events]
 
 
-def check(lines, children, memory_mb=run.MEMORY_MB):
+def check(lines, children):
     """None: the lines are a path.  Else why not, as text."""
     text, events = history(lines)
     with tempfile.TemporaryDirectory(prefix="slotmq-trace-") as folder:
@@ -132,7 +132,7 @@ def check(lines, children, memory_mb=run.MEMORY_MB):
         for part in ("trace", "fleet", "redis", "assigner"):
             (pathlib.Path(folder) / f"{part}.pml").write_text((run.HERE / f"{part}.pml").read_text())
         for command in (["spin", "-a", "trace.pml"],
-                        ["cc", "-O0", "-w", "-DSAFETY", "-DNOCLAIM", "-DCOLLAPSE", f"-DMEMLIM={memory_mb}",
+                        ["cc", "-O0", "-w", "-DSAFETY", "-DNOCLAIM", "-DCOLLAPSE", f"-DMEMLIM={run.MEMORY_MB}",
                          "-o", "pan", "pan.c"]):
             code, output = children.call(command, folder, run.SECONDS)
             if code != 0:

@@ -11,7 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "coord" / "
 import run          # noqa: E402
 import trace_check  # noqa: E402
 
-MEMBERS, MEMORY_MB = 40, 1000  # limits of a search: incarnations of a slot
+MEMBERS = 40  # incarnations of a slot that one search looks at
 NOT_RELEASED = re.compile(r"topic (\S+): member (\S+) at host \S+ did not release \d+ slots "
                           r"\(([-,\d]+)")
 RANGE = re.compile(r"(\d+)-(\d+)")
@@ -79,7 +79,7 @@ def judge(history, most):
 
     def verdict(found):
         try:
-            return trace_check.check(found[2], children, MEMORY_MB)
+            return trace_check.check(found[2], children)
         except trace_check.Undecided as error:
             return error
 
