@@ -3,7 +3,7 @@
 
 -- A push: the message of the call is claimed for the owner that sleeps, and published to it.  Where
 -- that is not possible, this block is left by a break, and nothing has changed.  It is no function,
--- because a function that uses so many names costs as much as a command.
+-- because creating one that uses all these names costs half a command.
 
 local PUSH_MOST = 4096 -- bytes of the entry, the header and the body
 
