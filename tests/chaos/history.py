@@ -282,10 +282,17 @@ class History:
             yield call
 
     def _left(self, node):
-        """When slots left the node in one step, of which MONITOR shows nothing, as it shows times."""
-        offset_ns = self.run["wall_minus_monotonic_ns"]
-        return [f"{(note.at_ns + offset_ns) / 1e9:.6f}" for note in self.notes
-                if note.what == "left" and note.who == node]
+        """When the data of the node changed, or may have, and MONITOR shows nothing, as it shows times.
+        Slots left it in one step; or it was a master that could not be reached: afterwards it has
+        the data of the one that replaced it, and may replace that one before it gets a command."""
+        offset_ns, found, is_cut = self.run["wall_minus_monotonic_ns"], [], False
+        for note in sorted(self.notes, key=lambda note: note.at_ns):
+            is_cut = is_cut or (note.what, note.who) == ("cut", node)
+            healed = is_cut and (note.what, note.who) == ("healed", "CutMaster")
+            if healed or note.who == node and note.what in ("left", "thawed"):
+                found.append(f"{(note.at_ns + offset_ns) / 1e9:.6f}")
+            is_cut = is_cut and not healed
+        return found
 
     @staticmethod
     def _call(node, number, words):
