@@ -282,9 +282,10 @@ class History:
             yield call
 
     def _left(self, node):
-        """When the data of the node changed, or may have, and MONITOR shows nothing, as it shows times.
-        Slots left it in one step; or it was a master that could not be reached: afterwards it has
-        the data of the one that replaced it, and may replace that one before it gets a command."""
+        """When the data of the node changed, or may have, and MONITOR shows nothing of that.  The
+        times are as MONITOR shows them.  Slots left the node in one step; or it was a master that
+        could not be reached: afterwards it has the data of the one that replaced it, and may
+        replace that one before it gets a command."""
         offset_ns, found, is_cut = self.run["wall_minus_monotonic_ns"], [], False
         for note in sorted(self.notes, key=lambda note: note.at_ns):
             is_cut = is_cut or (note.what, note.who) == ("cut", node)
