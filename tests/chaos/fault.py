@@ -85,3 +85,4 @@ class Fault:
             self.pause()
             self.must(not self.world.network.connects(server.host, hosts[0], port),
                       "it can connect")
+            self.world.note("reached", server.host, server.pid)

@@ -245,7 +245,7 @@ class History:
 
     def executed(self, node):
         """What a node executed, in its order: Call, Replicated and Broken."""
-        call, follows, left = None, True, self._left(node)
+        call, follows, unseen = None, True, self._unseen(node)
         with open(self.folder / f"monitor-{node}.log", encoding="latin-1") as file:
             for number, line in enumerate(file, 1):
                 found = LINE.match(line)
@@ -254,8 +254,8 @@ class History:
                         call = None
                         yield Broken(node, number)
                     continue
-                if left and f"{found[1]}.{found[2]}" > left[0]:
-                    del left[0]
+                if unseen and f"{found[1]}.{found[2]}" > unseen[0]:
+                    del unseen[0]
                     yield Broken(node, number)
                 words = found[4].rstrip()[1:-1].split('" "')
                 if found[3] == "lua":
@@ -281,19 +281,14 @@ class History:
         if call is not None:
             yield call
 
-    def _left(self, node):
+    def _unseen(self, node):
         """When the data of the node changed, or may have, and MONITOR shows nothing of that.  The
         times are as MONITOR shows them.  Slots left the node in one step; or it was a master that
         could not be reached: afterwards it has the data of the one that replaced it, and may
         replace that one before it gets a command."""
-        offset_ns, found, is_cut = self.run["wall_minus_monotonic_ns"], [], False
-        for note in sorted(self.notes, key=lambda note: note.at_ns):
-            is_cut = is_cut or (note.what, note.who) == ("cut", node)
-            healed = is_cut and (note.what, note.who) == ("healed", "CutMaster")
-            if healed or note.who == node and note.what in ("left", "thawed"):
-                found.append(f"{(note.at_ns + offset_ns) / 1e9:.6f}")
-            is_cut = is_cut and not healed
-        return found
+        offset_ns = self.run["wall_minus_monotonic_ns"]
+        return [f"{(note.at_ns + offset_ns) / 1e9:.6f}" for note in self.notes
+                if note.what in ("left", "thawed", "reached") and note.who == node]
 
     @staticmethod
     def _call(node, number, words):
