@@ -28,6 +28,7 @@
 -- Kind f: a message that rests is not brought back but claimed where it is, alone, and nothing that
 -- was sent after it is claimed before it, unless the topic skips failed messages.  By key that is
 -- true of each key by itself, and it holds also while a message that failed before is claimed.
+-- Only a push comes beside such a message, and the owner, which has both, keeps their order.
 
 -- How many messages a call moves in each of its steps: those with bodies cost more.
 local MOST = body and 200 or 1000

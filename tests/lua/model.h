@@ -74,6 +74,7 @@ struct model_message {
     int64_t before; /* not waiting: its `at` when it was claimed */
     uint64_t claim; /* claimed, resting */
     bool resting;
+    bool pushed;            /* claimed: by a send */
     const char *reason;     /* dead */
     struct model_body body; /* dead; all others: that of the member */
     uint64_t claimed_step;

@@ -249,7 +249,7 @@ void claim_take(struct claim *claim, struct model_message message)
     model->claims += claim->taken == 0 ? 1 : 0;
     model->claimed_until = model->now + claim->call->lease;
     claim->taken++;
-    message.resting = false;
+    message.resting = message.pushed = false;
     message.at = model->now + claim->call->lease;
     message.claim = model->claims;
     message.claimed_step = model->step;

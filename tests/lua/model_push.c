@@ -74,7 +74,7 @@ static void push_publish(struct model *model, const struct model_message *messag
 
 bool model_push(struct model *model, const struct call *call)
 {
-    struct model_message message = {.member = call->sends[0].member};
+    struct model_message message = {.member = call->sends[0].member, .pushed = true};
     int64_t lease = model->push_lease;
 
     if (!push_may(model, call)) {

@@ -204,6 +204,60 @@ static smq_verdict fail_if_bad(smq_delivery *delivery, const struct seen *seen, 
     return SMQ_DONE;
 }
 
+/* Message "s0" fails twice, the second time when the gate opens. */
+static smq_verdict fail_twice_if_first(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    smq_error err = SMQ_ERROR_INIT;
+
+    (void) index;
+    if (strcmp(seen->body, "s0") != 0 || seen->attempt > 2) {
+        return SMQ_DONE;
+    } else if (seen->attempt == 2) {
+        handler_log_pass(gate);
+    }
+    assert_ok(smq_retry(delivery, 0, "not now", &err), &err);
+    return SMQ_LATER;
+}
+
+/* A send claims a message for the owner while an earlier one of its key is with a handler again
+ * after it has failed. */
+static void a_push_does_not_overtake_what_failed(void **state)
+{
+    static const char *const bodies[] = {"s0", "s0", "f0", "s0", "s1"};
+    smq_client *client = cluster_client();
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIFO, 1);
+    struct handler_log *log = handler_log_new(fail_twice_if_first);
+    smq_worker_options options = SMQ_WORKER_OPTIONS(.threads = 2, .order = SMQ_ORDER_KEY);
+    int count = sizeof(bodies) / sizeof(bodies[0]);
+    smq_worker *worker;
+    char store[128];
+    int64_t before;
+
+    (void) state;
+    gate = handler_log_new(NULL);
+    handler_log_gate(gate);
+    snprintf(store, sizeof(store), "%s_0", topic);
+    worker = handler_log_worker_with(client, &options, topic, log);
+    send_one(client, topic, "slow", "s0");
+    handler_log_await(log, 2);
+    assert_true(wait_until(is_open, store, TIMEOUT_MS));
+    before = keys_pushes();
+    send_one(client, topic, "slow", "s1");
+    assert_int_equal(keys_pushes() - before, 1);
+    send_one(client, topic, "fast", "f0");
+    handler_log_await(log, 3);
+    handler_log_open(gate, 1);
+    messages_await_counts(client, topic, (struct message_counts){.dead = 0, .done = 3});
+    assert_int_equal(handler_log_count(log), count);
+    for (int i = 0; i < count; i++) {
+        assert_string_equal(handler_log_seen(log, i).body, bodies[i]);
+    }
+    handler_log_stop_worker(worker);
+    handler_log_free(gate);
+    handler_log_free(log);
+    smq_client_free(client);
+}
+
 /* What the worker had claimed of the key is returned, and nothing of it is handled while the
  * message rests.  A worker whose failures hold back their slot then handles nothing at all. */
 static void a_failure_holds_back_its_key_only(void **state)
@@ -341,6 +395,7 @@ int main(void)
         cmocka_unit_test(what_comes_while_a_key_is_busy_is_handled),
         cmocka_unit_test(a_slow_key_holds_up_others_by_a_thousand_at_most),
         cmocka_unit_test(later_keeps_its_key_only),
+        cmocka_unit_test(a_push_does_not_overtake_what_failed),
         cmocka_unit_test(a_failure_holds_back_its_key_only),
         cmocka_unit_test(order_of_keys_holds_when_a_member_dies),
         cmocka_unit_test(no_key_runs_twice_when_members_die_and_leave),
