@@ -47,7 +47,6 @@ FIFO = "fifo keeps the order of a key"
 PRIORITY = "the largest priority is claimed first"
 LEFT = "everything is handled after healing"
 BODY = "no body is left behind"
-OWNED = "a slot has an owner again in time"
 
 CUT_OFF = (("workers", "CutWorkerFromZooKeeper", 7.0),)
 FROZEN = (("workers", "FreezeWorker", 5.0),)
@@ -105,7 +104,7 @@ NAMED = (
     # --- what is claimed, and when ---
     Patch("wake-forgotten", "a send does not wake the owner that sleeps",
           "lua/lib/wake.lua", "if not parked then", "if true then",
-          history=History(OWNED, (), 40)),
+          history=History(LEFT, (), 40)),
     Patch("claimed-early", "a message is claimed 0.3 s before it is due",
           "lua/lib/ordinary.lua", "math.huge or now + 1, 2", "math.huge or now + 300, 2",
           history=History(EARLY)),
