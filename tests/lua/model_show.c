@@ -188,7 +188,7 @@ void model_show(struct buf *out, const struct model *model)
 
 /* Kind f: what the last call claimed was sent before all that is left and not passed over.  By key:
  * before all that is left of its key, and what failed before is answered first.  A push does not
- * wait for that answer: the owner, which has both, begins it later. */
+ * wait for that answer if its owner has both messages: then the owner begins it later. */
 static bool overtakes(const struct model *model, const struct model_message *claimed)
 {
     for (size_t i = 0; i < model->waiting.count; i++) {
@@ -202,7 +202,8 @@ static bool overtakes(const struct model *model, const struct model_message *cla
     }
     for (size_t i = 0; i < model->prepare.count; i++) {
         const struct model_message *other = &model->prepare.item[i];
-        bool failed = model->by_key && !claimed->pushed && other->attempts.retries > 0;
+        bool both = claimed->pushed && other->claim > model->base;
+        bool failed = model->by_key && !both && other->attempts.retries > 0;
 
         if ((other->resting || failed) && other->before < claimed->before &&
             (!model->by_key || model_key(other->member) == model_key(claimed->member))) {
