@@ -211,7 +211,7 @@ int model_references(const struct model *model, int member)
 
 bool model_is_in_window(const struct model *model, int member, int64_t dedup)
 {
-    return model->done_at[member] > 0 && model->done_at[member] > model->now - dedup;
+    return dedup > 0 && model->done_at[member] > 0 && model->done_at[member] > model->now - dedup;
 }
 
 bool model_has_expired(const struct model *model, int member)
