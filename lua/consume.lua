@@ -15,7 +15,8 @@
 -- Any other call that leaves it parked ends that, so a call with n = 0 knows of the last push.
 -- pushed: the time in the newest push that the caller has got.  Shared: 0
 -- passes: the keys whose messages are not to be claimed, each as LEN:KEY; or -
--- flags: s skip failed, x expired ones die, r the call is repeated, k by key (kind f); or -
+-- flags: s skip failed, x expired ones die, r the call is repeated, k by key (kind f), w what the
+--        former owner has claimed keeps its keys (strict takeover), W it keeps the slot; or -
 -- answers: ndone entries that are done and have no retries used, then (op, entry, delay, reason)...
 -- with op d done with retries used, t retry, x reject, b release, h hung
 --
@@ -29,6 +30,9 @@
 -- was sent after it is claimed before it, unless the topic skips failed messages.  By key that is
 -- true of each key by itself, and it holds also while a message that failed before is claimed.
 -- Only a push comes beside such a message, and the owner, which has both, keeps their order.
+--
+-- With w, no message is claimed while the former owner's claim of one of its key lasts; with W,
+-- nothing is claimed while any of its claims lasts.  Nor is anything pushed then.
 
 -- How many messages a call moves in each of its steps: those with bodies cost more.
 local MOST = body and 200 or 1000
@@ -36,6 +40,7 @@ n, max_bytes = math.min(tonumber(n), MOST), tonumber(max_bytes)
 passes = n > 0 and passes or '-'
 local shared, fifo, priority = token == 'shared', kind == 'f', kind == 'p' or kind == 'b'
 local repeated = flags ~= '-' and string.find(flags, 'r', 1, true)
+local former_keeps = flags ~= '-' and string.match(flags, '[wW]')
 
 local stored, current, base, claims, parked, paused, done_so_far =
     unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims', 'parked', 'paused', 'done'))
@@ -55,6 +60,8 @@ end
 -- @include def_keep
 claims = tonumber(claims)
 local known = tonumber(last)
+-- The end of the last lease of the former owner.
+local former = former_keeps and redis.call('HGET', slot, 'former')
 open = open == '1' and not shared
 -- The time of a push since the owner has called.
 local push_at = parked and string.byte(parked) == 45 and string.match(parked, '%d+')
@@ -94,8 +101,8 @@ if many > 0 and not (shared or body or repeated) then
     settled = string.rep(removed == many and '1' or removed == 0 and '0' or 'u', many)
 end
 
-if not (shared or paused or repeated) and others > #ARGV and known == claims and passes == '-'
-    and (not push_at or push_at == pushed)
+if not (shared or paused or repeated or former) and others > #ARGV
+    and known == claims and passes == '-' and (not push_at or push_at == pushed)
     and (body and dedup_ms == '0' or not body and (removed or many == 0)) then
     local reply, changed, head, count
     local lease, has_suspect, rest_end = look()
@@ -240,8 +247,12 @@ local function by_place(a, b)
 end
 
 local keys, holds, rests, passed = {}, {}, {}, fifo and redis.call('HGET', slot, 'passed')
-if by_key or passes ~= '-' then
+if by_key or passes ~= '-' or former then
 -- @include keys
+end
+local formers, kept = {}, false -- the keys that the former owner keeps; does it keep the slot?
+if former then
+-- @include former
 end
 if by_key then
 -- @include holds
@@ -260,7 +271,7 @@ if lost then
 -- @include bytes
 -- @include hand_over
     part = hand_over(position)
-elseif n > 0 and not has_suspect and not paused and not disputed then
+elseif n > 0 and not (has_suspect or paused or disputed or kept) then
     local mark, up_to, ranks = string.format('c%.0f:', claims + 1), 'inf', 0
 -- @include claim
     if by_key then
@@ -271,7 +282,7 @@ elseif n > 0 and not has_suspect and not paused and not disputed then
         up_to = claim_rested(mark)
     end
     if up_to then
-        if passes == '-' then
+        if passes == '-' and not next(formers) then
             ranks = claim_waiting(mark, up_to)
         else
 -- @include pass
@@ -305,7 +316,9 @@ count_save()
 -- 4. Report when the next claim can succeed; the caller sleeps until then if nothing was claimed.
 
 local function next_claim()
-    if by_key then
+    if kept then
+        return lease
+    elseif by_key then
         return holds.next(stopped)
     end
     local earliest, blocked = math.min(lease or NEVER, rest_end or NEVER), has_suspect

@@ -7,9 +7,10 @@
 --
 -- Stores a token that is larger than the stored one, and the binding of the topic, from which a
 -- lost topic{T} is restored; the claims made so far are then the former owner's.  Fast: requeues
--- those, a limited number per call.  Strict: leaves them until their leases end.  The same token
--- again, from the same owner, only continues with that, and changes nothing once the owner has
--- claimed.  Each call writes the sentinels, so a WAIT after it also waits for earlier writes.
+-- those, a limited number per call.  Strict: leaves them until their leases end, and notes when the
+-- last one does (`former`), for consume.  The same token again, from the same owner, only continues
+-- with that, and changes nothing once the owner has claimed.  Each call writes the sentinels, so a
+-- WAIT after it also waits for earlier writes.
 
 max_retries, limit = tonumber(max_retries), tonumber(limit)
 
@@ -55,7 +56,14 @@ if newer(token, current) then
     redis.call('HDEL', slot, 'passed')
 end
 make_sentinels()
-if mode ~= 'fast' or tonumber(claims) > tonumber(base) then
+if tonumber(claims) > tonumber(base) then
+    return { 'OK', tonumber(base), 0, 0 }
+elseif mode ~= 'fast' then
+    local last = redis.call('ZRANGE', prepare, before_score(REST), 0, 'BYSCORE', 'REV',
+        'LIMIT', 0, 1, 'WITHSCORES')
+    if last[1] then
+        redis.call('HSET', slot, 'former', string.format('%.0f', split(last[2])))
+    end
     return { 'OK', tonumber(base), 0, 0 }
 end
 

@@ -68,8 +68,8 @@ SMQ_API smq_status smq_release(smq_delivery *delivery, int64_t delay_ms, smq_err
 /* Extend the lease so that it lasts at least `lease_ms` (1 ms .. 1 day) from now, even if this
  * process stalls or ends: until then no other consumer gets the message.  Slow handlers do not need
  * this, because the library renews leases.  In an exclusive topic it has an effect only with
- * takeover strict; with takeover fast a new owner of the slot gets the message at once.  The call
- * does not answer the delivery.
+ * takeover strict, where it also holds back the other messages of the key; with takeover fast a new
+ * owner of the slot gets the message at once.  The call does not answer the delivery.
  * Blocks: request_timeout_ms.  Fails: LEASE_LOST, FENCED, CLOSED; UNAVAILABLE (not done), UNKNOWN
  * (it may have been done). */
 SMQ_API smq_status smq_extend(smq_delivery *delivery, int64_t lease_ms, smq_error *err);

@@ -181,7 +181,8 @@ const struct option option_table[] = {
      TEXT("Fifo: let others pass a message that failed, instead of waiting for it.")},
     {TOPIC(takeover), CHOICE("fast|strict", SMQ_TAKEOVER_FAST, SMQ_TAKEOVER_STRICT),
      CHOSEN("fast", SMQ_TAKEOVER_FAST),
-     TEXT("Claims of a dead owner can be claimed again at once, or when their lease has ended.")},
+     TEXT("Claims of a dead owner can be claimed again at once, or when their lease has ended; "
+          "until then other messages of their keys wait.")},
     {TOPIC(takeover_replicas), INTEGER(0, TOPIC_REPLICAS_MAX), DEFAULT(0),
      TEXT("Replicas that must know a slot's new owner before it begins handlers; not for shared "
           "topics.")},

@@ -147,6 +147,7 @@ void store_slot_fill(struct store_slot *out, const struct topic *topic, int32_t 
                                .keyed = topic->layout == SMQ_LAYOUT_KEYED,
                                .skip_failed = topic->skip_failed,
                                .expired_to_dead = topic->expired_to_dead,
+                               .strict_takeover = topic->takeover == SMQ_TAKEOVER_STRICT,
                                .debounce_ms = topic->debounce_ms,
                                .dedup_ms = topic->dedup_window_ms,
                                .max_waiting = call_share_of(topic->max_waiting, topic->slots)};

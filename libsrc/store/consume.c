@@ -53,7 +53,7 @@ static void consume_arg_oldest(struct store_call *call, const struct store_slot 
 static void consume_arg_flags(struct store_call *call, const struct store_slot *slot,
                               const struct store_consume *consume)
 {
-    char flags[5] = "-";
+    char flags[6] = "-";
     size_t count = 0;
 
     if (slot->skip_failed) {
@@ -67,6 +67,9 @@ static void consume_arg_flags(struct store_call *call, const struct store_slot *
     }
     if (consume->by_key && slot->kind == 'f') {
         flags[count++] = 'k';
+    }
+    if (slot->strict_takeover && !slot->shared) {
+        flags[count++] = consume->by_key ? 'w' : 'W';
     }
     redis_arg_string(call_argv(call, SCRIPT_CONSUME_ARGV_FLAGS), flags);
 }

@@ -70,6 +70,7 @@ struct store_slot {
     bool keyed;           /* bodies are stored in a hash */
     bool skip_failed;     /* fifo: others may overtake a message that rests */
     bool expired_to_dead; /* otherwise expired messages are dropped */
+    bool strict_takeover; /* claims of a former owner keep their keys until their leases end */
     int64_t
         /* how long after the first send a repeated send may move the time; 0: the time stays */
         debounce_ms;
@@ -154,7 +155,7 @@ struct store_consume {
     int64_t pushed_ms;                  /* Redis' time in the newest push accepted; 0: none */
     const char *passes;                 /* keys whose messages are not claimed, each as LEN:KEY */
     size_t passes_len;                  /* 0: none */
-    bool by_key;                        /* fifo: failed messages hold back their keys only */
+    bool by_key;                        /* what holds back others holds its key, not its slot */
     bool repeated;                      /* an earlier try may have been executed */
     const struct store_answer *answers; /* DONE first, then the others */
     size_t answer_count;

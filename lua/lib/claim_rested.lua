@@ -1,5 +1,5 @@
 -- USES body, join, lease_end, take, rested_entries, rests, now, lease, skip_failed, taken, n
--- USES has_suspect
+-- USES has_suspect, former, formers, keys
 
 -- Kind f: a message that rests holds up those that were sent after it, and is claimed where it is,
 -- alone.
@@ -20,6 +20,7 @@ local function claim_rested(mark)
     local waits = rests.first_waiting()
     for _, it in ipairs(rests.all()) do
         local held_up = it.over > now or it.attempts % 2 == 1 and lease
+            or former and formers[keys.of(it.member)]
         if not skip_failed and waits < it.place then
             return it.before
         elseif held_up or taken == n or has_suspect or not take_rested(mark, it) then

@@ -1,8 +1,9 @@
 -- USES store, prepare, slot, keys, holds, passed, back_from, REST, now, decode, split, by_place
--- USES NEVER, has_suspect, lease
+-- USES NEVER, has_suspect, lease, formers
 
 -- Kind f by key: a message that rests, or that failed before and is claimed, holds the later
--- messages of its key.  `holds.bars` has the place of the first such message of each key.
+-- messages of its key.  `holds.bars` has the place of the first such message of each key, and -1
+-- for the keys that a former owner keeps.
 --
 -- The field `passed` of the slot says how far messages that wait have been found to be held, so
 -- that no call looks at them again: PLACE, then :FIRST:LEN:KEY for each of their keys, with the
@@ -42,6 +43,9 @@ function holds.read()
         if score >= REST or score % 1 ~= 0 then
             holds.note(all[i], all[i + 1])
         end
+    end
+    for key in pairs(formers) do
+        holds.bars[key] = -1
     end
     table.sort(holds.rests, by_place)
 end

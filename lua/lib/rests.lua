@@ -1,5 +1,5 @@
 -- USES store, prepare, rests, skip_failed, before_score, REST, now, decode, split, by_place
--- USES NEVER, has_suspect, lease
+-- USES NEVER, has_suspect, lease, former, formers, keys
 
 -- Kind f: messages that rest, and when they may be claimed.
 
@@ -30,7 +30,9 @@ end
 function rests.next()
     local soonest, waits = NEVER, rests.first_waiting()
     for _, it in ipairs(rests.all()) do
-        local over = (has_suspect or it.attempts % 2 == 1 and lease) and NEVER or it.over
+        local held_up = has_suspect or it.attempts % 2 == 1 and lease
+            or former and formers[keys.of(it.member)]
+        local over = held_up and NEVER or it.over
         if not skip_failed then
             return waits < it.place and NEVER or over, waits > it.place
         end

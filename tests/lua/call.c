@@ -111,12 +111,14 @@ static void add_answers(struct args *args, const struct call *call)
     }
 }
 
-static void add_flags(struct args *args, const struct call *call)
+static void add_flags(struct args *args, const struct model *model, const struct call *call)
 {
-    char flags[5];
+    const char *keeps = !call->strict ? "" : call->by_key ? "w" : "W";
+    char flags[6];
 
-    snprintf(flags, sizeof(flags), "%s%s%s%s", call->skip_failed ? "s" : "",
-             call->expired_to_dead ? "x" : "", call->repeated ? "r" : "", call->by_key ? "k" : "");
+    snprintf(flags, sizeof(flags), "%s%s%s%s%s", call->skip_failed ? "s" : "",
+             call->expired_to_dead ? "x" : "", call->repeated ? "r" : "", call->by_key ? "k" : "",
+             model->shared ? "" : keeps);
     args_add(args, flags[0] != '\0' ? flags : "-");
 }
 
@@ -169,7 +171,7 @@ static void add_consume(struct args *args, const struct model *model, const stru
     args_add(args, call->open ? "1" : "0");
     args_add_int(args, call->pushed);
     add_passes(args, call->passes);
-    add_flags(args, call);
+    add_flags(args, model, call);
     add_answers(args, call);
 }
 

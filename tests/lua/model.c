@@ -44,7 +44,14 @@ static void model_takeover(struct model *model, struct buf *reply, const struct 
             model_unpark(model);
         }
     }
+    model->strict = call->strict;
     sort_prepare(&model->prepare);
+    for (size_t i = 0; call->strict && model->claims == model->base && i < model->prepare.count;
+         i++) {
+        if (!model->prepare.item[i].resting) {
+            model->former = model->prepare.item[i].at;
+        }
+    }
     /* Once the owner has claimed, it has taken over completely. */
     while (!call->strict && model->claims == model->base && model->prepare.count > 0 &&
            !model->prepare.item[0].resting) {
@@ -194,6 +201,6 @@ void model_init(struct model *model, char kind, bool shared, bool keyed)
     model->shared = shared;
     model->keyed = keyed;
     model->version = 1;
-    model->claimed_until = -1;
+    model->claimed_until = model->former = -1;
     model_unpark(model);
 }

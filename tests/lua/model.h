@@ -105,6 +105,7 @@ struct model {
     uint64_t owner; /* its name is that of its token; 0: none */
     uint64_t bound; /* to the fleet of that token, as the slot stores it; 0: it does not */
     uint64_t base, claims, seq;
+    int64_t former;        /* when the last lease of the former owner ends, if awaited; -1 */
     int64_t claimed_until; /* the leases of the newest claim that its owner has not renewed; -1 */
     int64_t parked;        /* -1: nobody sleeps */
     int64_t push_lease;    /* while its owner sleeps, sends may claim for it; 0: they may not */
@@ -133,6 +134,7 @@ struct model {
     int64_t joined;  /* of the merges, those of two messages that the slot held both */
     int64_t dropped; /* expired, or removed */
     bool passing;    /* the last consume let others pass what failed */
+    bool strict;     /* the last takeover was */
     int64_t stored_at[MODEL_TEXTS];  /* when each send with an id was stored; 0: it was not */
     bool sent_before;                /* the last send was a repeat, or late */
     bool stored_twice;               /* within the time for which the slot remembers a send */
@@ -183,12 +185,12 @@ struct call {
     uint64_t oldest; /* consume: claim of which the caller has a message; or last + 1 */
     bool open;       /* consume: sends may claim for it while it sleeps */
     unsigned passes; /* consume: keys that it passes over, as bits: see model_key() */
-    bool by_key;     /* consume: a failed message of kind f holds back its key only */
+    bool by_key;     /* consume: what holds back others holds its key, and not the slot */
     int64_t pushed;  /* consume: the time of the newest push that it has got; 0: none */
-    bool strict;
-    char state;  /* remove: w waiting, r resting, d dead */
-    bool paused; /* pause: or not any more */
-    int pauses;  /* its number */
+    bool strict;     /* takeover, consume: the former owner's claims last as their leases */
+    char state;      /* remove: w waiting, r resting, d dead */
+    bool paused;     /* pause: or not any more */
+    int pauses;      /* its number */
     size_t count;
     struct call_answer answers[CALL_ITEMS_MAX]; /* d first; entries of renew and of edits */
     struct {

@@ -18,6 +18,11 @@ static void find_bars(struct claim *claim)
             *bar = message->before;
         }
     }
+    for (int i = 0; i < MODEL_MEMBERS; i++) {
+        if ((claim->formers >> i & 1) != 0) {
+            claim->bars[i] = -1;
+        }
+    }
 }
 
 static bool passes_key(const struct claim *claim, const struct model_message *message)

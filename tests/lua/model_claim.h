@@ -20,6 +20,8 @@ struct claim {
     int expired;
     size_t bytes;
     enum stop stopped;           /* why it passes over no more */
+    unsigned formers;            /* keys that the former owner keeps, as bits */
+    bool kept;                   /* it keeps the slot */
     int64_t bars[MODEL_MEMBERS]; /* by key: of each the place of the first message that holds it */
 };
 

@@ -297,7 +297,7 @@ static void claim_others(struct claim *claim, int64_t up_to)
             claim->stopped = STOP_FULL;
             return;
         }
-        if ((claim->call->passes >> model_key(next->member) & 1) != 0) {
+        if (((claim->call->passes | claim->formers) >> model_key(next->member) & 1) != 0) {
             passed++;
             continue;
         }
@@ -314,7 +314,7 @@ static void claim_waiting(struct claim *claim, int64_t up_to)
 {
     struct model *model = claim->model;
 
-    if (claim->call->passes != 0) {
+    if (claim->call->passes != 0 || claim->formers != 0) {
         claim_others(claim, up_to);
         return;
     }
@@ -367,6 +367,12 @@ static void claim_in_order(struct claim *claim)
     }
 }
 
+/* Does the former owner have a message of its key? */
+static bool is_kept(const struct claim *claim, const struct model_message *message)
+{
+    return (claim->formers >> model_key(message->member) & 1) != 0;
+}
+
 /* Kind f, letting others pass: what has rested, then what waits. */
 static void claim_passing(struct claim *claim)
 {
@@ -377,19 +383,40 @@ static void claim_passing(struct claim *claim)
         const struct model_message *rested = &model->prepare.item[index];
 
         behind = rested->before;
-        if (rested->at <= model->now && claim->taken < claim->call->n && may_join(model, rested) &&
-            claim_fits(claim, rested->member)) {
+        if (!is_kept(claim, rested) && rested->at <= model->now && claim->taken < claim->call->n &&
+            may_join(model, rested) && claim_fits(claim, rested->member)) {
             claim_take(claim, list_take(&model->prepare, (size_t) index));
         }
     }
     claim_waiting(claim, INT64_MAX);
 }
 
+/* The claims of the former owner that last, after a strict takeover. */
+static void find_formers(struct claim *claim)
+{
+    struct model *model = claim->model;
+
+    if (model->shared || !claim->call->strict || model->former < 0) {
+        return;
+    }
+    for (size_t i = 0; i < model->prepare.count; i++) {
+        const struct model_message *message = &model->prepare.item[i];
+
+        if (!message->resting && message->claim <= model->base) {
+            claim->formers |= 1U << model_key(message->member);
+        }
+    }
+    claim->kept = claim->formers != 0 && !claim->call->by_key;
+    if (claim->formers == 0) {
+        model->former = -1;
+    }
+}
+
 static void claim(struct claim *claim)
 {
     struct model *model = claim->model;
 
-    if (claim->call->n == 0 || model->paused || model_in_flight(model).suspect) {
+    if (claim->call->n == 0 || model->paused || claim->kept || model_in_flight(model).suspect) {
         return;
     }
     if (model->by_key) {
@@ -528,16 +555,19 @@ static int64_t waiting_due(struct model *model, const struct in_flight *in_fligh
     return model_timed(model) ? model->waiting.item[index].at : model->now;
 }
 
-/* Kind f, letting others pass: a suspect is looked at again when its rest has ended. */
-static int64_t passing_due(struct model *model, const struct in_flight *in_flight)
+/* Kind f, letting others pass: a suspect, or what the former owner keeps, is looked at again when
+ * its rest has ended. */
+static int64_t passing_due(const struct claim *claim, const struct in_flight *in_flight)
 {
+    struct model *model = claim->model;
     int64_t due = waiting_due(model, in_flight);
 
     for (size_t i = 0; i < model->prepare.count; i++) {
         const struct model_message *message = &model->prepare.item[i];
 
         if (message->resting && !in_flight->suspect &&
-            (message->at > model->now || could_join(in_flight, message))) {
+            (message->at > model->now ||
+             (could_join(in_flight, message) && !is_kept(claim, message)))) {
             due = earlier(due, message->at);
         }
     }
@@ -561,6 +591,9 @@ static int64_t next_claim(struct claim *claim, const struct in_flight *in_flight
     struct model *model = claim->model;
     const struct call *call = claim->call;
 
+    if (claim->kept) {
+        return in_flight->first_end;
+    }
     if (model->by_key) {
         return earlier(in_flight->first_end, claim_due_by_key(claim, in_flight));
     }
@@ -568,13 +601,16 @@ static int64_t next_claim(struct claim *claim, const struct in_flight *in_flight
         return earlier(earlier(in_flight->first_end, in_flight->first_rest),
                        waiting_due(model, in_flight));
     }
-    return earlier(in_flight->first_end, call->skip_failed ? passing_due(model, in_flight)
+    return earlier(in_flight->first_end, call->skip_failed ? passing_due(claim, in_flight)
                                                            : due_in_order(model, in_flight));
 }
 
 /* Sharers who sleep longer learn the time, if they hear. */
-static void park(struct model *model, const struct call *call, int64_t next)
+static void park(const struct claim *claim, int64_t next)
 {
+    struct model *model = claim->model;
+    const struct call *call = claim->call;
+    bool open = call->open && !model->shared && claim->formers == 0;
     int64_t until = next == INT64_MAX ? INT64_C(1) << 53 : next;
 
     if (model->paused) {
@@ -585,7 +621,7 @@ static void park(struct model *model, const struct call *call, int64_t next)
         model_wake(model, until);
     }
     if (!model->shared || until > model->parked) {
-        model_park(model, until, call->open && !model->shared ? call->lease : 0);
+        model_park(model, until, open ? call->lease : 0);
     }
 }
 
@@ -649,6 +685,7 @@ void model_consume(struct model *model, struct buf *reply, const struct call *ca
     }
     again = bring_back(model, call) || lost;
     in_flight = model_in_flight(model);
+    find_formers(&claiming);
     if (lost) {
         part = hand_over(model, &delivered, call);
     } else {
@@ -661,13 +698,13 @@ void model_consume(struct model *model, struct buf *reply, const struct call *ca
     next = disputed ? model->now + 1000 : next_claim(&claiming, &in_flight);
     again = again || next <= model->now;
     if (call->n > 0 && claiming.taken == 0 && (model->paused || (!again && !disputed))) {
-        park(model, call, next);
+        park(&claiming, next);
     } else if (model->shared && !model->paused) {
         model_wake(model, next);
     } else if (!model->shared && (claiming.taken > 0 ||
                                   (model->pushed_at >= 0 && (lost || (strange && !disputed))))) {
         model_unpark(model);
-    } else if (!(call->open && call->n > 0)) {
+    } else if (!(call->open && claiming.formers == 0 && call->n > 0)) {
         model->push_lease = 0;
     }
     reply_consumed(&claiming, reply, next, &results, again ? 1 : 0, part);

@@ -142,6 +142,9 @@ static void show_slot(struct buf *out, const struct model *model)
     }
     buf_printf(out, "slot generation 1\n");
     buf_printf(out, "slot base %" PRIu64 "\nslot claims %" PRIu64 "\n", model->base, model->claims);
+    if (model->former >= 0) {
+        buf_printf(out, "slot former %" PRId64 "\n", model->former);
+    }
     if (model->bound > 0) {
         buf_printf(out, "slot bound 1 fleet-%" PRIu64 "\n", model->bound);
     }
@@ -213,6 +216,20 @@ static bool overtakes(const struct model *model, const struct model_message *cla
     return false;
 }
 
+/* After a strict takeover: the former owner may still handle a message of its key. */
+static bool is_of_former(const struct model *model, const struct model_message *claimed)
+{
+    for (size_t i = 0; model->strict && i < model->prepare.count; i++) {
+        const struct model_message *other = &model->prepare.item[i];
+
+        if (!other->resting && other->claim <= model->base && claimed->claim > model->base &&
+            model_key(other->member) == model_key(claimed->member)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static const char *law_of_claims(const struct model *model)
 {
     for (size_t i = 0; i < model->prepare.count; i++) {
@@ -223,6 +240,9 @@ static const char *law_of_claims(const struct model *model)
         }
         if (model->kind == 'f' && !model->passing && overtakes(model, message)) {
             return "a message was overtaken by one that was sent later";
+        }
+        if (is_of_former(model, message)) {
+            return "a message was claimed while the former owner has one of its key";
         }
         if (model_has_expired(model, message->member)) {
             return "a message was claimed that had expired";

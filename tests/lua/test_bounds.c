@@ -289,6 +289,30 @@ static void test_by_key_a_slot_of_a_thousand_rests_claims_others_one_at_a_time(v
     fixture_flush(fixture);
 }
 
+/* A call does not read the keys of more claims than that. */
+static void test_five_thousand_claims_of_a_former_owner_keep_the_slot(void **state)
+{
+    static const struct script_row rows[] = {
+        {"takeover 2 mode=strict", "OK 1 0 0"},
+        {"send a +0", "OK a"},
+        {"consume 2 last=1 flags=w", "OK 1000 9000 1 '' 0"},
+        {"redis ZREM prepare{x} 1c1:m1", "1"},
+        {"consume 2 last=1 flags=w", "OK 1000 9000 2 '' 0 1000c2:a 0"},
+    };
+    struct fixture *fixture = *state;
+
+    script_table_call(fixture, "open m");
+    script_table_call(fixture, "takeover 1");
+    script_table_call(fixture, "at 1000");
+    evaluate(fixture, "for j = 1, 5000 do redis.call('ZADD', KEYS[2], 9000, '1c1:m' .. j) end "
+                      "redis.call('HSET', KEYS[5], 'claims', 1)");
+    SCRIPT_TABLE(state, rows);
+    script_table_call(fixture, "redis CONFIG RESETSTAT");
+    script_table_call(fixture, "consume 2 last=2 flags=w");
+    print_message("%lld us beside 4,999\n", microseconds(fixture));
+    fixture_flush(fixture);
+}
+
 /* Messages 1 to `count`, of this many priorities in turn, the last of which is -3.  Each was sent a
  * millisecond after the one before it, but the first of priority -3 long before all. */
 static void fill_priorities(struct fixture *fixture, const char *kind, int count, int priorities)
@@ -341,6 +365,7 @@ static void test_the_oldest_of_many_priorities_is_found_by_few_looks(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_five_thousand_claims_of_a_former_owner_keep_the_slot),
         cmocka_unit_test(test_the_oldest_of_many_priorities_is_found_by_few_looks),
         cmocka_unit_test(test_one_claim_of_which_all_bodies_were_replaced_by_large_ones),
         cmocka_unit_test(test_a_lost_reply_does_not_look_through_what_is_in_flight),

@@ -121,6 +121,64 @@ static void test_strict_waits_for_the_leases(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* Inline without a key the body is the key.  No send may claim in the meantime. */
+static void test_strict_keeps_the_keys_of_what_is_claimed(void **state)
+{
+    static const struct script_row rows[] = {
+        {"listen", ""},
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0", "OK a"},
+        {"consume 1", NULL},
+        {"heard", NULL},
+        {"takeover 2 mode=strict", "OK 1 0 0"},
+        {"field former", "31000"},
+        {"at 2000", ""},
+        {"send a +0 b +0", "OK aa"},
+        {"consume 2 last=1 flags=w", "OK 2000 31000 2 '' 0 2000c2:b 0"},
+        {"consume 2 last=2 flags=w open=1 done 2000c2:b", "OK 2000 31000 2 1 0"},
+        {"field parked", "31000"},
+        {"send c +0", "OK a"},
+        {"heard", "''"},
+        {"store", "a@2000 c@2000"},
+        {"at 31000", ""},
+        {"consume 2 last=2 flags=w open=1", "OK 31000 61000 3 '' 0 1000c3:a 1"},
+        {"field former", "nil"},
+        {"consume 2 last=3 flags=w open=1 done 1000c3:a", "OK 31000 61000 4 1 0 2000c4:c 0"},
+        {"consume 2 last=4 flags=w open=1", "OK 31000 61000 4 '' 0"},
+        {"field parked", "61000/30000"},
+        {"deaf", ""},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+static void test_strict_keeps_the_slot(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0", "OK a"},
+        {"consume 1", NULL},
+        {"takeover 2 mode=strict", "OK 1 0 0"},
+        {"at 2000", ""},
+        {"send b +0", "OK a"},
+        {"consume 2 last=1 flags=W open=1", "OK 2000 31000 1 '' 0"},
+        {"field parked", "31000"},
+        {"at 31000", ""},
+        {"consume 2 last=1 flags=W", "OK 31000 61000 2 '' 0 1000c2:a 1"},
+        {"consume 2 last=2 flags=W done 1000c2:a", "OK 31000 61000 3 1 0 2000c3:b 0"},
+        /* what an owner leaves unclaimed keeps nothing */
+        {"consume 2 last=3 flags=W done 2000c3:b", "OK 31000 '' 3 1 0"},
+        {"takeover 3 mode=strict", "OK 3 0 0"},
+        {"field former", "nil"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 static void test_a_smaller_token_is_refused(void **state)
 {
     static const struct script_row rows[] = {
@@ -260,6 +318,8 @@ int main(void)
         cmocka_unit_test(test_resting_messages_are_left_alone),
         cmocka_unit_test(test_gives_back_in_steps),
         cmocka_unit_test(test_strict_waits_for_the_leases),
+        cmocka_unit_test(test_strict_keeps_the_keys_of_what_is_claimed),
+        cmocka_unit_test(test_strict_keeps_the_slot),
         cmocka_unit_test(test_a_smaller_token_is_refused),
         cmocka_unit_test(test_an_equal_token_of_another_owner_is_refused),
         cmocka_unit_test(test_a_repeat_is_a_write),

@@ -324,16 +324,14 @@ static bool have_begun(void *arg)
 }
 
 /* One slot, so all that the dead member had claimed comes again, each alone as a suspect. */
-static void order_of_keys_holds_when_a_member_dies(void **state)
+static void let_members_die(smq_client *client, const char *topic)
 {
     enum { FEW = 100, COUNT = 1000 };
-    smq_client *client = cluster_client();
     struct members members;
     struct sending sending = {.members = &members, .client = client};
     struct verdict verdict;
 
-    (void) state;
-    members_init(&members, cluster_typed_topic(client, SMQ_TYPE_FIFO, 1));
+    members_init(&members, topic);
     members.threads = THREADS;
     members.zookeeper = true;
     members.work_us = 2000;
@@ -353,6 +351,26 @@ static void order_of_keys_holds_when_a_member_dies(void **state)
     assert_true(verdict_good(&verdict));
     assert_int_equal(members_disorder(&members, FEW), 0);
     members_fini(&members);
+}
+
+static void order_of_keys_holds_when_a_member_dies(void **state)
+{
+    smq_client *client = cluster_client();
+
+    (void) state;
+    let_members_die(client, cluster_typed_topic(client, SMQ_TYPE_FIFO, 1));
+    smq_client_free(client);
+}
+
+/* What the dead member had claimed comes when its lease ends, and nothing of its keys before. */
+static void order_of_keys_holds_while_leases_of_the_dead_last(void **state)
+{
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIFO, .takeover = SMQ_TAKEOVER_STRICT, .lease_ms = 5000);
+    smq_client *client = cluster_client();
+
+    (void) state;
+    let_members_die(client, cluster_topic(client, &options));
     smq_client_free(client);
 }
 
@@ -398,6 +416,7 @@ int main(void)
         cmocka_unit_test(a_push_does_not_overtake_what_failed),
         cmocka_unit_test(a_failure_holds_back_its_key_only),
         cmocka_unit_test(order_of_keys_holds_when_a_member_dies),
+        cmocka_unit_test(order_of_keys_holds_while_leases_of_the_dead_last),
         cmocka_unit_test(no_key_runs_twice_when_members_die_and_leave),
     };
 
