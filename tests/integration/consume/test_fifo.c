@@ -227,11 +227,15 @@ static void skip_failed_lets_others_pass(void **state)
     smq_worker *worker;
 
     (void) state;
-    send_letters(client, topic, "abcd");
+    send_letters(client, topic, "abcd"); /* one claim has them all */
     worker = handler_log_worker(client, topic, log);
     assert_order(log, "abcd");
     messages_await_counts(
         client, topic, (struct message_counts){.waiting = 0, .resting = 1, .dead = 0, .done = 3});
+    send_letters(client, topic, "e");
+    assert_order(log, "abcde");
+    messages_await_counts(
+        client, topic, (struct message_counts){.waiting = 0, .resting = 1, .dead = 0, .done = 4});
     handler_log_stop_worker(worker);
     handler_log_free(log);
     smq_client_free(client);

@@ -220,6 +220,41 @@ static void claims_of_a_lost_reply_are_handed_over_again(void **state)
     wire_fini(&wire);
 }
 
+/* The only claim, as if its lease had ended in 1970. */
+static void end_lease(struct wire *wire)
+{
+    static const char script[] = "local entry = redis.call('ZRANGE', KEYS[1], 0, 0)[1] "
+                                 "redis.call('ZADD', KEYS[1], 1, entry) "
+                                 "return redis.call('HSET', KEYS[2], 'claimed_until', 1)";
+    redisReply *reply =
+        redisCommand(wire->redis, "EVAL %s 2 %s %s", script, wire->prepare, wire->slot);
+
+    assert_non_null(reply);
+    assert_int_equal(reply->type, REDIS_REPLY_INTEGER);
+    freeReplyObject(reply);
+}
+
+/* They stay the owner's, as what it has in flight does. */
+static void claims_of_a_lost_reply_outlast_their_leases(void **state)
+{
+    struct wire wire;
+
+    (void) state;
+    wire_init(&wire, 0);
+    await_rest(&wire);
+    proxy_hold(wire.proxy);
+    messages_send(wire.direct, wire.topic, message("a"));
+    await(has_claimed, &wire, "claimed");
+    await(has_kept, &wire, "the reply held back");
+    end_lease(&wire);
+    proxy_cut(wire.proxy);
+    messages_await_counts(wire.direct, wire.topic, (struct message_counts){.done = 1});
+    assert_int_equal(handler_log_count(wire.log), 1);
+    assert_int_equal(handler_log_seen(wire.log, 0).attempt, 1);
+    assert_int_equal(messages_stats(wire.direct, wire.topic).lease_lost, 0);
+    wire_fini(&wire);
+}
+
 static bool nothing_is_claimed(void *arg)
 {
     struct wire *wire = arg;
@@ -436,6 +471,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wake_up_that_overtakes_the_parking_reply_is_not_missed),
         cmocka_unit_test(claims_of_a_lost_reply_are_handed_over_again),
+        cmocka_unit_test(claims_of_a_lost_reply_outlast_their_leases),
         cmocka_unit_test(answers_of_a_lost_reply_are_settled_once),
         cmocka_unit_test(lapsed_leases_stay_with_their_owner),
         cmocka_unit_test(late_answer_of_a_former_owner_is_fenced),
