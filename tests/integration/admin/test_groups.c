@@ -347,6 +347,25 @@ static void a_topic_is_deleted_with_its_groups(void **state)
     await("orders/billing", 0, 0);
 }
 
+/* The server of the definition does not answer, so nothing is deleted, and the call says so. */
+static void a_group_that_cannot_be_asked_about_is_not_deleted(void **state)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.request_timeout_ms = 500);
+    struct server *server = servers_node_of(cluster_servers(), "topic{orders}");
+    smq_client *hasty = cluster_client_with(&options);
+    smq_error err = SMQ_ERROR_INIT;
+    smq_status status;
+
+    (void) state;
+    create("orders", "billing,search", 2);
+    server_pause(server);
+    status = smq_topic_delete(hasty, "orders/billing", true, &err);
+    server_resume(server);
+    assert_int_equal(status, SMQ_UNKNOWN);
+    assert_groups("orders", "billing,search");
+    smq_client_free(hasty);
+}
+
 static void created_again_it_stays(void **state)
 {
     smq_topic_options options = cluster_topic_options("orders", SMQ_TYPE_FIXED_TIME, 2);
@@ -588,6 +607,7 @@ int main(void)
         TEST(a_full_topic_is_counted_by_its_name),
         TEST(a_group_is_added_and_dropped),
         TEST(a_topic_is_deleted_with_its_groups),
+        TEST(a_group_that_cannot_be_asked_about_is_not_deleted),
         TEST(created_again_it_stays),
         TEST(lost_definitions_are_restored),
         TEST(a_lost_slot_is_opened_again),
