@@ -8,7 +8,7 @@ import collections
 import re
 
 import coordination
-from history import Broken, History, Replicated
+from history import CLAIMED, Broken, History, Replicated, begin_of_key
 
 MS = 1_000_000
 SESSION_MS = 3000                # load.h
@@ -442,24 +442,28 @@ class Checker:
         return send.outcome_ns - send.at_ns >= REQUEST_MS * MS
 
     def check_leased(self):
-        """What a process had begun when it was killed waits for the lease of its claim, in a topic
-        with strict takeover; it was renewed shortly before."""
+        """In a topic with strict takeover, what a process had begun when it was killed waits for
+        the lease of its claim, and so do all messages of its key; it was renewed shortly before."""
         killed = {int(note.detail) for note in self.history.notes if note.what == "killed"}
-        waited = 0
-        for (topic, body), runs in self.by_message.items():
-            if topic not in self.history.strict or self.is_repeated(topic, body):
-                continue
-            for before, run in zip(runs, runs[1:]):
+        by_key, waited = collections.defaultdict(list), 0
+        for run in self.history.runs:
+            if run.topic in self.history.strict:
+                by_key[run.topic, run.key].append(run)
+        for (topic, _), runs in by_key.items():
+            for i, before in enumerate(runs):
                 if before.end_ns is not None or before.pid not in killed or \
-                        before.token == run.token or \
-                        self.in_any(self.lossy, before.begin_ns, run.begin_ns) or \
+                        self.is_repeated(topic, before.body):
+                    continue
+                run = next((run for run in runs[i + 1:] if run.token > before.token), None)
+                if run is None or self.in_any(self.lossy, before.begin_ns, run.begin_ns) or \
                         self.in_any(self.damaged.get((topic, run.slot), ()), before.begin_ns,
                                     run.begin_ns):
                     continue
                 waited += 1
                 if run.begin_ns - before.begin_ns < LEASE_MS // 2 * MS:
                     self.verdict.add("a strict takeover waits for leases",
-                                     f"{topic} {body}: {(run.begin_ns - before.begin_ns) // MS} ms")
+                                     f"{topic} {run.body} behind {before.body}: "
+                                     f"{(run.begin_ns - before.begin_ns) // MS} ms")
         self.verdict.record["waited_for_lease"] = waited
 
     def check_dead(self):
@@ -532,10 +536,11 @@ class Checker:
 
     def check_priority(self):
         """A claim takes no message while one of a larger priority waits in its slot, unless the
-        owner has named the key of that as one that is busy."""
+        owner has named the key of that as one that is busy, or a former owner keeps it."""
         judged = collections.Counter()
         for node in self.history.nodes():
-            waiting, known = collections.defaultdict(dict), True  # by tag: member -> score
+            # By key of Redis: member -> score; field -> number.
+            waiting, known = collections.defaultdict(dict), True
             for step in self.history.executed(node):
                 if isinstance(step, Broken):
                     # The first connection finds the node empty; later ones miss something.
@@ -555,13 +560,15 @@ class Checker:
 
     @staticmethod
     def _note_waiting(waiting, command):
-        """Follow what one command does to the store of a slot."""
+        """Follow what one command does to the messages of a slot, and to its `base`."""
         name, key, *words = command
         store = waiting[key]
         if name == "ZADD":
             words = words[1:] if words[0] in ("XX", "NX", "GT", "LT") else words
             store.update((member, float(score)) for score, member in zip(words[::2], words[1::2])
                          if member)
+        elif name == "HSET" and "base" in words[::2]:
+            store["base"] = int(words[words.index("base") + 1])
         elif name == "ZREM":
             for member in words:
                 store.pop(member, None)
@@ -571,6 +578,14 @@ class Checker:
         elif name in ("DEL", "UNLINK"):
             for deleted in [key, *words]:
                 waiting.pop(deleted, None)
+
+    @staticmethod
+    def _kept(waiting, tag):
+        """The keys of which a former owner has claims, each as the begin of its members."""
+        base = waiting[f"slot{{{tag}}}"].get("base", 0)
+        claims = map(CLAIMED.match, waiting[f"prepare{{{tag}}}"])
+        return tuple({begin_of_key(claim[3]) for claim in claims
+                      if claim and int(claim[2]) <= base})
 
     def _check_claim(self, waiting, call):
         """What it claimed: all of it, a part of what waited, or a push; None: nothing."""
@@ -582,8 +597,9 @@ class Checker:
                         claimed[name] = float(place)
                     elif name in store:
                         claimed[name] = store[name]
+                passes = call.passes + self._kept(waiting, call.tag)
                 best = max((score for name, score in store.items()
-                            if name not in claimed and not name.startswith(call.passes)),
+                            if name not in claimed and not name.startswith(passes)),
                            default=None)
             self._note_waiting(waiting, command)
         # A suspect is claimed alone, whatever else waits.

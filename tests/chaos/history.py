@@ -20,6 +20,13 @@ def argument(script, name):
 
 
 PASSES = argument("consume", "passes")
+NUL = "\\x00"  # as MONITOR writes it, before the length of a key
+
+
+def begin_of_key(member):
+    """With what all members of its key begin, as MONITOR shows them; all of one without a key."""
+    length = LENGTH.match(member[len(NUL):]) if member.startswith(NUL) else None
+    return member[:len(NUL) + length.end() + int(length[1])] if length else member
 
 
 @dataclasses.dataclass
@@ -305,6 +312,6 @@ class History:
         found, text = [], arguments[PASSES] if len(arguments) > PASSES else ""
         while length := LENGTH.match(text):
             end = length.end() + int(length[1])
-            found.append("\\x00" + text[:end])
+            found.append(NUL + text[:end])
             text = text[end:]
         return tuple(found)

@@ -11,13 +11,16 @@ const char *const load_topics[LOAD_TOPICS] = {"jobs", "fifo", "priority", "merge
 
 static const char *const load_kinds[LOAD_KINDS] = {"done", "once", "dead", "reject", "slow"};
 
-/* Of a hundred messages, in the order of load_kind: the rest of them is done at once. */
+/* Of a hundred messages; the rest of them is done at once.  Those of a number that is divided by
+ * LOAD_TOPICS with the same remainder are of one topic. */
 static enum load_kind load_choose_kind(uint64_t number)
 {
     switch (number % 100) {
     case 17:
     case 51:
         return LOAD_FAIL_FIRST;
+    case 62: /* of the topic with strict takeover */
+        return number % 200 == 62 ? LOAD_SLOW : LOAD_DONE;
     case 83:
         return number % 400 == 83 ? LOAD_FAIL : LOAD_SLOW;
     case 37:

@@ -197,6 +197,29 @@ def plant_lease_not_awaited(logs):
     logs.append("faults.log", f"killed {run.begin_ns - SECOND // 2} {worker} {pid}")
 
 
+def plant_lease_of_key_not_awaited(logs):
+    """A message begins a second after a killed process had begun another one of its key, which
+    comes again much later."""
+    checker = check.Checker(logs.history, 0)
+    last = {event.worker: event.pid for event in logs.history.events}
+    firsts = {}
+
+    def is_late(run):
+        if run.topic not in logs.history.strict or checker.is_repeated(run.topic, run.body):
+            return False
+        if not checker.in_any(checker.lossy, run.begin_ns - SECOND, run.begin_ns):
+            firsts.setdefault((run.topic, run.key), run)
+        first = firsts.get((run.topic, run.key), run)
+        return run.begin_ns > first.begin_ns + check.LEASE_MS * check.MS
+
+    late = once_handled(logs, is_late)
+    first = firsts[late.topic, late.key]
+    worker, pid = next(item for item in last.items() if item[0] != late.worker)
+    logs.append(f"worker-{worker}.log",
+                logs.begin(late, begin_ns=first.begin_ns - SECOND, token="0" * 24))
+    logs.append("faults.log", f"killed {first.begin_ns - SECOND // 2} {worker} {pid}")
+
+
 def plant_shrunk(logs):
     # What is appended to a log is of the last process that wrote it.
     last = {event.worker: event.pid for event in logs.history.events}
@@ -519,6 +542,7 @@ PLANTED = [
     (plant_late_before_a_second_takeover, "no handler begins long after a newer token was stored"),
     (plant_late_after_replicas, "no handler begins long after a newer token was stored"),
     (plant_lease_not_awaited, "a strict takeover waits for leases"),
+    (plant_lease_of_key_not_awaited, "a strict takeover waits for leases"),
     (plant_shrunk, "tokens only grow"),
     (plant_shrunk_in_redis, "tokens only grow"),
     (plant_old_write, "no write under an old token"),
