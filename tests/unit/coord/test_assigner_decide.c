@@ -499,6 +499,37 @@ static void a_member_without_redis_that_leaves_is_leaving(void **state)
     assert_string_equal(granted(stage, 0), "-0123");
 }
 
+/* --- topics that nobody asks for --- */
+
+static void ask_for(struct stage *stage, const char *name)
+{
+    struct member_topic *line = &stage->assigner.members[0].info.topics[0];
+
+    (void) snprintf(line->name, sizeof(line->name), "%s", name);
+}
+
+static void a_topic_is_removed_when_nobody_has_asked_for_it_for_long(void **state)
+{
+    enum { IDLE_MS = 500 };
+    struct stage *stage = *state;
+    int64_t now = start_one(stage);
+
+    stage->env.timings.idle = IDLE_MS;
+    ask_for(stage, "others");
+    (void) decide(stage, now);
+    assert_false(stage->topic.remove);
+    assert_int_equal(stage->assigner.wake_at, now + IDLE_MS);
+    ask_for(stage, "orders");
+    (void) decide(stage, now + IDLE_MS - 1);
+    ask_for(stage, "others");
+    (void) decide(stage, now + IDLE_MS);
+    assert_false(stage->topic.remove);
+    (void) decide(stage, now + 2 * IDLE_MS - 1);
+    assert_false(stage->topic.remove);
+    (void) decide(stage, now + 2 * IDLE_MS);
+    assert_true(stage->topic.remove);
+}
+
 int main(void)
 {
 #define STAGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -518,6 +549,7 @@ int main(void)
         STAGED(slots_of_the_dead_wait_for_a_member_that_reaches_redis),
         STAGED(a_member_that_joins_without_redis_gets_nothing),
         STAGED(a_member_without_redis_that_leaves_is_leaving),
+        STAGED(a_topic_is_removed_when_nobody_has_asked_for_it_for_long),
     };
 
     return cmocka_run_group_tests_name("assigner_decide", tests, NULL, NULL);
