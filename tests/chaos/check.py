@@ -454,7 +454,8 @@ class Checker:
                 if before.end_ns is not None or before.pid not in killed or \
                         self.is_repeated(topic, before.body):
                     continue
-                run = next((run for run in runs[i + 1:] if run.token > before.token), None)
+                run = next((run for run in runs[i + 1:] if run.token > before.token or
+                            run.token != before.token and run.body == before.body), None)
                 if run is None or self.in_any(self.lossy, before.begin_ns, run.begin_ns) or \
                         self.in_any(self.damaged.get((topic, run.slot), ()), before.begin_ns,
                                     run.begin_ns):

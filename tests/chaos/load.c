@@ -11,8 +11,8 @@ const char *const load_topics[LOAD_TOPICS] = {"jobs", "fifo", "priority", "merge
 
 static const char *const load_kinds[LOAD_KINDS] = {"done", "once", "dead", "reject", "slow"};
 
-/* Of a hundred messages; the rest of them is done at once.  Those of a number that is divided by
- * LOAD_TOPICS with the same remainder are of one topic. */
+/* Of a hundred messages; the others are done at once.  The topic of a message is its number modulo
+ * LOAD_TOPICS. */
 static enum load_kind load_choose_kind(uint64_t number)
 {
     switch (number % 100) {

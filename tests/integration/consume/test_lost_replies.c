@@ -194,6 +194,16 @@ static bool has_claimed(void *arg)
     return keys_read_number(wire->redis, "HGET %s claims", wire->slot) == 1;
 }
 
+/* The worker has claimed message "a", and does not get the reply. */
+static void hold_claim_back(struct wire *wire)
+{
+    await_rest(wire);
+    proxy_hold(wire->proxy);
+    messages_send(wire->direct, wire->topic, message("a"));
+    await(has_claimed, wire, "claimed");
+    await(has_kept, wire, "the reply held back");
+}
+
 static void claims_of_a_lost_reply_are_handed_over_again(void **state)
 {
     struct wire wire;
@@ -201,11 +211,7 @@ static void claims_of_a_lost_reply_are_handed_over_again(void **state)
 
     (void) state;
     wire_init(&wire, 0);
-    await_rest(&wire);
-    proxy_hold(wire.proxy);
-    messages_send(wire.direct, wire.topic, message("a"));
-    await(has_claimed, &wire, "claimed");
-    await(has_kept, &wire, "the reply held back");
+    hold_claim_back(&wire);
     assert_false(
         messages_send(wire.direct, wire.topic, message("a"))); /* the same, in the meantime */
     proxy_cut(wire.proxy);
@@ -241,11 +247,7 @@ static void claims_of_a_lost_reply_outlast_their_leases(void **state)
 
     (void) state;
     wire_init(&wire, 0);
-    await_rest(&wire);
-    proxy_hold(wire.proxy);
-    messages_send(wire.direct, wire.topic, message("a"));
-    await(has_claimed, &wire, "claimed");
-    await(has_kept, &wire, "the reply held back");
+    hold_claim_back(&wire);
     end_lease(&wire);
     proxy_cut(wire.proxy);
     messages_await_counts(wire.direct, wire.topic, (struct message_counts){.done = 1});
