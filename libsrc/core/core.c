@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fork.h"
 #include "base/memory.h"
 #include "base/owner_of.h"
 #include "base/random.h"
@@ -309,7 +310,7 @@ smq_status core_new(struct core **out, const smq_client_options *options, smq_er
     atomic_init(&core->references, 1);
     LIST_INIT(&core->sources);
     full_counts_init(&core->full);
-    core->pid = getpid();
+    core->forks = fork_count();
     waiter_init(&opening.waiter, 1);
     status = core_check_and_copy_options(core, options, err);
     if (status != SMQ_OK) {
@@ -335,7 +336,7 @@ out:
 
 smq_status core_check(const struct core *core, smq_error *err)
 {
-    if (core->pid != getpid()) {
+    if (core->forks != fork_count()) {
         return status_set(err, SMQ_FORKED,
                           "the client was made before fork(); make a new one in the child");
     }

@@ -8,7 +8,6 @@
 #define CORE_CORE_H
 
 #include <stdatomic.h>
-#include <sys/types.h>
 
 #include <slotmq/client.h>
 
@@ -27,7 +26,7 @@ struct coord_link; /* core/coord_link.h */
  * `full` guard themselves. */
 struct core {
     atomic_int references;
-    pid_t pid; /* of the process that made it; other processes get SMQ_FORKED */
+    unsigned forks; /* by fork_count(), in the process that made it; others get SMQ_FORKED */
     struct loop *io, *call;
     struct redis *redis; /* used on smq:io */
     struct events *events;

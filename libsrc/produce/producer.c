@@ -189,42 +189,38 @@ static void producer_fill_receipt(smq_receipt *out, const struct send *send)
     memcpy(out->id, send->id, sizeof(send->id));
 }
 
-/* Give one receipt, if there is one. */
-static bool producer_give_one(smq_producer *producer)
+static void producer_give(struct send *send)
 {
-    struct send *send;
     smq_receipt receipt;
 
-    producer_state_lock(producer);
-    send = STAILQ_FIRST(&producer->state.ended);
-    if (send != NULL) {
-        STAILQ_REMOVE_HEAD(&producer->state.ended, link);
-    }
-    producer_state_unlock(producer);
-    if (send == NULL) {
-        return false;
-    }
     producer_fill_receipt(&receipt, send);
     send->sent(&receipt, send->user);
-    producer_state_lock(producer);
-    producer_state_remove(producer, send);
-    producer_state_unlock(producer);
-    send_free(send);
-    return true;
+}
+
+/* Give receipts until none is left.  The lock is held on entry and return, and released while one
+ * is given. */
+static void producer_give_all(smq_producer *producer)
+{
+    struct send *send, *given = NULL;
+
+    while ((send = STAILQ_FIRST(&producer->state.ended)) != NULL) {
+        STAILQ_REMOVE_HEAD(&producer->state.ended, link);
+        producer_state_unlock(producer);
+        send_free(given);
+        producer_give(send);
+        producer_state_lock(producer);
+        producer_state_remove(producer, send);
+        given = send;
+    }
+    send_free(given);
 }
 
 static void producer_on_give(struct loop_task *task)
 {
     smq_producer *producer = OWNER_OF(task, smq_producer, give);
 
-    while (producer_give_one(producer)) {
-    }
     producer_state_lock(producer);
-    if (!STAILQ_EMPTY(&producer->state.ended)) {
-        loop_post(producer->core->call, task);
-        producer_state_unlock(producer);
-        return;
-    }
+    producer_give_all(producer);
     producer->state.giving = false;
     producer_state_progress(producer);
     producer_state_unref(producer);
@@ -382,10 +378,9 @@ void producer_free(smq_producer *producer)
            (!on_call && (producer->state.giving || producer_state_pending(producer, UINT64_MAX)))) {
         (void) producer_state_await(producer, producer->state.last_number, INT64_MAX);
     }
-    producer_state_unlock(producer);
-    while (on_call && producer_give_one(producer)) {
+    if (on_call) {
+        producer_give_all(producer);
     }
-    producer_state_lock(producer);
     producer_state_unref(producer);
 }
 

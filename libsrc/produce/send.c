@@ -22,8 +22,10 @@ void send_init(struct send *send, const char *topic, const smq_message *message,
 
 void send_free(struct send *send)
 {
-    free(send->text);
-    free(send);
+    if (send != NULL) {
+        free(send->text);
+        free(send);
+    }
 }
 
 void send_doubt(struct send *send, int64_t begun_ms)

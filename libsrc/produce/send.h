@@ -60,7 +60,7 @@ void send_init(struct send *send, const char *topic, const smq_message *message,
  * for less than the hour for which the script `send` remembers a request (lua/lib/forget.lua). */
 enum { SEND_REPEAT_MAX_MS = 30 * 60 * 1000 };
 
-/* Free a send without a group.  Thread: any. */
+/* Free a send without a group, or NULL.  Thread: any. */
 void send_free(struct send *send);
 
 /* The send was in a request that left at `begun_ms`, whose outcome is not known. */

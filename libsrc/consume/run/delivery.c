@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/fork.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "model/member.h"
@@ -94,7 +94,7 @@ void delivery_origin_init(struct delivery_origin *origin, const char *topic,
                           void (*free)(struct delivery_origin *origin))
 {
     atomic_init(&origin->references, 1);
-    origin->pid = getpid();
+    origin->forks = fork_count();
     origin->topic = memory_string(topic);
     origin->free = free;
 }
@@ -266,7 +266,7 @@ void delivery_leased(smq_delivery *delivery, int64_t asked_ms, int64_t lease_ms)
 
 smq_status delivery_check_process(const smq_delivery *delivery, smq_error *err)
 {
-    if (delivery->origin->pid != getpid()) {
+    if (delivery->origin->forks != fork_count()) {
         return status_set(err, SMQ_FORKED, "the worker or consumer was made before fork()");
     }
     return SMQ_OK;

@@ -25,7 +25,7 @@ struct run_lane;
  * holds one reference, and each delivery another. */
 struct delivery_origin {
     atomic_int references;
-    pid_t pid;
+    unsigned forks; /* by fork_count(), in the process that made it */
     char *topic;
     void (*free)(struct delivery_origin *origin); /* called when the last reference was dropped */
 };

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fork.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/thread.h"
@@ -113,7 +113,7 @@ smq_status worker_new(smq_worker **out, struct core *core, const smq_worker_opti
     worker_init_loop(worker, core_ref(core));
     worker->polled = poller != NULL;
     worker->poller = poller != NULL ? *poller : worker->poller;
-    worker->pid = getpid();
+    worker->forks = fork_count();
     pthread_mutex_init(&worker->end.lock, NULL);
     thread_cond_init(&worker->end.changed);
     status = worker_check_and_copy_options(worker, options, err);
@@ -151,7 +151,7 @@ smq_status worker_start(smq_worker *worker, smq_error *err)
 
 void worker_stop(smq_worker *worker)
 {
-    if (worker->pid == getpid()) {
+    if (worker->forks == fork_count()) {
         atomic_store(&worker->stop_asked, true);
         (void) uv_async_send(&worker->stop_signal);
     }
@@ -196,7 +196,7 @@ smq_status worker_wait(smq_worker *worker, int64_t timeout_ms, smq_error *err)
 
 void worker_free(smq_worker *worker)
 {
-    if (worker->pid != getpid()) {
+    if (worker->forks != fork_count()) {
         return; /* a child of fork() has none of the threads; the memory belongs to its parent */
     }
     worker_stop(worker);

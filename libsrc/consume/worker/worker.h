@@ -116,7 +116,7 @@ struct smq_worker {
     struct slot_set set; /* groups of its own */
 
     /* immutable after worker_new() */
-    pid_t pid;
+    unsigned forks; /* by fork_count(), in the process that made it */
     bool polled;
     struct worker_poller poller; /* if it is polled */
     int32_t threads;

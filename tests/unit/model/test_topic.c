@@ -38,9 +38,11 @@ static void text_is(const struct topic *topic, const char *expected)
 
 static void names_are_checked(void **state)
 {
-    static const char *const good[] = {"a", "orders", "0", "a.b_c-D9", "-", "..", "a/b", "a./-"};
-    static const char *const bad[] = {"",    "a b", "a{b",         "a}", "a/",    "/b",   "a/b/c",
-                                      "a:b", "a\n", "caf\xc3\xa9", "*",  "a\x7f", "a/b{", "a//b"};
+    static const char *const good[] = {"a",  "orders", "0",    "a.b_c-D9", "-",
+                                       "..", "a/b",    "a./-", "azAZ09"};
+    static const char *const bad[] = {"",      "a b",  "a{b", "a}",          "a/", "/b",
+                                      "a/b/c", "a:b",  "a\n", "caf\xc3\xa9", "*",  "a\x7f",
+                                      "a/b{",  "a//b", "a@",  "a[",          "a`", "a,"};
 
     (void) state;
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
