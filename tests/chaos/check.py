@@ -8,7 +8,7 @@ import collections
 import re
 
 import coordination
-from history import CLAIMED, Broken, History, Replicated, begin_of_key
+from history import CLAIMED, Broken, History, Replicated, begin_of_key, kept_takeovers
 
 MS = 1_000_000
 SESSION_MS = 3000                # load.h
@@ -78,17 +78,6 @@ class Verdict:
         return "\n".join(lines)
 
 
-def kept_takeovers(gains, may_be_lost):
-    """`gains` without those that a failover lost: its owner had to gain the slot once more, under
-    the same token.  `may_be_lost` says of each whether a failover may have lost what it stored."""
-    kept = collections.defaultdict(list)
-    for slot, events in gains.items():
-        last = {event.token: event for event in events}
-        kept[slot] = [event for event in events
-                      if event is last[event.token] or not may_be_lost(event)]
-    return kept
-
-
 class Checker:
     def __init__(self, history, traced):
         self.history, self.verdict, self.traced = history, Verdict(), traced
@@ -103,7 +92,7 @@ class Checker:
                 self.gains[event.topic, event.slot].append(event)
         self.lossy = self._intervals(LOSSY, LOSSY_BEFORE_MS)
         self.short = self._short()
-        self.kept = kept_takeovers(self.gains, self.may_be_lost)
+        self.kept = kept_takeovers(self.gains, self.may_be_lost, self.was_used)
         self.claimed_at = collections.defaultdict(set)  # (tag, token, number) -> lives of nodes
         self.damaged = self._damaged()
         self.slot_of = {(run.topic, run.key): run.slot for run in history.runs}
@@ -188,6 +177,12 @@ class Checker:
             return False
         return self.in_any(self.lossy, gain.at_ns)
 
+    def was_used(self, gain):
+        """Did the owner begin a handler when what may have lost its takeover was healed?"""
+        healed_ns = max((end for begin, end in self.lossy if begin <= gain.at_ns <= end), default=0)
+        return any(run.token == gain.token and run.begin_ns > healed_ns
+                   for run in self.by_slot[gain.topic, gain.slot])
+
     def _dead(self):
         """(topic, body) of each dead letter, as often as it is there."""
         dead = collections.Counter()
@@ -268,8 +263,9 @@ class Checker:
 
     def check_late(self):
         """When a failover has lost a takeover, Redis confirms the owner before until the slot was
-        taken over again; so the second takeover counts, but not for an owner whose membership has
-        expired and that stops by itself.  Where replicas knew the first one, none was lost."""
+        taken over again; so the second takeover counts, and none if the new owner ended before it;
+        but not for an owner whose membership has expired and that stops by itself.  Where replicas
+        knew the first one, none was lost."""
         outlived, longest_ns, at_thaw, lost = 0, 0, collections.Counter(), 0
         for run in self.history.runs:
             stored = self.gains if run.worker in self.history.stops else self.kept
@@ -373,7 +369,8 @@ class Checker:
         When a failover has lost the takeover itself, the owner takes the slot over again under the
         same token, and its numbers begin again with those that Redis knows; so that is left out.
         When it has lost only a push, its number is given out again at another node, or at the same
-        one after it was restarted, and what begins under it later did not come through the push."""
+        one after it was restarted, to the same message if its send was repeated; and what begins
+        under it later did not come through the push."""
         gained = collections.Counter((event.topic, event.slot, event.token)
                                      for found in self.gains.values() for event in found)
         begun, accepted, through = set(), {}, 0
@@ -386,7 +383,8 @@ class Checker:
                 accepted[name] = None
         for run in self.history.runs:
             claim = (run.topic, run.slot, run.token, run.claim)
-            if gained[claim[:3]] == 1 and (claim, run.body) in begun:
+            if gained[claim[:3]] == 1 and (claim, run.body) in begun and \
+                    not self._is_given_again(claim):
                 self.verdict.add("an owner begins each claim once",
                                  f"{run.topic} {run.body}: claim {run.claim} of {run.token}")
             begun.add((claim, run.body))
