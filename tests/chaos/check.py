@@ -315,8 +315,9 @@ class Checker:
         self.verdict.record |= {"scripts": calls, "pushes": pushes}
 
     def _note_claims(self, life, known, call):
+        token = call.token or known.get("token") or (call.published() or [""])[-1].split(" ")[0]
         for _, number, _ in call.claims():
-            self.claimed_at[call.tag, call.token or known.get("token"), number].add(life)
+            self.claimed_at[call.tag, token, number].add(life)
 
     @staticmethod
     def _note_stored(stored, command):
