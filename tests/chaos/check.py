@@ -8,7 +8,7 @@ import collections
 import re
 
 import coordination
-from history import CLAIMED, Broken, History, Replicated, begin_of_key, kept_takeovers
+from history import CLAIMED, Broken, History, Replicated, begin_of_key
 
 MS = 1_000_000
 SESSION_MS = 3000                # load.h
@@ -78,6 +78,17 @@ class Verdict:
         return "\n".join(lines)
 
 
+def kept_takeovers(gains, may_be_lost):
+    """`gains` without those that a failover lost: its owner had to gain the slot once more, under
+    the same token.  `may_be_lost` says of each whether a failover may have lost what it stored."""
+    kept = collections.defaultdict(list)
+    for slot, events in gains.items():
+        last = {event.token: event for event in events}
+        kept[slot] = [event for event in events
+                      if event is last[event.token] or not may_be_lost(event)]
+    return kept
+
+
 class Checker:
     def __init__(self, history, traced):
         self.history, self.verdict, self.traced = history, Verdict(), traced
@@ -92,7 +103,7 @@ class Checker:
                 self.gains[event.topic, event.slot].append(event)
         self.lossy = self._intervals(LOSSY, LOSSY_BEFORE_MS)
         self.short = self._short()
-        self.kept = kept_takeovers(self.gains, self.may_be_lost, self.was_used)
+        self.kept = kept_takeovers(self.gains, self.may_be_lost)
         self.claimed_at = collections.defaultdict(set)  # (tag, token, number) -> lives of nodes
         self.damaged = self._damaged()
         self.slot_of = {(run.topic, run.key): run.slot for run in history.runs}
@@ -177,12 +188,6 @@ class Checker:
             return False
         return self.in_any(self.lossy, gain.at_ns)
 
-    def was_used(self, gain):
-        """Did the owner begin a handler when what may have lost its takeover was healed?"""
-        healed_ns = max((end for begin, end in self.lossy if begin <= gain.at_ns <= end), default=0)
-        return any(run.token == gain.token and run.begin_ns > healed_ns
-                   for run in self.by_slot[gain.topic, gain.slot])
-
     def _dead(self):
         """(topic, body) of each dead letter, as often as it is there."""
         dead = collections.Counter()
@@ -263,9 +268,8 @@ class Checker:
 
     def check_late(self):
         """When a failover has lost a takeover, Redis confirms the owner before until the slot was
-        taken over again; so the second takeover counts, and none if the new owner ended before it;
-        but not for an owner whose membership has expired and that stops by itself.  Where replicas
-        knew the first one, none was lost."""
+        taken over again; so the second takeover counts, but not for an owner whose membership has
+        expired and that stops by itself.  Where replicas knew the first one, none was lost."""
         outlived, longest_ns, at_thaw, lost = 0, 0, collections.Counter(), 0
         for run in self.history.runs:
             stored = self.gains if run.worker in self.history.stops else self.kept

@@ -1,5 +1,4 @@
 """The logs of a chaos run, read into plain objects.  README.md lists their lines."""
-import collections
 import dataclasses
 import json
 import pathlib
@@ -316,15 +315,3 @@ class History:
             found.append(NUL + text[:end])
             text = text[end:]
         return tuple(found)
-
-
-def kept_takeovers(gains, may_be_lost, was_used):
-    """`gains` without those that a failover lost: its owner had to gain the slot once more, under
-    the same token, or ended before it could.  `may_be_lost` says of each whether a failover may
-    have lost what it stored, and `was_used` whether its owner began anything after that."""
-    kept = collections.defaultdict(list)
-    for slot, events in gains.items():
-        last = {event.token: event for event in events}
-        kept[slot] = [event for event in events
-                      if not may_be_lost(event) or (event is last[event.token] and was_used(event))]
-    return kept
