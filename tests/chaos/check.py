@@ -8,12 +8,14 @@ import collections
 import re
 
 import coordination
+from executed import Executed
 from history import CLAIMED, Broken, History, Replicated, begin_of_key
 
 MS = 1_000_000
 SESSION_MS = 3000                # load.h
 BOUND_MS = SESSION_MS * 2 // 3   # the largest age of a confirmation before a handler begins
 SLACK_MS = 100                   # for the reading of clocks and the writing of logs
+LATE_MS = BOUND_MS + SLACK_MS
 THREADS = 2                      # of a worker, which may each hold one call that was confirmed
 DELIVERIES = 17                  # the first one and 16 retries
 BACKOFF_MS, DELAY_MS = 50, 200   # of the topics
@@ -47,7 +49,6 @@ MOVES = {
 SHOWN = 3                        # examples of each violation
 # An owner has begun a slot of a topic without its replicas; it says so once for several slots.
 SHORT = re.compile(r"slot \d+ of topic (\S+): fewer replicas than takeover_replicas")
-OPEN = re.compile(r"\d+/\d+")     # what a slot says into which sends may push
 
 
 class Verdict:
@@ -104,7 +105,7 @@ class Checker:
         self.lossy = self._intervals(LOSSY, LOSSY_BEFORE_MS)
         self.short = self._short()
         self.kept = kept_takeovers(self.gains, self.may_be_lost)
-        self.claimed_at = collections.defaultdict(set)  # (tag, token, number) -> lives of nodes
+        self.executed = Executed(history, self.verdict.add)
         self.damaged = self._damaged()
         self.slot_of = {(run.topic, run.key): run.slot for run in history.runs}
         self.frozen = self._frozen()
@@ -266,16 +267,23 @@ class Checker:
                 latest[name] = (end_ns, run)
         return found
 
+    def check_executed(self):
+        self.executed.judge()
+        calls, pushes = self.executed.calls, self.executed.pushes
+        self.verdict.figures["scripts judged"] = f"{calls}, {pushes} of them pushed"
+        self.verdict.record |= {"scripts": calls, "pushes": pushes}
+
     def check_late(self):
-        """When a failover has lost a takeover, Redis confirms the owner before until the slot was
-        taken over again; so the second takeover counts, but not for an owner whose membership has
-        expired and that stops by itself.  Where replicas knew the first one, none was lost."""
+        """When a failover has lost a takeover, Redis confirms the owner before, until the slot was
+        taken over again; so that does not count, if the nodes' logs show it, or if it was made
+        again under the same token.  But an owner whose membership has expired, and that stops by
+        itself, must have stopped.  Where replicas knew the takeover, it was not lost."""
         outlived, longest_ns, at_thaw, lost = 0, 0, collections.Counter(), 0
         for run in self.history.runs:
             stored = self.gains if run.worker in self.history.stops else self.kept
-            gained = [event.at_ns for event in stored[run.topic, run.slot]
-                      if event.token > run.token]
-            if not gained or run.begin_ns <= min(gained):
+            newer = [event for event in stored[run.topic, run.slot]
+                     if event.token > run.token and event.at_ns < run.begin_ns]
+            if not newer:
                 lost += any(event.token > run.token and event.at_ns < run.begin_ns
                             for event in self.gains[run.topic, run.slot])
                 continue
@@ -286,87 +294,25 @@ class Checker:
                     at_thaw[run.pid, thawed, run.topic] += 1
                     if at_thaw[run.pid, thawed, run.topic] <= THREADS:
                         begin_ns = frozen
+            counts = [event.at_ns for event in newer if not self._is_lost(event, run, begin_ns)]
+            if not counts:
+                lost += 1
+                continue
             outlived += 1
-            longest_ns = max(longest_ns, begin_ns - min(gained))
-            if begin_ns - min(gained) > (BOUND_MS + SLACK_MS) * MS:
+            longest_ns = max(longest_ns, begin_ns - min(counts))
+            if begin_ns - min(counts) > LATE_MS * MS:
                 self.verdict.add("no handler begins long after a newer token was stored",
                                  f"{run.topic} {run.body} at {run.worker}: "
-                                 f"{(begin_ns - min(gained)) // MS} ms after")
+                                 f"{(begin_ns - min(counts)) // MS} ms after")
         self.verdict.figures["begun beside a newer owner"] = \
             f"{outlived}, at most {longest_ns // MS} ms after it"
         self.verdict.figures["begun after a lost takeover"] = lost
         self.verdict.record |= {"begun_beside": outlived, "begun_beside_ms": longest_ns // MS,
                                 "begun_after_lost_takeover": lost}
 
-    def check_executed(self):
-        """What the nodes executed: tokens only grow, and the stored one alone writes."""
-        calls = pushes = 0
-        for node in self.history.nodes():
-            stored = collections.defaultdict(dict)  # by tag: what is known of the slot's hash
-            life = (node, 0)
-            for step in self.history.executed(node):
-                if isinstance(step, Broken):
-                    stored.clear()
-                    life = (node, step.line)
-                elif isinstance(step, Replicated):
-                    self._note_stored(stored, step.command)
-                elif step.tag is not None:
-                    calls += 1
-                    pushes += self._check_push(stored[step.tag], step)
-                    self._note_claims(life, stored[step.tag], step)
-                    self._check_call(stored, step)
-        self.verdict.figures["scripts judged"] = f"{calls}, {pushes} of them pushed"
-        self.verdict.record |= {"scripts": calls, "pushes": pushes}
-
-    def _note_claims(self, life, known, call):
-        token = call.token or known.get("token") or (call.published() or [""])[-1].split(" ")[0]
-        for _, number, _ in call.claims():
-            self.claimed_at[call.tag, token, number].add(life)
-
-    @staticmethod
-    def _note_stored(stored, command):
-        name, key, *words = command
-        if name == "HSET" and key.startswith("slot{"):
-            stored[key[len("slot{"):-1]].update(zip(words[::2], words[1::2]))
-        elif name == "HDEL" and key.startswith("slot{"):
-            stored[key[len("slot{"):-1]].update(dict.fromkeys(words, ""))
-        elif name in ("DEL", "UNLINK"):
-            for deleted in [key, *words]:
-                stored.pop(deleted[len("slot{"):-1], None)
-
-    def _check_call(self, stored, call):
-        known, writes = stored[call.tag].get("token"), call.writes()
-        where = f"{call.node} line {call.line}, {call.tag}: "
-        if call.token is not None and writes and known is not None and not call.takes_over \
-                and call.token != known:
-            self.verdict.add("no write under an old token", where + f"{call.token}, not {known}")
-        for command in writes:
-            self._note_stored(stored, command)
-        now = stored[call.tag].get("token")
-        if known is not None and now is not None and now < known:
-            self.verdict.add("tokens only grow", where + f"{now} after {known}")
-
-    def _check_push(self, known, call):
-        """A call without a token claims only for the owner, who sleeps, and tells it so."""
-        claims = call.claims() if call.token is None else []
-        if not claims:
-            return 0
-        where = f"{call.node} line {call.line}, {call.tag}: "
-        place, number, name = claims[0]
-        token, _, told = (call.published() or [""])[-1].partition(" ")
-        if known.get("token", token) != token:
-            self.verdict.add("no write under an old token",
-                             where + f"pushed with {token}, not {known['token']}")
-        if len(claims) > 1 or not told.partition("\\n")[2].startswith(f"{place}c{number}:{name}"):
-            self.verdict.add("a push is the next claim of an owner that sleeps",
-                             where + "it claims what it does not publish")
-        if int(known.get("claims", number - 1)) + 1 != number:
-            self.verdict.add("a push is the next claim of an owner that sleeps",
-                             where + f"claim {number} after {known['claims']}")
-        if not OPEN.fullmatch(known.get("parked", "0/0")):
-            self.verdict.add("a push is the next claim of an owner that sleeps",
-                             where + f"parked is \"{known['parked']}\"")
-        return 1
+    def _is_lost(self, gain, run, begin_ns):
+        return run.worker not in self.history.stops and self.may_be_lost(gain) and \
+            self.executed.is_lost(gain, run.token, begin_ns, LATE_MS * MS)
 
     def check_begun(self):
         """An owner begins each of its claims once, and through a push only a new message.
@@ -389,11 +335,11 @@ class Checker:
         for run in self.history.runs:
             claim = (run.topic, run.slot, run.token, run.claim)
             if gained[claim[:3]] == 1 and (claim, run.body) in begun and \
-                    not self._is_given_again(claim):
+                    not self.executed.is_given_again(*claim):
                 self.verdict.add("an owner begins each claim once",
                                  f"{run.topic} {run.body}: claim {run.claim} of {run.token}")
             begun.add((claim, run.body))
-            if claim in accepted and (accepted[claim] is None or not self._is_given_again(claim)):
+            if claim in accepted and (accepted[claim] is None or not self.executed.is_given_again(*claim)):
                 through += 1
                 if run.attempt != 1 or accepted[claim] not in (None, run.body):
                     self.verdict.add("an owner begins each claim once", f"{run.topic} {run.body}: "
@@ -406,10 +352,6 @@ class Checker:
         if through < len(self.history.runs) * LEAST_PUSHED:
             self.verdict.void.append(f"{through} of {len(self.history.runs)} handlers began "
                                      "through a push")
-
-    def _is_given_again(self, claim):
-        topic, slot, token, number = claim
-        return len(self.claimed_at[f"{topic}_{slot}", token, number]) > 1
 
     def check_gains(self):
         """A process never gains a slot again under a smaller token."""
@@ -781,7 +723,7 @@ class Checker:
 
     def check(self):
         self.check_worth()
-        for check in (self.check_lost, self.check_overlaps, self.check_late, self.check_executed,
+        for check in (self.check_lost, self.check_overlaps, self.check_executed, self.check_late,
                       self.check_begun, self.check_gains, self.check_attempts, self.check_leased,
                       self.check_dead, self.check_early, self.check_fifo, self.check_held,
                       self.check_priority, self.check_left, self.check_owned, self.check_damaged,

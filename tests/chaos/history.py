@@ -133,6 +133,7 @@ class Call:
     `passes`: of a claim by key, the keys that it must not take, as members begin with them."""
     node: str
     line: int
+    at_ns: int
     tag: str
     token: str
     takes_over: bool
@@ -163,6 +164,7 @@ class Broken:
     stream began."""
     node: str
     line: int
+    at_ns: int
 
 
 @dataclasses.dataclass
@@ -170,6 +172,7 @@ class Replicated:
     """A command that a node got from its master."""
     node: str
     line: int
+    at_ns: int
     command: list
 
 
@@ -259,11 +262,8 @@ class History:
                 if not found:
                     if line.startswith("#"):
                         call = None
-                        yield Broken(node, number)
+                        yield Broken(node, number, int(line.split()[2]))
                     continue
-                if unseen and f"{found[1]}.{found[2]}" > unseen[0]:
-                    del unseen[0]
-                    yield Broken(node, number)
                 words = found[4].rstrip()[1:-1].split('" "')
                 if found[3] == "lua":
                     if call is not None:
@@ -272,39 +272,42 @@ class History:
                 if call is not None:
                     yield call
                 call = None
+                at_ns = int(found[1] + found[2]) * 1000 - self.run["wall_minus_monotonic_ns"]
+                if unseen and at_ns > unseen[0]:
+                    del unseen[0]
+                    yield Broken(node, number, at_ns)
                 name = words[0].upper()
                 if name == "MIGRATE":  # the keys are at another node now, where they change
-                    yield Replicated(node, number, ["DEL", *words[words.index("KEYS") + 1:]])
+                    moved = words[words.index("KEYS") + 1:]
+                    yield Replicated(node, number, at_ns, ["DEL", *moved])
                 if name == "FLUSHALL":
                     follows = True
-                    yield Broken(node, number)
+                    yield Broken(node, number, at_ns)
                 if name in ("EVALSHA", "EVAL"):
-                    follows, call = False, self._call(node, number, words)
+                    follows, call = False, self._call(node, number, at_ns, words)
                 elif name in WRITES:
                     if not follows:
-                        yield Broken(node, number)
+                        yield Broken(node, number, at_ns)
                     follows = True
-                    yield Replicated(node, number, [name, *words[1:]])
+                    yield Replicated(node, number, at_ns, [name, *words[1:]])
         if call is not None:
             yield call
 
     def _unseen(self, node):
-        """When the data of the node changed, or may have, and MONITOR shows nothing of that.  The
-        times are as MONITOR shows them.  Slots left the node in one step; or it was a master that
-        could not be reached: afterwards it has the data of the one that replaced it, and may
-        replace that one before it gets a command."""
-        offset_ns = self.run["wall_minus_monotonic_ns"]
-        return [f"{(note.at_ns + offset_ns) / 1e9:.6f}" for note in self.notes
+        """When the data of the node changed, or may have, and MONITOR shows nothing of that.  Slots
+        left the node in one step; or it was a master that could not be reached: afterwards it has
+        the data of the one that replaced it, and may replace that one before it gets a command."""
+        return [note.at_ns for note in self.notes
                 if note.what in ("left", "thawed", "reached") and note.who == node]
 
     @staticmethod
-    def _call(node, number, words):
+    def _call(node, number, at_ns, words):
         count = int(words[2])
         keys, arguments = words[3:3 + count], words[3 + count:]
         tag = next((key[len("slot{"):-1] for key in keys if key.startswith("slot{")), None)
         token = arguments[1] if len(arguments) > 1 and TOKEN.fullmatch(arguments[1]) else None
         takes_over = token is not None and len(arguments) > 3 and arguments[3] in ("fast", "strict")
-        return Call(node, number, tag, token, takes_over, History._passes(arguments), [])
+        return Call(node, number, at_ns, tag, token, takes_over, History._passes(arguments), [])
 
     @staticmethod
     def _passes(arguments):

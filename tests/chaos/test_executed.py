@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Which takeovers a failover has lost, as the nodes' logs show it."""
+import collections
+import unittest
+
+from executed import Executed
+from history import Broken, Call, Replicated
+
+TAG, OLD, NEW = "fifo_4", "0" * 23 + "1", "0" * 23 + "2"
+AGE_NS = 21
+Gain = collections.namedtuple("Gain", "topic slot token at_ns")
+
+
+def call(at_ns, token, takes_over=False, writes=True):
+    commands = [["HMGET", f"slot{{{TAG}}}", "def", "token"]]
+    if takes_over:
+        commands.append(["HSET", f"slot{{{TAG}}}", "token", token, "owner", "w"])
+    elif writes:
+        commands.append(["HSET", f"slot{{{TAG}}}", "claims", "7"])
+    return Call("", 1, at_ns, TAG, token, takes_over, (), commands)
+
+
+def copied(at_ns, token):
+    return Replicated("", 1, at_ns, ["HSET", f"slot{{{TAG}}}", "token", token, "owner", "w"])
+
+
+def broken(at_ns):
+    return Broken("", 1, at_ns)
+
+
+class Nodes:
+    """The part of a history that is judged here: what each node executed."""
+
+    def __init__(self, *nodes):
+        self.steps = dict(enumerate(nodes))
+
+    def nodes(self):
+        return list(self.steps)
+
+    def executed(self, node):
+        return iter(self.steps[node])
+
+
+class LostTakeovers(unittest.TestCase):
+    """A takeover under NEW at the time 10, and a handler of the owner with OLD that begins at 40.
+
+    A master that is replaced is broken when it gets what the promoted node has."""
+
+    def is_lost(self, *nodes):
+        executed = Executed(Nodes(*nodes), lambda *violation: self.fail(violation))
+        executed.judge()
+        return executed.is_lost(Gain("fifo", 4, NEW, 11), OLD, 40, AGE_NS)
+
+    def test_the_promoted_node_confirms_the_owner_before(self):
+        replaced = [call(1, OLD, takes_over=True), call(10, NEW, takes_over=True), broken(60)]
+        for confirms in (True, False):
+            self.assertTrue(self.is_lost(replaced, [copied(2, OLD), call(30, OLD, writes=confirms)]))
+
+    def test_a_restarted_node_has_forgotten_the_takeover(self):
+        self.assertTrue(self.is_lost([call(10, NEW, takes_over=True), broken(20), call(30, OLD)]))
+
+    def test_a_replaced_node_confirms_the_owner_before(self):
+        replaced = [call(1, OLD, takes_over=True), call(30, OLD), broken(60)]
+        for promoted in ([copied(2, OLD), call(10, NEW, takes_over=True)],
+                         [copied(2, OLD), call(10, NEW, takes_over=True), broken(70)]):
+            self.assertFalse(self.is_lost(replaced, promoted))
+
+    def test_no_node_confirms_the_owner_before(self):
+        replaced = [call(1, OLD, takes_over=True), call(10, NEW, takes_over=True), broken(60)]
+        for promoted in ([], [copied(2, OLD)], [call(30, NEW)],
+                         [copied(2, OLD), call(9, OLD)],                # before the takeover
+                         [copied(2, OLD), call(18, OLD)],               # too long before the handler
+                         [copied(2, OLD), call(41, OLD)],               # after it
+                         [call(30, OLD, writes=False)],                 # it may have been refused
+                         [copied(2, OLD), copied(11, NEW), call(30, OLD, writes=False)]):
+            self.assertFalse(self.is_lost(replaced, promoted))
+
+    def test_the_takeover_was_kept(self):
+        confirms = [copied(2, OLD), call(30, OLD)]
+        self.assertFalse(self.is_lost([call(10, NEW, takes_over=True)], confirms))
+        self.assertFalse(self.is_lost([call(10, NEW, takes_over=True), broken(60)],
+                                      [call(10, NEW, takes_over=True)], confirms))
+
+    def test_nobody_saw_the_takeover(self):
+        self.assertFalse(self.is_lost([broken(60)], [copied(2, OLD), call(30, OLD)]))
+
+
+if __name__ == "__main__":
+    unittest.main()
