@@ -339,7 +339,8 @@ class Checker:
                 self.verdict.add("an owner begins each claim once",
                                  f"{run.topic} {run.body}: claim {run.claim} of {run.token}")
             begun.add((claim, run.body))
-            if claim in accepted and (accepted[claim] is None or not self.executed.is_given_again(*claim)):
+            if claim in accepted and (accepted[claim] is None or
+                                      not self.executed.is_given_again(*claim)):
                 through += 1
                 if run.attempt != 1 or accepted[claim] not in (None, run.body):
                     self.verdict.add("an owner begins each claim once", f"{run.topic} {run.body}: "

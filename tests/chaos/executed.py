@@ -1,4 +1,5 @@
-"""What the Redis nodes executed: tokens only grow, the stored one alone writes, and pushes are right.
+"""Judge what the Redis nodes executed: tokens only grow, the stored one alone writes, and a push is
+the next claim of an owner that sleeps.
 
 It also knows which node stored which takeover, confirmed which owner and gave out which claim, from
 which it follows what a failover has lost.

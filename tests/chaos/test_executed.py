@@ -54,7 +54,8 @@ class LostTakeovers(unittest.TestCase):
     def test_the_promoted_node_confirms_the_owner_before(self):
         replaced = [call(1, OLD, takes_over=True), call(10, NEW, takes_over=True), broken(60)]
         for confirms in (True, False):
-            self.assertTrue(self.is_lost(replaced, [copied(2, OLD), call(30, OLD, writes=confirms)]))
+            promoted = [copied(2, OLD), call(30, OLD, writes=confirms)]
+            self.assertTrue(self.is_lost(replaced, promoted))
 
     def test_a_restarted_node_has_forgotten_the_takeover(self):
         self.assertTrue(self.is_lost([call(10, NEW, takes_over=True), broken(20), call(30, OLD)]))
@@ -68,10 +69,10 @@ class LostTakeovers(unittest.TestCase):
     def test_no_node_confirms_the_owner_before(self):
         replaced = [call(1, OLD, takes_over=True), call(10, NEW, takes_over=True), broken(60)]
         for promoted in ([], [copied(2, OLD)], [call(30, NEW)],
-                         [copied(2, OLD), call(9, OLD)],                # before the takeover
-                         [copied(2, OLD), call(18, OLD)],               # too long before the handler
-                         [copied(2, OLD), call(41, OLD)],               # after it
-                         [call(30, OLD, writes=False)],                 # it may have been refused
+                         [copied(2, OLD), call(9, OLD)],   # before the takeover
+                         [copied(2, OLD), call(18, OLD)],  # too long before the handler
+                         [copied(2, OLD), call(41, OLD)],  # after it
+                         [call(30, OLD, writes=False)],    # it may have been refused
                          [copied(2, OLD), copied(11, NEW), call(30, OLD, writes=False)]):
             self.assertFalse(self.is_lost(replaced, promoted))
 
