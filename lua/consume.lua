@@ -73,7 +73,7 @@ local lease_end, NEVER = now + tonumber(lease_ms), 9007199254740992
 
 -- The end of the first lease (nil: nothing is in flight), whether it is that of a suspect, the end
 -- of the first rest (nil: none).
-local function look()
+local function look(prepare, split, REST)
     local head = redis.call('ZRANGE', prepare, '0', '0', 'WITHSCORES')
     if not head[1] or head[1] == '' then
         return nil, false, nil
@@ -105,22 +105,19 @@ if not (shared or paused or repeated or former) and others > #ARGV
     and known == claims and passes == '-' and (not push_at or push_at == pushed)
     and (body and dedup_ms == '0' or not body and (removed or many == 0)) then
     local reply, changed, head, count
-    local lease, has_suspect, rest_end = look()
+    local lease, has_suspect, rest_end = look(prepare, split, REST)
     if lease and lease <= now or has_suspect or rest_end and (fifo or rest_end <= now) then
         reply = nil
     elseif body then
 -- @include ordinary_keyed
-        reply, changed, head, count = ordinary_keyed()
+        reply, head, count = ordinary_keyed()
     else
 -- @include ordinary
-        reply, changed, head, count = ordinary()
     end
     if reply then
-        if removed and removed > 0 then
-            changed[#changed + 1], changed[#changed + 2] = 'done',
-                string.format('%d', (done_so_far or 0) + removed)
-        end
-        local due, at = math.min(lease or NEVER, rest_end or NEVER), #changed
+        local done_now, asleep = removed and removed > 0
+            and string.format('%d', (done_so_far or 0) + removed), nil
+        local due = math.min(lease or NEVER, rest_end or NEVER)
         local head_due, attempts = split(head or NEVER)
         if not lease or attempts % 2 == 0 then
             due = math.min(due, head and (priority or fifo) and now or head_due)
@@ -129,14 +126,23 @@ if not (shared or paused or repeated or former) and others > #ARGV
             reply[3], reply[6] = due, due <= now and 1 or 0
         end
         if n > 0 and count == 0 and due > now then
-            changed[at + 1] = 'parked'
-            changed[at + 2] = open and string.format('%d/%s', due, lease_ms) or due
+            asleep = open and string.format('%d/%s', due, lease_ms) or due
         elseif count > 0 and parked then
             redis.call('HDEL', slot, 'parked')
         elseif parked and not (open and n > 0) and string.find(parked, '/', 1, true) then
-            changed[at + 1], changed[at + 2] = 'parked', string.match(parked, '^%d+')
+            asleep = string.match(parked, '^%d+')
         end
-        if changed[1] then
+        if done_now and asleep and not changed then
+            redis.call('HSET', slot, 'done', done_now, 'parked', asleep)
+        elseif done_now or asleep or changed then
+            changed = changed or {}
+            local at = #changed
+            if done_now then
+                changed[at + 1], changed[at + 2], at = 'done', done_now, at + 2
+            end
+            if asleep then
+                changed[at + 1], changed[at + 2] = 'parked', asleep
+            end
             redis.call('HSET', slot, unpack(changed))
         end
         return reply
@@ -157,6 +163,7 @@ local expired_to_dead = string.find(flags, 'x', 1, true)
 -- @include reason
 -- @include bury
 -- @include lose
+-- @include failed
 -- @include wake
 
 -- 1. Settle.
@@ -226,7 +233,7 @@ if known and known > claims then
 end
 
 local more = false
-local lease, has_suspect, rest_end = look()
+local lease, has_suspect, rest_end = look(prepare, split, REST)
 local lapses = lease and lease <= now
 local brings_back = rest_end and rest_end <= now and not fifo
 if lapses or brings_back then
@@ -237,7 +244,7 @@ if lapses or brings_back then
     if brings_back then
         more = sweep(REST, rested) or more
     end
-    lease, has_suspect, rest_end = look()
+    lease, has_suspect, rest_end = look(prepare, split, REST)
 end
 
 -- 3. Claim.

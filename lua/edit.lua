@@ -25,9 +25,11 @@ end
 -- @include reason
 -- @include give_back
 -- @include revive
+-- @include failed
 -- @include wake
 -- @include places
 -- @include place
+-- @include has_priority
 
 local timed = kind == 'm' or kind == 't'
 local results, earliest = {}, math.huge
@@ -119,7 +121,8 @@ function op.reschedule(member)
         note(chained)
     end
     local _, attempts = split(score)
-    local integer = place(when)
+    local integer
+    integer, seq = place(kind, seq, now, when)
     redis.call('ZADD', store, join(integer, attempts), member)
     if kind == 'p' or kind == 'f' then
         redis.call('HSET', slot, 'seq', noting and '+' .. seq or seq)

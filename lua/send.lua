@@ -18,9 +18,11 @@ max_waiting, dedup_ms, sequence = tonumber(max_waiting), tonumber(dedup_ms), ton
 local WIDTH, producer_field = body and 5 or 2, 'P' .. producer
 
 local noting = kind == 'p' and not body
-local stored, parked, seq, sent, record, noted = unpack(noting
-    and redis.call('HMGET', slot, 'def', 'parked', 'seq', 'sent', producer_field, 'noted')
-    or redis.call('HMGET', slot, 'def', 'parked', 'seq', 'sent', producer_field))
+local stored, parked, seq, sent, record, token, claims, paused, noted = unpack(noting
+    and redis.call('HMGET', slot, 'def', 'parked', 'seq', 'sent', producer_field, 'token', 'claims',
+        'paused', 'noted')
+    or redis.call('HMGET', slot, 'def', 'parked', 'seq', 'sent', producer_field, 'token', 'claims',
+        'paused'))
 if stored ~= def then
 -- @include def
     local refused = def_refused(stored, def)
@@ -54,19 +56,13 @@ end
 -- @include score
 -- @include places
 -- @include place
--- @include wake
+-- @include failed
 
-if record and sequence <= tonumber(string.match(record, '^%d+')) then
--- @include sent_before
-    local reply = sent_before()
-    reply[3] = failed
-    return reply
-end
-
+local repeated = record and sequence <= tonumber(string.match(record, '^%d+'))
 local ordered, timed = kind == 'p' or kind == 'f', kind == 'm' or kind == 't'
 local chained = noting and seq and string.sub(seq, 1, 1) == '+'
 seq = tonumber(seq or 0)
-if kind == 'p' then
+if kind == 'p' and not repeated then
     local after = seq + many
     if after > PLACES / 2 and redis.call('ZCARD', store) + redis.call('ZCARD', prepare) == 2 then
         seq, chained = 0, false
@@ -75,9 +71,24 @@ if kind == 'p' then
     end
 end
 -- @include def_keep
-if noting and not (chained and math.abs(now - (noted or 0)) < NOTE_MS) then
+if noting and not repeated and not (chained and math.abs(now - (noted or 0)) < NOTE_MS) then
 -- @include note
     note(chained)
+end
+
+local pushed -- what the slot keeps of a push
+if parked and many == 1 and one_time and stored == def and not repeated
+    and string.find(parked, '/', 1, true) then
+-- @include push
+end
+
+-- @include wake
+
+if repeated then
+-- @include sent_before
+    local reply = sent_before()
+    reply[3] = failed
+    return reply
 end
 
 -- Writes what has changed in the slot: the fields in `changed`, the counters, and the answer for a
@@ -113,8 +124,8 @@ local function answer(changed, results, added, merges, refusals)
     return { 'OK', results }
 end
 
-if parked and many == 1 and one_time and stored == def and string.find(parked, '/', 1, true) then
--- @include push
+if pushed then
+    return answer(pushed, 'a', 1, 0, 0)
 end
 
 -- @include entry
@@ -123,7 +134,7 @@ end
 -- time yet, the scores show afterwards which of them waited before.  Most calls end here, before
 -- the functions that they do not need are made; of kinds without times, those with one new message.
 if one_time and (timed or many == 1) and max_waiting == 0 and not body then
-    local integer = place(when)
+    local integer, seq_after = place(kind, seq, now, when)
     local fresh, added = join(integer, 0), nil
     if many == 1 or redis.call('ZCOUNT', store, fresh, fresh) == 0 then
         for i = MESSAGES - 1, #ARGV - 1, 2 do
@@ -165,15 +176,16 @@ if one_time and (timed or many == 1) and max_waiting == 0 and not body then
         results = table.concat(results)
     end
     if results then
+        seq = seq_after
         local reply = answer({}, results, added, many - added, 0)
         wake(parked, (added > 0 or kind == 't') and due or math.huge)
         reply[3] = failed
         return reply
     end
-    seq = ordered and seq - 1 or seq
 end
 
 -- @include body
+-- @include has_priority
 debounce_ms = tonumber(debounce_ms)
 
 local members, whens = {}, {}
@@ -233,7 +245,8 @@ local function put(member, when, index, old)
         return
     end
     local its = restored and restored[index]
-    local integer, attempts, _ = place(when, its), its and its.attempts or 0, nil
+    local attempts, integer, _ = its and its.attempts or 0, nil, nil
+    integer, seq = place(kind, seq, now, when, its)
     if old then
         _, attempts = split(old)
         if debounce_ms > 0 then

@@ -30,6 +30,7 @@ end
 
 -- @include clock
 -- @include def
+-- @include failed
 -- @include wake
 
 -- What the groups know.  Each key is read before anything is written, so a key of another type ends

@@ -1,15 +1,17 @@
 -- USES store, prepare, n, priority, fifo, now, max_bytes, claims, settled, lease, lease_end
+-- USES reply, changed, head, count
 
 -- The ordinary consume: an owner claims messages that were never tried, inline, while nothing is to
--- be brought back.  Most calls end here, before the functions that they do not need are made.
+-- be brought back.  Most calls end here, before the functions that they do not need are made.  Sets
+-- the reply (nil: this call is not an ordinary one), the fields of the slot that a claim changes,
+-- the score of the first message that waits then (nil: none), and how many were claimed.
 
 -- The first that wait, up to n, into the reply: as { fresh, entry, fresh, entry, ... }, how many,
 -- and the score of the next one (nil: none).  nil: one was tried before.  It reads a few, then
 -- more, as many as fit by the sizes seen.  Scores are expensive to read: where some have the same
 -- one, it counts them and reads the members alone.
-local function meet(reply, fresh, mark)
-    local count, bytes, upto, moved = 0, 0, math.min(n, 3), nil
-    local ready, width = (priority or fifo) and math.huge or now + 1, 2
+local function meet(store, n, max_bytes, ready, priority, reply, fresh, mark)
+    local count, bytes, upto, moved, width = 0, 0, math.min(n, 3), nil, 2
     local score, number, prefix, begun, last_alike, part
     while true do
         if width == 1 then
@@ -53,26 +55,20 @@ local function meet(reply, fresh, mark)
     end
 end
 
--- Returns the reply, the fields of the slot that are to be written, the score of the first message
--- that waits now (nil: none), and how many were claimed; or nil.
-local function ordinary()
-    local reply, changed = { 'OK', now, '', claims, settled, 0 }, {}
-    local fresh = string.format('%d', lease_end)
-    local moved, count, head = meet(reply, fresh, string.format('c%d:', claims + 1))
-    if not moved then
-        return nil
+reply = { 'OK', now, '', claims, settled, 0 }
+local fresh, moved = string.format('%d', lease_end), nil
+moved, count, head = meet(store, n, max_bytes, (priority or fifo) and math.huge or now + 1,
+    priority, reply, fresh, string.format('c%d:', claims + 1))
+if not moved then
+    reply = nil
+elseif count > 0 then
+    redis.call('ZADD', prepare, unpack(moved, 1, 2 * count))
+    if priority then
+        redis.call('ZREMRANGEBYRANK', store, -count, '-1')
+    else
+        redis.call('ZREMRANGEBYRANK', store, '0', count - 1)
     end
-    if count > 0 then
-        redis.call('ZADD', prepare, unpack(moved, 1, 2 * count))
-        if priority then
-            redis.call('ZREMRANGEBYRANK', store, -count, '-1')
-        else
-            redis.call('ZREMRANGEBYRANK', store, '0', count - 1)
-        end
-        reply[4] = claims + 1
-        changed[1], changed[2] = 'claims', claims + 1
-        changed[3], changed[4] = 'claimed_until', fresh
-        lease = math.min(lease or lease_end, lease_end)
-    end
-    return reply, changed, head, count
+    reply[4] = claims + 1
+    changed = { 'claims', claims + 1, 'claimed_until', fresh }
+    lease = math.min(lease or lease_end, lease_end)
 end

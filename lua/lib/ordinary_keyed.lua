@@ -1,5 +1,5 @@
 -- USES store, prepare, body, n, priority, fifo, now, look, claims, many, others, removed
--- USES ANSWERS, split, lease, has_suspect, rest_end
+-- USES ANSWERS, REST, split, lease, has_suspect, rest_end
 
 -- The ordinary consume of layout keyed when nothing can be claimed: an owner's answers are stored,
 -- of messages that were done and never failed.  Messages that come one by one end here.
@@ -29,7 +29,8 @@ local function meet_done()
     return table.concat(results), present, gone
 end
 
--- As ordinary(), but none is claimed.
+-- The reply (nil: this call is not an ordinary one), the score of the first message that waits
+-- (nil: none), and how many were claimed: none.
 local function ordinary_keyed()
     local rank = priority and '-1' or '0'
     local head = redis.call('ZRANGE', store, rank, rank, 'WITHSCORES')
@@ -48,8 +49,8 @@ local function ordinary_keyed()
         end
         if #present > 0 then
             removed = redis.call('ZREM', prepare, unpack(present))
-            lease, has_suspect, rest_end = look()
+            lease, has_suspect, rest_end = look(prepare, split, REST)
         end
     end
-    return { 'OK', now, '', claims, results, 0 }, {}, waits and head[2], 0
+    return { 'OK', now, '', claims, results, 0 }, waits and head[2], 0
 end

@@ -1,23 +1,19 @@
--- USES kind, seq, now, PLACES
+-- USES PLACES
 
--- The integer part of a score at a new place.  Kinds p and f count their places: seq is the last
--- one.  Kind p: the priority, then 32 bits of order: the earlier is larger.
+-- The integer part of a score at a new place, and seq after it.  Kinds p and f count their places:
+-- seq is the last one.  Kind p: the priority, then 32 bits of order: the earlier is larger.
 
 -- exact: a time that has passed stays as it is.
-local function place(when, exact)
-    if kind == 'p' or kind == 'f' then
-        seq = seq + 1
-        return kind == 'f' and seq or tonumber(when) * PLACES + PLACES - seq
+local function place(kind, seq, now, when, exact)
+    if kind == 'f' then
+        return seq + 1, seq + 1
+    elseif kind == 'p' then
+        return tonumber(when) * PLACES + PLACES - seq - 1, seq + 1
     elseif kind == 'b' then
-        return tonumber(when)
-    elseif string.sub(when, 1, 1) == '+' then
-        return now + tonumber(when)
+        return tonumber(when), seq
+    elseif string.byte(when) == 43 then -- +
+        return now + tonumber(when), seq
     end
     local at = tonumber(when)
-    return exact and at > 0 and at or math.max(now, at)
-end
-
--- Kind p: does a message of this score have that priority?
-local function has_priority(score, when)
-    return math.floor(tonumber(score) / PLACES) == tonumber(when)
+    return exact and at > 0 and at or math.max(now, at), seq
 end

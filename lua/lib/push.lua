@@ -1,20 +1,21 @@
--- USES store, prepare, slot, body, done, channel, parked, max_waiting, dedup_ms, timed, seq
--- USES MESSAGES, REST, split, place, now, answer, failed
+-- USES store, prepare, slot, body, done, channel, kind, parked, token, claims, paused, max_waiting
+-- USES dedup_ms, sequence, producer_field, sent, record, timed, seq, MESSAGES, REST, split, place
+-- USES now, failed, pushed
 
 -- A push: the message of the call is claimed for the owner that sleeps, and published to it.  Where
 -- that is not possible, this block is left by a break, and nothing has changed.  It is no function,
--- because creating one that uses all these names costs half a command.
+-- because creating one that uses all these names costs half a command.  Most pushes end the script
+-- here; of the others `pushed` has the fields that the script is to store.
 
 local PUSH_MOST = 4096 -- bytes of the entry, the header and the body
 
 repeat
     local member, when, header, text = ARGV[MESSAGES], ARGV[MESSAGES + 1], '', ''
-    local at = timed and place(when)
+    local at, seq_after = place(kind, seq, now, when)
     if timed and at > now then
         break
     end
     local sleeps_until, lease_ms = string.match(parked, '^(%d+)/(%d+)$')
-    local token, claims, paused = unpack(redis.call('HMGET', slot, 'token', 'claims', 'paused'))
     if paused or now >= tonumber(sleeps_until) then
         break
     end
@@ -53,8 +54,8 @@ repeat
         end
     end
 
-    local seq_before, claim = seq, tonumber(claims) + 1
-    local entry = string.format('%dc%d:', at or place(when), claim) .. member
+    local claim = string.format('%d', claims + 1)
+    local entry = string.format('%dc', at) .. claim .. ':' .. member
 
     -- It is not too long, and it is heard.  An owner that is still subscribed at the former master
     -- hears what is published here and is not counted.  So nothing is published while no subscriber
@@ -70,19 +71,24 @@ repeat
         end
     end
     if not (type(heard) == 'number' and heard > 0) then
-        seq = seq_before
         break
     end
 
     local lease_end = string.format('%d', now + tonumber(lease_ms))
+    local asleep = string.format('-%d', now)
     redis.call('ZADD', prepare, lease_end, entry)
     if body then
         redis.call('HSET', body, 'h' .. member, header, 'b' .. member, text)
     end
+    if not (timed and record) then
+        seq = seq_after
+        pushed = { 'claims', claim, 'claimed_until', lease_end, 'parked', asleep }
+        break
+    end
+    redis.call('HSET', slot, 'claims', claim, 'claimed_until', lease_end, 'parked', asleep, 'sent',
+        string.format('%d', (sent or 0) + 1), producer_field,
+        string.format('%d,1,%d,a', sequence, now))
     do
-        return answer({
-            'claims', string.format('%d', claim), 'claimed_until', lease_end, 'parked',
-            string.format('-%d', now)
-        }, 'a', 1, 0, 0)
+        return { 'OK', 'a' }
     end
 until true

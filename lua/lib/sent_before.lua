@@ -1,4 +1,4 @@
--- USES slot, stored, def, producer_field, sequence, many, record, now, parked, wake
+-- USES slot, producer_field, sequence, many, record, now, parked, wake
 
 -- The call is a repeat, or came late.  The record of its producer, LAST,COUNT,TIME,RESULTS, has the
 -- answer to the last request of the producer: COUNT messages up to the sequence LAST, with one
@@ -14,9 +14,6 @@ local function sent_before()
         else
             results[i] = #kept == 1 and kept or string.sub(kept, place, place)
         end
-    end
-    if stored ~= def then
-        redis.call('HSET', slot, 'def', def)
     end
     redis.call('HSET', slot, producer_field, string.format('%s,%s,%.0f,%s', last, count, now, kept))
     wake(parked, 0)

@@ -1,4 +1,4 @@
--- USES slot, channel, now
+-- USES slot, channel, now, failed
 
 -- What `parked` of a slot says:
 --   UNTIL        callers sleep until then
@@ -7,9 +7,6 @@
 --   -AT:AGAIN    the same, and the owner was woken once more at the time AGAIN
 -- What was pushed may not have reached its owner, so the first send after a second wakes it.
 local PUSH_AGAIN_MS = 1000
-
--- What failed, for the end of the reply: a status, COMMAND CHANNEL ERROR.  nil: nothing did.
-local failed
 
 -- Wakes the callers that sleep if a message is due earlier than they wake by themselves.  Returns
 -- whether a caller received it; until one does parked stays.  Call it last: on a node to which the
