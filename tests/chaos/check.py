@@ -20,6 +20,7 @@ THREADS = 2                      # of a worker, which may each hold one call tha
 DELIVERIES = 17                  # the first one and 16 retries
 BACKOFF_MS, DELAY_MS = 50, 200   # of the topics
 LEASE_MS = 10_000                # of strict topics; renewed six times in its length
+LONGEST_LEASE_MS = 30_000        # of the other ones
 REQUEST_MS = 3000                # of a sender; then the send is repeated, and may be stored twice
 UNOWNED_MS = 30_000              # the longest that a loaded slot may stand still
 CUT_MS = 9000                    # the longest that a living worker is frozen or cut off, but once
@@ -49,6 +50,8 @@ MOVES = {
 SHOWN = 3                        # examples of each violation
 # An owner has begun a slot of a topic without its replicas; it says so once for several slots.
 SHORT = re.compile(r"slot \d+ of topic (\S+): fewer replicas than takeover_replicas")
+# What an owner says of an answer that was not stored.
+TOO_LATE = re.compile(r'the answer came too late: message "(.*)" of slot ')
 
 
 class Verdict:
@@ -104,6 +107,7 @@ class Checker:
                 self.gains[event.topic, event.slot].append(event)
         self.lossy = self._intervals(LOSSY, LOSSY_BEFORE_MS)
         self.short = self._short()
+        self.too_late = self._too_late()
         self.kept = kept_takeovers(self.gains, self.may_be_lost)
         self.executed = Executed(history, self.verdict.add)
         self.damaged = self._damaged()
@@ -180,6 +184,24 @@ class Checker:
                 short.setdefault((event.pid, found[1]), event.at_ns)
         self.verdict.record["short_of_replicas"] = len(short)
         return short
+
+    def _too_late(self):
+        """By (pid, body): when an owner said that its answer was not stored."""
+        late = collections.defaultdict(list)
+        for event in self.history.events:
+            found = event.kind == "lease_lost" and TOO_LATE.match(event.text)
+            if found:
+                late[event.pid, found[1]].append(event.at_ns)
+        return late
+
+    def is_forgotten(self, before, run):
+        """May a failover have lost the answer of `before`, or its claim?  A claim that was lost
+        before its handler began is known by what the owner said when it got the answer."""
+        if self.in_any(self.lossy, before.begin_ns, run.begin_ns):
+            return True
+        return any(before.begin_ns < at_ns < run.begin_ns
+                   for at_ns in self.too_late.get((before.pid, before.body), ())) and \
+            self.in_any(self.lossy, before.begin_ns - LONGEST_LEASE_MS * MS, before.begin_ns)
 
     def may_be_lost(self, gain):
         """May a failover have lost what a takeover stored?  With takeover_replicas it may only when
@@ -377,7 +399,7 @@ class Checker:
                 allowed = {before.attempt + 1}
                 if self.is_repeated(topic, body):
                     allowed.add(1)
-                if self.in_any(self.lossy, before.begin_ns, run.begin_ns):
+                if self.is_forgotten(before, run):
                     allowed |= {attempt for attempt in range(1, before.attempt + 1)}
                 if run.attempt not in allowed:
                     self.verdict.add("attempts are counted right", f"{topic} {body}: attempt "
@@ -440,7 +462,7 @@ class Checker:
                 self.verdict.add("never early", f"{topic} {body}: before its delay was over")
             for before, run in zip(runs, runs[1:]):
                 if before.verdict == "retry" and before.token == run.token \
-                        and not self.in_any(self.lossy, before.begin_ns, run.begin_ns) \
+                        and not self.is_forgotten(before, run) \
                         and run.begin_ns < before.end_ns + (BACKOFF_MS - 1) * MS:
                     self.verdict.add("never early", f"{topic} {body}: before its back-off was over")
 
@@ -471,7 +493,7 @@ class Checker:
             before = last.get(lane)
             last[lane] = run
             if before is None or before.verdict != "retry" or before.left == 0 \
-                    or self.in_any(self.lossy, before.begin_ns, run.begin_ns):
+                    or self.is_forgotten(before, run):
                 continue
             held[self.history.orders[run.worker]] += 1
             if run.body != before.body:
