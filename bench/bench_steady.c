@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "awake.h"
 #include "benches.h"
 #include "relay.h"
 #include "scene.h"
@@ -474,8 +475,10 @@ bool bench_steady(struct lab *lab)
     struct stillness stillness = {.trials = 0};
     struct steady steady = {.lab = lab, .stillness = &stillness};
     double rate = lab_options(lab)->rate;
+    struct awake awake;
     bool good = lab_servers(lab, 1, false) && (steady.client = lab_client(lab)) != NULL;
 
+    awake_start(&awake);
     steady.address = good ? lab_redis(lab) : NULL;
     for (int run = 0; run < lab_runs(lab, LAB_LONG) && good; run++) {
         report_run(lab_report(lab));
@@ -483,5 +486,7 @@ bool bench_steady(struct lab *lab)
         report_stillness(lab_report(lab), &stillness);
     }
     smq_client_free(steady.client);
-    return good && (rate > 0 || beside_replica(lab, &stillness));
+    good = good && (rate > 0 || beside_replica(lab, &stillness));
+    awake_stop(&awake);
+    return good;
 }
