@@ -125,18 +125,26 @@ class LoseRedis(CutWorkerFromRedis):
     MOST_S = 40
     shortest, longest = 0.0, 3.0
 
-    def is_away(self, worker):
-        """False, too, while ZooKeeper cannot be asked."""
+    def member(self, worker):
+        """What the fleet says of it.  Nothing, too, while ZooKeeper cannot be asked."""
         try:
             shown = self.world.command("--json", "fleet", "show", "-z",
                                        self.world.ensemble.addresses)
         except subprocess.CalledProcessError:
-            return False
-        return any((member["name"], member["state"], member["slots"])
-                   == (worker.host, "unreachable", 0) for member in json.loads(shown)["members"])
+            return {}
+        return next((member for member in json.loads(shown)["members"]
+                     if member["name"] == worker.host), {})
+
+    def has_slots(self, worker):
+        return self.member(worker).get("slots", 0) > 0
+
+    def is_away(self, worker):
+        member = self.member(worker)
+        return member.get("state") == "unreachable" and member["slots"] == 0
 
     def run(self):
         worker = self.worker()
+        wait_until(lambda: self.has_slots(worker), self.MOST_S, "it has slots")
         self.world.note("severed", worker.host, worker.pid)
         with self.cut(worker):
             try:
