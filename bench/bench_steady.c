@@ -476,9 +476,10 @@ bool bench_steady(struct lab *lab)
     struct steady steady = {.lab = lab, .stillness = &stillness};
     double rate = lab_options(lab)->rate;
     struct awake awake;
+
+    awake_start(&awake); /* before there are connections, which its processes would keep open */
     bool good = lab_servers(lab, 1, false) && (steady.client = lab_client(lab)) != NULL;
 
-    awake_start(&awake);
     steady.address = good ? lab_redis(lab) : NULL;
     for (int run = 0; run < lab_runs(lab, LAB_LONG) && good; run++) {
         report_run(lab_report(lab));

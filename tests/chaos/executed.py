@@ -7,7 +7,6 @@ which it follows what a failover has lost.
 import array
 import bisect
 import collections
-import dataclasses
 import re
 
 from history import Broken, Replicated
@@ -15,11 +14,9 @@ from history import Broken, Replicated
 OPEN = re.compile(r"\d+/\d+")     # what a slot says into which sends may push
 
 
-@dataclasses.dataclass(eq=False)
 class Life:
     """A node as long as its log shows all that changes its data."""
-    node: str
-    end_ns: float = float("inf")
+    end_ns = float("inf")
 
 
 class Executed:
@@ -39,13 +36,13 @@ class Executed:
 
     def judge(self):
         for node in self.history.nodes():
-            life = Life(node)
+            life = Life()
             slots = collections.defaultdict(dict)  # by tag: what is known of the slot's hash
             for step in self.history.executed(node):
                 if isinstance(step, Broken):
                     slots.clear()
                     life.end_ns = step.at_ns
-                    life = Life(node)
+                    life = Life()
                 elif isinstance(step, Replicated):
                     self._note_slot(slots, step.command)
                 elif step.tag is not None:
