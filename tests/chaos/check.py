@@ -9,7 +9,8 @@ import re
 
 import coordination
 from executed import Executed
-from history import CLAIMED, Broken, History, Replicated, begin_of_key
+from history import History
+from priority import Priority
 
 MS = 1_000_000
 SESSION_MS = 3000                # load.h
@@ -504,80 +505,13 @@ class Checker:
         self.verdict.record["held_up"] = dict(held)
 
     def check_priority(self):
-        """A claim takes no message while one of a larger priority waits in its slot, unless the
-        owner has named the key of that as one that is busy, or a former owner keeps it."""
-        judged = collections.Counter()
-        for node in self.history.nodes():
-            # By key of Redis: member -> score; field -> number.
-            waiting, known = collections.defaultdict(dict), True
-            for step in self.history.executed(node):
-                if isinstance(step, Broken):
-                    # The first connection finds the node empty; later ones miss something.
-                    known, waiting = step.line == 1, collections.defaultdict(dict)
-                elif not known:
-                    continue
-                elif isinstance(step, Replicated):
-                    self._note_waiting(waiting, step.command)
-                elif step.tag is not None and step.tag.startswith("priority_"):
-                    judged[self._check_claim(waiting, step)] += 1
-        del judged[None]
+        judged = Priority(self.history, lambda text: self.verdict.add(
+            "the largest priority is claimed first", text)).judge()
         self.verdict.figures["claims by priority judged"] = ", ".join(
             f"{count} {what}" for what, count in sorted(judged.items()))
         self.verdict.record["priority_claims"] = dict(judged)
         if judged["of some"] < LEAST_CHOICES:
             self.verdict.void.append(f"{judged['of some']} claims by priority of some that wait")
-
-    @staticmethod
-    def _note_waiting(waiting, command):
-        """Follow what one command does to the messages of a slot, and to its `base`."""
-        name, key, *words = command
-        store = waiting[key]
-        if name == "ZADD":
-            words = words[1:] if words[0] in ("XX", "NX", "GT", "LT") else words
-            store.update((member, float(score)) for score, member in zip(words[::2], words[1::2])
-                         if member)
-        elif name == "HSET" and "base" in words[::2]:
-            store["base"] = int(words[words.index("base") + 1])
-        elif name == "ZREM":
-            for member in words:
-                store.pop(member, None)
-        elif name == "ZREMRANGEBYRANK" and words[1] == "-1":
-            for member in sorted(store, key=store.get)[int(words[0]):]:
-                del store[member]
-        elif name in ("DEL", "UNLINK"):
-            for deleted in [key, *words]:
-                waiting.pop(deleted, None)
-
-    @staticmethod
-    def _kept(waiting, tag):
-        """The keys of which a former owner has claims, each as the begin of its members."""
-        base = waiting[f"slot{{{tag}}}"].get("base", 0)
-        claims = map(CLAIMED.match, waiting[f"prepare{{{tag}}}"])
-        return tuple({begin_of_key(claim[3]) for claim in claims
-                      if claim and int(claim[2]) <= base})
-
-    def _check_claim(self, waiting, call):
-        """What it claimed: all of it, a part of what waited, or a push; None: nothing."""
-        store, claimed, best = waiting[call.tag], {}, None
-        for command in call.writes():
-            if command[0] == "ZADD" and command[1] == f"prepare{{{call.tag}}}":
-                for place, _, name in call.claims():
-                    if call.token is None:  # it never waited
-                        claimed[name] = float(place)
-                    elif name in store:
-                        claimed[name] = store[name]
-                passes = call.passes + self._kept(waiting, call.tag)
-                best = max((score for name, score in store.items()
-                            if name not in claimed and not name.startswith(passes)),
-                           default=None)
-            self._note_waiting(waiting, command)
-        # A suspect is claimed alone, whatever else waits.
-        if not claimed or any(score * 128 % 2 == 1 for score in claimed.values()):
-            return None
-        if best is not None and best // 1 > min(claimed.values()) // 1:
-            self.verdict.add("the largest priority is claimed first",
-                             f"{call.node} line {call.line}: {min(claimed.values())} before {best}")
-        return "pushed" if call.token is None else "of all" if best is None else "of some"
 
     def check_left(self):
         for key, found in self.history.final.items():

@@ -169,7 +169,7 @@ class Broken:
 
 @dataclasses.dataclass
 class Replicated:
-    """A command that a node got from its master."""
+    """A command that a node got from its master, or what moved keys to or from another node."""
     node: str
     line: int
     at_ns: int
@@ -280,6 +280,8 @@ class History:
                 if name == "MIGRATE":  # the keys are at another node now, where they change
                     moved = words[words.index("KEYS") + 1:]
                     yield Replicated(node, number, at_ns, ["DEL", *moved])
+                if name.startswith("RESTORE"):  # keys come from another node
+                    yield Replicated(node, number, at_ns, ["RESTORE", words[1]])
                 if name == "FLUSHALL":
                     follows = True
                     yield Broken(node, number, at_ns)
