@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/commandstats.h"
 
 enum { REPLY_BYTES_MAX = 8 * 1024 * 1024, BIG = 3 * 1024 * 1024 };
 
@@ -107,16 +108,30 @@ static void test_one_claim_of_which_all_bodies_were_replaced_by_large_ones(void 
 
 /* --- work --- */
 
-static long long microseconds(struct fixture *fixture)
+/* A field of what the server did for a command since the last CONFIG RESETSTAT. */
+static long long did(struct fixture *fixture, const char *command, const char *field)
 {
     redisReply *reply = redisCommand(fixture->redis, "INFO commandstats");
-    const char *found = strstr(reply->str, "cmdstat_evalsha:calls=1,usec=");
-    long long usec;
+    long long value = commandstats_read(reply->str, command, field);
 
-    assert_non_null(found);
-    usec = strtoll(strstr(found, "usec=") + 5, NULL, 10);
     freeReplyObject(reply);
-    return usec;
+    return value;
+}
+
+/* How long the server worked for the one script since then. */
+static long long microseconds(struct fixture *fixture)
+{
+    assert_int_equal(did(fixture, "evalsha", "calls"), 1);
+    return did(fixture, "evalsha", "usec");
+}
+
+/* How often the scripts read a range since then. */
+static long long ranges(struct fixture *fixture)
+{
+    long long calls = did(fixture, "zrange", "calls");
+
+    assert_true(calls > 0);
+    return calls;
 }
 
 /* The least that the server worked for handing over again what a lost reply had: 100 messages. */
@@ -220,19 +235,6 @@ static long long passed(struct fixture *fixture)
 
     freeReplyObject(reply);
     return place;
-}
-
-/* How often scripts read a range since the last CONFIG RESETSTAT. */
-static long long ranges(struct fixture *fixture)
-{
-    redisReply *reply = redisCommand(fixture->redis, "INFO commandstats");
-    const char *found = strstr(reply->str, "cmdstat_zrange:calls=");
-    long long calls;
-
-    assert_non_null(found);
-    calls = strtoll(strchr(found, '=') + 1, NULL, 10);
-    freeReplyObject(reply);
-    return calls;
 }
 
 /* The places of those that are held are 2 to 100,001. */

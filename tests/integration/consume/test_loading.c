@@ -5,14 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/load.h"
+#include "support/commandstats.h"
 #include "support/long_form.h"
 #include "support/wait.h"
 
@@ -42,14 +41,6 @@ static void make_loading_slow(const struct server *server)
     freeReplyObject(keys_command_at(server, "CONFIG REWRITE"));
 }
 
-static int64_t refused_scripts(const redisReply *stats)
-{
-    const char *at = strstr(stats->str, "cmdstat_evalsha:");
-
-    at = at != NULL ? strstr(at, "rejected_calls=") : NULL;
-    return at != NULL ? strtoll(at + strlen("rejected_calls="), NULL, 10) : 0;
-}
-
 /* Has the server, which reads its file, refused a script of ours?  It may not listen yet. */
 static bool has_refused_a_script(void *arg)
 {
@@ -62,7 +53,8 @@ static bool has_refused_a_script(void *arg)
     if (redis->err == 0) {
         reply = redisCommand(redis, "INFO commandstats");
     }
-    refused = reply != NULL && reply->type == REDIS_REPLY_STRING && refused_scripts(reply) > 0;
+    refused = reply != NULL && reply->type == REDIS_REPLY_STRING &&
+              commandstats_read(reply->str, "evalsha", "rejected_calls") > 0;
     freeReplyObject(reply);
     redisFree(redis);
     return refused;
