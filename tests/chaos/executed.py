@@ -9,7 +9,7 @@ import bisect
 import collections
 import re
 
-from history import Broken, Replicated
+from history import Broken, Change
 
 OPEN = re.compile(r"\d+/\d+")     # what a slot says into which sends may push
 
@@ -43,7 +43,7 @@ class Executed:
                     slots.clear()
                     life.end_ns = step.at_ns
                     life = Life()
-                elif isinstance(step, Replicated):
+                elif isinstance(step, Change):
                     self._note_slot(slots, step.command)
                 elif step.tag is not None:
                     self.calls += 1

@@ -168,8 +168,9 @@ class Broken:
 
 
 @dataclasses.dataclass
-class Replicated:
-    """A command that a node got from its master, or what moved keys to or from another node."""
+class Change:
+    """A command that changed the data of a node without a call: one that it got from its master, or
+    one that moved keys to or from another node, as DEL or RESTORE."""
     node: str
     line: int
     at_ns: int
@@ -254,7 +255,7 @@ class History:
                       for path in self.folder.glob("monitor-*.log"))
 
     def executed(self, node):
-        """What a node executed, in its order: Call, Replicated and Broken."""
+        """What a node executed, in its order: Call, Change and Broken."""
         call, follows, unseen = None, True, self._unseen(node)
         with open(self.folder / f"monitor-{node}.log", encoding="latin-1") as file:
             for number, line in enumerate(file, 1):
@@ -279,9 +280,9 @@ class History:
                 name = words[0].upper()
                 if name == "MIGRATE":  # the keys are at another node now, where they change
                     moved = words[words.index("KEYS") + 1:]
-                    yield Replicated(node, number, at_ns, ["DEL", *moved])
+                    yield Change(node, number, at_ns, ["DEL", *moved])
                 if name.startswith("RESTORE"):  # keys come from another node
-                    yield Replicated(node, number, at_ns, ["RESTORE", words[1]])
+                    yield Change(node, number, at_ns, ["RESTORE", words[1]])
                 if name == "FLUSHALL":
                     follows = True
                     yield Broken(node, number, at_ns)
@@ -291,7 +292,7 @@ class History:
                     if not follows:
                         yield Broken(node, number, at_ns)
                     follows = True
-                    yield Replicated(node, number, at_ns, [name, *words[1:]])
+                    yield Change(node, number, at_ns, [name, *words[1:]])
         if call is not None:
             yield call
 

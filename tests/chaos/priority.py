@@ -4,7 +4,7 @@ former owner keeps it.
 """
 import collections
 
-from history import CLAIMED, Broken, Replicated, begin_of_key
+from history import CLAIMED, Broken, Change, begin_of_key
 
 TOPIC = "priority_"  # with what the tags of its slots begin
 
@@ -49,10 +49,12 @@ class Slots:
                       if claim and int(claim[2]) <= base})
 
     def may_keep_others(self, call):
-        """Does the call look for claims of a former owner, and the log does not show them all?"""
+        """Does the call look for claims of a former owner, and the log does not show them all?
+
+        It looks without the scores; what reads claims whose leases have ended reads these, too."""
         return call.tag in self.restored and any(
             command[:3] == ["ZRANGE", f"prepare{{{call.tag}}}", "0"] and "BYSCORE" in command
-            for command in call.commands)
+            and "WITHSCORES" not in command for command in call.commands)
 
 
 class Priority:
@@ -72,7 +74,7 @@ class Priority:
                     slots = Slots() if step.line == 1 else None
                 elif slots is None:
                     continue
-                elif isinstance(step, Replicated):
+                elif isinstance(step, Change):
                     slots.note(step.command)
                 elif step.tag is not None and step.tag.startswith(TOPIC):
                     judged[self._check_claim(slots, step)] += 1

@@ -4,7 +4,7 @@ import collections
 import unittest
 
 from executed import Executed
-from history import Broken, Call, Replicated
+from history import Broken, Call, Change
 
 TAG, OLD, NEW = "fifo_4", "0" * 23 + "1", "0" * 23 + "2"
 AGE_NS = 21
@@ -21,7 +21,7 @@ def call(at_ns, token, takes_over=False, writes=True):
 
 
 def copied(at_ns, token):
-    return Replicated("", 1, at_ns, ["HSET", f"slot{{{TAG}}}", "token", token, "owner", "w"])
+    return Change("", 1, at_ns, ["HSET", f"slot{{{TAG}}}", "token", token, "owner", "w"])
 
 
 def broken(at_ns):

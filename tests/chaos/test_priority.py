@@ -2,7 +2,7 @@
 """Which claims take a message while one of a larger priority waits, as the nodes' logs show it."""
 import unittest
 
-from history import Broken, Call, Replicated
+from history import Broken, Call, Change
 from priority import Priority
 
 TAG, OTHER, TOKEN = "priority_4", "priority_5", "0" * 23 + "1"
@@ -10,6 +10,7 @@ PREPARE, SLOT = f"prepare{{{TAG}}}", f"slot{{{TAG}}}"
 SMALL, LARGE = "\\x002:k1k1:small", "\\x002:k2k2:large"
 KEY_OF_LARGE = "\\x002:k2"
 LOOK_FOR_FORMER = ["ZRANGE", PREPARE, "0", "(1700000000001", "BYSCORE", "LIMIT", "0", "5000"]
+LOOK_FOR_ENDED = [*LOOK_FOR_FORMER[:-1], "16", "WITHSCORES"]
 FORMER_HAS_LARGE = [["HSET", SLOT, "token", TOKEN, "base", "7"],
                     ["ZADD", PREPARE, "1700000000000", "5c7:\\x002:k2k2:earlier"]]
 
@@ -28,7 +29,7 @@ def claim(name, place, *before, **options):
 
 
 def restored(key):
-    return Replicated("r1", 2, 1, ["RESTORE", key])
+    return Change("r1", 2, 1, ["RESTORE", key])
 
 
 class OneNode:
@@ -74,8 +75,9 @@ class Claims(unittest.TestCase):
     def test_a_former_owner_may_keep_it_in_a_slot_that_came_from_another_node(self):
         came = restored(PREPARE)
         self.assertEqual(self.judge(came, send(), claim(SMALL, 3, LOOK_FOR_FORMER)), (0, 0))
-        self.assertEqual(self.judge(came, send(), claim(SMALL, 3)), (1, 1))
-        left = Replicated("r1", 2, 1, ["DEL", SLOT, PREPARE, TAG])
+        for before in ([], [LOOK_FOR_ENDED]):
+            self.assertEqual(self.judge(came, send(), claim(SMALL, 3, *before)), (1, 1))
+        left = Change("r1", 2, 1, ["DEL", SLOT, PREPARE, TAG])
         self.assertEqual(self.judge(came, left, send(), claim(SMALL, 3, LOOK_FOR_FORMER)), (1, 1))
 
     def test_another_slot_came_from_another_node(self):
