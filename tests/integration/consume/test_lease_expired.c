@@ -1,4 +1,4 @@
-/* test_lease_expired.c - a standalone owner that cannot renew its lease. */
+/* test_lease_expired.c - a standalone owner that cannot renew its lease, or read its definition. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +13,7 @@
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/commandstats.h"
 #include "support/wait.h"
 
 /* The masters stay what they are, however long one of them is paused. */
@@ -95,10 +96,65 @@ static void an_owner_whose_lease_is_over_claims_nothing(void **state)
     smq_client_free(client);
 }
 
+/* Scripts that the node of the slot has run since its statistics were reset. */
+static bool has_refused_some(void *arg)
+{
+    const struct slot_view *view = arg;
+    redisReply *reply = redisCommand(view->redis, "INFO commandstats");
+    int64_t calls;
+
+    assert_non_null(reply);
+    calls = commandstats_read(reply->str, "evalsha", "calls");
+    freeReplyObject(reply);
+    return calls >= 3;
+}
+
+static void slot_command(const struct slot_view *view, const char *format)
+{
+    redisReply *reply = redisCommand(view->redis, format, view->topic);
+
+    assert_non_null(reply);
+    assert_int_not_equal(reply->type, REDIS_REPLY_ERROR);
+    freeReplyObject(reply);
+}
+
+/* The scripts refuse the slot, so the worker reads its definition, from a node that is silent. */
+static void a_worker_is_freed_while_its_definition_is_read(void **state)
+{
+    smq_worker_options options = SMQ_WORKER_OPTIONS(.drain_timeout_ms = 100);
+    smq_client *client = cluster_client();
+    struct handler_log *log = handler_log_new(NULL);
+    struct server *lease_home = NULL;
+    struct slot_view view;
+    smq_worker *worker;
+    smq_error err;
+
+    (void) state;
+    view.topic = topic_apart(client, &lease_home);
+    view.redis = keys_connect_to(view.topic);
+    handler_log_gate(log);
+    worker = handler_log_worker_with(client, &options, view.topic, log);
+    messages_send(client, view.topic, (struct test_message){.body = "a"});
+    handler_log_await(log, 1);
+    server_pause(lease_home);
+    slot_command(&view, "DEL slot{%s_0}");
+    slot_command(&view, "CONFIG RESETSTAT");
+    handler_log_open(log, 1);
+    assert_true(wait_until(has_refused_some, &view, TIMEOUT_MS));
+    smq_worker_stop(worker);
+    (void) smq_worker_wait(worker, TIMEOUT_MS, &err);
+    smq_worker_free(worker);
+    server_resume(lease_home);
+    redisFree(view.redis);
+    handler_log_free(log);
+    smq_client_free(client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_owner_whose_lease_is_over_claims_nothing),
+        cmocka_unit_test(a_worker_is_freed_while_its_definition_is_read),
     };
 
     return cmocka_run_group_tests(tests, start, cluster_end);

@@ -350,16 +350,14 @@ static void one_worker_after_another_takes_the_same_topic(void **state)
     smq_client_free(client);
 }
 
-static void deleted_topic_ends_the_worker(void **state)
+static void deletion_ends_the_worker_of(smq_client *client)
 {
-    smq_client *client = cluster_client();
     const char *topic = topic_of(client, false, 2);
     struct handler_log *log = handler_log_new(NULL);
     smq_client *other = cluster_client();
     smq_worker *worker = handler_log_worker(client, topic, log);
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     handler_log_gate(log);
     messages_send(client, topic, (struct test_message){.body = "a"});
     handler_log_await(log, 1);
@@ -371,6 +369,18 @@ static void deleted_topic_ends_the_worker(void **state)
     handler_log_free(log);
     smq_client_free(other);
     smq_client_free(client);
+}
+
+static void deleted_topic_ends_the_worker(void **state)
+{
+    (void) state;
+    deletion_ends_the_worker_of(cluster_client());
+}
+
+static void so_it_does_in_a_fleet(void **state)
+{
+    (void) state;
+    deletion_ends_the_worker_of(cluster_fleet_client(0));
 }
 
 static void bad_options_are_refused_with_a_clear_text(void **state)
@@ -479,6 +489,7 @@ int main(void)
         cmocka_unit_test(worker_that_was_not_started_can_be_stopped_and_freed),
         cmocka_unit_test(one_worker_after_another_takes_the_same_topic),
         cmocka_unit_test(deleted_topic_ends_the_worker),
+        cmocka_unit_test(so_it_does_in_a_fleet),
         cmocka_unit_test(bad_options_are_refused_with_a_clear_text),
         cmocka_unit_test(second_worker_of_a_topic_is_refused),
         cmocka_unit_test(child_of_fork_is_refused),
