@@ -81,6 +81,17 @@ static void leave_moves_only_the_leavers(void **state)
     queue_side_free(a);
 }
 
+static void a_member_joins_a_second_topic(void **state)
+{
+    struct queue_side *a = fixture_consumer("a");
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    queue_side_join(a, "u", "n2", SLOTS, DRAIN_MS);
+    assert_true(queue_side_owns(a, 2 * SLOTS)); /* of both */
+    queue_side_free(a);
+}
+
 static void refused_slots_are_granted_again(void **state)
 {
     struct queue_side *a = fixture_member("a");
@@ -472,6 +483,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(first_member_gets_all, fixture_setup),
         cmocka_unit_test_setup(join_moves_the_floor, fixture_setup),
         cmocka_unit_test_setup(leave_moves_only_the_leavers, fixture_setup),
+        cmocka_unit_test_setup(a_member_joins_a_second_topic, fixture_setup),
         cmocka_unit_test_setup(refused_slots_are_granted_again, fixture_setup),
         cmocka_unit_test_setup(an_answer_about_an_earlier_grant_is_ignored, fixture_setup),
         cmocka_unit_test_setup(largest_topic, fixture_setup),
