@@ -262,6 +262,20 @@ static void a_late_message_stops_all_of_it(void **state)
     assert_groups("a,b,c", "orders/a orders/b orders/c");
 }
 
+/* While the definition cannot be read, it is not known whether the topic has the group that was
+ * made. */
+static void a_damaged_definition_leaves_it_half_done(void **state)
+{
+    (void) state;
+    create("a");
+    alter_until("a,b", STORES);
+    assert_int_equal(keys_number("topic{orders}", "HSET topic{orders} version 7 definition x"), 0);
+    alter_end(SMQ_INTERNAL,
+              "the stored definition of topic orders cannot be read: its fields are not those of "
+              "this version of slotmq; it may be half done, because a server was away: alter the "
+              "groups again");
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -274,6 +288,7 @@ int main(void)
         TEST(a_group_that_is_being_dropped_is_told),
         TEST(a_deletion_keeps_what_is_added),
         TEST(a_late_message_stops_all_of_it),
+        TEST(a_damaged_definition_leaves_it_half_done),
     };
 
     return cmocka_run_group_tests(tests, cluster_start_single, cluster_end);

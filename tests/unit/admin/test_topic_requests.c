@@ -27,7 +27,8 @@ static struct model {
     bool sealed[SLOTS];
     uint64_t late; /* messages that a seal of slot 2 finds, but a look before does not */
     int lost;      /* this many replies of scripts are lost; -1: all */
-    int unseals, clears;
+    bool full;     /* the server of the definition is */
+    int unseals, clears, pauses;
 } model = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static redisReply *answer_of(const char *word, size_t count)
@@ -127,6 +128,8 @@ static redisReply *serve_script(const struct redis_command *command)
         model.sealed[slot_of(command)] = false;
     } else if (strcmp(name, "slot_clear") == 0) {
         return serve_clear();
+    } else if (strcmp(name, "slot_pause") == 0) {
+        model.pauses++;
     }
     return answer_of("OK", 1);
 }
@@ -140,6 +143,10 @@ static bool serve(const struct redis_command *command, struct fake_answer *answe
         model.lost -= model.lost > 0 ? 1 : 0;
         freeReplyObject(answer->reply);
         *answer = (struct fake_answer){.outcome = REDIS_UNKNOWN, .status = SMQ_UNKNOWN};
+    } else if (command->script != NULL && model.full &&
+               strcmp(command->script->name, "topic") == 0) {
+        freeReplyObject(answer->reply);
+        *answer = (struct fake_answer){.outcome = REDIS_NOT_DONE, .status = SMQ_FULL};
     }
     pthread_mutex_unlock(&model.lock);
     return true;
@@ -151,7 +158,8 @@ static int set_up(void **state)
 {
     (void) state;
     model.late = 0;
-    model.lost = model.unseals = model.clears = 0;
+    model.full = false;
+    model.lost = model.unseals = model.clears = model.pauses = 0;
     memset(model.sealed, 0, sizeof(model.sealed));
     snprintf(model.state, sizeof(model.state), "ready");
     client = fake_client(serve, NULL);
@@ -208,6 +216,16 @@ static void lost_replies_are_asked_for_again(void **state)
     assert_int_equal(smq_topic_delete(client, "t", true, &err), SMQ_UNKNOWN);
 }
 
+static void a_pause_that_is_not_stored_reaches_no_slot(void **state)
+{
+    smq_error err;
+
+    (void) state;
+    model.full = true;
+    assert_int_equal(smq_topic_pause(client, "t", &err), SMQ_FULL);
+    assert_int_equal(model.pauses, 0);
+}
+
 static void a_client_without_servers_is_refused(void **state)
 {
     static const smq_status cases[] = {SMQ_UNAVAILABLE, SMQ_DENIED, SMQ_BAD_SERVER};
@@ -237,6 +255,7 @@ int main(void)
         ADMIN_TEST(a_deletion_that_finds_messages_is_taken_back),
         ADMIN_TEST(an_empty_topic_is_cleared_until_nothing_is_left),
         ADMIN_TEST(lost_replies_are_asked_for_again),
+        ADMIN_TEST(a_pause_that_is_not_stored_reaches_no_slot),
         ADMIN_TEST(a_client_without_servers_is_refused),
     };
 
