@@ -458,7 +458,8 @@ static void test_no_places_in_one(void **state)
     (void) ask(fixture, "HSET slot.b{x} seq 4294967295");
     assert_string_equal(send_to(fixture, 3, "n.1", FREE, "two 0 three 0"), "FULL 2");
     assert_waiting(fixture, "a", 1);
-    (void) ask(fixture, "ZREM store.b{x} one");
+    assert_string_equal(send_to(fixture, 3, "n.1", FREE, "last 0"), "OK a");
+    (void) ask(fixture, "ZREM store.b{x} one last");
     assert_string_equal(send_to(fixture, 3, "n.1", FREE, "two 0 three 0"), "OK aa");
 }
 
