@@ -288,31 +288,6 @@ static bool node_of_a_is_written(void *arg)
     return version_of("/members/a") > *before;
 }
 
-/* Each time that b comes and goes, a acknowledges that it is to release slots, and that it has
- * released them.  That they are granted to it again needs no answer. */
-static void a_grant_is_not_acknowledged(void **state)
-{
-    enum { TIMES = 4, WRITES = 2 };
-
-    struct queue_side *a = fixture_consumer("a");
-    int32_t before = 0;
-
-    (void) state;
-    assert_true(queue_side_owns(a, SLOTS));
-    before = version_of("/members/a");
-    for (int i = 0; i < TIMES; i++) {
-        struct queue_side *b = fixture_consumer("b");
-
-        assert_true(queue_side_owns(b, SLOTS / 2));
-        queue_side_leave(b);
-        assert_true(queue_side_has_left(b));
-        assert_true(queue_side_owns(a, SLOTS));
-        queue_side_free(b);
-    }
-    assert_true(version_of("/members/a") - before <= TIMES * WRITES);
-    queue_side_free(a);
-}
-
 /* It cannot acknowledge, so the slots that it is to release move without it.  It says so once, does
  * not ask without a pause, and takes part again when it may write. */
 static void a_member_that_may_not_write_its_node_says_so_and_recovers(void **state)
@@ -517,7 +492,6 @@ int main(int argc, char **argv)
         ON_NODES(damage_is_mended_at_once),
         ON_NODES(damage_is_mended_by_a_new_assigner),
         ON_NODES(broken_bytes_in_a_members_node_are_mended),
-        ON_NODES(a_grant_is_not_acknowledged),
         ON_NODES(a_member_that_may_not_write_its_node_says_so_and_recovers),
         ON_NODES(a_pid_of_another_namespace_proves_nothing),
         ON_NODES(a_pid_that_another_process_has_now_is_a_dead_one),

@@ -81,6 +81,41 @@ static void leave_moves_only_the_leavers(void **state)
     queue_side_free(a);
 }
 
+static int32_t version_of_a(zhandle_t *raw)
+{
+    struct Stat stat = {0};
+
+    assert_int_equal(zoo_exists(raw, fixture_path("/members/a"), 0, &stat), ZOK);
+    return stat.version;
+}
+
+/* Each time that b comes and goes, a acknowledges that it is to release slots, and that it has
+ * released them.  That they are granted to it again needs no answer. */
+static void a_grant_is_not_acknowledged(void **state)
+{
+    enum { TIMES = 4, WRITES = 2 };
+
+    struct queue_side *a = fixture_consumer("a");
+    zhandle_t *raw = fixture_connect(NULL);
+    int32_t before = 0;
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    before = version_of_a(raw);
+    for (int i = 0; i < TIMES; i++) {
+        struct queue_side *b = fixture_consumer("b");
+
+        assert_true(queue_side_owns(b, SLOTS / 2));
+        queue_side_leave(b);
+        assert_true(queue_side_has_left(b));
+        assert_true(queue_side_owns(a, SLOTS));
+        queue_side_free(b);
+    }
+    assert_true(version_of_a(raw) - before <= TIMES * WRITES);
+    zookeeper_close(raw);
+    queue_side_free(a);
+}
+
 static void a_member_joins_a_second_topic(void **state)
 {
     struct queue_side *a = fixture_consumer("a");
@@ -483,6 +518,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(first_member_gets_all, fixture_setup),
         cmocka_unit_test_setup(join_moves_the_floor, fixture_setup),
         cmocka_unit_test_setup(leave_moves_only_the_leavers, fixture_setup),
+        cmocka_unit_test_setup(a_grant_is_not_acknowledged, fixture_setup),
         cmocka_unit_test_setup(a_member_joins_a_second_topic, fixture_setup),
         cmocka_unit_test_setup(refused_slots_are_granted_again, fixture_setup),
         cmocka_unit_test_setup(an_answer_about_an_earlier_grant_is_ignored, fixture_setup),
