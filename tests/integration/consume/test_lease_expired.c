@@ -96,7 +96,8 @@ static void an_owner_whose_lease_is_over_claims_nothing(void **state)
     smq_client_free(client);
 }
 
-/* Scripts that the node of the slot has run since its statistics were reset. */
+/* The node of the slot has run several scripts since its statistics were reset.  So it has refused
+ * some of the worker's, and the definition is being read. */
 static bool has_refused_some(void *arg)
 {
     const struct slot_view *view = arg;

@@ -50,6 +50,14 @@ bool raw_get(zhandle_t *handle, const char *path, char *out, size_t size, struct
     return true;
 }
 
+int32_t raw_version(zhandle_t *handle, const char *path)
+{
+    struct Stat stat = {0};
+
+    assert_int_equal(zoo_exists(handle, path, 0, &stat), ZOK);
+    return stat.version;
+}
+
 void raw_set(zhandle_t *handle, const char *path, const char *data, int len)
 {
     assert_int_equal(zoo_set(handle, path, data, len, -1), ZOK);

@@ -73,19 +73,11 @@ struct node {
     int32_t version;
 };
 
-static int32_t node_version(const struct node *node)
-{
-    struct Stat stat = {0};
-
-    assert_int_equal(zoo_exists(node->handle, node->path, 0, &stat), ZOK);
-    return stat.version;
-}
-
 static bool node_is_written(void *arg)
 {
     const struct node *node = arg;
 
-    return node_version(node) > node->version;
+    return raw_version(node->handle, node->path) > node->version;
 }
 
 /* A write of the member's node is executed, its reply is lost with the connection: the version that
@@ -109,7 +101,7 @@ static void a_member_whose_reply_was_lost_still_acknowledges(void **state)
     assert_true(fleet_wait_even(fleet, "orders", (int[]){near, far, -1}));
 
     (void) snprintf(node.path, sizeof(node.path), "%s/members/far", stage->root);
-    node.version = node_version(&node);
+    node.version = raw_version(node.handle, node.path);
     proxy_hold(stage->proxy);
     fleet_join(fleet, far, "others", "n1", 1);
     assert_true(wait_until(node_is_written, &node, FLEET_TIMEOUT_MS));

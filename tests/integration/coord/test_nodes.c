@@ -273,19 +273,11 @@ static void broken_bytes_in_a_members_node_are_mended(void **state)
 
 /* --- access to the own node --- */
 
-static int32_t version_of(const char *node)
-{
-    struct Stat stat = {0};
-
-    assert_int_equal(zoo_exists(raw, fixture_path(node), 0, &stat), ZOK);
-    return stat.version;
-}
-
 static bool node_of_a_is_written(void *arg)
 {
     const int32_t *before = arg;
 
-    return version_of("/members/a") > *before;
+    return raw_version(raw, fixture_path("/members/a")) > *before;
 }
 
 /* It cannot acknowledge, so the slots that it is to release move without it.  It says so once, does
@@ -316,7 +308,7 @@ static void a_member_that_may_not_write_its_node_says_so_and_recovers(void **sta
     assert_true(before < FEW);
     assert_int_equal(queue_side_said(a, fixture_path("/members/a")), 1);
 
-    version = version_of("/members/a");
+    version = raw_version(raw, fixture_path("/members/a"));
     raw_set_access(raw, fixture_path("/members/a"), ZOO_PERM_ALL);
     assert_true(wait_until(node_of_a_is_written, &version, WAIT_MS));
     c = fixture_consumer("c");

@@ -81,14 +81,6 @@ static void leave_moves_only_the_leavers(void **state)
     queue_side_free(a);
 }
 
-static int32_t version_of_a(zhandle_t *raw)
-{
-    struct Stat stat = {0};
-
-    assert_int_equal(zoo_exists(raw, fixture_path("/members/a"), 0, &stat), ZOK);
-    return stat.version;
-}
-
 /* Each time that b comes and goes, a acknowledges that it is to release slots, and that it has
  * released them.  That they are granted to it again needs no answer. */
 static void a_grant_is_not_acknowledged(void **state)
@@ -101,7 +93,7 @@ static void a_grant_is_not_acknowledged(void **state)
 
     (void) state;
     assert_true(queue_side_owns(a, SLOTS));
-    before = version_of_a(raw);
+    before = raw_version(raw, fixture_path("/members/a"));
     for (int i = 0; i < TIMES; i++) {
         struct queue_side *b = fixture_consumer("b");
 
@@ -111,7 +103,7 @@ static void a_grant_is_not_acknowledged(void **state)
         assert_true(queue_side_owns(a, SLOTS));
         queue_side_free(b);
     }
-    assert_true(version_of_a(raw) - before <= TIMES * WRITES);
+    assert_true(raw_version(raw, fixture_path("/members/a")) - before <= TIMES * WRITES);
     zookeeper_close(raw);
     queue_side_free(a);
 }
