@@ -157,6 +157,21 @@ bool process_wait(pid_t pid, int *status, int64_t timeout_ms)
     return true;
 }
 
+void process_pause(pid_t pid)
+{
+    siginfo_t info;
+
+    kill(pid, SIGSTOP);
+    while (waitid(P_PID, (id_t) pid, &info, WSTOPPED | WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+        ;
+    }
+}
+
+void process_resume(pid_t pid)
+{
+    kill(pid, SIGCONT);
+}
+
 void process_stop(pid_t pid, int64_t timeout_ms)
 {
     kill(pid, SIGTERM);

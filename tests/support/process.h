@@ -29,6 +29,12 @@ bool process_ended(pid_t pid, int *status);
 /* Wait until it ends; false when `timeout_ms` passed first. */
 bool process_wait(pid_t pid, int *status, int64_t timeout_ms);
 
+/* SIGSTOP, and wait until it has stopped: until each of its threads has, the others continue,
+ * which can be for tens of milliseconds.  A process that has ended is left as it is. */
+void process_pause(pid_t pid);
+
+void process_resume(pid_t pid); /* SIGCONT */
+
 /* SIGTERM (and SIGCONT), and SIGKILL if that takes too long; waited for. */
 void process_stop(pid_t pid, int64_t timeout_ms);
 

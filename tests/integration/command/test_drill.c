@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "support/process.h"
 #include "support/wait.h"
 
 enum { WORDS_MAX = 24 };
@@ -216,10 +217,10 @@ static void test_a_member_that_hangs(void **state)
     await_step(section, 0, 0, "worker-1");
     join(&other, "worker-2", "30000");
     await_step(section, 0, 0, "worker-2");
-    run_signal(&hangs, SIGSTOP);
+    process_pause(hangs.pid);
     run_step(section, 1, 0, "member worker-1 is taken out");
     await_step(section, 2, 0, "orders worker-2      4     4");
-    run_signal(&hangs, SIGCONT);
+    process_resume(hangs.pid);
     await_step(section, 2, 0, "orders worker-1      4     2");
     leave(&hangs);
     leave(&other);
@@ -315,12 +316,12 @@ static void test_the_owner_does_not_acknowledge(void **state)
     await_step(still_section, 0, 0, "0-3");
     join(&frozen, "worker-1", "30000");
     await_step(hang_section, 2, 0, shares_of_worker_1);
-    run_signal(&frozen, SIGSTOP);
+    process_pause(frozen.pid);
     join_two(newcomers);
     await_step(still_section, 0, 0, "member worker-1 has not acknowledged");
     run_step(hang_section, 1, 0, "member worker-1 is taken out");
     await_step_without(still_section, 0, "has not acknowledged");
-    run_signal(&frozen, SIGCONT);
+    process_resume(frozen.pid);
     await_step(hang_section, 2, 0, "orders worker-1      4     1");
     leave(&newcomers[0]);
     leave(&newcomers[1]);
@@ -366,12 +367,12 @@ static void test_the_leader_does_not_grant(void **state)
     fill_all_slots();
     join_two(newcomers);
     await_step(still_section, 0, 0, "messages are in flight at member worker-2");
-    run_signal(&leader, SIGSTOP);
+    process_pause(leader.pid);
     gate_open(&gate);
     await_step(still_section, 0, 0, "the leader has not granted");
     run_step(hang_section, 1, 0, "member worker-1 is taken out");
     await_step_without(still_section, 0, "the leader has not granted");
-    run_signal(&leader, SIGCONT);
+    process_resume(leader.pid);
     await_step(hang_section, 2, 0, "orders worker-1      4     1");
     leave(&newcomers[0]);
     leave(&newcomers[1]);

@@ -2,7 +2,6 @@
  * begins nothing of slots that may be another's. */
 #include <inttypes.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -19,6 +18,7 @@
 #include "integration/fixture/keys.h"
 #include "integration/fixture/members.h"
 #include "integration/fixture/messages.h"
+#include "support/process.h"
 #include "support/wait.h"
 
 enum { SLOTS = 16, MESSAGES = 1600, SESSION_MS = 2000, STOP_MS = 2500 };
@@ -42,7 +42,7 @@ static bool is_past(void *arg)
     return monotonic_ms() >= *(int64_t *) arg;
 }
 
-/* --- SIGSTOP --- */
+/* --- a process that is stopped --- */
 
 struct owners {
     smq_client *client;
@@ -114,12 +114,12 @@ static void freeze_and_wake(bool zookeeper, int64_t bound_ms)
     members_send(&members, owners.client, "k", MESSAGES, 0, MESSAGES);
     assert_true(wait_until(some_have_begun, &members, TIMEOUT_MS));
     look(&owners);
-    kill(frozen->pid, SIGSTOP);
+    process_pause(frozen->pid);
     (void) members_start(&members);
     assert_true(wait_until(all_are_anothers, &owners, TIMEOUT_MS));
     awake = monotonic_ms() + STOP_MS;
     assert_true(wait_until(is_past, &awake, TIMEOUT_MS));
-    kill(frozen->pid, SIGCONT);
+    process_resume(frozen->pid);
     assert_true(wait_until(all_is_handled, &members, TIMEOUT_MS));
     for (int i = 0; i < members.count; i++) {
         member_leave(&members.member[i]);
@@ -146,7 +146,7 @@ static void woken_single_process_begins_nothing_of_lost_slots(void **state)
     freeze_and_wake(false, SESSION_MS);
 }
 
-/* --- SIGSTOP, while messages are pushed --- */
+/* --- the same, while messages are pushed --- */
 
 static int begun_by(const struct member *member)
 {
@@ -188,7 +188,7 @@ static void freeze_with_pushes(bool zookeeper)
     frozen = members_start(&members);
     keys_await_open(owners.topic, SLOTS, SLOTS);
     look(&owners);
-    kill(frozen->pid, SIGSTOP);
+    process_pause(frozen->pid);
     pushed = -keys_pushes();
     for (int i = 0; i < COUNT; i++) {
         members_send(&members, owners.client, "k", COUNT, i, 1);
@@ -201,7 +201,7 @@ static void freeze_with_pushes(bool zookeeper)
     awake = monotonic_ms() + STOP_MS;
     assert_true(wait_until(is_past, &awake, TIMEOUT_MS));
     assert_true(wait_until(so_many_are_handled, &awaited, TIMEOUT_MS));
-    kill(frozen->pid, SIGCONT);
+    process_resume(frozen->pid);
     member_leave(&members.member[1]); /* the other one has its slots again, and what comes next */
     members_send(&members, owners.client, "k", COUNT, COUNT, COUNT);
     awaited.count += COUNT;

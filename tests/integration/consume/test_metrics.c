@@ -2,7 +2,6 @@
  * calls; and the text of it. */
 #include <inttypes.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -19,6 +18,7 @@
 #include "integration/fixture/keys.h"
 #include "integration/fixture/members.h"
 #include "integration/fixture/messages.h"
+#include "support/process.h"
 #include "support/wait.h"
 
 enum { MESSAGES = 50, KINDS = 5, SLOTS = 16, LONG_SESSION_MS = 60000 };
@@ -518,7 +518,7 @@ static void slots_that_are_not_released_are_counted_by_the_leader(void **state)
     assert_true(wait_until(first_has_all, &await, TIMEOUT_MS));
     members_start(&members);
     assert_true(wait_until(first_has_half, &await, TIMEOUT_MS));
-    assert_int_equal(kill(members.member[0].pid, SIGSTOP), 0);
+    process_pause(members.member[0].pid);
     third = handler_log_worker(await.second, members.topic, log);
     assert_true(wait_until(is_counted, await.first, TIMEOUT_MS));
     assert_true(wait_until(third_has_its_share, await.second, TIMEOUT_MS));

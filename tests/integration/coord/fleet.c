@@ -11,11 +11,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -474,18 +472,13 @@ void fleet_kill(struct fleet *fleet, int member)
 
 void fleet_pause(struct fleet *fleet, int member)
 {
-    int status = 0;
-
     fleet->members[member].unclean = true;
-    assert_int_equal(kill(fleet->members[member].pid, SIGSTOP), 0);
-    assert_int_equal(waitpid(fleet->members[member].pid, &status, WUNTRACED),
-                     fleet->members[member].pid);
-    assert_true(WIFSTOPPED(status));
+    process_pause(fleet->members[member].pid);
 }
 
 void fleet_resume(struct fleet *fleet, int member)
 {
-    assert_int_equal(kill(fleet->members[member].pid, SIGCONT), 0);
+    process_resume(fleet->members[member].pid);
 }
 
 int fleet_quit(struct fleet *fleet, int number)

@@ -7,9 +7,11 @@
 #include <cmocka.h>
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "support/process.h"
 #include "support/run.h"
 
 enum { TIMEOUT_MS = 30000 };
@@ -61,6 +63,50 @@ static void test_signal_is_told(void **state)
     run_fini(&run);
 }
 
+static char state_of(pid_t pid)
+{
+    char path[64], name[64], state = '?';
+    FILE *stat;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int) pid);
+    stat = fopen(path, "r");
+    assert_non_null(stat);
+    assert_int_equal(fscanf(stat, "%*d %63s %c", name, &state), 2);
+    fclose(stat);
+    return state;
+}
+
+static void test_paused_process_has_stopped(void **state)
+{
+    struct run run;
+
+    (void) state;
+    assert_true(run_start(&run, &(struct run_options){.argv = SHELL("while :; do :; done")}));
+    for (int i = 0; i < 20; i++) {
+        process_pause(run.pid);
+        assert_int_equal(state_of(run.pid), 'T');
+        process_resume(run.pid);
+        assert_int_not_equal(state_of(run.pid), 'T');
+    }
+    run_signal(&run, SIGTERM);
+    assert_true(run_wait(&run, TIMEOUT_MS));
+    assert_int_equal(run.exit_code, 128 + SIGTERM);
+    run_fini(&run);
+}
+
+static void test_dead_process_is_not_paused(void **state)
+{
+    struct run run;
+
+    (void) state;
+    assert_true(run_start(&run, &(struct run_options){.argv = SHELL("exit 3")}));
+    process_pause(run.pid);
+    process_resume(run.pid);
+    assert_true(run_wait(&run, TIMEOUT_MS));
+    assert_int_equal(run.exit_code, 3);
+    run_fini(&run);
+}
+
 static void test_time_limit_kills(void **state)
 {
     struct run run;
@@ -88,8 +134,12 @@ static void test_end_without_the_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_input_and_both_outputs), cmocka_unit_test(test_bytes_are_kept),
-        cmocka_unit_test(test_signal_is_told),         cmocka_unit_test(test_time_limit_kills),
+        cmocka_unit_test(test_input_and_both_outputs),
+        cmocka_unit_test(test_bytes_are_kept),
+        cmocka_unit_test(test_signal_is_told),
+        cmocka_unit_test(test_paused_process_has_stopped),
+        cmocka_unit_test(test_dead_process_is_not_paused),
+        cmocka_unit_test(test_time_limit_kills),
         cmocka_unit_test(test_end_without_the_text),
     };
 
