@@ -329,10 +329,10 @@ def list_named():
 
 
 def lines_run(tree, anew):
-    """Which tests run which lines.  All is built here, so that no mutant has to pay for it."""
-    tree.make([], BUILD_S)
-    known = coverage_map.MAP.exists() and not anew
-    return coverage_map.load() if known else coverage_map.gather(tree)
+    """Which tests run which lines.  They are built here, so that no mutant has to pay for it."""
+    tree.make(sorted({target for name in coverage_map.judges(tree)
+                      for target in tree.tests[name].targets}), BUILD_S)
+    return coverage_map.read(tree, anew)
 
 
 def run_chosen(tree, options):
@@ -383,7 +383,7 @@ def parse():
     parser.add_argument("--record", action="store_true",
                         help="write the score into tests/mutants/score.json")
     parser.add_argument("--map", action="store_true",
-                        help="find anew which tests run which lines, as after new tests")
+                        help="find anew which tests run which lines, as after many changes")
     parser.add_argument("--list", action="store_true",
                         help="list the named ones, and check that they can be made")
     parser.add_argument("names", nargs="*", metavar="NAME",

@@ -19,7 +19,8 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build-mutants"
-AT_ONCE = 2
+COMPILERS = 2
+TESTS_AT_ONCE = 4  # most wait for servers
 MARK = "SLOTMQ_MUTANT"
 FILE_BYTES_MAX = 1 << 30  # of what a mutant that never ends may write into one file
 RSS_MB_MAX = 2000
@@ -42,8 +43,8 @@ class TakesTooLong(Exception):
 class Programs:
     """The programs that run now, each in a group of its own, so that an interrupt ends them all.
 
-    Each has a mark in its environment that it hands on, by which everything that it started is
-    found and ended, too.
+    Each has a folder, whose name is in its environment and is handed on.  By this, and by the
+    folder in which they work, all programs that it started are found and ended, too.
     """
 
     def __init__(self):
@@ -80,7 +81,7 @@ class Programs:
             return child
 
     def _end(self, child, folder):
-        kill_marked(child, folder)
+        kill_all_of(child, folder)
         child.wait()
         with self.lock:
             self.running.pop(child, None)
@@ -89,7 +90,7 @@ class Programs:
         """End what runs now; the callers see a program that was killed."""
         with self.lock:
             for child, folder in self.running.items():
-                kill_marked(child, folder)
+                kill_all_of(child, folder)
 
     def end_all(self):
         """The same, and nothing starts after it."""
@@ -102,14 +103,13 @@ def limit_files():
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES_MAX, FILE_BYTES_MAX))
 
 
-def kill_marked(child, folder):
-    """End a program of ours and what it started, until nothing with its mark is left."""
+def kill_all_of(child, folder):
+    """End a program of ours and what it started, until nothing of its folder is left."""
     if child.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
-    mark = f"{MARK}={folder}".encode()
     for _ in range(100):
-        left = marked(mark)
+        left = programs_of(folder)
         if not left:
             return
         for pid in left:
@@ -118,27 +118,34 @@ def kill_marked(child, folder):
         time.sleep(0.01)
 
 
-def marked(mark):
-    """The pids of living processes with this word in their environment."""
-    found = []
-    for entry in os.scandir("/proc"):
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                environment = pathlib.Path(entry.path, "environ").read_bytes()
-                if mark in environment.split(b"\0"):
-                    found.append(int(entry.name))
-    return found
+def programs_of(folder):
+    """The pids of living processes that have the folder in their environment, or work in it: a
+    redis-server writes its title over its environment."""
+    return [int(entry.name) for entry in os.scandir("/proc")
+            if entry.name.isdigit() and is_of(pathlib.Path(entry.path), folder)]
+
+
+def is_of(process, folder):
+    with contextlib.suppress(OSError):
+        if f"{MARK}={folder}".encode() in (process / "environ").read_bytes().split(b"\0"):
+            return True
+        return (process / "cwd").readlink().is_relative_to(folder)
+    return False
 
 
 class Test:
-    """One program of the tests, as meson runs it."""
+    """One program of the tests, as meson runs it.  `sources`: the files that are its own."""
 
     def __init__(self, found, targets, build):
         self.name, self.suites = found["name"], [suite.split(":")[-1] for suite in found["suite"]]
         self.command, self.cwd = found["cmd"], found["workdir"] or str(build)
         self.env, self.seconds_max = found["env"], found["timeout"]
         needed = [targets[name] for name in found["depends"] if name in targets]
-        self.targets = [os.path.relpath(file, build) for files in needed for file in files]
+        self.targets = [os.path.relpath(file, build) for one in needed for file in one["filename"]]
+        sources = [file for one in needed if one["type"] == "executable"
+                   for part in one["target_sources"] for file in part["sources"]]
+        self.sources = sorted(file for file in {*sources, *self.command}
+                              if "/tests/" in file and file.endswith((".c", ".py", ".sh")))
 
 
 def introspect(build, what):
@@ -197,8 +204,7 @@ class Tree:
         self.sync()
         self.configure(self.build, SANITIZED)
         self.make(["build.ninja"], 600)
-        targets = {target["id"]: target["filename"]
-                   for target in introspect(self.build, "--targets")}
+        targets = {target["id"]: target for target in introspect(self.build, "--targets")}
         # The long forms run the same programs as their quick ones.
         self.tests = {test.name: test for test in (
             Test(found, targets, self.build) for found in introspect(self.build, "--tests")
@@ -206,7 +212,7 @@ class Tree:
 
     def make(self, targets, seconds, build=None):
         code, output = self.programs.run(
-            ["ninja", "-C", build or self.build, "-j", str(AT_ONCE), *targets], seconds,
+            ["ninja", "-C", build or self.build, "-j", str(COMPILERS), *targets], seconds,
             env={"CCACHE_NOHASHDIR": "1"})
         if code != 0:
             raise NotBuilt(output)
@@ -237,7 +243,7 @@ class Tree:
 @contextlib.contextmanager
 def pool(programs):
     """Threads that run programs; when the block is left early, they are ended."""
-    threads = concurrent.futures.ThreadPoolExecutor(AT_ONCE)
+    threads = concurrent.futures.ThreadPoolExecutor(TESTS_AT_ONCE)
     try:
         yield threads
     except BaseException:

@@ -407,7 +407,7 @@ class Maps(Folder):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         suites = {"base_x": "unit", "a_b": "unit", "lua_send": "lua", "produce_send": "integration",
-                  "store_unit": "unit"}
+                  "store_unit": "unit", "command_top": "integration", "symbols": "tools"}
         self.tree.tests = {name: trees.Test(
             {"name": name, "suite": [f"slotmq:{suite}"], "cmd": [name], "workdir": None, "env": {},
              "timeout": 1, "depends": []}, {}, ROOT) for name, suite in suites.items()}
@@ -415,7 +415,7 @@ class Maps(Folder):
                  for name in ("libsrc/a/thing.c", "libsrc/store/send.c")}
         self.map = coverage_map.Map(
             {"base_x": 0.1, "a_b": 0.2, "lua_send": 1, "produce_send": 2, "store_unit": 0.1, "gone": 1},
-            {"libsrc/a/thing.c": {"2": [0, 1, 5], "4": [1]}, "libsrc/store/send.c": {"2": [3, 4]}}, files)
+            {"libsrc/a/thing.c": {"2": [0, 1, 5], "4": [1]}, "libsrc/store/send.c": {"2": [3, 4]}}, files, {})
 
     def test_a_line_has_the_tests_that_run_it_those_of_its_folder_first(self):
         self.assertEqual(self.map.of_line(self.tree, "libsrc/a/thing.c", 2), ["a_b", "base_x"])
@@ -428,6 +428,28 @@ class Maps(Folder):
     def test_a_changed_file_has_those_of_all_its_lines(self):
         (self.tree.copy / "libsrc/a/thing.c").write_text("other")
         self.assertEqual(self.map.of_line(self.tree, "libsrc/a/thing.c", 1), ["a_b", "base_x"])
+
+    def test_a_test_that_is_new_or_has_changed_is_run_those_that_may_take_long_first(self):
+        for name, seconds in (("a_b", 10), ("base_x", 20), ("lua_send", 30)):
+            path = self.tree.copy / f"test_{name}.c"
+            path.write_text(name)
+            test = self.tree.tests[name]
+            test.targets, test.sources, test.seconds_max = ["program"], [path], seconds
+            self.map.programs[name] = coverage_map.digest(path)
+        self.assertEqual(self.map.unknown(self.tree), [])
+        (self.tree.copy / "test_a_b.c").write_text("changed")
+        del self.map.programs["base_x"]
+        self.assertEqual(self.map.unknown(self.tree), ["base_x", "a_b"])
+
+    def test_what_a_test_runs_now_is_in_place_of_what_it_ran(self):
+        self.tree.tests["new"] = self.tree.tests["store_unit"]
+        self.map.add(self.tree, "a_b", 0.3, {"libsrc/a/thing.c": {3, 4}})
+        self.map.add(self.tree, "new", 1.234, {"libsrc/a/thing.c": {2}, "libsrc/store/owner.c": {1}})
+        self.assertEqual(self.map.lines["libsrc/a/thing.c"], {"2": [0, 5, 6], "3": [1], "4": [1]})
+        self.assertEqual(self.map.lines["libsrc/store/owner.c"], {"1": [6]})
+        self.assertEqual((self.map.tests["a_b"], self.map.tests["new"]), (0.3, 1.23))
+        self.assertIn("libsrc/store/owner.c", self.map.files)
+        self.assertEqual(self.map.unknown(self.tree), [])
 
     def test_a_script_has_the_suite_lua_and_what_runs_its_caller(self):
         for file in ("lua/send.lua", "lua/lib/wake.lua", "lua/lib/deep.lua"):
@@ -451,12 +473,15 @@ except KeyboardInterrupt:
 
 class Interrupt(Folder):
     def test_an_interrupt_leaves_nothing_behind(self):
-        """Also not what the programs have started in sessions of their own."""
+        """Also not what the programs have started in sessions of their own, nor a program that has
+        lost its environment."""
         self.tree.copy.mkdir(parents=True)
         (self.tree.copy / "a.c").write_text("as it was")
         scratch = pathlib.Path(self.temporary.name) / "scratch"
         scratch.mkdir()
-        command = f'setsid sleep 600 & echo $! >"$TMPDIR/new"; cp "$TMPDIR/new" {scratch}/../pid.$$; sleep 600'
+        command = (f'setsid sleep 600 & one=$!; mkdir "$TMPDIR/r1"; cd "$TMPDIR/r1"; '
+                   f'env -i setsid sleep 600 & echo $one $! >"$TMPDIR/new"; '
+                   f'mv "$TMPDIR/new" {scratch}/../pid.$$; sleep 600')
         text = INTERRUPTED.format(mutants=str(MUTANTS), root=str(self.root), folder=str(self.folder),
                                   command=command)
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -466,7 +491,7 @@ class Interrupt(Folder):
                 while len(pids := [path for path in self.folder.parent.glob("pid.*") if path.read_text()]) < 2:
                     self.assertIsNone(child.poll())
                     time.sleep(0.01)
-                started = [int(path.read_text()) for path in pids]
+                started = [int(pid) for path in pids for pid in path.read_text().split()]
                 child.send_signal(number)
                 output = child.communicate()[0]
                 self.assertEqual((child.returncode, output), (130, b""))
