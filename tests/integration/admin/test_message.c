@@ -284,6 +284,31 @@ static void an_unknown_message_is_no_message(void **state)
     smq_message_info_free(NULL);
 }
 
+static bool count_any(const smq_message_info *message, void *user)
+{
+    (void) message;
+    ++*(int *) user;
+    return true;
+}
+
+static void a_message_of_one_byte_is_found(void **state)
+{
+    (void) state;
+    for (EACH_LAYOUT(i)) {
+        smq_message which = named(layouts[i], "a");
+        smq_filter filter = SMQ_FILTER(.which = &which);
+        smq_error err;
+        int count = 0;
+
+        topic_with(names[i], SMQ_TYPE_FIXED_TIME, layouts[i], 4);
+        send_named(names[i], layouts[i], "a", HOUR_MS);
+        send_named(names[i], layouts[i], "b", HOUR_MS);
+        assert_int_equal(state_of(names[i], layouts[i], "a"), SMQ_STATE_WAITING);
+        assert_ok(smq_message_each(client, names[i], &filter, count_any, &count, &err), &err);
+        assert_int_equal(count, 1);
+    }
+}
+
 /* Among more than one look takes. */
 static void a_dead_letter_is_found_among_thousands(void **state)
 {
@@ -648,6 +673,7 @@ int main(void)
         FRESH_CLIENT_TEST(one_that_is_there_twice_is_shown_as_it_waits),
         FRESH_CLIENT_TEST(a_keyed_message_is_shown_with_all_it_has),
         FRESH_CLIENT_TEST(an_unknown_message_is_no_message),
+        FRESH_CLIENT_TEST(a_message_of_one_byte_is_found),
         FRESH_CLIENT_TEST(a_dead_letter_is_found_among_thousands),
         FRESH_CLIENT_TEST(all_but_claimed_messages_are_removed),
         FRESH_CLIENT_TEST(a_rescheduled_message_comes_at_once),
