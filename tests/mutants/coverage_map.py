@@ -16,7 +16,7 @@ import time
 import generate
 import tree as trees
 
-MAP = trees.FOLDER / "coverage.json"
+MAP = trees.FOLDER / "map.json"
 NEAR = 30  # how far above a line that has no code of its own to look for one
 # What these do does not depend on the code of the library, or they leave servers to others.
 LEFT_OUT = {"sandbox", "servers", "run", "lua_mutants", "pages"}
