@@ -157,19 +157,23 @@ bool process_wait(pid_t pid, int *status, int64_t timeout_ms)
     return true;
 }
 
-void process_pause(pid_t pid)
+bool process_pause(pid_t pid)
 {
-    siginfo_t info;
+    siginfo_t info = {0};
+    int failed;
 
-    kill(pid, SIGSTOP);
-    while (waitid(P_PID, (id_t) pid, &info, WSTOPPED | WEXITED | WNOWAIT) != 0 && errno == EINTR) {
-        ;
+    if (kill(pid, SIGSTOP) != 0) {
+        return false;
     }
+    do {
+        failed = waitid(P_PID, (id_t) pid, &info, WSTOPPED | WEXITED | WNOWAIT);
+    } while (failed != 0 && errno == EINTR);
+    return failed == 0 && info.si_code == CLD_STOPPED;
 }
 
-void process_resume(pid_t pid)
+bool process_resume(pid_t pid)
 {
-    kill(pid, SIGCONT);
+    return kill(pid, SIGCONT) == 0;
 }
 
 void process_stop(pid_t pid, int64_t timeout_ms)

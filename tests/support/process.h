@@ -30,10 +30,11 @@ bool process_ended(pid_t pid, int *status);
 bool process_wait(pid_t pid, int *status, int64_t timeout_ms);
 
 /* SIGSTOP, and wait until it has stopped: until each of its threads has, the others continue,
- * which can be for tens of milliseconds.  A process that has ended is left as it is. */
-void process_pause(pid_t pid);
+ * which can be for tens of milliseconds.  False when it has ended; then it is left as it is. */
+bool process_pause(pid_t pid);
 
-void process_resume(pid_t pid); /* SIGCONT */
+/* SIGCONT; false when there is no such process. */
+bool process_resume(pid_t pid);
 
 /* SIGTERM (and SIGCONT), and SIGKILL if that takes too long; waited for. */
 void process_stop(pid_t pid, int64_t timeout_ms);

@@ -132,13 +132,13 @@ void server_stop(struct server *server)
 void server_pause(struct server *server)
 {
     if (server->pid != 0) {
-        process_pause(server->pid);
+        (void) process_pause(server->pid);
     }
 }
 
 void server_resume(struct server *server)
 {
     if (server->pid != 0) {
-        process_resume(server->pid);
+        (void) process_resume(server->pid);
     }
 }

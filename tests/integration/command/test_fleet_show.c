@@ -275,7 +275,7 @@ static void test_a_frozen_member_is_evicted(void **state)
         json_number(find(json_object_get(document, "members"), "name", "leader"), "incarnation");
     assert_string_equal(json_text(document, "leader"), "leader");
     json_decref(document);
-    process_pause(one.pid); /* the session lasts for 30 s more */
+    assert_true(process_pause(one.pid)); /* the session lasts for 30 s more */
     command_refused(64, "give --yes", NULL, ARGS("fleet", "evict", "leader", "-z", zookeeper));
     document =
         command_json(NULL, ARGS("fleet", "evict", "leader", "-z", zookeeper, "--yes", "--json"));
@@ -284,7 +284,7 @@ static void test_a_frozen_member_is_evicted(void **state)
     assert_int_equal(json_number(document, "slots"), 2);
     json_decref(document);
     await_slots("frozen", "other", 4);
-    process_resume(one.pid);
+    assert_true(process_resume(one.pid));
     await_slots("frozen", "leader", 2);
     document = show("frozen");
     assert_string_equal(json_text(document, "leader"), "other");

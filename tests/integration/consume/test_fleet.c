@@ -405,9 +405,9 @@ static void woken_zombie_changes_nothing(void **state)
     zombie = members_start(&members);
     members_start(&members);
     await_shares(&load, 2);
-    process_pause(zombie->pid);
+    assert_true(process_pause(zombie->pid));
     assert_true(wait_until(belongs_to_one_under_load, &load, TIMEOUT_MS));
-    process_resume(zombie->pid);
+    assert_true(process_resume(zombie->pid));
     await_shares(&load, 2);
     assert_true(wait_until(all_is_handled, &load, TIMEOUT_MS));
     verdict = members_judge(&members);

@@ -114,12 +114,12 @@ static void freeze_and_wake(bool zookeeper, int64_t bound_ms)
     members_send(&members, owners.client, "k", MESSAGES, 0, MESSAGES);
     assert_true(wait_until(some_have_begun, &members, TIMEOUT_MS));
     look(&owners);
-    process_pause(frozen->pid);
+    assert_true(process_pause(frozen->pid));
     (void) members_start(&members);
     assert_true(wait_until(all_are_anothers, &owners, TIMEOUT_MS));
     awake = monotonic_ms() + STOP_MS;
     assert_true(wait_until(is_past, &awake, TIMEOUT_MS));
-    process_resume(frozen->pid);
+    assert_true(process_resume(frozen->pid));
     assert_true(wait_until(all_is_handled, &members, TIMEOUT_MS));
     for (int i = 0; i < members.count; i++) {
         member_leave(&members.member[i]);
@@ -188,7 +188,7 @@ static void freeze_with_pushes(bool zookeeper)
     frozen = members_start(&members);
     keys_await_open(owners.topic, SLOTS, SLOTS);
     look(&owners);
-    process_pause(frozen->pid);
+    assert_true(process_pause(frozen->pid));
     pushed = -keys_pushes();
     for (int i = 0; i < COUNT; i++) {
         members_send(&members, owners.client, "k", COUNT, i, 1);
@@ -201,7 +201,7 @@ static void freeze_with_pushes(bool zookeeper)
     awake = monotonic_ms() + STOP_MS;
     assert_true(wait_until(is_past, &awake, TIMEOUT_MS));
     assert_true(wait_until(so_many_are_handled, &awaited, TIMEOUT_MS));
-    process_resume(frozen->pid);
+    assert_true(process_resume(frozen->pid));
     member_leave(&members.member[1]); /* the other one has its slots again, and what comes next */
     members_send(&members, owners.client, "k", COUNT, COUNT, COUNT);
     awaited.count += COUNT;

@@ -518,7 +518,7 @@ static void slots_that_are_not_released_are_counted_by_the_leader(void **state)
     assert_true(wait_until(first_has_all, &await, TIMEOUT_MS));
     members_start(&members);
     assert_true(wait_until(first_has_half, &await, TIMEOUT_MS));
-    process_pause(members.member[0].pid);
+    assert_true(process_pause(members.member[0].pid));
     third = handler_log_worker(await.second, members.topic, log);
     assert_true(wait_until(is_counted, await.first, TIMEOUT_MS));
     assert_true(wait_until(third_has_its_share, await.second, TIMEOUT_MS));

@@ -473,12 +473,12 @@ void fleet_kill(struct fleet *fleet, int member)
 void fleet_pause(struct fleet *fleet, int member)
 {
     fleet->members[member].unclean = true;
-    process_pause(fleet->members[member].pid);
+    assert_true(process_pause(fleet->members[member].pid));
 }
 
 void fleet_resume(struct fleet *fleet, int member)
 {
-    process_resume(fleet->members[member].pid);
+    assert_true(process_resume(fleet->members[member].pid));
 }
 
 int fleet_quit(struct fleet *fleet, int number)

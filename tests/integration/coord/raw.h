@@ -16,8 +16,7 @@ zhandle_t *raw_connect(const char *servers, const char *auth);
 /* The data of a node as a string in `out`; false when there is no such node. */
 bool raw_get(zhandle_t *handle, const char *path, char *out, size_t size, struct Stat *stat);
 
-/* How often the node was written since it was created; the test fails when there is no such node.
- */
+/* How often the node was written since its creation; the test fails when there is none. */
 int32_t raw_version(zhandle_t *handle, const char *path);
 
 /* Overwrite a node. */

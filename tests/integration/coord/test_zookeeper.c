@@ -451,9 +451,9 @@ static void paused_member_loses_and_rejoins(void **state)
     child = child_start("paused");
     (void) child_await(&child, SLOTS / 2);
     before = a->tokens[0];
-    process_pause(child.pid);
+    assert_true(process_pause(child.pid));
     assert_true(queue_side_owns(a, SLOTS));
-    process_resume(child.pid);
+    assert_true(process_resume(child.pid));
     assert_true(child_await(&child, 0) >= SLOTS / 2);
     assert_true(child_await(&child, SLOTS / 2) >= SLOTS / 2);
     assert_true(token_compare(a->tokens[0], before) >= 0);

@@ -83,9 +83,9 @@ static void test_paused_process_has_stopped(void **state)
     (void) state;
     assert_true(run_start(&run, &(struct run_options){.argv = SHELL("while :; do :; done")}));
     for (int i = 0; i < 20; i++) {
-        process_pause(run.pid);
+        assert_true(process_pause(run.pid));
         assert_int_equal(state_of(run.pid), 'T');
-        process_resume(run.pid);
+        assert_true(process_resume(run.pid));
         assert_int_not_equal(state_of(run.pid), 'T');
     }
     run_signal(&run, SIGTERM);
@@ -100,8 +100,9 @@ static void test_dead_process_is_not_paused(void **state)
 
     (void) state;
     assert_true(run_start(&run, &(struct run_options){.argv = SHELL("exit 3")}));
-    process_pause(run.pid);
-    process_resume(run.pid);
+    while (process_pause(run.pid)) { /* it has not ended yet */
+        assert_true(process_resume(run.pid));
+    }
     assert_true(run_wait(&run, TIMEOUT_MS));
     assert_int_equal(run.exit_code, 3);
     run_fini(&run);
