@@ -35,7 +35,7 @@ struct change {
     struct fleet *fleet;
     const struct size *size;
     int64_t start_ns;
-    struct fleet_counts counts;
+    struct owners_counts counts;
     struct zookeeper_facts zookeeper;
     double load; /* the largest so far */
 };
@@ -77,7 +77,7 @@ static void tell_of(struct change *change, const char *what, const char *name, c
 static bool end(struct change *change, const char *what)
 {
     struct zookeeper_facts now;
-    struct fleet_counts counts = fleet_counts(change->fleet);
+    struct owners_counts counts = fleet_counts(change->fleet);
 
     see_load(change);
     if (!zookeeper_look(&now, change->lab) || !fleet_is_agreed(change->fleet)) {

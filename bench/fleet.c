@@ -10,32 +10,23 @@
 #include "library.h"
 #include "member.h"
 #include "meter.h"
+#include "owners.h"
 #include "support/process.h"
 #include "support/wait.h"
 #include "wire.h"
 
 enum {
     PATIENCE_MS = 180000,
-    NOBODY = -1,
     RATE = 200, /* messages per second: enough to show a loss, too few to slow the fleet */
     MESSAGES_MAX = 200000,
-    TOKEN_SIZE = 25,
     PIPELINE = 1024
 };
 
-/* A process.  Invariant: `owned` slots name it as their owner. */
+/* A process. */
 struct fleet_member {
     pid_t pid; /* 0: it does not run */
     int64_t joined_ns;
-    int owned;
     bool leaves; /* fleet_tell_leave() was called */
-};
-
-/* `token` is that of its last gain. */
-struct fleet_slot {
-    int owner; /* or NOBODY */
-    int64_t gained_ns, lost_ns;
-    char token[TOKEN_SIZE];
 };
 
 /* What the lines of the members say so far.  Invariant: messages 0 .. sent - 1 were sent, and
@@ -53,50 +44,15 @@ struct fleet {
     char line[128]; /* `len` bytes of the last one, whose end is not read yet */
     size_t len;
     struct fleet_member *members;
-    struct fleet_slot *slots;
-    int unowned; /* slots */
-    struct fleet_counts counts;
+    struct owners *owners;
     int wanted; /* this number of members share all slots alike */
 };
 
 /* --- reading --- */
 
-static void set_owner(struct fleet *fleet, struct fleet_slot *slot, int owner)
-{
-    if (slot->owner == NOBODY) {
-        fleet->unowned--;
-    } else {
-        fleet->members[slot->owner].owned--;
-    }
-    slot->owner = owner;
-    if (owner == NOBODY) {
-        fleet->unowned++;
-    } else {
-        fleet->members[owner].owned++;
-    }
-}
-
-static void take_gain(struct fleet *fleet, int member, struct fleet_slot *slot, int64_t at_ns,
-                      const char *token)
-{
-    set_owner(fleet, slot, member);
-    slot->gained_ns = at_ns;
-    snprintf(slot->token, sizeof(slot->token), "%s", token);
-    fleet->counts.gains++;
-}
-
-static void take_loss(struct fleet *fleet, int member, struct fleet_slot *slot, int64_t at_ns)
-{
-    if (slot->owner == member) {
-        set_owner(fleet, slot, NOBODY);
-    }
-    slot->lost_ns = at_ns;
-    fleet->counts.losses++;
-}
-
 static void take_line(struct fleet *fleet, const char *line)
 {
-    char kind, token[TOKEN_SIZE] = "";
+    char kind, token[OWNERS_TOKEN_SIZE] = "";
     int member, slot;
     long long at_ns;
 
@@ -109,9 +65,9 @@ static void take_line(struct fleet *fleet, const char *line)
     } else if (kind == 'S') {
         fleet->members[member].joined_ns = at_ns;
     } else if (kind == 'G') {
-        take_gain(fleet, member, &fleet->slots[slot], at_ns, token);
+        owners_gain(fleet->owners, member, slot, at_ns, token);
     } else {
-        take_loss(fleet, member, &fleet->slots[slot], at_ns);
+        owners_lose(fleet->owners, member, slot, at_ns);
     }
 }
 
@@ -130,10 +86,10 @@ static void read_on(struct fleet *fleet)
     }
 }
 
-struct fleet_counts fleet_counts(struct fleet *fleet)
+struct owners_counts fleet_counts(struct fleet *fleet)
 {
     read_on(fleet);
-    return fleet->counts;
+    return owners_counts(fleet->owners);
 }
 
 int64_t fleet_joined_ns(const struct fleet *fleet, int number)
@@ -143,21 +99,7 @@ int64_t fleet_joined_ns(const struct fleet *fleet, int number)
 
 double fleet_coverage_s(const struct fleet *fleet, int64_t start_ns, struct samples *pauses)
 {
-    int64_t last_ns = start_ns;
-
-    for (int i = 0; i < fleet->options.slots; i++) {
-        const struct fleet_slot *slot = &fleet->slots[i];
-
-        if (slot->gained_ns <= start_ns) {
-            continue;
-        }
-        last_ns = slot->gained_ns > last_ns ? slot->gained_ns : last_ns;
-        if (pauses != NULL && slot->lost_ns > start_ns) {
-            int64_t pause_ns = slot->gained_ns - slot->lost_ns;
-            samples_add(pauses, pause_ns > 0 ? (double) pause_ns / 1e6 : 0);
-        }
-    }
-    return (double) (last_ns - start_ns) / 1e9;
+    return owners_coverage_s(fleet->owners, start_ns, pauses);
 }
 
 /* --- waiting --- */
@@ -203,23 +145,38 @@ bool fleet_await(struct fleet *fleet, bool (*condition)(void *arg), void *arg, c
     return true;
 }
 
+static bool has_share(const struct fleet *fleet, int member)
+{
+    return owners_owned(fleet->owners, member) >= fleet->options.slots / fleet->wanted;
+}
+
 static bool is_shared_out(void *arg)
 {
     const struct fleet *fleet = arg;
     int shares = 0;
 
-    if (fleet->unowned > 0) {
+    if (owners_unowned(fleet->owners) > 0) {
         return false;
     }
     for (int i = 0; i < fleet->options.members; i++) {
-        const struct fleet_member *member = &fleet->members[i];
-
-        if (member->leaves && member->owned > 0) {
+        if (fleet->members[i].leaves && owners_owned(fleet->owners, i) > 0) {
             return false;
         }
-        shares += member->owned >= fleet->options.slots / fleet->wanted ? 1 : 0;
+        shares += has_share(fleet, i) ? 1 : 0;
     }
     return shares == fleet->wanted;
+}
+
+static void tell_shares(const struct fleet *fleet)
+{
+    fprintf(stderr, "bench: %d slots have no owner\n", owners_unowned(fleet->owners));
+    for (int i = 0; i < fleet->options.members; i++) {
+        if (fleet->members[i].pid > 0 && (fleet->members[i].leaves || !has_share(fleet, i))) {
+            fprintf(stderr, "bench: member %d%s owns %d slots\n", i,
+                    fleet->members[i].leaves ? ", which leaves," : "",
+                    owners_owned(fleet->owners, i));
+        }
+    }
 }
 
 bool fleet_await_shares(struct fleet *fleet, int members)
@@ -228,7 +185,11 @@ bool fleet_await_shares(struct fleet *fleet, int members)
 
     fleet->wanted = members;
     snprintf(what, sizeof(what), "%d members share the slots", members);
-    return fleet_await(fleet, is_shared_out, fleet, what);
+    if (!fleet_await(fleet, is_shared_out, fleet, what)) {
+        tell_shares(fleet);
+        return false;
+    }
+    return true;
 }
 
 /* --- changing --- */
@@ -292,11 +253,7 @@ void fleet_kill_member(struct fleet *fleet, int number)
     process_kill(fleet->members[number].pid);
     fleet->members[number].pid = 0;
     read_on(fleet);
-    for (int i = 0; i < fleet->options.slots; i++) {
-        if (fleet->slots[i].owner == number) {
-            set_owner(fleet, &fleet->slots[i], NOBODY);
-        }
-    }
+    owners_kill(fleet->owners, number);
 }
 
 /* --- what the servers say --- */
@@ -305,12 +262,12 @@ static bool token_is_stored(struct fleet *fleet, int slot)
 {
     redisReply *reply = wire_reply(lab_wire(fleet->lab, 0));
     const char *stored = reply != NULL && reply->type == REDIS_REPLY_STRING ? reply->str : "";
-    bool good =
-        fleet->slots[slot].token[0] != '\0' && strcmp(stored, fleet->slots[slot].token) == 0;
+    const char *token = owners_token(fleet->owners, slot);
+    bool good = *token != '\0' && strcmp(stored, token) == 0;
 
     if (!good) {
         fprintf(stderr, "bench: slot %d of member %d has the token \"%s\", not \"%s\"\n", slot,
-                fleet->slots[slot].owner, stored, fleet->slots[slot].token);
+                owners_of(fleet->owners, slot), stored, token);
     }
     freeReplyObject(reply);
     return good;
@@ -370,7 +327,7 @@ static bool take_share(const smq_fleet_share *share, void *user)
     }
     if (sscanf(share->member, MEMBER_NAME, &number) != 1 || number < 0 ||
         number >= fleet->options.members ||
-        (uint64_t) fleet->members[number].owned != share->slots) {
+        (uint64_t) owners_owned(fleet->owners, number) != share->slots) {
         fprintf(stderr, "bench: the assignment grants %llu slots to %s, which owns others\n",
                 (unsigned long long) share->slots, share->member);
         described->good = false;
@@ -421,9 +378,8 @@ struct fleet *fleet_open(struct lab *lab, const struct fleet_options *options)
 {
     struct fleet *fleet = calloc(1, sizeof(*fleet));
     struct fleet_member *members = calloc((size_t) options->members, sizeof(*members));
-    struct fleet_slot *slots = calloc((size_t) options->slots, sizeof(*slots));
 
-    if (fleet == NULL || members == NULL || slots == NULL) {
+    if (fleet == NULL || members == NULL) {
         abort();
     }
     *fleet = (struct fleet){.lab = lab,
@@ -431,11 +387,7 @@ struct fleet *fleet_open(struct lab *lab, const struct fleet_options *options)
                             .tally = tally_new(MESSAGES_MAX, options->slots),
                             .begin_ns = meter_now_ns(),
                             .members = members,
-                            .slots = slots,
-                            .unowned = options->slots};
-    for (int i = 0; i < options->slots; i++) {
-        slots[i].owner = NOBODY;
-    }
+                            .owners = owners_new(options->members, options->slots)};
     fleet->client = lab_client(lab);
     fleet->producer = fleet->client != NULL ? library_producer(fleet->client) : NULL;
     if (fleet->producer == NULL || !lines_open(fleet) ||
@@ -499,6 +451,6 @@ void fleet_close(struct fleet *fleet)
     smq_client_free(fleet->client);
     tally_free(fleet->tally);
     free(fleet->members);
-    free(fleet->slots);
+    owners_free(fleet->owners);
     free(fleet);
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "lab.h"
+#include "owners.h"
 #include "samples.h"
 
 struct fleet;
@@ -44,16 +45,12 @@ bool fleet_await_shares(struct fleet *fleet, int members);
 bool fleet_await(struct fleet *fleet, bool (*condition)(void *arg), void *arg, const char *what);
 
 /* How many times a slot was gained and lost, by now. */
-struct fleet_counts {
-    uint64_t gains, losses;
-};
-struct fleet_counts fleet_counts(struct fleet *fleet);
+struct owners_counts fleet_counts(struct fleet *fleet);
 
 /* When a member began to join, by CLOCK_MONOTONIC. */
 int64_t fleet_joined_ns(const struct fleet *fleet, int number);
 
-/* The seconds from `start_ns` until the last slot that was gained since was gained; if `pauses` is
- * not NULL, how many milliseconds each of these slots had no owner before. */
+/* As owners_coverage_s(). */
 double fleet_coverage_s(const struct fleet *fleet, int64_t start_ns, struct samples *pauses);
 
 /* Do Redis and ZooKeeper say the same as the members: is the token of each slot that of its owner,
