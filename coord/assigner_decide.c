@@ -11,6 +11,9 @@
 
 enum { RANGES_SHOWN = 200 }; /* of the text of an event, in bytes */
 
+/* Joins that keep coming wait this many times `join` at most: 3 s (docs/decisions/0007). */
+enum { JOINS_WAIT_MOST = 20 };
+
 /* Working state for deciding one topic's assignment.  Members are numbered 1 + their index in
  * assigner->members. */
 struct assigner_decision {
@@ -283,13 +286,15 @@ static int64_t assigner_decide_joins(struct assigner *assigner, struct assigner_
     }
     topic->pending_count = pending;
     ready = topic->pending_last + join_ms;
-    if (ready > topic->pending_first + 4 * join_ms) {
-        ready = topic->pending_first + 4 * join_ms;
+    if (ready > topic->pending_first + JOINS_WAIT_MOST * join_ms) {
+        ready = topic->pending_first + JOINS_WAIT_MOST * join_ms;
     }
     if (decision->cold) {
         return topic->cold_until;
     }
-    if (pending > 0 && now_ms < ready) {
+    if (now_ms >= ready) {
+        topic->pending_count = 0; /* they get their shares, and the next to join is a first one */
+    } else if (pending > 0) {
         assigner_wake_at(assigner, ready);
     }
     return ready;

@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "coord/assigner.h"
 
-enum { SLOTS = 8, MEMBERS_MAX = 64, JOIN_MS = 150, JOIN_MAX_MS = 4 * JOIN_MS, COLD_MS = 3000 };
+enum { SLOTS = 8, MEMBERS_MAX = 64, JOIN_MS = 150, JOIN_MAX_MS = 20 * JOIN_MS, COLD_MS = 3000 };
 enum { DRAIN_MS = 1000, EXTRA_MS = 100, MISSED_MS = 5000, HOLD_MS = 5000 };
 
 /* One topic with SLOTS slots, and members "0", "1", ... with the incarnations 1, 2, ... */
@@ -155,6 +155,23 @@ static void a_join_does_not_wait_for_ever(void **state)
     }
     join(stage);
     assert_int_equal(decide(stage, began + JOIN_MAX_MS), stage->assigner.member_count);
+}
+
+/* A member that joins just after others got their shares does not get its own at once: in a large
+ * fleet that starts slowly each round would find one more. */
+static void the_next_join_waits_for_others_too(void **state)
+{
+    struct stage *stage = *state;
+    int64_t now = start_one(stage);
+
+    for (size_t members = 1; members < 4; members++) {
+        join(stage);
+        assert_int_equal(decide(stage, now), members);
+        assert_int_equal(stage->assigner.wake_at, now + JOIN_MS);
+        now += JOIN_MS;
+        assert_int_equal(decide(stage, now), members + 1);
+        take(stage);
+    }
 }
 
 /* A new process under the name of a dead one takes its place, and waits for nobody. */
@@ -537,6 +554,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STAGED(a_join_waits_for_others),
         STAGED(a_join_does_not_wait_for_ever),
+        STAGED(the_next_join_waits_for_others_too),
         STAGED(a_restarted_member_takes_its_place),
         STAGED(a_cold_fleet_waits_for_a_part_of_the_session_at_most),
         STAGED(a_slot_that_is_not_released_in_time_is_counted_once),
