@@ -10,7 +10,9 @@
 
 #include "owners.h"
 
-enum { MEMBERS = 3, SLOTS = 4, MS = 1000000 };
+enum { MEMBERS = 3, SLOTS = 4 };
+
+static const int64_t ms = 1000000; /* in nanoseconds */
 
 static const char *const first = "0000000100000000000000d4";
 static const char *const second = "000000010000000000000123";
@@ -90,15 +92,15 @@ static void coverage_lasts_until_the_last_gain_since_the_start(void **state)
     struct owners *owners = *state;
     struct samples pauses = {0};
 
-    owners_gain(owners, 0, 0, 5 * MS, first); /* before the start */
-    owners_gain(owners, 0, 1, 5 * MS, first);
-    owners_lose(owners, 0, 1, 20 * MS);
-    owners_gain(owners, 1, 1, 50 * MS, second);
-    owners_gain(owners, 2, 2, 40 * MS, second); /* no member had it */
-    owners_gain(owners, 0, 3, 30 * MS, second);
-    owners_gain(owners, 1, 3, 60 * MS, first); /* late: no gain since the start */
-    owners_lose(owners, 1, 3, 61 * MS);
-    assert_true(owners_coverage_s(owners, 10 * MS, &pauses) == 0.04);
+    owners_gain(owners, 0, 0, 5 * ms, first); /* before the start */
+    owners_gain(owners, 0, 1, 5 * ms, first);
+    owners_lose(owners, 0, 1, 20 * ms);
+    owners_gain(owners, 1, 1, 50 * ms, second);
+    owners_gain(owners, 2, 2, 40 * ms, second); /* no member had it */
+    owners_gain(owners, 0, 3, 30 * ms, second);
+    owners_gain(owners, 1, 3, 60 * ms, first); /* late: no gain since the start */
+    owners_lose(owners, 1, 3, 61 * ms);
+    assert_true(owners_coverage_s(owners, 10 * ms, &pauses) == 0.04);
     assert_int_equal(pauses.count, 2);
     assert_true(samples_quantile(&pauses, 1) == 30);
     assert_true(samples_quantile(&pauses, 0) == 0);
