@@ -7,7 +7,6 @@
 #ifndef BENCH_OWNERS_H
 #define BENCH_OWNERS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "samples.h"

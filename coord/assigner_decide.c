@@ -289,8 +289,8 @@ static int64_t assigner_decide_joins(struct assigner *assigner, struct assigner_
     if (ready > topic->pending_first + JOINS_WAIT_MOST * join_ms) {
         ready = topic->pending_first + JOINS_WAIT_MOST * join_ms;
     }
-    if (decision->cold) {
-        return topic->cold_until;
+    if (topic->cold_until != 0) { /* no member owns anything yet */
+        ready = topic->cold_until;
     }
     if (now_ms >= ready) {
         topic->pending_count = 0; /* they get their shares, and the next to join is a first one */

@@ -1,6 +1,4 @@
-/* test_owners.c - who owns a slot when the members of a fleet report late what they gained and
- * lost.
- */
+/* test_owners.c - who owns a slot when members of a fleet report late what they gained and lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

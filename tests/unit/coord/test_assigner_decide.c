@@ -211,6 +211,25 @@ static void a_cold_fleet_waits_for_a_part_of_the_session_at_most(void **state)
     }
 }
 
+/* Also while more members keep coming. */
+static void joins_do_not_put_off_a_cold_fleet(void **state)
+{
+    const int64_t began = 1000, session_ms = 4000, wait_ms = 1200;
+    struct stage *stage = *state;
+
+    stage->session.options.timeout_ms = session_ms;
+    for (int64_t now = began; now < began + wait_ms; now += JOIN_MS / 2) {
+        join(stage);
+        assert_int_equal(decide(stage, now), 0);
+    }
+    join(stage);
+    assert_int_equal(decide(stage, began + wait_ms), stage->assigner.member_count);
+    take(stage);
+    join(stage);
+    assert_int_equal(decide(stage, began + wait_ms), stage->assigner.member_count - 1);
+    assert_int_equal(stage->assigner.wake_at, began + wait_ms + JOIN_MS);
+}
+
 /* Half of the slots of member 0 are being revoked for a second member; the time since then. */
 static int64_t start_revoking(struct stage *stage)
 {
@@ -557,6 +576,7 @@ int main(void)
         STAGED(the_next_join_waits_for_others_too),
         STAGED(a_restarted_member_takes_its_place),
         STAGED(a_cold_fleet_waits_for_a_part_of_the_session_at_most),
+        STAGED(joins_do_not_put_off_a_cold_fleet),
         STAGED(a_slot_that_is_not_released_in_time_is_counted_once),
         STAGED(each_revocation_has_its_own_time),
         STAGED(a_slot_that_is_released_in_time_is_not_counted),
