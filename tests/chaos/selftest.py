@@ -14,6 +14,7 @@ import coordination
 from history import Broken, Call, History
 
 SECOND = 1_000_000_000
+LATE_NS = 10 * SECOND  # much more than a handler may begin after a newer token was stored
 
 
 class Logs:
@@ -131,57 +132,61 @@ def plant_passed_in_slot(logs):
     plant_passed_failures(logs, "slot")
 
 
-def plant_late(logs):
-    slots = {}
-    for event in logs.history.events:
-        if event.kind == "slot_gained":
-            slots.setdefault((event.topic, event.slot), []).append(event)
+def taken_over(logs, accept=lambda run: True):
+    """A call, and the next takeover of its slot.  The call can be planted once more LATE_NS later:
+    the takeover was not lost in a failover, no other one comes before, and the worker of the call
+    does not freeze, since what was confirmed before it froze may begin when it continues."""
+    checker = check.Checker(logs.history, 0)
+    last = {event.worker: event.pid for event in logs.history.events}
+
+    def is_usable(run, gained, begin_ns):
+        return not checker.in_any(checker.lossy, gained.at_ns) and \
+            not checker.in_any(checker.frozen[last[run.worker]], gained.at_ns, begin_ns)
+
     for run in logs.history.runs:
-        newer = [event for event in slots.get((run.topic, run.slot), ())
-                 if event.token > run.token]
-        if newer and run.verdict == "done":
-            late_ns = min(event.at_ns for event in newer) + 10 * SECOND
-            logs.append(f"worker-{run.worker}.log", logs.begin(run, begin_ns=late_ns))
-            return
-    raise ValueError("no slot had two owners in this run")
+        newer = [event for event in checker.gains[run.topic, run.slot] if event.token > run.token]
+        if run.verdict != "done" or not newer or not accept(run):
+            continue
+        begin_ns = newer[0].at_ns + LATE_NS
+        if all(event.at_ns > begin_ns for event in newer[1:]) and \
+                is_usable(run, newer[0], begin_ns):
+            return run, newer[0]
+    raise ValueError("no takeover of a slot in this run can be used")
+
+
+def begin_late(logs, run, gained):
+    logs.append(f"worker-{run.worker}.log", logs.begin(run, begin_ns=gained.at_ns + LATE_NS))
+
+
+def gain_again(logs, gained):
+    """A second after the late call, under the same token."""
+    logs.append(f"worker-{gained.worker}.log",
+                f"event {gained.at_ns + LATE_NS + SECOND} slot_gained {gained.topic} {gained.slot} "
+                f"{gained.token} SMQ_OK planted")
+
+
+def plant_late(logs):
+    begin_late(logs, *taken_over(logs))
 
 
 def plant_late_before_a_second_takeover(logs):
     """No failover can have lost the first takeover, so the second one excuses nothing."""
-    checker = check.Checker(logs.history, 0)
-    for run in logs.history.runs:
-        newer = [event for event in checker.gains[run.topic, run.slot]
-                 if event.token > run.token]
-        if newer and run.verdict == "done" \
-                and not checker.in_any(checker.lossy, newer[0].at_ns):
-            gained = newer[0]
-            logs.append(f"worker-{run.worker}.log",
-                        logs.begin(run, begin_ns=gained.at_ns + 10 * SECOND))
-            logs.append(f"worker-{gained.worker}.log",
-                        f"event {gained.at_ns + 11 * SECOND} slot_gained {gained.topic} "
-                        f"{gained.slot} {gained.token} SMQ_OK planted")
-            return
-    raise ValueError("no slot had two owners while every master lived")
+    run, gained = taken_over(logs)
+    begin_late(logs, run, gained)
+    gain_again(logs, gained)
 
 
 def plant_late_after_replicas(logs):
     """In a topic whose owners wait for replicas a takeover is stored twice under one token, while a
-    failover may lose writes; it lost nothing, so the first one counts."""
-    checker = check.Checker(logs.history, 0)
-
-    def newer(run):
-        return [gain for gain in checker.gains[run.topic, run.slot] if gain.token > run.token]
-
-    run = logs.first(lambda run: run.topic in logs.history.replicated and len(newer(run)) == 1
-                     and run.worker not in logs.history.stops
-                     and not checker.may_be_lost(newer(run)[0]))
-    gained = newer(run)[0]
+    failover may lose writes; its owner had its replicas, so it lost nothing and counts."""
+    run, gained = taken_over(logs, lambda run: run.topic in logs.history.replicated
+                             and run.worker not in logs.history.stops)
     logs.append("faults.log", f"begin {gained.at_ns - SECOND} {min(check.LOSSY)} 0",
                 f"healed {gained.at_ns + SECOND} {min(check.LOSSY)} 0")
-    logs.append(f"worker-{run.worker}.log", logs.begin(run, begin_ns=gained.at_ns + 10 * SECOND))
-    logs.append(f"worker-{gained.worker}.log",
-                f"event {gained.at_ns + 11 * SECOND} slot_gained {gained.topic} {gained.slot} "
-                f"{gained.token} SMQ_OK planted")
+    logs.edit(f"worker-{gained.worker}.log",
+              lambda lines: [line for line in lines if not check.SHORT.search(line)])
+    begin_late(logs, run, gained)
+    gain_again(logs, gained)
 
 
 def plant_lease_not_awaited(logs):
