@@ -18,6 +18,15 @@ NODE_TIMEOUT_MS = 2000
 JARS = "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar"
 
 
+def is_refusal(status, text):
+    """Does a worker that ends so say that it could not begin?  Because ZooKeeper or Redis was away,
+    because its fence has to be raised, or because Redis did not answer in time when it read a topic
+    or asked whether it may consume it; consumer.h and worker.h list these."""
+    return status in ("SMQ_UNAVAILABLE", "SMQ_OTHER_FLEET") or \
+        (status == "SMQ_UNKNOWN" and text.startswith(("cannot read topic ",
+                                                      "cannot consume topic ")))
+
+
 class Process:
     """A program on a host that can be killed, frozen and started again."""
 
@@ -109,11 +118,8 @@ class Client(Process):
         return (last[2], " ".join(last[3:])) if len(last) > 2 and last[0] == "exit" else (None, "")
 
     def was_refused(self):
-        """Has it ended because ZooKeeper was away, because its fence has to be raised, or because
-        Redis did not answer in time when it asked whether it may consume?"""
-        status, text = self._exit()
-        return status in ("SMQ_UNAVAILABLE", "SMQ_OTHER_FLEET") or \
-            (status == "SMQ_UNKNOWN" and text.startswith("cannot consume topic "))
+        """Has it ended because it could not begin?"""
+        return is_refusal(*self._exit())
 
     def has_left(self):
         """Has it ended as it was asked to?  While a master does not answer, it does not wait for
