@@ -3,16 +3,23 @@
  * Thread: one. */
 #include "fixture.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "coord/assignment.h"
 #include "coord/zookeeper.h"
 
-enum { FIXTURE_JOIN_MS = 50 };
+enum { FIXTURE_JOIN_MS = 50, FIXTURE_STORM = 400 };
 
 struct fixture fixture;
 
@@ -99,4 +106,62 @@ void fixture_damage_assignment(zhandle_t *raw)
     zoo_set_op_init(&ops[1], fixture_path("/topics/t/assignment"), "x", 1, -1, &stats[1]);
     zoo_delete_op_init(&ops[2], leader, -1);
     assert_int_equal(zoo_multi(raw, 3, ops, results), ZOK);
+}
+
+long fixture_requests(void)
+{
+    char text[2048];
+    const char *line = NULL;
+    size_t len = 0;
+    ssize_t got = 0;
+    struct sockaddr_in address = {
+        .sin_family = AF_INET,
+        .sin_port = htons((in_port_t) server_port(servers_zookeeper_server(fixture.servers))),
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_int_equal(connect(fd, (struct sockaddr *) &address, sizeof(address)), 0);
+    assert_int_equal(write(fd, "srvr", 4), 4);
+    while (len < sizeof(text) - 1 && (got = read(fd, text + len, sizeof(text) - 1 - len)) > 0) {
+        len += (size_t) got;
+    }
+    text[len] = '\0';
+    (void) close(fd);
+    line = strstr(text, "Received: ");
+    assert_non_null(line);
+    return strtol(line + strlen("Received: "), NULL, 10);
+}
+
+void fixture_assert_no_storm(long before)
+{
+    long requests = fixture_requests() - before;
+
+    print_message("%ld requests\n", requests);
+    assert_true(requests < FIXTURE_STORM);
+}
+
+int32_t fixture_assignment_epoch(zhandle_t *raw)
+{
+    static char text[ASSIGNMENT_SIZE_MAX];
+    int len = (int) sizeof(text);
+    struct assignment assignment = {0};
+    int32_t epoch = -1;
+
+    if (zoo_get(raw, fixture_path("/topics/t/assignment"), 0, text, &len, NULL) == ZOK && len > 0 &&
+        assignment_decode(&assignment, text, (size_t) len)) {
+        epoch = assignment.epoch;
+    }
+    assignment_fini(&assignment);
+    return epoch;
+}
+
+void fixture_assert_works(struct queue_side *a)
+{
+    struct queue_side *b = fixture_consumer("b");
+
+    assert_true(queue_side_owns(b, SLOTS / 2));
+    assert_true(queue_side_owns(a, SLOTS / 2));
+    assert_int_equal(queue_side_get(a, &a->token_errors), 0);
+    assert_int_equal(queue_side_get(b, &b->token_errors), 0);
+    queue_side_free(b);
 }

@@ -50,4 +50,15 @@ zhandle_t *fixture_connect(const char *auth);
  * never seen a good assignment. */
 void fixture_damage_assignment(zhandle_t *raw);
 
+/* The epoch of the assigner that wrote the assignment of "t"; -1: there is no good one. */
+int32_t fixture_assignment_epoch(zhandle_t *raw);
+
+/* Requests that the server has received so far; since `before` there were only a few. */
+long fixture_requests(void);
+void fixture_assert_no_storm(long before);
+
+/* Another member joins: half of the slots of `a`, which has all, move to it, and no token was
+ * refused on the way. */
+void fixture_assert_works(struct queue_side *a);
+
 #endif

@@ -276,6 +276,40 @@ static void leave_without_zookeeper(void **state)
     assert_true(server_restart(servers_zookeeper_server(fixture.servers)));
 }
 
+static bool b_has_joined(void *raw)
+{
+    char text[4096];
+
+    return raw_get(raw, fixture_path("/members/b"), text, sizeof(text), NULL) &&
+           strstr(text, "\ntopic t ") != NULL;
+}
+
+/* It has no slot to drain, so it does not wait as long as a drain may last. */
+static void an_idle_member_leaves_while_zookeeper_does_not_answer(void **state)
+{
+    struct queue_side *a = NULL;
+    struct queue_side *b = NULL;
+    zhandle_t *raw = fixture_connect(NULL);
+
+    (void) state;
+    fixture.session_ms = 30000; /* b believes to be connected all the time */
+    zookeeper_timings.leave = 100;
+    a = fixture_member("a");
+    b = fixture_member("b");
+    zookeeper_timings.leave = 5000;
+    queue_side_join(a, "t", "n1", 1, DRAIN_MS);
+    assert_true(queue_side_owns(a, 1));
+    queue_side_join(b, "t", "n1", 1, DRAIN_MS);
+    assert_true(wait_until(b_has_joined, raw, WAIT_MS));
+    server_pause(servers_zookeeper_server(fixture.servers));
+    queue_side_leave(b);
+    assert_true(queue_side_has_left(b));
+    server_resume(servers_zookeeper_server(fixture.servers));
+    zookeeper_close(raw);
+    queue_side_free(b);
+    queue_side_free(a);
+}
+
 /* How often it has said `words` before `end`. */
 static int count_before(struct queue_side *side, const char *words, const char *end)
 {
@@ -519,6 +553,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(restart_of_zookeeper_moves_nothing, fixture_setup),
         cmocka_unit_test_setup(lease_ends_while_zookeeper_does_not_answer, fixture_setup),
         cmocka_unit_test_setup(leave_without_zookeeper, fixture_setup),
+        cmocka_unit_test_setup(an_idle_member_leaves_while_zookeeper_does_not_answer,
+                               fixture_setup),
         cmocka_unit_test_setup(the_client_librarys_log_is_reported, fixture_setup),
         cmocka_unit_test_setup(killed_members_slots_move, fixture_setup),
         cmocka_unit_test_setup(assigner_dies_within_a_revocation, fixture_setup),

@@ -390,6 +390,22 @@ bool fake_node_wait(struct fake_node *node, const char *command, size_t count)
     return wait_until(has_come, &awaited, WAIT_MS);
 }
 
+static bool has_no_peers(void *arg)
+{
+    struct fake_node *node = arg;
+    bool none = false;
+
+    pthread_mutex_lock(&node->lock);
+    none = node->peer_count == 0;
+    pthread_mutex_unlock(&node->lock);
+    return none;
+}
+
+bool fake_node_wait_left(struct fake_node *node)
+{
+    return wait_until(has_no_peers, node, WAIT_MS);
+}
+
 void fake_node_send(struct fake_node *node, const char *bytes)
 {
     pthread_mutex_lock(&node->lock);

@@ -42,6 +42,9 @@ const char *fake_node_command(struct fake_node *node, const char *command, size_
 /* Wait until `count` such commands have come. */
 bool fake_node_wait(struct fake_node *node, const char *command, size_t count);
 
+/* Wait until all connections have ended. */
+bool fake_node_wait_left(struct fake_node *node);
+
 /* Send bytes, unasked, over every connection. */
 void fake_node_send(struct fake_node *node, const char *bytes);
 

@@ -51,6 +51,25 @@ static void test_moved_is_followed_and_remembered(void **state)
     client_stop(&nodes->client);
 }
 
+/* A is a seed, so the client stays connected with it; B is nothing but a master of the map. */
+static void test_a_node_that_left_the_cluster_is_disconnected(void **state)
+{
+    struct nodes *nodes = *state;
+
+    nodes_start(nodes, TIMEOUT_MS);
+    nodes_step(nodes->a, "EVALSHA", nodes->moved_b);
+    fake_node_rule(nodes->a, "CLUSTER SLOTS", nodes->map_b);
+    fake_node_rule(nodes->b, "CLUSTER SLOTS", nodes->map_b);
+    outcome_assert_done(nodes_eval(nodes), "2");
+    nodes_step(nodes->b, "EVALSHA", nodes->moved_a);
+    fake_node_rule(nodes->a, "CLUSTER SLOTS", nodes->map_a);
+    fake_node_rule(nodes->b, "CLUSTER SLOTS", nodes->map_a);
+    outcome_assert_done(nodes_eval(nodes), "1");
+    assert_true(fake_node_wait_left(nodes->b));
+    outcome_assert_done(nodes_eval(nodes), "1");
+    client_stop(&nodes->client);
+}
+
 static void test_moved_without_a_host_means_the_same_host(void **state)
 {
     struct nodes *nodes = *state;
@@ -633,6 +652,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, nodes_set_up, nodes_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_moved_is_followed_and_remembered),
+        TEST(test_a_node_that_left_the_cluster_is_disconnected),
         TEST(test_moved_without_a_host_means_the_same_host),
         TEST(test_moved_to_nowhere_is_asked_again),
         TEST(test_nodes_that_point_at_each_other_do_not_spin),
