@@ -66,6 +66,19 @@ int fixture_setup(void **state)
     return 0;
 }
 
+int fixture_setup_raw(void **state)
+{
+    fixture.raw = fixture_connect(NULL);
+    return fixture_setup(state);
+}
+
+int fixture_teardown_raw(void **state)
+{
+    (void) state;
+    zookeeper_close(fixture.raw);
+    return 0;
+}
+
 struct queue_side *fixture_member(const char *name)
 {
     return queue_side_new(name, fixture.fleet, fixture.session_ms, SMQ_ZK_LOSS_CONTINUE);
@@ -140,15 +153,29 @@ void fixture_assert_no_storm(long before)
     assert_true(requests < FIXTURE_STORM);
 }
 
-int32_t fixture_assignment_epoch(zhandle_t *raw)
+void fixture_delete(const char *node)
+{
+    assert_int_equal(zoo_delete(fixture.raw, fixture_path(node), -1), ZOK);
+}
+
+bool fixture_node_of_a_is_good(void *arg)
+{
+    char text[4096];
+
+    (void) arg;
+    return raw_get(fixture.raw, fixture_path("/members/a"), text, sizeof(text), NULL) &&
+           strncmp(text, "slotmq-member 1\n", strlen("slotmq-member 1\n")) == 0;
+}
+
+int32_t fixture_assignment_epoch(void)
 {
     static char text[ASSIGNMENT_SIZE_MAX];
     int len = (int) sizeof(text);
     struct assignment assignment = {0};
     int32_t epoch = -1;
 
-    if (zoo_get(raw, fixture_path("/topics/t/assignment"), 0, text, &len, NULL) == ZOK && len > 0 &&
-        assignment_decode(&assignment, text, (size_t) len)) {
+    if (zoo_get(fixture.raw, fixture_path("/topics/t/assignment"), 0, text, &len, NULL) == ZOK &&
+        len > 0 && assignment_decode(&assignment, text, (size_t) len)) {
         epoch = assignment.epoch;
     }
     assignment_fini(&assignment);

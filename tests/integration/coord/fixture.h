@@ -20,6 +20,7 @@ struct fixture {
     char root[32];
     char fleet[128];
     int64_t session_ms; /* of the members that are made from now on */
+    zhandle_t *raw;     /* between fixture_setup_raw() and fixture_teardown_raw() */
 };
 
 extern struct fixture fixture;
@@ -32,6 +33,11 @@ void fixture_end(void);
 
 /* For cmocka: the next root, the time-out of fixture_start(), and short waits for joins. */
 int fixture_setup(void **state);
+
+/* The same for tests that look at nodes themselves, over the bare connection `raw` without
+ * credentials. */
+int fixture_setup_raw(void **state);
+int fixture_teardown_raw(void **state);
 
 /* Of members that are made from now on: joins wait 50 ms, also when no member owns anything. */
 void fixture_wait_little(void);
@@ -50,8 +56,11 @@ zhandle_t *fixture_connect(const char *auth);
  * never seen a good assignment. */
 void fixture_damage_assignment(zhandle_t *raw);
 
-/* The epoch of the assigner that wrote the assignment of "t"; -1: there is no good one. */
-int32_t fixture_assignment_epoch(zhandle_t *raw);
+/* With `raw`: delete a node; is the node of the member "a" one that can be read (for wait_until());
+ * the epoch of the assigner that wrote the assignment of "t", -1: there is no good one. */
+void fixture_delete(const char *node);
+bool fixture_node_of_a_is_good(void *arg);
+int32_t fixture_assignment_epoch(void);
 
 /* Requests that the server has received so far; since `before` there were only a few. */
 long fixture_requests(void);

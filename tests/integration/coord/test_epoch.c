@@ -9,26 +9,6 @@
 
 enum { SESSION_MS = 4000 };
 
-static zhandle_t *raw;
-
-static int setup(void **state)
-{
-    raw = fixture_connect(NULL);
-    return fixture_setup(state);
-}
-
-static int teardown(void **state)
-{
-    (void) state;
-    zookeeper_close(raw);
-    return 0;
-}
-
-static void delete_node(const char *node)
-{
-    assert_int_equal(zoo_delete(raw, fixture_path(node), -1), ZOK);
-}
-
 static void a_missing_leader_epoch_is_made_again(void **state)
 {
     struct queue_side *a = fixture_consumer("a");
@@ -37,10 +17,10 @@ static void a_missing_leader_epoch_is_made_again(void **state)
     (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     before = fixture_requests();
-    delete_node("/leader_epoch");
+    fixture_delete("/leader_epoch");
     fixture_assert_works(a);
-    delete_node("/leader_epoch");
-    delete_node("/leader");
+    fixture_delete("/leader_epoch");
+    fixture_delete("/leader");
     fixture_assert_works(a);
     assert_int_equal(queue_side_get(a, &a->lost), 0);
     fixture_assert_no_storm(before);
@@ -55,16 +35,18 @@ static void an_assigner_of_a_former_epoch_writes_nothing(void **state)
 
     (void) state;
     assert_true(queue_side_owns(a, SLOTS));
-    raw_set(raw, fixture_path("/leader_epoch"), "", 0); /* as another one does when it is elected */
-    assert_true(raw_get(raw, fixture_path("/leader_epoch"), text, sizeof(text), &stat));
+    /* as another one does when it is elected */
+    raw_set(fixture.raw, fixture_path("/leader_epoch"), "", 0);
+    assert_true(raw_get(fixture.raw, fixture_path("/leader_epoch"), text, sizeof(text), &stat));
     fixture_assert_works(a);
-    assert_true(fixture_assignment_epoch(raw) > stat.version);
+    assert_true(fixture_assignment_epoch() > stat.version);
     queue_side_free(a);
 }
 
 int main(int argc, char **argv)
 {
-#define ON_EPOCH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define ON_EPOCH(test)                                                                             \
+    cmocka_unit_test_setup_teardown(test, fixture_setup_raw, fixture_teardown_raw)
     const struct CMUnitTest tests[] = {
         ON_EPOCH(a_missing_leader_epoch_is_made_again),
         ON_EPOCH(an_assigner_of_a_former_epoch_writes_nothing),

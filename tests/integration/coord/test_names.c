@@ -16,29 +16,6 @@
 
 enum { SESSION_MS = 4000 };
 
-static zhandle_t *raw;
-
-static int setup(void **state)
-{
-    raw = fixture_connect(NULL);
-    return fixture_setup(state);
-}
-
-static int teardown(void **state)
-{
-    (void) state;
-    zookeeper_close(raw);
-    return 0;
-}
-
-static bool node_is_written(void *arg)
-{
-    char text[4096];
-
-    (void) arg;
-    return raw_get(raw, fixture_path("/members/a"), text, sizeof(text), NULL) && text[0] != '\0';
-}
-
 /* What a living member of this process says of itself. */
 static struct member_info own_info(void)
 {
@@ -47,8 +24,8 @@ static struct member_info own_info(void)
     struct member_info info;
     char text[4096];
 
-    assert_true(wait_until(node_is_written, NULL, WAIT_MS));
-    assert_true(raw_get(raw, fixture_path("/members/a"), text, sizeof(text), NULL));
+    assert_true(wait_until(fixture_node_of_a_is_good, NULL, WAIT_MS));
+    assert_true(raw_get(fixture.raw, fixture_path("/members/a"), text, sizeof(text), NULL));
     assert_true(member_text_parse(&read, text, strlen(text)));
     queue_side_free(side);
     info = read;
@@ -78,7 +55,7 @@ static int take_name(const struct member_info *info)
     int rc = 0;
 
     member_text_head(&text, info);
-    rc = zoo_create(raw, fixture_path("/members/same"), text.data, (int) text.len,
+    rc = zoo_create(fixture.raw, fixture_path("/members/same"), text.data, (int) text.len,
                     &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL, NULL, 0);
     buf_fini(&text);
     return rc;
@@ -94,8 +71,8 @@ static void assert_name_is_taken(const struct member_info *info)
     side = fixture_consumer("same");
     assert_true(queue_side_has_failed(side));
     assert_int_equal(queue_side_failed(side), SMQ_NAME_TAKEN);
-    assert_true(raw_get(raw, fixture_path("/members/same"), text, sizeof(text), &stat));
-    assert_int_equal(stat.ephemeralOwner, zoo_client_id(raw)->client_id);
+    assert_true(raw_get(fixture.raw, fixture_path("/members/same"), text, sizeof(text), &stat));
+    assert_int_equal(stat.ephemeralOwner, zoo_client_id(fixture.raw)->client_id);
     queue_side_free(side);
 }
 
@@ -144,9 +121,9 @@ static bool other_gave_up(void *arg)
     struct contest *contest = arg;
     struct Stat stat = {0};
 
-    if (zoo_exists(raw, fixture_path("/members/same"), 0, &stat) == ZOK &&
-        stat.ephemeralOwner != zoo_client_id(raw)->client_id &&
-        zoo_delete(raw, fixture_path("/members/same"), -1) == ZOK &&
+    if (zoo_exists(fixture.raw, fixture_path("/members/same"), 0, &stat) == ZOK &&
+        stat.ephemeralOwner != zoo_client_id(fixture.raw)->client_id &&
+        zoo_delete(fixture.raw, fixture_path("/members/same"), -1) == ZOK &&
         take_name(&contest->info) == ZOK) {
         contest->replaced++;
     }
@@ -170,7 +147,8 @@ static void replacing_is_limited(void **state)
 
 int main(int argc, char **argv)
 {
-#define ON_NAMES(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define ON_NAMES(test)                                                                             \
+    cmocka_unit_test_setup_teardown(test, fixture_setup_raw, fixture_teardown_raw)
     const struct CMUnitTest tests[] = {
         ON_NAMES(a_pid_of_another_namespace_proves_nothing),
         ON_NAMES(a_pid_that_another_process_has_now_is_a_dead_one),

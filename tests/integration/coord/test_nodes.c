@@ -2,7 +2,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -13,30 +12,10 @@
 
 enum { SESSION_MS = 4000 };
 
-static zhandle_t *raw;
-
-static int setup(void **state)
-{
-    raw = fixture_connect(NULL);
-    return fixture_setup(state);
-}
-
-static int teardown(void **state)
-{
-    (void) state;
-    zookeeper_close(raw);
-    return 0;
-}
-
-static void delete_node(const char *node)
-{
-    assert_int_equal(zoo_delete(raw, fixture_path(node), -1), ZOK);
-}
-
 static bool assignment_is_good(void *arg)
 {
     (void) arg;
-    return fixture_assignment_epoch(raw) >= 0;
+    return fixture_assignment_epoch() >= 0;
 }
 
 static void await_assignment(void)
@@ -52,7 +31,7 @@ static void a_missing_assignment_is_made_again(void **state)
     (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     before = fixture_requests();
-    delete_node("/topics/t/assignment");
+    fixture_delete("/topics/t/assignment");
     await_assignment();
     fixture_assert_works(a);
     assert_int_equal(queue_side_get(a, &a->lost), 0);
@@ -75,8 +54,9 @@ static void a_missing_folder_of_members_is_made_again(void **state)
     (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     before = fixture_requests();
-    while (zoo_delete(raw, fixture_path("/members"), -1) != ZOK) { /* its node is made again, too */
-        (void) zoo_delete(raw, fixture_path("/members/a"), -1);
+    while (zoo_delete(fixture.raw, fixture_path("/members"), -1) !=
+           ZOK) { /* its node is made again, too */
+        (void) zoo_delete(fixture.raw, fixture_path("/members/a"), -1);
     }
     assert_true(wait_until(has_lost_all, a, WAIT_MS));
     assert_true(queue_side_owns(a, SLOTS));
@@ -93,9 +73,9 @@ static void a_missing_folder_of_topics_is_made_again(void **state)
     (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     before = fixture_requests();
-    while (zoo_delete(raw, fixture_path("/topics"), -1) != ZOK) {
-        (void) zoo_delete(raw, fixture_path("/topics/t/assignment"), -1);
-        (void) zoo_delete(raw, fixture_path("/topics/t"), -1);
+    while (zoo_delete(fixture.raw, fixture_path("/topics"), -1) != ZOK) {
+        (void) zoo_delete(fixture.raw, fixture_path("/topics/t/assignment"), -1);
+        (void) zoo_delete(fixture.raw, fixture_path("/topics/t"), -1);
     }
     await_assignment();
     assert_true(queue_side_owns(a, SLOTS));
@@ -110,7 +90,7 @@ static void damage_is_mended_at_once(void **state)
 
     (void) state;
     assert_true(queue_side_owns(a, SLOTS));
-    raw_set(raw, fixture_path("/topics/t/assignment"), "x", 1);
+    raw_set(fixture.raw, fixture_path("/topics/t/assignment"), "x", 1);
     await_assignment();
     fixture_assert_works(a);
     assert_int_equal(queue_side_get(a, &a->lost), 0);
@@ -131,7 +111,7 @@ static void damage_is_mended_by_a_new_assigner(void **state)
     assert_true(queue_side_owns(b, SLOTS / 2));
     assert_true(queue_side_owns(a, SLOTS / 2));
     before = fixture_requests();
-    fixture_damage_assignment(raw);
+    fixture_damage_assignment(fixture.raw);
     await_assignment();
     assert_int_equal(queue_side_get(a, &a->lost) + queue_side_get(b, &b->lost), 0);
     assert_int_equal(queue_side_get(a, &a->revoked), SLOTS / 2);
@@ -144,15 +124,6 @@ static void damage_is_mended_by_a_new_assigner(void **state)
     queue_side_free(a);
 }
 
-static bool node_of_a_is_good(void *arg)
-{
-    char text[4096];
-
-    (void) arg;
-    return raw_get(raw, fixture_path("/members/a"), text, sizeof(text), NULL) &&
-           strncmp(text, "slotmq-member 1\n", strlen("slotmq-member 1\n")) == 0;
-}
-
 /* Whatever the assigner made of it: the node is written again, so its owner is not idle for good.
  */
 static void broken_bytes_in_a_members_node_are_mended(void **state)
@@ -161,8 +132,8 @@ static void broken_bytes_in_a_members_node_are_mended(void **state)
 
     (void) state;
     assert_true(queue_side_owns(a, SLOTS));
-    raw_set(raw, fixture_path("/members/a"), "\xff\xfe", 2);
-    assert_true(wait_until(node_of_a_is_good, NULL, WAIT_MS));
+    raw_set(fixture.raw, fixture_path("/members/a"), "\xff\xfe", 2);
+    assert_true(wait_until(fixture_node_of_a_is_good, NULL, WAIT_MS));
     assert_true(queue_side_owns(a, SLOTS));
     fixture_assert_works(a);
     assert_int_equal(queue_side_failed(a), SMQ_OK);
@@ -175,7 +146,7 @@ static bool node_of_a_is_written(void *arg)
 {
     const int32_t *before = arg;
 
-    return raw_version(raw, fixture_path("/members/a")) > *before;
+    return raw_version(fixture.raw, fixture_path("/members/a")) > *before;
 }
 
 /* It cannot acknowledge, so the slots that it is to release move without it.  It says so once, does
@@ -197,7 +168,7 @@ static void a_member_that_may_not_write_its_node_says_so_and_recovers(void **sta
     zookeeper_timings.revoke_extra = revoke_extra;
     queue_side_join(a, "t", "n1", SLOTS, SHORT_DRAIN_MS);
     assert_true(queue_side_owns(a, SLOTS));
-    raw_set_access(raw, fixture_path("/members/a"), ZOO_PERM_READ | ZOO_PERM_ADMIN);
+    raw_set_access(fixture.raw, fixture_path("/members/a"), ZOO_PERM_READ | ZOO_PERM_ADMIN);
     before = fixture_requests();
     b = fixture_consumer("b");
     assert_true(queue_side_owns(b, SLOTS / 2));
@@ -206,8 +177,8 @@ static void a_member_that_may_not_write_its_node_says_so_and_recovers(void **sta
     assert_true(before < FEW);
     assert_int_equal(queue_side_said(a, fixture_path("/members/a")), 1);
 
-    version = raw_version(raw, fixture_path("/members/a"));
-    raw_set_access(raw, fixture_path("/members/a"), ZOO_PERM_ALL);
+    version = raw_version(fixture.raw, fixture_path("/members/a"));
+    raw_set_access(fixture.raw, fixture_path("/members/a"), ZOO_PERM_ALL);
     assert_true(wait_until(node_of_a_is_written, &version, WAIT_MS));
     c = fixture_consumer("c");
     assert_true(queue_side_owns(c, SLOTS / 3));
@@ -227,12 +198,13 @@ static void an_empty_root_becomes_that_of_the_fleet(void **state)
 
     (void) state;
     assert_int_equal(
-        zoo_create(raw, fixture.root, "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT, NULL, 0), ZOK);
+        zoo_create(fixture.raw, fixture.root, "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT, NULL, 0),
+        ZOK);
     first = fixture_consumer("first");
     second = fixture_consumer("second");
     assert_true(queue_side_owns(second, SLOTS / 2));
     assert_true(queue_side_owns(first, SLOTS / 2));
-    assert_true(raw_get(raw, fixture.root, text, sizeof(text), NULL));
+    assert_true(raw_get(fixture.raw, fixture.root, text, sizeof(text), NULL));
     assert_non_null(strstr(text, "fence_generation 1\n"));
     queue_side_free(first);
     queue_side_free(second);
@@ -240,7 +212,8 @@ static void an_empty_root_becomes_that_of_the_fleet(void **state)
 
 int main(int argc, char **argv)
 {
-#define ON_NODES(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define ON_NODES(test)                                                                             \
+    cmocka_unit_test_setup_teardown(test, fixture_setup_raw, fixture_teardown_raw)
     const struct CMUnitTest tests[] = {
         ON_NODES(a_missing_assignment_is_made_again),
         ON_NODES(a_missing_folder_of_members_is_made_again),
