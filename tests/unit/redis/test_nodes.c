@@ -36,15 +36,21 @@ static bool reached(void *arg)
 
 /* --- redirects and repeats --- */
 
+/* A says that B has the hash slot now, and the client follows. */
+static void move_to_b(struct nodes *nodes)
+{
+    nodes_step(nodes->a, "EVALSHA", nodes->moved_b);
+    fake_node_rule(nodes->a, "CLUSTER SLOTS", nodes->map_b);
+    fake_node_rule(nodes->b, "CLUSTER SLOTS", nodes->map_b);
+    outcome_assert_done(nodes_eval(nodes), "2");
+}
+
 static void test_moved_is_followed_and_remembered(void **state)
 {
     struct nodes *nodes = *state;
 
     nodes_start(nodes, TIMEOUT_MS);
-    nodes_step(nodes->a, "EVALSHA", nodes->moved_b);
-    fake_node_rule(nodes->a, "CLUSTER SLOTS", nodes->map_b);
-    fake_node_rule(nodes->b, "CLUSTER SLOTS", nodes->map_b);
-    outcome_assert_done(nodes_eval(nodes), "2");
+    move_to_b(nodes);
     outcome_assert_done(nodes_eval(nodes), "2");
     assert_int_equal(fake_node_count(nodes->a, "EVALSHA"), 1);
     assert_int_equal(fake_node_count(nodes->b, "ASKING"), 0);
@@ -57,10 +63,7 @@ static void test_a_node_that_left_the_cluster_is_disconnected(void **state)
     struct nodes *nodes = *state;
 
     nodes_start(nodes, TIMEOUT_MS);
-    nodes_step(nodes->a, "EVALSHA", nodes->moved_b);
-    fake_node_rule(nodes->a, "CLUSTER SLOTS", nodes->map_b);
-    fake_node_rule(nodes->b, "CLUSTER SLOTS", nodes->map_b);
-    outcome_assert_done(nodes_eval(nodes), "2");
+    move_to_b(nodes);
     nodes_step(nodes->b, "EVALSHA", nodes->moved_a);
     fake_node_rule(nodes->a, "CLUSTER SLOTS", nodes->map_a);
     fake_node_rule(nodes->b, "CLUSTER SLOTS", nodes->map_a);
