@@ -12,6 +12,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
+import check  # noqa: E402 # tools/check.py
 import servers  # noqa: E402 # tools/servers.py
 
 
@@ -54,74 +55,71 @@ class Circles(Folder):
         self.assertEqual(run("circles.py", self.root).returncode, 1)
 
 
-class Names(Folder):
-    def verdict(self, path, text):
-        self.write(path, text)
-        return run("names.py", self.root)
+class Check(Folder):
+    """Each rule of tools/check.py."""
 
-    def test_the_name_of_the_file_or_of_its_type_is_allowed(self):
+    ROW = "| send | `smq_send` | `send` | `unit/a.c:sends` | |"
+
+    def found(self, rule, path, text):
+        self.write(path, text)
+        return list(rule(self.root))
+
+    def test_names(self):
         text = "struct lane {\n    int a;\n};\n\nstatic void ab_go(void)\n{\n}\n\nvoid lane_go(void)\n{\n}\n"
-        self.assertEqual(self.verdict("coord/ab.c", text).returncode, 0)
+        self.assertEqual(self.found(check.names, "coord/ab.c", text), [])
+        self.assertEqual(self.found(check.names, "coord/ab.c", "static void finish(void)\n{\n}\n"),
+                         ["coord/ab.c: finish() does not begin with the name of its module"])
 
-    def test_a_function_without_a_prefix_is_refused(self):
-        result = self.verdict("coord/ab.c", "static void finish(void)\n{\n}\n")
-        self.assertIn("coord/ab.c: finish() does not begin with the name of its module", result.stderr)
-        self.assertEqual(result.returncode, 1)
+    def test_paths(self):
+        for page in check.PAGES:
+            self.write(page, "")
+        self.write("libsrc/core/core.c", "")
+        page = "docs/architecture.md"
+        self.assertEqual(self.found(check.paths, page, "`core/core.c`, `libsrc/core`, `libsrc/core/NAME.c`"), [])
+        self.assertEqual(self.found(check.paths, page, "`core/hub.c`"), [f"{page}: there is no core/hub.c"])
 
+    def features(self, row, heading="## Sources"):
+        self.write("include/slotmq/a.h", "int smq_send(void);")
+        self.write("docs/slotmq.1", ".Cm send")
+        self.write("tests/unit/a.c", "static void sends(void **state) {}")
+        table = f"{heading}\n\n| feature | call | command | test | note |\n|---|---|---|---|---|\n{row}\n"
+        return self.found(check.features, "docs/FEATURES.md", table)
 
-class Words(Folder):
-    def verdict(self, path, text):
-        self.write("README.md", "")
-        self.write(path, text)
-        return run("words.py", self.root)
+    def test_what_a_feature_names_must_exist(self):
+        self.assertEqual(self.features(self.ROW), [])
+        for name, other in (("smq_send", "smq_sent"), ("`send`", "`sand`"), ("a.c", "b.c"), (":sends", ":sand")):
+            self.assertEqual(len(self.features(self.ROW.replace(name, other))), 1, other)
 
-    def test_an_old_word_is_refused_in_pages_and_code(self):
-        for path in ["docs/a.md", "coord/a.c"]:
-            result = self.verdict(path, "/* What is in hand is settled. */\n")
-            self.assertIn(f"{path}:1: an old word; write in flight", result.stderr)
-            self.assertEqual(result.returncode, 1)
+    def test_a_feature_has_no_hole(self):
+        self.assertEqual(len(self.features("| send | | `send` | `unit/a.c:sends` | |")), 1)
+        row = "| send | - | `send` | `unit/a.c:sends` | %s |"
+        self.assertEqual(len(self.features(row % "")), 1)
+        self.assertEqual(self.features(row % "not needed"), [])
 
-    def test_an_old_word_is_refused_in_comments_of_tests_and_tools(self):
-        for path, text in [("tests/unit/a.c", "int a; /* one,\n * two in hand */"), ("tests/a.cpp", "\n// in hand"),
-                           ("tests/lua/a.lua", "\nlocal a = 1 -- in hand"), ("tools/a.py", "a = 1\nb = 2  # in hand"),
-                           ("tests/b.py", 'def a():\n    """in hand"""')]:
-            result = self.verdict(path, text + "\n")
-            self.assertIn(f"{path}:2: an old word; write in flight", result.stderr)
-            (self.root / path).unlink()
+    def test_guarantees(self):
+        self.write("tests/chaos/a.py", "class Dies:\n")
+        page = "| fault | effect |\n|---|---|\n| it dies | again [1] |\n\n## Tests\n- [1] `chaos/a.py:Dies`\n"
+        self.assertEqual(self.found(check.guarantees, check.GUARANTEES, page), [])
+        for good, bad in (("again [1]", "again"), (":Dies", ":Lives"), ("- [1]", "- [2]"), ("`chaos/a.py:Dies`", "-")):
+            self.assertTrue(self.found(check.guarantees, check.GUARANTEES, page.replace(good, bad)), bad)
 
-    def test_tests_and_tools_may_use_any_words_as_data(self):
-        for path, text in [("tests/a.c", 'int in_hand; char *a = "/* in hand */";'), ("tests/a.lua", 'b = "-- in hand"'),
-                           ("tools/a.py", 'a = {"in hand": "# in hand", "b": """in hand"""}')]:
-            self.assertEqual(self.verdict(path, text + "\n").returncode, 0)
+    def test_the_program_of_the_readme(self):
+        self.write("README.md", "```c\nint a;\n```\n")
+        self.assertEqual(self.found(check.readme, "examples/readme.c", "int a;\n"), [])
+        self.assertEqual(len(self.found(check.readme, "examples/readme.c", "int b;\n")), 1)
+        self.assertEqual(len(self.found(check.readme, "examples/readme.c", "int a;\n" * (check.MOST_LINES + 1))), 2)
 
-    def test_a_wide_line_of_prose_is_refused(self):
-        result = self.verdict("docs/a.md", "word " * 20 + "\n" + "word " * 20 + "w\n")
-        self.assertEqual((result.returncode, result.stderr), (1, "docs/a.md:2: 101 columns; wrap it at 100\n"))
-
-    def test_tables_code_and_addresses_may_be_wide(self):
+    def test_width(self):
         wide = "word " * 30
-        text = f"| {wide} |\n\n    {wide}\n\n```c\n{wide}\n```\nhttps://example.org/{wide}\n"
-        self.assertEqual(self.verdict("docs/a.md", text).returncode, 0)
+        text = f"| {wide} |\n\n    {wide}\n\n```c\n{wide}\n```\nhttps://example.org/{wide}\n" + "word " * 20 + "\n"
+        self.assertEqual(self.found(check.width, "docs/a.md", text), [])
+        self.assertEqual(self.found(check.width, "docs/a.md", text + "word " * 20 + "w\n"),
+                         ["docs/a.md:10: 101 columns; wrap it at 100"])
 
     def test_nothing_to_check_is_no_success(self):
-        self.assertEqual(run("words.py", self.root).returncode, 1)
-
-
-class Paths(Folder):
-    def verdict(self, text):
-        for page in ["README.md", "CONTRIBUTING.md", "docs/deployment.md", "docs/release.md", "lua/README.md",
-                     "bench/README.md"]:
-            self.write(page, "")
-        self.write("docs/architecture.md", text)
-        self.write("libsrc/core/core.c", "")
-        return run("paths.py", self.root)
-
-    def test_what_exists_may_be_named(self):
-        self.assertEqual(self.verdict("`core/core.c`, `libsrc/core`, `libsrc/core/NAME.c`").returncode, 0)
-
-    def test_what_does_not_exist_is_refused(self):
-        result = self.verdict("`core/hub.c`")
-        self.assertEqual((result.returncode, result.stderr), (1, "docs/architecture.md: there is no core/hub.c\n"))
+        self.assertEqual(len(list(check.names(self.root))), 1)
+        self.assertEqual(len(self.features(self.ROW, "## Elsewhere")), 1)
+        self.assertNotEqual(run("check.py", self.root).returncode, 0)
 
 
 class Layers(Folder):
@@ -316,35 +314,6 @@ class Headers(Folder):
     def test_header_that_stands_alone(self):
         self.write("slotmq/a.h", "#include <stddef.h>\nsize_t a(void);\n")
         self.assertEqual(run("headers.py", self.root).returncode, 0)
-
-
-class Features(Folder):
-    ROW = "| send | `smq_send` | `send` | `unit/a.c:sends` | |"
-
-    def verdict(self, row, heading="## Sources"):
-        self.write("include/slotmq/a.h", "int smq_send(void);")
-        self.write("docs/slotmq.1", ".Cm send")
-        self.write("tests/unit/a.c", "static void sends(void **state) {}")
-        self.write("docs/FEATURES.md", f"{heading}\n\n| feature | call | command | test | note |\n|---|---|---|---|---|\n{row}\n")
-        return run("features.py", self.root)
-
-    def test_row_that_holds(self):
-        self.assertEqual(self.verdict(self.ROW).returncode, 0)
-
-    def test_what_is_named_must_exist(self):
-        for name, other in (("smq_send", "smq_sent"), ("`send`", "`sand`"), ("a.c", "b.c"), (":sends", ":sand")):
-            self.assertEqual(self.verdict(self.ROW.replace(name, other)).returncode, 1, other)
-
-    def test_row_with_a_hole(self):
-        self.assertEqual(self.verdict("| send | | `send` | `unit/a.c:sends` | |").returncode, 1)
-
-    def test_dash_needs_a_note(self):
-        row = "| send | - | `send` | `unit/a.c:sends` | %s |"
-        self.assertEqual(self.verdict(row % "").returncode, 1)
-        self.assertEqual(self.verdict(row % "not needed").returncode, 0)
-
-    def test_no_row_is_no_success(self):
-        self.assertEqual(self.verdict(self.ROW, "## Elsewhere").returncode, 1)
 
 
 class Configuration(Folder):

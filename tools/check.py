@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""Check what the pages and sources of this tree promise about each other.  usage: check.py [ROOT]
+
+names       a function of the library, of coord and of the command begins with the name of its module
+paths       the files and folders that the pages for developers name exist
+features    each row of docs/FEATURES.md is full, and what it names exists
+guarantees  each cell of docs/guarantees.md names a test, and these exist
+readme      the program in README.md is examples/readme.c, and is short
+width       lines of prose are not wider than those of code
+"""
+import re
+
+import findings
+
+# --- names ---
+
+ROOMS = ["libsrc", "coord", "cli"]
+FUNCTION = re.compile(r"^(?:SMQ_API )?(?:static )?(?:inline )?(?:const )?(?:struct |enum |unsigned )?\w+[ *]+"
+                      r"(\w+)\([^;{]*\)\s*\{", re.MULTILINE)
+DECLARED = re.compile(r"^(?!static|typedef| |/|#)[\w ]+[ *](\w+)\([^{}]*?\)[^;{]*;", re.MULTILINE | re.DOTALL)
+TYPE = re.compile(r"^(?:typedef )?(?:struct|enum|union) (\w+) \{", re.MULTILINE)
+
+
+def forms(noun):
+    yield noun
+    yield noun + "s" if not noun.endswith("s") else noun[:-1]
+    if noun.startswith("smq_"):
+        yield from forms(noun.removeprefix("smq_"))
+
+
+def prefixes(path, text):
+    """The words with which a function of this file may begin: the name of the file or a word of it, that of its
+    folder, that of a type which the file or a header of the folder defines, and the first words of the functions that
+    its own header declares (of the store: call.h, which all its files share)."""
+    nouns = {path.stem, *path.stem.split("_"), path.parent.name, *TYPE.findall(text)}
+    for header in path.parent.glob("*.h"):
+        declared = header.read_text()
+        nouns.update(TYPE.findall(declared))
+        nouns.add(header.stem)
+        if header.stem.split("_")[0] == path.stem.split("_")[0] or header.stem == "call":
+            nouns.update(name.split("_")[0] for name in DECLARED.findall(declared))
+    nouns.add("smq")  # a public function
+    return {form for noun in nouns for form in forms(noun)}
+
+
+def names(root):
+    paths = sorted(path for room in ROOMS for path in (root / room).rglob("*.c"))
+    for path in paths:
+        text = path.read_text()
+        words = prefixes(path, text)
+        for name in FUNCTION.findall(text):
+            if name != "main" and not any(name == word or name.startswith(word + "_") for word in words):
+                yield f"{path.relative_to(root)}: {name}() does not begin with the name of its module"
+    if not paths:
+        yield "there is no source of the library, of coord or of the command"
+
+
+# --- paths ---
+
+PAGES = ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/deployment.md", "docs/release.md",
+         "lua/README.md", "bench/README.md"]
+NAMED = re.compile(r"`((?:libsrc|coord|cli|lua|tests|tools|docs|include|bench|demo|examples|deploy)/[\w./*-]*)`")
+# A page of architecture names files of the library as the code includes them.
+INCLUDED = re.compile(r"`((?:base|model|redis|store|core|produce|consume|admin|client)/[\w./-]*)`")
+
+
+def paths(root):
+    """NAME and VERSION in a path stand for anything."""
+    for page in PAGES:
+        text = (root / page).read_text()
+        found = [(name, name) for name in NAMED.findall(text)]
+        if page == "docs/architecture.md":
+            found += [(name, "libsrc/" + name) for name in INCLUDED.findall(text)]
+        for name, path in found:
+            if not list(root.glob(re.sub(r"NAME|VERSION", "*", path).rstrip("/"))):
+                yield f"{page}: there is no {name}"
+
+
+# --- features ---
+
+FEATURES = "docs/FEATURES.md"
+COLUMNS = 5
+
+
+def quoted(cell):
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def feature_rows(text):
+    """The rows of the tables under "## Sources", with their lines: feature | call | command | test | note."""
+    inside = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("## "):
+            inside = line == "## Sources"
+        elif inside and line.startswith("|") and not re.match(r"\|[\s:|-]+$", line):
+            row = [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
+            if row[0] != "feature":
+                yield number, row
+
+
+def feature_tests(root, tests):
+    for name in tests:
+        file, _, function = name.partition(":")
+        path = root / "tests" / file
+        if not path.is_file():
+            yield f"there is no tests/{file}"
+        elif not function or not re.search(rf"\b{re.escape(function)}\b", path.read_text()):
+            yield f"tests/{file} has no {function or 'function named'}"
+
+
+def feature_row(root, row, headers, manual):
+    """A dash stands for a call or command that cannot be, and then the note must say why."""
+    if len(row) != COLUMNS or not all(row[:4]):
+        yield f"{COLUMNS} columns, the first four not empty"
+        return
+    _, call, command, test, note = row
+    if "-" in (call, command, test) and not note:
+        yield "a dash needs a note"
+    for name in re.findall(r"`(\w+)", call):
+        if not re.search(rf"\b{name}\b", headers):
+            yield f"{name} is in no public header"
+    for name in quoted(command):
+        if not re.search(rf"\b{re.escape(name.removeprefix('slotmq '))}\b", manual):
+            yield f"{name} is not in docs/slotmq.1"
+    yield from feature_tests(root, quoted(test))
+    if test != "-" and not quoted(test):
+        yield "names no test"
+
+
+def features(root):
+    headers = "\n".join(path.read_text() for path in (root / "include/slotmq").glob("*.h"))
+    manual = (root / "docs/slotmq.1").read_text()
+    rows = list(feature_rows((root / FEATURES).read_text()))
+    for number, row in rows:
+        yield from (f"{FEATURES}:{number}: {text}" for text in feature_row(root, row, headers, manual))
+    if not rows:
+        yield f'{FEATURES}: no row under "## Sources"'
+
+
+# --- guarantees ---
+
+GUARANTEES = "docs/guarantees.md"
+DEFINED = r"(?m)^(?:static void |\s*def |class ){}\b"
+CELL = re.compile(r"Redis may lose|\[\d+\]$")
+
+
+def fault_rows(text):
+    """The rows of faults: those of tables whose first column is "fault"."""
+    inside = False
+    for number, line in enumerate(text.splitlines(), 1):
+        cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
+        if not cells or cells[0] == "fault":
+            inside = bool(cells)
+        elif inside and not cells[0].startswith("--"):
+            yield number, cells[1:]
+
+
+def guarantees(root):
+    """A cell ends with the numbers of tests, [1] [2], or says "Redis may lose".  Under "## Tests" each number has
+    `FILE:FUNCTION`, below tests/chaos, tests/unit or tests/integration; that file defines the function, or class."""
+    tables, _, tests = (root / GUARANTEES).read_text().partition("\n## Tests\n")
+    named = dict(re.findall(r"(?m)^- \[(\d+)\] (.*(?:\n  .*)*)", tests))
+    for number, cells in fault_rows(tables):
+        for cell in cells:
+            if not CELL.search(cell):
+                yield f'{GUARANTEES}:{number}: "{cell}" names no test, and does not say "Redis may lose"'
+    used = set(re.findall(r"\[(\d+)\](?!\()", tables))
+    for number in sorted(used ^ set(named), key=int):
+        yield f"{GUARANTEES}: [{number}] is {'not under Tests' if number in used else 'not used'}"
+    for number, line in named.items():
+        tests = re.findall(r"`([^`:]+):(\w+)`", line)
+        if not tests:
+            yield f"{GUARANTEES}: [{number}] names no FILE:FUNCTION"
+        for file, function in tests:
+            path = root / ("tests" if file.startswith(("chaos/", "unit/")) else "tests/integration") / file
+            if not path.is_file() or not re.search(DEFINED.format(function), path.read_text()):
+                yield f"{GUARANTEES}: [{number}]: {path.relative_to(root)} defines no {function}"
+
+
+# --- readme ---
+
+MOST_LINES = 30  # blank ones are not counted
+
+
+def readme(root):
+    program = (root / "examples/readme.c").read_text()
+    blocks = re.findall(r"^```c\n(.*?)^```$", (root / "README.md").read_text(), flags=re.DOTALL | re.MULTILINE)
+    if blocks != [program]:
+        yield "README.md: its one block of C must be examples/readme.c, letter for letter"
+    lines = sum(1 for line in program.splitlines() if line.strip())
+    if lines > MOST_LINES:
+        yield f"examples/readme.c: {lines} lines; it must show send and consume in {MOST_LINES}"
+
+
+# --- width ---
+
+WIDEST = 100
+PROSE = ["*.md", "docs/**/*.md", "lua/*.md", "bench/*.md", "deploy/*.md", "tests/**/*.md"]
+
+
+def width(root):
+    """Tables, code and lines with a URL may be wider."""
+    for path in sorted(path for pattern in PROSE for path in root.glob(pattern)):
+        fenced = False
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            fenced ^= line.startswith("```")
+            if len(line) > WIDEST and not fenced and not re.match(r" {4}| *\|", line) and "://" not in line:
+                yield f"{path.relative_to(root)}:{number}: {len(line)} columns; wrap it at {WIDEST}"
+
+
+def everything(root):
+    for check in (names, paths, features, guarantees, readme, width):
+        yield from check(root)
+
+
+if __name__ == "__main__":
+    findings.check_tree(everything)
