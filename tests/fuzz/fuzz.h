@@ -1,9 +1,11 @@
 /* fuzz.h - what the targets share.  A target reads bytes as the library reads them from a server, a
  * znode or a user, and checks what the reader promises.
  *
- * Linked with libFuzzer it is given inputs without end; with replay.c those of tests/fuzz/corpus.
+ * One program holds all targets: `fuzz TARGET [OPTION...]` is linked with libFuzzer, which gives
+ * the target inputs without end; `replay TARGET FILE_OR_FOLDER...` (replay.c) gives it those of
+ * tests/fuzz/corpus.
  *
- * Pure. */
+ * Thread: main. */
 #ifndef FUZZ_FUZZ_H
 #define FUZZ_FUZZ_H
 
@@ -14,7 +16,28 @@
 
 #include <hiredis/hiredis.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+/* Lives as long as the process; `next` is set when the target is added. */
+struct fuzz_target {
+    const char *name;
+    void (*run)(const uint8_t *data, size_t size);
+    struct fuzz_target *next;
+};
+
+/* Called before main(). */
+void fuzz_target_add(struct fuzz_target *target);
+
+/* The target of that name; NULL: there is none, and a line with all names was printed. */
+const struct fuzz_target *fuzz_target_find(const char *name);
+
+/* The head of the function that is the target. */
+#define FUZZ_TARGET(target_name)                                                                   \
+    static void fuzz_target_run(const uint8_t *data, size_t size);                                 \
+    static __attribute__((constructor)) void fuzz_target_add_this(void)                            \
+    {                                                                                              \
+        static struct fuzz_target target = {#target_name, fuzz_target_run, NULL};                  \
+        fuzz_target_add(&target);                                                                  \
+    }                                                                                              \
+    static void fuzz_target_run(const uint8_t *data, size_t size)
 
 /* Stop, with where, unless `condition` holds: also where assert() does not look. */
 #define FUZZ_CHECK(condition)                                                                      \

@@ -30,7 +30,7 @@ static void read_table(const char *data, size_t len)
     assignment_fini(&assignment);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(assignment)
 {
     uint32_t crc = (uint32_t) crc32(0, data, (uInt) size);
     unsigned char tail[4] = {(unsigned char) (crc >> 24), (unsigned char) (crc >> 16),
@@ -42,5 +42,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     buf_add(&whole, tail, sizeof(tail));
     read_table(whole.data, whole.len);
     buf_fini(&whole);
-    return 0;
 }

@@ -25,7 +25,7 @@ static void read_cursor(const char *text)
     buf_fini(&written);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(cursor)
 {
     char *text = calloc(1, size + 1);
 
@@ -33,5 +33,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(text, data, size);
     read_cursor(text);
     free(text);
-    return 0;
 }

@@ -35,9 +35,8 @@ static void read_score(const char *text, size_t len)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(entry)
 {
     read_entry((const char *) data, size);
     read_score((const char *) data, size);
-    return 0;
 }

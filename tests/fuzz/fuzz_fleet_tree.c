@@ -164,7 +164,7 @@ static bool show_move(const smq_fleet_move *move, void *user)
     return true;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(fleet_tree)
 {
     struct shown shown = {.topics = 0};
     const smq_fleet_visitor visitor = {.struct_size = sizeof(visitor),
@@ -183,5 +183,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fleet_tree_visit(&tree, &visitor);
     check_topic(&shown);
     fleet_tree_fini(&tree);
-    return 0;
 }

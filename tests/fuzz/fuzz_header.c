@@ -6,7 +6,7 @@
 #include "model/token.h"
 #include "model/topic.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(header)
 {
     const char *text = (const char *) data;
     char again[TOKEN_TEXT_LEN + 1];
@@ -21,5 +21,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         token_format(again, token);
         FUZZ_CHECK(size == TOKEN_TEXT_LEN && memcmp(again, text, size) == 0);
     }
-    return 0;
 }

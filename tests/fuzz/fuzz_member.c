@@ -4,7 +4,7 @@
 #include "fuzz/fuzz.h"
 #include "model/member.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(member)
 {
     struct member member;
     struct buf again = {0};
@@ -15,5 +15,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(again.len == size && memcmp(again.data, data, size) == 0);
         buf_fini(&again);
     }
-    return 0;
 }

@@ -36,14 +36,14 @@ static bool is_complete(const struct member_info *info)
     return info->host[0] != '\0' && info->boot[0] != '\0' && info->pid_namespace[0] != '\0';
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(member_text)
 {
     struct member_info info, again;
     struct buf text = {0};
 
     if (!member_text_parse(&info, (const char *) data, size)) {
         FUZZ_CHECK(info.topics == NULL && info.topic_count == 0);
-        return 0;
+        return;
     }
     write_member(&text, &info);
     if (is_complete(&info) && text.len <= MEMBER_TEXT_MAX) {
@@ -58,5 +58,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     buf_fini(&text);
     member_info_fini(&info);
-    return 0;
 }

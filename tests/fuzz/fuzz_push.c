@@ -37,9 +37,8 @@ static void read_push(const struct store_slot *slot, const char *data, size_t si
     FUZZ_CHECK(entry.kind == ENTRY_CLAIMED && entry.claim == push.claim);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(push)
 {
     read_push(&slot_inline, (const char *) data, size);
     read_push(&slot_keyed, (const char *) data, size);
-    return 0;
 }

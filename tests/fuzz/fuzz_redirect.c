@@ -16,7 +16,7 @@ static void follow(const redisReply *reply, bool script)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(redirect)
 {
     char *text = malloc(size + 1);
     redisReply reply = {.str = text, .len = size};
@@ -36,5 +36,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void) greeting_check_info(why, sizeof(why), &reply);
     FUZZ_CHECK(greeting_replicas(&reply) >= -1);
     free(text);
-    return 0;
 }

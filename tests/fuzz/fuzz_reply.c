@@ -55,7 +55,7 @@ static void read_all(struct buf *out, const char *data, size_t size, size_t step
     reply_room_fini(&room);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(reply)
 {
     struct buf whole = {0}, pieces = {0};
 
@@ -64,5 +64,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(whole.len == pieces.len && memcmp(whole.data, pieces.data, whole.len) == 0);
     buf_fini(&whole);
     buf_fini(&pieces);
-    return 0;
 }

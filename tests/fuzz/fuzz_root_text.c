@@ -4,7 +4,7 @@
 #include "coord/root_text.h"
 #include "fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(root_text)
 {
     struct root_info info, again;
     char text[ROOT_TEXT_MAX];
@@ -17,5 +17,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(info.generation == again.generation);
         FUZZ_CHECK(strcmp(info.identity, again.identity) == 0);
     }
-    return 0;
 }

@@ -21,7 +21,7 @@ static void check_facts(const struct server_facts *facts)
     FUZZ_CHECK(facts->migrations >= -1 && facts->cluster_slots_ok >= -1);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(server_facts)
 {
     struct server_facts facts = server_facts_none;
     char *text = malloc(size + 1);
@@ -40,5 +40,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(memchr(facts.appendfsync, '\0', sizeof(facts.appendfsync)) != NULL);
     FUZZ_CHECK(memchr(facts.save, '\0', sizeof(facts.save)) != NULL);
     free(text);
-    return 0;
 }

@@ -28,11 +28,10 @@ static void read_map(const redisReply *reply, void *user)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(slotmap)
 {
     static struct slotmap map;
 
     fuzz_reply(data, size, read_map, &map);
     slotmap_fini(&map);
-    return 0;
 }

@@ -347,7 +347,7 @@ static void read_reply(const redisReply *reply, void *user)
     reader->read(&result);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(store)
 {
     const uint8_t *end = size == 0 ? NULL : memchr(data, '\n', size);
 
@@ -359,5 +359,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             fuzz_reply(end + 1, size - len - 1, read_reply, &reader);
         }
     }
-    return 0;
 }

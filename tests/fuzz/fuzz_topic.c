@@ -4,7 +4,7 @@
 #include "fuzz/fuzz.h"
 #include "model/topic.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(topic)
 {
     struct topic topic, again;
     struct buf text = {0};
@@ -19,5 +19,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         FUZZ_CHECK(memchr(err.text, '\0', sizeof(err.text)) != NULL && err.text[0] != '\0');
     }
-    return 0;
 }

@@ -4,7 +4,7 @@
 #include "coord/zk_words.h"
 #include "fuzz/fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(zk_words)
 {
     struct zk_words_facts facts;
     char *text = malloc(size + 1);
@@ -18,5 +18,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(strpbrk(facts.version, "-, \r\n") == NULL && strpbrk(facts.role, "\r\n") == NULL);
     FUZZ_CHECK((facts.version[0] == '\0') == (facts.version_why[0] != '\0'));
     free(text);
-    return 0;
 }

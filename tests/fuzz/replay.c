@@ -1,7 +1,9 @@
-/* replay.c - a target without libFuzzer: reads the files that it is given, and those in folders,
- * and says nothing unless the target does.
+/* replay.c - the targets without libFuzzer: gives one of them the files that it names, and those in
+ * folders, and prints how many.
  *
- * usage: replay_TARGET FILE_OR_FOLDER... */
+ * usage: replay TARGET FILE_OR_FOLDER...
+ *
+ * Thread: main. */
 #include <dirent.h>
 #include <stdbool.h>
 #include <string.h>
@@ -13,7 +15,7 @@
 enum { CHUNK = 64 * 1024 };
 
 /* The input lies in memory of exactly its size, so that a byte behind it is noticed. */
-static void replay_bytes(const struct buf *bytes)
+static void replay_bytes(const struct fuzz_target *target, const struct buf *bytes)
 {
     uint8_t *copy = malloc(bytes->len > 0 ? bytes->len : 1);
 
@@ -21,11 +23,11 @@ static void replay_bytes(const struct buf *bytes)
     if (bytes->len > 0) {
         memcpy(copy, bytes->data, bytes->len);
     }
-    (void) LLVMFuzzerTestOneInput(copy, bytes->len);
+    target->run(copy, bytes->len);
     free(copy);
 }
 
-static bool replay_file(const char *path)
+static bool replay_file(const struct fuzz_target *target, const char *path)
 {
     FILE *file = fopen(path, "rb");
     struct buf bytes = {0};
@@ -41,14 +43,14 @@ static bool replay_file(const char *path)
     good = ferror(file) == 0;
     (void) fclose(file);
     if (good) {
-        replay_bytes(&bytes);
+        replay_bytes(target, &bytes);
     }
     buf_fini(&bytes);
     return good;
 }
 
 /* How many files; -1: one could not be read. */
-static int replay_folder(const char *path)
+static int replay_folder(const struct fuzz_target *target, const char *path)
 {
     DIR *folder = opendir(path);
     const struct dirent *entry;
@@ -62,7 +64,7 @@ static int replay_folder(const char *path)
         if (entry->d_name[0] != '.') {
             buf_clear(&name);
             buf_printf(&name, "%s/%s", path, entry->d_name);
-            count = replay_file(name.data) ? count + 1 : -1;
+            count = replay_file(target, name.data) ? count + 1 : -1;
         }
     }
     (void) closedir(folder);
@@ -72,13 +74,17 @@ static int replay_folder(const char *path)
 
 int main(int argc, char **argv)
 {
+    const struct fuzz_target *target = fuzz_target_find(argc > 1 ? argv[1] : "");
     int count = 0;
 
-    (void) LLVMFuzzerTestOneInput((const uint8_t *) "", 0);
-    for (int i = 1; i < argc; i++) {
+    if (target == NULL) {
+        return 64;
+    }
+    target->run((const uint8_t *) "", 0);
+    for (int i = 2; i < argc; i++) {
         struct stat found;
         bool folder = stat(argv[i], &found) == 0 && S_ISDIR(found.st_mode);
-        int added = folder ? replay_folder(argv[i]) : replay_file(argv[i]) ? 1 : -1;
+        int added = folder ? replay_folder(target, argv[i]) : replay_file(target, argv[i]) ? 1 : -1;
 
         if (added < 0) {
             (void) fprintf(stderr, "%s cannot be read\n", argv[i]);

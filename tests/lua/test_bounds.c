@@ -12,6 +12,7 @@
 
 #include "script_table.h"
 #include "support/commandstats.h"
+#include "support/group.h"
 
 enum { REPLY_BYTES_MAX = 8 * 1024 * 1024, BIG = 3 * 1024 * 1024 };
 
@@ -364,7 +365,7 @@ static void test_the_oldest_of_many_priorities_is_found_by_few_looks(void **stat
     }
 }
 
-int main(void)
+TEST_GROUP(bounds)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_five_thousand_claims_of_a_former_owner_keep_the_slot),

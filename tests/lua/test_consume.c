@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 /* --- claiming --- */
 
@@ -626,7 +627,7 @@ static void test_brings_back_a_thousand_a_call(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-int main(void)
+TEST_GROUP(consume)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_claims_what_is_due_in_order),

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 static void test_from_the_claim_to_the_end_of_the_window(void **state)
 {
@@ -323,7 +324,7 @@ static void test_the_memory_of_an_id(void **state)
     assert_in_range((filled - empty) / IDS, ID_LEN, 200);
 }
 
-int main(void)
+TEST_GROUP(dedup)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_from_the_claim_to_the_end_of_the_window),

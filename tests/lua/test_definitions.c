@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 static void test_a_slot_takes_the_newer_stamp_of_its_caller(void **state)
 {
@@ -212,7 +213,7 @@ static void test_a_slot_is_told_what_its_topic_is_bound_to(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-int main(void)
+TEST_GROUP(definitions)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_slot_takes_the_newer_stamp_of_its_caller),

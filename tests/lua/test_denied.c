@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 #define NEVER "9007199254740992"
 #define DENY  "redis ACL SETUSER default -spublish"
@@ -187,7 +188,7 @@ static void test_the_rights_of_an_owner(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-int main(void)
+TEST_GROUP(denied)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sends_say_that_they_woke_nobody),

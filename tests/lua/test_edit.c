@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 /* --- remove --- */
 
@@ -258,7 +259,7 @@ static void test_stale_and_no_topic(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-int main(void)
+TEST_GROUP(edit)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_removed_from_every_state_but_claimed),

@@ -11,6 +11,7 @@
 #include <hiredis/hiredis.h>
 
 #include "scripts.h"
+#include "support/group.h"
 #include "support/servers.h"
 
 #define SLOT_KEYS "x prepare{x} dead{x} why{x} slot{x}"
@@ -179,7 +180,7 @@ static void test_the_rights_are_those_of_the_scripts(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(embedded)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_sha1_is_that_of_the_text),

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 enum { LINE_MAX_BYTES = 4096, FIELDS_MAX = 6 };
 
@@ -225,7 +226,7 @@ static void test_what_is_no_entry(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(entry)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scores),

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 static void test_a_lost_reply_of_consume_with_the_same_message_sent_again(void **state)
 {
@@ -316,7 +317,7 @@ static void test_a_late_consume_claims_and_the_next_finds_out(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-int main(void)
+TEST_GROUP(faults)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_lost_reply_of_consume_with_the_same_message_sent_again),

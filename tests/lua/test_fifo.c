@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 /* clang-format off */
 #define OPENED                                               \
@@ -325,7 +326,7 @@ static void test_by_key_a_suspect_is_alone_in_its_slot(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-int main(void)
+TEST_GROUP(fifo)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_messages_come_in_the_order_of_sends),

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 #define TOKEN "000000010000000000000001"
 
@@ -103,7 +104,7 @@ static void test_stale_and_no_topic(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-int main(void)
+TEST_GROUP(find)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_in_every_state),

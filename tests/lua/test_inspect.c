@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 /* Dead letters by cause, and duplicates. */
 #define NO_DEATHS    " 0 0 0 0 0 0 0"
@@ -202,7 +203,7 @@ static void test_stale_and_no_topic(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-int main(void)
+TEST_GROUP(inspect)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_empty_slot),

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 static void test_a_body_lives_as_long_as_its_message(void **state)
 {
@@ -449,7 +450,7 @@ static void test_a_foreign_key_in_the_place_of_the_bodies(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-int main(void)
+TEST_GROUP(keyed)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_body_lives_as_long_as_its_message),

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 enum { UNKNOWN = -1, NOTES_BYTES = 2540 };
 
@@ -367,7 +368,7 @@ static void test_many_notes_become_few_and_the_age_stays_about_right(void **stat
     }
 }
 
-int main(void)
+TEST_GROUP(lag)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_it_is_the_age_of_the_oldest_of_any_priority),

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 /* A topic that is ready, at 1000. */
 static void given_a_topic(void **state)
@@ -97,7 +98,7 @@ static void test_only_of_a_topic_that_is_ready(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-int main(void)
+TEST_GROUP(lease)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_holder_at_a_time),

@@ -10,6 +10,7 @@
 
 #include "clocked.h"
 #include "lockstep.h"
+#include "support/group.h"
 
 enum { SEEDS = 4, CALLS_MAX = 60000, CALLS_FEW = 3000 };
 
@@ -734,7 +735,7 @@ static void test_every_mistake_of_notes_is_found(void **state)
     find_all(*state, note_mutants, sizeof(note_mutants) / sizeof(note_mutants[0]), "p", false);
 }
 
-int main(void)
+TEST_GROUP(mutants)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_shortcut_is_to_a_mistake),

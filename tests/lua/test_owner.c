@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 static void test_nobody_has_it(void **state)
 {
@@ -75,7 +76,7 @@ static void test_a_slot_without_definition_tells(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-int main(void)
+TEST_GROUP(owner)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nobody_has_it),

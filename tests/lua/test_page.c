@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 #define TOKEN "000000010000000000000001"
 
@@ -300,7 +301,7 @@ static void test_equal_scores_page_by_page(void **state)
     assert_int_equal(seen, COUNT);
 }
 
-int main(void)
+TEST_GROUP(page)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_waiting_by_time),

@@ -9,6 +9,7 @@
 
 #include "script_table.h"
 #include "store/store.h"
+#include "support/group.h"
 
 #define NEVER "9007199254740992"
 #define HEAD  "000000010000000000000001 1000 30000"
@@ -756,7 +757,7 @@ static void test_the_library_reads_what_is_pushed(void **state)
     buf_fini(&heard);
 }
 
-int main(void)
+TEST_GROUP(push)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_send_claims_for_an_owner_that_sleeps),

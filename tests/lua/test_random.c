@@ -14,6 +14,7 @@
 #include "base/random.h"
 #include "clocked.h"
 #include "lockstep.h"
+#include "support/group.h"
 
 static uint64_t from_environment(const char *name, uint64_t otherwise)
 {
@@ -53,7 +54,7 @@ static void test_the_scripts_do_what_the_model_does_with_pushes_and_failovers(vo
     run(*state, true);
 }
 
-int main(void)
+TEST_GROUP(random)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_scripts_do_what_the_model_does),

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 static void test_by_time(void **state)
 {
@@ -82,7 +83,7 @@ static void test_stale_and_no_topic(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-int main(void)
+TEST_GROUP(rank)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_by_time),

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 #define TOKEN "000000010000000000000001"
 #define LOST  "its process died or hung"
@@ -318,7 +319,7 @@ static void test_page_shows_and_filters_it_in_every_state(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-int main(void)
+TEST_GROUP(reason)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shown_while_it_rests_waits_and_is_claimed),

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 /* --- merging on the way back --- */
 
@@ -246,7 +247,7 @@ static void test_a_server_that_forgot_claims_learns_the_number(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-int main(void)
+TEST_GROUP(redelivery)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_return_merges_by_the_type),

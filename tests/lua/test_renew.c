@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 static void test_moves_the_end_of_leases(void **state)
 {
@@ -81,7 +82,7 @@ static void test_fenced_stale_and_no_topic_renew_nothing(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-int main(void)
+TEST_GROUP(renew)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_moves_the_end_of_leases),

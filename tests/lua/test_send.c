@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 static void test_range_merge_keeps_the_first_time(void **state)
 {
@@ -445,7 +446,7 @@ static void test_a_restored_message_is_not_pushed(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-int main(void)
+TEST_GROUP(send)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_range_merge_keeps_the_first_time),

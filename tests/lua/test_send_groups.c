@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "fixture.h"
+#include "support/group.h"
 
 enum { LINE_SIZE = 1024, LONG_LINE_SIZE = 8192, GROUPS = 3 };
 
@@ -631,7 +632,7 @@ static void test_bounds_hold_in_all(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(send_groups)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_group_gets_all),

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 /* clang-format off */
 /* `stored` follows the time of each message: in layout keyed what is stored beside it. */
@@ -205,7 +206,7 @@ static void test_a_repeat_is_not_pushed_again(void **state)
 
 /* clang-format on */
 
-int main(void)
+TEST_GROUP(send_ids)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_repeat_gets_the_first_answer),

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 static void test_only_a_sealed_slot(void **state)
 {
@@ -79,7 +80,7 @@ static void test_every_kind_keeps_its_sentinels(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-int main(void)
+TEST_GROUP(slot_clear)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_only_a_sealed_slot),

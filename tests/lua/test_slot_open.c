@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 static void test_makes_every_key(void **state)
 {
@@ -303,7 +304,7 @@ static void test_what_is_half_opened_is_removed_and_what_was_a_slot_is_not(void 
     assert_removed(*state);
 }
 
-int main(void)
+TEST_GROUP(slot_open)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_makes_every_key),

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 static void test_an_empty_slot_is_sealed(void **state)
 {
@@ -130,7 +131,7 @@ static void test_unseal_takes_it_back(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-int main(void)
+TEST_GROUP(slot_seal)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_empty_slot_is_sealed),

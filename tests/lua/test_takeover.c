@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 static void test_the_first_owner(void **state)
 {
@@ -309,7 +310,7 @@ static void test_repairs_sentinels(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-int main(void)
+TEST_GROUP(takeover)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_first_owner),

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 /* A topic that is ready, at 1000. */
 static void given_a_topic(void **state)
@@ -422,7 +423,7 @@ static void test_what_it_was_bound_to_is_put_back(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-int main(void)
+TEST_GROUP(topic)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_create_is_finished_by_ready),

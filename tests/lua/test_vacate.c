@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 static void test_forgets_the_owner_and_keeps_the_token(void **state)
 {
@@ -41,7 +42,7 @@ static void test_a_late_one_changes_nothing(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-int main(void)
+TEST_GROUP(vacate)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forgets_the_owner_and_keeps_the_token),

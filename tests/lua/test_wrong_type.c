@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
+#include "support/group.h"
 
 enum { STEPS_MAX = 6 };
 
@@ -321,7 +322,7 @@ static void test_a_send_is_stored_and_counted_or_neither(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(wrong_type)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_message_is_lost_to_a_key_of_another_type),

@@ -134,7 +134,7 @@ def is_of(process, folder):
 
 
 class Test:
-    """One program of the tests, as meson runs it.  `sources`: the files that are its own."""
+    """One group of tests, as meson runs it.  `sources`: the files that are its own."""
 
     def __init__(self, found, targets, build):
         self.name, self.suites = found["name"], [suite.split(":")[-1] for suite in found["suite"]]
@@ -145,7 +145,13 @@ class Test:
         sources = [file for one in needed if one["type"] == "executable"
                    for part in one["target_sources"] for file in part["sources"]]
         self.sources = sorted(file for file in {*sources, *self.command}
-                              if "/tests/" in file and file.endswith((".c", ".py", ".sh")))
+                              if "/tests/" in file and file.endswith((".c", ".py", ".sh"))
+                              and self._has(pathlib.Path(file)))
+
+    def _has(self, file):
+        """Is the file its own?  test_GROUP.c and fuzz_TARGET.c are those of what the command names."""
+        kind, _, name = file.stem.partition("_")
+        return file.suffix != ".c" or kind not in ("test", "fuzz") or name in self.command[1:]
 
 
 def introspect(build, what):

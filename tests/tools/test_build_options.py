@@ -40,7 +40,7 @@ class Options(unittest.TestCase):
     def test_tests_of_what_is_built(self):
         targets, needed = self.configured(cli="false", bench="false", demo="false")
         self.assertIn("cmocka", needed)
-        self.assertLessEqual({"test_client_options", "test_client_structs"}, targets)
+        self.assertLessEqual({"test_client", "test_consume"}, targets)
         self.assertFalse([name for name in targets if name.startswith(("test_command", "test_bench"))])
 
 

@@ -457,6 +457,17 @@ class Maps(Folder):
         self.assertEqual(self.map.of_line(self.tree, "lua/owner.lua", 1), ["lua_send"])
 
 
+class Sources(unittest.TestCase):
+    def test_a_group_has_its_own_file_and_what_its_program_shares(self):
+        program = {"type": "executable", "filename": ["/build/test_a"], "target_sources": [
+            {"sources": ["/x/tests/a/test_one.c", "/x/tests/a/test_two.c", "/x/tests/a/shared.c"]}]}
+        found = trees.Test(
+            {"name": "a_two", "suite": ["slotmq:unit"], "cmd": ["/build/test_a", "two"],
+             "workdir": None, "env": {}, "timeout": 1, "depends": ["a"]}, {"a": program}, "/build")
+        self.assertEqual(found.sources, ["/x/tests/a/shared.c", "/x/tests/a/test_two.c"])
+        self.assertEqual(found.targets, ["test_a"])
+
+
 INTERRUPTED = """
 import pathlib, signal, sys
 sys.path.insert(0, {mutants!r})

@@ -15,6 +15,7 @@
 #include "integration/fixture/fresh_client.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { HOUR_MS = 3600000, SLOTS = 4 };
@@ -606,7 +607,7 @@ static void messages_are_purged_by_state_and_filter(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(bulk)
 {
     const struct CMUnitTest tests[] = {
         FRESH_CLIENT_TEST(messages_come_slot_by_slot_in_their_order),

@@ -15,6 +15,7 @@
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { SLOTS = 8 };
@@ -379,7 +380,7 @@ static void a_paused_topic_can_be_altered_and_deleted(void **state)
     smq_client_free(client);
 }
 
-int main(void)
+TEST_GROUP(change)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_alteration_reaches_consumers),

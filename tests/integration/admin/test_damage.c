@@ -14,6 +14,7 @@
 #include "integration/fixture/fresh_client.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 
 static const smq_topic_options four_slots = {
     .struct_size = sizeof(four_slots), .name = "t", .type = SMQ_TYPE_FIXED_TIME, .slots = 4};
@@ -538,7 +539,7 @@ static void looks_see_the_others_of_a_slot_that_moves(void **state)
     assert_int_equal(stats.slots_silent, 0);
 }
 
-int main(void)
+TEST_GROUP(damage)
 {
     const struct CMUnitTest tests[] = {
         FRESH_CLIENT_TEST(a_slot_without_keys_is_opened_again),

@@ -13,6 +13,7 @@
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/proxy.h"
 #include "support/wait.h"
 
@@ -278,7 +279,7 @@ static void a_damaged_definition_leaves_it_half_done(void **state)
 
 #define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
-int main(void)
+TEST_GROUP(group_alterations)
 {
     const struct CMUnitTest tests[] = {
         TEST(of_two_lists_one_is_stored),

@@ -13,6 +13,7 @@
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 
 static smq_client *client;
 
@@ -595,7 +596,7 @@ static void the_wrong_name_is_refused(void **state)
 
 #define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
-int main(void)
+TEST_GROUP(groups)
 {
     const struct CMUnitTest tests[] = {
         TEST(each_group_handles_each_message),

@@ -14,6 +14,7 @@
 #include "integration/fixture/fresh_client.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 
 enum { CUSTOMERS = 120, BODY_MAX = 65536, KEY_MAX = 1024, HOUR_MS = 3600000 };
 
@@ -421,7 +422,7 @@ static void a_topic_of_a_newer_version_is_refused(void **state)
     assert_int_equal(keys_number("newer_0", "EXISTS newer_0"), 1);
 }
 
-int main(void)
+TEST_GROUP(identity)
 {
     const struct CMUnitTest tests[] = {
         FRESH_CLIENT_TEST(equal_bodies_of_different_keys_are_different_messages),

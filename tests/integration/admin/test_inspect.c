@@ -15,6 +15,7 @@
 #include "integration/fixture/fresh_client.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 #define REST 17592186044416.0 /* 2^44 */
@@ -381,7 +382,7 @@ static void many_dead_letters_are_visited_and_requeued(void **state)
     assert_int_equal(each_dead("t", NULL, &seen, &err), SMQ_INVALID);
 }
 
-int main(void)
+TEST_GROUP(inspect)
 {
     const struct CMUnitTest tests[] = {
         FRESH_CLIENT_TEST(counts_are_summed_over_the_slots),

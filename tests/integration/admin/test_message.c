@@ -14,6 +14,7 @@
 #include "integration/fixture/fresh_client.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 
 enum { HOUR_MS = 3600000 };
 
@@ -666,7 +667,7 @@ static void ranks_are_right_over_all_slots(void **state)
     check_ranks("r5", SMQ_TYPE_FIFO, SMQ_LAYOUT_KEYED, SMQ_TIES_ARRIVAL);
 }
 
-int main(void)
+TEST_GROUP(message)
 {
     const struct CMUnitTest tests[] = {
         FRESH_CLIENT_TEST(a_message_is_shown_in_every_state),

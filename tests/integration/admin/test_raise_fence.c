@@ -15,6 +15,7 @@
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/proxy.h"
 #include "support/wait.h"
 
@@ -269,7 +270,7 @@ static void a_fence_needs_a_fleet(void **state)
     smq_client_free(client);
 }
 
-int main(void)
+TEST_GROUP(raise_fence)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_raised_fence_brings_a_fleet_back),

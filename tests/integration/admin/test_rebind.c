@@ -14,6 +14,7 @@
 #include "integration/fixture/keys.h"
 #include "integration/fixture/members.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { SLOTS = 8 };
@@ -305,7 +306,7 @@ static void what_cannot_be_rebound(void **state)
     smq_client_free(standalone);
 }
 
-int main(void)
+TEST_GROUP(rebind)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(from_standalone_to_a_fleet_and_back),

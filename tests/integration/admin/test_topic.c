@@ -13,6 +13,7 @@
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
 #include "model/topic.h"
+#include "support/group.h"
 
 static smq_client *client;
 
@@ -474,7 +475,7 @@ static void all_topics_are_visited_and_broken_ones_are_told(void **state)
 
 #define TOPIC_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
-int main(void)
+TEST_GROUP(topic)
 {
     const struct CMUnitTest tests[] = {
         TOPIC_TEST(keys_stand_as_designed),

@@ -19,13 +19,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/group.h"
 #include "support/run.h"
 #include "support/server.h"
 #include "support/wait.h"
 
 enum { TIMEOUT_MS = 240000 };
-
-static const char *program; /* the path of slotmq-bench */
 
 /* Where it may leave nothing, and where it keeps figures. */
 struct place {
@@ -47,8 +46,8 @@ static int entries(const char *folder)
 
 static void start(struct run *run, const struct place *place, const char *bench, const char *option)
 {
-    const char *const argv[] = {program,  bench,          "--quick", "--json",
-                                "--keep", place->figures, option,    NULL};
+    const char *const argv[] = {BENCH_PROGRAM, bench,          "--quick", "--json",
+                                "--keep",      place->figures, option,    NULL};
     const char *const environment[] = {place->environment, NULL};
 
     assert_true(run_start(run, &(struct run_options){.argv = argv, .environment = environment}));
@@ -115,8 +114,8 @@ static void test_one_rate_of_a_steady_flow(void **state)
     static const char *const ways[] = {"streams-700",     "two-scripts-700",     "steady-700",
                                        "far-streams-700", "far-two-scripts-700", "far-steady-700"};
     const struct place *place = *state;
-    const char *const argv[] = {program, "steady", "--rate", "700",          "--quick",
-                                "--tls", "--json", "--keep", place->figures, NULL};
+    const char *const argv[] = {BENCH_PROGRAM, "steady", "--rate", "700",          "--quick",
+                                "--tls",       "--json", "--keep", place->figures, NULL};
     const char *const environment[] = {place->environment, NULL};
     struct run run;
     char line[160];
@@ -205,7 +204,7 @@ static void test_a_fleet_ends_with_it(void **state)
 
 static void test_usage(void **state)
 {
-    const char *const argv[] = {program, "walk", NULL};
+    const char *const argv[] = {BENCH_PROGRAM, "walk", NULL};
     struct run run;
 
     (void) state;
@@ -243,7 +242,7 @@ static int teardown(void **state)
     return 0;
 }
 
-int main(int argc, char **argv)
+TEST_GROUP(bench)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_figures_are_printed_and_kept),
@@ -254,6 +253,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_usage),
     };
 
-    program = argc > 1 ? argv[1] : "slotmq-bench";
     return cmocka_run_group_tests(tests, setup, teardown);
 }

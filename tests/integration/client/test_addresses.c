@@ -17,6 +17,7 @@
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/proxy.h"
 #include "support/wait.h"
 
@@ -225,7 +226,7 @@ static void nodes_behind_other_ports_are_found(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(addresses)
 {
     const struct CMUnitTest singles[] = {
         cmocka_unit_test(a_unix_socket_serves_as_a_host_and_port_does),

@@ -12,6 +12,7 @@
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/port.h"
 #include "support/process.h"
 
@@ -195,7 +196,7 @@ static void child_of_fork_may_exit(void **state)
     assert_int_equal(status, 0);
 }
 
-int main(void)
+TEST_GROUP(connect)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_options_are_refused),

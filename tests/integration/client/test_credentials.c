@@ -18,6 +18,7 @@
 #include "integration/fixture/heard.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { ROTATIONS = 10, BETWEEN = 200, SLOTS = 32, NUMBERS = 1 << 20 };
@@ -412,7 +413,7 @@ static void nor_does_what_a_standby_needs_first(void **state)
     smq_client_free(admin);
 }
 
-int main(void)
+TEST_GROUP(credentials)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_password_rotates_ten_times_under_load),

@@ -12,6 +12,7 @@
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { SLOTS = 4, MASTERS = 3, SESSION_MS = 2000 };
@@ -217,7 +218,7 @@ static void a_lost_node_is_named(void **state)
     consuming_free(&it);
 }
 
-int main(void)
+TEST_GROUP(health)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_client_that_only_sends_is_well),

@@ -20,6 +20,7 @@
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
 #include "support/certificates.h"
+#include "support/group.h"
 #include "support/long_form.h"
 #include "support/server.h"
 #include "support/wait.h"
@@ -367,7 +368,7 @@ static void a_process_continues_when_it_had_no_descriptors(void **state)
     process_fini(&process);
 }
 
-int main(void)
+TEST_GROUP(reconnect)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_clients_reconnect_at_once),

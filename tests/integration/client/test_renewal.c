@@ -18,6 +18,7 @@
 #include "integration/fixture/heard.h"
 #include "integration/fixture/messages.h"
 #include "integration/fixture/tls_cluster.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { SLOTS = 16, MESSAGES = 50, ALL = 2 * MESSAGES, SEND_MS = 2000, BOUND_MS = 2 * SEND_MS };
@@ -246,7 +247,7 @@ static void a_send_whose_time_has_ended_says_what_is_wrong(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(renewal)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(certificates_that_come_late_end_no_worker_and_no_send),

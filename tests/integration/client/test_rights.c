@@ -17,6 +17,7 @@
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
 #include "integration/fixture/roles.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 /* How long a worker may sleep until it looks for what nobody may wake it for.  What a call itself
@@ -570,7 +571,7 @@ static void sharer_that_may_not_publish_is_warned(void **state)
     smq_client_free(allowed);
 }
 
-int main(void)
+TEST_GROUP(rights)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(producer_and_consumer_have_enough),

@@ -18,6 +18,7 @@
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
 #include "integration/fixture/roles.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { SLOTS = 8, MESSAGES = 24, FAILED = 3 };
@@ -452,7 +453,7 @@ static void a_right_that_hides_a_loss_is_named(void **state)
     smq_client_free(client);
 }
 
-int main(void)
+TEST_GROUP(roles)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_role_has_enough_for_each_kind_of_topic),

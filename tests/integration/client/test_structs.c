@@ -14,6 +14,7 @@
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/fresh_client.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 
 enum { UNKNOWN_BYTE = 0xee, UNKNOWN_FIELDS = 48 };
 
@@ -364,7 +365,7 @@ static void a_struct_of_a_newer_header_is_not_filled(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(structs)
 {
     const struct CMUnitTest tests[] = {
         FRESH_CLIENT_TEST(fields_that_an_older_header_lacks_have_their_defaults),

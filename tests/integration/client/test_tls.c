@@ -18,6 +18,7 @@
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
 #include "integration/fixture/tls_cluster.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { SLOTS = 16, MESSAGES = 200, ROUNDS = 4, ALL = ROUNDS * MESSAGES, CONNECT_MS = 4000 };
@@ -287,7 +288,7 @@ static void a_certificate_that_has_expired_is_named(void **state)
     tls_cluster_show("server");
 }
 
-int main(void)
+TEST_GROUP(tls)
 {
     const struct CMUnitTest replicated[] = {
         cmocka_unit_test(messages_are_handled_over_tls_and_over_a_failover),

@@ -1,5 +1,6 @@
 /* test_alter.c - topic alter, pause, resume. */
 #include "command.h"
+#include "support/group.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +92,7 @@ static void test_a_paused_topic_is_not_consumed(void **state)
     command_refused(1, "nowhere", NULL, ARGS("resume", "nowhere"));
 }
 
-int main(void)
+TEST_GROUP(alter)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_option_is_altered),

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/group.h"
 #include "support/proxy.h"
 #include "support/wait.h"
 
@@ -49,7 +50,7 @@ static void test_the_later_one_is_told_to_try_again(void **state)
     proxy_stop(proxy);
 }
 
-int main(void)
+TEST_GROUP(alter_groups)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_later_one_is_told_to_try_again),

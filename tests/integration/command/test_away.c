@@ -1,6 +1,7 @@
 /* test_away.c - many topics while a node of the cluster does not reply: they are read at once, so
  * they cost a few time-outs together, not one each. */
 #include "command.h"
+#include "support/group.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,7 +103,7 @@ static void prometheus_asks_for_all_topics_at_once(void **state)
     free(out);
 }
 
-int main(void)
+TEST_GROUP(away)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stat_asks_for_all_topics_at_once),

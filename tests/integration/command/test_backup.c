@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/group.h"
 #include "support/wait.h"
 
 static struct servers *other;
@@ -385,7 +386,7 @@ static void test_an_interrupted_copy_says_where_it_continues(void **state)
     free(lines);
 }
 
-int main(void)
+TEST_GROUP(backup)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_line_has_its_own_key_id_and_time),

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/group.h"
 #include "support/port.h"
 #include "support/wait.h"
 
@@ -244,7 +245,7 @@ static void test_an_answer_that_cannot_be_stored_is_told(void **state)
     servers_free(servers);
 }
 
-int main(void)
+TEST_GROUP(bad_servers)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_redis),

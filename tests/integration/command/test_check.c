@@ -1,5 +1,6 @@
 /* test_check.c - slotmq check as monitoring runs it: one line, and the codes 0 to 3. */
 #include "command.h"
+#include "support/group.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -102,7 +103,7 @@ static void test_a_topic_that_nobody_consumes_is_a_warning(void **state)
                  ARGS("check", "idle"));
 }
 
-int main(void)
+TEST_GROUP(check)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_is_well),

@@ -1,5 +1,6 @@
 /* test_config.c - flags from a configuration file. */
 #include "command.h"
+#include "support/group.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,7 +139,7 @@ static void test_what_is_wrong_is_named_with_its_line(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(config)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_file_gives_global_flags_and_those_of_verbs),

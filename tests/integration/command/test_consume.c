@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/group.h"
 #include "support/process.h"
 #include "support/wait.h"
 #include "terminal.h"
@@ -348,7 +349,7 @@ static void test_at_a_terminal_the_number_of_slots_is_printed(void **state)
     assert_non_null(strstr(terminal.shown, "0 slots gained, 4 lost; this process owns 0 of 4"));
 }
 
-int main(void)
+TEST_GROUP(consume)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines_come_in_the_order_of_delivery),

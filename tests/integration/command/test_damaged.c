@@ -1,6 +1,7 @@
 /* test_damaged.c - topics of which Redis has lost a part: what the verbs show of them, and their
  * repair. */
 #include "command.h"
+#include "support/group.h"
 #include "terminal.h"
 
 #include <stdio.h>
@@ -217,7 +218,7 @@ static void test_repair_says_what_it_did(void **state)
     command_refused(1, "nowhere", NULL, ARGS("topic", "repair", "nowhere"));
 }
 
-int main(void)
+TEST_GROUP(damaged)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_list_and_show_say_that_the_definition_is_lost),

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/group.h"
 #include "support/wait.h"
 
 /* A topic whose messages "a1", "a2" died with exit 1, "b1" with exit 65. */
@@ -180,7 +181,7 @@ static void test_an_interrupt_tells_what_was_done(void **state)
               "interrupted; purged");
 }
 
-int main(void)
+TEST_GROUP(dead)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_some_are_listed_and_sent_back),

@@ -1,6 +1,7 @@
 /* test_descriptors.c - the command with closed descriptors 0, 1 or 2, and which descriptors a
  * program that it runs gets. */
 #include "command.h"
+#include "support/group.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +75,7 @@ static void program_gets_the_standard_descriptors_only(void **state)
     run_fini(&run);
 }
 
-int main(void)
+TEST_GROUP(descriptors)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(closed_descriptors_are_no_obstacle),

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/group.h"
 #include "support/wait.h"
 
 static const char *zookeeper;
@@ -197,7 +198,7 @@ static void test_zookeeper_that_is_away_is_found(void **state)
     json_decref(doctor_run(0, ARGS("-z", zookeeper)));
 }
 
-int main(void)
+TEST_GROUP(doctor)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_is_found),

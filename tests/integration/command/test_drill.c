@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "support/group.h"
 #include "support/process.h"
 #include "support/wait.h"
 
@@ -485,7 +486,7 @@ static void test_a_fleet_moved_to_another_root(void **state)
     json_decref(document);
 }
 
-int main(void)
+TEST_GROUP(drill)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_to_look_at_first),

@@ -1,5 +1,6 @@
 /* test_fleet.c - fleet raise-fence. */
 #include "command.h"
+#include "support/group.h"
 
 static void test_a_fence_is_raised(void **state)
 {
@@ -34,7 +35,7 @@ static void test_it_needs_a_zookeeper(void **state)
     command_refused(64, "raise-fence", NULL, ARGS("fleet"));
 }
 
-int main(void)
+TEST_GROUP(fleet)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_fence_is_raised),

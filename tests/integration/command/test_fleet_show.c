@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "support/group.h"
 #include "support/process.h"
 #include "support/wait.h"
 
@@ -306,7 +307,7 @@ static void test_there_is_no_such_member(void **state)
                     ARGS("fleet", "show", "-z", zookeeper, "--root", "/elsewhere"));
 }
 
-int main(void)
+TEST_GROUP(fleet_show)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_there_is_no_fleet_yet),

@@ -1,5 +1,6 @@
 /* test_groups.c - topics with groups: topic create --groups, and what names a group. */
 #include "command.h"
+#include "support/group.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -215,7 +216,7 @@ static void test_wrong_lists_are_told(void **state)
     json_decref(topic);
 }
 
-int main(void)
+TEST_GROUP(groups)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_group_has_all),

@@ -1,5 +1,6 @@
 /* test_keyed.c - layout keyed as the command shows it: ids, times to live, retries of a message. */
 #include "command.h"
+#include "support/group.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -157,7 +158,7 @@ static void test_layout_inline_has_none_of_these(void **state)
     assert_int_equal(command_stat("inline", "sent"), 0);
 }
 
-int main(void)
+TEST_GROUP(keyed)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_last_body_of_an_id_wins),

@@ -4,6 +4,7 @@
  * Topics: still can be read whole; of near the definition, but none of its slots; of far nothing.
  */
 #include "command.h"
+#include "support/group.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,7 +149,7 @@ static void topics_whose_node_is_away_are_named(void **state)
     all_others_are_shown(69, servers_redis(servers));
 }
 
-int main(void)
+TEST_GROUP(left_out)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(topics_that_may_not_be_read_are_named),

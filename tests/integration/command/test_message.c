@@ -1,5 +1,6 @@
 /* test_message.c - get, rank, remove, reschedule: one message by its id. */
 #include "command.h"
+#include "support/group.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -279,7 +280,7 @@ static void test_what_is_not_there_is_told_in_one_line(void **state)
     command_refused(64, "", NULL, ARGS("get", "gone", ""));
 }
 
-int main(void)
+TEST_GROUP(message)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_get_finds_a_message_in_any_state),

@@ -1,5 +1,6 @@
 /* test_peek.c - messages are seen without being claimed. */
 #include "command.h"
+#include "support/group.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,7 +166,7 @@ static void test_what_does_not_print_is_escaped(void **state)
     free(out);
 }
 
-int main(void)
+TEST_GROUP(peek)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_peek_shows_what_waits_and_claims_nothing),

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "support/group.h"
 #include "support/wait.h"
 
 /* A named pipe: `sh -c 'read line < PIPE'` begins when a test writes to it. */
@@ -466,7 +467,7 @@ static void test_a_killed_command_leaves_no_program(void **state)
     assert_true(wait_until(gate_is_left, NULL, TIMEOUT_MS));
 }
 
-int main(void)
+TEST_GROUP(program)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_body_and_environment_reach_the_program),

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 static char redis_user[256], redis_uri[256], zookeeper[256];
@@ -173,7 +174,7 @@ static void a_secret_and_its_file_are_not_both_taken(void **state)
     run_fini(&run);
 }
 
-int main(void)
+TEST_GROUP(secrets)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(redis_passwords_are_not_seen),

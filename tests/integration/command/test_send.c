@@ -1,5 +1,6 @@
 /* test_send.c - one message, many lines, keys, and what cannot be sent. */
 #include "command.h"
+#include "support/group.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -306,7 +307,7 @@ static void test_many_lines_are_sent_at_once(void **state)
     free(text);
 }
 
-int main(void)
+TEST_GROUP(send)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_type_takes_its_options),

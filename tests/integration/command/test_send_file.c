@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/group.h"
 #include "support/process.h"
 
 enum { MANY = 300000 };
@@ -313,7 +314,7 @@ static void test_a_signal_ends_it_with_the_count(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(send_file)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines_of_a_file_are_messages),

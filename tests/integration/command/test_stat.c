@@ -1,5 +1,6 @@
 /* test_stat.c - stat and dead: shapes, counts, requeue. */
 #include "command.h"
+#include "support/group.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -306,7 +307,7 @@ static void test_options_of_the_client_can_be_given_by_name(void **state)
     command_refused(64, "member name", NULL, ARGS("-X", "name=a b", "stat", "named"));
 }
 
-int main(void)
+TEST_GROUP(stat)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stat_has_exactly_the_members_of_the_contract),

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/group.h"
 #include "support/wait.h"
 
 /* A cluster of its own, which may be broken. */
@@ -313,7 +314,7 @@ static void who_may_not_subscribe_is_denied(void **state)
     servers_free(servers);
 }
 
-int main(void)
+TEST_GROUP(states)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_said_while_all_is_well),

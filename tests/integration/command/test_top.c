@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/group.h"
 #include "support/wait.h"
 
 #define COUNTS                                                                                     \
@@ -237,7 +238,7 @@ static void test_no_color_is_heard(void **state)
     free(drawn);
 }
 
-int main(void)
+TEST_GROUP(top)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_json_is_an_object_a_look_and_the_first_has_no_rates),

@@ -1,5 +1,6 @@
 /* test_topic.c - topic create, list, show and delete. */
 #include "command.h"
+#include "support/group.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -366,7 +367,7 @@ static void test_words_go_to_standard_error(void **state)
     run_fini(&run);
 }
 
-int main(void)
+TEST_GROUP(topic)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_that_there_are_no_topics_is_said),

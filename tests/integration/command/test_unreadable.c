@@ -1,6 +1,7 @@
 /* test_unreadable.c - a topic whose definition cannot be read: it is named, and all others are
  * shown. */
 #include "command.h"
+#include "support/group.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,7 +123,7 @@ static void prometheus_names_them(void **state)
     free(out);
 }
 
-int main(void)
+TEST_GROUP(unreadable)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_show_the_others),

@@ -1,5 +1,6 @@
 /* test_usage.c - wrong command lines, help and version: nothing here needs a server. */
 #include "command.h"
+#include "support/group.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -156,7 +157,7 @@ static void test_version_is_that_of_the_library(void **state)
     assert_help(ARGS("stat", "--version"), "slotmq 0.");
 }
 
-int main(void)
+TEST_GROUP(usage)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wrong_command_lines_say_what_to_do),

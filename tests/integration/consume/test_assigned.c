@@ -16,6 +16,7 @@
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { SLOTS = 64 };
@@ -256,7 +257,7 @@ static void shared_topic_has_no_slots_to_report(void **state)
     smq_client_free(client);
 }
 
-int main(void)
+TEST_GROUP(assigned)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(joins_and_leaves_are_reported_once),

@@ -13,6 +13,7 @@
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { CALLS_MAX = 64 };
@@ -314,7 +315,7 @@ static void exactly_one_kind_of_handler_is_wanted(void **state)
     smq_client_free(client);
 }
 
-int main(void)
+TEST_GROUP(batch)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batch_comes_in_order_and_is_settled_at_once),

@@ -18,6 +18,7 @@
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/messages.h"
 #include "model/slot.h"
+#include "support/group.h"
 
 enum { KEYS = 1000, THREADS = 8, HOUR_MS = 3600000 };
 
@@ -524,7 +525,7 @@ static void a_slot_keeps_to_its_share_until_polls_have_taken_it(void **state)
     smq_client_free(client);
 }
 
-int main(void)
+TEST_GROUP(by_key)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_of_one_slot_run_at_once_and_each_alone),

@@ -17,6 +17,7 @@
 #include "integration/fixture/keys.h"
 #include "integration/fixture/members.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { THREADS = 8, DELAY_MS = 200, HOUR_MS = 3600000 };
@@ -407,7 +408,7 @@ static void no_key_runs_twice_when_members_die_and_leave(void **state)
     smq_client_free(client);
 }
 
-int main(void)
+TEST_GROUP(by_key_waits)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_comes_while_a_key_is_busy_is_handled),

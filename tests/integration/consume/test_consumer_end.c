@@ -17,6 +17,7 @@
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 /* Poll to the end: what it says. */
@@ -561,7 +562,7 @@ static void child_of_fork_is_refused(void **state)
     smq_client_free(client);
 }
 
-int main(void)
+TEST_GROUP(consumer_end)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stop_gives_back_the_rest_and_waits_for_answers),

@@ -14,6 +14,7 @@
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { SLOTS = 4, COUNT = 40, TEXT_MAX = 256 };
@@ -555,7 +556,7 @@ static void a_member_that_joins_waits_for_the_lost_definition(void **state)
     smq_client_free(client);
 }
 
-int main(void)
+TEST_GROUP(damaged_slots)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_worker_names_a_damaged_slot_and_consumes_the_others),

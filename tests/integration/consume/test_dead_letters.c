@@ -13,6 +13,7 @@
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 /* What the callback was shown; it waits at the gate.  Guarded by the gate's lock. */
@@ -208,7 +209,7 @@ static void many_are_told_once_each(void **state)
     assert_int_equal(told.count, COUNT);
 }
 
-int main(void)
+TEST_GROUP(dead_letters)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rejected_message_is_told_with_its_reason),

@@ -14,6 +14,7 @@
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { LEASE_MS = 1500, TWO_LEASES_MS = 3000, LONG_MS = 600000 };
@@ -325,7 +326,7 @@ static void later_is_answered_in_a_callback(void **state)
     smq_client_free(client);
 }
 
-int main(void)
+TEST_GROUP(delivery)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(extended_lease_is_not_shortened_by_renewals),

@@ -16,6 +16,7 @@
 #include "integration/fixture/keys.h"
 #include "integration/fixture/load.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/long_form.h"
 #include "support/port.h"
 #include "support/wait.h"
@@ -195,7 +196,7 @@ static void nothing_is_lost_or_handled_twice_while_a_server_is_read_only(void **
     port_release(&nobody);
 }
 
-int main(void)
+TEST_GROUP(disturbed)
 {
     const struct CMUnitTest cluster[] = {
         LOAD_TESTS(nothing_is_lost_or_handled_twice_when_scripts_are_flushed),

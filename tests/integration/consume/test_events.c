@@ -13,6 +13,7 @@
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { EVENTS_MAX = 256 };
@@ -212,7 +213,7 @@ static void pause_is_told_once_for_a_topic(void **state)
     handler_log_free(log);
 }
 
-int main(void)
+TEST_GROUP(events)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(life_of_messages_is_told),

@@ -17,6 +17,7 @@
 #include "integration/fixture/load.h"
 #include "integration/fixture/members.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/long_form.h"
 #include "support/wait.h"
 
@@ -365,7 +366,7 @@ static void lost_push_after_a_failover_without_the_last_writes_is_found_in_time(
     end_asleep(&asleep);
 }
 
-int main(void)
+TEST_GROUP(failover)
 {
     const struct CMUnitTest tests[] = {
         LOAD_TESTS(nothing_is_lost_or_handled_twice_in_failovers_by_agreement),

@@ -12,6 +12,7 @@
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 
 enum { LONG_MS = 600000, REST_MS = 300 };
 
@@ -390,7 +391,7 @@ static void order_holds_while_the_slot_is_claimed_ahead(void **state)
     smq_client_free(client);
 }
 
-int main(void)
+TEST_GROUP(fifo)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waiting_messages_go_in_the_order_of_sends),

@@ -18,6 +18,7 @@
 #include "integration/fixture/keys.h"
 #include "integration/fixture/members.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/long_form.h"
 #include "support/process.h"
 #include "support/wait.h"
@@ -442,7 +443,7 @@ static void missing_zookeeper_is_said_in_time(void **state)
     smq_client_free(client);
 }
 
-int main(void)
+TEST_GROUP(fleet)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(join_and_leave_move_only_what_they_must),

@@ -18,6 +18,7 @@
 #include "integration/fixture/keys.h"
 #include "integration/fixture/members.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/process.h"
 #include "support/wait.h"
 
@@ -299,7 +300,7 @@ static void one_lost_slot_makes_the_others_doubtful(void **state)
     smq_client_free(client);
 }
 
-int main(void)
+TEST_GROUP(frozen)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(woken_member_begins_nothing_of_lost_slots),

@@ -15,6 +15,7 @@
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/members.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { SLOTS = 16, MESSAGES = 1500, FLEET = 3, SENDERS = 3, NUMBERS_MAX = 200000 };
@@ -286,7 +287,7 @@ static void groups_are_dropped_under_load(void **state)
     smq_client_free(client);
 }
 
-int main(void)
+TEST_GROUP(groups)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_group_affects_the_other),

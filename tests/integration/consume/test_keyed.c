@@ -15,6 +15,7 @@
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 
 enum { SLOTS = 16, BIG = 1024 * 1024, LARGEST = 64 * BIG };
 
@@ -529,7 +530,7 @@ static void inline_topics_take_no_ids(void **state)
     smq_client_free(client);
 }
 
-int main(void)
+TEST_GROUP(keyed)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(delivery_has_key_id_and_body),

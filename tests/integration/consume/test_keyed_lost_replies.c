@@ -14,6 +14,7 @@
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/proxy.h"
 #include "support/wait.h"
 
@@ -251,7 +252,7 @@ static void claims_of_a_lost_reply_come_again_in_parts(void **state)
     free(large);
 }
 
-int main(void)
+TEST_GROUP(keyed_lost_replies)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(repeated_send_has_the_same_id),

@@ -14,6 +14,7 @@
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
 #include "support/commandstats.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 /* The masters stay what they are, however long one of them is paused. */
@@ -151,7 +152,7 @@ static void a_worker_is_freed_while_its_definition_is_read(void **state)
     smq_client_free(client);
 }
 
-int main(void)
+TEST_GROUP(lease_expired)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_owner_whose_lease_is_over_claims_nothing),

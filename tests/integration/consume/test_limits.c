@@ -13,6 +13,7 @@
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 
 enum {
     LONG_MS = 600000,
@@ -329,7 +330,7 @@ static void bound_is_shared_by_the_slots(void **state)
     smq_client_free(client);
 }
 
-int main(void)
+TEST_GROUP(limits)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(expired_message_is_dropped),

@@ -12,6 +12,7 @@
 #include "integration/fixture/keys.h"
 #include "integration/fixture/load.h"
 #include "support/commandstats.h"
+#include "support/group.h"
 #include "support/long_form.h"
 #include "support/wait.h"
 
@@ -81,7 +82,7 @@ static void nothing_is_lost_or_handled_twice_when_a_master_loads_its_data(void *
     load_end_each_once(load);
 }
 
-int main(void)
+TEST_GROUP(loading)
 {
     const struct CMUnitTest tests[] = {
         LOAD_TESTS(nothing_is_lost_or_handled_twice_when_a_master_loads_its_data),

@@ -14,6 +14,7 @@
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/proxy.h"
 
 /* FOUND_MS is promised: 5 s until a connection is asked whether it lives, 3 s for its answer, and
@@ -126,7 +127,7 @@ static void lost_push_is_found_with_the_next_send(void **state)
     path_fini(&path, 3);
 }
 
-int main(void)
+TEST_GROUP(lost_pushes)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lost_push_is_found_when_the_subscription_is_cut),

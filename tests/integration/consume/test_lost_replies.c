@@ -18,6 +18,7 @@
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/proxy.h"
 #include "support/wait.h"
 
@@ -468,7 +469,7 @@ static void a_message_is_handled_again_when_redis_has_lost_its_answer(void **sta
     wire_fini(&wire);
 }
 
-int main(void)
+TEST_GROUP(lost_replies)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wake_up_that_overtakes_the_parking_reply_is_not_missed),

@@ -17,6 +17,7 @@
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/proxy.h"
 #include "support/wait.h"
 
@@ -141,7 +142,7 @@ static void a_retry_that_is_lost_with_the_slot_keeps_nothing_back(void **state)
     smq_client_free(owner.direct);
 }
 
-int main(void)
+TEST_GROUP(lost_slots)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_retry_that_is_lost_with_the_slot_keeps_nothing_back),

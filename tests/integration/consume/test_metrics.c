@@ -18,6 +18,7 @@
 #include "integration/fixture/keys.h"
 #include "integration/fixture/members.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/process.h"
 #include "support/wait.h"
 
@@ -609,7 +610,7 @@ static void bad_names_of_topics_are_refused(void **state)
     smq_client_free(client);
 }
 
-int main(void)
+TEST_GROUP(metrics)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_are_counted_as_handlers_gave_them),

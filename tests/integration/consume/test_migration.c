@@ -13,6 +13,7 @@
 #include "integration/fixture/hash_slots.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/load.h"
+#include "support/group.h"
 #include "support/long_form.h"
 
 /* The quick form has the first of them. */
@@ -141,7 +142,7 @@ static int run_kinds(const char *what, CMUnitTestFunction test)
     return _cmocka_run_group_tests(what, tests, (size_t) count, NULL, NULL);
 }
 
-int main(void)
+TEST_GROUP(migration)
 {
     int failed = 0;
 

@@ -14,6 +14,7 @@
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { HANDLER_MS = 200 };
@@ -302,7 +303,7 @@ static void nothing_passes_an_overdue_message_of_a_fifo_topic(void **state)
     smq_client_free(client);
 }
 
-int main(void)
+TEST_GROUP(overdue)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slot_goes_on_while_the_handler_hangs),

@@ -17,6 +17,7 @@
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 
 /* How many a poll gives that does not wait. */
 static size_t poll_now(smq_consumer *consumer, smq_delivery **out, size_t capacity)
@@ -496,7 +497,7 @@ static void overdue_delivery_lets_its_key_go_on(void **state)
     smq_client_free(client);
 }
 
-int main(void)
+TEST_GROUP(poll)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(polls_give_all_messages_once),

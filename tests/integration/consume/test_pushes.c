@@ -17,6 +17,7 @@
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
 #include "model/slot.h"
+#include "support/group.h"
 
 enum { SLOTS = 16, KEYS_PER_SLOT = 2, CLOCK_MS = 2, BURST_MS = 100 };
 
@@ -420,7 +421,7 @@ static void who_may_not_count_subscribers_pushes_nothing(void **state)
     smq_client_free(admin);
 }
 
-int main(void)
+TEST_GROUP(pushes)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pushed_message_costs_two_scripts),

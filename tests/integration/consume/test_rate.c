@@ -20,6 +20,7 @@
 #include "integration/fixture/keys.h"
 #include "integration/fixture/members.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { SLOTS = 64, MANY_SLOTS = 1024, MEMBERS = 4 };
@@ -356,7 +357,7 @@ static void rate_of_the_topic_holds_over_the_fleet_while_one_leaves(void **state
     smq_client_free(fleet.client);
 }
 
-int main(void)
+TEST_GROUP(rate)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(worker_claims_no_more_than_its_rate),

@@ -13,6 +13,7 @@
 #include "integration/fixture/hash_slots.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/load.h"
+#include "support/group.h"
 #include "support/long_form.h"
 #include "support/port.h"
 #include "support/wait.h"
@@ -222,7 +223,7 @@ static void nothing_is_lost_or_handled_twice_when_nodes_go_and_come(void **state
     load_end_each_once(load);
 }
 
-int main(void)
+TEST_GROUP(resharding)
 {
     const struct CMUnitTest tests[] = {
         LOAD_TESTS(nothing_is_lost_or_handled_twice_when_nodes_go_and_come),

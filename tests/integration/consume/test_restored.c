@@ -14,6 +14,7 @@
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { SLOTS = 8, MASTERS = 3 };
@@ -195,7 +196,7 @@ static void consumers_of_a_restored_copy_are_named(void **state)
     smq_client_free(client);
 }
 
-int main(void)
+TEST_GROUP(restored)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(consumers_of_a_restored_copy_are_named),

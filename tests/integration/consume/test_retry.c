@@ -16,6 +16,7 @@
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 struct dead {
@@ -352,7 +353,7 @@ static void later_is_answered_from_another_thread(void **state)
     smq_client_free(client);
 }
 
-int main(void)
+TEST_GROUP(retry)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(always_failing_message_is_delivered_17_times_and_dead),

@@ -17,6 +17,7 @@
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { MISSING_MS = 1000 };
@@ -132,7 +133,7 @@ static void a_worker_outlives_deletions_that_are_taken_back(void **state)
     smq_client_free(client);
 }
 
-int main(void)
+TEST_GROUP(reverted_deletion)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_worker_outlives_deletions_that_are_taken_back),

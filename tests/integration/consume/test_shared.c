@@ -15,6 +15,7 @@
 #include "integration/fixture/keys.h"
 #include "integration/fixture/members.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { LEASE_MS = 2000, TWO_LEASES_MS = 4000 };
@@ -175,7 +176,7 @@ static void late_answer_changes_nothing(void **state)
     smq_client_free(client);
 }
 
-int main(void)
+TEST_GROUP(shared)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_members_work_on_one_slot_at_once),

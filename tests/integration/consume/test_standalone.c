@@ -16,6 +16,7 @@
 #include "integration/fixture/keys.h"
 #include "integration/fixture/members.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/process.h"
 #include "support/wait.h"
 
@@ -266,7 +267,7 @@ static void topic_of_another_fleet_is_refused(void **state)
     smq_client_free(client);
 }
 
-int main(void)
+TEST_GROUP(standalone)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(standby_takes_over_when_the_owner_stops),

@@ -11,6 +11,7 @@
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 
 enum { LEASE_MS = 3000, MESSAGES = 3 };
 
@@ -91,7 +92,7 @@ static void a_hung_handler_keeps_its_slot_in_order_of_slots(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(strict_takeover)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_hung_handler_keeps_its_key),

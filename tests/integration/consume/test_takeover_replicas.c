@@ -14,6 +14,7 @@
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { MASTERS = 3, SLOTS = 16, BRIEF_MS = 1000, LONGEST_MS = 600000 };
@@ -248,7 +249,7 @@ static void an_owner_outlives_the_master_of_its_slot(void **state)
     stage_fini(&stage);
 }
 
-int main(void)
+TEST_GROUP(takeover_replicas)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(no_handler_begins_before_the_replica_knows_the_owner, set_up),

@@ -14,6 +14,7 @@
 #include "integration/fixture/keys.h"
 #include "model/slot.h"
 #include "redis/slotmap.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { SLOTS = 16384, NEVER_MS = 600000 };
@@ -122,7 +123,7 @@ static void a_silent_server_keeps_back_only_its_own_slots(void **state)
     smq_client_free(all.client);
 }
 
-int main(void)
+TEST_GROUP(takeovers)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_silent_server_keeps_back_only_its_own_slots),

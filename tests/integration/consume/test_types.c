@@ -12,6 +12,7 @@
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 
 enum { LONG_MS = 600000 };
 
@@ -273,7 +274,7 @@ static void failed_message_joins_the_one_that_was_sent_meanwhile(void **state)
     handler_log_free(log);
 }
 
-int main(void)
+TEST_GROUP(types)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(range_merge_delivers_by_due_time_and_not_before),

@@ -15,6 +15,7 @@
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/messages.h"
 #include "redis/reach.h"
+#include "support/group.h"
 #include "support/proxy.h"
 #include "support/wait.h"
 
@@ -206,7 +207,7 @@ static void nothing_moves_when_no_member_reaches_redis(void **state)
     assert_int_equal(metrics_of(stage->second).slots_owned, SLOTS / 2);
 }
 
-int main(void)
+TEST_GROUP(unreachable)
 {
 #define STAGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {

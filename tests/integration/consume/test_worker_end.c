@@ -14,6 +14,7 @@
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 static const char *topic_of(smq_client *client, bool shared, int32_t slots)
@@ -475,7 +476,7 @@ static void child_of_fork_is_refused(void **state)
     smq_client_free(client);
 }
 
-int main(void)
+TEST_GROUP(worker_end)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stop_lets_the_handler_end_and_gives_back_the_rest),

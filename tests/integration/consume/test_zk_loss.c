@@ -13,6 +13,7 @@
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 struct loss {
@@ -128,7 +129,7 @@ static void worker_ends_cleanly_while_zookeeper_is_away(void **state)
     assert_true(server_restart(servers_zookeeper_server(cluster_servers())));
 }
 
-int main(void)
+TEST_GROUP(zk_loss)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(owners_go_on_by_default),

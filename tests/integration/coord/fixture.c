@@ -27,7 +27,7 @@ static struct zookeeper_timings fixture_timings; /* of the library */
 static const char *fixture_roots;
 static int64_t fixture_session_ms;
 
-bool fixture_start(const char *roots, int64_t session_ms, int argc, char **argv)
+bool fixture_start(const char *roots, int64_t session_ms)
 {
     fixture.servers = servers_start(&(struct servers_options){.zookeeper = true});
     if (fixture.servers == NULL) {
@@ -36,9 +36,6 @@ bool fixture_start(const char *roots, int64_t session_ms, int argc, char **argv)
     fixture_timings = zookeeper_timings;
     fixture_roots = roots;
     fixture_session_ms = session_ms;
-    if (argc == 2) {
-        cmocka_set_test_filter(argv[1]);
-    }
     return true;
 }
 

@@ -25,10 +25,9 @@ struct fixture {
 
 extern struct fixture fixture;
 
-/* Start ZooKeeper.  The roots are `roots` and a number; the members have this time-out.  With one
- * argument on the command line only the tests that match it run.  false: no server could be
- * started. */
-bool fixture_start(const char *roots, int64_t session_ms, int argc, char **argv);
+/* Start ZooKeeper.  The roots are `roots` and a number; the members have this time-out.  false: no
+ * server could be started. */
+bool fixture_start(const char *roots, int64_t session_ms);
 void fixture_end(void);
 
 /* For cmocka: the next root, the time-out of fixture_start(), and short waits for joins. */

@@ -30,21 +30,7 @@ struct line {
     char *text; /* behind the time */
 };
 
-const char *fleet_program;
 struct servers *fleet_servers;
-
-bool fleet_arguments(int argc, char **argv, const char *more)
-{
-    if (argc < 2) {
-        (void) fprintf(stderr, "usage: %s PROGRAM-OF-A-MEMBER %s\n", argv[0], more);
-        return false;
-    }
-    fleet_program = argv[1];
-    if (argc > 2) {
-        cmocka_set_test_filter(argv[2]);
-    }
-    return true;
-}
 
 int fleet_servers_start(void **state)
 {
@@ -60,9 +46,9 @@ int fleet_servers_stop(void **state)
     return 0;
 }
 
-void fleet_init(struct fleet *fleet, const char *program, const char *servers, int64_t session_ms)
+void fleet_init(struct fleet *fleet, const char *servers, int64_t session_ms)
 {
-    *fleet = (struct fleet){.program = program, .servers = servers, .session_ms = session_ms};
+    *fleet = (struct fleet){.servers = servers, .session_ms = session_ms};
 }
 
 static void board_print(const struct fleet *fleet)
@@ -396,7 +382,7 @@ int fleet_start_with(struct fleet *fleet, const char *name, const char *loss, co
     int number = (int) fleet->member_count;
     struct member *member = &fleet->members[fleet->member_count++];
     char session[32];
-    const char *argv[] = {fleet->program, fleet->servers, name, session, loss, auth, NULL};
+    const char *argv[] = {COORD_MEMBER_PROGRAM, fleet->servers, name, session, loss, auth, NULL};
     int in[2];
     int out[2];
 

@@ -46,7 +46,7 @@ struct board {
 struct line;
 
 struct fleet {
-    const char *program, *servers;
+    const char *servers;
     int64_t session_ms;
     struct member members[FLEET_MEMBERS];
     size_t member_count;
@@ -56,19 +56,14 @@ struct fleet {
     size_t waiting_count, waiting_size;
 };
 
-/* What the tests of a program share: the program of a member, and ZooKeeper. */
-extern const char *fleet_program;
+/* What the tests of a group share: ZooKeeper. */
 extern struct servers *fleet_servers;
-
-/* Take the command line: the program of a member, then the name of the tests that are to run;
- * `more` is what the usage says of the rest.  false: it is wrong, and the usage was printed. */
-bool fleet_arguments(int argc, char **argv, const char *more);
 
 /* Group set-up and tear-down of cmocka. */
 int fleet_servers_start(void **state);
 int fleet_servers_stop(void **state);
 
-void fleet_init(struct fleet *fleet, const char *program, const char *servers, int64_t session_ms);
+void fleet_init(struct fleet *fleet, const char *servers, int64_t session_ms);
 
 /* End all members (killing what does not end) and free. */
 void fleet_fini(struct fleet *fleet);

@@ -14,6 +14,7 @@
 
 #include "fleet.h"
 #include "raw.h"
+#include "support/group.h"
 #include "support/servers.h"
 
 enum { SESSION_MS = 4000, SLOTS = 64 };
@@ -34,7 +35,7 @@ static int set_up(void **state)
     (void) snprintf(stage.root, sizeof(stage.root), "/assigner-%d", ++number);
     (void) snprintf(stage.where, sizeof(stage.where), "%s%s", servers_zookeeper(fleet_servers),
                     stage.root);
-    fleet_init(&stage.fleet, fleet_program, stage.where, SESSION_MS);
+    fleet_init(&stage.fleet, stage.where, SESSION_MS);
     stage.raw = raw_connect(servers_zookeeper(fleet_servers), "other:secret");
     *state = &stage;
     return 0;
@@ -302,7 +303,7 @@ static void a_member_without_redis_leaves(void **state)
     assert_nobody_was_passed_over(stage);
 }
 
-int main(int argc, char **argv)
+TEST_GROUP(assigner)
 {
 #define STAGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
@@ -317,8 +318,5 @@ int main(int argc, char **argv)
         STAGED(a_member_without_redis_leaves),
     };
 
-    if (!fleet_arguments(argc, argv, "[TEST]")) {
-        return 64;
-    }
     return cmocka_run_group_tests_name("assigner", tests, fleet_servers_start, fleet_servers_stop);
 }

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "fixture.h"
+#include "support/group.h"
 
 enum { SESSION_MS = 4000 };
 
@@ -43,7 +44,7 @@ static void an_assigner_of_a_former_epoch_writes_nothing(void **state)
     queue_side_free(a);
 }
 
-int main(int argc, char **argv)
+TEST_GROUP(epoch)
 {
 #define ON_EPOCH(test)                                                                             \
     cmocka_unit_test_setup_teardown(test, fixture_setup_raw, fixture_teardown_raw)
@@ -53,7 +54,7 @@ int main(int argc, char **argv)
     };
     int failed = 0;
 
-    if (!fixture_start("/epoch", SESSION_MS, argc, argv)) {
+    if (!fixture_start("/epoch", SESSION_MS)) {
         return 1;
     }
     failed = cmocka_run_group_tests_name("epoch", tests, NULL, NULL);

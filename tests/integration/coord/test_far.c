@@ -15,13 +15,14 @@
 #include "base/clock.h"
 #include "fleet.h"
 #include "raw.h"
+#include "support/group.h"
 #include "support/proxy.h"
 #include "support/servers.h"
 #include "support/wait.h"
 
 enum { SESSION_MS = 4000, LONG_SESSION_MS = 30000, NEVER_MS = 600000 };
 
-static int one_way_ms = 200; /* long beside what the machine needs */
+enum { ONE_WAY_MS = 200 }; /* long beside what the machine needs */
 
 /* Invariant: `near` and `far` are "host:port/root" with a root of its own for each test; `far` goes
  * through the proxy. */
@@ -42,7 +43,7 @@ static int set_up(void **state)
     (void) snprintf(stage.near, sizeof(stage.near), "%s%s", servers_zookeeper(fleet_servers),
                     stage.root);
     (void) snprintf(stage.far, sizeof(stage.far), "%s%s", proxy_address(stage.proxy), stage.root);
-    fleet_init(&stage.fleet, fleet_program, stage.near, SESSION_MS);
+    fleet_init(&stage.fleet, stage.near, SESSION_MS);
     *state = &stage;
     return 0;
 }
@@ -167,7 +168,7 @@ static void round_trips_do_not_grow_with_the_members(void **state)
     int joiner = 0;
 
     start_many(stage, MEMBERS - 1);
-    proxy_delay(stage->proxy, one_way_ms);
+    proxy_delay(stage->proxy, ONE_WAY_MS);
     joiner = start_far(stage, "joiner");
     proxy_count(stage->proxy);
     fleet_join(fleet, joiner, "orders", "n1", 64);
@@ -185,7 +186,7 @@ static void round_trips_do_not_grow_with_the_members(void **state)
     assert_int_equal(fleet_board(fleet, "orders")->overlaps, 0);
 }
 
-int main(int argc, char **argv)
+TEST_GROUP(far)
 {
 #define STAGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
@@ -193,11 +194,5 @@ int main(int argc, char **argv)
         STAGED(round_trips_do_not_grow_with_the_members),
     };
 
-    if (!fleet_arguments(argc, argv, "[TEST [ONE-WAY-MS]]")) {
-        return 64;
-    }
-    if (argc > 3) {
-        one_way_ms = (int) strtol(argv[3], NULL, 10);
-    }
     return cmocka_run_group_tests_name("far", tests, fleet_servers_start, fleet_servers_stop);
 }

@@ -11,6 +11,7 @@
 #include "coord/root_text.h"
 #include "coord/zookeeper.h"
 #include "fixture.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { SESSION_MS = 4000 };
@@ -277,7 +278,7 @@ static void nodes_that_all_may_write_are_said_once(void **state)
     queue_side_free(a);
 }
 
-int main(int argc, char **argv)
+TEST_GROUP(fence)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_raised_generation_ends_refusals, fixture_setup),
@@ -293,7 +294,7 @@ int main(int argc, char **argv)
     };
     int failed = 0;
 
-    if (!fixture_start("/fence", SESSION_MS, argc, argv)) {
+    if (!fixture_start("/fence", SESSION_MS)) {
         return 1;
     }
     failed = cmocka_run_group_tests_name("fence", tests, NULL, NULL);

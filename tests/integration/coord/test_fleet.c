@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "fleet.h"
 #include "raw.h"
+#include "support/group.h"
 #include "support/servers.h"
 #include "support/wait.h"
 
@@ -35,7 +36,7 @@ static int set_up(void **state)
     (void) snprintf(stage.root, sizeof(stage.root), "/fleet-%d", ++number);
     (void) snprintf(stage.where, sizeof(stage.where), "%s%s", servers_zookeeper(fleet_servers),
                     stage.root);
-    fleet_init(&stage.fleet, fleet_program, stage.where, SESSION_MS);
+    fleet_init(&stage.fleet, stage.where, SESSION_MS);
     *state = &stage;
     return 0;
 }
@@ -500,7 +501,7 @@ static void a_fleet_with_a_password_lets_nobody_else_in(void **state)
     assert_int_equal(fleet_quit(fleet, friend), 0);
 }
 
-int main(int argc, char **argv)
+TEST_GROUP(fleet)
 {
 #define STAGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
@@ -523,8 +524,5 @@ int main(int argc, char **argv)
         STAGED(a_fleet_with_a_password_lets_nobody_else_in),
     };
 
-    if (!fleet_arguments(argc, argv, "[TEST]")) {
-        return 64;
-    }
     return cmocka_run_group_tests_name("fleet", tests, fleet_servers_start, fleet_servers_stop);
 }

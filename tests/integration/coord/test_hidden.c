@@ -11,6 +11,7 @@
 #include "coord/member_text.h"
 #include "coord/zookeeper.h"
 #include "fixture.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { SESSION_MS = 4000, LONG_SESSION_MS = 30000, LOOK_AGAIN_MS = 50 };
@@ -366,7 +367,7 @@ static void a_topic_that_may_not_be_read_again_is_said_again(void **state)
     queue_side_free(a);
 }
 
-int main(int argc, char **argv)
+TEST_GROUP(hidden)
 {
 #define HIDDEN(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
@@ -382,7 +383,7 @@ int main(int argc, char **argv)
     };
     int failed = 0;
 
-    if (!fixture_start("/hidden", SESSION_MS, argc, argv)) {
+    if (!fixture_start("/hidden", SESSION_MS)) {
         return 1;
     }
     failed = cmocka_run_group_tests_name("hidden", tests, NULL, NULL);

@@ -12,6 +12,7 @@
 
 #include "coord/member_text.h"
 #include "fixture.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { SESSION_MS = 4000 };
@@ -145,7 +146,7 @@ static void replacing_is_limited(void **state)
     queue_side_free(contest.side);
 }
 
-int main(int argc, char **argv)
+TEST_GROUP(names)
 {
 #define ON_NAMES(test)                                                                             \
     cmocka_unit_test_setup_teardown(test, fixture_setup_raw, fixture_teardown_raw)
@@ -157,7 +158,7 @@ int main(int argc, char **argv)
     };
     int failed = 0;
 
-    if (!fixture_start("/names", SESSION_MS, argc, argv)) {
+    if (!fixture_start("/names", SESSION_MS)) {
         return 1;
     }
     failed = cmocka_run_group_tests_name("names", tests, NULL, NULL);

@@ -8,6 +8,7 @@
 
 #include "coord/zookeeper.h"
 #include "fixture.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { SESSION_MS = 4000 };
@@ -210,7 +211,7 @@ static void an_empty_root_becomes_that_of_the_fleet(void **state)
     queue_side_free(second);
 }
 
-int main(int argc, char **argv)
+TEST_GROUP(nodes)
 {
 #define ON_NODES(test)                                                                             \
     cmocka_unit_test_setup_teardown(test, fixture_setup_raw, fixture_teardown_raw)
@@ -226,7 +227,7 @@ int main(int argc, char **argv)
     };
     int failed = 0;
 
-    if (!fixture_start("/nodes", SESSION_MS, argc, argv)) {
+    if (!fixture_start("/nodes", SESSION_MS)) {
         return 1;
     }
     failed = cmocka_run_group_tests_name("nodes", tests, NULL, NULL);

@@ -12,6 +12,7 @@
 #include "coord/member_text.h"
 #include "coord/zookeeper.h"
 #include "fixture.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { SESSION_MS = 4000, HOUR_MS = 3600000 };
@@ -242,7 +243,7 @@ static void members_of_one_cluster_are_not_named(void **state)
     queue_side_free(late);
 }
 
-int main(int argc, char **argv)
+TEST_GROUP(strangers)
 {
 #define ON_STRANGERS(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
@@ -254,7 +255,7 @@ int main(int argc, char **argv)
     };
     int failed = 0;
 
-    if (!fixture_start("/strangers", SESSION_MS, argc, argv)) {
+    if (!fixture_start("/strangers", SESSION_MS)) {
         return 1;
     }
     failed = cmocka_run_group_tests_name("strangers", tests, NULL, NULL);

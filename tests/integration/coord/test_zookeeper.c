@@ -12,12 +12,11 @@
 #include "coord/zookeeper.h"
 #include "fixture.h"
 #include "model/topic.h"
+#include "support/group.h"
 #include "support/process.h"
 #include "support/wait.h"
 
 enum { SESSION_MS = 2000 };
-
-static const char *program;
 
 static void assert_no_errors(struct queue_side *side)
 {
@@ -355,7 +354,11 @@ static void the_client_librarys_log_is_reported(void **state)
     assert_null(strstr(text, "ZOO_"));
 }
 
-/* --- members in processes of their own --- */
+/* --- members in processes of their own: this program again, with their names in the environment
+ * --- */
+
+#define CHILD_NAME  "SLOTMQ_TEST_MEMBER"
+#define CHILD_FLEET "SLOTMQ_TEST_FLEET"
 
 struct child {
     pid_t pid;
@@ -364,11 +367,15 @@ struct child {
 
 static struct child child_start(const char *name)
 {
-    const char *argv[] = {program, "member", name, fixture.fleet, NULL};
+    static const char *const argv[] = {"/proc/self/exe", "zookeeper", NULL};
+    char who[64], where[160];
+    const char *const environment[] = {who, where, NULL};
     int ends[2];
-    struct process_options options = {.argv = argv, .err = 2};
+    struct process_options options = {.argv = argv, .environment = environment, .err = 2};
     struct child child = {0};
 
+    (void) snprintf(who, sizeof(who), "%s=%s", CHILD_NAME, name);
+    (void) snprintf(where, sizeof(where), "%s=%s", CHILD_FLEET, fixture.fleet);
     assert_int_equal(pipe(ends), 0);
     options.out = ends[1];
     child.pid = process_start(&options);
@@ -537,7 +544,7 @@ static void nobody_answers(void **state)
     assert_non_null(strstr(err.text, "no ZooKeeper at 127.0.0.1:1 answered within 0.5 s"));
 }
 
-int main(int argc, char **argv)
+TEST_GROUP(zookeeper)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(first_member_gets_all, fixture_setup),
@@ -565,11 +572,10 @@ int main(int argc, char **argv)
     };
     int failed = 0;
 
-    program = argv[0];
-    if (argc == 4 && strcmp(argv[1], "member") == 0) {
-        child_main(argv[2], argv[3]);
+    if (getenv(CHILD_NAME) != NULL) {
+        child_main(getenv(CHILD_NAME), getenv(CHILD_FLEET));
     }
-    if (!fixture_start("/a/fleet", SESSION_MS, argc, argv)) {
+    if (!fixture_start("/a/fleet", SESSION_MS)) {
         return 1;
     }
     failed = cmocka_run_group_tests(tests, NULL, NULL);

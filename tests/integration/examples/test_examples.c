@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "support/group.h"
 #include "support/run.h"
 #include "support/servers.h"
 #include "support/wait.h"
@@ -20,7 +21,8 @@
 enum { TIMEOUT_MS = 60000 };
 
 /* The folder of the programs, and what else the build gives. */
-static const char *folder, *job_cpp, *python, *job_py, *library, *runtime;
+static const char folder[] = EXAMPLES_FOLDER, job_cpp[] = JOB_CPP, python[] = PYTHON,
+                  job_py[] = JOB_PY, library[] = LIBRARY, runtime[] = SANITIZER_RUNTIME;
 
 enum { EXAMPLES_MAX = 16, PATH_SIZE = 1024 };
 
@@ -401,7 +403,7 @@ static void test_admin_alters_and_shows(void **state)
     run_fini(&run);
 }
 
-int main(int argc, char **argv)
+TEST_GROUP(examples)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_readme_sends_and_consumes, start, stop),
@@ -422,16 +424,5 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_admin_alters_and_shows, start, stop),
     };
 
-    if (argc != 7) {
-        fprintf(stderr,
-                "usage: test_examples FOLDER JOB_CPP PYTHON JOB_PY LIBRARY SANITIZER_RUNTIME\n");
-        return 64;
-    }
-    folder = argv[1];
-    job_cpp = argv[2];
-    python = argv[3];
-    job_py = argv[4];
-    library = argv[5];
-    runtime = argv[6];
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { LONG_MS = 3600000, SHORT_MS = 300 };
@@ -340,7 +341,7 @@ static void it_is_a_duplicate_if_all_groups_say_so(void **state)
     subject_fini(&subject);
 }
 
-int main(void)
+TEST_GROUP(dedup)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_id_in_flight_resting_or_done_is_refused),

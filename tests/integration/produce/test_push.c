@@ -13,6 +13,7 @@
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 
 enum { MASTERS = 3 };
 
@@ -135,7 +136,7 @@ static void who_listens_at_a_replica_alone_is_only_woken(void **state)
     asleep_fini(&asleep);
 }
 
-int main(void)
+TEST_GROUP(push)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_pushed_is_claimed_and_reaches_both),

@@ -14,6 +14,7 @@
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { MASTERS = 3, SLOTS = 8, SHORT_MS = 1500, LONG_MS = 60000, LONGEST_MS = 600000 };
@@ -457,7 +458,7 @@ static void graceful_failover_is_not_warned_of(void **state)
     assert_int_equal(atomic_load(&warnings_of_wait), 0);
 }
 
-int main(void)
+TEST_GROUP(replicas)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_acknowledged_is_on_the_replica),

@@ -17,6 +17,7 @@
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
 #include "support/commandstats.h"
+#include "support/group.h"
 
 static int64_t server_now_ms(const char *key)
 {
@@ -569,7 +570,7 @@ static void command_that_a_user_may_not_run_ends_a_send_at_once(void **state)
     smq_producer_free(own);
 }
 
-int main(void)
+TEST_GROUP(send)
 {
     const struct CMUnitTest tests[] = {
         FRESH_CLIENT_TEST(range_merge_keeps_the_first_time),

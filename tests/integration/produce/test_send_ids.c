@@ -16,6 +16,7 @@
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
+#include "support/group.h"
 #include "support/long_form.h"
 #include "support/proxy.h"
 #include "support/wait.h"
@@ -344,7 +345,7 @@ static void a_slow_network_repeats_nothing_keyed(void **state)
     check_slow_networks(SMQ_LAYOUT_KEYED);
 }
 
-int main(void)
+TEST_GROUP(send_ids)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pause_of_redis_repeats_nothing_inline),

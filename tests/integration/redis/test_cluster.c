@@ -12,6 +12,7 @@
 #include "client.h"
 #include "model/slot.h"
 #include "real_cluster.h"
+#include "support/group.h"
 #include "support/servers.h"
 #include "support/wait.h"
 
@@ -403,7 +404,7 @@ static void test_passwords(void **state)
     servers_free(single);
 }
 
-int main(void)
+TEST_GROUP(cluster)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scripts_run_on_every_node),

@@ -13,6 +13,7 @@
 #include "listener.h"
 #include "model/slot.h"
 #include "real_cluster.h"
+#include "support/group.h"
 #include "support/servers.h"
 #include "support/wait.h"
 
@@ -178,7 +179,7 @@ static void test_a_single_server_takes_many(void **state)
     servers_free(single);
 }
 
-int main(void)
+TEST_GROUP(subscriptions)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_messages_arrive_from_every_node),

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "support/group.h"
 #include "support/process.h"
 #include "support/run.h"
 
@@ -132,7 +133,7 @@ static void test_end_without_the_text(void **state)
     run_fini(&run);
 }
 
-int main(void)
+TEST_GROUP(run)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_input_and_both_outputs),

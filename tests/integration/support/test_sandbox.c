@@ -13,14 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "support/group.h"
 #include "support/port.h"
 #include "support/process.h"
 #include "support/run.h"
 #include "support/wait.h"
 
 enum { TIMEOUT_MS = 120000 };
-
-static const char *program; /* the path of slotmq-sandbox */
 
 struct sandbox {
     char folder[64];
@@ -29,7 +28,7 @@ struct sandbox {
 static void sandbox_run(struct run *run, const struct sandbox *sandbox, const char *verb,
                         const char *option, const char *value)
 {
-    const char *const argv[] = {program, verb, sandbox->folder, option, value, NULL};
+    const char *const argv[] = {SANDBOX_PROGRAM, verb, sandbox->folder, option, value, NULL};
 
     assert_true(run_command(run, &(struct run_options){.argv = argv}, TIMEOUT_MS));
 }
@@ -297,7 +296,7 @@ static int sandbox_teardown(void **state)
     return sandbox_do(*state, "down", NULL, NULL);
 }
 
-int main(int argc, char **argv)
+TEST_GROUP(sandbox)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_up_env_down, sandbox_setup, sandbox_teardown),
@@ -315,10 +314,5 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_usage, sandbox_setup, sandbox_teardown),
     };
 
-    if (argc != 2) {
-        fprintf(stderr, "usage: test_sandbox SLOTMQ_SANDBOX\n");
-        return 64;
-    }
-    program = argv[1];
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

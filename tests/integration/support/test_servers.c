@@ -16,6 +16,7 @@
 
 #include <hiredis/hiredis.h>
 
+#include "support/group.h"
 #include "support/process.h"
 #include "support/servers.h"
 #include "support/wait.h"
@@ -222,7 +223,7 @@ static void test_servers_die_with_their_starter(void **state)
     assert_true(wait_until(is_removed, folder, TIMEOUT_MS));
 }
 
-int main(void)
+TEST_GROUP(servers)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_single_server_takes_configuration),

@@ -13,6 +13,7 @@
 #include <slotmq/admin.h>
 #include <slotmq/topic.h>
 
+#include "support/group.h"
 #include "unit/fixture/fake_redis.h"
 
 #define TOKEN "000000010000000000000001"
@@ -360,7 +361,7 @@ static void what_is_unknown_counts_against_the_limit(void **state)
 
 #define EDITING_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
-int main(void)
+TEST_GROUP(message_requests)
 {
     const struct CMUnitTest tests[] = {
         EDITING_TEST(nonsense_is_refused),

@@ -18,6 +18,7 @@
 
 #include <slotmq/server.h>
 
+#include "support/group.h"
 #include "unit/fixture/fake_redis.h"
 
 enum { PATIENCE_MS = 10000 };
@@ -197,7 +198,7 @@ static void zookeeper_is_asked_while_the_masters_are(void **state)
     assert_string_equal(shown.version, "3.8.0");
 }
 
-int main(void)
+TEST_GROUP(server_requests)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_master_that_answers_is_asked_for_the_rest),

@@ -14,6 +14,7 @@
 #include <slotmq/topic.h>
 
 #include "scripts.h"
+#include "support/group.h"
 #include "support/wait.h"
 #include "unit/fixture/fake_redis.h"
 
@@ -249,7 +250,7 @@ static void a_client_without_servers_is_refused(void **state)
 
 #define ADMIN_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
-int main(void)
+TEST_GROUP(topic_requests)
 {
     const struct CMUnitTest tests[] = {
         ADMIN_TEST(a_deletion_that_finds_messages_is_taken_back),

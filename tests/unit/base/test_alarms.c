@@ -12,6 +12,7 @@
 #include "base/loop.h"
 #include "base/owner_of.h"
 #include "base/waiter.h"
+#include "support/group.h"
 
 enum { BELLS = 4, SOON_US = 300, LATER_US = 900, NEVER_US = 600000000 };
 
@@ -109,7 +110,7 @@ static void last_time_that_was_set_counts(void **state)
     assert_string_equal(bells.rung, "ba");
 }
 
-int main(void)
+TEST_GROUP(alarms)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alarms_ring_in_the_order_of_their_times),

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "support/group.h"
 
 enum { THINGS = 500 };
 
@@ -60,7 +61,7 @@ static void test_no_such_size(void **state)
     arena_fini(&arena);
 }
 
-int main(void)
+TEST_GROUP(arena)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_things_are_apart),

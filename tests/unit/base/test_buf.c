@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
+#include "support/group.h"
 
 static void zero_is_an_empty_buffer(void **state)
 {
@@ -109,7 +110,7 @@ static void front_is_consumed(void **state)
     buf_fini(&buf);
 }
 
-int main(void)
+TEST_GROUP(buf)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(zero_is_an_empty_buffer),

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "support/group.h"
 
 static int64_t read_ms(clockid_t clock)
 {
@@ -58,7 +59,7 @@ static void deadline_of_no_time_is_now(void **state)
     assert_true((int64_t) at.tv_sec * 1000 + at.tv_nsec / 1000000 <= read_ms(CLOCK_MONOTONIC));
 }
 
-int main(void)
+TEST_GROUP(clock)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(now_is_the_time_since_boot),

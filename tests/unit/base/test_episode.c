@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/episode.h"
+#include "support/group.h"
 
 static void once_until_all_went_well_for_a_while(void **state)
 {
@@ -31,7 +32,7 @@ static void once_until_all_went_well_for_a_while(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(episode)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(once_until_all_went_well_for_a_while),

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/event.h"
 #include "base/waiter.h"
+#include "support/group.h"
 
 enum { WAITING_MAX = 10000 };
 
@@ -202,7 +203,7 @@ static void slow_callback_loses_events_and_is_told(void **state)
     buf_fini(&listener.lines);
 }
 
-int main(void)
+TEST_GROUP(event)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(event_arrives_whole),

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fork.h"
+#include "support/group.h"
 
 static int exit_status_of(pid_t child)
 {
@@ -53,7 +54,7 @@ static void a_child_and_a_grandchild_have_others(void **state)
     assert_int_equal(exit_status_of(child), 0);
 }
 
-int main(void)
+TEST_GROUP(fork)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_keeps_its_number),

@@ -27,6 +27,7 @@ static void *scarce_new(size_t size)
 
 #define memory_new scarce_new
 #include "base/hash.h"
+#include "support/group.h"
 
 struct item {
     UT_hash_handle hh;
@@ -66,7 +67,7 @@ static void a_table_without_memory_never_calls_exit(void **state)
     assert_int_equal(fill(100), 0);
 }
 
-int main(void)
+TEST_GROUP(hash)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_without_memory_never_calls_exit),

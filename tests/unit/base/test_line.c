@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/line.h"
+#include "support/group.h"
 
 static void format(char *out, size_t size, const char *text, ...)
     __attribute__((format(printf, 3, 4)));
@@ -72,7 +73,7 @@ static void text_that_fits_has_no_part_of_a_character(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(line)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(line_is_one_line),

@@ -11,6 +11,7 @@
 #include "base/loop.h"
 #include "base/thread.h"
 #include "base/waiter.h"
+#include "support/group.h"
 
 static struct loop *loop_made(void)
 {
@@ -334,7 +335,7 @@ static void loop_may_go_as_soon_as_the_last_task_has_run(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(loop)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(task_runs_on_the_thread_of_the_loop),

@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/memory.h"
+#include "support/group.h"
 
 static void new_memory_is_zero(void **state)
 {
@@ -103,7 +104,7 @@ static void overflow_aborts(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(memory)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(new_memory_is_zero),

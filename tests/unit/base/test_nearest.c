@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/nearest.h"
+#include "support/group.h"
 
 static const char *nearest_of(const char *typed)
 {
@@ -59,7 +60,7 @@ static void a_name_that_is_too_long_is_never_proposed(void **state)
     assert_null(shorter.best);
 }
 
-int main(void)
+TEST_GROUP(nearest)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_near_miss_finds_its_name),

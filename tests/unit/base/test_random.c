@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
+#include "support/group.h"
 
 /* Over 256 draws a bit that never changed would happen by chance once in 2^250 runs. */
 static void every_bit_changes(void **state)
@@ -65,7 +66,7 @@ static void backoff_grows_up_to_its_bound(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(random)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_bit_changes),

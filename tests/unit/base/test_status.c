@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/status.h"
+#include "support/group.h"
 
 static void version_is_that_of_the_project(void **state)
 {
@@ -96,7 +97,7 @@ static void error_is_copied(void **state)
     assert_int_equal(status_copy(NULL, &from), SMQ_DENIED);
 }
 
-int main(void)
+TEST_GROUP(status)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(version_is_that_of_the_project),

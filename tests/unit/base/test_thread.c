@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/thread.h"
+#include "support/group.h"
 
 /* What a thread found out about itself. */
 struct seen {
@@ -78,7 +79,7 @@ static void mask_of_the_maker_is_restored(void **state)
     assert_int_equal(sigismember(&after, SIGTERM), 0);
 }
 
-int main(void)
+TEST_GROUP(thread)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(thread_has_its_name_and_no_signals),

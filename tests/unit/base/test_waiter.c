@@ -9,6 +9,7 @@
 
 #include "base/thread.h"
 #include "base/waiter.h"
+#include "support/group.h"
 
 static void *finish_one(void *arg)
 {
@@ -83,7 +84,7 @@ static void waiter_may_go_as_soon_as_nothing_is_pending(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(waiter)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_pending_does_not_wait),

@@ -8,6 +8,7 @@
 
 #include "flow.h"
 #include "meter.h"
+#include "support/group.h"
 
 #define FAST 1e6 /* messages/s */
 
@@ -178,7 +179,7 @@ static void lateness_counts_from_the_due_time(void **state)
     flow_fini(&flow);
 }
 
-int main(void)
+TEST_GROUP(flow)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_message_when_it_is_due),

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "owners.h"
+#include "support/group.h"
 
 enum { MEMBERS = 3, SLOTS = 4 };
 
@@ -105,7 +106,7 @@ static void coverage_lasts_until_the_last_gain_since_the_start(void **state)
     samples_fini(&pauses);
 }
 
-int main(void)
+TEST_GROUP(owners)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_slot_goes_from_one_member_to_another, setup, teardown),

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "report.h"
+#include "support/group.h"
 
 struct kept {
     char folder[32], path[48], text[8192];
@@ -210,7 +211,7 @@ static void limit_may_follow_a_rival(void **state)
     assert_false(ends_well_beside(kept, 1.4, 1.1));
 }
 
-int main(void)
+TEST_GROUP(report)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(median_of_the_runs, setup, teardown),

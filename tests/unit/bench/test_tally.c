@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "samples.h"
+#include "support/group.h"
 #include "tally.h"
 
 enum { MESSAGES = 5, SLOTS = 2, SIZE = 16 };
@@ -89,7 +90,7 @@ static void quantiles(void **state)
     samples_fini(&samples);
 }
 
-int main(void)
+TEST_GROUP(tally)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_in_order),

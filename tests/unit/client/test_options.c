@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "support/group.h"
+
 #include <slotmq/slotmq.h>
 
 /* All sets, each begun as its header says. */
@@ -209,7 +211,7 @@ static void every_option_is_described(void **state)
     assert_int_equal(once, 1);
 }
 
-int main(void)
+TEST_GROUP(options)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_become_fields),

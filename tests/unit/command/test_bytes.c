@@ -12,6 +12,7 @@
 #include "cli/nth_field.h"
 #include "cli/output.h"
 #include "cli/printable.h"
+#include "support/group.h"
 
 static void test_base64_vectors_of_rfc_4648(void **state)
 {
@@ -164,7 +165,7 @@ static void test_a_field_may_hold_any_byte(void **state)
     assert_memory_equal(found.start, "a\0b", 3);
 }
 
-int main(void)
+TEST_GROUP(bytes)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_base64_vectors_of_rfc_4648),

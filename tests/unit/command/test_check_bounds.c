@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "cli/check_bounds.h"
+#include "support/group.h"
 
 static void test_a_bound_is_one_number_or_two(void **state)
 {
@@ -97,7 +98,7 @@ static void test_what_is_beyond_a_bound_is_found(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(check_bounds)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_bound_is_one_number_or_two),

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "cli/connect.h"
+#include "support/group.h"
 
 /* An event, and whether it is printed. */
 struct row {
@@ -99,7 +100,7 @@ static void warnings_are_printed_and_the_end_of_a_pause(void **state)
     FOLLOW(rows);
 }
 
-int main(void)
+TEST_GROUP(connect)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_lost_connection_is_reported_once_and_its_end_too),

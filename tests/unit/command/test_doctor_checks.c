@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "cli/doctor_checks.h"
+#include "support/group.h"
 
 enum { NOW_MS = 1000000000 };
 
@@ -368,7 +369,7 @@ static void test_judgement_of_zookeeper(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(doctor_checks)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_is_found),

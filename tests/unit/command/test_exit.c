@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "cli/exit.h"
+#include "support/group.h"
 
 static void test_documented_codes(void **state)
 {
@@ -73,7 +74,7 @@ static void test_damage_goes_before_what_passes(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(exit)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_documented_codes),

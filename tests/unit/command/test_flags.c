@@ -12,6 +12,7 @@
 #include <slotmq/slotmq.h>
 
 #include "cli/flags.h"
+#include "support/group.h"
 
 enum { WORDS_MAX = 12 };
 
@@ -237,7 +238,7 @@ static void test_each_mistake_is_told_in_one_line(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(flags)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_type_is_read),

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "cli/gauges.h"
+#include "support/group.h"
 
 static const struct {
     uint64_t damaged, silent, paused;
@@ -61,7 +62,7 @@ static void json_says_how_many_are_left_out(void **state)
     json_decref(object);
 }
 
-int main(void)
+TEST_GROUP(gauges)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_worst_state_is_shown),

@@ -15,6 +15,7 @@
 #include "cli/parse.h"
 #include "cli/verbs.h"
 #include "cli/when_flags.h"
+#include "support/group.h"
 
 static char *help_text(const struct verb *verb)
 {
@@ -493,7 +494,7 @@ static void test_verbs_are_found_by_their_words(void **state)
     assert_true(group);
 }
 
-int main(void)
+TEST_GROUP(help)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_flag_is_in_the_help_of_its_verb),

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "cli/message_line.h"
+#include "support/group.h"
 
 enum { NOW_MS = 1000000 };
 
@@ -272,7 +273,7 @@ static void test_what_a_topic_has_not_is_refused(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(message_line)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_new_message_has_what_the_line_says),

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "cli/parse.h"
+#include "support/group.h"
 
 static void test_numbers_are_strict(void **state)
 {
@@ -152,7 +153,7 @@ static void test_durations_have_units(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(parse)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers_are_strict),

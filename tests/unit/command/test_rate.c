@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "cli/rate.h"
+#include "support/group.h"
 
 static smq_stats stats_of(uint64_t sent, uint64_t done)
 {
@@ -40,7 +41,7 @@ static void test_there_is_no_telling_without_time_or_when_a_counter_went_back(vo
     assert_false(rates_between(&rates, &before, &after, 1000000));
 }
 
-int main(void)
+TEST_GROUP(rate)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rates_are_differences_by_time),

@@ -16,6 +16,7 @@
 #include "cli/stat_table.h"
 #include "cli/width.h"
 #include "screen.h"
+#include "support/group.h"
 
 /* 2026-01-31T07:00:00Z */
 #define AT_MS INT64_C(1769842800000)
@@ -329,7 +330,7 @@ static void test_every_width_is_kept(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(screens)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_screens_are_as_in_the_files),

@@ -15,6 +15,7 @@
 
 #include "cli/signals.h"
 #include "cli/source.h"
+#include "support/group.h"
 
 /* This many allocations of the code under test succeed (--wrap=realloc). */
 static size_t grants = SIZE_MAX;
@@ -200,7 +201,7 @@ static void test_a_signal_ends_the_wait(void **state)
     close(ends[1]);
 }
 
-int main(void)
+TEST_GROUP(source)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines_end_with_a_newline_or_with_the_file),

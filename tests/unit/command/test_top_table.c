@@ -11,6 +11,7 @@
 
 #include "cli/top_table.h"
 #include "screen.h"
+#include "support/group.h"
 
 #define COUNTS(...)                                                                                \
     {                                                                                              \
@@ -101,7 +102,7 @@ static void test_the_table_is_as_in_the_file(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(top_table)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_busiest_comes_first),

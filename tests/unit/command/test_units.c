@@ -8,6 +8,7 @@
 
 #include "cli/parse.h"
 #include "cli/units.h"
+#include "support/group.h"
 
 static void test_durations_are_taken_back_as_they_are(void **state)
 {
@@ -109,7 +110,7 @@ static void test_numbers_in_a_text_are_durations(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(units)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_durations_are_taken_back_as_they_are),

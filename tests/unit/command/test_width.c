@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "cli/width.h"
+#include "support/group.h"
 
 #define DOTS "\xe2\x80\xa6" /* an ellipsis */
 #define WIDE "\xe6\xb3\xa8" /* takes two columns */
@@ -82,7 +83,7 @@ static int setup(void **state)
     return setlocale(LC_CTYPE, "C.UTF-8") ? 0 : -1;
 }
 
-int main(void)
+TEST_GROUP(width)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_columns_are_those_of_a_terminal),

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "consume/worker/worker.h"
+#include "support/group.h"
 
 enum { QUIET = ASSIGNMENT_QUIET_MS, LONGEST = ASSIGNMENT_LONGEST_MS, NEVER = -1 };
 
@@ -113,7 +114,7 @@ static void the_end_is_reported_at_once(void **state)
 
 /* clang-format on */
 
-int main(void)
+TEST_GROUP(assignment)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slots_that_come_together_are_reported_together),

@@ -15,6 +15,7 @@
 #include <slotmq/worker.h>
 
 #include "scripts.h"
+#include "support/group.h"
 #include "support/wait.h"
 #include "unit/fixture/fake_redis.h"
 
@@ -311,7 +312,7 @@ static void a_claim_takes_a_quarter_of_max_in_flight_if_a_batch_is_more(void **s
     end(worker);
 }
 
-int main(void)
+TEST_GROUP(backlog)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_call_settles_a_whole_batch, set_up, tear_down),

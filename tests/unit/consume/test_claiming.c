@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "scripts.h"
+#include "support/group.h"
 #include "support/wait.h"
 #include "unit/fixture/fake_redis.h"
 
@@ -512,7 +513,7 @@ static void one_that_goes_on_refusing_is_until_it_accepts(void **state)
 
 #define CLAIMING_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
-int main(void)
+TEST_GROUP(claiming)
 {
     const struct CMUnitTest tests[] = {
         CLAIMING_TEST(an_answer_is_what_the_script_says),

@@ -14,6 +14,7 @@
 #include <slotmq/topic.h>
 
 #include "scripts.h"
+#include "support/group.h"
 #include "support/wait.h"
 #include "unit/fixture/fake_redis.h"
 
@@ -246,7 +247,7 @@ static void stop_does_not_wait_for_company(void **state)
     end(consumer, polled, FEW);
 }
 
-int main(void)
+TEST_GROUP(departures)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(answers_wait_for_calls_in_progress_and_go_together, set_up,

@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/loop.h"
 #include "consume/run/lanes.h"
+#include "support/group.h"
 
 static smq_verdict handle(smq_delivery *delivery, void *user)
 {
@@ -127,7 +128,7 @@ static void a_key_begins_when_none_of_it_is_with_a_handler(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(lane)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lanes_are_asked_about_only_when_unconfirmed),

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "scripts.h"
+#include "support/group.h"
 #include "support/wait.h"
 #include "unit/fixture/fake_redis.h"
 
@@ -232,7 +233,7 @@ static void so_is_one_of_a_claim_of_a_shared_topic(void **state)
     assert_in_range(renewals_before(true, true), 2, INT_MAX);
 }
 
-int main(void)
+TEST_GROUP(late_reply)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_late_claim_is_renewed_before_its_handler_begins),

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "scripts.h"
+#include "support/group.h"
 #include "support/wait.h"
 #include "unit/fixture/fake_redis.h"
 
@@ -266,7 +267,7 @@ static void stop_ends_the_wait(void **state)
     await_stored(0, 2);
 }
 
-int main(void)
+TEST_GROUP(lingering)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(answers_of_rare_messages_leave_with_the_next_call, set_up,

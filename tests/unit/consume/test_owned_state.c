@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "consume/slot/owned_state.h"
+#include "support/group.h"
 
 enum { NO = -1 };
 
@@ -46,7 +47,7 @@ static void impossible_event_leaves_the_state_alone(void **state)
     assert_int_equal(to, OWNED_STOPPING);
 }
 
-int main(void)
+TEST_GROUP(owned_state)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_event_in_every_state_is_as_the_table_says),

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "consume/slot/push.h"
 #include "scripts.h"
+#include "support/group.h"
 #include "support/wait.h"
 #include "unit/fixture/fake_redis.h"
 
@@ -764,7 +765,7 @@ static void a_new_push_after_a_long_rest_is_not(void **state)
 
 #define PUSH_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
-int main(void)
+TEST_GROUP(push)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_the_next_claim_of_the_owner_is_accepted),

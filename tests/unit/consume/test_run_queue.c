@@ -14,6 +14,7 @@
 #include "base/thread.h"
 #include "consume/run/answer.h"
 #include "consume/run/run_queue.h"
+#include "support/group.h"
 
 enum { LOG_MAX = 64, THREADS_MAX = 4 };
 
@@ -767,7 +768,7 @@ static void ids_are_escaped_and_cut(void **state)
     stage_fini(&stage);
 }
 
-int main(void)
+TEST_GROUP(run_queue)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lane_runs_one_after_another_in_order),

@@ -15,6 +15,7 @@
 #include "base/thread.h"
 #include "consume/run/answer.h"
 #include "consume/run/run_queue.h"
+#include "support/group.h"
 
 enum { MOST = 8 };
 
@@ -300,7 +301,7 @@ static void later_holds_its_key_only(void **state)
     stage_fini(&stage);
 }
 
-int main(void)
+TEST_GROUP(run_queue_keys)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(polls_take_one_of_each_key),

@@ -19,6 +19,7 @@
 #include "base/waiter.h"
 #include "consume/run/answer.h"
 #include "consume/run/run_queue.h"
+#include "support/group.h"
 
 enum { LANES = 3, HAND_MAX = 16 };
 
@@ -351,7 +352,7 @@ static void poll_takes_nothing_that_is_not_confirmed(void **state)
     membership_unref(membership);
 }
 
-int main(void)
+TEST_GROUP(run_queue_polls)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(poll_takes_of_each_lane_what_may_be_begun),

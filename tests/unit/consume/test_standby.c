@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "consume/worker/worker.h"
+#include "support/group.h"
 
 struct row {
     int64_t now_ms;
@@ -64,7 +65,7 @@ static void a_slot_begins_it_anew(void **state)
     follow(rows, sizeof(rows) / sizeof(rows[0]));
 }
 
-int main(void)
+TEST_GROUP(standby)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lack_of_slots_is_reported_once_when_it_lasts),

@@ -13,6 +13,7 @@
 #include <slotmq/topic.h>
 #include <slotmq/worker.h>
 
+#include "support/group.h"
 #include "support/wait.h"
 #include "unit/fixture/fake_redis.h"
 
@@ -439,7 +440,7 @@ static void a_newer_owner_is_noticed_by_the_repeat(void **state)
     assert_int_equal(model.warned, 0);
 }
 
-int main(void)
+TEST_GROUP(takeover_replicas)
 {
 #define TEST(test) cmocka_unit_test_setup(test, set_up)
     const struct CMUnitTest tests[] = {

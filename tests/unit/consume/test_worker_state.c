@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "consume/worker/worker.h"
+#include "support/group.h"
 
 /* A row is the state before, a column the state after; 'x': it may follow. */
 static void worker_rests_and_begins_again_but_ends_once(void **state)
@@ -25,7 +26,7 @@ static void worker_rests_and_begins_again_but_ends_once(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(worker_state)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(worker_rests_and_begins_again_but_ends_once),

@@ -16,6 +16,7 @@
 #include "coord/assign.h"
 #include "coord/assignment.h"
 #include "model/topic.h"
+#include "support/group.h"
 
 enum { MEMBERS_MAX = 64, TOPICS_MAX = 128 };
 
@@ -506,7 +507,7 @@ static int choose_seed(void **state)
     return 0;
 }
 
-int main(void)
+TEST_GROUP(assign)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_is_given_to_the_only_member),

@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "coord/assigner.h"
+#include "support/group.h"
 
 enum { SLOTS = 8, MEMBERS_MAX = 64, JOIN_MS = 150, JOIN_MAX_MS = 20 * JOIN_MS, COLD_MS = 3000 };
 enum { DRAIN_MS = 1000, EXTRA_MS = 100, MISSED_MS = 5000, HOLD_MS = 5000 };
@@ -567,7 +568,7 @@ static void a_topic_is_removed_when_nobody_has_asked_for_it_for_long(void **stat
     assert_true(stage->topic.remove);
 }
 
-int main(void)
+TEST_GROUP(assigner_decide)
 {
 #define STAGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {

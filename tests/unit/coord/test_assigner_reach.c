@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "coord/assigner.h"
+#include "support/group.h"
 
 enum { MISSED_MS = 5000, HOLD_MS = 5000, HOLD_MOST_MS = 300000, FORGET_MS = 600000 };
 
@@ -163,7 +164,7 @@ static void a_connection_that_comes_and_goes_causes_few_moves(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(assigner_reach)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(which_state_may_follow),

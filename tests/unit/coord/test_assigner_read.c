@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "coord/assigner.h"
+#include "support/group.h"
 
 /* --- fakes --- */
 
@@ -212,7 +213,7 @@ static void a_member_that_may_not_be_read_is_the_one_that_has_slots(void **state
     buf_fini(&fake.assignment);
 }
 
-int main(void)
+TEST_GROUP(assigner_read)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_topic_that_is_gone_is_forgotten),

@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "coord/assigner.h"
+#include "support/group.h"
 
 /* --- when --- */
 
@@ -213,7 +214,7 @@ static void members_of_different_clusters_are_named(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(assigner_strangers)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(they_are_named_when_it_lasts_and_not_too_often),

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "coord/assignment.h"
 #include "model/topic.h"
+#include "support/group.h"
 
 enum { CRC_SIZE = 4 };
 
@@ -209,7 +210,7 @@ static void another_format_is_refused(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(assignment)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read),

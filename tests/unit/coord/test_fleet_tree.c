@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "coord/fleet_tree.h"
+#include "support/group.h"
 
 enum { REVOKING = ASSIGNMENT_REVOKING, EPOCH = 100 };
 
@@ -314,7 +315,7 @@ static void test_bytes_of_leaders(void **state)
     assert_false(fleet_tree_read_leader(&tree, "", 0));
 }
 
-int main(void)
+TEST_GROUP(fleet_tree)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_fleet_at_rest),

@@ -10,6 +10,7 @@
 #include "base/event.h"
 #include "base/loop.h"
 #include "coord/member.h"
+#include "support/group.h"
 
 /* --- fakes --- */
 
@@ -273,7 +274,7 @@ static void a_name_whose_node_may_not_be_read_is_waited_for(void **state)
     assert_true(member_is_in(&member));
 }
 
-int main(void)
+TEST_GROUP(member)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_a_heartbeat_shows, set_up, tear_down),

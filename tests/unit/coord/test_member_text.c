@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "coord/member_text.h"
+#include "support/group.h"
 
 static void add_slots(struct member_slots *out, const int32_t *slots, size_t count)
 {
@@ -170,7 +171,7 @@ static void bad_members_are_refused(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(member_text)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(member_comes_back),

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "coord/ownership_internal.h"
+#include "support/group.h"
 
 static void the_back_off_does_not_put_off_the_end_of_the_wait(void **state)
 {
@@ -26,7 +27,7 @@ static void the_back_off_does_not_put_off_the_end_of_the_wait(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(ownership)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_back_off_does_not_put_off_the_end_of_the_wait),

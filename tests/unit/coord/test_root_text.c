@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "coord/root_text.h"
+#include "support/group.h"
 
 #define IDENTITY "0123456789abcdef0123456789abcdef"
 
@@ -48,7 +49,7 @@ static void bad_roots_are_refused(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(root_text)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(root_comes_back),

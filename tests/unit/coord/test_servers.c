@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "coord/coord.h"
+#include "support/group.h"
 
 static void good_servers_give_their_root(void **state)
 {
@@ -110,7 +111,7 @@ static void a_root_that_does_not_fit_is_refused(void **state)
     assert_int_equal(coord_check_servers(root, sizeof(root), "a:1/abc", &err), SMQ_INVALID);
 }
 
-int main(void)
+TEST_GROUP(servers)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_servers_give_their_root),

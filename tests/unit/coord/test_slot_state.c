@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "coord/slot_state.h"
+#include "support/group.h"
 
 /* clang-format off */
 static const struct {
@@ -53,7 +54,7 @@ static void each_input_moves_as_the_table_says(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(slot_state)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_input_moves_as_the_table_says),

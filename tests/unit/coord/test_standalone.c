@@ -14,6 +14,7 @@
 #include "base/event.h"
 #include "base/memory.h"
 #include "coord/coord.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 /* A lease of RENEWED_MS is renewed in time on a slow machine, too; one of SHORT_MS is meant to end.
@@ -501,7 +502,7 @@ static void an_unknown_outcome_is_asked_again(void **state)
     assert_int_equal(look(stage, &stage->failed), 0);
 }
 
-int main(void)
+TEST_GROUP(standalone)
 {
 #define STAGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {

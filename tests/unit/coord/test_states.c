@@ -11,6 +11,7 @@
 #include "coord/election.h"
 #include "coord/member_state.h"
 #include "coord/zk_session.h"
+#include "support/group.h"
 
 static void a_member_enters_from_outside_or_after_it_waited(void **state)
 {
@@ -99,7 +100,7 @@ static void a_standalone_topic_that_leaves_does_not_come_back(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(states)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_member_enters_from_outside_or_after_it_waited),

@@ -13,6 +13,7 @@
 #include "base/owner_of.h"
 #include "base/waiter.h"
 #include "coord/zk_log.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { WAIT_MS = 30000 };
@@ -304,7 +305,7 @@ static void what_was_left_out_is_said_when_the_time_is_over(void **state)
     stage_free(stage);
 }
 
-int main(void)
+TEST_GROUP(zk_log)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_keeps_its_words_and_has_a_lower_level),

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "core/confirmation.h"
+#include "support/group.h"
 
 static const struct {
     const char *what;
@@ -60,7 +61,7 @@ static void membership_comes_before_age(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(confirmation)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shorter_of_two_times_counts_from_the_question),

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "core/metrics.h"
+#include "support/group.h"
 
 /* In which bucket is one time? */
 static int bucket_of(int64_t us)
@@ -65,7 +66,7 @@ static void slots_owned_are_those_gained_and_not_lost(void **state)
     assert_int_equal(read.slots_owned, 3);
 }
 
-int main(void)
+TEST_GROUP(metrics)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bucket_i_ends_with_1_ms_times_2_to_the_i),

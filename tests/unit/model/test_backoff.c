@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "model/backoff.h"
+#include "support/group.h"
 
 static struct backoff parsed(const char *text)
 {
@@ -136,7 +137,7 @@ static void delays_follow_the_text(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(backoff)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(backoff_text_reads_back),

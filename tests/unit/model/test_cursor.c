@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "model/cursor.h"
+#include "support/group.h"
 
 static void good_ones_come_back_as_they_were(void **state)
 {
@@ -97,7 +98,7 @@ static void bad_ones_are_refused(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(cursor)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_ones_come_back_as_they_were),

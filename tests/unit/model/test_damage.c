@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "model/damage.h"
+#include "support/group.h"
 
 #define A "00000000000000aa"
 #define B "00000000000000bb"
@@ -325,7 +326,7 @@ static void what_slots_remember_of_topics_that_are_gone(void **state)
     damage_free(damage);
 }
 
-int main(void)
+TEST_GROUP(damage)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_to_be_done),

@@ -12,6 +12,7 @@
 
 #include "model/entry.h"
 #include "support/entry_text.h"
+#include "support/group.h"
 
 enum { LINE_MAX_BYTES = 4096, FIELDS_MAX = 6 };
 
@@ -260,7 +261,7 @@ static void integers_mean_a_priority_or_a_time(void **state)
     assert_int_equal(entry_priority('t', -5), -5);
 }
 
-int main(void)
+TEST_GROUP(entry)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scores_are_written_and_read_exactly),

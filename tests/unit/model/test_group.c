@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "model/group.h"
 #include "model/topic.h"
+#include "support/group.h"
 
 static void a_name_is_taken_apart(void **state)
 {
@@ -224,7 +225,7 @@ static void groups_are_altered(void **state)
     assert_int_equal(topic_alter(&none, "groups", "a", &err), SMQ_INVALID);
 }
 
-int main(void)
+TEST_GROUP(group)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_is_taken_apart),

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "model/limiter.h"
+#include "support/group.h"
 
 static struct limiter limited(double per_s)
 {
@@ -117,7 +118,7 @@ static void new_rate_keeps_the_credits_that_fit(void **state)
     assert_int_equal(limiter_allows(&limiter, 1000, 9000), 1);
 }
 
-int main(void)
+TEST_GROUP(limiter)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(credits_come_with_time_up_to_the_burst),

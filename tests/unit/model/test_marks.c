@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "model/marks.h"
+#include "support/group.h"
 
 /* The marks of the nodes with these numbers. */
 static struct marks marks_of(int first, int last)
@@ -172,7 +173,7 @@ static void sets_that_share_a_mark_belong_together(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(marks)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_order_of_nodes_does_not_matter),

@@ -9,6 +9,7 @@
 
 #include "model/header.h"
 #include "model/member.h"
+#include "support/group.h"
 
 struct bytes {
     const char *data;
@@ -118,7 +119,7 @@ static void what_is_no_header_is_refused(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(member)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_member_holds_key_and_id),

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "model/message_id.h"
+#include "support/group.h"
 
 static void id_is_time_counter_and_random(void **state)
 {
@@ -43,7 +44,7 @@ static void ids_grow_whatever_the_clock_does(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(message_id)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(id_is_time_counter_and_random),

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "model/metrics_text.h"
+#include "support/group.h"
 
 enum { FAMILIES_MAX = 128 };
 
@@ -482,7 +483,7 @@ static void document_lists_every_metric_as_the_text_does(void **state)
     free(page);
 }
 
-int main(void)
+TEST_GROUP(metrics_text)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_follow_the_conventions),

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "model/number.h"
+#include "support/group.h"
 
 #define TEXT(literal) (literal), sizeof(literal) - 1
 
@@ -165,7 +166,7 @@ static void size_takes_units(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(number)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(number_reads_what_is_printed),

@@ -14,6 +14,7 @@
 
 #include "model/option.h"
 #include "model/topic.h"
+#include "support/group.h"
 
 #define DAY       INT64_C(86400000)
 #define TIME_MOST (INT64_C(1) << 43)
@@ -311,7 +312,7 @@ static void descriptions_are_true(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(option)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_keep_their_ranges),

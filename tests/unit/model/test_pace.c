@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "model/pace.h"
+#include "support/group.h"
 
 enum { LINGER_MS = 10 };
 
@@ -93,7 +94,7 @@ static void answers_linger_for_a_part_of_the_time_between_messages(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(pace)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_request_leaves_at_once),

@@ -10,6 +10,7 @@
 
 #include "model/send.h"
 #include "model/slot.h"
+#include "support/group.h"
 
 #define MESSAGE .struct_size = sizeof(smq_message), .body = {"abc", 3}
 
@@ -517,7 +518,7 @@ static void only_keyed_messages_lack_an_id(void **state)
     assert_false(send_lacks_id(&keyed, &message));
 }
 
-int main(void)
+TEST_GROUP(send)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_are_copied),

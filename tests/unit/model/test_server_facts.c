@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "model/server_facts.h"
+#include "support/group.h"
 
 #define ZEROS "000000000000000000000000000000000000000"
 
@@ -107,7 +108,7 @@ static void test_settings(void **state)
     assert_string_equal(facts.save, "3600 1 300 100");
 }
 
-int main(void)
+TEST_GROUP(server_facts)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_info),     cmocka_unit_test(test_other_servers),

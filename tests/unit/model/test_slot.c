@@ -10,6 +10,7 @@
 
 #include "model/slot.h"
 #include "model/topic.h"
+#include "support/group.h"
 
 #define TEXT(literal) (literal), sizeof(literal) - 1
 
@@ -142,7 +143,7 @@ static void keys_have_room_for_the_longest_name(void **state)
     assert_string_equal(keys.prepare, expected);
 }
 
-int main(void)
+TEST_GROUP(slot)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slot_is_the_crc32_of_the_key),

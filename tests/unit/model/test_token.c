@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "model/token.h"
+#include "support/group.h"
 
 /* In rising order. */
 static const struct {
@@ -80,7 +81,7 @@ static void token_refuses_other_text(void **state)
     assert_false(token_parse(&(struct token){0}, "00000000000000000000000\0", TOKEN_TEXT_LEN));
 }
 
-int main(void)
+TEST_GROUP(token)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(token_text_reads_back),

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "model/topic.h"
+#include "support/group.h"
 
 #define PLAIN                                                                                      \
     .struct_size = sizeof(smq_topic_options), .name = "orders", .type = SMQ_TYPE_RANGE_MERGE
@@ -644,7 +645,7 @@ static void kind_follows_type_and_ties(void **state)
     assert_int_equal(topic_kind(&(struct topic){.type = SMQ_TYPE_FIFO}), 'f');
 }
 
-int main(void)
+TEST_GROUP(topic)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_checked),

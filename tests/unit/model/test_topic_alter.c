@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "model/topic.h"
+#include "support/group.h"
 
 #define INLINE                                                                                     \
     "format=3 type=range_merge layout=inline slots=64 shared=no ties=arrival max_retries=16 "      \
@@ -197,7 +198,7 @@ static void bad_alterations_are_named(void **state)
     assert_int_equal(topic_alter(&(struct topic){.slots = 1}, "lease_ms", NULL, NULL), SMQ_INVALID);
 }
 
-int main(void)
+TEST_GROUP(topic_alter)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(altered_options_differ),

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "model/slot.h"
 #include "sending.h"
+#include "support/group.h"
 #include "support/wait.h"
 #include "unit/fixture/fake_redis.h"
 
@@ -262,7 +263,7 @@ static void the_number_is_checked(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(acknowledged)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, sending_tear_down)
     const struct CMUnitTest tests[] = {

@@ -13,6 +13,7 @@
 #include "model/slot.h"
 #include "produce/outbox.h"
 #include "sending.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { SLOTS = 4, LONG_MS = 60000, FEW = 5, MANY = 16, DAY_MS = 86400000 };
@@ -274,7 +275,7 @@ static void half_of_several_callers_leaves_first(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(departures)
 {
     const struct CMUnitTest tests[] = {
         SENDING_TEST(what_comes_meanwhile_goes_together),

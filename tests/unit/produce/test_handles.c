@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/waiter.h"
 #include "sending.h"
+#include "support/group.h"
 
 static void too_many_pending_are_full(void **state)
 {
@@ -292,7 +293,7 @@ static void a_forked_child_is_told(void **state)
     smq_producer_free(producer);
 }
 
-int main(void)
+TEST_GROUP(handles)
 {
     const struct CMUnitTest tests[] = {
         SENDING_TEST(too_many_pending_are_full),

@@ -14,6 +14,7 @@
 #include "model/topic.h"
 #include "produce/outbox.h"
 #include "sending.h"
+#include "support/group.h"
 #include "support/wait.h"
 #include "unit/fixture/fake_redis.h"
 
@@ -425,7 +426,7 @@ static void a_batch_has_a_receipt_for_each(void **state)
     smq_producer_free(producer);
 }
 
-int main(void)
+TEST_GROUP(outbox)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outbox_is_sent_from_ready_only),

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "redis/redis.h"
+#include "support/group.h"
 
 enum { ARGS_MAX = 1200, LARGE = 70000 };
 
@@ -111,7 +112,7 @@ static void test_numbers(void **state)
     redis_command_fini(&command);
 }
 
-int main(void)
+TEST_GROUP(command)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_commands),

@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "model/slot.h"
 #include "nodes.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { TIMEOUT_MS = 20000, SHORT_MS = 1000, WAIT_MS = 30000 };
@@ -368,7 +369,7 @@ static void test_commands_without_a_key_avoid_a_dead_node(void **state)
     client_stop(&nodes->client);
 }
 
-int main(void)
+TEST_GROUP(connecting)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, nodes_set_up, nodes_tear_down)
     const struct CMUnitTest tests[] = {

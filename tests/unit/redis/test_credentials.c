@@ -13,6 +13,7 @@
 
 #include "nodes.h"
 #include "redis/credentials.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { TIMEOUT_MS = 20000, VALID_MS = 800 };
@@ -335,7 +336,7 @@ static void a_subscription_moves_to_a_connection_that_authenticated_anew(void **
     client_stop(&nodes->client);
 }
 
-int main(void)
+TEST_GROUP(credentials)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, nodes_set_up, nodes_tear_down)
     const struct CMUnitTest tests[] = {

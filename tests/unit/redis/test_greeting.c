@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "redis/greeting.h"
+#include "support/group.h"
 
 struct info_case {
     int type;
@@ -119,7 +120,7 @@ static void test_auth(void **state)
     assert_int_equal(greeting_check_auth(why, sizeof(why), &busy), SMQ_UNAVAILABLE);
 }
 
-int main(void)
+TEST_GROUP(greeting)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_info),

@@ -13,6 +13,7 @@
 #include "../../integration/redis/listener.h"
 #include "base/memory.h"
 #include "nodes.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { PATIENCE_MS = 3000, WAIT_MS = 30000 };
@@ -107,7 +108,7 @@ static void test_a_subscription_is_no_silence(void **state)
     listener_stop(&listener);
 }
 
-int main(void)
+TEST_GROUP(late_loop)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {

@@ -13,6 +13,7 @@
 #include "base/event.h"
 #include "base/memory.h"
 #include "nodes.h"
+#include "support/group.h"
 
 enum { TIMEOUT_MS = 20000, SHORT_MS = 2000 };
 
@@ -360,7 +361,7 @@ static void test_closing_with_subscriptions(void **state)
     assert_null(fixture->listener.subscription.state);
 }
 
-int main(void)
+TEST_GROUP(listeners)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {

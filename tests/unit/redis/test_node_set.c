@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "redis/node.h"
+#include "support/group.h"
 
 enum { NODES = 3, TRIES = 200 };
 
@@ -59,7 +60,7 @@ static void a_node_that_gave_no_answer_is_asked_again_only_if_it_is_the_only_one
     node_set_fini(&three.set);
 }
 
-int main(void)
+TEST_GROUP(node_set)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_node_that_gave_no_answer_is_asked_again_only_if_it_is_the_only_one),

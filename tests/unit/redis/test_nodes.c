@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "model/slot.h"
 #include "nodes.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { TIMEOUT_MS = 20000, SHORT_MS = 1000, WAIT_MS = 30000 };
@@ -650,7 +651,7 @@ static void test_a_single_server_has_no_marks(void **state)
     client_stop(&nodes->client);
 }
 
-int main(void)
+TEST_GROUP(nodes)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, nodes_set_up, nodes_tear_down)
     const struct CMUnitTest tests[] = {

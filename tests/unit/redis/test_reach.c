@@ -11,6 +11,7 @@
 
 #include "nodes.h"
 #include "redis/reach.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 /* --- counting --- */
@@ -234,7 +235,7 @@ static void a_client_that_one_of_two_nodes_answers_is_not_lost(void **state)
     client_stop(&nodes->client);
 }
 
-int main(void)
+TEST_GROUP(reach)
 {
 #define WITH_NODES(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "redis/redirect.h"
+#include "support/group.h"
 
 struct step_case {
     const char *error;
@@ -237,7 +238,7 @@ static void test_denials_in_a_script(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(redirect)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_errors),

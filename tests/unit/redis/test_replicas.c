@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "model/slot.h"
 #include "nodes.h"
+#include "support/group.h"
 #include "support/wait.h"
 
 enum { TIMEOUT_MS = 20000, SHORT_MS = 1000, LATE_MS = 2000, WAIT_MS = 30000, MANY = 50 };
@@ -547,7 +548,7 @@ static void test_a_silent_greeting_costs_the_connection(void **state)
     client_stop(&nodes->client);
 }
 
-int main(void)
+TEST_GROUP(replicas)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, nodes_tear_down)
     const struct CMUnitTest tests[] = {

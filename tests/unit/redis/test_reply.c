@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "resp.h"
+#include "support/group.h"
 
 static void test_good_replies(void **state)
 {
@@ -94,7 +95,7 @@ static void test_arrays_do_not_multiply(void **state)
     resp_free();
 }
 
-int main(void)
+TEST_GROUP(reply)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good_replies),

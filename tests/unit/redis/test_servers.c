@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "redis/servers.h"
+#include "support/group.h"
 
 struct list_case {
     const char *text;
@@ -137,7 +138,7 @@ static void test_a_password_is_never_shown(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(servers)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lists),

@@ -8,6 +8,7 @@
 
 #include "redis/slotmap.h"
 #include "resp.h"
+#include "support/group.h"
 
 #define NODE(host, port)         "*3\r\n" host "\r\n:" port "\r\n$2\r\nid\r\n"
 #define RANGE(first, last, node) "*3\r\n:" first "\r\n:" last "\r\n" node
@@ -182,7 +183,7 @@ static void test_a_unix_socket_is_no_host_of_a_node(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(slotmap)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_replies),

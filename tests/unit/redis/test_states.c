@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "redis/states.h"
+#include "support/group.h"
 
 /* A row is the state before, a column the state after; 'x': it may follow. */
 
@@ -101,7 +102,7 @@ static void channels_are_confirmed_only_after_they_were_asked_for(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(states)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(connections_end_from_every_state),

@@ -18,6 +18,7 @@
 #include "base/event.h"
 #include "redis/tls.h"
 #include "support/certificates.h"
+#include "support/group.h"
 #include "support/server.h"
 
 enum { YEAR_S = 365 * 24 * 60 * 60, HOUR_S = 3600, WORDS = 100000 };
@@ -574,7 +575,7 @@ static void files_that_cannot_be_used_are_named(void **state)
     }
 }
 
-int main(void)
+TEST_GROUP(tls)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_the_right_server_is_trusted),

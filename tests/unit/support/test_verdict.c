@@ -1,5 +1,6 @@
 /* test_verdict.c - the judge must see each thing that must not be: small histories, written by
  * hand. */
+#include "support/group.h"
 #include "support/history.h"
 
 #include <setjmp.h>
@@ -202,7 +203,7 @@ static void test_what_is_written_is_read(void **state)
     free(path);
 }
 
-int main(void)
+TEST_GROUP(verdict)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cases),
