@@ -72,7 +72,7 @@ static bool doctor_take_server(const smq_server_info *server, void *user)
 bool doctor_facts_all_answer(const struct doctor_facts *facts)
 {
     for (size_t i = 0; i < facts->server_count; i++) {
-        if (facts->server[i].kind != SMQ_SERVER_ZOOKEEPER && facts->server[i].status != SMQ_OK) {
+        if (facts->server[i].status != SMQ_OK) {
             return false;
         }
     }

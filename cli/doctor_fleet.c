@@ -2,8 +2,6 @@
  *
  * Pure. */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "doctor_checks.h"
 
@@ -17,26 +15,6 @@ static bool doctor_has_fleet(struct doctor_report *report, const struct doctor_f
 }
 
 /* === ZooKeeper ========================================================== */
-
-static void doctor_judge_zookeeper(struct doctor_report *report, const smq_server_info *server)
-{
-    char *end = NULL;
-    const long major = strtol(server->version, &end, 10);
-    const long minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
-
-    if (server->status != SMQ_OK) {
-        doctor_report_add(report, DOCTOR_WARNING, server->address,
-                          "start it; with less than half of the servers away the others serve",
-                          "it does not answer: %s", server->why);
-    } else if (server->version[0] == '\0') {
-        doctor_report_add(report, DOCTOR_UNKNOWN, server->address, "",
-                          "its version is not known: %s", server->version_why);
-    } else if (major < 3 || (major == 3 && minor < 5)) {
-        doctor_report_add(report, DOCTOR_WARNING, server->address,
-                          "upgrade it to ZooKeeper 3.5 or newer", "version %s is old",
-                          server->version);
-    }
-}
 
 void doctor_check_zookeeper(struct doctor_report *report, const struct doctor_facts *facts)
 {
@@ -54,11 +32,6 @@ void doctor_check_zookeeper(struct doctor_report *report, const struct doctor_fa
                           "no session can be used: %s", facts->described.text);
     } else if (!facts->described.tried) {
         doctor_report_add(report, DOCTOR_UNKNOWN, "", "", "not known: it is asked after Redis");
-    }
-    for (size_t i = 0; i < facts->server_count; i++) {
-        if (facts->server[i].kind == SMQ_SERVER_ZOOKEEPER) {
-            doctor_judge_zookeeper(report, &facts->server[i]);
-        }
     }
 }
 

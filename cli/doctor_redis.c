@@ -15,7 +15,7 @@ static const smq_server_info *doctor_next_master(const struct doctor_facts *fact
     while (*next < facts->server_count) {
         const smq_server_info *server = &facts->server[(*next)++];
 
-        if (server->kind != SMQ_SERVER_ZOOKEEPER && server->status == SMQ_OK) {
+        if (server->status == SMQ_OK) {
             return server;
         }
     }
@@ -63,7 +63,7 @@ void doctor_check_redis(struct doctor_report *report, const struct doctor_facts 
     for (size_t i = 0; i < facts->server_count; i++) {
         const smq_server_info *server = &facts->server[i];
 
-        if (server->kind != SMQ_SERVER_ZOOKEEPER && server->status != SMQ_OK) {
+        if (server->status != SMQ_OK) {
             doctor_report_add(report, DOCTOR_ERROR, server->address,
                               doctor_advise_unusable(server->status), "%s", server->why);
         }

@@ -16,7 +16,6 @@
 
 #include <slotmq/client.h>
 #include <slotmq/fleet.h>
-#include <slotmq/server.h>
 
 #include "base/event.h"
 #include "model/marks.h"
@@ -126,14 +125,6 @@ smq_status coord_fleet_each(const struct coord_options *options, const smq_fleet
  * UNAVAILABLE, DENIED. */
 smq_status coord_fleet_evict(const struct coord_options *options, const char *member,
                              int64_t incarnation, smq_error *err);
-
-/* Ask each of checked servers "host:port,.../root" for its version and role.  Blocks: the look-up
- * of names, and `timeout_ms` for all together.  The answers, or that there were none, are shown as
- * long as `visit` returns true, and belong to the caller.  NULL: nothing is shown or freed. */
-struct coord_words;
-struct coord_words *coord_words_ask(const char *servers, int64_t timeout_ms);
-void coord_words_show(const struct coord_words *words, smq_server_fn *visit, void *user);
-void coord_words_free(struct coord_words *words);
 
 /* Check "host:port,.../root", where a port may be left out, and copy the root, "/slotmq" by
  * default, into `root` of `size` bytes.  Fails: INVALID. */

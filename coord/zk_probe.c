@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/owner_of.h"
+#include "coord/zk_log.h"
 
 /* A state of the second handle, posted to smq:coord. */
 struct zk_probe_event {
@@ -72,7 +73,7 @@ static void zk_probe_on_lost(uv_timer_t *timer)
     context->number = probe->number;
     probe->handle =
         zookeeper_init2(probe->options.servers, zk_probe_watcher, (int) probe->options.timeout_ms,
-                        NULL, context, ZOO_NO_LOG_CLIENTENV, zk_log_function(probe->options.log));
+                        NULL, context, ZOO_NO_LOG_CLIENTENV, zk_log_line);
     if (probe->handle == NULL) {
         free(context);
         uv_timer_start(timer, zk_probe_on_lost, (uint64_t) probe->timeout_ms, 0);

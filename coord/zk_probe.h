@@ -13,13 +13,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <zookeeper/zookeeper.h>
+
 #include "base/loop.h"
-#include "coord/zk_log.h"
 
 struct zk_probe_options {
     struct loop *loop;
     const char *servers;         /* kept by the caller */
-    const struct zk_log *log;    /* kept by the caller, until the probe has ended */
     int64_t timeout_ms;          /* time-out of the second session */
     void (*refused)(void *user); /* the servers accept other sessions, and not the first one */
     void *user;

@@ -241,9 +241,8 @@ static void zk_session_open(struct zk_session *session)
     context = memory_new(sizeof(*context));
     context->session = session;
     context->number = session->number;
-    session->handle =
-        zookeeper_init2(options->servers, session->watcher, (int) options->timeout_ms, NULL,
-                        context, ZOO_NO_LOG_CLIENTENV, zk_log_function(&session->log));
+    session->handle = zookeeper_init2(options->servers, session->watcher, (int) options->timeout_ms,
+                                      NULL, context, ZOO_NO_LOG_CLIENTENV, zk_log_line);
     if (session->handle == NULL) {
         free(context);
         uv_timer_start(&session->retry, zk_session_on_retry, ZK_RETRY_MS, 0);
@@ -260,7 +259,6 @@ void zk_session_start(struct zk_session *session, const struct zk_session_option
 {
     const struct zk_probe_options probe = {.loop = options->loop,
                                            .servers = options->servers,
-                                           .log = &session->log,
                                            .timeout_ms = options->timeout_ms,
                                            .refused = zk_session_on_refused,
                                            .user = session};
@@ -270,7 +268,7 @@ void zk_session_start(struct zk_session *session, const struct zk_session_option
     LIST_INIT(&session->calls);
     uv_timer_init(loop_uv(options->loop), &session->retry);
     session->retry.data = session;
-    zk_log_begin(&session->log, options->loop, options->events);
+    zk_log_begin(&session->log, options->events);
     zk_probe_init(&session->probe, &probe);
     zk_session_enter(session, ZK_SESSION_NONE);
     zk_session_open(session);

@@ -1,4 +1,4 @@
-/* server.h - the servers that a client works with, and what they say of themselves.
+/* server.h - the Redis servers that a client works with, and what they say of themselves.
  *
  * Copyright (c) the slotmq authors.  SPDX-License-Identifier: BSD-2-Clause */
 #ifndef SLOTMQ_SERVER_H
@@ -10,14 +10,9 @@
 extern "C" {
 #endif
 
-typedef enum smq_server_kind {
-    SMQ_SERVER_REDIS = 1,
-    SMQ_SERVER_VALKEY,
-    SMQ_SERVER_ZOOKEEPER
-} smq_server_kind;
+typedef enum smq_server_kind { SMQ_SERVER_REDIS = 1, SMQ_SERVER_VALKEY } smq_server_kind;
 
-/* One server.  A number is SMQ_NONE and a text "" if it is not known or does not apply to this kind
- * of server. */
+/* One server.  A number is SMQ_NONE and a text "" if it is not known. */
 typedef struct smq_server_info {
     size_t struct_size;
     smq_server_kind kind;
@@ -27,7 +22,7 @@ typedef struct smq_server_info {
     const char *why;     /* the reason in one line; "" for SMQ_OK */
     const char *version;
     const char *version_why; /* why the version is not known; "" if it is known */
-    const char *role;        /* "master", "slave"; "leader", "follower", "standalone" */
+    const char *role;        /* "master", "slave" */
     /* memory of Redis */
     int64_t used_memory; /* bytes */
     int64_t maxmemory;   /* bytes; 0: no limit */
@@ -58,10 +53,9 @@ typedef struct smq_server_info {
  * returns false, the visit ends, and the call returns SMQ_OK. */
 typedef bool smq_server_fn(const smq_server_info *server, void *user);
 
-/* Visit each Redis master that the client knows, then each ZooKeeper server in its options.  All
- * are asked at once: servers that are away cost one time-out together.  A ZooKeeper server is asked
- * for its version and role with the word "srvr", which it may refuse. Blocks: request_timeout_ms
- * per round trip, of which there are a few. Fails: CLOSED. */
+/* Visit each Redis master that the client knows.  All are asked at once: masters that are away cost
+ * one time-out together.  Blocks: request_timeout_ms per round trip, of which there are a few.
+ * Fails: CLOSED. */
 SMQ_API smq_status smq_server_each(smq_client *client, smq_server_fn *visit, void *user,
                                    smq_error *err);
 

@@ -1,8 +1,7 @@
-/* server.c - the servers of a client are asked what they say of themselves.
+/* server.c - the masters of a client are asked what they say of themselves.
  *
- * All masters are asked for INFO, and all ZooKeeper servers, at once; then the masters that
- * answered are asked for the rest.  A master that does not answer is not asked again, so that all
- * servers that are away cost one time-out together.
+ * All are asked for INFO at once; then those that answered are asked for the rest.  A master that
+ * does not answer is not asked again, so that all that are away cost one time-out together.
  *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
 #include <stdlib.h>
@@ -32,7 +31,6 @@ struct server_round {
     size_t count;
     struct server_look **answered; /* those that answered INFO */
     size_t answered_count;
-    struct coord_words *zookeeper; /* what ZooKeeper servers have answered; NULL: there are none */
 };
 
 /* --- which masters --- */
@@ -213,16 +211,12 @@ static void server_find_answered(struct server_round *round)
 
 static smq_status server_ask(struct server_round *round, smq_error *err)
 {
-    const struct core *core = round->core;
     struct fanout *fanout = NULL;
     smq_status status;
 
     server_list(round);
     fanout = fanout_begin(round->core, (int32_t) round->count, server_info_send, server_info_done,
                           round, FANOUT_TELL);
-    if (core->zookeeper != NULL) {
-        round->zookeeper = coord_words_ask(core->zookeeper, core->request_timeout_ms);
-    }
     status = fanout_end(fanout, err);
     if (status != SMQ_OK) {
         return status;
@@ -245,11 +239,7 @@ smq_status admin_server_each(struct core *core, smq_server_fn *visit, void *user
     for (size_t i = 0; i < round.count && more; i++) {
         more = server_show(&round.looks[i], visit, user);
     }
-    if (more) {
-        coord_words_show(round.zookeeper, visit, user);
-    }
 out:
-    coord_words_free(round.zookeeper);
     free(round.answered);
     free(round.looks);
     return status;

@@ -197,11 +197,6 @@ bool events_wanted(const struct events *events, smq_event_kind kind)
     return events_passes(events, events_kinds[kind].level);
 }
 
-bool events_wants_log(const struct events *events, smq_level level)
-{
-    return events_passes(events, events_level(level));
-}
-
 void events_emit(struct events *events, smq_event_kind kind, const smq_event *event,
                  const char *format, ...)
 {

@@ -23,9 +23,6 @@ uint64_t events_dropped(struct events *events);
 /* Would an event of this kind be reported?  For callers whose text is costly. */
 bool events_wanted(const struct events *events, smq_event_kind kind);
 
-/* Would an SMQ_EVENT_LOG with this level be reported? */
-bool events_wants_log(const struct events *events, smq_level level);
-
 /* Report an event.  Of `event` all but struct_size, kind, level, id and text is copied; NULL: all
  * of that is absent. */
 void events_emit(struct events *events, smq_event_kind kind, const smq_event *event,

@@ -128,16 +128,16 @@ static void queue_side_on_left(void *user, const char *topic)
 
 static void queue_side_on_event(const smq_event *event, void *user)
 {
-    static const char client[] = "ZooKeeper client: ";
+    static const char client[] = "ZooKeeper client: ZOO_ERROR@";
     struct queue_side *side = user;
     size_t len = 0;
 
-    if (event->level > SMQ_LEVEL_WARN && strncmp(event->text, client, strlen(client)) != 0) {
-        return;
-    }
     pthread_mutex_lock(&side->lock);
-    len = strlen(side->said);
-    (void) snprintf(side->said + len, sizeof(side->said) - len, "%s\n", event->text);
+    if (event->level <= SMQ_LEVEL_WARN ||
+        (strstr(event->text, client) != NULL && strstr(side->said, client) == NULL)) {
+        len = strlen(side->said);
+        (void) snprintf(side->said + len, sizeof(side->said) - len, "%s\n", event->text);
+    }
     pthread_mutex_unlock(&side->lock);
 }
 
@@ -193,7 +193,7 @@ struct queue_side *queue_side_new(const char *name, const char *servers, int64_t
     if (loop_new(&side->call, "smq:call", &err) != SMQ_OK) {
         fail_msg("%s", err.text);
     }
-    side->events = events_new(side->call, queue_side_on_event, SMQ_LEVEL_INFO, side);
+    side->events = events_new(side->call, queue_side_on_event, SMQ_LEVEL_DEBUG, side);
     options.events = side->events;
     if (coord_zookeeper_new(&side->coord, &options, &err) != SMQ_OK) {
         fail_msg("%s", err.text);

@@ -36,7 +36,7 @@ struct queue_side {
     char failed_text[512];
     struct loop *call;
     struct events *events;
-    char said[8192]; /* the texts of warnings, errors and the client of ZooKeeper, a line each */
+    char said[8192]; /* a line each: warnings, errors, the first of the ZooKeeper client */
 };
 
 /* A member of the fleet at `servers`; stops the test when it cannot be made. */
