@@ -46,16 +46,18 @@ static const char *check_word(enum exit_code code)
     }
 }
 
-/* What is not known is no fault, except a bound of a topic that was named. */
-static enum exit_code check_code(const struct doctor_report *report, bool blind)
+static enum exit_code check_code(enum doctor_severity worst)
 {
-    if (report->worst == DOCTOR_ERROR) {
+    switch (worst) {
+    case DOCTOR_ERROR:
         return EXIT_ERRORS;
-    }
-    if (report->worst == DOCTOR_WARNING) {
+    case DOCTOR_WARNING:
         return EXIT_NOT_DONE;
+    case DOCTOR_BLIND:
+        return EXIT_UNKNOWN;
+    default:
+        return EXIT_DONE;
     }
-    return blind ? EXIT_UNKNOWN : EXIT_DONE;
 }
 
 /* A text in a line of a plugin, where a bar begins the numbers. */
@@ -82,16 +84,17 @@ static void check_put_summary(const struct doctor_report *report, enum exit_code
                               size_t topic_count)
 {
     const struct doctor_finding *first = NULL;
-    const enum doctor_severity least = code == EXIT_UNKNOWN ? DOCTOR_UNKNOWN : DOCTOR_WARNING;
     size_t others = 0;
 
     for (size_t i = 0; i < report->count; i++) {
         const struct doctor_finding *finding = &report->finding[i];
-        const bool meant = code != EXIT_UNKNOWN || finding->subject[0] != '\0';
-        if (!first && meant && finding->severity == report->worst && report->worst >= least) {
+        if (finding->severity < DOCTOR_BLIND) {
+            continue;
+        }
+        if (!first && finding->severity == report->worst) {
             first = finding;
-        } else if (meant) {
-            others += finding->severity >= least ? 1 : 0;
+        } else {
+            others++;
         }
     }
     printf("SLOTMQ %s - ", check_word(code));
@@ -140,10 +143,10 @@ static void check_print(const struct doctor_report *report, const struct doctor_
     check_put_numbers(facts, bounds);
     for (size_t i = 0; i < report->count; i++) {
         const struct doctor_finding *finding = &report->finding[i];
-        if (finding->severity < DOCTOR_WARNING) {
+        if (finding->severity < DOCTOR_BLIND) {
             continue;
         }
-        fputs(finding->severity == DOCTOR_ERROR ? "CRITICAL: " : "WARNING: ", stdout);
+        printf("%s: ", check_word(check_code(finding->severity)));
         check_put_finding(finding);
         fputs(finding->advice[0] != '\0' ? " -> " : "", stdout);
         check_put_text(finding->advice);
@@ -167,36 +170,32 @@ static void check_print_json(const struct doctor_report *report, enum exit_code 
 
 /* === The verb =========================================================== */
 
-/* Judges all topics; true: some bound of a topic that was named could not be judged. */
-static bool check_judge(struct doctor_report *report, const struct doctor_facts *facts,
+static void check_judge(struct doctor_report *report, const struct doctor_facts *facts,
                         const struct check_bound *bounds)
 {
-    bool blind = false;
-
     for (size_t i = 0; i < facts->topic_count; i++) {
         const struct doctor_topic *topic = &facts->topic[i];
         if (topic->looked.tried && topic->looked.status == SMQ_OK) {
-            blind = check_bounds_judge(report, bounds, topic->name, topic->paused, &topic->stats) ||
-                    blind;
+            check_bounds_judge(report, bounds, topic, facts->only != NULL);
         }
     }
-    return blind && facts->only;
 }
 
 static enum exit_code check_run(const struct command *command)
 {
     const struct check_options *flags = command->options;
     struct check_bound bounds[CHECK_BOUND_COUNT];
-    struct doctor_facts facts = {.only = command->word_count > 0 ? command->words[0] : NULL};
+    struct doctor_facts facts = {.probe = true,
+                                 .only = command->word_count > 0 ? command->words[0] : NULL};
     struct doctor_report report = {.count = 0};
     enum exit_code code = check_bounds_read(bounds, flags->bound);
 
     if (code == EXIT_DONE) {
-        code = doctor_examine(&report, &facts, command, true);
+        code = doctor_examine(&report, &facts, command);
     }
     if (code == EXIT_DONE) {
-        const bool blind = check_judge(&report, &facts, bounds);
-        code = check_code(&report, blind);
+        check_judge(&report, &facts, bounds);
+        code = check_code(report.worst);
         if (command->global.json) {
             check_print_json(&report, code);
         } else {

@@ -112,27 +112,24 @@ static void check_add(struct doctor_report *report, int number, const struct che
                       paused ? "; the topic is paused" : "");
 }
 
-bool check_bounds_judge(struct doctor_report *report, const struct check_bound *bounds,
-                        const char *topic, bool paused, const smq_stats *stats)
+void check_bounds_judge(struct doctor_report *report, const struct check_bound *bounds,
+                        const struct doctor_topic *topic, bool named)
 {
-    bool blind = false;
-
     for (int i = 0; i < CHECK_BOUND_COUNT; i++) {
         int64_t value = 0;
 
         if (!bounds[i].given) {
             continue;
         }
-        if (!check_bound_value(&value, i, stats)) {
+        if (!check_bound_value(&value, i, &topic->stats)) {
             report->check = kinds[i].name;
-            doctor_report_add(report, DOCTOR_UNKNOWN, topic, "",
+            doctor_report_add(report, named && topic->stats.due > 0 ? DOCTOR_BLIND : DOCTOR_UNKNOWN,
+                              topic->name, "",
                               "the lag is not known: this priority topic stores no times, "
                               "holds too much to look at, or has messages of an older version; "
                               "use --max-due");
-            blind = blind || stats->due > 0;
         } else if (value > bounds[i].warning) {
-            check_add(report, i, &bounds[i], topic, paused, value);
+            check_add(report, i, &bounds[i], topic->name, topic->paused, value);
         }
     }
-    return blind;
 }

@@ -6,6 +6,7 @@
 
 #include <slotmq/slotmq.h>
 
+#include "doctor_facts.h"
 #include "doctor_report.h"
 #include "exit.h"
 
@@ -28,9 +29,9 @@ enum exit_code check_bounds_read(struct check_bound out[CHECK_BOUND_COUNT],
 /* What it is in these stats.  false: not known. */
 bool check_bound_value(int64_t *out, int number, const smq_stats *stats);
 
-/* Adds a finding for each bound that the topic is beyond.  true: one could not be judged, and
- * messages are due. */
-bool check_bounds_judge(struct doctor_report *report, const struct check_bound *bounds,
-                        const char *topic, bool paused, const smq_stats *stats);
+/* Adds a finding for each bound that the topic is beyond, or that cannot be judged: for a topic
+ * that was named and has due messages this one is BLIND. */
+void check_bounds_judge(struct doctor_report *report, const struct check_bound *bounds,
+                        const struct doctor_topic *topic, bool named);
 
 #endif

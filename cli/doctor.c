@@ -10,6 +10,7 @@
 
 static const char *const doctor_words[] = {[DOCTOR_OK] = "ok",
                                            [DOCTOR_UNKNOWN] = "unknown",
+                                           [DOCTOR_BLIND] = "unknown",
                                            [DOCTOR_WARNING] = "warning",
                                            [DOCTOR_ERROR] = "error"};
 
@@ -81,7 +82,7 @@ static enum exit_code doctor_code(enum doctor_severity worst)
 }
 
 enum exit_code doctor_examine(struct doctor_report *report, struct doctor_facts *facts,
-                              const struct command *command, bool only_work)
+                              const struct command *command)
 {
     const char *zookeeper = command->global.client.zookeeper;
     smq_client *client = NULL;
@@ -104,7 +105,7 @@ enum exit_code doctor_examine(struct doctor_report *report, struct doctor_facts 
         doctor_facts_lack_client(facts, &err);
     }
     smq_client_free(client);
-    doctor_checks_run(report, facts, only_work);
+    doctor_checks_run(report, facts);
     return EXIT_DONE;
 }
 
@@ -112,7 +113,7 @@ static enum exit_code doctor_run(const struct command *command)
 {
     struct doctor_facts facts = {.now_ms = 0};
     struct doctor_report report = {.count = 0};
-    enum exit_code code = doctor_examine(&report, &facts, command, false);
+    enum exit_code code = doctor_examine(&report, &facts, command);
 
     if (code == EXIT_DONE) {
         if (command->global.json) {

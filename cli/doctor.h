@@ -8,11 +8,11 @@
 #include "doctor_checks.h"
 #include "table.h"
 
-/* Connects, finds out the facts and runs the checks, or only those of what works now.  `facts` is
- * all zero but for `only`.  That there is no Redis is a finding; on any other result than EXIT_DONE
- * the error has been printed, and nothing is known. */
+/* Connects, finds out the facts and runs the checks.  `facts` is all zero but for `probe` and
+ * `only`.  That there is no Redis is a finding; on any other result than EXIT_DONE the error has
+ * been printed, and nothing is known. */
 enum exit_code doctor_examine(struct doctor_report *report, struct doctor_facts *facts,
-                              const struct command *command, bool only_work);
+                              const struct command *command);
 
 /* All findings: an array, and a table. */
 json_t *doctor_findings_json(const struct doctor_report *report);

@@ -29,10 +29,13 @@ struct doctor_check {
 extern const struct doctor_check doctor_checks[];
 extern const size_t doctor_check_count;
 
-/* Runs all checks, or only those of `work`.  A check that finds nothing adds one finding OK without
- * a subject. */
-void doctor_checks_run(struct doctor_report *report, const struct doctor_facts *facts,
-                       bool only_work);
+/* Runs all checks, or for a probe only those of `work`.  A check that finds nothing adds one
+ * finding OK without a subject. */
+void doctor_checks_run(struct doctor_report *report, const struct doctor_facts *facts);
+
+/* How bad it is that something cannot be used or read because of `status`: for a probe a mistake of
+ * its caller is none of the servers. */
+enum doctor_severity doctor_checks_severity(const struct doctor_facts *facts, smq_status status);
 
 /* doctor_redis.c */
 doctor_check_fn doctor_check_redis, doctor_check_versions, doctor_check_memory,

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "say.h"
+#include "topic.h"
 
 static const char *doctor_keep(struct doctor_facts *facts, const char *text)
 {
@@ -92,10 +93,60 @@ static bool doctor_take_topic(const smq_topic_options *topic, void *user)
         .damaged = topic->damaged,
         .paused = topic->paused,
         .unreadable = topic->unreadable ? doctor_keep(facts, topic->unreadable) : NULL,
+        .unreadable_status = topic->unreadable_status,
         .stats = SMQ_STATS_INIT,
         .binding = SMQ_BINDING_INIT,
     };
     return true;
+}
+
+/* Is it a group that the definition of its topic names? */
+static bool doctor_is_group(smq_client *client, const char *name)
+{
+    const size_t length = strcspn(name, "/");
+    char *whole = say_alloc(length + 1, 1);
+    struct topic_names names = {.count = 0};
+    smq_error err;
+    bool found = false;
+
+    memcpy(whole, name, length);
+    if (name[length] == '/' && topic_names_read_one(&names, client, whole, &err) == SMQ_OK) {
+        for (size_t i = 0; i < names.count; i++) {
+            found = found || strcmp(names.name[i], name) == 0;
+        }
+    }
+    topic_names_fini(&names);
+    free(whole);
+    return found;
+}
+
+/* One topic or group that was named.  That Redis has lost a group is no mistake of who names it. */
+static smq_status doctor_read_topic(struct doctor_facts *facts, smq_client *client,
+                                    const char *name, smq_error *err)
+{
+    const smq_status status = smq_topic_each(client, name, doctor_take_topic, facts, err);
+
+    if (status != SMQ_NO_TOPIC || !doctor_is_group(client, name)) {
+        return status;
+    }
+    const smq_topic_options lost = {
+        .name = name, .unreadable = say_text(err), .unreadable_status = SMQ_DAMAGED};
+    (void) doctor_take_topic(&lost, facts);
+    return SMQ_OK;
+}
+
+static void doctor_list_topics(struct doctor_facts *facts, smq_client *client)
+{
+    struct topic_names names = {.count = 0};
+    smq_error err;
+    smq_status status = facts->only ? topic_names_read_one(&names, client, facts->only, &err)
+                                    : smq_topic_each(client, NULL, doctor_take_topic, facts, &err);
+
+    for (size_t i = 0; i < names.count && status == SMQ_OK; i++) {
+        status = doctor_read_topic(facts, client, names.name[i], &err);
+    }
+    facts->listed = doctor_outcome(facts, status, &err);
+    topic_names_fini(&names);
 }
 
 static void doctor_look_at_topic(struct doctor_facts *facts, smq_client *client,
@@ -147,7 +198,7 @@ static bool doctor_take_fleet_topic(const smq_fleet_topic *topic, void *user)
     struct doctor_facts *facts = user;
     smq_fleet_topic *kept = NULL;
 
-    if (facts->only && strcmp(facts->only, topic->name) != 0) {
+    if (facts->only && !topic_is_of(topic->name, facts->only)) {
         return true;
     }
     facts->fleet_topic =
@@ -225,13 +276,12 @@ void doctor_facts_lack_client(struct doctor_facts *facts, const smq_error *err)
 void doctor_facts_gather(struct doctor_facts *facts, smq_client *client)
 {
     smq_error err;
-    smq_status status = smq_server_each(client, doctor_take_server, facts, &err);
+    const smq_status status = smq_server_each(client, doctor_take_server, facts, &err);
 
     facts->now_ms = doctor_wall_ms();
     facts->servers = doctor_outcome(facts, status, &err);
     if (doctor_facts_all_answer(facts)) {
-        status = smq_topic_each(client, facts->only, doctor_take_topic, facts, &err);
-        facts->listed = doctor_outcome(facts, status, &err);
+        doctor_list_topics(facts, client);
     }
     for (size_t i = 0; i < facts->topic_count; i++) {
         doctor_look_at_topic(facts, client, &facts->topic[i]);

@@ -15,6 +15,7 @@ struct doctor_topic {
     const char *name;
     bool shared, damaged, paused;
     const char *unreadable; /* why its definition cannot be read; NULL: it can */
+    smq_status unreadable_status;
     struct doctor_outcome looked, bound;
     smq_stats stats;
     smq_binding binding;
@@ -24,6 +25,7 @@ struct doctor_topic {
 struct doctor_facts {
     int64_t now_ms; /* wall clock of this machine */
     bool has_zookeeper;
+    bool probe;                  /* for slotmq check: only what keeps messages from being handled */
     const char *only;            /* the only topic that is looked at; NULL: all */
     struct doctor_outcome redis; /* the first connection */
     struct doctor_outcome servers;
@@ -48,7 +50,7 @@ struct doctor_facts {
 
 /* Finds out all that a connected client can find out.  Topics are not looked at while a Redis
  * master is away, as each of them would cost a time-out.  `facts` is all zero but for
- * has_zookeeper and `only`. */
+ * has_zookeeper, `probe` and `only`. */
 void doctor_facts_gather(struct doctor_facts *facts, smq_client *client);
 
 /* No client could be made. */

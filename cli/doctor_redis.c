@@ -52,8 +52,9 @@ static const char *doctor_advise_unusable(smq_status status)
 void doctor_check_redis(struct doctor_report *report, const struct doctor_facts *facts)
 {
     if (facts->redis.status != SMQ_OK) {
-        doctor_report_add(report, DOCTOR_ERROR, "", doctor_advise_unusable(facts->redis.status),
-                          "no client can be made: %s", facts->redis.text);
+        doctor_report_add(report, doctor_checks_severity(facts, facts->redis.status), "",
+                          doctor_advise_unusable(facts->redis.status), "no client can be made: %s",
+                          facts->redis.text);
         return;
     }
     if (facts->servers.status != SMQ_OK) {

@@ -6,8 +6,9 @@
 
 #include <stddef.h>
 
-/* UNKNOWN: it may not be read, or was not asked for; that is no fault. */
-enum doctor_severity { DOCTOR_OK, DOCTOR_UNKNOWN, DOCTOR_WARNING, DOCTOR_ERROR };
+/* UNKNOWN: it may not be read, or was not asked for; that is no fault.  BLIND: the same of that
+ * which slotmq check is asked for, so it cannot tell. */
+enum doctor_severity { DOCTOR_OK, DOCTOR_UNKNOWN, DOCTOR_BLIND, DOCTOR_WARNING, DOCTOR_ERROR };
 
 struct doctor_finding {
     const char *check; /* the name of its row */

@@ -45,8 +45,10 @@ static bool doctor_is_bound_here(const struct doctor_topic *topic, const char *h
 void doctor_check_definitions(struct doctor_report *report, const struct doctor_facts *facts)
 {
     if (facts->listed.tried && facts->listed.status != SMQ_OK) {
-        doctor_report_add(report, DOCTOR_ERROR, "", "fix what the text says",
-                          "the topics cannot be listed: %s", facts->listed.text);
+        doctor_report_add(report, doctor_checks_severity(facts, facts->listed.status),
+                          facts->only ? facts->only : "", "fix what the text says",
+                          facts->only ? "%s" : "the topics cannot be listed: %s",
+                          facts->listed.text);
         return;
     }
     if (!doctor_has_topics(report, facts)) {
@@ -56,14 +58,16 @@ void doctor_check_definitions(struct doctor_report *report, const struct doctor_
         const struct doctor_topic *topic = &facts->topic[i];
 
         if (topic->unreadable) {
-            doctor_report_add(report, DOCTOR_ERROR, topic->name,
+            doctor_report_add(report, doctor_checks_severity(facts, topic->unreadable_status),
+                              topic->name,
                               "fix what the text says; no client can use the topic until then",
                               "its definition cannot be read: %s", topic->unreadable);
         }
     }
 }
 
-static void doctor_judge_damage(struct doctor_report *report, const struct doctor_topic *topic)
+static void doctor_judge_damage(struct doctor_report *report, const struct doctor_facts *facts,
+                                const struct doctor_topic *topic)
 {
     char advice[200];
 
@@ -73,8 +77,9 @@ static void doctor_judge_damage(struct doctor_report *report, const struct docto
                           "Redis has lost its definition");
     } else if (topic->looked.tried && topic->looked.status != SMQ_OK &&
                topic->looked.status != SMQ_NO_TOPIC) {
-        doctor_report_add(report, DOCTOR_ERROR, topic->name, "fix what the text says",
-                          "it cannot be looked at: %s", topic->looked.text);
+        doctor_report_add(report, doctor_checks_severity(facts, topic->looked.status), topic->name,
+                          "fix what the text says", "it cannot be looked at: %s",
+                          topic->looked.text);
     } else if (topic->stats.slots_damaged > 0) {
         doctor_report_add(report, DOCTOR_ERROR, topic->name, advice,
                           "Redis has lost a part of %" PRIu64 " of its slots",
@@ -93,7 +98,7 @@ void doctor_check_damage(struct doctor_report *report, const struct doctor_facts
         return;
     }
     for (size_t i = 0; i < facts->topic_count; i++) {
-        doctor_judge_damage(report, &facts->topic[i]);
+        doctor_judge_damage(report, facts, &facts->topic[i]);
     }
 }
 
@@ -116,9 +121,16 @@ static void doctor_judge_binding(struct doctor_report *report, const struct doct
                               ? "it is bound to the root %s, which is missing in ZooKeeper"
                               : "it is bound to another identity than the root %s has",
                           facts->fleet.root);
-    } else if (strcmp(bound, "standalone") != 0) {
+    } else if (strcmp(bound, "standalone") != 0 && facts->has_zookeeper && here[0] == '\0') {
         doctor_report_add(report, DOCTOR_UNKNOWN, topic->name, "",
-                          "not known: it is bound to %s, which was not looked at", bound);
+                          "not known: ZooKeeper was not read");
+    } else if (strcmp(bound, "standalone") != 0) {
+        /* topics of several fleets may be side by side */
+        const bool wanted = facts->probe && (facts->only || !facts->has_zookeeper);
+        doctor_report_add(report, wanted ? DOCTOR_BLIND : DOCTOR_UNKNOWN, topic->name, "",
+                          "whether its slots have owners is not known: it is bound to %s; name "
+                          "that ZooKeeper and root with -z",
+                          bound);
     }
 }
 

@@ -7,7 +7,7 @@
 #include "fleet_table.h"
 #include "output.h"
 #include "say.h"
-#include "verb.h"
+#include "topic.h"
 
 struct show_options {
     const char *root;
@@ -25,7 +25,7 @@ static const struct flag show_flags[] = {
      .type = FLAG_TEXT,
      .offset = offsetof(struct show_options, topic),
      .operand = "NAME",
-     .help = "this topic only; of a group: TOPIC.GROUP"},
+     .help = "this topic with its groups only, or one group of it"},
     {.name = "slots",
      .type = FLAG_SWITCH,
      .offset = offsetof(struct show_options, slots),
@@ -116,7 +116,7 @@ static bool show_topic(const smq_fleet_topic *topic, void *user)
 {
     struct show *show = user;
 
-    show->picked = !show->flags->topic || strcmp(show->flags->topic, topic->name) == 0;
+    show->picked = !show->flags->topic || topic_is_of(topic->name, show->flags->topic);
     if (!show->picked) {
         return true;
     }

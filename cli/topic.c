@@ -103,6 +103,13 @@ enum exit_code topic_run(const struct command *command, verb_topic_fn *run)
     return code;
 }
 
+bool topic_is_of(const char *name, const char *topic)
+{
+    const size_t length = strlen(topic);
+
+    return strncmp(name, topic, length) == 0 && (name[length] == '\0' || name[length] == '/');
+}
+
 static void topic_texts_add(char ***texts, size_t *count, const char *text)
 {
     char *copy = strdup(text);

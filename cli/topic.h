@@ -44,6 +44,8 @@ smq_status topic_names_read(struct topic_names *out, smq_client *client, smq_err
  * Fails if that cannot be known now. */
 smq_status topic_names_read_one(struct topic_names *out, smq_client *client, const char *name,
                                 smq_error *err);
+/* Is `name` this topic, or a group of it? */
+bool topic_is_of(const char *name, const char *topic);
 void topic_names_add(struct topic_names *names, const char *name);
 void topic_names_fini(struct topic_names *names);
 

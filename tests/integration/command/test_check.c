@@ -77,7 +77,59 @@ static void test_what_it_cannot_tell_is_3(void **state)
     assert_check(3, "", ARGS("check", "ranks", "--max-dead", "many"));
     assert_check(3, "", ARGS("check", "ranks", "--max-deed", "1"));
     assert_check(3, "", ARGS("check", "ranks", "-r", ""));
-    assert_check(2, "SLOTMQ CRITICAL - definitions: ", ARGS("check", "nowhere"));
+}
+
+/* What its caller did wrong is no fault of the fleet: nobody is called at night. */
+static void test_a_mistake_of_its_caller_is_3(void **state)
+{
+    const struct server *node = servers_node(command_servers(), 0);
+    char user[256];
+
+    (void) state;
+    assert_check(3, "SLOTMQ UNKNOWN - nowhere: no topic nowhere", ARGS("check", "nowhere"));
+    assert_check(3, "SLOTMQ UNKNOWN - mail/eu: topic mail has no groups", ARGS("check", "mail/eu"));
+    assert_check(3, "SLOTMQ UNKNOWN - no/such/name: ", ARGS("check", "no/such/name"));
+    snprintf(user, sizeof(user), "redis://nobody:wrong@%s", server_address(node));
+    assert_check(3, "SLOTMQ UNKNOWN - redis: no client can be made: ", ARGS("check", "-r", user));
+}
+
+static void test_all_groups_of_a_topic_are_looked_at(void **state)
+{
+    const struct server *node = servers_node(command_servers(), 0);
+
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "ship", "--groups", "eu,us", "--slots", "2"));
+    assert_check(0, "SLOTMQ OK - 2 topics | 'ship/eu lag'=0ms;;;0 ", ARGS("check", "ship"));
+    command_done("a\n", ARGS("send", "ship"));
+    assert_check(1,
+                 "SLOTMQ WARNING - ship/eu: it was never consumed, and 1 messages are due (and "
+                 "1 more) | ",
+                 ARGS("check", "ship"));
+    assert_check(2, "SLOTMQ CRITICAL - ship/eu: due 1 is more than 0 ",
+                 ARGS("check", "ship", "--max-due", "0"));
+    assert_check(1, "SLOTMQ WARNING - ship/us: ", ARGS("check", "ship/us"));
+    command_redis(node, ARGS("-c", "DEL", "topic.eu{ship}"));
+    assert_check(2, "SLOTMQ CRITICAL - ship/eu: ", ARGS("check", "ship"));
+    assert_check(2, "SLOTMQ CRITICAL - ship/eu: ", ARGS("check", "ship/eu"));
+}
+
+/* The owners of a fleet are in its ZooKeeper. */
+static void test_owners_that_are_not_looked_at_are_unknown(void **state)
+{
+    const char *const zookeeper = servers_zookeeper(command_servers());
+
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "fleet", "--type", "priority", "--slots", "2"));
+    command_done("a\n", ARGS("send", "fleet"));
+    command_done(NULL, ARGS("consume", "fleet", "-z", zookeeper, "--exit-when-empty"));
+    assert_check(3,
+                 "SLOTMQ UNKNOWN - fleet: whether its slots have owners is not known: it is bound "
+                 "to zookeeper:/slotmq",
+                 ARGS("check", "fleet"));
+    assert_check(0, "SLOTMQ OK - 1 topic | ", ARGS("check", "fleet", "-z", zookeeper));
+    command_done("a\n", ARGS("send", "fleet"));
+    assert_check(1, "SLOTMQ WARNING - fleet: no member consumes it, and 1 messages are due | ",
+                 ARGS("check", "fleet", "-z", zookeeper));
 }
 
 static void test_servers_that_are_away_are_critical(void **state)
@@ -110,6 +162,9 @@ TEST_GROUP(check)
         cmocka_unit_test(test_a_topic_is_beyond_its_bounds),
         cmocka_unit_test(test_json_has_the_findings),
         cmocka_unit_test(test_what_it_cannot_tell_is_3),
+        cmocka_unit_test(test_a_mistake_of_its_caller_is_3),
+        cmocka_unit_test(test_all_groups_of_a_topic_are_looked_at),
+        cmocka_unit_test(test_owners_that_are_not_looked_at_are_unknown),
         cmocka_unit_test(test_servers_that_are_away_are_critical),
         cmocka_unit_test(test_a_topic_that_nobody_consumes_is_a_warning),
     };

@@ -162,6 +162,26 @@ static void test_members_and_what_they_own(void **state)
     leave(&one);
 }
 
+static void test_a_topic_is_shown_with_its_groups(void **state)
+{
+    struct run run;
+    json_t *document = NULL;
+
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "ship", "--groups", "eu,us", "--slots", "2"));
+    command_done(NULL, ARGS("topic", "create", "ships", "--slots", "2"));
+    join(&run, "ship/eu", "ann", NULL);
+    await_slots("ship/eu", "ann", 2);
+    document = show("ship");
+    assert_string_equal(json_text(only_topic(document), "topic"), "ship/eu");
+    json_decref(document);
+    command_refused(1, "no member of the fleet asks for topic ship/us", NULL,
+                    ARGS("fleet", "show", "-z", zookeeper, "--topic", "ship/us"));
+    command_refused(1, "no member of the fleet asks for topic ships", NULL,
+                    ARGS("fleet", "show", "-z", zookeeper, "--topic", "ships"));
+    leave(&run);
+}
+
 static void test_a_table_of_80_columns(void **state)
 {
     struct run one;
@@ -312,6 +332,7 @@ TEST_GROUP(fleet_show)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_there_is_no_fleet_yet),
         cmocka_unit_test(test_members_and_what_they_own),
+        cmocka_unit_test(test_a_topic_is_shown_with_its_groups),
         cmocka_unit_test(test_a_table_of_80_columns),
         cmocka_unit_test(test_who_stands_by),
         cmocka_unit_test(test_what_a_moving_slot_waits_for),

@@ -54,7 +54,7 @@ static void test_what_is_beyond_a_bound_is_found(void **state)
         smq_stats stats;
         enum doctor_severity worst;
         const char *found; /* NULL: nothing */
-        bool blind;
+        bool named;
     } rows[] = {
         {{[CHECK_DEAD] = "5"}, {.dead = 5}, DOCTOR_OK, NULL, false},
         {{[CHECK_DEAD] = "5"}, {.dead = 6}, DOCTOR_ERROR, "dead 6 is more than 5", false},
@@ -71,14 +71,19 @@ static void test_what_is_beyond_a_bound_is_found(void **state)
          false},
         {{[CHECK_LAG] = "1s"},
          {.oldest_due_age_ms = SMQ_AGE_UNKNOWN, .due = 1},
-         DOCTOR_UNKNOWN,
+         DOCTOR_BLIND,
          "the lag is not known",
          true},
+        {{[CHECK_LAG] = "1s"},
+         {.oldest_due_age_ms = SMQ_AGE_UNKNOWN, .due = 1},
+         DOCTOR_UNKNOWN,
+         "the lag is not known",
+         false},
         {{[CHECK_LAG] = "1s"},
          {.oldest_due_age_ms = SMQ_AGE_UNKNOWN},
          DOCTOR_UNKNOWN,
          "the lag is not known",
-         false},
+         true},
         {{NULL}, {.dead = 1000, .waiting = 1000}, DOCTOR_OK, NULL, false},
     };
 
@@ -87,8 +92,9 @@ static void test_what_is_beyond_a_bound_is_found(void **state)
         struct check_bound bounds[CHECK_BOUND_COUNT];
         struct doctor_report report = {.count = 0};
         assert_int_equal(check_bounds_read(bounds, rows[i].texts), EXIT_DONE);
-        assert_int_equal(check_bounds_judge(&report, bounds, "mail", false, &rows[i].stats),
-                         rows[i].blind);
+        check_bounds_judge(&report, bounds,
+                           &(struct doctor_topic){.name = "mail", .stats = rows[i].stats},
+                           rows[i].named);
         assert_int_equal(report.worst, rows[i].worst);
         assert_int_equal(report.count, rows[i].found ? 1 : 0);
         if (rows[i].found && !strstr(report.finding[0].text, rows[i].found)) {
