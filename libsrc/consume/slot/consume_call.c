@@ -228,6 +228,7 @@ static void consume_send(struct consume_call *consume)
                                  .answer_count = consume->count};
 
     store_slot_fill(&consume->target, &set->topic, slot->number);
+    damage_on_asked(slot);
     consume->sent = true;
     consume->sent_ms = clock_now_ms();
     consume->lease_ms = set->topic.lease_ms;

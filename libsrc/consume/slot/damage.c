@@ -27,14 +27,36 @@ static void damage_report(const struct owned_slot *slot, enum store_outcome outc
     }
 }
 
+/* An alteration raises the version of a topic, and a deletion, also one that is undone, the number
+ * of deletions. */
+static bool damage_is_same(struct owned_definition a, struct owned_definition b)
+{
+    return a.version == b.version && a.deletes == b.deletes;
+}
+
+static struct owned_definition damage_known(const struct owned_slot *slot)
+{
+    const struct topic *topic = &slot->set->topic;
+
+    return (struct owned_definition){.version = topic->version, .deletes = topic->deletes};
+}
+
+void damage_on_asked(struct owned_slot *slot)
+{
+    slot->asked = damage_known(slot);
+}
+
 void damage_on_refused(struct owned_slot *slot, const struct store_result *result)
 {
     uint32_t reads = slot->set->reads_confirmed;
+    bool again = slot->health != OWNED_WHOLE && damage_is_same(slot->refused, slot->asked);
 
-    if (slot->health == OWNED_WHOLE) {
+    if (slot->health != OWNED_DAMAGED && !again) {
         slot->health = OWNED_REFUSING;
+        slot->refused = slot->asked;
         slot->refused_at = reads;
-    } else if (slot->health == OWNED_REFUSING && reads - slot->refused_at >= READS_SURE) {
+    } else if (slot->health == OWNED_REFUSING && reads - slot->refused_at >= READS_SURE &&
+               damage_is_same(slot->refused, damage_known(slot))) {
         slot->health = OWNED_DAMAGED;
         damage_report(slot, result->outcome);
     }

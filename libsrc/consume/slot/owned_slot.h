@@ -40,7 +40,12 @@ enum owned_grant {
 enum owned_health {
     OWNED_WHOLE,
     OWNED_REFUSING, /* the slot refuses the definition of its topic */
-    OWNED_DAMAGED   /* it refused the definition also after it was read again; this was reported */
+    OWNED_DAMAGED   /* it refuses one that was read again and again; this was reported */
+};
+
+/* What tells one definition of a creation from another. */
+struct owned_definition {
+    uint32_t version, deletes;
 };
 
 #define OWNED_LOOK_WOKEN INT64_MAX
@@ -85,7 +90,9 @@ struct owned_slot {
     bool renewing;       /* a renewal is in progress */
     bool unconfirmed;    /* no handler begins until Redis has replied to a renewal */
     bool paused;         /* the slot was paused at its last consume call */
-    uint32_t refused_at; /* set->reads_confirmed at the first refusal */
+    struct owned_definition asked;   /* that of the last call */
+    struct owned_definition refused; /* unless it is WHOLE: what it has refused */
+    uint32_t refused_at;             /* set->reads_confirmed at the first refusal of that */
     struct run_lane lane;
     struct delivery_in_flight in_flight;
     size_t in_flight_count, unanswered;

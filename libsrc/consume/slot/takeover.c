@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "consume/slot/damage.h"
 
 /* One takeover, its repeat for replicas, or a vacate in progress. */
 struct takeover_call {
@@ -57,6 +58,7 @@ static void takeover_send(struct takeover_call *takeover, int64_t timeout_ms)
     struct store_slot target;
 
     store_slot_fill(&target, &set->topic, slot->number);
+    damage_on_asked(slot);
     store_takeover(
         &takeover->call, set->core->redis, &target,
         &(struct store_taker){.token = slot->token, .name = set->core->name, .coord = set->bound},

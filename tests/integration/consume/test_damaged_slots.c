@@ -17,7 +17,7 @@
 #include "support/group.h"
 #include "support/wait.h"
 
-enum { SLOTS = 4, COUNT = 40, TEXT_MAX = 256 };
+enum { SLOTS = 4, COUNT = 40, ALTERATIONS = 120, TEXT_MAX = 256 };
 
 /* How often damage and repair were reported of each slot; the last is the topic's own. */
 struct told {
@@ -404,6 +404,34 @@ static void a_fleet_continues_under_the_generation_of_the_repaired_topic(void **
     smq_client_free(client);
 }
 
+/* --- topics that are whole --- */
+
+/* Whenever a consumer reads the definition, a slot has a later one already.  Repairs beside them
+ * find nothing either. */
+static void one_alteration_after_the_other_is_no_damage(void **state)
+{
+    static const char *const values[] = {"3", "4"};
+    struct told told = {.text = ""};
+    smq_client *client = client_of(&told, NULL);
+    struct handler_log *log = handler_log_new(NULL);
+    const char *topic = cluster_priority_topic(client, false, SLOTS);
+    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_error err;
+
+    (void) state;
+    for (int i = 0; i < ALTERATIONS; i++) {
+        assert_ok(smq_topic_alter(client, topic, "max_retries", values[i % 2], &err), &err);
+    }
+    messages_send_numbers(client, topic, 0, COUNT);
+    handler_log_await(log, COUNT);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+    smq_client_free(client); /* all events have come */
+    for (int i = 0; i <= SLOTS; i++) {
+        assert_int_equal(told.damaged[i], 0);
+    }
+}
+
 /* --- what the topic is bound to --- */
 
 /* A worker of this client is refused; `why` is put into `text`. */
@@ -559,6 +587,7 @@ static void a_member_that_joins_waits_for_the_lost_definition(void **state)
 TEST_GROUP(damaged_slots)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_alteration_after_the_other_is_no_damage),
         cmocka_unit_test(a_worker_names_a_damaged_slot_and_consumes_the_others),
         cmocka_unit_test(so_does_one_of_a_shared_topic),
         cmocka_unit_test(a_worker_that_sleeps_is_woken_by_the_repair),

@@ -49,6 +49,8 @@ static struct model {
     size_t answered[CALLS_MAX], calls; /* the answers of each call that has some */
     size_t most_args;                  /* of one consume, with the name of the command */
     int refuse;                        /* this many claims: the slot has another definition */
+    bool altered;                      /* before each read of the definition */
+    int version;                       /* of the definition */
     int damaged, repaired;             /* of these events */
     smq_status lease_lost;             /* of that event; 1: it has not come */
 } model = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -113,6 +115,18 @@ static redisReply *renew(const struct redis_command *command)
     return reply;
 }
 
+static redisReply *definition(void)
+{
+    redisReply *reply = fake_shared_topic(model.slots, model.lease_ms);
+    char version[16];
+
+    model.version += model.altered ? 1 : 0;
+    (void) snprintf(version, sizeof(version), "%d", model.version);
+    freeReplyObject(reply->element[FAKE_VERSION]);
+    fake_put(reply, FAKE_VERSION, fake_text(version));
+    return reply;
+}
+
 static bool serve(const struct redis_command *command, struct fake_answer *answer, void *user)
 {
     bool answered = true;
@@ -120,7 +134,7 @@ static bool serve(const struct redis_command *command, struct fake_answer *answe
     (void) user;
     pthread_mutex_lock(&model.lock);
     if (command->script == NULL) {
-        answer->reply = fake_shared_topic(model.slots, model.lease_ms);
+        answer->reply = definition();
     } else if (strcmp(command->script->name, "consume") == 0) {
         answered = consume(command, answer);
     } else if (strcmp(command->script->name, "renew") == 0) {
@@ -155,6 +169,8 @@ static int set_up(void **state)
     model.claims = 0;
     model.calls = model.most_args = 0;
     model.refuse = model.damaged = model.repaired = 0;
+    model.version = 1;
+    model.altered = false;
     model.hold_answers = model.hold_claims = false;
     model.lose = model.hold_repeated = false;
     model.result = '1';
@@ -485,6 +501,21 @@ static void a_slot_that_refuses_twice_is_not_called_damaged(void **state)
     assert_int_equal(model.repaired, 0);
 }
 
+/* Each read finds a later definition than the slot has refused. */
+static void one_of_a_topic_that_is_altered_all_the_time_is_not_damaged(void **state)
+{
+    smq_consumer *consumer;
+
+    (void) state;
+    model.altered = true;
+    model.refuse = 8;
+    consumer = consumer_of_topic(0);
+    answer_done(consumer);
+    end_client(consumer);
+    assert_true(model.version > 8);
+    assert_int_equal(model.damaged, 0);
+}
+
 static bool damage_is_told(void *arg)
 {
     bool told;
@@ -524,6 +555,7 @@ TEST_GROUP(claiming)
         CLAIMING_TEST(a_full_batch_is_settled_by_one_call),
         CLAIMING_TEST(a_group_of_answers_is_not_cut),
         CLAIMING_TEST(a_slot_that_refuses_twice_is_not_called_damaged),
+        CLAIMING_TEST(one_of_a_topic_that_is_altered_all_the_time_is_not_damaged),
         CLAIMING_TEST(one_that_goes_on_refusing_is_until_it_accepts),
         CLAIMING_TEST(no_call_has_more_arguments_than_a_managed_server_takes),
     };
