@@ -104,6 +104,28 @@ static smq_status repair_check_asked(const struct damage_verdict *verdict,
     return status_set(err, SMQ_TOPIC_DIFFERS, "topic %s exists, but %s", asked->name, difference);
 }
 
+/* Is topic{T} still what was read before its slots were?  An alteration, a pause or a deletion
+ * writes topic{T} first, so otherwise the slots seem to know of changes that it has lost.  Sets
+ * `changed`. */
+static smq_status repair_read_again(struct topic_change *change, const struct topic *stored,
+                                    smq_error *err)
+{
+    const struct topic *before = stored != NULL ? stored : &change->stored;
+    struct topic_change again = {.core = change->core};
+    smq_error own;
+    smq_status status = topic_change_read_named(&again, change->topic.name, &own);
+    enum store_topic_state state = stored != NULL ? STORE_TOPIC_READY : STORE_TOPIC_MISSING;
+
+    if (status != SMQ_OK && (status != SMQ_NO_TOPIC || again.state != STORE_TOPIC_MISSING)) {
+        return status_copy(err, &own);
+    }
+    change->changed = again.state != state || again.topic.version != before->version ||
+                      again.topic.pauses != before->pauses ||
+                      again.topic.deletes != before->deletes ||
+                      again.topic.generation != before->generation;
+    return SMQ_OK;
+}
+
 smq_status repair_topic(smq_topic_report *report, struct topic_change *change,
                         const struct topic *stored, const struct topic *asked, smq_error *err)
 {
@@ -120,6 +142,10 @@ smq_status repair_topic(smq_topic_report *report, struct topic_change *change,
     }
     status = repair_check_asked(&verdict, asked, err);
     if (status != SMQ_OK || verdict.whole) {
+        return status;
+    }
+    status = repair_read_again(change, stored, err);
+    if (status != SMQ_OK || change->changed) {
         return status;
     }
     status = repair_restore(change, &verdict, err);

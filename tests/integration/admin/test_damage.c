@@ -1,7 +1,9 @@
 /* test_damage.c - topics of which Redis has lost a part: keys of slots, the topic's own key, or the
  * last writes to either; and calls that come late. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +17,8 @@
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
 #include "support/group.h"
+
+enum { REPAIRS = 300 };
 
 static const smq_topic_options four_slots = {
     .struct_size = sizeof(four_slots), .name = "t", .type = SMQ_TYPE_FIXED_TIME, .slots = 4};
@@ -120,6 +124,73 @@ static void a_paused_topic_is_paused_in_the_slot_that_is_opened_again(void **sta
     assert_int_equal(keys_number("t_0", "HGET slot{t_0} paused"), 1);
     assert_ok(smq_topic_resume(client, "t", &err), &err);
     assert_int_equal(keys_number("t_0", "HEXISTS slot{t_0} paused"), 0);
+}
+
+/* --- a topic that is whole --- */
+
+struct alterer {
+    pthread_t thread;
+    atomic_bool stopped;
+    smq_client *client;
+    const char *paused; /* the topic, or a group of it */
+};
+
+static void *alter_again_and_again(void *user)
+{
+    static const char *const values[] = {"3", "4"};
+    struct alterer *alterer = user;
+
+    for (int i = 0; !atomic_load(&alterer->stopped); i++) {
+        smq_error err = SMQ_ERROR_INIT;
+        smq_status status =
+            smq_topic_alter(alterer->client, "t", "max_retries", values[i % 2], &err);
+
+        if (status == SMQ_OK && i % 8 == 0) {
+            status = smq_topic_pause(alterer->client, alterer->paused, &err);
+            status = status == SMQ_OK ? smq_topic_resume(alterer->client, alterer->paused, &err)
+                                      : status;
+        }
+        if (status != SMQ_OK) {
+            print_error("%s\n", err.text);
+            return alterer;
+        }
+    }
+    return NULL;
+}
+
+/* Between two reads of a repair the topic changes. */
+static void repaired_beside_alterations(const char *groups)
+{
+    struct alterer alterer = {.client = cluster_client(), .paused = groups != NULL ? "t/a" : "t"};
+    smq_topic_options options = four_slots;
+    void *failed;
+    int found = 0;
+
+    options.groups = groups;
+    cluster_create_topic(client, &options);
+    assert_int_equal(pthread_create(&alterer.thread, NULL, alter_again_and_again, &alterer), 0);
+    for (int i = 0; i < REPAIRS; i++) {
+        smq_topic_report report = repaired();
+
+        found += report.repaired ? 1 : 0;
+    }
+    atomic_store(&alterer.stopped, true);
+    assert_int_equal(pthread_join(alterer.thread, &failed), 0);
+    assert_null(failed);
+    smq_client_free(alterer.client);
+    assert_int_equal(found, 0);
+}
+
+static void a_repair_beside_alterations_finds_nothing(void **state)
+{
+    (void) state;
+    repaired_beside_alterations(NULL);
+}
+
+static void nor_does_one_of_a_topic_with_groups(void **state)
+{
+    (void) state;
+    repaired_beside_alterations("a,b");
 }
 
 /* --- topic{T} --- */
@@ -544,6 +615,8 @@ TEST_GROUP(damage)
     const struct CMUnitTest tests[] = {
         FRESH_CLIENT_TEST(a_slot_without_keys_is_opened_again),
         FRESH_CLIENT_TEST(a_creation_opens_it_again_too),
+        FRESH_CLIENT_TEST(a_repair_beside_alterations_finds_nothing),
+        FRESH_CLIENT_TEST(nor_does_one_of_a_topic_with_groups),
         FRESH_CLIENT_TEST(a_paused_topic_is_paused_in_the_slot_that_is_opened_again),
         FRESH_CLIENT_TEST(a_lost_definition_comes_back_from_the_slots),
         FRESH_CLIENT_TEST(a_creation_adopts_the_messages),
