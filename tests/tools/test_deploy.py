@@ -23,7 +23,7 @@ SCALED = "kubernetes/scaledobject.yaml"
 MANIFESTS = ["kubernetes/consumer.yaml", "kubernetes/metrics.yaml", SCALED]
 SCRIPT = "prometheus/slotmq-metrics"
 # What Prometheus adds to each sample, and what node_exporter says of the files that it reads.
-ADDED = {"instance", "job"}
+ADDED = {"instance", "job", "pod", "fleet"}
 EXPORTER = {"node_textfile_mtime_seconds": "gauge"}
 # How long `slotmq consume` may need beyond --drain-timeout, to kill its programs.
 BEYOND_DRAIN_S = 5
@@ -62,9 +62,10 @@ def expressions(folder):
     for panel in dashboard["panels"]:
         found += [(panel["title"], target["expr"]) for target in panel.get("targets", [])]
     for variable in dashboard["templating"]["list"]:
-        found += [(variable["name"], name) for name in re.findall(r"label_values\((\w+),", str(variable["query"]))]
+        found += [(variable["name"], name) for name in re.findall(r"label_values\((\w+)[,{]", str(variable["query"]))]
     found += [("KEDA", trigger["metadata"]["query"]) for trigger in scaled(folder)["spec"]["triggers"]]
-    return [(where, text.replace("$__rate_interval", "5m").replace("$topic", ".*")) for where, text in found]
+    return [(where, text.replace("$__rate_interval", "5m").replace("$topic", ".*").replace("$fleet", ".*"))
+            for where, text in found]
 
 
 def alerts(folder):
@@ -275,8 +276,8 @@ class Mistakes(unittest.TestCase):
     """(check, file, what is right, the mistake)"""
     PLANTED = [
         (check_names, RULES, "slotmq_topic_slots_damaged)", "slotmq_topic_slots_broken)"),
-        (check_names, RULES, "by (topic) (slotmq_topic_slots_silent)", "by (queue) (slotmq_topic_slots_silent)"),
-        (check_names, RULES, "sum(increase(slotmq_slots_lost_total", "sum(delta(slotmq_slots_lost_total"),
+        (check_names, RULES, "(instance, pod) (slotmq_topic_slots_silent)", "(instance, queue) (slotmq_topic_slots_silent)"),
+        (check_names, RULES, "(increase(slotmq_slots_lost_total", "(delta(slotmq_slots_lost_total"),
         (check_names, DASHBOARD, "slotmq_sends_pending", "slotmq_sends_waiting"),
         (check_names, DASHBOARD, "label_values(slotmq_topic_unreadable", "label_values(slotmq_topic_readable"),
         (check_names, SCALED, "slotmq_topic_messages_due", "slotmq_topic_due"),
@@ -284,7 +285,11 @@ class Mistakes(unittest.TestCase):
         (check_syntax, DASHBOARD, "histogram_quantile(0.5, ", "histogram_quantile("),
         (check_syntax, SCALED, "== bool 0)", "== bool 0"),
         (check_rules, RULES, "> 300\n          unless", "> 100000\n          unless"),
-        (check_rules, RULES, "unless max by (topic) (slotmq_topic_slots_paused) > 0", ""),
+        (check_rules, RULES, "unless max without (instance, pod) (slotmq_topic_slots_paused) > 0", ""),
+        (check_rules, RULES, "unless max without (instance, pod) (slotmq_topic_slots_paused) > 0",
+         "unless on (topic) slotmq_topic_slots_paused > 0"),
+        (check_rules, RULES, "max without (instance, pod) (slotmq_check_status) == 2",
+         "max(slotmq_check_status) == 2"),
         (check_rules, RULES, "for: 1h", "for: 1 hour"),
         (check_alerts, RULES_TEST, "alertname: SlotmqSendsFail\n", "alertname: SlotmqRedisUnreachable\n"),
         (check_alerts, RULES, "alert: SlotmqTopicPaused", "alert: SlotmqTopicStopped"),
