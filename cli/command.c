@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "completion.h"
 #include "config.h"
 #include "connect.h"
 #include "help.h"
@@ -235,7 +236,9 @@ static enum exit_code command_run(int argc, char **argv)
 enum exit_code command_main(int argc, char **argv)
 {
     char **words = secrets_take(argc, argv);
-    const enum exit_code code = command_run(argc, words);
+    const bool asked = argc > 1 && strcmp(words[1], COMPLETION_ASKED) == 0;
+    const enum exit_code code =
+        asked ? completion_answer(verbs, words + 2, (size_t) argc - 2) : command_run(argc, words);
 
     secrets_free(words);
     return code != EXIT_DONE ? code : output_finish();

@@ -33,6 +33,7 @@ const struct verb *const verbs[] = {
     &fleet_raise_fence_verb,
     &doctor_verb,
     &check_verb,
+    &completion_verb,
     &help_verb,
     NULL,
 };

@@ -28,12 +28,12 @@ class Options(unittest.TestCase):
     def test_the_library_alone(self):
         targets, needed = self.configured(cli="false", tests="false", bench="false", demo="false")
         self.assertLessEqual({"slotmq", "libslotmq.a"}, targets)
-        self.assertFalse({"fill", "slotmq-bench", "slotmq-demo", "slotmq-sandbox"} & targets)
+        self.assertFalse({"cli", "slotmq-bench", "slotmq-demo", "slotmq-sandbox"} & targets)
         self.assertFalse({"cmocka", "jansson", "smartcols"} & needed)
 
     def test_benchmarks_and_demo_need_no_tests(self):
         targets, needed = self.configured(tests="false")
-        self.assertLessEqual({"slotmq", "fill", "slotmq-bench", "slotmq-demo"}, targets)
+        self.assertLessEqual({"slotmq", "cli", "slotmq-bench", "slotmq-demo"}, targets)
         self.assertFalse([name for name in targets if name.startswith("test_")])
         self.assertNotIn("cmocka", needed)
 

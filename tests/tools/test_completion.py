@@ -2,16 +2,17 @@
 """The completions of bash, zsh and fish, each in its own shell: verbs, flags of the verb, words of a
 flag.  A shell that is not installed is SKIPPED.
 
-usage: test_completion.py FOLDER   the folder with the completions
+usage: test_completion.py SLOTMQ
 """
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
-FOLDER = pathlib.Path(sys.argv.pop(1)).resolve()
+SLOTMQ = pathlib.Path(sys.argv.pop(1)).resolve()
 
 # What is typed before the cursor, and some of what must be offered and must not.
 ROWS = [
@@ -22,24 +23,27 @@ ROWS = [
     ("slotmq topic create jobs --type ", {"fifo", "priority"}, {"--type", "send"}),
     ("slotmq topic create jobs --max-", {"--max-retries", "--max-body"}, {"--file"}),
     ("slotmq consume jobs --order ", {"slot", "key"}, {"fifo"}),
+    ("slotmq consume jobs --order=k", {"key"}, {"fifo"}),
     ("slotmq consume jobs --exit", {"--exit-when-empty"}, set()),
     ("slotmq send jobs --fi", {"--file"}, {"--filter"}),
     ("slotmq send jobs --file a", {"a-file"}, {"send"}),
+    ("slotmq send jobs --file=a", {"a-file"}, {"send"}),
+    ("slotmq consume jobs -- slot", {"slotmq"}, {"--order"}),
     ("slotmq -X request", {"request_timeout_ms"}, {"redis"}),
     ("slotmq stat -", {"--slots", "--prometheus", "--zookeeper"}, {"--file"}),
     ("slotmq help to", {"topic", "top"}, {"send"}),
+    ("slotmq help topic re", {"rebind", "repair"}, {"create"}),
+    ("slotmq completion ", {"bash", "zsh", "fish"}, {"send"}),
 ]
 
 BASH = r"""
-source "$1"
-COMP_LINE=$2
-read -ra COMP_WORDS <<<"$COMP_LINE"
-[[ $COMP_LINE != *' ' ]] || COMP_WORDS+=('')
-COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
-_slotmq
+source <(slotmq completion bash)
+COMP_LINE=$1
+COMP_POINT=${#1}
+_slotmq slotmq "$2"
 printf '%s\n' "${COMPREPLY[@]}"
 """
-FISH = 'source $argv[1]; complete -C $argv[2]'
+FISH = "slotmq completion fish | source; complete -C $argv[1]"
 # zsh completes only in its line editor, so that runs in a terminal of its own, and what is offered
 # goes into a file.
 ZSH_SETUP = r"""
@@ -82,13 +86,15 @@ class Completion(unittest.TestCase):
         self.kept = tempfile.TemporaryDirectory()
         self.folder = pathlib.Path(self.kept.name)
         (self.folder / "a-file").write_text("")
+        (self.folder / "bin").mkdir()
+        (self.folder / "bin/slotmq").symlink_to(SLOTMQ)
 
     def tearDown(self):
         self.kept.cleanup()
 
     def shell(self, *command):
         done = subprocess.run(list(map(str, command)), cwd=self.folder, text=True, capture_output=True, check=False,
-                              env={"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "TERM": "dumb"})
+                              env={"PATH": f"{self.folder}/bin:/usr/bin:/bin", "HOME": str(self.folder), "TERM": "dumb"})
         self.assertEqual(done.stderr, "")
         return done.stdout
 
@@ -97,22 +103,23 @@ class Completion(unittest.TestCase):
             print(f"SKIPPED: {name} is not installed")
             return
         for typed, wanted, unwanted in ROWS:
-            found = {word.rstrip("=") for word in offered(typed)}
+            found = {word.rstrip("=").rpartition("=")[2] for word in offered(typed)}
             self.assertLessEqual(wanted, found, typed)
             self.assertFalse(unwanted & found, f"{typed}: {found}")
 
     def test_bash(self):
         self.check("bash", lambda typed: set(
-            self.shell("bash", "-c", BASH, "bash", FOLDER / "slotmq", typed).split("\n")))
+            self.shell("bash", "-c", BASH, "bash", typed, re.split("[ =:]", typed)[-1]).split("\n")))
 
     def test_fish(self):
         self.check("fish", lambda typed: {line.partition("\t")[0] for line in self.shell(
-            "fish", "--no-config", "-c", FISH, FOLDER / "slotmq.fish", typed).split("\n")})
+            "fish", "--no-config", "-c", FISH, typed).split("\n")})
 
     def zsh(self, typed):
         found, setup = self.folder / "found", self.folder / "setup"
         found.write_text("")
-        setup.write_text(ZSH_SETUP.replace("FOLDER", str(FOLDER)).replace("FILE", str(found)))
+        (self.folder / "_slotmq").write_text(self.shell("slotmq", "completion", "zsh"))
+        setup.write_text(ZSH_SETUP.replace("FOLDER", str(self.folder)).replace("FILE", str(found)))
         self.shell("zsh", "-f", "-c", ZSH, "zsh", setup, found, typed)
         return {line[6:] for line in found.read_text().splitlines() if line.startswith("found:")}
 

@@ -16,6 +16,7 @@ static const struct {
     {{"topic", "lst"}, "did you mean \"topic list\"?"},
     {{"dead", "burn"}, "after dead comes list, requeue or purge"},
     {{"help", "nothing"}, "unknown verb \"nothing\""},
+    {{"completion", "csh"}, "give bash, zsh or fish"},
     {{"--bogus"}, "unknown flag --bogus"},
     {{"send", "t", "--dely", "5"}, "did you mean --delay?"},
     {{"send", "t", "x", "-y"}, "unknown flag -y"},

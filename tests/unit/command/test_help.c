@@ -177,8 +177,8 @@ static void test_each_verb_and_flag_is_in_the_manual(void **state)
 /* Macros of mdoc that come before words and are none of them. */
 static bool manual_is_macro(const char *word)
 {
-    static const char *const macros[] = {"Ar", "Cm", "Dq", "Fl", "It",
-                                         "Li", "No", "Ns", "Pp", "Xr"};
+    static const char *const macros[] = {"Ar", "Cm", "Dq", "Fl", "It", "Li",
+                                         "No", "Ns", "Op", "Pp", "Xr"};
 
     for (size_t i = 0; i < sizeof(macros) / sizeof(macros[0]); i++) {
         if (strcmp(word, macros[i]) == 0) {
@@ -333,6 +333,51 @@ static void assert_manual_agrees(const char *manual, const struct verb *verb,
         manual_must_say_no_other(verb, flag, item);
     }
     free(item);
+}
+
+/* The words of a text in small letters, with a blank on both sides of each; to be freed. */
+static char *words_of(const char *text)
+{
+    char *words = calloc(1, strlen(text) + 3);
+    size_t used = 0;
+
+    assert_non_null(words);
+    words[used++] = ' ';
+    for (; *text != '\0'; text++) {
+        if (isalnum((unsigned char) *text)) {
+            words[used++] = (char) tolower((unsigned char) *text);
+        } else if (words[used - 1] != ' ') {
+            words[used++] = ' ';
+        }
+    }
+    words[used] = words[used - 1] != ' ' ? ' ' : '\0';
+    return words;
+}
+
+/* Its operands, and whether flags or a program follow. */
+static void test_the_synopsis_has_each_verb(void **state)
+{
+    char *manual = manual_text();
+    char *synopsis = manual_part(manual, "\n.Sh SYNOPSIS\n", ".Sh ", ".Sh ");
+    char *words = NULL;
+
+    (void) state;
+    manual_flatten(synopsis);
+    words = words_of(synopsis);
+    for (size_t i = 0; verbs[i]; i++) {
+        char usage[160];
+        snprintf(usage, sizeof(usage), "nm %s %s%s%s%s", verbs[i]->name, verbs[i]->operands,
+                 verbs[i]->flag_count > 0 ? " flags" : "",
+                 verbs[i]->takes_program ? " cmd arg" : "", verbs[i + 1] ? " nm" : "");
+        char *wanted = words_of(usage);
+        if (!strstr(words, wanted)) {
+            fail_msg("the synopsis does not hold \"%s\" but: %s", wanted, words);
+        }
+        free(wanted);
+    }
+    free(words);
+    free(synopsis);
+    free(manual);
 }
 
 static void test_the_manual_has_the_ranges_and_defaults_of_the_library(void **state)
@@ -502,6 +547,7 @@ TEST_GROUP(help)
         cmocka_unit_test(test_no_line_is_longer_than_the_terminal_is_wide),
         cmocka_unit_test(test_flags_list_their_values),
         cmocka_unit_test(test_each_verb_and_flag_is_in_the_manual),
+        cmocka_unit_test(test_the_synopsis_has_each_verb),
         cmocka_unit_test(test_the_manual_has_the_ranges_and_defaults_of_the_library),
         cmocka_unit_test(test_ranges_and_defaults_of_flags_can_be_read),
         cmocka_unit_test(test_times_and_priorities_reach_as_far_as_the_library_says),
