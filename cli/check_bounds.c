@@ -125,9 +125,8 @@ void check_bounds_judge(struct doctor_report *report, const struct check_bound *
             report->check = kinds[i].name;
             doctor_report_add(report, named && topic->stats.due > 0 ? DOCTOR_BLIND : DOCTOR_UNKNOWN,
                               topic->name, "",
-                              "the lag is not known: this priority topic stores no times, "
-                              "holds too much to look at, or has messages of an older version; "
-                              "use --max-due");
+                              "the lag is not known: this priority topic of layout inline stores "
+                              "no times; use --max-due");
         } else if (value > bounds[i].warning) {
             check_add(report, i, &bounds[i], topic->name, topic->paused, value);
         }

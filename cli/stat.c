@@ -292,8 +292,9 @@ const struct verb stat_verb = {
     .operands = "[NAME]",
     .summary = "what topics hold and have done",
     .text = "Now:      messages that are waiting (due: those of them that may be claimed), "
-            "claimed, resting after a failure, or dead; and for how long the oldest due message "
-            "has been due, which is not known for type priority in layout inline.\n"
+            "claimed, resting after a failure, or dead; and the lag, for how long the message "
+            "that comes first could have been handled, which is not known for type priority in "
+            "layout inline.\n"
             "In all:   messages that were "
             "sent (added, not merged), merged, done, retried, rejected, expired or released, and "
             "claims that lost their lease.\n"

@@ -33,8 +33,7 @@ end
 
 local timed = kind == 'm' or kind == 't'
 local results, earliest = {}, math.huge
-local chained = seq and string.sub(seq, 1, 1) == '+'
-seq = tonumber(seq or 0)
+-- @include seq
 
 -- A message becomes due at that time, or messages behind it may be claimed now.
 local function due_at(integer)
@@ -114,18 +113,12 @@ function op.reschedule(member)
     if kind == 'p' and has_priority(score, when) then
         return true
     end
-    local noting = kind == 'p' and not body
-    if noting and not (chained
-        and math.abs(now - (redis.call('HGET', slot, 'noted') or 0)) < NOTE_MS) then
--- @include note
-        note(chained)
-    end
     local _, attempts = split(score)
     local integer
     integer, seq = place(kind, seq, now, when)
     redis.call('ZADD', store, join(integer, attempts), member)
     if kind == 'p' or kind == 'f' then
-        redis.call('HSET', slot, 'seq', noting and '+' .. seq or seq)
+        redis.call('HSET', slot, 'seq', seq)
     end
     due_at(attempts % 2 == 1 and 0 or integer)
     return true

@@ -17,12 +17,8 @@
 max_waiting, dedup_ms, sequence = tonumber(max_waiting), tonumber(dedup_ms), tonumber(sequence)
 local WIDTH, producer_field = body and 5 or 2, 'P' .. producer
 
-local noting = kind == 'p' and not body
-local stored, parked, seq, sent, record, token, claims, paused, noted = unpack(noting
-    and redis.call('HMGET', slot, 'def', 'parked', 'seq', 'sent', producer_field, 'token', 'claims',
-        'paused', 'noted')
-    or redis.call('HMGET', slot, 'def', 'parked', 'seq', 'sent', producer_field, 'token', 'claims',
-        'paused'))
+local stored, parked, seq, sent, record, token, claims, paused = unpack(redis.call('HMGET', slot,
+    'def', 'parked', 'seq', 'sent', producer_field, 'token', 'claims', 'paused'))
 if stored ~= def then
 -- @include def
     local refused = def_refused(stored, def)
@@ -60,21 +56,16 @@ end
 
 local repeated = record and sequence <= tonumber(string.match(record, '^%d+'))
 local ordered, timed = kind == 'p' or kind == 'f', kind == 'm' or kind == 't'
-local chained = noting and seq and string.sub(seq, 1, 1) == '+'
-seq = tonumber(seq or 0)
+-- @include seq
 if kind == 'p' and not repeated then
     local after = seq + many
     if after > PLACES / 2 and redis.call('ZCARD', store) + redis.call('ZCARD', prepare) == 2 then
-        seq, chained = 0, false
+        seq = 0
     elseif after > PLACES then
         return { 'FULL' }
     end
 end
 -- @include def_keep
-if noting and not repeated and not (chained and math.abs(now - (noted or 0)) < NOTE_MS) then
--- @include note
-    note(chained)
-end
 
 local pushed -- what the slot keeps of a push
 if parked and many == 1 and one_time and stored == def and not repeated
@@ -106,7 +97,7 @@ local function answer(changed, results, added, merges, refusals)
         redis.call('HINCRBY', slot, 'duplicates', refusals)
     end
     if ordered then
-        changed[at + 1], changed[at + 2], at = 'seq', noting and '+' .. seq or seq, at + 2
+        changed[at + 1], changed[at + 2], at = 'seq', seq, at + 2
     end
     if producer ~= '-' then
         local one = string.sub(results, 1, 1)

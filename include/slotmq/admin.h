@@ -22,18 +22,12 @@ typedef struct smq_stats {
     /* Gauges.  `due` messages are a part of the waiting ones. */
     uint64_t waiting, due;
     uint64_t claimed, resting, dead;
-    /* The lag: how long the oldest due message has been due.  0: no message is due.
-     * range_merge, fixed_time: since its time, also after a retry.
-     * fifo: since the first send of the first message of each slot.
-     * priority, layout keyed: since the first send of the oldest message, whatever its priority.
-     * In a slot where more than 100 wait, only the first message of each priority is looked at: one
-     * that a later send moved to another priority counts when it is the first there.
-     * priority, layout inline, `ties` by arrival: since about when the oldest message got its
-     * place, which a send that changes the priority gives it anew.  It is never more than that, and
-     * up to a second or a quarter less.
-     * SMQ_AGE_UNKNOWN: a slot of a priority topic has more than 100 due messages that have more
-     * than 100 priorities or `ties` by bytes; in layout inline any with `ties` by bytes, or one
-     * that was sent before the last send of an older version of the library. */
+    /* The lag: how long a message could have been handled already, the longest of all slots.  0: no
+     * message is due.
+     * range_merge, fixed_time: since the time of the oldest due message, also after a retry.
+     * fifo; priority, layout keyed: since the first send of the message that is claimed next.
+     * priority, layout inline: SMQ_AGE_UNKNOWN while a message is due, because no time is stored.
+     */
     int64_t oldest_due_age_ms;
     int64_t next_due_at_ms; /* 0: no message waits */
     /* Counters. */

@@ -84,8 +84,8 @@ static const struct family topic_families[] = {
     {"slotmq_topic_messages_resting", "gauge", "Messages resting after a failure.", TOPIC(resting)},
     {"slotmq_topic_messages_dead", "gauge", "Dead letters.", TOPIC(dead)},
     {"slotmq_topic_oldest_due_age_seconds", "gauge",
-     "Lag: how long the oldest due message has been due; fifo, priority: since its first send; "
-     "priority, inline: about that, or unknown.",
+     "Lag: how long the oldest due message has been due; fifo, priority: since the first send of "
+     "the message that is claimed next; priority, inline: unknown.",
      offsetof(smq_stats, oldest_due_age_ms), UNIT_MS, NULL},
     {"slotmq_topic_messages_sent_total", "counter", "Messages stored anew.", TOPIC(sent)},
     {"slotmq_topic_messages_merged_total", "counter",

@@ -25,8 +25,6 @@ static void pass_time(struct round *round)
         round->model->now += 1000;
     } else if (x == 6 && round_percent(round, 30)) {
         round->model->now += 3600000; /* producers are forgotten */
-    } else if (x >= 7 && x < 13 && round->model->kind == 'p' && !round->model->keyed) {
-        round->model->now += 200 + (int64_t) round_chance(round, 3000); /* places get notes */
     } else if (x < 5) {
         round->model->now += round->lease + (int64_t) round_chance(round, 100);
     } else {
@@ -55,7 +53,6 @@ static void step(struct round *round)
         round_send_some(round);
     } else if (x < 41) {
         pass_time(round);
-        round_look_at_lag(round);
     } else if (x < 75) {
         if (consumer->ready) {
             round_consume(round, consumer);
@@ -120,7 +117,6 @@ static void begin(struct round *round)
 
     shared = shared && kind != 'f';
     model_init(round->model, kind, shared, kind == 'f' || round_percent(round, 55));
-    round->older = kind == 'p' && !round->model->keyed && round_percent(round, 40);
     round->calm = round->pushing && round_percent(round, 40);
     round->model->heard =
         round->pushing ? round_percent(round, round->calm ? 90 : 50) : round_chance(round, 2) == 0;

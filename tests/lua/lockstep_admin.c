@@ -137,13 +137,6 @@ static void call_plainly(struct round *round, enum call_kind kind, uint64_t toke
     free(call);
 }
 
-void round_look_at_lag(struct round *round)
-{
-    if (round->model->kind == 'p' && !round->model->keyed) {
-        call_plainly(round, CALL_INSPECT, 0);
-    }
-}
-
 void round_former_owner_calls(struct round *round)
 {
     static const enum call_kind kinds[] = {CALL_CONSUME, CALL_RENEW, CALL_TAKEOVER, CALL_VACATE};

@@ -87,13 +87,6 @@ static void sort_lines(struct buf *text)
     *text = sorted;
 }
 
-/* Notes of times are compared by what inspect makes of them. */
-static bool is_vague(const struct model *model, const char *section, const char *name)
-{
-    return model->kind == 'p' && !model->keyed && strcmp(section, "slot") == 0 &&
-           (strcmp(name, "noted") == 0 || strcmp(name, "times") == 0);
-}
-
 static bool shown(const char *section, const char *name)
 {
     bool slot = strcmp(section, "slot") == 0;
@@ -103,7 +96,7 @@ static bool shown(const char *section, const char *name)
                       strcmp(name, "passed") == 0)); /* that saves work, and changes nothing */
 }
 
-static void show_state(struct buf *out, const struct model *model, const redisReply *state)
+static void show_state(struct buf *out, const redisReply *state)
 {
     for (size_t i = 0; i + 2 < state->elements; i += 3) {
         const char *section = state->element[i]->str;
@@ -115,10 +108,8 @@ static void show_state(struct buf *out, const struct model *model, const redisRe
         buf_printf(out, "%s ", section);
         text_format(out, name->str, (size_t) name->len);
         buf_printf(out, " ");
-        if (is_vague(model, section, name->str)) {
-            buf_printf(out, "...");
-        } else if (strcmp(section, "why") == 0 || strcmp(section, "slot") == 0 ||
-                   strcmp(section, "body") == 0) {
+        if (strcmp(section, "why") == 0 || strcmp(section, "slot") == 0 ||
+            strcmp(section, "body") == 0) {
             text_format(out, value->str, (size_t) value->len);
         } else {
             score_format(out, value->str);
@@ -146,7 +137,7 @@ static void compare_state(struct round *round)
     if (state->type != REDIS_REPLY_ARRAY) {
         fail_msg("cannot look: %s", state->str);
     }
-    show_state(&got, round->model, state);
+    show_state(&got, state);
     sort_lines(&expected);
     sort_lines(&got);
     compare(round, "the states differ", &expected, &got);
@@ -207,12 +198,10 @@ void round_execute(struct round *round, const struct call *call, struct buf *see
 {
     size_t index = script_index(call_script(call));
     bool look = ++round->model->step % LOOK_EVERY == 0;
-    bool older = round_begin_older(round, call);
     struct args *args = memory_new(sizeof(*args));
     struct buf expected = {0};
     redisReply *reply;
 
-    look = look && !older;
     call_args(args, round->model, call);
     append(round, "HSET %s test.now %lld",
            round->model->keyed && scripts_all[index]->optional > 0 ? "body{x}" : "slot{x}",
@@ -228,12 +217,6 @@ void round_execute(struct round *round, const struct call *call, struct buf *see
     freeReplyObject(reply);
     model_call(round->model, &expected, call);
     report_call(round, args, seen->data);
-    if (older) {
-        round_end_older(round, seen->data);
-    }
-    if (call->kind == CALL_INSPECT) {
-        round_judge_lag(round, &expected, seen);
-    }
     compare(round, "the replies differ", &expected, seen);
     if (look) {
         compare_state(round);

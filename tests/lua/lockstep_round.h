@@ -59,11 +59,9 @@ struct round {
     struct model *model;
     uint64_t random;
     bool strict, faults;
-    bool pushing;   /* owners sleep open for pushes, and Redis fails over */
-    bool by_key;    /* the owner holds the keys of failed messages only */
-    bool older;     /* some of those who send have a version that notes no times of places */
-    bool had_notes; /* before a send of such a version */
-    bool calm;      /* messages come one by one, and mostly go well: their owner often sleeps */
+    bool pushing; /* owners sleep open for pushes, and Redis fails over */
+    bool by_key;  /* the owner holds the keys of failed messages only */
+    bool calm;    /* messages come one by one, and mostly go well: their owner often sleeps */
     struct definition definition;
     int64_t lease;
     int32_t max_bytes;
@@ -99,17 +97,6 @@ void round_run_script(struct round *round, const char *name, struct args *args, 
 /* Open the slot, and look at all of it. */
 void round_open_slot(struct round *round);
 void round_compare(struct round *round);
-
-/* --- the lag of kind p, inline: lockstep_lag.c --- */
-
-/* Does the next send come from a version that notes no times?  Then the slot is kept as it is, so
- * that afterwards it is as such a version leaves it. */
-bool round_begin_older(struct round *round, const struct call *call);
-void round_end_older(struct round *round, const char *seen);
-
-/* A reply of inspect: what it says of the oldest message must be known as far as notes were kept,
- * never before the message had its place, and not long after.  `expected` then says the same. */
-void round_judge_lag(struct round *round, struct buf *expected, const struct buf *seen);
 
 /* --- callers: lockstep_callers.c --- */
 
@@ -150,9 +137,6 @@ void round_lose_slot(struct round *round);
 
 void round_new_definition(struct round *round);
 void round_look_after(struct round *round);
-
-/* Kind p, inline: how long has the oldest message waited now? */
-void round_look_at_lag(struct round *round);
 
 /* The owner before continues as if nothing had happened. */
 void round_former_owner_calls(struct round *round);

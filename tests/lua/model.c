@@ -77,43 +77,21 @@ static void model_vacate(struct model *model, struct buf *reply, const struct ca
     }
 }
 
-static int64_t oldest_sent(const struct model *model)
+/* Of what waits: since when the first that is due is so; where nothing has a time, since when the
+ * first was sent, if that is stored. */
+static int64_t oldest_due(struct model *model)
 {
-    int64_t oldest = INT64_MAX;
+    const struct model_message *first;
 
-    for (size_t i = 0; i < model->waiting.count; i++) {
-        const int64_t first = model->bodies[model->waiting.item[i].member].first;
-
-        oldest = first < oldest ? first : oldest;
-    }
-    return oldest;
-}
-
-/* Of what waits: since when the first that is due is so, of kind f since when it was sent; of
- * priorities since when the oldest was sent, if that is stored, or inline, by arrival, since when
- * it has its place. */
-static int64_t oldest_due(const struct model *model)
-{
-    const struct model_message *oldest = NULL;
-
-    for (size_t i = 0; i < model->waiting.count; i++) {
-        const struct model_message *message = &model->waiting.item[i];
-
-        oldest = oldest == NULL || message->at < oldest->at ? message : oldest;
-    }
-    if (oldest == NULL || (model->kind == 'b' && !model->keyed)) {
+    if (model->waiting.count == 0 || (!model_timed(model) && !model->keyed)) {
         return INT64_MAX;
     }
-    if (model->kind == 'p' && !model->keyed) {
-        return model->placed_at[model_place_of(model_first_placed(model))];
-    }
-    if (model_by_priority(model)) {
-        return oldest_sent(model);
-    }
+    sort_waiting(&model->waiting);
+    first = &model->waiting.item[model_by_priority(model) ? model->waiting.count - 1 : 0];
     if (model_timed(model)) {
-        return oldest->at <= model->now ? oldest->at : INT64_MAX;
+        return first->at <= model->now ? first->at : INT64_MAX;
     }
-    return model->bodies[oldest->member].first;
+    return model->bodies[first->member].first;
 }
 
 static void model_inspect(struct model *model, struct buf *reply, const struct call *call)
@@ -180,8 +158,7 @@ void model_clear(struct model *model)
     model->waiting.count = 0;
     model->prepare.count = 0;
     model->dead.count = 0;
-    model->seq = model->emptied = model->noted_from = 0;
-    model->has_notes = model->keeps_notes = false;
+    model->seq = 0;
     model_unpark(model);
     model->paused = false;
     model->pauses = -1;

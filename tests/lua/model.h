@@ -19,8 +19,7 @@ enum {
     MODEL_MAX = 512,    /* of one state at a time */
     MODEL_FEW_BYTES = 12,
     MODEL_PRODUCERS = 4,
-    MODEL_TEXTS = 4096,   /* sends of one round */
-    MODEL_PLACES = 16384, /* more than one round gives out */
+    MODEL_TEXTS = 4096, /* sends of one round */
     CALL_ITEMS_MAX = 64
 };
 extern const char *const model_members[MODEL_MEMBERS];
@@ -124,9 +123,6 @@ struct model {
     struct model_body bodies[MODEL_MEMBERS];
     const char *reasons[MODEL_MEMBERS]; /* of the last answer retry; NULL: none */
     int64_t done_at[MODEL_MEMBERS]; /* what the slot remembers of ids that are done; 0: nothing */
-    bool has_notes;                 /* inline, kind p: of when places were given out */
-    bool keeps_notes;               /* the last script that gave out places keeps them, too */
-    uint64_t noted_from;            /* for places above this one */
 
     /* Not of the slot: for the laws that hold over all calls. */
     uint64_t step;
@@ -135,11 +131,9 @@ struct model {
     int64_t dropped; /* expired, or removed */
     bool passing;    /* the last consume let others pass what failed */
     bool strict;     /* the last takeover was */
-    int64_t stored_at[MODEL_TEXTS];  /* when each send with an id was stored; 0: it was not */
-    bool sent_before;                /* the last send was a repeat, or late */
-    bool stored_twice;               /* within the time for which the slot remembers a send */
-    int64_t placed_at[MODEL_PLACES]; /* inline, kind p: when each place was given out */
-    uint64_t emptied;                /* the last place when nothing waited or was claimed */
+    int64_t stored_at[MODEL_TEXTS]; /* when each send with an id was stored; 0: it was not */
+    bool sent_before;               /* the last send was a repeat, or late */
+    bool stored_twice;              /* within the time for which the slot remembers a send */
 };
 
 enum call_kind {

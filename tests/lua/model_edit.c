@@ -218,7 +218,6 @@ void model_reschedule(struct model *model, struct buf *reply, const struct call 
         (model->kind == 'p' && model_has_priority(waiting, call->sends[0].when))) {
         return;
     }
-    model_note_places(model);
     waiting->at = model_place(model, call->sends[0].relative, call->sends[0].when);
     model_wake(model, model_timed(model) && !waiting->attempts.suspect ? waiting->at : 0);
 }

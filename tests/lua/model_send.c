@@ -1,42 +1,7 @@
 /* model_send.c - what a send does to a slot. */
 #include "model_slot.h"
 
-#include <stdlib.h>
-
 static const int64_t two32 = INT64_C(1) << 32;
-
-void model_note_places(struct model *model)
-{
-    if (model->kind != 'p' || model->keyed) {
-        return;
-    }
-    if (!model->keeps_notes) {
-        model->noted_from = model->seq;
-    }
-    if (model->waiting.count == 0 && model->prepare.count == 0) {
-        model->emptied = model->seq;
-    }
-    model->has_notes = model->keeps_notes = true;
-}
-
-uint64_t model_place_of(const struct model_message *waiting)
-{
-    return (uint64_t) two32 - ((uint64_t) waiting->at & (uint64_t) (two32 - 1));
-}
-
-const struct model_message *model_first_placed(const struct model *model)
-{
-    const struct model_message *first = NULL;
-
-    for (size_t i = 0; i < model->waiting.count; i++) {
-        const struct model_message *message = &model->waiting.item[i];
-
-        if (first == NULL || model_place_of(message) < model_place_of(first)) {
-            first = message;
-        }
-    }
-    return first;
-}
 
 int64_t model_place(struct model *model, bool relative, int64_t when)
 {
@@ -44,10 +9,6 @@ int64_t model_place(struct model *model, bool relative, int64_t when)
     case 'f':
         return (int64_t) ++model->seq;
     case 'p':
-        if (model->seq + 1 >= MODEL_PLACES) {
-            abort();
-        }
-        model->placed_at[model->seq + 1] = model->now;
         return when * two32 + two32 - 1 - (int64_t) model->seq++;
     case 'b':
         return when;
@@ -150,7 +111,6 @@ void model_send(struct model *model, struct buf *reply, const struct call *call)
     if (model_refused(model, reply, call, false) || model_sent_before(model, reply, call)) {
         return;
     }
-    model_note_places(model);
     if (model_push(model, call)) {
         model_remember(model, call, "a");
         buf_printf(reply, "OK a");

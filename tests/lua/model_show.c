@@ -159,10 +159,7 @@ static void show_slot(struct buf *out, const struct model *model)
         buf_printf(out, "slot pauses %d\n", model->pauses);
     }
     if (model->seq > 0) {
-        buf_printf(out, "slot seq %s%" PRIu64 "\n", model->keeps_notes ? "+" : "", model->seq);
-    }
-    if (model->has_notes) { /* what they say is seen by inspect */
-        buf_printf(out, "slot noted ...\nslot times ...\n");
+        buf_printf(out, "slot seq %" PRIu64 "\n", model->seq);
     }
     for (int i = 0; i < MODEL_COUNTERS; i++) {
         if (model->counters[i] > 0) {

@@ -88,12 +88,6 @@ int64_t model_place(struct model *model, bool relative, int64_t when);
 /* Kind p: does a waiting message have that priority? */
 bool model_has_priority(const struct model_message *waiting, int64_t priority);
 
-/* Inline, kind p: a script that keeps notes is about to give out places. */
-void model_note_places(struct model *model);
-/* The message that waits with the smallest place; NULL: none. */
-const struct model_message *model_first_placed(const struct model *model);
-uint64_t model_place_of(const struct model_message *waiting);
-
 /* Is the call a repeat, or late?  Then `reply` has the answer. */
 bool model_sent_before(struct model *model, struct buf *reply, const struct call *call);
 /* What the slot remembers of a call, and which sends it has stored. */

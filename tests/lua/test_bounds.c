@@ -316,60 +316,10 @@ static void test_five_thousand_claims_of_a_former_owner_keep_the_slot(void **sta
     fixture_flush(fixture);
 }
 
-/* Messages 1 to `count`, of this many priorities in turn, the last of which is -3.  Each was sent a
- * millisecond after the one before it, but the first of priority -3 long before all. */
-static void fill_priorities(struct fixture *fixture, const char *kind, int count, int priorities)
-{
-    char script[512], open[32];
-
-    snprintf(open, sizeof(open), "open %s keyed", kind);
-    script_table_call(fixture, open);
-    snprintf(script, sizeof(script),
-             "for j = 1, %d do local priority, at = -3 + j %% %d, 1000 + j "
-             "local score = priority * %s "
-             "redis.call('ZADD', KEYS[1], score, 'm' .. j) "
-             "redis.call('HSET', KEYS[6], 'hm' .. j, j == %d and '700,,,1' or at, 'bm' .. j, '') "
-             "end",
-             count, priorities, kind[0] == 'p' ? "4294967296 + 4294967296 - j" : "1", priorities);
-    evaluate(fixture, script);
-}
-
-#define SEEN(oldest)                                                                               \
-    " 0 0 0 " oldest " 5000 '' 000000000000000000000000 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"
-
-/* By arrival the first of each priority is looked at, of up to a hundred.  By bytes the oldest may
- * be anywhere. */
-static void test_the_oldest_of_many_priorities_is_found_by_few_looks(void **state)
-{
-    static const struct {
-        const char *kind;
-        int count, priorities;
-        struct script_row row;
-    } cases[] = {
-        {"p", 100, 7, {"inspect", "OK 5000 100 100" SEEN("700")}},
-        {"p", 101, 7, {"inspect", "OK 5000 101 101" SEEN("700")}},
-        {"p", 20000, 100, {"inspect", "OK 5000 20000 20000" SEEN("700")}},
-        {"p", 20000, 101, {"inspect", "OK 5000 20000 20000" SEEN("''")}},
-        {"b", 100, 7, {"inspect", "OK 5000 100 100" SEEN("700")}},
-        {"b", 101, 1, {"inspect", "OK 5000 101 101" SEEN("''")}},
-    };
-    struct fixture *fixture = *state;
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        fill_priorities(fixture, cases[i].kind, cases[i].count, cases[i].priorities);
-        script_table_call(fixture, "at 5000");
-        script_table_call(fixture, "redis CONFIG RESETSTAT");
-        script_table_run(fixture, &cases[i].row, 1);
-        print_message("%lld us\n", microseconds(fixture));
-        fixture_flush(fixture);
-    }
-}
-
 TEST_GROUP(bounds)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_five_thousand_claims_of_a_former_owner_keep_the_slot),
-        cmocka_unit_test(test_the_oldest_of_many_priorities_is_found_by_few_looks),
         cmocka_unit_test(test_one_claim_of_which_all_bodies_were_replaced_by_large_ones),
         cmocka_unit_test(test_a_lost_reply_does_not_look_through_what_is_in_flight),
         cmocka_unit_test(

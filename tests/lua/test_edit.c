@@ -234,7 +234,7 @@ static void test_rescheduled_to_another_priority(void **state)
         {"store", "b@8589934590 a@8589934591 c@12884901885"},
         {"edit reschedule a 2", "OK 1"},
         {"store", "b@8589934590 a@12884901884 c@12884901885"},
-        {"field seq", "+4"},
+        {"field seq", "4"},
         {"redis HSET slot{x} seq 4294967296", "0"},
         {"edit reschedule a 1", "FULL"},
         {"edit requeue 1d:x", "OK 0"},

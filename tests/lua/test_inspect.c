@@ -125,10 +125,10 @@ static void test_the_first_of_a_fifo_slot_is_due_since_it_was_sent(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-#define OLDEST(time) " 0 0 " time " 5000 me 000000010000000000000001 4 1 0 "
+#define FIRST(time) " 0 0 " time " 5000 me 000000010000000000000001 4 1 0 "
 
-/* The oldest may have any priority, and any place in it after it was sent again with another. */
-static void test_the_oldest_priority_is_due_since_it_was_sent(void **state)
+/* It is the one that is claimed next, whatever else has waited for longer. */
+static void test_the_first_of_a_priority_slot_is_due_since_it_was_sent(void **state)
 {
     static const struct script_row rows[] = {
         {"open p keyed", "OK"},
@@ -140,30 +140,36 @@ static void test_the_oldest_priority_is_due_since_it_was_sent(void **state)
         {"at 3000", ""},
         {"send d 9 1 '' '' a -5 1 '' ''", "OK am"},
         {"at 5000", ""},
-        {"inspect", "OK 5000 4 4 0" OLDEST("1000") "0 0 0 0 0 0" NO_DEATHS},
-        {"consume 1 n=3", NULL},
-        {"inspect", "OK 5000 1 1 3" OLDEST("1000") "0 0 0 0 0 0" NO_DEATHS},
-        {"consume 1 n=0 last=1 retry -17179869186c1:b 0 no", NULL},
-        {"inspect", "OK 5000 2 2 2" OLDEST("1000") "1 0 0 0 0 0" NO_DEATHS},
-        {"redis HDEL body{x} ha", "1"},
-        {"inspect", "OK 5000 2 2 2" OLDEST("''") "1 0 0 0 0 0" NO_DEATHS},
+        {"inspect", "OK 5000 4 4 0" FIRST("3000") "0 0 0 0 0 0" NO_DEATHS},
+        {"consume 1 n=1", NULL},
+        {"inspect", "OK 5000 3 3 1" FIRST("2000") "0 0 0 0 0 0" NO_DEATHS},
+        {"consume 1 n=2 last=1", NULL},
+        {"inspect", "OK 5000 1 1 3" FIRST("1000") "0 0 0 0 0 0" NO_DEATHS},
+        {"consume 1 n=0 last=2 retry -17179869186c2:b 0 no", NULL},
+        {"inspect", "OK 5000 2 2 2" FIRST("2000") "1 0 0 0 0 0" NO_DEATHS},
+        {"redis HDEL body{x} hb", "1"},
+        {"inspect", "OK 5000 2 2 2" FIRST("''") "1 0 0 0 0 0" NO_DEATHS},
     };
 
     SCRIPT_TABLE(state, rows);
 }
 
-static void test_inline_a_priority_by_bytes_tells_no_time(void **state)
+static void test_inline_a_priority_tells_no_time(void **state)
 {
-    static const struct script_row rows[] = {
-        {"open b", "OK"},
-        {"takeover 1", "OK 0 0 0"},
-        {"at 1000", ""},
-        {"send a 5", "OK a"},
-        {"inspect",
-         "OK 1000 1 1 0 0 0 '' 1000 me 000000010000000000000001 1 0 0 0 0 0 0 0 0" NO_DEATHS},
-    };
+    static const char *const opened[] = {"open b", "open p"};
 
-    SCRIPT_TABLE(state, rows);
+    for (size_t i = 0; i < sizeof(opened) / sizeof(opened[0]); i++) {
+        const struct script_row rows[] = {
+            {opened[i], "OK"},
+            {"takeover 1", "OK 0 0 0"},
+            {"at 1000", ""},
+            {"send a 5", "OK a"},
+            {"inspect",
+             "OK 1000 1 1 0 0 0 '' 1000 me 000000010000000000000001 1 0 0 0 0 0 0 0 0" NO_DEATHS},
+        };
+
+        SCRIPT_TABLE(state, rows);
+    }
 }
 
 static void test_a_paused_slot(void **state)
@@ -212,8 +218,8 @@ TEST_GROUP(inspect)
         cmocka_unit_test(test_priorities_are_due_now),
         cmocka_unit_test(test_a_shared_slot),
         cmocka_unit_test(test_the_first_of_a_fifo_slot_is_due_since_it_was_sent),
-        cmocka_unit_test(test_the_oldest_priority_is_due_since_it_was_sent),
-        cmocka_unit_test(test_inline_a_priority_by_bytes_tells_no_time),
+        cmocka_unit_test(test_the_first_of_a_priority_slot_is_due_since_it_was_sent),
+        cmocka_unit_test(test_inline_a_priority_tells_no_time),
         cmocka_unit_test(test_a_paused_slot),
         cmocka_unit_test(test_stale_and_no_topic),
     };

@@ -23,8 +23,12 @@ struct mutant {
 };
 
 static const struct mutant mutants[] = {
-    {"the oldest priority is the first", "inspect", "redis.call('ZRANGE', store, 1, -1)",
-     "redis.call('ZRANGE', store, -1, -1)"},
+    {"the lag of priorities is that of the last", "inspect", "kind == 'f' and 0 or -1",
+     "kind == 'f' and 0 or 1"},
+    {"the lag of kind f is that of the last", "inspect", "kind == 'f' and 0 or -1",
+     "kind == 'f' and -2 or -1"},
+    {"the lag of times is known before they are due", "inspect", "due > 0 and next_due or nil",
+     "next_due"},
     {"a lost reply begins anew", "consume", "not position or is_behind(it, position)", "true"},
     {"a lost reply has any size", "consume", "if handed > 0 and bytes + size > max_bytes then",
      "if false then"},
@@ -568,33 +572,6 @@ static const struct mutant fifo_mutants[] = {
     {"kind f loses its place when it is sent again", "send", "or kind == 'f'\n        or", "or"},
 };
 
-/* Of the times of places, which slots of kind p have in layout inline. */
-static const struct mutant note_mutants[] = {
-    {"a note has the place after the send", "send", "'%.0f:%.0f:%d', seq, now",
-     "'%.0f:%.0f:%d', seq + 1, now"},
-    {"a note has the place after the reschedule", "edit", "'%.0f:%.0f:%d', seq, now",
-     "'%.0f:%.0f:%d', seq + 1, now"},
-    {"a note holds for longer than it says", "send", "seq, now, NOTE_MS - 1", "seq, now, 0"},
-    {"a note holds for five seconds", "send", "(noted or 0)) < NOTE_MS",
-     "(noted or 0)) < 5 * NOTE_MS"},
-    {"a clock that is set back makes no note", "send", "math.abs(now - (noted or 0)) < NOTE_MS",
-     "true"},
-    {"notes go on after a send without one", "send", "and string.sub(seq, 1, 1) == '+'",
-     "and true"},
-    {"a send without a note is not noticed", "inspect", "string.sub(seq, 1, 1) ~= '+'", "false"},
-    {"a send does not say that it keeps notes", "send", "noting and '+' .. seq or seq", "seq"},
-    {"a reschedule does not say that it keeps notes", "edit", "noting and '+' .. seq or seq",
-     "seq"},
-    {"a reschedule makes no note", "edit", "    note(chained)\n", "\n"},
-    {"a note is for its own place, too", "inspect", "tonumber(place) >= lowest",
-     "tonumber(place) > lowest"},
-    {"a place was given out when its note begins", "inspect", "math.min(from + span, now)",
-     "tonumber(from)"},
-    {"the oldest place is that of the lowest priority", "inspect",
-     "math.min(lowest, PLACES - integer % PLACES)", "PLACES - integer % PLACES"},
-    {"a cleared slot has notes", "slot_clear", "'noted', 'times', ", ""},
-};
-
 /* Mistakes that show seldom: this seed finds them within CALLS_FEW, where the first seeds take 3 to
  * 35 s.  The seeds follow from a search; one that a change has made useless costs only time. */
 static const struct shortcut {
@@ -622,7 +599,6 @@ static const struct shortcut {
     {"by key what is named by the owner counts as held", 3},
     {"a new owner does not look at what was held", 4},
     {"what is requeued before what is held is not found", 4},
-    {"a reschedule makes no note", 15},
 };
 
 static uint64_t shortcut_of(const char *mistake)
@@ -708,8 +684,7 @@ static void test_every_shortcut_is_to_a_mistake(void **state)
 
         if (!has(mutants, sizeof(mutants) / sizeof(mutants[0]), mistake) &&
             !has(push_mutants, sizeof(push_mutants) / sizeof(push_mutants[0]), mistake) &&
-            !has(fifo_mutants, sizeof(fifo_mutants) / sizeof(fifo_mutants[0]), mistake) &&
-            !has(note_mutants, sizeof(note_mutants) / sizeof(note_mutants[0]), mistake)) {
+            !has(fifo_mutants, sizeof(fifo_mutants) / sizeof(fifo_mutants[0]), mistake)) {
             fail_msg("no mistake is called: %s", mistake);
         }
     }
@@ -730,11 +705,6 @@ static void test_every_mistake_of_kind_f_is_found(void **state)
     find_all(*state, fifo_mutants, sizeof(fifo_mutants) / sizeof(fifo_mutants[0]), "f", false);
 }
 
-static void test_every_mistake_of_notes_is_found(void **state)
-{
-    find_all(*state, note_mutants, sizeof(note_mutants) / sizeof(note_mutants[0]), "p", false);
-}
-
 TEST_GROUP(mutants)
 {
     const struct CMUnitTest tests[] = {
@@ -742,7 +712,6 @@ TEST_GROUP(mutants)
         cmocka_unit_test(test_every_mistake_is_found),
         cmocka_unit_test(test_every_mistake_of_pushes_is_found),
         cmocka_unit_test(test_every_mistake_of_kind_f_is_found),
-        cmocka_unit_test(test_every_mistake_of_notes_is_found),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

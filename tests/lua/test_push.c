@@ -65,7 +65,7 @@ static void test_each_kind_is_pushed_with_its_place(void **state)
         {"consume 1 open=1", "OK 1000 '' 0 '' 0"},
         {"send a 3", "OK a"},
         {"heard", HEAD " 15 0\n17179869183c1:a"},
-        {"field seq", "+1"},
+        {"field seq", "1"},
         {"open b", "OK"},
         {"takeover 1", "OK 0 0 0"},
         {"consume 1 open=1", "OK 1000 '' 0 '' 0"},
@@ -273,7 +273,7 @@ static void test_nothing_waits_before_it_and_it_merges_with_nothing(void **state
         {"redis ZADD x 1 z", "1"},
         {"send a 7", "OK a"},
         {"heard", "''"},
-        {"field seq", "+1"}, /* it has one place */
+        {"field seq", "1"}, /* it has one place */
     };
 
     SCRIPT_TABLE(state, rows);

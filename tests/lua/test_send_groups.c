@@ -524,7 +524,7 @@ static void mirror_sends(char out[LINE_SIZE], struct fixture *fixture, const cha
 static void assert_mirrored(struct fixture *fixture, uint64_t seed)
 {
     for (int i = 0; i < GROUPS; i++) {
-        const char *fields = "def seq noted times sent merged duplicates parked";
+        const char *fields = "def seq sent merged duplicates parked";
 
         if (strcmp(store_of(fixture, groups[i]), store_of(fixture, mirrors[i])) != 0) {
             fail_msg("seed %llu, group %s: its store is %s, not %s", (unsigned long long) seed,

@@ -85,34 +85,45 @@ static bool has_a_lag(void *arg)
     return stats.due > 0 && stats.oldest_due_age_ms != 0;
 }
 
-/* How long the oldest has been due is known of times and of places, not of priorities that are
- * inline with ties by bytes; and it is never 0 because it is not known. */
+/* The lag is known but of priorities that are inline; and it is never 0 because it is not known. */
 static void the_lag_is_known_or_said_to_be_unknown(void **state)
 {
-    const smq_topic_type types[] = {SMQ_TYPE_RANGE_MERGE, SMQ_TYPE_FIXED_TIME, SMQ_TYPE_FIFO,
-                                    SMQ_TYPE_PRIORITY, SMQ_TYPE_PRIORITY};
-    enum { BY_BYTES = 4 };
+    static const struct {
+        smq_topic_type type;
+        smq_layout layout;
+        smq_ties ties;
+        bool known;
+    } cases[] = {
+        {SMQ_TYPE_RANGE_MERGE, SMQ_LAYOUT_INLINE, SMQ_TIES_ARRIVAL, true},
+        {SMQ_TYPE_FIXED_TIME, SMQ_LAYOUT_INLINE, SMQ_TIES_ARRIVAL, true},
+        {SMQ_TYPE_FIFO, SMQ_LAYOUT_KEYED, SMQ_TIES_ARRIVAL, true},
+        {SMQ_TYPE_PRIORITY, SMQ_LAYOUT_KEYED, SMQ_TIES_ARRIVAL, true},
+        {SMQ_TYPE_PRIORITY, SMQ_LAYOUT_KEYED, SMQ_TIES_BYTES, true},
+        {SMQ_TYPE_PRIORITY, SMQ_LAYOUT_INLINE, SMQ_TIES_ARRIVAL, false},
+        {SMQ_TYPE_PRIORITY, SMQ_LAYOUT_INLINE, SMQ_TIES_BYTES, false},
+    };
 
     (void) state;
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char name[16];
         snprintf(name, sizeof(name), "lag-%zu", i);
-        smq_topic_options options = cluster_topic_options(name, types[i], 2);
+        smq_topic_options options = cluster_topic_options(name, cases[i].type, 2);
         smq_message message = messages_text("x");
         smq_stats stats = SMQ_STATS_INIT;
         smq_error err;
 
-        if (types[i] == SMQ_TYPE_RANGE_MERGE) {
+        if (cases[i].type == SMQ_TYPE_RANGE_MERGE) {
             options.delay_ms = 1;
         }
-        options.ties = i == BY_BYTES ? SMQ_TIES_BYTES : SMQ_TIES_ARRIVAL;
+        options.layout = cases[i].layout;
+        options.ties = cases[i].ties;
         cluster_create_topic(client, &options);
         assert_ok(smq_topic_stats(client, name, &stats, &err), &err);
         assert_int_equal(stats.oldest_due_age_ms, 0);
         (void) messages_send_by(producer, name, &message);
         assert_true(wait_until(has_a_lag, name, 10000));
         assert_ok(smq_topic_stats(client, name, &stats, &err), &err);
-        assert_int_equal(stats.oldest_due_age_ms == SMQ_AGE_UNKNOWN, i == BY_BYTES);
+        assert_int_equal(stats.oldest_due_age_ms != SMQ_AGE_UNKNOWN, cases[i].known);
     }
 }
 
@@ -130,8 +141,8 @@ static void send_of(const char *const topics[2], const char *id, int64_t priorit
     }
 }
 
-/* In the priority topic the oldest is the last in its order, in the fifo topic the first. */
-static void the_lag_of_places_is_the_time_since_the_first_send(void **state)
+/* The first is "next" in both topics, in the fifo topic because it came first. */
+static void the_lag_of_places_is_the_time_since_the_first_send_of_what_comes_next(void **state)
 {
     static const char *const topics[] = {"ranks", "steps"};
     const int64_t day_ms = 86400000, old_ms = 1600000000000, future_ms = 4000000000000;
@@ -153,12 +164,13 @@ static void the_lag_of_places_is_the_time_since_the_first_send(void **state)
         assert_int_equal(stats.oldest_due_age_ms, 0);
         assert_ok(smq_topic_purge(client, topics[i], &all, NULL, NULL, NULL, &err), &err);
     }
-    send_of(topics, "old", -5, old_ms);
-    send_of(topics, "younger", 5, old_ms + day_ms);
+    send_of(topics, "next", 5, old_ms + day_ms);
+    send_of(topics, "older", -5, old_ms);
     for (int i = 0; i < 2; i++) {
-        int64_t since = clock_wall_ms() - old_ms;
+        int64_t since = clock_wall_ms() - old_ms - day_ms;
 
         assert_ok(smq_topic_stats(client, topics[i], &stats, &err), &err);
+        assert_int_equal(stats.due, 2);
         assert_in_range(stats.oldest_due_age_ms, since - day_ms / 2, since + day_ms / 2);
     }
 }
@@ -387,7 +399,7 @@ TEST_GROUP(inspect)
     const struct CMUnitTest tests[] = {
         FRESH_CLIENT_TEST(counts_are_summed_over_the_slots),
         FRESH_CLIENT_TEST(the_lag_is_known_or_said_to_be_unknown),
-        FRESH_CLIENT_TEST(the_lag_of_places_is_the_time_since_the_first_send),
+        FRESH_CLIENT_TEST(the_lag_of_places_is_the_time_since_the_first_send_of_what_comes_next),
         FRESH_CLIENT_TEST(paused_slots_are_counted),
         FRESH_CLIENT_TEST(small_and_unset_structs),
         FRESH_CLIENT_TEST(slots_are_visited_in_their_order),

@@ -69,7 +69,7 @@ static void test_json_has_the_findings(void **state)
 static void test_what_it_cannot_tell_is_3(void **state)
 {
     (void) state;
-    command_done(NULL, ARGS("topic", "create", "ranks", "--type", "priority", "--ties", "bytes"));
+    command_done(NULL, ARGS("topic", "create", "ranks", "--type", "priority"));
     command_done("a\n", ARGS("send", "ranks"));
     command_done(NULL, ARGS("pause", "ranks")); /* nobody need consume it */
     assert_check(3, "SLOTMQ UNKNOWN - ranks: the lag is not known",

@@ -216,8 +216,7 @@ static void test_a_paused_topic_is_seen_everywhere(void **state)
 static void test_a_lag_that_is_not_known_is_not_a_number(void **state)
 {
     (void) state;
-    command_done(NULL, ARGS("topic", "create", "timeless", "--type", "priority", "--slots", "2",
-                            "--ties", "bytes"));
+    command_done(NULL, ARGS("topic", "create", "timeless", "--type", "priority", "--slots", "2"));
     command_done("a\n", ARGS("send", "timeless"));
     json_t *topic = stat_of(ARGS("stat", "timeless", "--json"));
     assert_true(json_is_null(json_object_get(topic, "oldest_due_age_ms")));
