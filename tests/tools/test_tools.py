@@ -373,9 +373,10 @@ class Dev(Folder):
         shutil.copy(ROOT / "dev", self.root / "dev")
         for name in ("apt-get", "sudo", "meson", "ninja", "npm"):
             self.program(f"bin/{name}", "")
-        lists = re.findall(r"^(?:PACKAGES|CHECKING)=\((.*?)\)$", (ROOT / "dev").read_text(), re.MULTILINE | re.DOTALL)
-        self.building, self.checking = (names.split() for names in lists)
-        self.installed(self.building + self.checking)
+        table = (ROOT / "dev").read_text().partition("declare -A PACKAGES=(\n")[2].partition("\n)\n")[0]
+        lists = re.findall(r'^    \[(\w+)\]="([^"]*)"$', table, re.MULTILINE)
+        self.packages = {need: names.split() for need, names in lists}
+        self.installed(name for names in self.packages.values() for name in names)
 
     def installed(self, names):
         self.program("bin/dpkg-query", "\n".join(f"echo installed {name}" for name in names))
@@ -384,8 +385,8 @@ class Dev(Folder):
         self.write(path, f"#!/bin/sh\n{text}\n")
         (self.root / path).chmod(0o755)
 
-    def dev(self, *arguments):
-        environment = {**os.environ, "PATH": f"{self.root}/bin:{os.environ['PATH']}"}
+    def dev(self, *arguments, **environment):
+        environment = {**os.environ, **environment, "PATH": f"{self.root}/bin:{os.environ['PATH']}"}
         return subprocess.run([self.root / "dev", *arguments], env=environment, capture_output=True, text=True, check=False)
 
 
@@ -395,27 +396,77 @@ class DevSetup(Dev):
     def setUp(self):
         super().setUp()
         self.program("bin/id", "echo 0")
-        self.program("bin/apt-get", 'echo "$@" >>asked; exit 1')
+        self.program("bin/apt-get", 'echo "$@" >>asked')
+        self.installed([])
 
     def asked(self, *arguments):
         """The packages that apt-get is asked for."""
         self.write("asked", "")
         self.dev(*arguments)
-        return "".join(line for line in (self.root / "asked").read_text().splitlines() if "install" in line).split()
+        return {word for line in (self.root / "asked").read_text().splitlines() if line.startswith("install ")
+                for word in line.split()[1:] if not word.startswith("-")}
 
-    def test_who_builds_needs_no_checkers(self):
-        self.installed(self.building)
-        for arguments in [["build"], ["sandbox", "up"], ["demo"]]:
-            self.assertEqual(self.asked(*arguments), [], arguments)
-        self.program("bin/apt-get", 'echo "$@" >>asked')
-        for arguments in [["setup"], ["lint"], ["test", "unit"]]:
-            self.assertEqual(self.asked(*arguments)[-len(self.checking):], self.checking, arguments)
+    def of(self, *needs):
+        return {name for need in needs for name in self.packages[need]}
+
+    def test_a_verb_installs_what_it_needs_and_no_more(self):
+        for arguments, needs in [
+                (["build"], ["library", "command"]), (["demo"], ["library", "servers"]),
+                (["sandbox", "up"], ["library", "servers"]), (["test", "unit"], ["library", "command", "tests"]),
+                (["model"], ["models"]), (["docs"], ["pages"]), (["abi"], ["library", "interface"])]:
+            self.assertEqual(self.asked(*arguments), self.of(*needs), arguments)
+
+    def test_setup_installs_all_but_what_makes_packages(self):
+        self.assertEqual(self.asked("setup"), self.of(*(set(self.packages) - {"packaging"})))
+
+    def test_what_is_installed_is_not_asked_for(self):
+        self.installed(self.of("library"))
+        self.assertEqual(self.asked("build"), self.of("command"))
+        self.installed(self.of("library", "command"))
+        self.assertEqual(self.asked("build"), set())
+
+
+class DevBuild(Dev):
+    """A verb configures and builds what it needs; what was built for another one stays."""
+
+    def setUp(self):
+        super().setUp()
+        self.program("bin/meson", 'echo "meson $@" >>asked\n[ "$1" != setup ] || { mkdir -p "$2"; touch "$2/build.ninja"; }')
+        self.program("bin/ninja", 'echo "ninja $@" >>asked')
+
+    def asked(self, *arguments, **environment):
+        self.write("asked", "")
+        self.dev(*arguments, **environment)
+        return (self.root / "asked").read_text().splitlines()
+
+    def test_a_folder_only_gets_more(self):
+        self.assertEqual(self.asked("demo"), [
+            "meson setup build -Dcli=false -Dtests=false -Dbench=false -Dwerror=false",
+            "ninja -C build demo/slotmq-demo"])
+        self.assertEqual(self.asked("build"), ["meson configure build -Dcli=true", "ninja -C build library cli/slotmq"])
+        for arguments, target in (["demo"], "demo/slotmq-demo"), (["build"], "library cli/slotmq"):
+            self.assertEqual(self.asked(*arguments), [f"ninja -C build {target}"])
+
+    def test_warnings_that_are_errors_stay_errors(self):
+        self.asked("build")
+        self.assertEqual(self.asked("build", DEV_WERROR="true")[0], "meson configure build -Dwerror=true")
+        self.assertEqual(self.asked("build"), ["ninja -C build library cli/slotmq"])
+
+    def test_a_folder_that_somebody_else_has_made_keeps_its_parts(self):
+        self.write("build/build.ninja", "")
+        self.assertEqual(self.asked("build")[0], "meson configure build -Dcli=true")
+
+    def test_what_cannot_be_configured_is_not_built(self):
+        self.program("bin/meson", 'echo "meson $@" >>asked; exit 1')
+        self.assertEqual(len(self.asked("build")), 1)
+        self.assertEqual(len(self.asked("build")), 1)
 
 
 class DevTest(Dev):
     def setUp(self):
         super().setUp()
-        self.program("bin/meson", '[ "$1" != test ] || { command -v redis-server; echo "$@"; } >>asked')
+        self.program("bin/meson", '[ "$1" != test ] || { command -v redis-server; echo "$@"; } >>asked\n'
+                                  "mkdir -p build-san/meson-logs; touch build-san/meson-logs/testlog.json")
         self.program("build-servers/valkey-8.1/bin/redis-server", "")
         self.write("tools/count_tests.py", "print('1 passed, 0 failed')\n")
         self.write("tools/servers.py", "print('valkey-server 8.1.1')\n")
@@ -437,7 +488,7 @@ class DevTest(Dev):
 
     def test_the_systems_server_is_the_default(self):
         self.program("bin/redis-server", "")
-        for what, suites in [([], ["unit", "lua", "integration"]), (["unit"], ["unit"]), (["short"], ["servers"])]:
+        for what, suites in [([], ["unit", "tools", "lua", "integration"]), (["unit"], ["unit"]), (["short"], ["servers"])]:
             self.assertEqual(self.suites(*what), (suites, f"{self.root}/bin/redis-server"))
 
     def test_a_server_that_cannot_be_had_is_skipped(self):
