@@ -403,7 +403,7 @@ static smq_status tls_refused(struct tls *tls, const char *server, smq_error *er
 
 /* --- one connection -------------------------------------------------------------------------- */
 
-/* The certificate must have the name, or the address, of the server. */
+/* The certificate must have the name, or the address, of the server in its subjectAltName. */
 static void tls_stream_expect(struct tls_stream *stream, const char *host)
 {
     X509_VERIFY_PARAM *verify = SSL_get0_param(stream->ssl);
@@ -413,6 +413,8 @@ static void tls_stream_expect(struct tls_stream *stream, const char *host)
         return;
     }
     ERR_clear_error();
+    X509_VERIFY_PARAM_set_hostflags(verify, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
+                                                X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
     if (SSL_set1_host(stream->ssl, host) != 1 || SSL_set_tlsext_host_name(stream->ssl, host) != 1) {
         abort(); /* out of memory, as in base/memory.h */
     }
@@ -486,10 +488,10 @@ static smq_status tls_stream_distrust(const struct tls_stream *stream, long verd
 {
     ERR_clear_error();
     if (verdict == X509_V_ERR_HOSTNAME_MISMATCH || verdict == X509_V_ERR_IP_ADDRESS_MISMATCH) {
-        return status_set(
-            err, SMQ_BAD_SERVER,
-            "its certificate is not for \"%s\"; if it is the right server set tls_name",
-            stream->expected);
+        return status_set(err, SMQ_BAD_SERVER,
+                          "its certificate is not for \"%s\" (names in its subjectAltName count, "
+                          "with * as a whole label); if it is the right server set tls_name",
+                          stream->expected);
     }
     return status_set(err, SMQ_BAD_SERVER, "its certificate cannot be trusted: %s",
                       X509_verify_cert_error_string(verdict));

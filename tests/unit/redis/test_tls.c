@@ -39,6 +39,9 @@ static int make_certificates(void **state)
         {"server", "ca", "DNS:redis.example,IP:127.0.0.1", YEAR_S},
         {"expired", "ca", "IP:127.0.0.1", -HOUR_S},
         {"elsewhere", "ca", "DNS:other.example", YEAR_S},
+        {"wild", "ca", "DNS:*.redis.example", YEAR_S},
+        {"partly_wild", "ca", "DNS:node*.redis.example", YEAR_S},
+        {"common.example", "ca", NULL, YEAR_S}, /* a common name and nothing else */
         {"client", "ca", NULL, YEAR_S},
         {"stranger", "other_ca", NULL, YEAR_S},
     };
@@ -170,6 +173,12 @@ static void only_the_right_server_is_trusted(void **state)
         {"elsewhere", "ca.crt", NULL, NULL, false, SMQ_BAD_SERVER, "not for \"127.0.0.1\""},
         {"server", "ca.crt", "wrong.example", NULL, false, SMQ_BAD_SERVER,
          "not for \"wrong.example\""},
+        {"wild", "ca.crt", "node-1.redis.example", NULL, false, SMQ_OK, ""},
+        {"wild", "ca.crt", "a.node-1.redis.example", NULL, false, SMQ_BAD_SERVER, "not for"},
+        {"partly_wild", "ca.crt", "node-1.redis.example", NULL, false, SMQ_BAD_SERVER,
+         "* as a whole label"},
+        {"common.example", "ca.crt", "common.example", NULL, false, SMQ_BAD_SERVER,
+         "subjectAltName"},
         {"server", "ca.crt", NULL, NULL, true, SMQ_DENIED, "certificate required"},
         {"server", "ca.crt", NULL, "stranger", true, SMQ_DENIED, "unknown ca"},
     };
