@@ -25,18 +25,6 @@ const struct doctor_check doctor_checks[] = {
 
 const size_t doctor_check_count = sizeof(doctor_checks) / sizeof(doctor_checks[0]);
 
-enum doctor_severity doctor_checks_severity(const struct doctor_facts *facts, smq_status status)
-{
-    switch (status) {
-    case SMQ_INVALID:
-    case SMQ_NO_TOPIC:
-    case SMQ_DENIED:
-        return facts->probe ? DOCTOR_BLIND : DOCTOR_ERROR;
-    default:
-        return DOCTOR_ERROR;
-    }
-}
-
 void doctor_checks_run(struct doctor_report *report, const struct doctor_facts *facts)
 {
     for (size_t i = 0; i < doctor_check_count; i++) {

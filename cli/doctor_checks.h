@@ -33,10 +33,6 @@ extern const size_t doctor_check_count;
  * finding OK without a subject. */
 void doctor_checks_run(struct doctor_report *report, const struct doctor_facts *facts);
 
-/* How bad it is that something cannot be used or read because of `status`: for a probe a mistake of
- * its caller is none of the servers. */
-enum doctor_severity doctor_checks_severity(const struct doctor_facts *facts, smq_status status);
-
 /* doctor_redis.c */
 doctor_check_fn doctor_check_redis, doctor_check_versions, doctor_check_memory,
     doctor_check_persistence, doctor_check_replicas, doctor_check_cluster, doctor_check_clocks;

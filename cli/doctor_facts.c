@@ -291,6 +291,18 @@ void doctor_facts_gather(struct doctor_facts *facts, smq_client *client)
     }
 }
 
+enum doctor_severity doctor_facts_severity(const struct doctor_facts *facts, smq_status status)
+{
+    switch (status) {
+    case SMQ_INVALID:
+    case SMQ_NO_TOPIC:
+    case SMQ_DENIED:
+        return facts->probe ? DOCTOR_BLIND : DOCTOR_ERROR;
+    default:
+        return DOCTOR_ERROR;
+    }
+}
+
 void doctor_facts_fini(struct doctor_facts *facts)
 {
     for (size_t i = 0; i < facts->string_count; i++) {

@@ -2,6 +2,7 @@
 #ifndef CLI_DOCTOR_FACTS_H
 #define CLI_DOCTOR_FACTS_H
 
+#include "doctor_report.h"
 #include "verb.h"
 
 /* How an attempt to find something out ended. */
@@ -59,5 +60,9 @@ void doctor_facts_fini(struct doctor_facts *facts);
 
 /* Do all Redis masters that were asked answer? */
 bool doctor_facts_all_answer(const struct doctor_facts *facts);
+
+/* How bad it is that something cannot be used or read because of `status`: for a probe a mistake of
+ * its caller is none of the servers. */
+enum doctor_severity doctor_facts_severity(const struct doctor_facts *facts, smq_status status);
 
 #endif

@@ -52,7 +52,7 @@ static const char *doctor_advise_unusable(smq_status status)
 void doctor_check_redis(struct doctor_report *report, const struct doctor_facts *facts)
 {
     if (facts->redis.status != SMQ_OK) {
-        doctor_report_add(report, doctor_checks_severity(facts, facts->redis.status), "",
+        doctor_report_add(report, doctor_facts_severity(facts, facts->redis.status), "",
                           doctor_advise_unusable(facts->redis.status), "no client can be made: %s",
                           facts->redis.text);
         return;

@@ -45,7 +45,7 @@ static bool doctor_is_bound_here(const struct doctor_topic *topic, const char *h
 void doctor_check_definitions(struct doctor_report *report, const struct doctor_facts *facts)
 {
     if (facts->listed.tried && facts->listed.status != SMQ_OK) {
-        doctor_report_add(report, doctor_checks_severity(facts, facts->listed.status),
+        doctor_report_add(report, doctor_facts_severity(facts, facts->listed.status),
                           facts->only ? facts->only : "", "fix what the text says",
                           facts->only ? "%s" : "the topics cannot be listed: %s",
                           facts->listed.text);
@@ -58,7 +58,7 @@ void doctor_check_definitions(struct doctor_report *report, const struct doctor_
         const struct doctor_topic *topic = &facts->topic[i];
 
         if (topic->unreadable) {
-            doctor_report_add(report, doctor_checks_severity(facts, topic->unreadable_status),
+            doctor_report_add(report, doctor_facts_severity(facts, topic->unreadable_status),
                               topic->name,
                               "fix what the text says; no client can use the topic until then",
                               "its definition cannot be read: %s", topic->unreadable);
@@ -77,7 +77,7 @@ static void doctor_judge_damage(struct doctor_report *report, const struct docto
                           "Redis has lost its definition");
     } else if (topic->looked.tried && topic->looked.status != SMQ_OK &&
                topic->looked.status != SMQ_NO_TOPIC) {
-        doctor_report_add(report, doctor_checks_severity(facts, topic->looked.status), topic->name,
+        doctor_report_add(report, doctor_facts_severity(facts, topic->looked.status), topic->name,
                           "fix what the text says", "it cannot be looked at: %s",
                           topic->looked.text);
     } else if (topic->stats.slots_damaged > 0) {
