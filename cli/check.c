@@ -6,11 +6,13 @@
 
 #include "check_bounds.h"
 #include "doctor.h"
+#include "look_flags.h"
 #include "output.h"
 #include "printable.h"
 #include "say.h"
 
 struct check_options {
+    struct look look;                     /* first */
     const char *bound[CHECK_BOUND_COUNT]; /* as they were typed; NULL: none */
 };
 
@@ -21,6 +23,7 @@ struct check_options {
     }
 
 static const struct flag check_flags[] = {
+    LOOK_FLAG("7s"),
     BOUND(CHECK_LAG, "max-lag", "TIME",
           "how long the oldest due message may be due, as 5m, or 1m,5m: a warning from 1m on"),
     BOUND(CHECK_DUE, "max-due", "N", "how many messages may be due; N,M: warning, error"),
@@ -221,6 +224,7 @@ const struct verb check_verb = {
     .flags = check_flags,
     .flag_count = sizeof(check_flags) / sizeof(check_flags[0]),
     .options_size = sizeof(struct check_options),
+    .looks = true,
     .max_words = 1,
     .is_probe = true,
     .run = check_run,

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "look_flags.h"
 #include "say.h"
 #include "secrets.h"
 
@@ -60,6 +61,21 @@ enum exit_code connect_check(const struct command *command)
     return secrets_check();
 }
 
+/* Makes the time-outs that were not given such that all that a verb may have to wait for, one after
+ * the other, fits into this time: to connect, for two or three replies, and for ZooKeeper. */
+static void connect_limit(smq_client_options *options, int64_t timeout_ms)
+{
+    if (options->connect_timeout_ms == 0) {
+        options->connect_timeout_ms = timeout_ms / 4;
+    }
+    if (options->request_timeout_ms == 0) {
+        options->request_timeout_ms = timeout_ms / 5;
+    }
+    if (options->session_timeout_ms == 0) {
+        options->session_timeout_ms = timeout_ms / 3;
+    }
+}
+
 smq_status connect_open(smq_client **out, const struct command *command, smq_error *err)
 {
     static struct connect_states states;
@@ -69,6 +85,12 @@ smq_status connect_open(smq_client **out, const struct command *command, smq_err
 
     if (options.zookeeper && options.zookeeper[0] == '\0') {
         options.zookeeper = NULL;
+    }
+    if (command->verb->looks) {
+        const struct look *look = command->options;
+        if (look->timeout.value > 0) {
+            connect_limit(&options, look->timeout.value);
+        }
     }
     secrets_add(&options);
     if (global->verbose > 0) {

@@ -4,10 +4,12 @@
 #include "bulk.h"
 #include "confirm.h"
 #include "listing.h"
+#include "look_flags.h"
 #include "say.h"
 #include "verb.h"
 
 struct dead_options {
+    struct look look; /* first */
     struct bulk_filter filter;
     bool all, yes;
 };
@@ -17,8 +19,11 @@ struct dead_options {
 /* === list =============================================================== */
 
 static const struct flag list_flags[] = {
-    BULK_ID(struct dead_options),     BULK_MATCH(struct dead_options),
-    BULK_REASON(struct dead_options), BULK_OLDER(struct dead_options, OLDER),
+    LOOK_FLAG(NULL),
+    BULK_ID(struct dead_options),
+    BULK_MATCH(struct dead_options),
+    BULK_REASON(struct dead_options),
+    BULK_OLDER(struct dead_options, OLDER),
     BULK_LIMIT(struct dead_options),
 };
 
@@ -56,6 +61,7 @@ const struct verb dead_list_verb = {
     .flags = list_flags,
     .flag_count = sizeof(list_flags) / sizeof(list_flags[0]),
     .options_size = sizeof(struct dead_options),
+    .looks = true,
     .min_words = 1,
     .max_words = 1,
     .check = dead_check_filter,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "connect.h"
+#include "look_flags.h"
 #include "output.h"
 #include "say.h"
 
@@ -92,6 +93,7 @@ enum exit_code doctor_examine(struct doctor_report *report, struct doctor_facts 
     if (code != EXIT_DONE) {
         return code;
     }
+    facts->within_ms = ((const struct look *) command->options)->timeout.value;
     facts->has_zookeeper = zookeeper && zookeeper[0] != '\0';
     facts->redis.tried = true;
     facts->redis.status = connect_open(&client, command, &err);
@@ -128,6 +130,8 @@ static enum exit_code doctor_run(const struct command *command)
     return code;
 }
 
+static const struct flag doctor_flags[] = {LOOK_FLAG(NULL)};
+
 const struct verb doctor_verb = {
     .name = "doctor",
     .operands = "",
@@ -136,5 +140,9 @@ const struct verb doctor_verb = {
             "was found, 1 for warnings, and 2 for errors. What may not be read is shown as "
             "unknown, which is no error. Without --zookeeper only Redis and its topics are looked "
             "at.",
+    .flags = doctor_flags,
+    .flag_count = sizeof(doctor_flags) / sizeof(doctor_flags[0]),
+    .options_size = sizeof(struct look),
+    .looks = true,
     .run = doctor_run,
 };

@@ -260,12 +260,26 @@ static void doctor_describe_fleet(struct doctor_facts *facts, smq_client *client
 
 /* ======================================================================== */
 
-static int64_t doctor_wall_ms(void)
+static int64_t doctor_now_ms(clockid_t clock)
 {
     struct timespec now;
 
-    (void) clock_gettime(CLOCK_REALTIME, &now);
+    (void) clock_gettime(clock, &now);
     return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* The rest of the time is left for ZooKeeper. */
+static void doctor_look_at_topics(struct doctor_facts *facts, smq_client *client,
+                                  int64_t begun_at_ms)
+{
+    for (size_t i = 0; i < facts->topic_count; i++) {
+        if (facts->within_ms > 0 &&
+            doctor_now_ms(CLOCK_MONOTONIC) - begun_at_ms > facts->within_ms * 2 / 3) {
+            facts->topics_left = facts->topic_count - i;
+            return;
+        }
+        doctor_look_at_topic(facts, client, &facts->topic[i]);
+    }
 }
 
 void doctor_facts_lack_client(struct doctor_facts *facts, const smq_error *err)
@@ -275,17 +289,16 @@ void doctor_facts_lack_client(struct doctor_facts *facts, const smq_error *err)
 
 void doctor_facts_gather(struct doctor_facts *facts, smq_client *client)
 {
+    const int64_t begun_at_ms = doctor_now_ms(CLOCK_MONOTONIC);
     smq_error err;
     const smq_status status = smq_server_each(client, doctor_take_server, facts, &err);
 
-    facts->now_ms = doctor_wall_ms();
+    facts->now_ms = doctor_now_ms(CLOCK_REALTIME);
     facts->servers = doctor_outcome(facts, status, &err);
     if (doctor_facts_all_answer(facts)) {
         doctor_list_topics(facts, client);
     }
-    for (size_t i = 0; i < facts->topic_count; i++) {
-        doctor_look_at_topic(facts, client, &facts->topic[i]);
-    }
+    doctor_look_at_topics(facts, client, begun_at_ms);
     if (facts->has_zookeeper) {
         doctor_describe_fleet(facts, client);
     }

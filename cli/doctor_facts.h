@@ -28,6 +28,7 @@ struct doctor_facts {
     bool has_zookeeper;
     bool probe;                  /* for slotmq check: only what keeps messages from being handled */
     const char *only;            /* the only topic that is looked at; NULL: all */
+    int64_t within_ms;           /* how long all may take; 0: as long as it takes */
     struct doctor_outcome redis; /* the first connection */
     struct doctor_outcome servers;
     smq_server_info *server;
@@ -35,6 +36,7 @@ struct doctor_facts {
     struct doctor_outcome listed; /* the topics */
     struct doctor_topic *topic;
     size_t topic_count;
+    size_t topics_left;              /* not looked at, because the time had ended */
     struct doctor_outcome described; /* the fleet */
     smq_fleet_info fleet;
     smq_fleet_member *member;
@@ -51,7 +53,7 @@ struct doctor_facts {
 
 /* Finds out all that a connected client can find out.  Topics are not looked at while a Redis
  * master is away, as each of them would cost a time-out.  `facts` is all zero but for
- * has_zookeeper, `probe` and `only`. */
+ * has_zookeeper, `probe`, `only` and `within_ms`. */
 void doctor_facts_gather(struct doctor_facts *facts, smq_client *client);
 
 /* No client could be made. */

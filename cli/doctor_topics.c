@@ -97,6 +97,12 @@ void doctor_check_damage(struct doctor_report *report, const struct doctor_facts
     if (!doctor_has_topics(report, facts)) {
         return;
     }
+    if (facts->topics_left > 0) {
+        doctor_report_add(report, facts->probe ? DOCTOR_BLIND : DOCTOR_UNKNOWN, "", "",
+                          "not known of %zu of %zu topics: the time had ended; give a longer "
+                          "--timeout, or name one topic",
+                          facts->topics_left, facts->topic_count);
+    }
     for (size_t i = 0; i < facts->topic_count; i++) {
         doctor_judge_damage(report, facts, &facts->topic[i]);
     }

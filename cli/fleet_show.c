@@ -5,17 +5,20 @@
 
 #include "fleet.h"
 #include "fleet_table.h"
+#include "look_flags.h"
 #include "output.h"
 #include "say.h"
 #include "topic.h"
 
 struct show_options {
+    struct look look; /* first */
     const char *root;
     const char *topic;
     bool slots;
 };
 
 static const struct flag show_flags[] = {
+    LOOK_FLAG(NULL),
     {.name = "root",
      .type = FLAG_TEXT,
      .offset = offsetof(struct show_options, root),
@@ -257,5 +260,6 @@ const struct verb fleet_show_verb = {
     .flags = show_flags,
     .flag_count = sizeof(show_flags) / sizeof(show_flags[0]),
     .options_size = sizeof(struct show_options),
+    .looks = true,
     .run = show_run,
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "look_flags.h"
 #include "message.h"
 #include "output.h"
 #include "say.h"
@@ -15,6 +16,7 @@
 /* === get ================================================================ */
 
 struct message_options {
+    struct look look; /* first */
     const char *key;
 };
 
@@ -25,6 +27,7 @@ struct message_options {
     }
 
 static const struct flag message_flags[] = {KEY(struct message_options)};
+static const struct flag message_look_flags[] = {KEY(struct message_options), LOOK_FLAG(NULL)};
 
 static void message_add_bytes(struct table *table, const char *name, const void *bytes, size_t size)
 {
@@ -128,9 +131,10 @@ const struct verb get_verb = {
     .summary = "everything about one message, in whatever state",
     .text = "ID is the id of the message; in layout inline it is the body. If the message was sent "
             "with a key, give --key, too.",
-    .flags = message_flags,
-    .flag_count = sizeof(message_flags) / sizeof(message_flags[0]),
+    .flags = message_look_flags,
+    .flag_count = sizeof(message_look_flags) / sizeof(message_look_flags[0]),
     .options_size = sizeof(struct message_options),
+    .looks = true,
     .min_words = 2,
     .max_words = 2,
     .about_topic = message_get,
@@ -143,9 +147,10 @@ const struct verb rank_verb = {
     .text = "Counted are the messages of the topic with a strictly better time or priority, and "
             "those before it in its own slot; in a fifo topic only those in its own slot. ID is "
             "the id of the message; in layout inline it is the body.",
-    .flags = message_flags,
-    .flag_count = sizeof(message_flags) / sizeof(message_flags[0]),
+    .flags = message_look_flags,
+    .flag_count = sizeof(message_look_flags) / sizeof(message_look_flags[0]),
     .options_size = sizeof(struct message_options),
+    .looks = true,
     .min_words = 2,
     .max_words = 2,
     .about_topic = message_rank,

@@ -2,12 +2,14 @@
 #include <inttypes.h>
 
 #include "listing.h"
+#include "look_flags.h"
 #include "message.h"
 #include "output.h"
 #include "say.h"
 #include "signals.h"
 
 struct peek_options {
+    struct look look; /* first */
     const char *state, *match, *reason, *cursor;
     struct flag_value limit;
 };
@@ -15,6 +17,7 @@ struct peek_options {
 #define PEEK(member) offsetof(struct peek_options, member)
 
 static const struct flag peek_flags[] = {
+    LOOK_FLAG(NULL),
     {.name = "state",
      .type = FLAG_TEXT,
      .offset = PEEK(state),
@@ -119,6 +122,7 @@ const struct verb peek_verb = {
     .flags = peek_flags,
     .flag_count = sizeof(peek_flags) / sizeof(peek_flags[0]),
     .options_size = sizeof(struct peek_options),
+    .looks = true,
     .min_words = 1,
     .max_words = 1,
     .check = peek_check,

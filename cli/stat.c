@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gauges.h"
+#include "look_flags.h"
 #include "output.h"
 #include "say.h"
 #include "stat_read.h"
@@ -12,11 +13,13 @@
 #include "verb.h"
 
 struct stat_options {
+    struct look look; /* first */
     bool slots;
     bool prometheus;
 };
 
 static const struct flag stat_flags[] = {
+    LOOK_FLAG(NULL),
     {.name = "slots",
      .type = FLAG_SWITCH,
      .offset = offsetof(struct stat_options, slots),
@@ -303,6 +306,7 @@ const struct verb stat_verb = {
     .flags = stat_flags,
     .flag_count = sizeof(stat_flags) / sizeof(stat_flags[0]),
     .options_size = sizeof(struct stat_options),
+    .looks = true,
     .max_words = 1,
     .check = stat_check,
     .connected = stat_connected,

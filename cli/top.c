@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "gauges.h"
+#include "look_flags.h"
 #include "output.h"
 #include "parallel.h"
 #include "printable.h"
@@ -28,11 +29,13 @@ enum { SCREEN_LINES = 4 };
 enum { NOTES_SHOWN = 4, LINES_FOR_NOTE = 6 };
 
 struct top_options {
+    struct look look; /* first */
     struct flag_value interval;
     struct flag_value count;
 };
 
 static const struct flag top_flags[] = {
+    LOOK_FLAG(NULL),
     {.name = "interval",
      .type = FLAG_DURATION,
      .offset = offsetof(struct top_options, interval),
@@ -532,6 +535,7 @@ const struct verb top_verb = {
     .flags = top_flags,
     .flag_count = sizeof(top_flags) / sizeof(top_flags[0]),
     .options_size = sizeof(struct top_options),
+    .looks = true,
     .max_words = 1,
     .connected = top_connected,
 };

@@ -9,6 +9,7 @@
 #include "connect.h"
 #include "definition.h"
 #include "definition_table.h"
+#include "look_flags.h"
 #include "output.h"
 #include "say.h"
 
@@ -292,10 +293,16 @@ static enum exit_code list_connected(smq_client *client, const struct command *c
     return command->global.json ? list_json(client) : list_table(client, command);
 }
 
+static const struct flag topic_look_flags[] = {LOOK_FLAG(NULL)};
+
 const struct verb topic_list_verb = {
     .name = "topic list",
     .operands = "",
     .summary = "all topics",
+    .flags = topic_look_flags,
+    .flag_count = sizeof(topic_look_flags) / sizeof(topic_look_flags[0]),
+    .options_size = sizeof(struct look),
+    .looks = true,
     .connected = list_connected,
 };
 
@@ -324,6 +331,10 @@ const struct verb topic_show_verb = {
     .name = "topic show",
     .operands = "NAME",
     .summary = "the definition of a topic, with every default filled in",
+    .flags = topic_look_flags,
+    .flag_count = sizeof(topic_look_flags) / sizeof(topic_look_flags[0]),
+    .options_size = sizeof(struct look),
+    .looks = true,
     .min_words = 1,
     .max_words = 1,
     .connected = topic_show_connected,

@@ -48,6 +48,7 @@ struct verb {
     void (*init)(void *options); /* makes the defaults; NULL: all are 0 */
     size_t min_words, max_words;
     bool takes_program; /* "-- CMD ARG..." */
+    bool looks;         /* only reads; its options begin with struct look */
     bool is_probe;      /* whatever keeps it from its result ends with EXIT_UNKNOWN */
     bool says_states;   /* prints what keeps it from working on standard error, also without -v */
     verb_fn *check;     /* what can be refused before it connects; NULL: nothing */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Ends with this code, and its first line begins so. */
 static void assert_check(int code, const char *beginning, const char *const *arguments)
@@ -145,6 +146,33 @@ static void test_servers_that_are_away_are_critical(void **state)
     servers_free(own);
 }
 
+/* Nagios gives a plugin 10 s. */
+static void test_servers_that_hang_take_8_s_in_all(void **state)
+{
+    struct servers *own =
+        servers_start(&(struct servers_options){.redis = REDIS_CLUSTER, .zookeeper = true});
+    struct timespec begun, ended;
+
+    (void) state;
+    assert_non_null(own);
+    server_pause(servers_node(own, 1));
+    server_pause(servers_zookeeper_server(own));
+    clock_gettime(CLOCK_MONOTONIC, &begun);
+    assert_check(2, "SLOTMQ CRITICAL - ",
+                 ARGS("check", "-r", servers_redis(own), "-z", servers_zookeeper(own)));
+    clock_gettime(CLOCK_MONOTONIC, &ended);
+    assert_in_range(ended.tv_sec - begun.tv_sec, 0, 8);
+    clock_gettime(CLOCK_MONOTONIC, &begun);
+    assert_check(
+        2, "SLOTMQ CRITICAL - ",
+        ARGS("check", "-r", servers_redis(own), "-z", servers_zookeeper(own), "--timeout", "2s"));
+    clock_gettime(CLOCK_MONOTONIC, &ended);
+    assert_in_range(ended.tv_sec - begun.tv_sec, 0, 4);
+    server_resume(servers_node(own, 1));
+    server_resume(servers_zookeeper_server(own));
+    servers_free(own);
+}
+
 static void test_a_topic_that_nobody_consumes_is_a_warning(void **state)
 {
     (void) state;
@@ -166,6 +194,7 @@ TEST_GROUP(check)
         cmocka_unit_test(test_all_groups_of_a_topic_are_looked_at),
         cmocka_unit_test(test_owners_that_are_not_looked_at_are_unknown),
         cmocka_unit_test(test_servers_that_are_away_are_critical),
+        cmocka_unit_test(test_servers_that_hang_take_8_s_in_all),
         cmocka_unit_test(test_a_topic_that_nobody_consumes_is_a_warning),
     };
 

@@ -318,6 +318,11 @@ static void test_what_a_probe_cannot_tell(void **state)
     assert_found(&facts, "redis", DOCTOR_BLIND, "WRONGPASS");
     facts.probe = false;
     assert_found(&facts, "redis", DOCTOR_ERROR, "WRONGPASS");
+    facts = healthy(servers, 1);
+    facts.topics_left = 3;
+    assert_found(&facts, "damage", DOCTOR_UNKNOWN, "give a longer --timeout");
+    facts.probe = true;
+    assert_found(&facts, "damage", DOCTOR_BLIND, "give a longer --timeout");
 }
 
 /* === The fleet ========================================================== */
