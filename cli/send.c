@@ -582,5 +582,6 @@ const struct verb send_verb = {
     .init = send_init,
     .min_words = 1,
     .max_words = 2,
+    .says_states = true,
     .run = send_run,
 };

@@ -277,6 +277,33 @@ static void test_an_unknown_topic_is_not_found(void **state)
 
 /* A reply that comes too late makes the library send again, which merges: only the sum is sure. */
 /* The servers of these tests have no replicas. */
+/* A user that may do all but publish, as Redis 7 makes one that is given no channels. */
+static void test_a_right_without_which_nobody_is_woken_is_named(void **state)
+{
+    const struct server *master;
+    char servers[128];
+    struct run run;
+
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "asleep", "--slots", "1"));
+    for (size_t i = 0; i < servers_count(command_servers()); i++) {
+        command_redis(
+            servers_node(command_servers(), i),
+            ARGS("ACL", "SETUSER", "app", "on", ">sesame", "~*", "resetchannels", "+@all"));
+    }
+    master = servers_node_of(command_servers(), "slot{asleep_0}");
+    command_redis(master, ARGS("HSET", "slot{asleep_0}", "parked", "9007199254740992"));
+    snprintf(servers, sizeof(servers), "redis://app:sesame@%s", server_address(master));
+    command_run(&run, NULL, ARGS("send", "-r", servers, "asleep", "x"));
+    assert_int_equal(run.exit_code, 0);
+    assert_non_null(strstr(run.err, "the user lacks the right &wake{asleep_*"));
+    assert_non_null(strstr(run.err, "sent 1 merged 0"));
+    run_fini(&run);
+    command_run(&run, NULL, ARGS("send", "-q", "-r", servers, "asleep", "y"));
+    assert_string_equal(run.err, "");
+    run_fini(&run);
+}
+
 static void test_replicas_that_are_not_there_are_missed(void **state)
 {
     (void) state;
@@ -325,6 +352,7 @@ TEST_GROUP(send)
         cmocka_unit_test(test_the_first_bad_line_ends_it_and_is_named),
         cmocka_unit_test(test_limits_of_body_and_key),
         cmocka_unit_test(test_an_unknown_topic_is_not_found),
+        cmocka_unit_test(test_a_right_without_which_nobody_is_woken_is_named),
         cmocka_unit_test(test_replicas_that_are_not_there_are_missed),
         cmocka_unit_test(test_many_lines_are_sent_at_once),
     };
