@@ -82,6 +82,7 @@ SMQ_API const smq_message_info *smq_delivery_info(const smq_delivery *delivery);
  *   SMQ_OK              it does
  *   LEASE_LOST, FENCED  another consumer may have the message: stop handling it
  *   CLOSED              it does, but the worker or consumer stops: finish soon, or release
+ *   FORKED              this is a child of the process that holds it: do not handle it here
  *
  * With on_zk_loss STOP the check also returns LEASE_LOST while the membership has expired by the
  * clock of this process.  When the membership is confirmed again it returns SMQ_OK again; an answer

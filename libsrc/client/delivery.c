@@ -81,5 +81,7 @@ SMQ_API const smq_message_info *smq_delivery_info(const smq_delivery *delivery)
 
 SMQ_API smq_status smq_delivery_check(const smq_delivery *delivery)
 {
-    return delivery != NULL ? answer_check(delivery) : SMQ_INVALID;
+    smq_status status = delivery_check(delivery, NULL);
+
+    return status == SMQ_OK ? answer_check(delivery) : status;
 }

@@ -547,7 +547,8 @@ static void child_of_fork_is_refused(void **state)
     if (child == 0) {
         bool good = smq_consumer_poll(consumer, &delivery, 1, &count, 0, NULL) == SMQ_FORKED &&
                     smq_consumer_flush(consumer, 0, NULL) == SMQ_FORKED &&
-                    smq_consumer_fd(consumer) == -1 && smq_done(delivery, NULL) == SMQ_FORKED;
+                    smq_consumer_fd(consumer) == -1 && smq_done(delivery, NULL) == SMQ_FORKED &&
+                    smq_delivery_check(delivery) == SMQ_FORKED;
 
         smq_consumer_stop(consumer);
         smq_consumer_free(consumer);
@@ -555,6 +556,7 @@ static void child_of_fork_is_refused(void **state)
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
+    assert_int_equal(smq_delivery_check(delivery), SMQ_OK);
     messages_done(delivery);
     messages_send(client, topic, (struct test_message){.body = "b"});
     messages_done(messages_poll(consumer)); /* the parent's was not stopped */
