@@ -257,6 +257,7 @@ static void ownership_on_assignment(void *user, const struct zk_reply *reply)
         return;
     }
     if (reply->rc == ZOK || reply->rc == ZNONODE) {
+        topic->refusal = refusal_next(topic->refusal, REFUSAL_READ_DONE);
         ownership_act(topic, reply);
     }
     if (topic->again) {
@@ -290,6 +291,7 @@ void ownership_read(struct ownership *topic)
     }
     topic->reading = true;
     topic->again = false;
+    topic->refusal = refusal_next(topic->refusal, REFUSAL_READ_BEGUN);
     zk_sync(ownership_session(topic), "topics", ownership_on_sync, topic);
     if (topic->known) {
         ownership_read_assignment(topic);
@@ -327,19 +329,31 @@ static void ownership_on_retry(uv_timer_t *timer)
 {
     struct ownership *topic = timer->data;
 
-    topic->asked_anew = true;
     memset(topic->refused, 0, sizeof(bool) * (size_t) topic->slots);
     ownership_read(topic);
 }
 
-/* Redis refused a grant.  One refusal can come from an assignment that is out of date here.  If the
- * newest assignment was read since, and its token is refused again, Redis has larger tokens than
- * this ensemble gives. */
-static void ownership_refused(struct ownership *topic, struct token token)
+/* Which input is it that Redis refused the token of a slot?  false: it is none, because the refusal
+ * of another slot with the same token is held already. */
+static bool ownership_refusal_input(const struct ownership *topic, int32_t slot, struct token token,
+                                    enum refusal_input *input)
 {
-    bool again = topic->asked_anew && token_compare(token, topic->refused_token) == 0;
+    bool held = topic->refusal != REFUSAL_NONE && topic->granted[topic->refused_slot] &&
+                token_compare(token, topic->refused_token) == 0;
 
-    if (again && !topic->refusal_logged) {
+    *input = held ? REFUSAL_SAME : REFUSAL_OTHER;
+    return !held || slot == topic->refused_slot;
+}
+
+static void ownership_refused(struct ownership *topic, int32_t slot, struct token token)
+{
+    enum refusal_input input;
+
+    ownership_back_off(topic);
+    if (!ownership_refusal_input(topic, slot, token, &input)) {
+        return;
+    }
+    if (refusal_shows(topic->refusal, input) && !topic->refusal_logged) {
         topic->refusal_logged = true;
         events_log(topic->set->env->events, SMQ_LEVEL_ERROR,
                    "topic %s: Redis has larger tokens than ZooKeeper at %s grants, and refuses "
@@ -347,9 +361,9 @@ static void ownership_refused(struct ownership *topic, struct token token)
                    "\"slotmq fleet raise-fence\" makes the tokens of this fleet the larger ones",
                    topic->name, topic->set->env->hosts);
     }
-    topic->asked_anew = again;
+    topic->refusal = refusal_next(topic->refusal, input);
+    topic->refused_slot = slot;
     topic->refused_token = token;
-    ownership_back_off(topic);
 }
 
 /* Is it impossible now to report anything to the other members? */
@@ -401,7 +415,7 @@ void ownership_answer(struct ownership *topic, const struct coord_command *comma
         return;
     }
     if (command->slot >= 0 && command->slot < topic->slots && topic->refused[command->slot]) {
-        ownership_refused(topic, command->token);
+        ownership_refused(topic, command->slot, command->token);
     }
     if (topic->phase == OWNERSHIP_LATE && topic->busy_slots == 0) {
         ownership_drained_late(topic);

@@ -5,7 +5,8 @@
  * the chain of calls of a topic goes through both.  ownership_slots.c is below them and makes no
  * calls.
  *
- * Below: member.h, root.h, zk_session.h, coord_internal.h, assignment.h, slot_state.h.  Thread:
+ * Below: member.h, root.h, zk_session.h, coord_internal.h, assignment.h, slot_state.h,
+ * refusal.h.  Thread:
  * smq:coord. */
 #ifndef COORD_OWNERSHIP_H
 #define COORD_OWNERSHIP_H
@@ -17,6 +18,7 @@
 
 #include "coord/coord_internal.h"
 #include "coord/member.h"
+#include "coord/refusal.h"
 
 LIST_HEAD(ownership_list, ownership);
 
@@ -68,8 +70,9 @@ struct ownership {
     struct token *tokens;       /* tokens of the slots that are not IDLE */
     bool *granted;              /* by the assignment that was read last */
     bool *refused;              /* IDLE until the back-off ends */
-    struct token refused_token; /* the last token that was refused */
-    bool asked_anew;            /* the newest assignment was read since then */
+    enum refusal_state refusal; /* of `refused_slot` and `refused_token` */
+    int32_t refused_slot;
+    struct token refused_token;
     bool refusal_logged;
     int32_t busy_slots; /* slots that are not IDLE */
     int32_t granted_slots;

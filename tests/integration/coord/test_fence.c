@@ -100,6 +100,39 @@ static void a_raised_generation_does_not_wait_for_the_back_off(void **state)
     queue_side_free(a);
 }
 
+static bool has_granted_again(void *arg)
+{
+    struct queue_side *side = arg;
+
+    return queue_side_get(side, &side->granted) >= SLOTS + 2;
+}
+
+static void refuse(struct queue_side *side, int32_t slot)
+{
+    pthread_mutex_lock(&side->lock);
+    const struct token token = side->tokens[slot];
+    pthread_mutex_unlock(&side->lock);
+    coord_answer(side->coord, COORD_REFUSED, "t", slot, token);
+}
+
+/* While ZooKeeper does not answer, others may have gained the slots: two refusals of one token show
+ * no more than that, although the time for asking again has passed between them. */
+static void refusals_without_zookeeper_show_nothing(void **state)
+{
+    struct queue_side *a = fixture_consumer("a");
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    server_pause(servers_zookeeper_server(fixture.servers));
+    refuse(a, 0);
+    assert_true(queue_side_says(a, "no connection to ZooKeeper"));
+    refuse(a, 1);
+    server_resume(servers_zookeeper_server(fixture.servers));
+    assert_true(wait_until(has_granted_again, a, WAIT_MS));
+    assert_int_equal(queue_side_said(a, "fleet raise-fence"), 0);
+    queue_side_free(a);
+}
+
 static bool has_lost_half(void *arg)
 {
     struct queue_side *side = arg;
@@ -283,6 +316,7 @@ TEST_GROUP(fence)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_raised_generation_ends_refusals, fixture_setup),
         cmocka_unit_test_setup(a_raised_generation_does_not_wait_for_the_back_off, fixture_setup),
+        cmocka_unit_test_setup(refusals_without_zookeeper_show_nothing, fixture_setup),
         cmocka_unit_test_setup(a_fleet_survives_the_loss_of_all_data, fixture_setup),
         cmocka_unit_test_setup(a_foreign_fleet_is_named_and_the_running_one_continues,
                                fixture_setup),
