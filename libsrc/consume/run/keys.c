@@ -9,6 +9,7 @@
 
 enum {
     SPARE_MAX = 1000,      /* keys that are kept for later deliveries */
+    SPARE_SIZE_MAX = 512,  /* of the name of a spare key; others are freed */
     PASSED_MAX = 100,      /* keys that a claim passes over */
     PASSED_LEN_MAX = 1024, /* a longer one, in layout inline a body, is not named */
 };
@@ -19,14 +20,21 @@ void run_key_table_init(struct run_key_table *table, bool apart, size_t most)
     TAILQ_INIT(&table->spare);
 }
 
+static void run_key_destroy(struct run_key *key)
+{
+    buf_fini(&key->name);
+    free(key);
+}
+
 void run_key_table_fini(struct run_key_table *table)
 {
     struct run_key *key;
 
     while ((key = TAILQ_FIRST(&table->spare)) != NULL) {
         TAILQ_REMOVE(&table->spare, key, link);
-        free(key);
+        run_key_destroy(key);
     }
+    buf_fini(&table->name);
 }
 
 void run_key_init(struct run_key *key, struct run_lane *lane)
@@ -37,16 +45,34 @@ void run_key_init(struct run_key *key, struct run_lane *lane)
 
 /* --- keys that exist while they are needed --- */
 
-/* Of a name: the hash of the key is one, so only the lane has to be mixed in. */
-static unsigned run_key_bucket(const uint64_t *name)
+static const smq_bytes *run_key_bytes(const smq_delivery *delivery)
 {
-    return (unsigned) (name[1] ^ (name[0] >> 4) * 2654435769U);
+    const smq_message_info *info = &delivery->info;
+
+    return info->key.data != NULL ? &info->key : &info->id;
 }
 
+static uint32_t run_key_hash(const smq_delivery *delivery)
+{
+    const smq_bytes *key = run_key_bytes(delivery);
+    unsigned hash;
+
+    HASH_JEN(key->data, key->len, hash);
+    return hash;
+}
+
+/* The hash of the key's bytes is given, so only the lane has to be mixed in. */
+static unsigned run_key_bucket(const struct run_lane *lane, uint32_t hash)
+{
+    return (unsigned) (hash ^ ((uintptr_t) lane >> 4) * 2654435769U);
+}
+
+/* Of the name in the table. */
 static struct run_key *run_key_new(struct run_key_table *table, struct run_lane *lane,
-                                   const uint64_t *name)
+                                   uint32_t hash)
 {
     struct run_key *key = TAILQ_FIRST(&table->spare);
+    struct buf name;
 
     if (key != NULL) {
         TAILQ_REMOVE(&table->spare, key, link);
@@ -54,32 +80,39 @@ static struct run_key *run_key_new(struct run_key_table *table, struct run_lane 
     } else {
         key = memory_new(sizeof(*key));
     }
+    name = key->name; /* its memory is used again */
     run_key_init(key, lane);
-    key->name[0] = name[0];
-    key->name[1] = name[1];
-    HASH_ADD_BYHASHVALUE(hh, table->keys, name, sizeof(key->name), run_key_bucket(name), key);
+    key->name = name;
+    buf_clear(&key->name);
+    buf_add(&key->name, table->name.data, table->name.len);
+    HASH_ADD_KEYPTR_BYHASHVALUE(hh, table->keys, key->name.data, key->name.len,
+                                run_key_bucket(lane, hash), key);
     TAILQ_INSERT_TAIL(&lane->keys, key, link);
     lane->key_count++;
     return key;
 }
 
-static struct run_key *run_key_find(const struct run_key_table *table, const struct run_lane *lane,
-                                    uint32_t hash)
+/* The name that is looked for is left in the table. */
+static struct run_key *run_key_find(struct run_key_table *table, const struct run_lane *lane,
+                                    const smq_delivery *delivery, uint32_t hash)
 {
-    const uint64_t name[2] = {(uintptr_t) lane, hash};
+    const smq_bytes *bytes = run_key_bytes(delivery);
+    struct buf *name = &table->name;
     struct run_key *key;
 
-    HASH_FIND_BYHASHVALUE(hh, table->keys, name, sizeof(name), run_key_bucket(name), key);
+    buf_clear(name);
+    buf_add(name, &lane, sizeof(lane));
+    buf_add(name, bytes->data, bytes->len);
+    HASH_FIND_BYHASHVALUE(hh, table->keys, name->data, name->len, run_key_bucket(lane, hash), key);
     return key;
 }
 
 static struct run_key *run_key_get(struct run_key_table *table, struct run_lane *lane,
-                                   uint32_t hash)
+                                   const smq_delivery *delivery, uint32_t hash)
 {
-    const uint64_t name[2] = {(uintptr_t) lane, hash};
-    struct run_key *key = run_key_find(table, lane, hash);
+    struct run_key *key = run_key_find(table, lane, delivery, hash);
 
-    return key != NULL ? key : run_key_new(table, lane, name);
+    return key != NULL ? key : run_key_new(table, lane, hash);
 }
 
 static void run_key_free(struct run_key_table *table, struct run_key *key)
@@ -87,8 +120,8 @@ static void run_key_free(struct run_key_table *table, struct run_key *key)
     HASH_DELETE(hh, table->keys, key);
     TAILQ_REMOVE(&key->lane->keys, key, link);
     key->lane->key_count--;
-    if (table->spare_count == SPARE_MAX) {
-        free(key);
+    if (table->spare_count == SPARE_MAX || key->name.size > SPARE_SIZE_MAX) {
+        run_key_destroy(key);
         return;
     }
     TAILQ_INSERT_HEAD(&table->spare, key, link);
@@ -142,22 +175,6 @@ void run_key_update(struct run_key_table *table, struct run_key *key)
 
 /* --- deliveries --- */
 
-static const smq_bytes *run_key_bytes(const smq_delivery *delivery)
-{
-    const smq_message_info *info = &delivery->info;
-
-    return info->key.data != NULL ? &info->key : &info->id;
-}
-
-static uint32_t run_key_hash(const smq_delivery *delivery)
-{
-    const smq_bytes *key = run_key_bytes(delivery);
-    unsigned hash;
-
-    HASH_JEN(key->data, key->len, hash);
-    return hash;
-}
-
 void run_keys_prepare(const struct run_key_table *table, struct run_lane *lane,
                       struct delivery_list *list)
 {
@@ -185,21 +202,23 @@ void run_keys_add(struct run_key_table *table, struct run_lane *lane, struct del
     while ((delivery = STAILQ_FIRST(list)) != NULL) {
         STAILQ_REMOVE_HEAD(list, link);
         delivery->number = lane->added++;
-        delivery->key = run_key_get(table, lane, delivery->key_hash);
+        delivery->key = run_key_get(table, lane, delivery, delivery->key_hash);
         STAILQ_INSERT_TAIL(&delivery->key->waiting, delivery, link);
         run_key_update(table, delivery->key);
     }
 }
 
-struct run_key *run_key_look_up(const struct run_key_table *table, struct run_lane *lane,
+struct run_key *run_key_look_up(struct run_key_table *table, struct run_lane *lane,
                                 const smq_delivery *delivery)
 {
-    return table->apart ? run_key_find(table, lane, run_key_hash(delivery)) : &lane->whole;
+    return table->apart ? run_key_find(table, lane, delivery, run_key_hash(delivery))
+                        : &lane->whole;
 }
 
 void run_key_hold(struct run_key_table *table, struct run_lane *lane, smq_delivery *delivery)
 {
-    delivery->key = table->apart ? run_key_get(table, lane, run_key_hash(delivery)) : &lane->whole;
+    delivery->key =
+        table->apart ? run_key_get(table, lane, delivery, run_key_hash(delivery)) : &lane->whole;
     delivery->holds = true;
     delivery->key->held++;
     run_key_update(table, delivery->key);

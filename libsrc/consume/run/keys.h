@@ -2,9 +2,7 @@
  *
  * Deliveries of one key run one after another, in the order in which they were added; those of
  * different keys may run at once, and begin in that order as far as their keys let them.  If
- * `apart` of the queue's table is not set, each lane has one key for all its deliveries.  The queue
- * compares hashes of keys, not the keys: if two keys of a lane have the same hash, their deliveries
- * run one after another, too.
+ * `apart` of the queue's table is not set, each lane has one key for all its deliveries.
  *
  * Thread: any.  The lock of the queue is held, except where a function says otherwise. */
 #ifndef CONSUME_RUN_KEYS_H
@@ -36,7 +34,7 @@ struct run_key {
     struct run_lane *lane;
     TAILQ_ENTRY(run_key) ready_link;
     TAILQ_ENTRY(run_key) link; /* in the lane's keys, or among the spare ones */
-    uint64_t name[2];          /* of the lane, and the hash */
+    struct buf name; /* the lane's address, and the key's bytes; of the whole lane nothing */
     UT_hash_handle hh;
 };
 
@@ -45,6 +43,7 @@ struct run_key_table {
     bool apart;  /* different keys of a lane may run at once */
     size_t most; /* deliveries of a key that may be begun at once, if no call has them */
     struct run_key *keys;
+    struct buf name; /* of the key that was looked for last */
     struct run_keys spare;
     size_t spare_count;
 };
@@ -75,7 +74,7 @@ void run_key_recall(struct run_key_table *table, struct run_key *key, struct del
 void run_keys_recall(struct run_key_table *table, struct run_lane *lane, struct delivery_list *out);
 
 /* The key of a delivery that does not wait; NULL: it does not exist. */
-struct run_key *run_key_look_up(const struct run_key_table *table, struct run_lane *lane,
+struct run_key *run_key_look_up(struct run_key_table *table, struct run_lane *lane,
                                 const smq_delivery *delivery);
 
 /* The answer of this delivery, which is not begun, holds its key, which is made if need be. */

@@ -11,6 +11,7 @@
 
 #include <semaphore.h>
 
+#include "base/hash.h"
 #include "base/loop.h"
 #include "base/thread.h"
 #include "consume/run/answer.h"
@@ -74,17 +75,17 @@ static void stage_fini(struct stage *stage)
     sem_destroy(&stage->returned);
 }
 
-/* One for each letter; a message without a key has its body as key. */
-static void add(struct stage *stage, const char *letters)
+/* A message without a key has its body as key. */
+static void add_bodies(struct stage *stage, const char *const *bodies, size_t count)
 {
     struct topic topic = {.name = "t", .type = SMQ_TYPE_FIXED_TIME, .layout = SMQ_LAYOUT_INLINE};
     struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
 
-    for (; *letters != '\0'; letters++) {
+    for (size_t i = 0; i < count; i++) {
         char entry[16];
         smq_delivery *delivery;
 
-        snprintf(entry, sizeof(entry), "20c17:%c", *letters);
+        snprintf(entry, sizeof(entry), "20c17:%s", bodies[i]);
         delivery =
             delivery_new(NULL, run_queue_origin(stage->queue), &stage->lane, &topic, 3, "",
                          &(struct store_claimed){.entry = entry, .entry_len = strlen(entry)});
@@ -94,6 +95,20 @@ static void add(struct stage *stage, const char *letters)
     }
     run_queue_add(stage->queue, &stage->lane, &list);
     run_queue_wake_threads(stage->queue);
+}
+
+/* One for each letter. */
+static void add(struct stage *stage, const char *letters)
+{
+    char texts[MOST][2] = {""};
+    const char *bodies[MOST];
+    size_t count = strlen(letters);
+
+    for (size_t i = 0; i < count; i++) {
+        texts[i][0] = letters[i];
+        bodies[i] = texts[i];
+    }
+    add_bodies(stage, bodies, count);
 }
 
 static char letter_of(const smq_delivery *delivery)
@@ -139,6 +154,30 @@ static void polls_take_one_of_each_key(void **state)
     done(first[0]);
     polls(&stage, first, "a");
     done(first[0]);
+    stage_fini(&stage);
+}
+
+/* These were chosen for it; what a producer may choose must not hold up the others. */
+static void keys_of_one_hash_are_two_keys(void **state)
+{
+    static const char *const bodies[] = {"a58058", "b63961", "a58058", "b63961"};
+    smq_delivery *out[MOST] = {NULL};
+    struct stage stage;
+    unsigned hashes[2];
+
+    (void) state;
+    HASH_JEN(bodies[0], strlen(bodies[0]), hashes[0]);
+    HASH_JEN(bodies[1], strlen(bodies[1]), hashes[1]);
+    assert_int_equal(hashes[0], hashes[1]);
+    stage_init(&stage, 1000, NULL);
+    add_bodies(&stage, bodies, 4);
+    polls(&stage, out, "ab");
+    done(out[1]);
+    polls(&stage, out + 1, "b");
+    done(out[0]);
+    polls(&stage, out, "a");
+    done(out[0]);
+    done(out[1]);
     stage_fini(&stage);
 }
 
@@ -305,6 +344,7 @@ TEST_GROUP(run_queue_keys)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(polls_take_one_of_each_key),
+        cmocka_unit_test(keys_of_one_hash_are_two_keys),
         cmocka_unit_test(a_lane_has_no_more_than_it_may),
         cmocka_unit_test(deliveries_begin_in_the_order_in_which_they_were_added),
         cmocka_unit_test(a_recall_takes_all_keys_each_in_its_order),
