@@ -28,6 +28,7 @@
 #include "base64.h"
 #include "consume.h"
 #include "message.h"
+#include "program_stderr.h"
 #include "say.h"
 #include "signals.h"
 
@@ -37,6 +38,7 @@ struct program {
     LIST_ENTRY(program) entry;
     pid_t pid;
     smq_delivery *delivery;
+    struct program_stderr stream;
     bool lost; /* it got SIGTERM, because its message may have another owner */
 };
 
@@ -44,6 +46,7 @@ struct program {
  * has ended.  After SIGTERM the program of a lost message may continue for this number of checks.
  */
 #define LOOK_MS     500
+#define OFTEN_MS    20
 #define LEASE_GRACE 10
 
 static struct {
@@ -191,23 +194,32 @@ static int program_open_body(const smq_message_info *message)
     return file;
 }
 
+/* What a program gets. */
+struct start {
+    char *const *argv;
+    char *const *entries; /* its environment */
+    int body;             /* its standard input */
+    int complaints;       /* its standard error; -1: ours */
+};
+
 /* In the process of the program: no signal blocked (the library blocks all in its threads), SIGPIPE
  * as a program expects it, a process group of its own, no other descriptor than 0, 1 and 2: not all
  * sockets of the libraries below us close by themselves.  The guard knows the program before it
  * runs, or it would survive a command that is killed just then.  Only calls that are allowed
  * between fork() and exec. */
-static void program_become(char *const *argv, int body, char *const *entries, int report)
+static void program_become(const struct start *start, int report)
 {
     sigset_t none;
 
     (void) setpgid(0, 0);
     consume_guard_add(getpid());
-    if (dup2(body, STDIN_FILENO) == STDIN_FILENO &&
+    if (dup2(start->body, STDIN_FILENO) == STDIN_FILENO &&
+        (start->complaints < 0 || dup2(start->complaints, STDERR_FILENO) == STDERR_FILENO) &&
         close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC) == 0) {
         (void) signal(SIGPIPE, SIG_DFL);
         sigemptyset(&none);
         (void) sigprocmask(SIG_SETMASK, &none, NULL);
-        execvpe(argv[0], argv, entries);
+        execvpe(start->argv[0], start->argv, start->entries);
     }
     const int error = errno;
     const ssize_t written = write(report, &error, sizeof(error));
@@ -215,9 +227,9 @@ static void program_become(char *const *argv, int body, char *const *entries, in
     _exit(127);
 }
 
-/* Starts the program with `body` as its standard input; else gives an errno.  That of a failed exec
- * comes through a pipe which a successful one closes. */
-static int program_spawn(pid_t *pid, char *const *argv, int body, char *const *entries)
+/* Starts the program; else gives an errno.  That of a failed exec comes through a pipe which a
+ * successful one closes. */
+static int program_spawn(pid_t *pid, const struct start *start)
 {
     int report[2];
     int error = 0;
@@ -228,7 +240,7 @@ static int program_spawn(pid_t *pid, char *const *argv, int body, char *const *e
     }
     *pid = fork();
     if (*pid == 0) {
-        program_become(argv, body, entries, report[1]);
+        program_become(start, report[1]);
     }
     error = *pid < 0 ? errno : 0;
     close(report[1]);
@@ -243,9 +255,10 @@ static int program_spawn(pid_t *pid, char *const *argv, int body, char *const *e
     return error;
 }
 
-/* Starts the program for a message; else gives an errno. */
-static int program_start(pid_t *pid, char *const *argv, const smq_message_info *message)
+/* Starts the program for its message; else gives an errno. */
+static int program_start(struct program *program, char *const *argv)
 {
+    const smq_message_info *message = smq_delivery_info(program->delivery);
     struct environment environment;
     const int body = program_open_body(message);
 
@@ -253,7 +266,13 @@ static int program_start(pid_t *pid, char *const *argv, const smq_message_info *
         return errno;
     }
     environment_init(&environment, message);
-    const int error = program_spawn(pid, argv, body, environment.entry);
+    program_stderr_open(&program->stream);
+    const int error = program_spawn(
+        &program->pid, &(struct start){argv, environment.entry, body, program->stream.out});
+    program_stderr_started(&program->stream);
+    if (error != 0) {
+        program_stderr_close(&program->stream);
+    }
     environment_fini(&environment);
     close(body);
     return error;
@@ -301,40 +320,74 @@ static bool program_drain_is_over(struct consume *consume)
     return over;
 }
 
-/* Waits until a program ends.  A program whose message is lost gets SIGTERM, and is killed if it
- * does not end.  When the time to drain has ended all programs are killed, early enough for their
- * messages to be released. */
+/* A program whose message is lost gets SIGTERM, and is killed if it does not end.  When the time to
+ * drain has ended all programs are killed, early enough for their messages to be released. */
+static void program_look(struct consume *consume, struct program *program, int *lost)
+{
+    if (program_drain_is_over(consume)) {
+        consume_kill_programs();
+    }
+    const smq_status status = smq_delivery_check(program->delivery);
+    *lost += status == SMQ_LEASE_LOST || status == SMQ_FENCED ? 1 : 0;
+    program->lost = *lost > 0;
+    if (*lost == 1 || *lost == LEASE_GRACE) {
+        program_kill(program, *lost == 1 ? SIGTERM : SIGKILL);
+    }
+}
+
+/* Without reaping, so that its pid stays its own while others may kill it. */
+static bool program_has_ended(const struct program *program)
+{
+    siginfo_t ended = {.si_pid = 0};
+
+    return waitid(P_PID, (id_t) program->pid, &ended, WEXITED | WNOWAIT | WNOHANG) == 0 &&
+           ended.si_pid != 0;
+}
+
+/* Waits until a program ends, and passes on what it writes to its standard error.  Without a
+ * descriptor of the process (a system that refuses pidfd_open) it looks often. */
 static void program_watch(struct consume *consume, struct program *program)
 {
-    struct pollfd end = {.fd = (int) syscall(SYS_pidfd_open, program->pid, 0), .events = POLLIN};
+    const int end = (int) syscall(SYS_pidfd_open, program->pid, 0);
+    int64_t looked_at = program_now_ms();
     int lost = 0;
 
-    while (end.fd >= 0 && poll(&end, 1, LOOK_MS) <= 0) {
-        if (program_drain_is_over(consume)) {
-            consume_kill_programs();
-        }
-        const smq_status status = smq_delivery_check(program->delivery);
-        lost += status == SMQ_LEASE_LOST || status == SMQ_FENCED ? 1 : 0;
-        program->lost = lost > 0;
-        if (lost == 1 || lost == LEASE_GRACE) {
-            program_kill(program, lost == 1 ? SIGTERM : SIGKILL);
+    while (!program_has_ended(program)) {
+        struct pollfd wait[] = {{.fd = end, .events = POLLIN},
+                                program_stderr_wait(&program->stream)};
+        (void) poll(wait, 2, end < 0 ? OFTEN_MS : LOOK_MS);
+        (void) program_stderr_pass(&program->stream);
+        if (program_now_ms() - looked_at >= LOOK_MS) {
+            program_look(consume, program, &lost);
+            looked_at = program_now_ms();
         }
     }
-    if (end.fd >= 0) {
-        close(end.fd);
+    if (end >= 0) {
+        close(end);
     }
+}
+
+/* Passes on what the program has left in its pipe, while somebody reads our standard error. */
+static void program_finish_stderr(struct consume *consume, struct program *program)
+{
+    struct pollfd wait;
+
+    do {
+        while (program_stderr_pass(&program->stream)) {
+        }
+        wait = program_stderr_wait(&program->stream);
+    } while (wait.events == POLLOUT &&
+             (poll(&wait, 1, LOOK_MS) > 0 || !program_drain_is_over(consume)));
+    program_stderr_close(&program->stream);
 }
 
 /* Waits for the end of a program that is listed, and takes it off the list.  Gives its status. */
 static int program_await_end(struct consume *consume, struct program *program)
 {
-    siginfo_t ended;
     int status = 0;
 
     program_watch(consume, program);
-    /* Without reaping, so that its pid stays its own while others may kill it. */
-    while (waitid(P_PID, (id_t) program->pid, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
-    }
+    program_finish_stderr(consume, program);
     pthread_mutex_lock(&running.lock);
     LIST_REMOVE(program, entry);
     consume_guard_remove(program->pid);
@@ -351,18 +404,25 @@ bool consume_programs_are_killed(void)
     return killed;
 }
 
-static void program_answer(smq_delivery *delivery, int status)
+/* The reason is how the program ended and the last line of its standard error. */
+static void program_answer(smq_delivery *delivery, int status, const struct last_line *line)
 {
-    char reason[32];
+    char said[PRINTABLE_ROOM(SMQ_REASON_MAX)];
+    char reason[sizeof(said) + 32];
+    size_t size = 0;
 
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
         (void) smq_done(delivery, NULL);
         return;
     }
     if (WIFSIGNALED(status)) {
-        snprintf(reason, sizeof(reason), "signal %d", WTERMSIG(status));
+        size = (size_t) snprintf(reason, sizeof(reason), "signal %d", WTERMSIG(status));
     } else {
-        snprintf(reason, sizeof(reason), "exit %d", WEXITSTATUS(status));
+        size = (size_t) snprintf(reason, sizeof(reason), "exit %d", WEXITSTATUS(status));
+    }
+    last_line_text(said, line);
+    if (said[0] != '\0') {
+        snprintf(reason + size, sizeof(reason) - size, ": %s", said);
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_DATA) {
         (void) smq_reject(delivery, reason, NULL);
@@ -380,7 +440,7 @@ smq_verdict consume_run(smq_delivery *delivery, void *user)
     if (consume_has_failed(consume)) {
         return SMQ_RELEASE;
     }
-    const int error = program_start(&program.pid, argv, smq_delivery_info(delivery));
+    const int error = program_start(&program, argv);
     if (error) {
         consume_fail(consume, EXIT_IO, "cannot run %s: %s", argv[0], strerror(error));
         return SMQ_RELEASE;
@@ -391,7 +451,7 @@ smq_verdict consume_run(smq_delivery *delivery, void *user)
     if (WIFSIGNALED(status) && (program.lost || consume_programs_are_killed())) {
         return SMQ_RELEASE; /* that it was killed is not the message's fault */
     }
-    program_answer(delivery, status);
+    program_answer(delivery, status, &program.stream.line);
     return SMQ_LATER;
 }
 

@@ -183,6 +183,43 @@ static void test_any_other_exit_retries_with_its_reason(void **state)
     assert_int_equal(command_stat("exit", "retried"), 2);
 }
 
+static void test_the_last_line_of_standard_error_is_the_reason(void **state)
+{
+    struct run run;
+
+    (void) state;
+    assert_dies("declined", "echo 'card declined: 51' >&2; exit 65", "",
+                "exit 65: card declined: 51");
+    assert_dies("trace", "printf 'Traceback\n\033[31mValueError: no\t7\033[0m\n\n' >&2; exit 1", "",
+                "exit 1: ValueError: no 7");
+    assert_dies("shot", "printf 'half a line' >&2; kill -9 $$", "", "signal 9: half a line");
+    assert_dies("quiet", "echo words >&2; exec 2>&-; exit 3", "", "exit 3: words");
+    create("shown");
+    command_done("x\n", ARGS("send", "shown"));
+    command_run(&run, NULL,
+                ARGS("consume", "shown", "--exit-when-empty", "--", "sh", "-c",
+                     "echo one >&2; echo two >&2; exit 65"));
+    assert_memory_equal(run.err, "one\ntwo\n", strlen("one\ntwo\n"));
+    run_fini(&run);
+}
+
+/* More than a pipe holds, and a reader that comes late. */
+static void test_all_of_standard_error_is_passed_on(void **state)
+{
+    struct run run;
+
+    (void) state;
+    create("loud");
+    command_done("x\n", ARGS("send", "loud"));
+    command_run(&run, NULL,
+                ARGS("consume", "loud", "--count", "1", "--", "sh", "-c",
+                     "seq 1 60000 >&2; (sleep 1; echo last >&2) &"));
+    assert_int_equal(run.exit_code, 0);
+    assert_non_null(strstr(run.err, "1\n2\n3\n"));
+    assert_non_null(strstr(run.err, "\n59999\n60000\n"));
+    run_fini(&run);
+}
+
 static void test_a_signal_retries_with_its_reason(void **state)
 {
     (void) state;
@@ -477,6 +514,8 @@ TEST_GROUP(program)
         cmocka_unit_test(test_the_body_is_whole),
         cmocka_unit_test(test_exit_65_rejects_at_once),
         cmocka_unit_test(test_any_other_exit_retries_with_its_reason),
+        cmocka_unit_test(test_the_last_line_of_standard_error_is_the_reason),
+        cmocka_unit_test(test_all_of_standard_error_is_passed_on),
         cmocka_unit_test(test_a_signal_retries_with_its_reason),
         cmocka_unit_test(test_a_program_can_succeed_later),
         cmocka_unit_test(test_a_program_that_takes_too_long_is_ended),
