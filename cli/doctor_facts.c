@@ -92,6 +92,8 @@ static bool doctor_take_topic(const smq_topic_options *topic, void *user)
         .shared = topic->shared,
         .damaged = topic->damaged,
         .paused = topic->paused,
+        .fifo = topic->type == SMQ_TYPE_FIFO,
+        .idle_owner = "",
         .unreadable = topic->unreadable ? doctor_keep(facts, topic->unreadable) : NULL,
         .unreadable_status = topic->unreadable_status,
         .stats = SMQ_STATS_INIT,
@@ -282,6 +284,77 @@ static void doctor_look_at_topics(struct doctor_facts *facts, smq_client *client
     }
 }
 
+/* === Messages that are due and not claimed ============================== */
+
+/* Consumers that wait for a rate limit claim again within this time. */
+enum { DOCTOR_AGAIN_MS = 1000 };
+
+/* Have messages been due for a while, and is none of the topic claimed?  In a fifo topic a message
+ * that rests holds up others. */
+static bool doctor_is_idle(const struct doctor_topic *topic)
+{
+    const smq_stats *stats = &topic->stats;
+
+    return topic->looked.tried && topic->looked.status == SMQ_OK && !topic->paused &&
+           stats->due > 0 && stats->claimed == 0 && !(topic->fifo && stats->resting > 0) &&
+           stats->oldest_due_age_ms >= DOCTOR_DUE_MS;
+}
+
+struct doctor_slots {
+    struct doctor_facts *facts;
+    struct doctor_topic *topic;
+    uint64_t ended, claimed;
+};
+
+static uint64_t doctor_ended(const smq_stats *stats)
+{
+    return stats->done + stats->retried + stats->rejected + stats->released + stats->expired;
+}
+
+static bool doctor_take_slot(const smq_slot_info *slot, void *user)
+{
+    struct doctor_slots *slots = user;
+    struct doctor_topic *topic = slots->topic;
+
+    slots->ended += doctor_ended(&slot->stats);
+    slots->claimed += slot->stats.claimed;
+    if (topic->idle_owner[0] == '\0' && slot->stats.due > 0 &&
+        slot->stats.oldest_due_age_ms >= DOCTOR_DUE_MS) {
+        topic->idle_owner = doctor_keep(slots->facts, slot->owner);
+        topic->idle_slot = slot->slot;
+    }
+    return true;
+}
+
+/* Looks once more whether anything was claimed meanwhile. */
+static void doctor_look_for_idle(struct doctor_facts *facts, smq_client *client,
+                                 struct doctor_topic *topic)
+{
+    struct doctor_slots slots = {.facts = facts, .topic = topic};
+    smq_error err;
+
+    if (smq_topic_slots(client, topic->name, doctor_take_slot, &slots, &err) != SMQ_OK ||
+        slots.claimed > 0 || slots.ended != doctor_ended(&topic->stats)) {
+        topic->idle_owner = "";
+    }
+}
+
+static void doctor_look_for_idle_owners(struct doctor_facts *facts, smq_client *client)
+{
+    static const struct timespec again = {.tv_sec = DOCTOR_AGAIN_MS / 1000};
+    bool waited = false;
+
+    for (size_t i = 0; i < facts->topic_count; i++) {
+        if (doctor_is_idle(&facts->topic[i])) {
+            if (!waited) {
+                (void) nanosleep(&again, NULL);
+            }
+            waited = true;
+            doctor_look_for_idle(facts, client, &facts->topic[i]);
+        }
+    }
+}
+
 void doctor_facts_lack_client(struct doctor_facts *facts, const smq_error *err)
 {
     facts->redis = doctor_outcome(facts, err->status, err);
@@ -299,6 +372,7 @@ void doctor_facts_gather(struct doctor_facts *facts, smq_client *client)
         doctor_list_topics(facts, client);
     }
     doctor_look_at_topics(facts, client, begun_at_ms);
+    doctor_look_for_idle_owners(facts, client);
     if (facts->has_zookeeper) {
         doctor_describe_fleet(facts, client);
     }

@@ -12,6 +12,9 @@ struct doctor_outcome {
     const char *text; /* "" for SMQ_OK */
 };
 
+/* Messages that have been due for as long should have been claimed. */
+enum { DOCTOR_DUE_MS = 10000 };
+
 struct doctor_topic {
     const char *name;
     bool shared, damaged, paused;
@@ -20,6 +23,11 @@ struct doctor_topic {
     struct doctor_outcome looked, bound;
     smq_stats stats;
     smq_binding binding;
+    bool fifo;
+    /* a slot with due messages of which its owner has claimed none for a while; "": there is none
+     */
+    const char *idle_owner;
+    int32_t idle_slot;
 };
 
 /* Strings live until doctor_facts_fini(). */

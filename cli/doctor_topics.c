@@ -206,6 +206,20 @@ static const smq_fleet_topic *doctor_fleet_topic(const struct doctor_facts *fact
     return NULL;
 }
 
+static void doctor_judge_idle(struct doctor_report *report, const struct doctor_topic *topic)
+{
+    if (topic->idle_owner != NULL && topic->idle_owner[0] != '\0') {
+        doctor_report_add(
+            report, DOCTOR_WARNING, topic->name,
+            "a sender that may not publish wakes no owner: slotmq doctor, check rights; if that "
+            "member hangs or was killed, restart it",
+            "%" PRIu64 " messages are due, for %" PRId64 " s, although member %.120s owns slot "
+            "%" PRId32 ": it claims none",
+            topic->stats.due, topic->stats.oldest_due_age_ms / 1000, topic->idle_owner,
+            topic->idle_slot);
+    }
+}
+
 void doctor_check_consumers(struct doctor_report *report, const struct doctor_facts *facts)
 {
     char here[BOUND_ROOM];
@@ -228,6 +242,8 @@ void doctor_check_consumers(struct doctor_report *report, const struct doctor_fa
             doctor_report_add(
                 report, DOCTOR_WARNING, topic->name, "start a consumer, or pause the topic",
                 "it was never consumed, and %" PRIu64 " messages are due", topic->stats.due);
+        } else {
+            doctor_judge_idle(report, topic);
         }
     }
 }

@@ -183,6 +183,24 @@ static void test_a_topic_that_nobody_consumes_is_a_warning(void **state)
                  ARGS("check", "idle"));
 }
 
+/* A slot keeps the name of an owner that sleeps, hangs or was killed. */
+static void test_messages_that_their_owner_does_not_claim_are_a_warning(void **state)
+{
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "asleep", "--type", "fixed_time", "--slots", "1"));
+    command_done(NULL, ARGS("send", "asleep", "a"));
+    command_done(NULL, ARGS("consume", "asleep", "--count", "1"));
+    command_done("{\"body\":\"b\",\"due_at\":\"2020-01-01T00:00:00Z\"}\n",
+                 ARGS("send", "asleep", "--json", "--restore"));
+    assert_check(0, "SLOTMQ OK - 1 topic | ", ARGS("check", "asleep"));
+    command_redis(servers_node_of(command_servers(), "slot{asleep_0}"),
+                  ARGS("HSET", "slot{asleep_0}", "owner", "worker-1"));
+    assert_check(1, "SLOTMQ WARNING - asleep: 1 messages are due, for ", ARGS("check", "asleep"));
+    command_done(NULL, ARGS("pause", "asleep"));
+    assert_check(0, "SLOTMQ OK - 1 topic | ", ARGS("check", "asleep"));
+    command_done(NULL, ARGS("topic", "delete", "asleep", "--force", "--yes"));
+}
+
 TEST_GROUP(check)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +211,7 @@ TEST_GROUP(check)
         cmocka_unit_test(test_a_mistake_of_its_caller_is_3),
         cmocka_unit_test(test_all_groups_of_a_topic_are_looked_at),
         cmocka_unit_test(test_owners_that_are_not_looked_at_are_unknown),
+        cmocka_unit_test(test_messages_that_their_owner_does_not_claim_are_a_warning),
         cmocka_unit_test(test_servers_that_are_away_are_critical),
         cmocka_unit_test(test_servers_that_hang_take_8_s_in_all),
         cmocka_unit_test(test_a_topic_that_nobody_consumes_is_a_warning),

@@ -268,6 +268,14 @@ static void test_judgement_of_topics(void **state)
     assert_found(&facts, "consumers", DOCTOR_WARNING, "no member consumes it, and 5 messages");
     topic.paused = true;
     assert_found(&facts, "consumers", DOCTOR_OK, "nothing");
+    topic = topic_bound("standalone", 3, 77);
+    topic.stats = (smq_stats){.due = 5, .oldest_due_age_ms = 12999};
+    topic.idle_owner = "";
+    assert_found(&facts, "consumers", DOCTOR_OK, "nothing");
+    topic.idle_owner = "worker-1";
+    topic.idle_slot = 3;
+    assert_found(&facts, "consumers", DOCTOR_WARNING,
+                 "5 messages are due, for 12 s, although member worker-1 owns slot 3");
     topic = topic_bound("", 0, 0);
     topic.stats.due = 5;
     assert_found(&facts, "consumers", DOCTOR_WARNING, "never consumed, and 5 messages");
