@@ -34,6 +34,7 @@ EQUIVALENT = HERE / "equivalent.json"
 SECONDS = 90          # for one random mutant, with its build
 HANGS_S, HANGS = 20, 8  # a test hangs after this time, and this many times what it takes
 NAMED_S, HISTORY_S = 300, 300
+LOCKSTEP = "lua_mutants"
 BUILD_S = 3600        # for all programs
 FIRST_TESTS = 4       # are built and run together; then twice as many, and so on
 CHAOS = ["tests/chaos/chaos-worker", "tests/chaos/chaos-sender", "cli/slotmq"]
@@ -217,23 +218,43 @@ def by_history(tree, history):
     return re.findall(r"^VIOLATED: (.*): \d+ times$", output, re.MULTILINE), output
 
 
-def judge_named(tree, patch):
-    begin = time.monotonic()
-    result = Result(patch.name, "survived", file=patch.file)
+def judge_by_change(tree, patch, result, end):
+    """One file is changed, and the tests or the chaos run of the patch judge it."""
     text = named.applied(patch, (tree.copy / patch.file).read_text(encoding="utf-8"))
+    with tree.changed(patch.file, text):
+        if patch.history is not None:
+            found, output = by_history(tree, patch.history)
+            result.by = f"history: {', '.join(found) or 'nothing'}"
+            result.shown = "\n".join(output.splitlines()[-40:])
+            if patch.history.invariant in found:
+                result.verdict = "killed"
+        else:
+            trial = Trial(tree, end)
+            trial.run(list(patch.tests), lambda name: NAMED_S / HANGS)
+            result.by, result.shown = trial.killer or "nothing", trial.shown
+            result.verdict = "killed" if trial.killer else "survived"
+
+
+def judge_by_lockstep(tree, mistake, result, end):
+    """The program of lockstep has the test of that name, and makes the mistake itself."""
+    test = tree.tests[LOCKSTEP]
+    tree.make(test.targets, BUILD_S)
+    result.by = LOCKSTEP
     try:
-        with tree.changed(patch.file, text):
-            if patch.history is not None:
-                found, output = by_history(tree, patch.history)
-                result.by = f"history: {', '.join(found) or 'nothing'}"
-                result.shown = "\n".join(output.splitlines()[-40:])
-                if patch.history.invariant in found:
-                    result.verdict = "killed"
-            else:
-                trial = Trial(tree, begin + NAMED_S)
-                trial.run(list(patch.tests), lambda name: NAMED_S / HANGS)
-                result.by, result.shown = trial.killer or "nothing", trial.shown
-                result.verdict = "killed" if trial.killer else "survived"
+        _, output = tree.run_test(LOCKSTEP, end - time.monotonic(), only=mistake.name)
+    except trees.TakesTooLong:
+        output = "the calls took too long"
+    result.shown = tail(output)
+    if f"OK ] {mistake.name}\n" in output:
+        result.verdict = "killed"
+
+
+def judge_named(tree, mutant):
+    begin = time.monotonic()
+    result = Result(mutant.name, "survived", file=mutant.file)
+    judge = judge_by_lockstep if isinstance(mutant, named.Mistake) else judge_by_change
+    try:
+        judge(tree, mutant, result, begin + NAMED_S)
     except trees.NotBuilt as error:
         result.verdict, result.by = "not built", tail(str(error), 1)
     result.seconds = round(time.monotonic() - begin, 1)
@@ -321,11 +342,13 @@ def record(part, found):
 
 
 def list_named():
-    for patch in named.NAMED:
-        text = (trees.ROOT / patch.file).read_text(encoding="utf-8")
-        named.applied(patch, text)
+    for patch in named.PATCHES:
+        named.applied(patch, (trees.ROOT / patch.file).read_text(encoding="utf-8"))
         killer = f"history: {patch.history.invariant}" if patch.history else ", ".join(patch.tests)
         print(f"{patch.name:28} {patch.file}: {patch.why}\n{'':28} {killer}")
+    for mistake in named.SCRIPTS:
+        named.applied(mistake, mistake.text())
+        print(f"{mistake.name}\n{'':28} {mistake.file}, lockstep")
 
 
 def lines_run(tree, anew):

@@ -2,9 +2,12 @@
 
 Those with `tests` are killed by one of these; those with `history` by the checker of a chaos run
 alone, which must name the invariant.  The series of faults begin with those that are listed, each
-for at least this many seconds; without faults any run shows it.
+for at least this many seconds; without faults any run shows it.  Those of named_scripts.py are
+killed by lockstep.
 """
 import dataclasses
+
+from named_scripts import SCRIPTS, Mistake  # noqa: F401 (Mistake is for mutants.py)
 
 
 class DoesNotApply(Exception):
@@ -55,7 +58,7 @@ FULL = (("redis", "OutOfMemory", 1.5),)
 FENCE = "if current ~= token or current == NOBODY then"
 NO_FENCE = "if token and current == NOBODY then"
 
-NAMED = (
+PATCHES = (
     # --- fences ---
     Patch("fence-consume", "consume serves any token, so a former owner goes on",
           "lua/consume.lua", FENCE, NO_FENCE, history=History(OLD_WRITE, CUT_OFF)),
@@ -257,3 +260,5 @@ NAMED = (
           "        secrets_hide(argv[i]);\n", "        if (argc < 0) {\n            secrets_hide(argv[i]);\n        }\n",
           tests=("command_secrets",)),
 )
+
+NAMED = (*PATCHES, *SCRIPTS)

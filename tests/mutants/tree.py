@@ -239,10 +239,10 @@ class Tree:
                 "LSAN_OPTIONS": f"suppressions={self.copy}/tests/support/lsan.supp:"
                                 "print_suppressions=0"}
 
-    def run_test(self, name, seconds, env=None):
-        """(return code, output) of one test."""
+    def run_test(self, name, seconds, env=None, only=None):
+        """(return code, output) of one group, or `only` of that test of it."""
         test = self.tests[name]
-        return self.programs.run(test.command, seconds, cwd=test.cwd,
+        return self.programs.run([*test.command, *([only] if only else [])], seconds, cwd=test.cwd,
                                  env={**self.environment(), **test.env, **(env or {})})
 
 

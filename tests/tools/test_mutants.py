@@ -165,21 +165,22 @@ class Named(unittest.TestCase):
         with contextlib.redirect_stdout(io.StringIO()) as listed:
             mutants.list_named()
         self.assertEqual(len({patch.name for patch in named.NAMED}), len(named.NAMED))
-        self.assertGreaterEqual(sum(patch.history is not None for patch in named.NAMED), 10)
-        for patch in named.NAMED:
-            self.assertIn(patch.name, listed.getvalue())
+        self.assertGreaterEqual(sum(patch.history is not None for patch in named.PATCHES), 10)
+        for mutant in named.NAMED:
+            self.assertIn(mutant.name, listed.getvalue())
+        for patch in named.PATCHES:
             self.assertNotEqual(bool(patch.tests), patch.history is not None, patch.name)
 
     def test_invariants_and_faults_are_those_of_chaos_runs(self):
         chaos = "".join(path.read_text() for path in (ROOT / "tests/chaos").glob("*.py"))
-        for patch in named.NAMED:
+        for patch in named.PATCHES:
             if patch.history is not None:
                 self.assertIn(f'"{patch.history.invariant}"', chaos)
                 for _, fault, _ in patch.history.faults:
                     self.assertIn(f"class {fault}(", chaos)
 
     def test_tests_are_those_of_the_tree(self):
-        for patch in named.NAMED:
+        for patch in named.PATCHES:
             for test in patch.tests:
                 folder, _, name = test.partition("_")
                 self.assertTrue(list((ROOT / "tests").rglob(f"{folder}/test_{name}.c")), test)
@@ -200,7 +201,7 @@ class Seeds(unittest.TestCase):
         self.addCleanup(modules.stop)
 
     def test_each_history_has_a_seed_whose_series_begin_with_its_faults(self):
-        histories = [patch.history for patch in named.NAMED if patch.history is not None]
+        histories = [patch.history for patch in named.PATCHES if patch.history is not None]
         seeds = {history: mutants.seed_with(history) for history in histories}
         faults = importlib.import_module("faults")  # seed_with() has found it
         world = types.SimpleNamespace(seconds=60)
@@ -299,11 +300,12 @@ class FakeTree:
     def make(self, targets, seconds):
         pass
 
-    def run_test(self, name, seconds):
+    def run_test(self, name, seconds, only=None):
         self.ran.append((name, seconds))
+        self.only = only
         if self.results[name] == "hangs":
             raise trees.TakesTooLong
-        return self.results[name], f"{name} said: error"
+        return self.results[name], self.results[name] if only else f"{name} said: error"
 
 
 class Trials(unittest.TestCase):
@@ -336,6 +338,24 @@ class Trials(unittest.TestCase):
     def test_a_test_for_which_the_time_was_too_short_does_not(self):
         trial, ran = self.trial(seconds=mutants.HANGS_S / 2, a="hangs")
         self.assertEqual((trial.killer, trial.ran, ran), (None, 0, ["a"]))
+
+
+class Lockstep(unittest.TestCase):
+    MISTAKE = named.Mistake("a reply is lost, and nobody sees it", "consume", "a", "b")
+
+    def judged(self, output):
+        tree = FakeTree(**{mutants.LOCKSTEP: output})
+        result = mutants.judge_named(tree, self.MISTAKE)
+        self.assertEqual(tree.only, "a-reply-is-lost-and-nobody-sees-it")
+        return result.verdict
+
+    def test_it_is_killed_when_its_own_test_passes(self):
+        self.assertEqual(self.judged("[       OK ] a-reply-is-lost-and-nobody-sees-it\n"), "killed")
+
+    def test_else_it_survives(self):
+        for output in ("[  FAILED  ] a-reply-is-lost-and-nobody-sees-it\n", "hangs",
+                       "[==========] 0 test(s) run.\n[  PASSED  ] 0 test(s).\n"):
+            self.assertEqual(self.judged(output), "survived", output)
 
 
 class Copies(Folder):
