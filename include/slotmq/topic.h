@@ -13,7 +13,7 @@ extern "C" {
 /* === Topics ============================================================= */
 
 /* The name of a topic consists of letters, digits, dots, underscores and hyphens, at most 120
- * bytes.
+ * bytes; neither a topic nor a group may be named "." or "..".
  *
  * A topic that is created with only a name is a job queue: each send adds a message, which is due
  * at once or at the time that the send gives, and the library makes the ids.  Such a topic has the

@@ -150,6 +150,19 @@ bool group_list_has(const char *list, const char *group)
     return false;
 }
 
+smq_status group_list_check_new(const char *list, const char *before, smq_error *err)
+{
+    static const char *const dots[] = {".", ".."};
+
+    for (size_t i = 0; i < sizeof(dots) / sizeof(dots[0]); i++) {
+        if (group_list_has(list, dots[i]) && !group_list_has(before, dots[i])) {
+            return status_set(err, SMQ_INVALID,
+                              "a group cannot be named \"%s\": choose another name", dots[i]);
+        }
+    }
+    return SMQ_OK;
+}
+
 void group_list_name(char out[GROUP_NAME_MAX + 1], const char *topic, const char *list, int index)
 {
     for (; index > 0; index--) {

@@ -38,6 +38,10 @@ int group_list_count(const char *list);
 /* Is this group in the list? */
 bool group_list_has(const char *list, const char *group);
 
+/* May a topic with the groups `before` get those of the list?  Fails: INVALID: a new one is named
+ * "." or "..", as no topic may be, either. */
+smq_status group_list_check_new(const char *list, const char *before, smq_error *err);
+
 /* Write TOPIC/GROUP of the group at `index`, from 0, which must be less than the count. */
 void group_list_name(char out[GROUP_NAME_MAX + 1], const char *topic, const char *list, int index);
 

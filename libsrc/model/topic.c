@@ -69,6 +69,18 @@ smq_status topic_check_whole(const char *name, const char *what, smq_error *err)
                       name, (int) group_topic_len(name), name, what);
 }
 
+smq_status topic_check_new(const char *name, const char *what, smq_error *err)
+{
+    smq_status status = topic_check_whole(name, what, err);
+
+    return status == SMQ_OK && (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+               ? status_set(err, SMQ_INVALID,
+                            "a topic cannot be named \"%s\", because no fleet could consume it: "
+                            "choose another name",
+                            name)
+               : status;
+}
+
 smq_status topic_check_holds(const struct topic *topic, smq_error *err)
 {
     char names[SMQ_TEXT_SIZE / 2];
@@ -235,7 +247,7 @@ static smq_status topic_options_copy(smq_topic_options *out, const smq_topic_opt
     }
     memset(out, 0, sizeof(*out));
     memcpy(out, options, options->struct_size);
-    return topic_check_whole(out->name, "create", err);
+    return topic_check_new(out->name, "create", err);
 }
 
 /* Without a type the topic is a job queue. */
@@ -285,9 +297,9 @@ smq_status topic_from_options(struct topic *out, const smq_topic_options *option
     topic_choose_type(&given);
     topic_drop_delay(&given);
     snprintf(topic.name, sizeof(topic.name), "%s", given.name);
-    status = group_list_parse(topic.groups, topic.name, given.groups, err);
-    if (status != SMQ_OK) {
-        return status;
+    if (group_list_parse(topic.groups, topic.name, given.groups, err) != SMQ_OK ||
+        group_list_check_new(topic.groups, "", err) != SMQ_OK) {
+        return SMQ_INVALID;
     }
     status = topic_fill(&topic, &given, err);
     if (status == SMQ_OK) {

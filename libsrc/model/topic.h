@@ -80,6 +80,10 @@ smq_status topic_check_name(const char *name, smq_error *err);
 /* The same, and not the name of a group, because the caller wants to `what` it.  Fails: INVALID. */
 smq_status topic_check_whole(const char *name, const char *what, smq_error *err);
 
+/* The same, and not "." or "..", which only topics of earlier versions have: ZooKeeper has no node
+ * of such a name, so no fleet can consume them.  Fails: INVALID. */
+smq_status topic_check_new(const char *name, const char *what, smq_error *err);
+
 /* Does the topic hold messages itself, so that it can be consumed and counted?  Fails: INVALID: it
  * has groups, and the text lists them. */
 smq_status topic_check_holds(const struct topic *topic, smq_error *err);

@@ -31,6 +31,10 @@ static smq_status topic_alter_groups(struct topic *topic, const char *value, smq
     if (status != SMQ_OK) {
         return status;
     }
+    status = group_list_check_new(groups, topic->groups, err);
+    if (status != SMQ_OK) {
+        return status;
+    }
     if (groups[0] == '\0') {
         return status_set(
             err, SMQ_INVALID,

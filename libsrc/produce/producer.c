@@ -399,7 +399,7 @@ static smq_status producer_closed_error(smq_error *err)
 static smq_status producer_check_send(smq_message *out, const char *topic,
                                       const smq_message *message, smq_error *err)
 {
-    smq_status status = topic_check_whole(topic, "send to", err);
+    smq_status status = topic_check_new(topic, "send to", err);
 
     return status == SMQ_OK ? send_check(out, message, err) : status;
 }

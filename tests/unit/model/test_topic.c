@@ -60,6 +60,40 @@ static void names_are_checked(void **state)
     assert_int_equal(topic_check_name(NULL, NULL), SMQ_INVALID);
 }
 
+/* Topics of earlier versions may have them, and can still be read, altered and deleted. */
+static void dots_are_no_name_for_a_new_topic(void **state)
+{
+    static const struct {
+        const char *name, *groups, *refused; /* refused: NULL: created */
+    } rows[] = {
+        {"...", NULL, NULL},
+        {".a", "...,.b", NULL},
+        {".", NULL, "a topic cannot be named \".\""},
+        {"..", NULL, "a topic cannot be named \"..\""},
+        {"orders", ".", "a group cannot be named \".\""},
+        {"orders", "a,..", "a group cannot be named \"..\""},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        smq_topic_options options =
+            SMQ_TOPIC_OPTIONS(.name = rows[i].name, .groups = rows[i].groups);
+        smq_error err = SMQ_ERROR_INIT;
+        struct topic topic;
+        smq_status status = topic_from_options(&topic, &options, &err);
+
+        if (rows[i].refused == NULL) {
+            assert_int_equal(status, SMQ_OK);
+            assert_int_equal(topic_check_new(rows[i].name, "send to", NULL), SMQ_OK);
+        } else if (status != SMQ_INVALID || strstr(err.text, rows[i].refused) == NULL) {
+            fail_msg("row %zu: %d, \"%s\"", i, (int) status, err.text);
+        }
+    }
+    assert_int_equal(topic_check_new("..", "send to", NULL), SMQ_INVALID);
+    assert_int_equal(topic_check_new("orders/a", "send to", NULL), SMQ_INVALID);
+    assert_int_equal(topic_check_whole("..", "alter", NULL), SMQ_OK);
+}
+
 static void names_have_1_to_120_bytes(void **state)
 {
     char name[TOPIC_NAME_MAX + 2];
@@ -649,6 +683,7 @@ TEST_GROUP(topic)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_checked),
+        cmocka_unit_test(dots_are_no_name_for_a_new_topic),
         cmocka_unit_test(names_have_1_to_120_bytes),
         cmocka_unit_test(zero_means_default),
         cmocka_unit_test(a_name_alone_is_a_job_queue),

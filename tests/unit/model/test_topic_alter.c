@@ -76,6 +76,8 @@ static void altered_options_differ(void **state)
         {FIFO " skip_failed=yes", "skip_failed", "false", "skip_failed is no, not yes"},
         {INLINE " max_waiting=5", "max_waiting", "none", "max_waiting is none, not 5"},
         {INLINE " rate_per_s=5", "rate_per_s", "none", "rate_per_s is none, not 5"},
+        {KEYED " groups=.,a", "groups", "a,b,.", "groups is .,a,b, not .,a"},
+        {KEYED " groups=.,a", "groups", "a", "groups is a, not .,a"},
     };
 
     (void) state;
@@ -175,6 +177,7 @@ static const struct {
      "max_waiting \"0\" cannot be used; give a whole number, 1 to 1099511627776, or none"},
     {INLINE, "rate_per_s", "0",
      "rate_per_s \"0\" cannot be used; give a whole number, 1 to 1000000000, or none"},
+    {KEYED " groups=a", "groups", "a,..", "a group cannot be named \"..\": choose another name"},
     {SHARED, "rate_per_s", "5",
      "rate_per_s is for topics whose slots have owners, not for shared ones"},
 };
