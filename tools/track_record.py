@@ -243,8 +243,8 @@ def bugs(found):
 def page(root):
     record = root / "tests" / "record"
     score = root / "tests" / "mutants" / "score.json"
-    named = root / "tests" / "mutants" / "named.py"
-    made = len(re.findall(r"^    Patch\(", named.read_text(), re.MULTILINE)) if named.exists() else 0
+    made = sum(len(re.findall(r"^    (?:Patch|Mistake)\(", named.read_text(), re.MULTILINE))
+               for named in (root / "tests" / "mutants").glob("named*.py"))
     parts = {
         "Runs under random faults": chaos(lines_of(record / "chaos.jsonl"), cells_of(record / "runs.txt")),
         "Mutants": mutants(json.loads(score.read_text()) if score.exists() else None, made),

@@ -222,6 +222,17 @@ PATCHES = (
           "redis.call('HDEL', slot, 'noted', 'times')", "", tests=("lua_send",)),
     Patch("notes-outlive-topic", "a topic that is created anew has the notes of the one before",
           "lua/slot_clear.lua", "'noted', 'times', ", "", tests=("lua_send",)),
+    # --- the window of ids ---
+    Patch("duplicate-in-flight", "an id is stored again while its message is handled",
+          "lua/send.lua", "(headers[member] or ended[i])", "ended[i]",
+          tests=("lua_dedup", "produce_dedup")),
+    Patch("window-forgotten", "an id that is done is not remembered", "lua/lib/settle_done.lua",
+          "        if remember then\n", "        if false then\n", tests=("lua_dedup", "produce_dedup")),
+    Patch("window-without-sentinel", "sends wait until a hash slot has moved", "lua/lib/sentinels.lua",
+          "redis.call('ZADD', done, '+inf', '')", "redis.call('ZCARD', done)", tests=("lua_dedup", "produce_dedup")),
+    Patch("duplicate-is-success", "a send that was refused is reported as stored",
+          "libsrc/produce/send.c", "send_end(sink, send, SMQ_DUPLICATE, text);",
+          "send_end(sink, send, SMQ_OK, text);", tests=("produce_dedup",)),
     # --- credentials ---
     Patch("password-not-followed", "live connections keep an old password",
           "libsrc/redis/credentials.c",

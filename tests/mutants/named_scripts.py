@@ -52,11 +52,11 @@ def script_text(name):
 
 ANYWHERE = (
     Mistake("the lag of priorities is that of the last", "inspect", "kind == 'f' and 0 or -1",
-            "kind == 'f' and 0 or 1"),
+            "kind == 'f' and 0 or 1", seed=2),
     Mistake("the lag of kind f is that of the last", "inspect", "kind == 'f' and 0 or -1",
             "kind == 'f' and -2 or -1"),
     Mistake("the lag of times is known before they are due", "inspect",
-            "due > 0 and next_due or nil", "next_due"),
+            "due > 0 and next_due or nil", "next_due", seed=4),
     Mistake("a lost reply begins anew", "consume", "not position or is_behind(it, position)",
             "true", seed=4),
     Mistake("a lost reply has any size", "consume",
