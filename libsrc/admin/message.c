@@ -20,6 +20,7 @@ struct message_op {
     struct topic topic;
     struct message_ref which;
     struct store_slot slot; /* the slot of the message */
+    bool slot_known;
     struct {
         struct store_find next;
         struct buf bytes;  /* next.from points into it */
@@ -51,14 +52,37 @@ static smq_status message_begin(struct message_op *op, struct core *core, const 
     status = message_ref_check_and_copy(&op->which, &op->topic, which, err);
     if (status == SMQ_OK) {
         store_slot_fill(&op->slot, &op->topic, op->which.slot);
+        op->slot_known = true;
     }
     return status;
 }
 
-static void message_end(struct message_op *op)
+/* A slot that does not know its topic, while the definition is what it was when the call began, has
+ * lost its keys. */
+static smq_status message_explain_missing_slot(const struct message_op *op, smq_error *err)
 {
+    struct topic now;
+    smq_error ignored;
+
+    if (fanout_holder(&now, op->core, op->topic.name, &ignored) != SMQ_OK ||
+        strcmp(now.nonce, op->topic.nonce) != 0 || now.version != op->topic.version) {
+        return SMQ_NO_TOPIC;
+    }
+    return status_set(err, SMQ_DAMAGED,
+                      "Redis has lost a part of slot %d of topic %.100s: run slotmq topic repair "
+                      "%.100s",
+                      (int) op->which.slot, op->topic.name, op->topic.name);
+}
+
+/* Gives the result of the call, which was `status`. */
+static smq_status message_end(struct message_op *op, smq_status status, smq_error *err)
+{
+    if (status == SMQ_NO_TOPIC && op->slot_known) {
+        status = message_explain_missing_slot(op, err);
+    }
     message_ref_fini(&op->which);
     buf_fini(&op->find.bytes);
+    return status;
 }
 
 static smq_status message_fail_missing(const struct message_op *op, const char *why, smq_error *err)
@@ -169,8 +193,7 @@ smq_status admin_message_get(smq_message_info **out, struct core *core, const ch
     } else {
         admin_message_info_free(&owned->info);
     }
-    message_end(&op);
-    return status;
+    return message_end(&op, status, err);
 }
 
 /* --- rank --- */
@@ -284,8 +307,7 @@ smq_status admin_message_rank(uint64_t *out, struct core *core, const char *topi
         *out = op.rank.count;
     }
 out:
-    message_end(&op);
-    return status;
+    return message_end(&op, status, err);
 }
 
 /* --- remove, reschedule --- */
@@ -363,8 +385,7 @@ smq_status admin_message_remove(struct core *core, const char *topic, const smq_
         status = message_fail_claimed(&op, err);
     }
     page_fini(&page);
-    message_end(&op);
-    return status;
+    return message_end(&op, status, err);
 }
 
 static smq_status message_make_place(struct send_place *place, const struct message_op *op,
@@ -400,6 +421,5 @@ smq_status admin_message_reschedule(struct core *core, const char *topic, const 
         status = message_fail_claimed(&op, err);
     }
 out:
-    message_end(&op);
-    return status;
+    return message_end(&op, status, err);
 }

@@ -314,6 +314,264 @@ static void who_may_not_subscribe_is_denied(void **state)
     servers_free(servers);
 }
 
+/* === All verbs that look, in each state ================================= */
+
+enum { LIST, SHOW, STAT, TOP, PEEK, GET, RANK, DEAD, FLEET, DOCTOR, CHECK, LOOKS };
+
+/* "T" stands for the topic. */
+static const char *const looks[LOOKS][6] = {
+    [LIST] = {"topic", "list"},
+    [SHOW] = {"topic", "show", "T"},
+    [STAT] = {"stat", "T"},
+    [TOP] = {"top", "T", "--count", "1"},
+    [PEEK] = {"peek", "T"},
+    [GET] = {"get", "T", "x"},
+    [RANK] = {"rank", "T", "x"},
+    [DEAD] = {"dead", "list", "T"},
+    [FLEET] = {"fleet", "show", "--topic", "T"},
+    [DOCTOR] = {"doctor"},
+    [CHECK] = {"check", "T"},
+};
+
+/* How a verb ends, and what it says on one of its outputs; "": nothing in particular. */
+struct said {
+    int code;
+    const char *text;
+};
+
+struct look_state {
+    const char *name, *topic;
+    const char *option, *value; /* one more flag; NULL: none */
+    void (*make)(struct servers *servers);
+    struct said said[LOOKS];
+};
+
+static void set_poor_user(struct servers *servers)
+{
+    for (size_t i = 0; i < 3; i++) {
+        command_redis(servers_node(servers, i), ARGS("ACL", "SETUSER", "poor", "on", ">pw"));
+    }
+}
+
+static void lose_a_slot(struct servers *servers)
+{
+    command_redis(servers_node(servers, 0), ARGS("-c", "DEL", "slot{torn_0}"));
+}
+
+static void lose_a_master(struct servers *servers)
+{
+    server_kill(servers_node(servers, 0));
+}
+
+#define ALL(code, text)                                                                            \
+    [LIST] = {code, text}, [SHOW] = {code, text}, [STAT] = {code, text}, [TOP] = {code, text},     \
+    [PEEK] = {code, text}, [GET] = {code, text}, [RANK] = {code, text}, [DEAD] = {code, text},     \
+    [FLEET] = {code, text}
+
+/* In this order: what is broken stays broken.  A doctor ends with 1 because of servers that keep
+ * nothing on disk. */
+#define NOBODY_ASKS "no member of the fleet asks for topic "
+static const struct look_state look_states[] = {
+    {"nobody consumes",
+     "idle",
+     NULL,
+     NULL,
+     NULL,
+     {{0, "idle"},
+      {0, "idle"},
+      {0, "idle"},
+      {0, "idle"},
+      {0, "waiting"},
+      {1, "no such message"},
+      {1, "no such message"},
+      {0, ""},
+      {1, NOBODY_ASKS "idle"},
+      {1, "it was never consumed"},
+      {1, "it was never consumed, and 1 messages are due"}}},
+    {"paused",
+     "halted",
+     NULL,
+     NULL,
+     NULL,
+     {{0, "paused"},
+      {0, "paused"},
+      {0, "paused"},
+      {0, "paused"},
+      {0, "waiting"},
+      {1, "no such message"},
+      {1, "no such message"},
+      {0, ""},
+      {1, NOBODY_ASKS "halted"},
+      {1, ""},
+      {0, "OK"}}},
+    {"groups",
+     "ship",
+     NULL,
+     NULL,
+     NULL,
+     {{0, "ship/eu"},
+      {0, "eu,us"},
+      {0, "ship/us"},
+      {0, "ship/us"},
+      {64, "name one of them: ship/eu, ship/us"},
+      {64, "name one of them: ship/eu, ship/us"},
+      {64, "name one of them: ship/eu, ship/us"},
+      {64, "name one of them: ship/eu, ship/us"},
+      {1, NOBODY_ASKS "ship"},
+      {1, ""},
+      {0, "ship/us due"}}},
+    {"unknown name",
+     "idel",
+     NULL,
+     NULL,
+     NULL,
+     {{0, ""},
+      {1, "no topic idel"},
+      {1, "no topic idel"},
+      {1, "no topic idel"},
+      {1, "no topic idel"},
+      {1, "no topic idel"},
+      {1, "no topic idel"},
+      {1, "no topic idel"},
+      {1, NOBODY_ASKS "idel"},
+      {1, ""},
+      {3, "UNKNOWN - idel: no topic idel"}}},
+    {"no Redis",
+     "idle",
+     "-r",
+     "127.0.0.1:1",
+     NULL,
+     {ALL(69, "127.0.0.1:1: connection refused"), [DOCTOR] = {2, "127.0.0.1:1: connection"},
+      [CHECK] = {2, "127.0.0.1:1: connection refused"}}},
+    {"no rights",
+     "idle",
+     "-r",
+     "poor",
+     set_poor_user,
+     {ALL(77, "NOPERM"), [DOCTOR] = {2, "NOPERM"}, [CHECK] = {3, "UNKNOWN - redis: "}}},
+    {"no ZooKeeper",
+     "idle",
+     "-z",
+     "127.0.0.1:1",
+     NULL,
+     {{0, ""},
+      {0, ""},
+      {0, ""},
+      {0, ""},
+      {0, ""},
+      {1, ""},
+      {1, ""},
+      {0, ""},
+      {69, "no ZooKeeper at 127.0.0.1:1 answered"},
+      {2, "no ZooKeeper at"},
+      {2, "no ZooKeeper at 127.0.0.1:1 answered"}}},
+    {"damaged",
+     "torn",
+     NULL,
+     NULL,
+     lose_a_slot,
+     {{0, "torn"},
+      {0, "torn"},
+      {1, "slotmq topic repair torn"},
+      {1, "slotmq topic repair torn"},
+      {1, "slotmq topic repair torn"},
+      {1, "slotmq topic repair torn"},
+      {1, "slotmq topic repair torn"},
+      {1, "slotmq topic repair torn"},
+      {1, NOBODY_ASKS "torn"},
+      {2, "slotmq topic repair torn"},
+      {2, "CRITICAL - torn: Redis has lost a part of 1"}}},
+    {"one master away",
+     "whole",
+     NULL,
+     NULL,
+     lose_a_master,
+     {{69, "cannot read topic orders"},
+      {0, "whole"},
+      {69, "connection refused"},
+      {1, "silent slots: slotmq stat whole says why"},
+      {69, "connection refused"},
+      {69, "connection refused"},
+      {69, "connection refused"},
+      {69, "connection refused"},
+      {1, NOBODY_ASKS "whole"},
+      {2, "connection refused"},
+      {2, "connection refused"}}},
+};
+
+static struct servers *looked_at(void)
+{
+    static const char *const config[] = {"cluster-require-full-coverage no", NULL};
+    static const char *const names[] = {"idle", "halted", "whole", "orders"};
+    struct servers *servers = servers_start(&(struct servers_options){
+        .redis = REDIS_CLUSTER, .redis_config = config, .zookeeper = true});
+    const char *redis = NULL;
+
+    assert_non_null(servers);
+    redis = servers_redis(servers);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        command_done(NULL, ARGS("-r", redis, "topic", "create", names[i], "--slots", "8"));
+    }
+    command_done(NULL, ARGS("-r", redis, "topic", "create", "torn", "--slots", "1"));
+    command_done(NULL,
+                 ARGS("-r", redis, "topic", "create", "ship", "--groups", "eu,us", "--slots", "2"));
+    command_done(NULL, ARGS("-r", redis, "send", "idle", "a"));
+    command_done(NULL, ARGS("-r", redis, "send", "halted", "a"));
+    command_done(NULL, ARGS("-r", redis, "pause", "halted"));
+    /* there is a fleet, and nobody is in it */
+    command_done(NULL, ARGS("-r", redis, "-z", servers_zookeeper(servers), "consume", "orders",
+                            "--exit-when-empty"));
+    return servers;
+}
+
+static void look(const struct servers *servers, const struct look_state *state, size_t verb)
+{
+    const struct said *said = &state->said[verb];
+    const char *words[20] = {NULL};
+    char user[256];
+    size_t count = 0;
+    struct run run;
+
+    for (size_t i = 0; looks[verb][i] != NULL; i++) {
+        words[count++] = strcmp(looks[verb][i], "T") == 0 ? state->topic : looks[verb][i];
+    }
+    const char *const more[] = {
+        "-r", servers_redis(servers), "-z", servers_zookeeper(servers), "--timeout", "2s"};
+    for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++) {
+        words[count++] = more[i];
+    }
+    if (state->option) {
+        snprintf(user, sizeof(user), "redis://poor:pw@%s",
+                 server_address(servers_node(servers, 1)));
+        words[count++] = state->option;
+        words[count++] = strcmp(state->value, "poor") == 0 ? user : state->value;
+    }
+    command_run(&run, NULL, words);
+    if (run.exit_code != said->code ||
+        (!strstr(run.out, said->text) && !strstr(run.err, said->text))) {
+        fail_msg("%s: %s %s: exit %d, not %d with \"%s\": %s%s", state->name, looks[verb][0],
+                 looks[verb][1] ? looks[verb][1] : "", run.exit_code, said->code, said->text,
+                 run.out, run.err);
+    }
+    run_fini(&run);
+}
+
+static void every_verb_that_looks_says_what_is_wrong(void **state)
+{
+    struct servers *servers = looked_at();
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(look_states) / sizeof(look_states[0]); i++) {
+        if (look_states[i].make) {
+            look_states[i].make(servers);
+        }
+        for (size_t verb = 0; verb < LOOKS; verb++) {
+            look(servers, &look_states[i], verb);
+        }
+    }
+    servers_free(servers);
+}
+
 TEST_GROUP(states)
 {
     const struct CMUnitTest tests[] = {
@@ -329,6 +587,7 @@ TEST_GROUP(states)
         cmocka_unit_test(silent_zookeeper_is_said_once),
         cmocka_unit_test(stop_without_zookeeper_uses_no_retry),
         cmocka_unit_test(who_may_not_subscribe_is_denied),
+        cmocka_unit_test(every_verb_that_looks_says_what_is_wrong),
     };
 
     return cmocka_run_group_tests_name("states", tests, command_setup, command_teardown);
