@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Count the tests of a run: every cmocka test for itself, every other program as one.
 
-usage: count_tests.py TESTLOG.JSON
+usage: count_tests.py TESTLOG.JSON [CHOSEN]
 
 Prints `N passed, N failed` as the last line.  Fails when a test failed, was skipped, or none ran.
+CHOSEN has the names of the tests of a run that was ended when its time was over, one a line: those
+that had not ended then are printed as "left out: NAME", and are no failure.
 What a program left out because the server has no such command (it prints a line "SKIPPED: ...") is
 repeated here.  What is printed of a program that failed: the line "failed: NAME (RESULT)", and
 behind "failed: NAME: " what says why.
@@ -44,19 +46,33 @@ def count(test):
     return passed, failed
 
 
+def read(log, chosen=None):
+    """(the tests of a run, the names of those that were chosen and had no time)"""
+    with open(log, encoding="utf-8", errors="replace") as file:
+        tests = list(map(json.loads, file))
+    if chosen is None:
+        return tests, []
+    tests = [test for test in tests if test["result"] != "INTERRUPT"]
+    ended = {test["name"] for test in tests}
+    with open(chosen, encoding="utf-8") as file:
+        return tests, [name for name in file.read().splitlines() if name not in ended]
+
+
 def main():
     passed = failed = 0
-    with open(sys.argv[1], encoding="utf-8", errors="replace") as log:
-        for test in map(json.loads, log):
-            good, bad = count(test)
-            passed += good
-            failed += bad
-            for line in LEFT_OUT.findall(test.get("stdout") or ""):
-                print(f"{test['name']}: {line}")
-            if bad > 0:
-                print(f"failed: {test['name']} ({test['result']})")
-                for line in why(test):
-                    print(f"failed: {test['name']}: {line[:200]}")
+    tests, left_out = read(*sys.argv[1:])
+    for test in tests:
+        good, bad = count(test)
+        passed += good
+        failed += bad
+        for line in LEFT_OUT.findall(test.get("stdout") or ""):
+            print(f"{test['name']}: {line}")
+        if bad > 0:
+            print(f"failed: {test['name']} ({test['result']})")
+            for line in why(test):
+                print(f"failed: {test['name']}: {line[:200]}")
+    for name in left_out:
+        print(f"left out: {name}")
     print(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed > 0 or passed == 0 else 0)
 

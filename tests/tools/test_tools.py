@@ -509,6 +509,174 @@ class DevTest(Dev):
             self.assertEqual(self.dev("test", *arguments).returncode, 64, arguments)
 
 
+class Changed(Dev):
+    """What ./dev test quick and ./dev lint take of a change."""
+
+    def setUp(self):
+        super().setUp()
+        for path in ["libsrc/produce/send.c", "libsrc/produce/send.h", "tests/integration/redis/a.c", "README.md"]:
+            self.write(path, "")
+        self.write("cli/a.c", '#include "cli/a.h"\n')
+        self.write("cli/a.h", '#include "produce/send.h"\n')
+        self.write("cli/b.c", "")
+        self.write(".gitignore", "/build*/\n/asked\n/bin/\n/tools/\n")
+        (self.root / "tools").mkdir()
+        shutil.copy(ROOT / "tools/count_tests.py", self.root / "tools")
+        shutil.copy(ROOT / "tests/suites.txt", self.root / "tests")
+        self.git("init", "-q", "-b", "main")
+        self.commit("2026-01-01T00:00:00Z")
+
+    def git(self, *arguments, **environment):
+        who = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        subprocess.run(["git", "-C", self.root, *arguments], check=True, capture_output=True,
+                       env={**os.environ, **who, **environment})
+
+    def commit(self, date):
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "x", GIT_COMMITTER_DATE=date, GIT_AUTHOR_DATE=date)
+
+
+class Quick(Changed):
+    LOG = "build-san/meson-logs/testlog.json"
+
+    def setUp(self):
+        super().setUp()
+        self.write("build-san/build.ninja", "")
+
+    def quick(self, *arguments, **environment):
+        return self.dev("test", "quick", *arguments, **environment)
+
+    def meson(self, *after):
+        """meson with two tests, of which the first ends at once."""
+        ended = json.dumps({"name": "one", "result": "OK"})
+        self.program("bin/meson", "\n".join([
+            'case "$*" in *--list*) printf "one\\ntwo\\n"; exit;; test*) echo "$@" >asked;; *) exit;; esac',
+            f"mkdir -p build-san/meson-logs; echo '{ended}' >{self.LOG}", *after]))
+
+    def test_the_suites_are_those_of_the_folders_that_changed(self):
+        self.meson(f"""echo '{json.dumps({"name": "two", "result": "OK"})}' >>{self.LOG}""")
+        for path in ["libsrc/produce/send.c", "tests/integration/redis/a.c", "tests/unit/new.c"]:
+            self.write(path, "int a;\n")
+        result = self.quick("main")
+        self.assertEqual((result.returncode, result.stdout.splitlines()), (0, ["2 passed, 0 failed"]), result.stderr)
+        self.assertEqual(re.findall(r"--suite=(\S+)", (self.root / "asked").read_text()),
+                         ["unit", "lua", "produce", "redis"])
+
+    def test_what_had_no_time_is_listed_and_no_failure(self):
+        self.write("build-san/interrupted", json.dumps({"name": "two", "result": "INTERRUPT"}) + "\n")
+        self.meson(f"trap 'kill $!; cat build-san/interrupted >>{self.LOG}; exit 1' TERM", "sleep 30 & wait")
+        result = self.quick("main", QUICK_SECONDS="1")
+        self.assertEqual((result.returncode, result.stdout.splitlines()), (0, ["left out: two", "1 passed, 0 failed"]))
+
+    def test_a_test_that_fails_is_a_failure(self):
+        self.meson(f"""echo '{json.dumps({"name": "two", "result": "FAIL"})}' >>{self.LOG}""", "exit 1")
+        result = self.quick("main")
+        self.assertEqual((result.returncode, result.stdout.splitlines()[-1]), (1, "1 passed, 1 failed"))
+
+    def test_what_cannot_be_built_is_a_failure(self):
+        self.program("bin/meson", '[ "$1" != test ]')
+        self.assertEqual(self.quick("main").returncode, 1)
+
+    def test_the_table_names_suites_and_folders_that_there_are(self):
+        known = {path.parent.name for path in ROOT.glob("tests/integration/*/meson.build")} | {"tools", "chaos"}
+        rows = [line.split() for line in (ROOT / "tests/suites.txt").read_text().splitlines() if line[:1] not in ("", "#")]
+        for beginning, *suites in rows:
+            self.assertLessEqual(set(suites), known)
+            self.assertTrue(beginning == "*" or (ROOT / beginning).is_dir(), beginning)
+
+    def test_a_commit_that_is_not_there_is_refused(self):
+        result = self.quick()
+        self.assertEqual((result.returncode, result.stderr),
+                         (64, "dev: there is no commit origin/main here: ./dev test quick COMMIT\n"))
+
+
+class Lint(Changed):
+    """Of ./dev lint only clang-tidy; all other checks fail."""
+
+    def setUp(self):
+        super().setUp()
+        for name in ("clang-format", "cppcheck", "shellcheck", "mandoc", "groff", "luac5.1", "cc"):
+            self.program(f"bin/{name}", "exit 1")
+        self.program("bin/clang-tidy", 'for file; do :; done; echo "$file" >>asked')
+
+    def tidied(self, *arguments, **environment):
+        self.write("asked", "")
+        self.dev("lint", *arguments, **environment)
+        return sorted((self.root / "asked").read_text().splitlines())
+
+    def test_changed_files_and_who_includes_them(self):
+        self.git("branch", "origin/main")
+        self.write("cli/b.c", "int b;\n")
+        self.commit("2026-01-01T01:00:00Z")
+        self.assertEqual(self.tidied(), ["cli/b.c"])
+        self.write("libsrc/produce/send.h", "int c;\n")
+        self.assertEqual(self.tidied(), ["cli/a.c", "cli/b.c", "libsrc/produce/send.c"])
+
+    def test_where_nothing_is_ahead_it_is_the_last_day(self):
+        self.write("cli/a.c", "int a;\n")
+        self.commit("2026-01-05T00:00:00Z")
+        self.write("cli/b.c", "int b;\n")
+        self.commit("2026-01-06T12:00:00Z")
+        self.git("branch", "origin/main")
+        self.assertEqual(self.tidied(), ["cli/b.c"])
+        self.assertEqual(self.tidied(CI_BASE="HEAD~2"), ["cli/a.c", "cli/b.c"])
+
+    def test_all_are_all_and_so_is_a_history_of_one_day(self):
+        everything = ["cli/a.c", "cli/b.c", "libsrc/produce/send.c", "tests/integration/redis/a.c"]
+        self.assertEqual(self.tidied(), everything)
+        self.git("branch", "origin/main")
+        self.write("cli/b.c", "int b;\n")
+        self.assertEqual(self.tidied("all"), everything)
+
+    def test_what_clang_tidy_finds_is_named(self):
+        self.program("bin/clang-tidy", "echo found; exit 1")
+        result = self.dev("lint")
+        self.assertIn("found\nFAILED  clang and clang-tidy\n", result.stdout)
+        self.assertEqual(result.returncode, 1)
+
+
+class Ci(Folder):
+    """.ci/run with a ./dev that does nothing."""
+
+    def setUp(self):
+        super().setUp()
+        self.write(".ci/run", (ROOT / ".ci/run").read_text())
+        self.write("dev", '#!/bin/sh\necho "$@" >>asked\ncase "$*" in\nlint) exit 1 ;;\n*valkey*) exit 77 ;;\n'
+                          'test) echo "failed: x (FAIL)"; echo "3 passed, 1 failed"; exit 1 ;;\nesac\n')
+        for name in (".ci/run", "dev"):
+            (self.root / name).chmod(0o755)
+
+    def ci(self, *arguments):
+        """(exit status, lines printed, what ./dev was asked)"""
+        self.write("asked", "")
+        done = subprocess.run([self.root / ".ci/run", *arguments], capture_output=True, text=True, check=False)
+        lines = [re.sub(r" \d+ s", " N s", line) for line in done.stdout.splitlines()]
+        return done.returncode, lines, (self.root / "asked").read_text().splitlines()
+
+    def test_every_part_runs_and_the_count_is_the_last_line(self):
+        status, lines, asked = self.ci()
+        self.assertEqual((status, asked), (1, [
+            "test", "test --server valkey-8.1 short", "lint", "mixed", "tsan short", "fuzz --seconds 6", "model --short",
+            "chaos --seed 1 --seconds 60 --self-test"]))
+        self.assertEqual(lines[-10:], [
+            "failed: x (FAIL)", "ci: test N s, failed", "ci: valkey N s, SKIPPED: it cannot be had here",
+            "ci: lint N s, failed", "ci: mixed N s", "ci: tsan N s", "ci: fuzz N s", "ci: model N s", "ci: chaos N s",
+            "3 passed, 1 failed"])
+
+    def test_one_part_runs_alone(self):
+        self.assertEqual(self.ci("mixed"), (0, ["ci: mixed N s"], ["mixed"]))
+        self.assertEqual(self.ci("mixed", "bogus"), (64, [], []))
+
+    def test_the_night_keeps_figures(self):
+        record = self.root / "record"
+        self.assertEqual(self.ci("--nightly", "--record", record, "fuzz")[2],
+                         [f"fuzz --seconds 60 --record {record}/fuzz.jsonl"])
+        self.assertTrue(record.is_dir())
+        asked = self.ci("--nightly")[2]
+        for what in ["test", "test faults", "lint all", "tsan", "model --long", "mutants --named"]:
+            self.assertIn(what, asked)
+
+
 class Bench(Dev):
     """./dev bench without servers and benchmarks."""
 
