@@ -14,7 +14,6 @@
 #include "base/descriptor.h"
 #include "base/memory.h"
 #include "base/owner_of.h"
-#include "redis/greeting.h"
 #include "redis/reply.h"
 #include "redis/resolve.h"
 #include "redis/states.h"
@@ -410,6 +409,9 @@ static void connection_on_greeting(struct exchange *exchange, const redisReply *
         status = status == SMQ_DENIED ? connection_refused(connection, why) : status;
         connection_fail(connection, status, why);
         return;
+    }
+    if (greeting->info) {
+        *connection->options.mode = greeting_mode(reply);
     }
     if (greeting->info && why[0] != '\0') {
         events_log(connection->options.events, SMQ_LEVEL_WARN,

@@ -15,6 +15,7 @@
 #include "base/event.h"
 #include "base/loop.h"
 #include "redis/credentials.h"
+#include "redis/greeting.h"
 #include "redis/servers.h"
 
 struct connection;
@@ -36,7 +37,8 @@ struct connection_options {
     struct credentials *credentials; /* must outlive the connection */
     struct tls *tls;                 /* NULL: plaintext; must outlive the connection */
     int64_t connect_timeout_ms;
-    bool check; /* refuse old and evicting servers */
+    bool check;               /* refuse old and evicting servers */
+    enum greeting_mode *mode; /* set if they are checked; outlives the connection */
     struct events *events;
     int64_t *heard_ms; /* set whenever bytes come, by clock_now_ms(); outlives the connection */
     /* The connection is connected, authenticated and checked: send. */

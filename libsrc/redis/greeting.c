@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "model/server_facts.h"
+#include "redis/redirect.h"
 #include "redis/servers.h"
 
 static int greeting_older(const char *version, long major, long minor)
@@ -71,7 +72,7 @@ smq_status greeting_check_info(char *why, size_t size, const redisReply *reply)
         bool nameless = greeting_begins(reply, "NOAUTH");
         (void) snprintf(why, size, "%s%s", reply->str,
                         nameless ? " (name a user and a password)" : "");
-        if (greeting_begins(reply, "NOPERM")) {
+        if (redirect_refuses_command(reply)) {
             return SMQ_OK;
         }
         return nameless || greeting_begins(reply, "DENIED") ? SMQ_DENIED : SMQ_UNAVAILABLE;
@@ -107,6 +108,22 @@ smq_status greeting_check_info(char *why, size_t size, const redisReply *reply)
         return SMQ_BAD_SERVER;
     }
     return SMQ_OK;
+}
+
+enum greeting_mode greeting_mode(const redisReply *reply)
+{
+    char cluster[8], mode[16];
+
+    if (reply->type != REDIS_REPLY_STRING) {
+        return GREETING_UNKNOWN;
+    }
+    server_facts_field(cluster, sizeof(cluster), reply->str, "cluster_enabled");
+    server_facts_field(mode, sizeof(mode), reply->str, "redis_mode");
+    if (strcmp(cluster, "1") == 0 || strcmp(mode, "cluster") == 0) {
+        return GREETING_CLUSTER;
+    }
+    return strcmp(cluster, "0") == 0 || strcmp(mode, "standalone") == 0 ? GREETING_SINGLE
+                                                                        : GREETING_UNKNOWN;
 }
 
 int greeting_replicas(const redisReply *reply)

@@ -152,6 +152,7 @@ void node_connect(struct node *node)
                                          .tls = context->tls,
                                          .connect_timeout_ms = context->connect_timeout_ms,
                                          .check = true,
+                                         .mode = &node->mode,
                                          .events = context->events,
                                          .heard_ms = &context->heard_ms,
                                          .ready = node_on_ready,

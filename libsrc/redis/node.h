@@ -54,6 +54,7 @@ struct node {
     bool wanted;                    /* connect as soon as `retry_ms` has come */
     uint64_t failures;              /* failures since commands could last be written */
     bool known;                     /* it was UP before */
+    enum greeting_mode mode;        /* as INFO said when it was connected last */
     bool probing;                   /* a PING is in flight */
     struct exchange probe;
     int64_t retry_ms;  /* DOWN, BAD: do not connect before */

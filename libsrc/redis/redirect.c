@@ -131,6 +131,13 @@ static struct step redirect_next_of_error(const redisReply *reply, bool script)
     return (struct step){.kind = script ? STEP_PARTLY : STEP_REFUSED, .status = SMQ_INTERNAL};
 }
 
+bool redirect_refuses_command(const redisReply *reply)
+{
+    return reply->type == REDIS_REPLY_ERROR &&
+           (redirect_begins(reply, "NOPERM") || redirect_begins(reply, "ERR unknown command") ||
+            redirect_contains(reply, "not allowed"));
+}
+
 bool redirect_without_scripts(const redisReply *reply)
 {
     return reply->type == REDIS_REPLY_ERROR && !redirect_from_script(reply) &&

@@ -40,6 +40,9 @@ struct step redirect_next(const redisReply *reply, bool script);
  * clients? */
 bool redirect_without_scripts(const redisReply *reply);
 
+/* Does the reply to a command mean that the server does not have it, or not for this user? */
+bool redirect_refuses_command(const redisReply *reply);
+
 enum { REDIRECT_COMMANDS_MAX = 64 };
 
 /* Which command of the script with this text was denied?  Redis 7.0 names only the line; later

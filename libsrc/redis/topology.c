@@ -104,12 +104,35 @@ static smq_status topology_use_single(struct topology *topology, const struct no
     return SMQ_OK;
 }
 
+/* CLUSTER SLOTS is refused, as by many managed services. */
+static smq_status topology_use_refused(struct topology *topology, const struct node *node,
+                                       const redisReply *reply, const char **why)
+{
+    const smq_status status = redirect_next(reply, false).status;
+
+    if (node->mode == GREETING_SINGLE) {
+        return topology_use_single(topology, node, why);
+    }
+    if (status == SMQ_DENIED) {
+        *why = reply->str;
+        return status;
+    }
+    *why = node->mode == GREETING_CLUSTER
+               ? "it is a node of a cluster that refuses CLUSTER SLOTS: allow this command"
+               : "it refuses CLUSTER SLOTS, and INFO does not say whether it is a node of a "
+                 "cluster: allow one of the two";
+    return SMQ_BAD_SERVER;
+}
+
 /* Learn from a reply to CLUSTER SLOTS. */
 static smq_status topology_use_map(struct topology *topology, const struct node *node,
                                    const redisReply *reply, const char **why)
 {
     if (topology_is_single_server(reply)) {
         return topology_use_single(topology, node, why);
+    }
+    if (redirect_refuses_command(reply)) {
+        return topology_use_refused(topology, node, reply, why);
     }
     if (reply->type == REDIS_REPLY_ERROR) {
         struct step step = redirect_next(reply, false);

@@ -377,6 +377,43 @@ static void test_evicting_and_single_servers(void **state)
     servers_free(single);
 }
 
+/* As managed services restrict a server. */
+static void test_single_servers_that_refuse_commands(void **state)
+{
+    static const struct {
+        const char *config;
+        smq_status status;
+        const char *text;
+    } rows[] = {
+        {"rename-command CLUSTER \"\"", SMQ_OK, ""},
+        {"user default on nopass ~* &* +@all -cluster", SMQ_OK, ""},
+        {"rename-command INFO \"\"", SMQ_OK, ""},
+        {"user default on nopass ~* &* +@all -info", SMQ_OK, ""},
+        {"user default on nopass ~* &* +@all -info -cluster", SMQ_DENIED, "cluster|slots"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *const config[] = {rows[i].config, NULL};
+        struct servers_options options = {.redis = REDIS_SINGLE, .redis_config = config};
+        struct servers *single = servers_start(&options);
+        struct client client;
+
+        if (single == NULL) {
+            fail_msg("no server with %s", rows[i].config);
+        }
+        client_start(&client, servers_redis(single), TIMEOUT_MS);
+        if (client.ready != rows[i].status || strstr(client.ready_text, rows[i].text) == NULL) {
+            fail_msg("%s: %d, \"%s\"", rows[i].config, (int) client.ready, client.ready_text);
+        }
+        if (client.ready == SMQ_OK) {
+            assert_string_equal(client_eval(&client, &append, "a", "x", 0).text, "1");
+        }
+        client_stop(&client);
+        servers_free(single);
+    }
+}
+
 static void test_passwords(void **state)
 {
     const char *const secret[] = {"requirepass se:cret", NULL};
@@ -419,6 +456,7 @@ TEST_GROUP(cluster)
         cmocka_unit_test(test_no_server_is_said_at_once),
         cmocka_unit_test(test_stopping_ends_what_waits),
         cmocka_unit_test(test_evicting_and_single_servers),
+        cmocka_unit_test(test_single_servers_that_refuse_commands),
         cmocka_unit_test(test_passwords),
     };
 

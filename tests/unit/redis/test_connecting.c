@@ -85,6 +85,44 @@ static void test_servers_that_will_not_do(void **state)
     expect_refusal(servers, SMQ_BAD_SERVER, "name the nodes of one cluster, or one server");
 }
 
+#define INFO_SINGLE     "$51\r\n# Server\r\nredis_version:7.0.15\r\ncluster_enabled:0\r\n\r\n"
+#define INFO_STANDALONE "$55\r\n# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\n\r\n"
+#define INFO_CLUSTER    "$51\r\n# Server\r\nredis_version:7.0.15\r\ncluster_enabled:1\r\n\r\n"
+
+static void test_a_refused_map_is_no_obstacle_to_a_single_server(void **state)
+{
+    static const struct {
+        const char *info, *map;
+        smq_status status;
+        const char *text;
+    } rows[] = {
+        {INFO_SINGLE, "-ERR unknown command 'CLUSTER', with args\r\n", SMQ_OK, ""},
+        {INFO_SINGLE, "-ERR command is not allowed\r\n", SMQ_OK, ""},
+        {INFO_SINGLE, "-NOPERM no permissions to run 'cluster|slots'\r\n", SMQ_OK, ""},
+        {INFO_STANDALONE, "-ERR command is not allowed\r\n", SMQ_OK, ""},
+        {INFO_CLUSTER, "-NOPERM no permissions to run 'cluster|slots'\r\n", SMQ_DENIED, "NOPERM"},
+        {INFO_CLUSTER, "-ERR unknown command 'CLUSTER', with args\r\n", SMQ_BAD_SERVER,
+         "a node of a cluster that refuses CLUSTER SLOTS"},
+        {"-ERR unknown command 'INFO', with args\r\n",
+         "-ERR unknown command 'CLUSTER', with args\r\n", SMQ_BAD_SERVER, "allow one of the two"},
+    };
+    struct nodes *nodes = *state;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        fake_node_rule(nodes->a, "INFO", rows[i].info);
+        fake_node_rule(nodes->a, "CLUSTER SLOTS", rows[i].map);
+        client_start(&nodes->client, fake_node_address(nodes->a), TIMEOUT_MS);
+        if (nodes->client.ready != rows[i].status ||
+            strstr(nodes->client.ready_text, rows[i].text) == NULL) {
+            fail_msg("row %zu: %d, \"%s\"", i, (int) nodes->client.ready, nodes->client.ready_text);
+        }
+        if (rows[i].status == SMQ_OK) {
+            outcome_assert_done(nodes_eval(nodes), "1");
+        }
+        client_stop(&nodes->client);
+    }
+}
+
 /* One master of the map evicts, the seed does not. */
 static void test_every_master_is_checked(void **state)
 {
@@ -375,6 +413,7 @@ TEST_GROUP(connecting)
     const struct CMUnitTest tests[] = {
         TEST(test_refused_credentials),
         TEST(test_servers_that_will_not_do),
+        TEST(test_a_refused_map_is_no_obstacle_to_a_single_server),
         TEST(test_every_master_is_checked),
         TEST(test_a_server_that_accepts_and_says_nothing),
         TEST(test_a_denied_info_is_no_obstacle),
