@@ -113,7 +113,7 @@ enum exit_code doctor_examine(struct doctor_report *report, struct doctor_facts 
 
 static enum exit_code doctor_run(const struct command *command)
 {
-    struct doctor_facts facts = {.now_ms = 0};
+    struct doctor_facts facts = {.deep = true};
     struct doctor_report report = {.count = 0};
     enum exit_code code = doctor_examine(&report, &facts, command);
 

@@ -13,6 +13,7 @@ const struct doctor_check doctor_checks[] = {
     {"clocks", doctor_check_clocks, false},
     {"zookeeper", doctor_check_zookeeper, true},
     {"definitions", doctor_check_definitions, true},
+    {"list", doctor_check_list, true},
     {"damage", doctor_check_damage, true},
     {"bindings", doctor_check_bindings, true},
     {"tokens", doctor_check_tokens, true},

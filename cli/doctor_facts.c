@@ -94,6 +94,7 @@ static bool doctor_take_topic(const smq_topic_options *topic, void *user)
         .paused = topic->paused,
         .fifo = topic->type == SMQ_TYPE_FIFO,
         .idle_owner = "",
+        .unlisted = topic->unlisted,
         .unreadable = topic->unreadable ? doctor_keep(facts, topic->unreadable) : NULL,
         .unreadable_status = topic->unreadable_status,
         .stats = SMQ_STATS_INIT,
@@ -137,12 +138,26 @@ static smq_status doctor_read_topic(struct doctor_facts *facts, smq_client *clie
     return SMQ_OK;
 }
 
+static smq_status doctor_list_all(struct doctor_facts *facts, smq_client *client, smq_error *err)
+{
+    if (facts->deep && facts->within_ms == 0) {
+        const smq_status status = smq_topic_each(client, "*", doctor_take_topic, facts, err);
+
+        facts->scanned = doctor_outcome(facts, status, err);
+        if (status == SMQ_OK) {
+            return SMQ_OK;
+        }
+        facts->topic_count = 0;
+    }
+    return smq_topic_each(client, NULL, doctor_take_topic, facts, err);
+}
+
 static void doctor_list_topics(struct doctor_facts *facts, smq_client *client)
 {
     struct topic_names names = {.count = 0};
     smq_error err;
     smq_status status = facts->only ? topic_names_read_one(&names, client, facts->only, &err)
-                                    : smq_topic_each(client, NULL, doctor_take_topic, facts, &err);
+                                    : doctor_list_all(facts, client, &err);
 
     for (size_t i = 0; i < names.count && status == SMQ_OK; i++) {
         status = doctor_read_topic(facts, client, names.name[i], &err);

@@ -18,6 +18,7 @@ enum { DOCTOR_DUE_MS = 10000 };
 struct doctor_topic {
     const char *name;
     bool shared, damaged, paused;
+    bool unlisted;          /* the list of topics lacks it */
     const char *unreadable; /* why its definition cannot be read; NULL: it can */
     smq_status unreadable_status;
     struct doctor_outcome looked, bound;
@@ -35,6 +36,7 @@ struct doctor_facts {
     int64_t now_ms; /* wall clock of this machine */
     bool has_zookeeper;
     bool probe;                  /* for slotmq check: only what keeps messages from being handled */
+    bool deep;                   /* look at all keys of Redis, if no time is given */
     const char *only;            /* the only topic that is looked at; NULL: all */
     int64_t within_ms;           /* how long all may take; 0: as long as it takes */
     struct doctor_outcome redis; /* the first connection */
@@ -42,6 +44,9 @@ struct doctor_facts {
     smq_server_info *server;
     size_t server_count;
     struct doctor_outcome listed; /* the topics */
+    /* all keys were looked at, to find topics that the list lacks; not tried: only if it may lack
+     * some */
+    struct doctor_outcome scanned;
     struct doctor_topic *topic;
     size_t topic_count;
     size_t topics_left;              /* not looked at, because the time had ended */
@@ -61,7 +66,7 @@ struct doctor_facts {
 
 /* Finds out all that a connected client can find out.  Topics are not looked at while a Redis
  * master is away, as each of them would cost a time-out.  `facts` is all zero but for
- * has_zookeeper, `probe`, `only` and `within_ms`. */
+ * has_zookeeper, `probe`, `deep`, `only` and `within_ms`. */
 void doctor_facts_gather(struct doctor_facts *facts, smq_client *client);
 
 /* No client could be made. */

@@ -66,6 +66,24 @@ void doctor_check_definitions(struct doctor_report *report, const struct doctor_
     }
 }
 
+void doctor_check_list(struct doctor_report *report, const struct doctor_facts *facts)
+{
+    if (!doctor_has_topics(report, facts)) {
+        return;
+    }
+    if (facts->scanned.tried && facts->scanned.status != SMQ_OK) {
+        doctor_report_add(report, DOCTOR_UNKNOWN, "", "",
+                          "not known whether the list of topics is whole: %s", facts->scanned.text);
+    }
+    for (size_t i = 0; i < facts->topic_count; i++) {
+        if (facts->topic[i].unlisted) {
+            doctor_report_add(report, DOCTOR_ERROR, facts->topic[i].name,
+                              "slotmq topic repair --all",
+                              "Redis has lost its name from the list of all topics");
+        }
+    }
+}
+
 static void doctor_judge_damage(struct doctor_report *report, const struct doctor_facts *facts,
                                 const struct doctor_topic *topic)
 {

@@ -164,6 +164,7 @@ static enum exit_code stat_all(smq_client *client, const struct command *command
         topic_say_none(command);
     }
     const enum exit_code printed = stat_topics(client, command, &names, true);
+    topic_say_unlisted(names.unlisted);
     topic_names_fini(&names);
     return exit_code_both(said, printed);
 }

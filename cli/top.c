@@ -234,11 +234,15 @@ static smq_status snapshot_read_one(struct snapshot *snapshot, smq_client *clien
 
 static smq_status snapshot_read_all(struct snapshot *snapshot, smq_client *client, smq_error *err)
 {
+    char unlisted[TOPIC_UNLISTED_ROOM];
     struct topic_names names;
     const smq_status status = topic_names_read(&names, client, err);
 
     if (status != SMQ_OK) {
         return status;
+    }
+    if (names.unlisted > 0) {
+        snapshot_note(snapshot, "%s", topic_unlisted_text(unlisted, names.unlisted));
     }
     for (size_t i = 0; i < names.unreadable_count; i++) {
         snapshot_note(snapshot, "%s", names.unreadable[i]);

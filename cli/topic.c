@@ -133,6 +133,7 @@ static bool topic_take_name(const smq_topic_options *topic, void *user)
 {
     struct topic_names *names = user;
 
+    names->unlisted += topic->unlisted ? 1 : 0;
     if (topic->unreadable) {
         topic_texts_add(&names->unreadable, &names->unreadable_count, topic->unreadable);
         names->unreadable_code =
@@ -214,6 +215,27 @@ void topic_say_none(const struct command *command)
     }
 }
 
+const char *topic_unlisted_text(char *out, size_t count)
+{
+    out[0] = '\0';
+    if (count > 0) {
+        snprintf(out, TOPIC_UNLISTED_ROOM,
+                 "Redis has lost the names of %zu topics from the list of all topics, "
+                 "slotmq{topics}: run slotmq topic repair --all",
+                 count);
+    }
+    return out;
+}
+
+void topic_say_unlisted(size_t count)
+{
+    char text[TOPIC_UNLISTED_ROOM];
+
+    if (topic_unlisted_text(text, count)[0] != '\0') {
+        say("%s", text);
+    }
+}
+
 /* === show and list ====================================================== */
 
 static bool topic_print_topic_json(const smq_topic_options *topic, void *user)
@@ -239,6 +261,7 @@ enum exit_code topic_print_json(smq_client *client, const char *name)
 struct list {
     json_t *array; /* of these two one is set */
     struct table *table;
+    size_t unlisted;
     enum exit_code code;
 };
 
@@ -246,6 +269,7 @@ static bool topic_add_topic(const smq_topic_options *topic, void *user)
 {
     struct list *list = user;
 
+    list->unlisted += topic->unlisted ? 1 : 0;
     if (topic->unreadable) {
         const enum exit_code code = exit_code_left_out(topic->unreadable_status);
         list->code = exit_code_both(list->code, say_error(code, "%s", topic->unreadable));
@@ -269,6 +293,7 @@ static enum exit_code list_json(smq_client *client)
         return say_failure(&err);
     }
     output_json(document);
+    topic_say_unlisted(list.unlisted);
     return list.code;
 }
 
@@ -285,6 +310,7 @@ static enum exit_code list_table(smq_client *client, const struct command *comma
         topic_say_none(command);
     }
     table_print(list.table);
+    topic_say_unlisted(list.unlisted);
     return list.code;
 }
 

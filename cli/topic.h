@@ -30,10 +30,16 @@ struct topic_names {
     char **unreadable; /* owned: of the topics that cannot be read, why */
     size_t unreadable_count;
     enum exit_code unreadable_code; /* EXIT_DONE: there are none */
+    size_t unlisted;                /* how many of them the list of topics in Redis lacks */
 };
 
 /* Says that there are no topics, where a table would be empty. */
 void topic_say_none(const struct command *command);
+
+/* What to say of topics that the list of topics in Redis lacks; "": there are none. */
+enum { TOPIC_UNLISTED_ROOM = 160 };
+const char *topic_unlisted_text(char *out, size_t count);
+void topic_say_unlisted(size_t count);
 
 /* Says which topics cannot be read.  EXIT_DONE: there are none. */
 enum exit_code topic_say_unreadable(const struct topic_names *names);

@@ -3,6 +3,17 @@
 #include "say.h"
 #include "verb.h"
 
+struct topic_repair_options {
+    bool all;
+};
+
+static const struct flag topic_repair_flags[] = {
+    {.name = "all",
+     .type = FLAG_SWITCH,
+     .offset = offsetof(struct topic_repair_options, all),
+     .help = "look at all keys of Redis, make the list of topics anew, and repair each topic"},
+};
+
 static void topic_repair_print_json(const char *topic, const smq_topic_report *report)
 {
     json_t *document = json_object();
@@ -19,7 +30,8 @@ static void topic_repair_print_json(const char *topic, const smq_topic_report *r
 
 static enum exit_code topic_repair_connected(smq_client *client, const struct command *command)
 {
-    const char *topic = command->words[0];
+    const struct topic_repair_options *options = command->options;
+    const char *topic = options->all ? "*" : command->words[0];
     smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
     smq_error err;
 
@@ -28,6 +40,9 @@ static enum exit_code topic_repair_connected(smq_client *client, const struct co
     }
     if (command->global.json) {
         topic_repair_print_json(topic, &report);
+    } else if (!command->global.quiet && options->all) {
+        say(report.repaired ? "repaired: %s" : "all topics are whole: nothing to repair%s",
+            report.text);
     } else if (!command->global.quiet) {
         say(report.repaired ? "topic %s is repaired: %s" : "topic %s is whole: nothing to repair%s",
             topic, report.text);
@@ -35,16 +50,30 @@ static enum exit_code topic_repair_connected(smq_client *client, const struct co
     return EXIT_DONE;
 }
 
+static enum exit_code topic_repair_check(const struct command *command)
+{
+    const struct topic_repair_options *options = command->options;
+
+    if (options->all == (command->word_count > 0)) {
+        return say_error(EXIT_USAGE, "name one topic, or give --all");
+    }
+    return EXIT_DONE;
+}
+
 const struct verb topic_repair_verb = {
     .name = "topic repair",
-    .operands = "NAME",
-    .summary = "restore what Redis has lost of a topic",
+    .operands = "[NAME]",
+    .summary = "restore what Redis has lost of a topic, or of all",
     .text =
         "This restores what is missing after a Redis node returned empty, or after a failover "
-        "lost the last writes: keys of slots, the definition of the topic, an alteration, a pause. "
+        "lost the last writes: keys of slots, the definition of the topic, an alteration, a pause, "
+        "its name in the list of all topics. "
         "Existing messages stay, and consumers continue by themselves. The messages of slots that "
         "lost their keys are gone. If slots disagree, they are listed, and nothing is changed.",
-    .min_words = 1,
+    .flags = topic_repair_flags,
+    .flag_count = sizeof(topic_repair_flags) / sizeof(topic_repair_flags[0]),
+    .options_size = sizeof(struct topic_repair_options),
     .max_words = 1,
+    .check = topic_repair_check,
     .connected = topic_repair_connected,
 };

@@ -128,6 +128,10 @@ typedef struct smq_topic_options {
      * time is refused with DUPLICATE; one whose message waits merges as always.  Redis keeps each
      * id that was done for this time.  Default none. */
     int64_t dedup_window_ms;
+
+    /* This field is only read: Redis has lost the name of the topic from the list of all topics;
+     * see smq_topic_repair(). */
+    bool unlisted;
 } smq_topic_options;
 #define SMQ_TOPIC_OPTIONS_INIT SMQ_INIT(smq_topic_options)
 #define SMQ_TOPIC_OPTIONS(...) SMQ_WITH(smq_topic_options, __VA_ARGS__)
@@ -164,8 +168,11 @@ SMQ_API smq_status smq_topic_create(smq_client *client, const smq_topic_options 
  * the last writes: keys of slots, the definition, an alteration or a pause.  Messages that are
  * still stored are kept, and consumers continue by themselves.  The call changes nothing in a topic
  * that is not damaged.  A group is repaired with its topic.  If the definition of a topic with
- * groups is lost, smq_topic_create() with these groups restores it.  `out` may be NULL. Blocks:
- * request_timeout_ms per round trip; every slot must be reachable. Fails: NO_TOPIC (also if the
+ * groups is lost, smq_topic_create() with these groups restores it.  `out` may be NULL.
+ * With `topic` "*" all keys of all masters are looked at, the list of all topics is made anew, and
+ * every topic is repaired.  One that cannot be repaired does not hold up the others; the call fails
+ * afterwards, as that one did.
+ * Blocks: request_timeout_ms per round trip; every slot must be reachable.  Fails: NO_TOPIC (also if the
  * topic is half created or half deleted), DAMAGED (slots disagree; the text lists them). */
 SMQ_API smq_status smq_topic_repair(smq_client *client, const char *topic, smq_topic_report *out,
                                     smq_error *err);
@@ -223,10 +230,14 @@ typedef bool smq_topic_fn(const smq_topic_options *topic, void *user);
 
 /* Describe one topic, or all topics if `topic` is NULL.  Every default is filled in.  A visit of
  * all topics shows groups in place of the topics that have them.  It also shows those that it
- * cannot read: see `unreadable`. Blocks: request_timeout_ms per round trip; 256 topics are read in
- * one round trip. Fails for one topic: NO_TOPIC, TOPIC_DIFFERS (another version of slotmq made it),
+ * cannot read: see `unreadable`.
+ * The names are read from a list in Redis.  If that is empty, or was found to lack a name, the first
+ * 100,000 keys of each master are looked at, too; with `topic` "*" all keys are, which takes
+ * seconds for a million of them.
+ * Blocks: request_timeout_ms per round trip; 256 topics are read in one round trip.  Fails for one topic: NO_TOPIC, TOPIC_DIFFERS (another version of slotmq made it),
  * INTERNAL (its definition is not understood), DENIED, UNAVAILABLE.  Fails for all topics: if their
- * list cannot be read. */
+ * list cannot be read; for "*" also if the keys of a master cannot be, after all others were
+ * shown. */
 SMQ_API smq_status smq_topic_each(smq_client *client, const char *topic, smq_topic_fn *visit,
                                   void *user, smq_error *err);
 

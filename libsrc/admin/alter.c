@@ -172,6 +172,7 @@ static smq_status alter_slots(const struct topic_change *change, smq_error *err)
     for (int i = 0; i < topic_parts(&change->topic) && status == SMQ_OK; i++) {
         topic_part(&part.topic, &change->topic, i);
         status = topic_change_slots(&part, alter_slot_send, alter_slot_done, err);
+        status = status == SMQ_OK ? topic_change_relist(&part, err) : status;
         definitions_forget(change->core->definitions, part.topic.name);
     }
     return status;

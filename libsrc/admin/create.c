@@ -367,7 +367,15 @@ smq_status create_one(smq_topic_report *report, struct core *core, const struct 
         return status;
     }
     /* the list of topics names groups, not the topic that has them: see smq_topic_each() */
-    status = asked->groups[0] == '\0' ? topic_change_register(&change, err) : SMQ_OK;
+    if (asked->groups[0] == '\0') {
+        bool existed = !report->created && change.state != STORE_TOPIC_CREATING;
+
+        status =
+            existed ? topic_change_relist(&change, err) : topic_change_list_first(&change, err);
+        if (status == SMQ_OK && existed && !change.found) {
+            report_relisted(report);
+        }
+    }
     if (status == SMQ_OK) {
         report_created(report, &change.topic, asked);
     }

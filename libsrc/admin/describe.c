@@ -1,25 +1,35 @@
 /* describe.c - reading topics and their definitions.
  *
+ * The names come from the registry.  If that says that names were missing, or has none at all,
+ * Redis may have lost it: then the keys of all masters are looked at, too.
+ *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "admin/admin.h"
 #include "admin/fanout.h"
+#include "admin/scan.h"
 #include "base/memory.h"
 #include "base/status.h"
 
 enum { READ_AT_ONCE = 256 };
 
-/* Names of topics, read from the registry. */
+struct name {
+    char *text; /* owned */
+    bool listed;
+};
+
+/* Names of topics, from the registry and from keys. */
 struct names {
     struct core *core;
     char cursor[STORE_CURSOR_MAX];
-    char **list;
+    struct name *list;
     size_t count, size;
+    bool lost; /* the registry says that names were missing */
 };
 
-static void describe_names_add(struct names *names, const char *name)
+static void describe_names_add(struct names *names, const char *name, bool listed)
 {
     if (topic_check_name(name, NULL) != SMQ_OK) {
         return; /* this library has not written it */
@@ -28,7 +38,7 @@ static void describe_names_add(struct names *names, const char *name)
         names->size = names->size != 0 ? 2 * names->size : 64;
         names->list = memory_grow(names->list, names->size, sizeof(*names->list));
     }
-    names->list[names->count++] = memory_string(name);
+    names->list[names->count++] = (struct name){.text = memory_string(name), .listed = listed};
 }
 
 static void describe_names_send(struct store_call *call, void *user)
@@ -54,24 +64,74 @@ static enum fanout_next describe_names_done(const struct store_result *result, v
         return FANOUT_STOP;
     }
     for (size_t i = 0; i < count; i++) {
-        describe_names_add(names, store_registry_name(result, i));
+        names->lost = names->lost || store_registry_is_lost(result, i);
+        describe_names_add(names, store_registry_name(result, i), true);
     }
     return strcmp(names->cursor, "0") != 0 ? FANOUT_AGAIN : FANOUT_DONE;
 }
 
 static int describe_names_compare(const void *a, const void *b)
 {
-    return strcmp(*(char *const *) a, *(char *const *) b);
+    return strcmp(((const struct name *) a)->text, ((const struct name *) b)->text);
+}
+
+/* Add what has keys and is not in the registry. */
+static void describe_names_add_scanned(struct names *names, struct scan *scan)
+{
+    struct scan_name *name, *next;
+
+    for (size_t i = 0; i < names->count; i++) {
+        HASH_FIND_STR(scan->names, names->list[i].text, name);
+        if (name != NULL) {
+            HASH_DEL(scan->names, name);
+            free(name);
+        }
+    }
+    HASH_ITER(hh, scan->names, name, next)
+    {
+        describe_names_add(names, name->name, false);
+    }
+}
+
+/* All names, sorted.  With `all` every key is looked at; otherwise only when the registry may have
+ * lost names, only for a while, and as far as the user may. */
+static smq_status describe_names_read(struct names *names, bool all, smq_error *err)
+{
+    struct scan scan;
+    smq_error own;
+    smq_status status =
+        fanout_one(names->core, describe_names_send, describe_names_done, names, err);
+
+    if (status == SMQ_OK && (all || names->lost || names->count == 0)) {
+        status = scan_masters(&scan, names->core, all ? SCAN_KEYS_ALL : SCAN_KEYS_FEW, &own);
+        status = all && status != SMQ_OK ? status_copy(err, &own) : SMQ_OK;
+        describe_names_add_scanned(names, &scan);
+        scan_free(&scan);
+    }
+    if (names->count > 0) {
+        qsort(names->list, names->count, sizeof(*names->list), describe_names_compare);
+    }
+    return status;
+}
+
+static void describe_names_free(struct names *names)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        free(names->list[i].text);
+    }
+    free(names->list);
 }
 
 /* Returns false if the visitor ended the visit. */
-static bool describe_topic(const struct topic *topic, bool damaged, smq_topic_fn *visit, void *user)
+static bool describe_topic(const struct topic *topic, bool damaged, bool unlisted,
+                           smq_topic_fn *visit, void *user)
 {
     char backoff[BACKOFF_TEXT_MAX];
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
 
     topic_to_options(&options, backoff, topic);
     options.damaged = damaged;
+    options.unlisted = unlisted;
     return visit(&options, user);
 }
 
@@ -104,16 +164,22 @@ static bool describe_is_unreadable(smq_status status)
     }
 }
 
-/* Show the topics that were read, except those that are being created or deleted.  *more: the visit
+/* Show the topics that were read, except those that are being created or deleted, and those whose
+ * groups are shown.  A key that merely looks like that of a topic is none.  *more: the visit
  * continues. */
-static smq_status describe_read(const struct fanout_definition *read, size_t count, bool *more,
-                                smq_topic_fn *visit, void *user, smq_error *err)
+static smq_status describe_read(const struct fanout_definition *read, const struct name *names,
+                                size_t count, bool *more, smq_topic_fn *visit, void *user,
+                                smq_error *err)
 {
     for (size_t i = 0; i < count && *more; i++) {
         const smq_error *own = &read[i].err;
+        bool whole = own->status == SMQ_OK && read[i].topic.groups[0] != '\0';
 
-        if (own->status == SMQ_OK || own->status == SMQ_DAMAGED) {
-            *more = describe_topic(&read[i].topic, own->status == SMQ_DAMAGED, visit, user);
+        if ((own->status == SMQ_OK || own->status == SMQ_DAMAGED) && !whole) {
+            *more = describe_topic(&read[i].topic, own->status == SMQ_DAMAGED, !names[i].listed,
+                                   visit, user);
+        } else if (whole || !names[i].listed) {
+            continue;
         } else if (describe_is_unreadable(own->status)) {
             *more = describe_unreadable(read[i].name, own, visit, user);
         } else if (own->status != SMQ_NO_TOPIC) {
@@ -133,34 +199,32 @@ static smq_status describe_names(const struct names *names, smq_topic_fn *visit,
     bool more = true;
 
     for (size_t i = 0; i < names->count && more && status == SMQ_OK;) {
+        struct name batch[READ_AT_ONCE];
         size_t count = 0;
 
         for (; i < names->count && count < READ_AT_ONCE; i++) {
-            if (i == 0 || strcmp(names->list[i], names->list[i - 1]) != 0) {
-                read[count++].name = names->list[i];
+            if (i == 0 || strcmp(names->list[i].text, names->list[i - 1].text) != 0) {
+                batch[count] = names->list[i];
+                read[count++].name = names->list[i].text;
             }
         }
         fanout_definitions(read, count, names->core);
-        status = describe_read(read, count, &more, visit, user, err);
+        status = describe_read(read, batch, count, &more, visit, user, err);
     }
     free(read);
     return status;
 }
 
-static smq_status describe_all(struct core *core, smq_topic_fn *visit, void *user, smq_error *err)
+static smq_status describe_all(struct core *core, bool all, smq_topic_fn *visit, void *user,
+                               smq_error *err)
 {
     struct names names = {.core = core, .cursor = "0"};
-    smq_status status = fanout_one(core, describe_names_send, describe_names_done, &names, err);
+    smq_error own;
+    smq_status looked = describe_names_read(&names, all, &own);
+    smq_status status = describe_names(&names, visit, user, err);
 
-    if (status == SMQ_OK && names.count > 0) {
-        qsort(names.list, names.count, sizeof(*names.list), describe_names_compare);
-        status = describe_names(&names, visit, user, err);
-    }
-    for (size_t i = 0; i < names.count; i++) {
-        free(names.list[i]);
-    }
-    free(names.list);
-    return status;
+    describe_names_free(&names);
+    return status == SMQ_OK && looked != SMQ_OK ? status_copy(err, &own) : status;
 }
 
 smq_status admin_topic_each(struct core *core, const char *topic, smq_topic_fn *visit, void *user,
@@ -169,12 +233,12 @@ smq_status admin_topic_each(struct core *core, const char *topic, smq_topic_fn *
     struct topic stored;
     smq_status status;
 
-    if (topic == NULL) {
-        return describe_all(core, visit, user, err);
+    if (topic == NULL || strcmp(topic, "*") == 0) {
+        return describe_all(core, topic != NULL, visit, user, err);
     }
     status = fanout_topic(&stored, core, topic, err);
     if (status == SMQ_OK || status == SMQ_DAMAGED) {
-        (void) describe_topic(&stored, status == SMQ_DAMAGED, visit, user);
+        (void) describe_topic(&stored, status == SMQ_DAMAGED, false, visit, user);
         return SMQ_OK;
     }
     return status;

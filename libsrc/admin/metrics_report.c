@@ -59,6 +59,7 @@ static bool metrics_report_visit(const smq_topic_options *topic, void *user)
     metrics_report_add(topics, topic->name);
     topics->all[topics->count - 1].slots = (uint64_t) topic->slots;
     topics->all[topics->count - 1].unreadable = topic->unreadable != NULL;
+    topics->all[topics->count - 1].list = topic->unlisted ? METRICS_LIST_LACKS : METRICS_LIST_HAS;
     return true;
 }
 

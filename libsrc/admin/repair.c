@@ -6,11 +6,13 @@
  *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "admin/admin.h"
 #include "admin/report.h"
 #include "admin/topic_change.h"
+#include "base/memory.h"
 #include "base/status.h"
 
 /* --- what the slots know --- */
@@ -283,7 +285,14 @@ static smq_status repair_one(smq_topic_report *report, struct core *core, const 
     if (change.changed) {
         return topic_change_fail_busy(err, &change);
     }
-    return status == SMQ_OK ? topic_change_register(&change, err) : status;
+    if (status != SMQ_OK) {
+        return status;
+    }
+    status = topic_change_relist(&change, err);
+    if (status == SMQ_OK && !change.found) {
+        report_relisted(report);
+    }
+    return status;
 }
 
 smq_status repair_from_groups(bool *found, smq_topic_report *report, struct topic_change *change,
@@ -344,10 +353,72 @@ static smq_status repair_groups(smq_topic_report *report, struct core *core,
     return status == SMQ_OK ? repair_level(core, topic->name, err) : status;
 }
 
+/* --- all topics --- */
+
+struct repair_names {
+    char (*list)[TOPIC_NAME_MAX + 1];
+    size_t count;
+};
+
+static bool repair_visit(const smq_topic_options *topic, void *user)
+{
+    struct repair_names *names = user;
+
+    names->list = memory_grow(names->list, names->count + 1, sizeof(*names->list));
+    (void) snprintf(names->list[names->count++], sizeof(*names->list), "%s", topic->name);
+    return true;
+}
+
+static void repair_is_whole_send(struct store_call *call, void *user)
+{
+    const struct topic_change *change = user;
+
+    store_registry_is_whole(call, change->core->redis, 0);
+}
+
+static enum fanout_next repair_is_whole_done(const struct store_result *result, void *user,
+                                             smq_error *err)
+{
+    (void) user;
+    if (result->outcome == STORE_OK) {
+        return FANOUT_DONE;
+    }
+    (void) status_set(err, result->status, "cannot write the registry of topics: %s", result->text);
+    return FANOUT_STOP;
+}
+
+/* The registry is whole when every topic that has keys was looked for, and those that are found are
+ * in it. */
+static smq_status repair_all(smq_topic_report *report, struct core *core, smq_error *err)
+{
+    struct topic_change change = {.core = core};
+    struct repair_names names = {.count = 0};
+    smq_error own, first;
+    smq_status status = admin_topic_each(core, "*", repair_visit, &names, &first);
+
+    *report = (smq_topic_report) SMQ_TOPIC_REPORT_INIT;
+    for (size_t i = 0; i < names.count; i++) {
+        smq_topic_report one = SMQ_TOPIC_REPORT_INIT;
+        smq_status repaired = admin_topic_repair(&one, core, names.list[i], &own);
+
+        report_join(report, &one, names.list[i]);
+        if (repaired != SMQ_OK && repaired != SMQ_NO_TOPIC && status == SMQ_OK) {
+            status = status_copy(&first, &own);
+        }
+    }
+    free(names.list);
+    return status == SMQ_OK
+               ? topic_change_one(&change, repair_is_whole_send, repair_is_whole_done, err)
+               : status_copy(err, &first);
+}
+
 /* A group is repaired with its topic, because both have one version. */
 smq_status admin_topic_repair(smq_topic_report *report, struct core *core, const char *topic,
                               smq_error *err)
 {
+    if (topic != NULL && strcmp(topic, "*") == 0) {
+        return repair_all(report, core, err);
+    }
     char whole[TOPIC_NAME_MAX + 1];
     struct topic stored;
     smq_status status = topic_check_name(topic, err);

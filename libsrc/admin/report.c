@@ -61,6 +61,13 @@ void report_repaired(smq_topic_report *report, const struct damage_verdict *verd
     }
 }
 
+void report_relisted(smq_topic_report *report)
+{
+    report->repaired = true;
+    report_add(report, "%sits name was missing in the list of topics",
+               report->text[0] != '\0' ? "; " : "");
+}
+
 void report_join(smq_topic_report *report, const smq_topic_report *group, const char *name)
 {
     report->repaired = report->repaired || group->repaired;

@@ -3,8 +3,10 @@
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
 #include "admin/topic_change.h"
 
+#include "admin/admin.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "model/group.h"
 
 enum fanout_next topic_change_stop(smq_error *err, const struct topic_change *change,
                                    const struct store_result *result, const char *what)
@@ -137,12 +139,86 @@ static enum fanout_next topic_change_registry_done(const struct store_result *re
 
 smq_status topic_change_register(struct topic_change *change, smq_error *err)
 {
-    return topic_change_one(change, topic_change_register_send, topic_change_registry_done, err);
+    smq_status status =
+        topic_change_one(change, topic_change_register_send, topic_change_registry_done, err);
+
+    change->found = !change->found; /* the reply says whether it was added */
+    return status;
+}
+
+static void topic_change_lost_send(struct store_call *call, void *user)
+{
+    const struct topic_change *change = user;
+
+    store_registry_restore(call, change->core->redis, NULL, clock_wall_ms(), 0);
+}
+
+static enum fanout_next topic_change_lost_done(const struct store_result *result, void *user,
+                                               smq_error *err)
+{
+    return result->outcome == STORE_OK
+               ? FANOUT_DONE
+               : topic_change_stop(err, user, result, "write the registry for");
+}
+
+smq_status topic_change_relist(struct topic_change *change, smq_error *err)
+{
+    smq_status status = topic_change_register(change, err);
+
+    return status == SMQ_OK && !change->found
+               ? topic_change_one(change, topic_change_lost_send, topic_change_lost_done, err)
+               : status;
 }
 
 smq_status topic_change_unregister(struct topic_change *change, smq_error *err)
 {
     return topic_change_one(change, topic_change_unregister_send, topic_change_registry_done, err);
+}
+
+static void topic_change_count_send(struct store_call *call, void *user)
+{
+    const struct topic_change *change = user;
+
+    store_registry_count(call, change->core->redis, 0);
+}
+
+static enum fanout_next topic_change_count_done(const struct store_result *result, void *user,
+                                                smq_error *err)
+{
+    struct topic_change *change = user;
+
+    return store_integer_read(&change->listed, result)
+               ? FANOUT_DONE
+               : topic_change_stop(err, change, result, "read the registry for");
+}
+
+/* Is it another topic than the one that is being created, and its groups? */
+static bool topic_change_visit_other(const smq_topic_options *topic, void *user)
+{
+    struct topic_change *change = user;
+    size_t len = group_topic_len(change->topic.name);
+
+    change->others = change->others || group_topic_len(topic->name) != len ||
+                     strncmp(topic->name, change->topic.name, len) != 0;
+    return !change->others;
+}
+
+smq_status topic_change_list_first(struct topic_change *change, smq_error *err)
+{
+    smq_status status =
+        topic_change_one(change, topic_change_count_send, topic_change_count_done, err);
+
+    if (status != SMQ_OK) {
+        return status;
+    }
+    change->others = false;
+    if (change->listed == 0) {
+        (void) admin_topic_each(change->core, NULL, topic_change_visit_other, change, NULL);
+    }
+    status = topic_change_register(change, err);
+    return status == SMQ_OK && change->others
+               ? topic_change_one(change, topic_change_lost_send, topic_change_lost_done, err)
+               : status;
 }
 
 /* --- slots --- */

@@ -32,7 +32,9 @@ struct topic_change {
         bool made; /* the slot had no keys before */
     } * opened;
     int32_t opened_count;
-    bool lost; /* other slots may have been opened, too */
+    bool lost;      /* other slots may have been opened, too */
+    int64_t listed; /* how many names the registry had */
+    bool others;    /* other topics exist */
 
     /* deletion */
     bool force;
@@ -70,6 +72,14 @@ smq_status topic_change_step(struct topic_change *change, enum store_topic_step 
                              smq_error *err);
 
 smq_status topic_change_register(struct topic_change *change, smq_error *err);
+
+/* The same for a topic that existed before: its name should be there.  If it was missing others may
+ * be missing, too: that is noted in the registry, and `found` is false. */
+smq_status topic_change_relist(struct topic_change *change, smq_error *err);
+
+/* The same for a new topic.  If it is the first one that is listed, and others exist, those are
+ * missing, which is noted in the registry. */
+smq_status topic_change_list_first(struct topic_change *change, smq_error *err);
 smq_status topic_change_unregister(struct topic_change *change, smq_error *err); /* sets `found` */
 
 /* --- create.c --- */

@@ -232,6 +232,27 @@ static void metrics_text_add_unreadable(struct buf *out, const struct metrics_to
     }
 }
 
+static void metrics_text_add_unlisted(struct buf *out, const struct metrics_topic *topics,
+                                      size_t count)
+{
+    static const char name[] = "slotmq_topic_unlisted";
+    bool begun = false;
+
+    for (size_t i = 0; i < count; i++) {
+        if (topics[i].list == METRICS_LIST_UNKNOWN) {
+            continue;
+        }
+        if (!begun) {
+            metrics_text_add_head(out, name, "gauge",
+                                  "1 if Redis has lost the topic from the list of all topics.");
+            begun = true;
+        }
+        buf_add(out, name, strlen(name));
+        metrics_text_add_labels(out, topics[i].name, NULL);
+        buf_printf(out, "%d\n", topics[i].list == METRICS_LIST_LACKS ? 1 : 0);
+    }
+}
+
 void metrics_text_topics(struct buf *out, const struct metrics_topic *topics, size_t count)
 {
     for (size_t i = 0; count > 0 && i < sizeof(topic_families) / sizeof(topic_families[0]); i++) {
@@ -251,5 +272,6 @@ void metrics_text_topics(struct buf *out, const struct metrics_topic *topics, si
     }
     if (count > 0) {
         metrics_text_add_unreadable(out, topics, count);
+        metrics_text_add_unlisted(out, topics, count);
     }
 }

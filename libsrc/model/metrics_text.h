@@ -14,7 +14,8 @@ struct metrics_topic {
     char name[TOPIC_NAME_MAX + 1];
     smq_stats stats;
     uint64_t slots;  /* 0: unknown */
-    bool unreadable; /* the other fields are not set */
+    bool unreadable; /* the other fields but `list` are not set */
+    enum { METRICS_LIST_UNKNOWN, METRICS_LIST_HAS, METRICS_LIST_LACKS } list;
 };
 
 /* Sends of one process that were refused because this topic or group was full. */

@@ -94,6 +94,65 @@ void slot_key_shown(char *out, const char *topic)
     slot_key_fill(out, "slot", &parts);
 }
 
+/* Read what begins with `noun` and ends with a tag: the length of the group, 0 for none; -1: it is
+ * something else. */
+static int slot_key_noun(const char *noun, const char *key, const char *open)
+{
+    size_t len = strlen(noun);
+
+    if ((size_t) (open - key) < len || memcmp(key, noun, len) != 0) {
+        return -1;
+    }
+    if (key + len == open) {
+        return 0;
+    }
+    return key[len] == '.' && open - key - 1 > (int) len ? (int) (open - key - 1 - (int) len) : -1;
+}
+
+/* The number at the end of the tag, and the length of what is before it; -1: there is none. */
+static int32_t slot_key_number(size_t *len, const char *tag)
+{
+    size_t at = *len;
+    int32_t number = 0, unit = 1;
+
+    for (; at > 0 && tag[at - 1] >= '0' && tag[at - 1] <= '9' && unit <= TOPIC_SLOTS_MAX; at--) {
+        number += (tag[at - 1] - '0') * unit;
+        unit *= 10;
+    }
+    if (unit == 1 || at < 2 || tag[at - 1] != '_' || number >= TOPIC_SLOTS_MAX) {
+        return -1;
+    }
+    *len = at - 1;
+    return number;
+}
+
+bool slot_key_read(struct slot_key_named *out, const char *key, size_t len)
+{
+    const char *open = memchr(key, '{', len);
+    size_t tag_len;
+    int group_len;
+
+    if (open == NULL || key[len - 1] != '}') {
+        return false;
+    }
+    tag_len = len - (size_t) (open + 1 - key) - 1;
+    out->slot = -1;
+    group_len = slot_key_noun("topic", key, open);
+    if (group_len < 0) {
+        group_len = slot_key_noun("slot", key, open);
+        out->slot = slot_key_number(&tag_len, open + 1);
+        if (group_len < 0 || out->slot < 0) {
+            return false;
+        }
+    }
+    if (tag_len == 0 || tag_len + 1 + (size_t) group_len > TOPIC_NAME_MAX) {
+        return false;
+    }
+    (void) snprintf(out->topic, sizeof(out->topic), "%.*s%s%.*s", (int) tag_len, open + 1,
+                    group_len > 0 ? "/" : "", group_len, open - group_len);
+    return topic_check_name(out->topic, NULL) == SMQ_OK;
+}
+
 /* CRC16 as in Redis: polynomial 0x1021, initial value 0 ("XMODEM"); four bits per step. */
 static uint16_t slot_crc16(const unsigned char *data, size_t len)
 {

@@ -4,6 +4,7 @@
 #ifndef MODEL_SLOT_H
 #define MODEL_SLOT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +43,22 @@ void slot_key_shown(char *out, const char *topic);
 /* The hash slot of a Redis key: CRC16 (XMODEM) of its hash tag, modulo 16384. */
 uint16_t slot_hash(const void *key, size_t len);
 
-#define SLOT_REGISTRY_KEY "slotmq{topics}"
+/* What the keys of all topics begin with: a pattern of SCAN, for slot_key_read(). */
+#define SLOT_KEY_PATTERN "[st][lo][op]*{*}"
+
+/* A key of Redis that names a topic: topic{T}, slot{T_I}, and those of a group. */
+struct slot_key_named {
+    char topic[TOPIC_NAME_MAX + 1]; /* a topic, or TOPIC/GROUP */
+    int32_t slot;                   /* -1: topic{T} */
+};
+
+/* Read such a key; false: it is none. */
+bool slot_key_read(struct slot_key_named *out, const char *key, size_t len);
+
+/* A hash with a field for each topic, or each group in the place of its topic.  It also has the
+ * field SLOT_REGISTRY_LOST if names were found missing, and nobody has looked for all topics
+ * since. */
+#define SLOT_REGISTRY_KEY  "slotmq{topics}"
+#define SLOT_REGISTRY_LOST ""
 
 #endif

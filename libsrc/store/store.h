@@ -318,6 +318,28 @@ void store_registry_list(struct store_call *call, struct redis *redis, const cha
 bool store_registry_list_read(char cursor[STORE_CURSOR_MAX], size_t *count,
                               const struct store_result *result);
 const char *store_registry_name(const struct store_result *result, size_t index);
+/* Is this the field by which the registry says that names were missing? */
+bool store_registry_is_lost(const struct store_result *result, size_t index);
+
+/* How many names has it?  Is this one in it, 1 or 0?  For store_integer_read(). */
+void store_registry_count(struct store_call *call, struct redis *redis, int64_t timeout_ms);
+void store_registry_has(struct store_call *call, struct redis *redis, const char *topic,
+                        int64_t timeout_ms);
+/* Add a name that was missing, and say that others may be missing, too; NULL: only say it. */
+void store_registry_restore(struct store_call *call, struct redis *redis, const char *topic,
+                            int64_t created_ms, int64_t timeout_ms);
+/* All names are there again. */
+void store_registry_is_whole(struct store_call *call, struct redis *redis, int64_t timeout_ms);
+bool store_integer_read(int64_t *out, const struct store_result *result);
+
+/* Read some of the keys of a server, the master of a hash slot: it looks at about STORE_SCAN_PAGE
+ * of them.  `cursor` is "0" at first, and at the end. */
+enum { STORE_SCAN_PAGE = 1000 };
+void store_scan(struct store_call *call, struct redis *redis, int32_t hash_slot, const char *cursor,
+                const char *pattern, int64_t timeout_ms);
+bool store_scan_read(char cursor[STORE_CURSOR_MAX], size_t *count,
+                     const struct store_result *result);
+bool store_scan_key(const char **key, size_t *len, const struct store_result *result, size_t index);
 
 enum store_lease_op { STORE_LEASE_ACQUIRE, STORE_LEASE_RENEW, STORE_LEASE_RELEASE };
 void store_lease(struct store_call *call, struct redis *redis, const char *topic, const char *nonce,

@@ -8,7 +8,7 @@
 #include "scripts.h"
 #include "store/call.h"
 
-enum { REGISTRY_PAGE = 500, REGISTRY_MAX_ELEMENTS = 8192 };
+enum { REGISTRY_PAGE = 500, REGISTRY_MAX_ELEMENTS = 8192, SCAN_MAX_ELEMENTS = 65536 };
 
 /* A definition as it is stored, before it is checked. */
 struct stored {
@@ -351,4 +351,87 @@ const char *store_registry_name(const struct store_result *result, size_t index)
         return "";
     }
     return data;
+}
+
+bool store_registry_is_lost(const struct store_result *result, size_t index)
+{
+    const char *data;
+    size_t len;
+
+    return reply_string(&data, &len, result->reply->element[1], 2 * index) &&
+           len == strlen(SLOT_REGISTRY_LOST) && memcmp(data, SLOT_REGISTRY_LOST, len) == 0;
+}
+
+void store_registry_count(struct store_call *call, struct redis *redis, int64_t timeout_ms)
+{
+    topic_begin_registry(call, "HLEN");
+    call_submit(call, redis, 1, timeout_ms);
+}
+
+void store_registry_has(struct store_call *call, struct redis *redis, const char *topic,
+                        int64_t timeout_ms)
+{
+    topic_begin_registry(call, "HEXISTS");
+    redis_arg_string(&call->command, topic);
+    call_submit(call, redis, 1, timeout_ms);
+}
+
+void store_registry_restore(struct store_call *call, struct redis *redis, const char *topic,
+                            int64_t created_ms, int64_t timeout_ms)
+{
+    topic_begin_registry(call, "HSET");
+    redis_arg_string(&call->command, SLOT_REGISTRY_LOST);
+    redis_arg_int(&call->command, created_ms);
+    if (topic != NULL) {
+        redis_arg_string(&call->command, topic);
+        redis_arg_int(&call->command, created_ms);
+    }
+    call_submit(call, redis, 1, timeout_ms);
+}
+
+void store_registry_is_whole(struct store_call *call, struct redis *redis, int64_t timeout_ms)
+{
+    topic_begin_registry(call, "HDEL");
+    redis_arg_string(&call->command, SLOT_REGISTRY_LOST);
+    call_submit(call, redis, 1, timeout_ms);
+}
+
+bool store_integer_read(int64_t *out, const struct store_result *result)
+{
+    if (result->outcome != STORE_OK || result->reply->type != REDIS_REPLY_INTEGER) {
+        return false;
+    }
+    *out = result->reply->integer;
+    return true;
+}
+
+void store_scan(struct store_call *call, struct redis *redis, int32_t hash_slot, const char *cursor,
+                const char *pattern, int64_t timeout_ms)
+{
+    call_begin(call, NULL, hash_slot);
+    redis_arg_string(&call->command, "SCAN");
+    redis_arg_string(&call->command, cursor);
+    redis_arg_string(&call->command, "MATCH");
+    redis_arg_string(&call->command, pattern);
+    redis_arg_string(&call->command, "COUNT");
+    redis_arg_int(&call->command, STORE_SCAN_PAGE);
+    call_submit(call, redis, SCAN_MAX_ELEMENTS, timeout_ms);
+}
+
+bool store_scan_read(char cursor[STORE_CURSOR_MAX], size_t *count,
+                     const struct store_result *result)
+{
+    const redisReply *reply = result->reply;
+
+    if (!reply_text(cursor, STORE_CURSOR_MAX, reply, 0) || reply->elements != 2 ||
+        reply->element[1]->type != REDIS_REPLY_ARRAY) {
+        return false;
+    }
+    *count = reply->element[1]->elements;
+    return true;
+}
+
+bool store_scan_key(const char **key, size_t *len, const struct store_result *result, size_t index)
+{
+    return reply_string(key, len, result->reply->element[1], index);
 }

@@ -268,6 +268,19 @@ static void read_registry(const struct store_result *result)
         touch_text(cursor);
         for (size_t i = 0; i < count; i++) {
             touch_text(store_registry_name(result, i));
+            (void) store_registry_is_lost(result, i);
+        }
+    }
+    if (store_scan_read(cursor, &count, result)) {
+        const char *key;
+        size_t len;
+
+        for (size_t i = 0; i < count; i++) {
+            struct slot_key_named named;
+
+            if (store_scan_key(&key, &len, result, i) && slot_key_read(&named, key, len)) {
+                touch_text(named.topic);
+            }
         }
     }
 }

@@ -163,6 +163,12 @@ struct smq_worker {
     struct worker_assignment assignment;
     struct alarm assignment_due; /* set while a change of the slots is not reported */
     uv_timer_t drain, overdue, standby_timer;
+    struct {
+        uv_timer_t timer;
+        struct store_call call;
+        bool running; /* a look at the list of topics is in progress */
+        bool denied;  /* the user may not */
+    } listing;
 };
 
 /* --- threads.c --- */
@@ -224,6 +230,12 @@ bool worker_lacked(const smq_worker *worker, const char *denial);
 
 /* The state or the number of owned slots may have changed. */
 void worker_watch_standby(smq_worker *worker);
+
+/* --- listing.c; Thread: smq:io --- */
+
+/* Look from now on whether the list of all topics has the name of the topic.  Opens listing.timer;
+ * its call is to be freed with the worker. */
+void worker_listing_open(smq_worker *worker);
 
 /* --- assignment.c; Thread: smq:io --- */
 

@@ -58,9 +58,11 @@ static void worker_enter(smq_worker *worker, enum worker_state state)
 static void worker_check_disposed(smq_worker *worker)
 {
     if (!worker->disposing || worker->set.handles_open > 0 || worker->set.slot_count > 0 ||
-        worker->refreshing || worker->checking || worker->rights.running > 0) {
+        worker->refreshing || worker->checking || worker->rights.running > 0 ||
+        worker->listing.running) {
         return;
     }
+    store_call_fini(&worker->listing.call);
     pthread_mutex_lock(&worker->end.lock);
     worker->end.disposed = true;
     pthread_cond_broadcast(&worker->end.changed);
@@ -624,7 +626,8 @@ static void worker_open_handles(smq_worker *worker)
     uv_timer_init(uv, &worker->standby_timer);
     worker->stop_signal.data = worker->drain.data = worker;
     worker->overdue.data = worker->standby_timer.data = worker;
-    worker->set.handles_open += 4;
+    worker_listing_open(worker);
+    worker->set.handles_open += 5;
     worker_report_health(worker);
     if (worker->polled) {
         worker->poller.opened(worker->poller.user, worker);
@@ -675,6 +678,7 @@ static void worker_on_dispose(struct loop_task *task)
     uv_close((uv_handle_t *) &worker->drain, worker_on_closed);
     uv_close((uv_handle_t *) &worker->overdue, worker_on_closed);
     uv_close((uv_handle_t *) &worker->standby_timer, worker_on_closed);
+    uv_close((uv_handle_t *) &worker->listing.timer, worker_on_closed);
     if (worker->polled) {
         worker->poller.closing(worker->poller.user);
     }

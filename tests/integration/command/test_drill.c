@@ -435,6 +435,21 @@ static void test_a_damaged_topic(void **state)
     run_step(section, 1, 0, "nothing was found");
 }
 
+static void test_a_lost_list_of_topics(void **state)
+{
+    static const char section[] = "A lost list of topics";
+    const struct server *master = servers_node_of(command_servers(), "slotmq{topics}");
+
+    (void) state;
+    assert_non_null(master);
+    command_redis(master, ARGS("DEL", "slotmq{topics}"));
+    run_step(section, 1, 0, "slotmq topic repair --all");
+    run_step(section, 2, 2, "slotmq topic repair --all");
+    run_step(section, 0, 0, "missing in the list of topics");
+    run_step(section, 1, 0, "orders");
+    run_step(section, 2, 0, "nothing was found");
+}
+
 static void test_zookeeper_lost_its_data(void **state)
 {
     static const char section[] = "ZooKeeper lost its data";
@@ -498,6 +513,7 @@ TEST_GROUP(drill)
         cmocka_unit_test(test_a_topic_is_paused),
         cmocka_unit_test(test_the_owner_waits_for_room),
         cmocka_unit_test(test_a_damaged_topic),
+        cmocka_unit_test(test_a_lost_list_of_topics),
         cmocka_unit_test(test_zookeeper_lost_its_data),
         cmocka_unit_test(test_a_token_is_ahead_of_zookeeper),
         cmocka_unit_test(test_a_fleet_moved_to_another_root),

@@ -279,6 +279,12 @@ static void test_judgement_of_topics(void **state)
     topic = topic_bound("", 0, 0);
     topic.stats.due = 5;
     assert_found(&facts, "consumers", DOCTOR_WARNING, "never consumed, and 5 messages");
+    topic.unlisted = true;
+    assert_found(&facts, "list", DOCTOR_ERROR, "lost its name");
+    topic.unlisted = false;
+    facts.scanned =
+        (struct doctor_outcome){.tried = true, .status = SMQ_DENIED, .text = "scan is denied"};
+    assert_found(&facts, "list", DOCTOR_UNKNOWN, "scan is denied");
     topic.stats.slots_damaged = 2;
     assert_found(&facts, "damage", DOCTOR_ERROR, "lost a part of 2 of its slots");
     topic = (struct doctor_topic){.name = "t", .damaged = true};

@@ -463,7 +463,8 @@ static bool take_row(FILE *file, struct family *out)
 static void document_lists_every_metric_as_the_text_does(void **state)
 {
     smq_metrics metrics = SMQ_METRICS_INIT;
-    struct metrics_topic topic = {.name = "orders", .stats = SMQ_STATS_INIT};
+    struct metrics_topic topic = {
+        .name = "orders", .stats = SMQ_STATS_INIT, .list = METRICS_LIST_HAS};
     struct page *page = page_of(&metrics, &topic, 1);
     struct family row;
     FILE *file = fopen(DOCUMENT, "r");

@@ -143,6 +143,47 @@ static void keys_have_room_for_the_longest_name(void **state)
     assert_string_equal(keys.prepare, expected);
 }
 
+/* What a topic or a slot is named by in Redis, and what only looks like it. */
+static void keys_name_their_topic(void **state)
+{
+    static const struct {
+        const char *key, *topic; /* NULL: none */
+        int32_t slot;
+    } cases[] = {
+        {"topic{orders}", "orders", -1},
+        {"topic.bill.ing{orders}", "orders/bill.ing", -1},
+        {"slot{orders_7}", "orders", 7},
+        {"slot{a_1_65535}", "a_1", 65535},
+        {"slot.billing{orders_0}", "orders/billing", 0},
+        {"topic{a_1}", "a_1", -1},
+        {"slot{orders_65536}", NULL, 0},
+        {"slot{orders_12345678901234567890}", NULL, 0},
+        {"slot{orders}", NULL, 0},
+        {"slot{_1}", NULL, 0},
+        {"slot{orders_}", NULL, 0},
+        {"topic{}", NULL, 0},
+        {"topic.{orders}", NULL, 0},
+        {"topics{orders}", NULL, 0},
+        {"topic{or ders}", NULL, 0},
+        {"topic{orders}x", NULL, 0},
+        {"topic", NULL, 0},
+        {"prepare{orders_7}", NULL, 0},
+        {SLOT_REGISTRY_KEY, NULL, 0},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct slot_key_named named;
+        bool read = slot_key_read(&named, cases[i].key, strlen(cases[i].key));
+
+        assert_int_equal(read, cases[i].topic != NULL);
+        if (read) {
+            assert_string_equal(named.topic, cases[i].topic);
+            assert_int_equal(named.slot, cases[i].slot);
+        }
+    }
+}
+
 TEST_GROUP(slot)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +192,7 @@ TEST_GROUP(slot)
         cmocka_unit_test(keys_of_a_slot_share_its_hash_slot),
         cmocka_unit_test(keys_of_a_group_have_the_tag_of_its_topic),
         cmocka_unit_test(keys_have_room_for_the_longest_name),
+        cmocka_unit_test(keys_name_their_topic),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
