@@ -183,8 +183,9 @@ static void repair_follow(struct topic *to, const struct topic *from)
     to->paused = old.paused;
 }
 
-/* Bring a definition with an older version to that of `latest`, and to all slots. */
-static smq_status repair_raise(struct core *core, const struct topic *latest,
+/* Bring a definition with an older version to that of `latest`, and to all slots.  *changed:
+ * another caller has changed it since. */
+static smq_status repair_raise(bool *changed, struct core *core, const struct topic *latest,
                                const struct topic *stored, smq_error *err)
 {
     struct topic_change change = {.core = core};
@@ -197,18 +198,22 @@ static smq_status repair_raise(struct core *core, const struct topic *latest,
     repair_follow(&raised, latest);
     status = repair_write(&change, &raised, stored, err);
     definitions_forget(core->definitions, stored->name);
+    *changed = *changed || change.changed;
     if (status != SMQ_OK || change.changed) {
-        return status == SMQ_OK ? topic_change_fail_busy(err, &change) : status;
+        return status;
     }
     return raised.groups[0] == '\0'
                ? topic_change_slots(&change, topic_change_open_send, repair_reopen_done, err)
                : SMQ_OK;
 }
 
-smq_status repair_level(struct core *core, const char *name, smq_error *err)
+static smq_status repair_level_once(bool *changed, struct core *core, const char *name,
+                                    smq_error *err)
 {
     struct topic whole, latest, part;
     smq_status status = fanout_definition(&whole, core, name, err);
+
+    *changed = false;
 
     latest = whole;
     for (int i = 0; status == SMQ_OK && i < topic_parts(&whole); i++) {
@@ -225,9 +230,21 @@ smq_status repair_level(struct core *core, const char *name, smq_error *err)
 
         topic_part_name(part_name, &whole, i);
         status = fanout_definition(&part, core, part_name, err);
-        status = status == SMQ_OK ? repair_raise(core, &latest, &part, err) : status;
+        status = status == SMQ_OK ? repair_raise(changed, core, &latest, &part, err) : status;
     }
-    return status == SMQ_OK ? repair_raise(core, &latest, &whole, err) : status;
+    return status == SMQ_OK ? repair_raise(changed, core, &latest, &whole, err) : status;
+}
+
+smq_status repair_level(struct core *core, const char *name, smq_error *err)
+{
+    struct topic_change change = {.core = core, .changed = true};
+    smq_status status = SMQ_OK;
+
+    for (int i = 0; i < TOPIC_CHANGE_TRIES && change.changed && status == SMQ_OK; i++) {
+        status = repair_level_once(&change.changed, core, name, err);
+    }
+    (void) snprintf(change.topic.name, sizeof(change.topic.name), "%s", name);
+    return status == SMQ_OK && change.changed ? topic_change_fail_busy(err, &change) : status;
 }
 
 /* --- the call --- */
