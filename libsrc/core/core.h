@@ -22,8 +22,8 @@
 
 struct coord_link; /* core/coord_link.h */
 
-/* Immutable after core_new(), except `references`, `metrics`, `sources`, and what `link` and
- * `full` guard themselves. */
+/* Immutable after core_new(), except `references`, `metrics`, `sources`, `slots_owned`, and what
+ * `link` and `full` guard themselves. */
 struct core {
     atomic_int references;
     unsigned forks; /* by fork_count(), in the process that made it; others get SMQ_FORKED */
@@ -35,6 +35,7 @@ struct core {
     struct metrics metrics;
     struct full_counts full;
     struct health_sources sources;    /* smq:io */
+    int64_t slots_owned;              /* smq:io: that workers look into, also of shared topics */
     char name[128];                   /* of this member */
     char *zookeeper, *zookeeper_auth; /* zookeeper NULL: standalone */
     char *zookeeper_auth_file;

@@ -153,6 +153,14 @@ bool slot_key_read(struct slot_key_named *out, const char *key, size_t len)
     return topic_check_name(out->topic, NULL) == SMQ_OK;
 }
 
+void slot_channels_right(char *out, const char *channel, size_t len)
+{
+    const char *number = memrchr(channel, '_', len);
+
+    (void) snprintf(out, SLOT_KEY_MAX + 2, "&%.*s*",
+                    (int) (number != NULL ? number + 1 - channel : 0), channel);
+}
+
 /* CRC16 as in Redis: polynomial 0x1021, initial value 0 ("XMODEM"); four bits per step. */
 static uint16_t slot_crc16(const unsigned char *data, size_t len)
 {

@@ -40,6 +40,10 @@ void slot_topic_key(char *out, const char *topic);
  * SLOT_KEY_MAX bytes. */
 void slot_key_shown(char *out, const char *topic);
 
+/* The right of Redis to publish to all slots of the topic that has this channel: "&wake{orders_*"
+ * of "wake{orders_3}".  `out` has SLOT_KEY_MAX + 2 bytes. */
+void slot_channels_right(char *out, const char *channel, size_t len);
+
 /* The hash slot of a Redis key: CRC16 (XMODEM) of its hash tag, modulo 16384. */
 uint16_t slot_hash(const void *key, size_t len);
 

@@ -12,7 +12,7 @@ static const struct {
     const char *command, *right, *follows;
 } lacks[] = {
     {"SPUBLISH", "+spublish",
-     "who sleeps is not woken, and messages are handled when their owner looks by itself"},
+     "who sleeps is not woken, and messages are handled late, when their owner looks by itself"},
     {"PUBSUB", "+pubsub|shardnumsub",
      "nothing is pushed to owners that sleep, and each of their messages costs one script more"},
 };
@@ -32,14 +32,6 @@ size_t reply_elements(const redisReply *reply)
     return reply->elements - (lack_find(reply) != NULL ? 1 : 0);
 }
 
-/* "&wake{orders_*", which gives all slots of the topic, of its channel "wake{orders_3}". */
-static void lack_channel_right(char *out, size_t size, const char *channel, size_t len)
-{
-    const char *number = memrchr(channel, '_', len);
-
-    snprintf(out, size, "&%.*s*", (int) (number != NULL ? number + 1 - channel : 0), channel);
-}
-
 void call_report_lack(const struct store_call *call, const redisReply *reply)
 {
     const redisReply *failed = lack_find(reply);
@@ -52,7 +44,7 @@ void call_report_lack(const struct store_call *call, const redisReply *reply)
     }
     channel++;
     error++;
-    lack_channel_right(right, sizeof(right), channel, (size_t) (error - 1 - channel));
+    slot_channels_right(right, channel, (size_t) (error - 1 - channel));
     for (size_t i = 0; i < sizeof(lacks) / sizeof(lacks[0]); i++) {
         struct redis_lack lack = {
             .error = {.type = REDIS_REPLY_ERROR, .str = error, .len = strlen(error)},

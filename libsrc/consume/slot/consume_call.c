@@ -15,12 +15,9 @@
 #include "consume/slot/damage.h"
 #include "consume/slot/in_flight.h"
 #include "consume/slot/renewal.h"
+#include "consume/slot/sleep.h"
 
-enum {
-    CLAIM_BYTES_MAX = 1048576,
-    SWEEP_MS = 300000 /* an idle slot looks at the latest after this time, at the earliest after
-                         four fifths */
-};
+enum { CLAIM_BYTES_MAX = 1048576 };
 
 /* Invariant: the deliveries in `settling` are in flight in their slot, unless the call is of a
  * former era. */
@@ -525,7 +522,6 @@ static void consume_plan_next(struct owned_slot *slot, const struct consume_call
                               const struct store_consumed *consumed)
 {
     bool by_key = slot->set->by_key;
-    int64_t sweep, wait;
 
     if (consume->n > 0) {
         slot->more_available = consumed->again || consumed->count >= (size_t) consume->n;
@@ -537,9 +533,9 @@ static void consume_plan_next(struct owned_slot *slot, const struct consume_call
     slot->woken = false;
     if (slot->state == OWNED_ACTIVE &&
         (!slot->claimable || (by_key && slot->look_ms == OWNED_LOOK_WOKEN))) {
-        sweep = SWEEP_MS - (int64_t) (random_u64() % (SWEEP_MS / 5));
-        wait = consumed->next_ms >= 0 ? consumed->next_ms - consumed->now_ms + 1 : sweep;
-        owned_slot_arm(slot, wait < 1 ? 1 : wait < sweep ? wait : sweep);
+        int64_t due_ms = consumed->next_ms - consumed->now_ms + 1;
+
+        sleep_begin(slot, consumed->next_ms < 0 ? -1 : due_ms > 0 ? due_ms : 1);
     }
 }
 
@@ -600,6 +596,7 @@ static void consume_finish(struct consume_call *consume, const struct store_resu
     consume_settle(consume, consumed);
     slot_set_see_pause(slot, consumed->paused);
     consume_report_expired(slot, consumed->expired);
+    sleep_looked(slot, consumed->count > 0);
     added = consume_add_claims(consume, result, consumed->count);
     budget_unreserve(&slot->set->budget, consume->n, added);
     consume_plan_next(slot, consume, consumed);

@@ -106,6 +106,7 @@ void owned_slot_enter(struct owned_slot *slot, enum owned_event event)
     slot->replicas_until = 0;
     if (state == OWNED_IDLE) {
         slot->era++;
+        slot->sleep = OWNED_AWAKE;
         slot->renewing = slot->unconfirmed = false;
         owned_slot_forget_pushes(slot);
     }

@@ -23,6 +23,7 @@
 #include "consume/run/delivery.h"
 #include "consume/run/run_queue.h"
 #include "consume/slot/owned_state.h"
+#include "consume/slot/sleep.h"
 #include "consume/slot/slot_set.h"
 #include "model/token.h"
 #include "redis/redis.h"
@@ -74,6 +75,7 @@ struct owned_slot {
     uint32_t calls; /* in progress */
     enum owned_grant grant;
     enum owned_health health;
+    enum owned_sleep sleep;
     bool claimable;      /* messages may be claimable */
     bool woken;          /* the slot was woken during a consume call */
     bool recheck;        /* the slot was woken, and no consume call was started since */

@@ -13,6 +13,7 @@
 #include "consume/slot/in_flight.h"
 #include "consume/slot/push.h"
 #include "consume/slot/renewal.h"
+#include "consume/slot/sleep.h"
 #include "consume/slot/takeover.h"
 #include "core/coord_link.h"
 
@@ -49,6 +50,7 @@ static void slot_life_on_notice(enum redis_notice notice, const char *data, size
     struct slot_set *set = slot->set;
 
     set->subscribed = set->subscribed || notice == REDIS_NOTICE_SUBSCRIBED;
+    sleep_noticed(slot);
     if (notice == REDIS_NOTICE_REFUSED) {
         slot_life_deny(slot, data);
     } else if (len == 0 || !push_take(slot, data, len)) {
@@ -283,6 +285,7 @@ static void slot_life_due(struct owned_slot *slot)
     } else if (slot->consuming != NULL) {
         consume_repeat(slot);
     } else {
+        sleep_over(slot);
         slot->claimable = true;
         slot->look_ms = slot->look_ms == OWNED_LOOK_WOKEN ? 0 : slot->look_ms;
         owned_slot_changed(slot);

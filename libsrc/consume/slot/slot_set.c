@@ -269,6 +269,7 @@ void slot_set_update_rates(struct slot_set *set)
 void slot_set_owns(struct slot_set *set, int32_t change)
 {
     set->owned += change;
+    set->core->slots_owned += change;
     slot_set_update_rates(set);
 }
 

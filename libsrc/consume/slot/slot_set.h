@@ -106,6 +106,8 @@ struct slot_set {
     int32_t owned;        /* slots that are ACTIVE */
     int64_t gained, lost; /* how often slots were, since the set was opened; not in shared topics */
     int32_t open;         /* slots that are open for pushes */
+    int64_t unnoticed_ms; /* when a message last came without a notice, by clock_now_ms(); 0: none
+                             has */
     struct {
         bool reported; /* the pause of the topic was reported */
         int32_t slots; /* slots that were paused at their last consume call */

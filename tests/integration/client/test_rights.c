@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "consume/slot/sleep.h"
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
@@ -22,7 +23,14 @@
 
 /* How long a worker may sleep until it looks for what nobody may wake it for.  What a call itself
  * needs is named within PROMISED_MS. */
-enum { ORDERS_SLOTS = 8, NAMED_MS = 20000, PROMISED_MS = 1000, TRIES = 3 };
+enum {
+    ORDERS_SLOTS = 8,
+    NAMED_MS = 20000,
+    PROMISED_MS = 1000,
+    TRIES = 3,
+    SLEEP_MS = 4000, /* of a slot that expects notices; UNNOTICED messages, one by one, take less */
+    UNNOTICED = 5
+};
 
 static smq_status try_client(smq_client **out, const char *role, smq_event_fn *event,
                              smq_error *err)
@@ -501,6 +509,53 @@ static void sender_that_may_not_publish_is_warned(void **state)
     check_unwoken("resetchannels", "&wake{orders_*");
 }
 
+/* Into a topic of one slot, one after the other: how long it takes until all are handled. */
+static int64_t handle_unnoticed(smq_client *sender, const char *topic, struct handler_log *log)
+{
+    int64_t begun_ms = clock_now_ms();
+
+    for (int i = 0; i < UNNOTICED; i++) {
+        int before = handler_log_count(log);
+
+        messages_send_numbers(sender, topic, before, 1);
+        handler_log_await(log, before + 1);
+        keys_await_open(topic, 1, 1);
+    }
+    return clock_now_ms() - begun_ms;
+}
+
+/* A slot that sleeps finds the first of its messages late, and from then on looks often. */
+static void owner_looks_for_what_comes_without_a_notice(void **state)
+{
+    const struct sleep_times before = sleep_times;
+    smq_client *allowed = cluster_client(), *consumer, *sender;
+    struct handler_log *log = handler_log_new(NULL);
+    const char *topic = cluster_typed_topic(allowed, SMQ_TYPE_FIXED_TIME, 1);
+    smq_worker *worker;
+    int64_t took_ms = INT64_MAX;
+
+    (void) state;
+    sleep_times = (struct sleep_times){.least = SLEEP_MS, .most = SLEEP_MS, .soon_least = 20};
+    consumer = client_without("consumer", "~* allchannels");
+    worker = handler_log_worker(consumer, topic, log);
+    keys_await_open(topic, 1, 1);
+    roles_make_user("producer", "~* resetchannels");
+    sender = roles_client_of("producer", NULL);
+    for (int i = 0; i < TRIES && took_ms >= SLEEP_MS * 4 / 5; i++) {
+        took_ms = handle_unnoticed(sender, topic, log);
+    }
+    print_message("%d messages took %d ms\n", UNNOTICED, (int) took_ms);
+    assert_in_range(took_ms, 0, SLEEP_MS * 4 / 5);
+    handler_log_stop_worker(worker);
+    smq_client_free(consumer);
+    smq_client_free(sender);
+    smq_client_free(allowed);
+    assert_int_equal(times_heard("a message came without a notice"), 1);
+    assert_true(was_heard("+spublish and &wake{"));
+    handler_log_free(log);
+    sleep_times = before;
+}
+
 static void sender_that_may_not_count_subscribers_is_warned(void **state)
 {
     smq_client *allowed = cluster_client(), *client;
@@ -579,6 +634,7 @@ TEST_GROUP(rights)
         cmocka_unit_test(monitor_sees_all_and_changes_nothing),
         cmocka_unit_test(what_is_missing_is_named),
         cmocka_unit_test(sender_that_may_not_publish_is_warned),
+        cmocka_unit_test(owner_looks_for_what_comes_without_a_notice),
         cmocka_unit_test(sender_that_may_not_count_subscribers_is_warned),
         cmocka_unit_test(admin_that_may_not_publish_is_warned),
         cmocka_unit_test(sharer_that_may_not_publish_is_warned),

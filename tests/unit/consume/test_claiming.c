@@ -1,5 +1,6 @@
 /* test_claiming.c - claiming and settling against a fake of the Redis client: what may be said of
  * answers whose reply was lost, who may claim next, and when a slot is damaged. */
+#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -18,6 +19,7 @@
 #include <slotmq/worker.h>
 
 #include "base/clock.h"
+#include "consume/slot/sleep.h"
 #include "scripts.h"
 #include "support/group.h"
 #include "support/wait.h"
@@ -542,6 +544,39 @@ static void one_that_goes_on_refusing_is_until_it_accepts(void **state)
     assert_int_equal(model.repaired, 1);
 }
 
+/* --- how long a slot sleeps --- */
+
+static void a_slot_that_sleeps_looks_as_often_as_its_client_may(void **state)
+{
+    static const struct {
+        int64_t slots, quiet_ms, sleeps_ms;
+        const char *why;
+    } cases[] = {
+        {1, -1, 30000, "one slot"},
+        {64, -1, 30000, "a topic"},
+        {300, -1, 30000, "ten looks a second, of as many as that are"},
+        {1000, -1, 100000, "ten looks a second"},
+        {3000, -1, 300000, "ten looks a second"},
+        {64000, -1, 300000, "as rarely as may be"},
+        {1, 0, 1000, "a message came without a notice"},
+        {64, 16000, 1000, "a moment ago"},
+        {64, 160000, 10000, "a while ago"},
+        {64, 480000, 30000, "long ago"},
+        {64, 86400000, 30000, "a day ago"},
+        {1000, 0, 10000, "a hundred looks a second"},
+        {64000, 0, 300000, "as rarely as may be"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        int64_t sleeps_ms = sleep_most_ms(&sleep_times, cases[i].slots, cases[i].quiet_ms);
+
+        if (sleeps_ms != cases[i].sleeps_ms) {
+            fail_msg("%s: %" PRId64, cases[i].why, sleeps_ms);
+        }
+    }
+}
+
 #define CLAIMING_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 TEST_GROUP(claiming)
@@ -557,6 +592,7 @@ TEST_GROUP(claiming)
         CLAIMING_TEST(a_slot_that_refuses_twice_is_not_called_damaged),
         CLAIMING_TEST(one_of_a_topic_that_is_altered_all_the_time_is_not_damaged),
         CLAIMING_TEST(one_that_goes_on_refusing_is_until_it_accepts),
+        cmocka_unit_test(a_slot_that_sleeps_looks_as_often_as_its_client_may),
         CLAIMING_TEST(no_call_has_more_arguments_than_a_managed_server_takes),
     };
 
