@@ -22,6 +22,7 @@ const struct doctor_check doctor_checks[] = {
     {"moves", doctor_check_moves, false},
     {"nodes", doctor_check_nodes, false},
     {"consumers", doctor_check_consumers, true},
+    {"rights", doctor_check_rights, false},
 };
 
 const size_t doctor_check_count = sizeof(doctor_checks) / sizeof(doctor_checks[0]);

@@ -183,6 +183,55 @@ static void doctor_look_at_topic(struct doctor_facts *facts, smq_client *client,
     }
 }
 
+/* === Senders ============================================================ */
+
+/* The rights in what is missing that name no topic: the same user lacks them in all. */
+static bool doctor_is_same_lack(const struct doctor_sender *known, const smq_sender_info *sender)
+{
+    return strcmp(known->user, sender->user) == 0 &&
+           (strchr(known->missing, '&') != NULL) == (strchr(sender->missing, '&') != NULL);
+}
+
+static bool doctor_take_sender(const smq_sender_info *sender, void *user)
+{
+    struct doctor_facts *facts = user;
+
+    if (sender->missing[0] == '\0') {
+        return true;
+    }
+    for (size_t i = 0; i < facts->sender_count; i++) {
+        if (doctor_is_same_lack(&facts->sender[i], sender)) {
+            facts->sender[i].others++;
+            return true;
+        }
+    }
+    facts->sender = doctor_grow(facts->sender, facts->sender_count, sizeof(*facts->sender));
+    facts->sender[facts->sender_count++] =
+        (struct doctor_sender){.user = doctor_keep(facts, sender->user),
+                               .topic = doctor_keep(facts, sender->topic),
+                               .missing = doctor_keep(facts, sender->missing)};
+    return true;
+}
+
+/* Who may not ask for one topic may not ask for the others. */
+static void doctor_look_at_senders(struct doctor_facts *facts, smq_client *client)
+{
+    for (size_t i = 0; i < facts->topic_count && !facts->probe; i++) {
+        const struct doctor_topic *topic = &facts->topic[i];
+        smq_error err;
+
+        if (!topic->looked.tried || topic->looked.status != SMQ_OK) {
+            continue;
+        }
+        const smq_status status =
+            smq_sender_each(client, topic->name, doctor_take_sender, facts, &err);
+        facts->senders = doctor_outcome(facts, status, &err);
+        if (status != SMQ_OK && status != SMQ_NO_TOPIC) {
+            return;
+        }
+    }
+}
+
 /* === The fleet ========================================================== */
 
 static bool doctor_take_fleet(const smq_fleet_info *fleet, void *user)
@@ -388,6 +437,7 @@ void doctor_facts_gather(struct doctor_facts *facts, smq_client *client)
     }
     doctor_look_at_topics(facts, client, begun_at_ms);
     doctor_look_for_idle_owners(facts, client);
+    doctor_look_at_senders(facts, client);
     if (facts->has_zookeeper) {
         doctor_describe_fleet(facts, client);
     }
@@ -413,6 +463,7 @@ void doctor_facts_fini(struct doctor_facts *facts)
     free(facts->string);
     free(facts->server);
     free(facts->topic);
+    free(facts->sender);
     free(facts->member);
     free(facts->fleet_topic);
     free(facts->share);

@@ -31,6 +31,12 @@ struct doctor_topic {
     int32_t idle_slot;
 };
 
+/* A user of Redis who may send, but not wake or push; of the topics in which it lacks the same. */
+struct doctor_sender {
+    const char *user, *topic, *missing;
+    size_t others; /* topics like `topic` */
+};
+
 /* Strings live until doctor_facts_fini(). */
 struct doctor_facts {
     int64_t now_ms; /* wall clock of this machine */
@@ -49,7 +55,10 @@ struct doctor_facts {
     struct doctor_outcome scanned;
     struct doctor_topic *topic;
     size_t topic_count;
-    size_t topics_left;              /* not looked at, because the time had ended */
+    size_t topics_left;            /* not looked at, because the time had ended */
+    struct doctor_outcome senders; /* of the first topic of which they are not known */
+    struct doctor_sender *sender;
+    size_t sender_count;
     struct doctor_outcome described; /* the fleet */
     smq_fleet_info fleet;
     smq_fleet_member *member;

@@ -265,3 +265,38 @@ void doctor_check_consumers(struct doctor_report *report, const struct doctor_fa
         }
     }
 }
+
+/* === Rights of senders ================================================== */
+
+static void doctor_judge_sender(struct doctor_report *report, const struct doctor_sender *sender)
+{
+    const bool wakes =
+        strstr(sender->missing, "+spublish") == NULL && !strchr(sender->missing, '&');
+    char advice[400], others[48] = "";
+
+    if (sender->others > 0) {
+        snprintf(others, sizeof(others), " and to %zu topics more", sender->others);
+    }
+    snprintf(advice, sizeof(advice), "ACL SETUSER %.100s %.160s, at all nodes; see SECURITY.md",
+             sender->user, sender->missing);
+    doctor_report_add(report, DOCTOR_WARNING, sender->user, advice,
+                      "it may send to %.120s%s, but lacks %.160s: %s", sender->topic, others,
+                      sender->missing,
+                      wakes ? "each message for a consumer that sleeps costs one script more"
+                            : "it wakes no consumer, and its messages are handled late");
+}
+
+void doctor_check_rights(struct doctor_report *report, const struct doctor_facts *facts)
+{
+    if (!doctor_has_topics(report, facts)) {
+        return;
+    }
+    if (facts->senders.tried && facts->senders.status != SMQ_OK &&
+        facts->senders.status != SMQ_NO_TOPIC) {
+        doctor_report_add(report, DOCTOR_UNKNOWN, "", "",
+                          "not known: what users may do may not be asked: %s", facts->senders.text);
+    }
+    for (size_t i = 0; i < facts->sender_count; i++) {
+        doctor_judge_sender(report, &facts->sender[i]);
+    }
+}

@@ -59,6 +59,26 @@ typedef bool smq_server_fn(const smq_server_info *server, void *user);
 SMQ_API smq_status smq_server_each(smq_client *client, smq_server_fn *visit, void *user,
                                    smq_error *err);
 
+/* A user of Redis who may send to a topic. */
+typedef struct smq_sender_info {
+    size_t struct_size;
+    const char *user;
+    const char *topic;
+    /* The rights that it lacks and without which its sends wake no consumer, or push nothing:
+     * "+spublish", "&wake{orders_*", "+pubsub|shardnumsub", with a blank between two; "": none. */
+    const char *missing;
+} smq_sender_info;
+
+/* As smq_server_fn. */
+typedef bool smq_sender_fn(const smq_sender_info *sender, void *user);
+
+/* Visit the users of Redis who are on and may send to a topic, or to a group of one; of a client
+ * whose user may not ask for others (+acl|users) its own user alone.  Redis is asked with ACL
+ * GETUSER and ACL DRYRUN.  Blocks: request_timeout_ms per round trip. Fails: DENIED (the user may
+ * not ask), UNAVAILABLE, BAD_SERVER (it has no ACL). */
+SMQ_API smq_status smq_sender_each(smq_client *client, const char *topic, smq_sender_fn *visit,
+                                   void *user, smq_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -32,6 +32,8 @@ smq_status admin_raise_fence(smq_fence *out, struct core *core, smq_error *err);
 smq_status admin_topic_binding(smq_binding *out, struct core *core, const char *topic,
                                smq_error *err);
 smq_status admin_server_each(struct core *core, smq_server_fn *visit, void *user, smq_error *err);
+smq_status admin_sender_each(struct core *core, const char *topic, smq_sender_fn *visit, void *user,
+                             smq_error *err);
 
 /* `visitor` has its full size. */
 smq_status admin_fleet_describe(struct core *core, const smq_fleet_visitor *visitor,

@@ -13,3 +13,11 @@ SMQ_API smq_status smq_server_each(smq_client *client, smq_server_fn *visit, voi
 
     return status == SMQ_OK ? admin_server_each(client->core, visit, user, err) : status;
 }
+
+SMQ_API smq_status smq_sender_each(smq_client *client, const char *topic, smq_sender_fn *visit,
+                                   void *user, smq_error *err)
+{
+    smq_status status = client_check_visit(client, visit != NULL, err);
+
+    return status == SMQ_OK ? admin_sender_each(client->core, topic, visit, user, err) : status;
+}

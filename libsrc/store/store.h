@@ -408,6 +408,31 @@ bool store_server_read(struct server_facts *facts, enum store_server_question qu
                        const struct store_result *result);
 bool store_server_time_read(int64_t *now_ms, const struct store_result *result);
 
+/* --- users of Redis --- */
+
+/* The names of all users, or of that of the client. */
+void store_users(struct store_call *call, struct redis *redis, bool all, int64_t timeout_ms);
+size_t store_users_count(const struct store_result *result);
+bool store_users_read(const char **user, const struct store_result *result, size_t index);
+
+/* What is asked of a user.  The reply to all but ON is a yes or what the user lacks. */
+enum store_user_question {
+    STORE_USER_ON,        /* may it log in? */
+    STORE_USER_RUNS,      /* may it run scripts, */
+    STORE_USER_WRITES,    /* write to this slot, */
+    STORE_USER_PUBLISHES, /* wake its owner, */
+    STORE_USER_COUNTS,    /* see whether the owner hears it? */
+    STORE_USER_QUESTIONS
+};
+void store_user_ask(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                    const char *user, enum store_user_question question, int64_t timeout_ms);
+
+/* false: the answer cannot be read.  `right` is what the user lacks: "" if `may` or if it is not
+ * one of the last two questions; it has STORE_USER_RIGHT_MAX bytes. */
+enum { STORE_USER_RIGHT_MAX = SLOT_KEY_MAX + 2 };
+bool store_user_read(bool *may, char *right, const struct store_slot *slot,
+                     enum store_user_question question, const struct store_result *result);
+
 /* --- what a slot knows of its topic --- */
 
 /* Open the slot, or bring its definition up to date.  REFUSED: "FOREIGN" (another program uses a

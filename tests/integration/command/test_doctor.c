@@ -166,6 +166,47 @@ static void test_what_may_not_be_read_is_no_error(void **state)
     json_decref(document);
 }
 
+static void tell_all(const char *const *words)
+{
+    for (size_t i = 0; i < servers_count(command_servers()); i++) {
+        command_redis(node(i), words);
+    }
+}
+
+/* One user lacks the channels, as Redis 7 makes it; one lacks a command; one may only look; one is
+ * off. */
+static void test_a_sender_that_wakes_nobody_is_found(void **state)
+{
+    char servers[128];
+    json_t *document = NULL;
+
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "late", "--slots", "1"));
+    tell_all(ARGS("ACL", "SETUSER", "app", "on", ">sesame", "~*", "resetchannels", "+@all"));
+    tell_all(ARGS("ACL", "SETUSER", "job", "on", ">sesame", "~*", "&*", "+@all", "-spublish"));
+    tell_all(ARGS("ACL", "SETUSER", "eye", "on", ">sesame", "~*", "resetchannels", "+@read"));
+    tell_all(ARGS("ACL", "SETUSER", "old", "off", ">sesame", "~*", "resetchannels", "+@all"));
+    document = doctor_run(1, ARGS("-z", zookeeper));
+    assert_found(document, "rights", "warning", "app", "to late, but lacks &wake{late_*: it wakes");
+    assert_found(document, "rights", "warning", "job", "to late, but lacks +spublish: it wakes");
+    assert_false(doctor_found(document, "rights", "warning", "eye", ""));
+    assert_false(doctor_found(document, "rights", "warning", "old", ""));
+    json_decref(document);
+    snprintf(servers, sizeof(servers), "redis://app:sesame@%s", server_address(node(0)));
+    tell_all(ARGS("ACL", "SETUSER", "app", "-acl|users", "-acl|getuser"));
+    document = doctor_run(1, ARGS("-z", zookeeper, "-r", servers));
+    assert_found(document, "rights", "warning", "app", "&wake{late_*");
+    assert_false(doctor_found(document, "rights", "warning", "job", ""));
+    json_decref(document);
+    tell_all(ARGS("ACL", "SETUSER", "app", "-acl"));
+    document = doctor_run(0, ARGS("-z", zookeeper, "-r", servers));
+    assert_found(document, "rights", "unknown", "", "may not be asked");
+    json_decref(document);
+    tell_all(ARGS("ACL", "DELUSER", "app", "job", "eye", "old"));
+    json_decref(doctor_run(0, ARGS("-z", zookeeper)));
+    command_done(NULL, ARGS("topic", "delete", "late", "--yes"));
+}
+
 static void test_a_password_is_never_shown(void **state)
 {
     char servers[128];
@@ -207,6 +248,7 @@ TEST_GROUP(doctor)
         cmocka_unit_test(test_a_slot_that_lost_its_key_is_found),
         cmocka_unit_test(test_a_topic_that_nobody_consumes_is_found),
         cmocka_unit_test(test_what_may_not_be_read_is_no_error),
+        cmocka_unit_test(test_a_sender_that_wakes_nobody_is_found),
         cmocka_unit_test(test_a_password_is_never_shown),
         cmocka_unit_test(test_zookeeper_that_is_away_is_found),
     };

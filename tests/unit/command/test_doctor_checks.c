@@ -339,6 +339,34 @@ static void test_what_a_probe_cannot_tell(void **state)
     assert_found(&facts, "damage", DOCTOR_BLIND, "give a longer --timeout");
 }
 
+static void test_judgement_of_rights_of_senders(void **state)
+{
+    static const struct {
+        struct doctor_sender sender;
+        const char *text;
+    } rows[] = {
+        {{"app", "jobs", "&wake{jobs_*", 0}, "send to jobs, but lacks &wake{jobs_*: it wakes no"},
+        {{"app", "jobs", "+spublish", 2}, "to jobs and to 2 topics more, but lacks +spublish: it"},
+        {{"app", "jobs", "+pubsub|shardnumsub", 0}, "costs one script more"},
+        {{"app", "jobs", "&wake{jobs_* +pubsub|shardnumsub", 0}, "it wakes no consumer"},
+    };
+    smq_server_info servers[] = {MASTER(.status = SMQ_OK)};
+    struct doctor_facts facts = healthy(servers, 1);
+
+    (void) state;
+    facts.sender_count = 1;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct doctor_sender sender = rows[i].sender;
+
+        facts.sender = &sender;
+        assert_found(&facts, "rights", DOCTOR_WARNING, rows[i].text);
+    }
+    facts.sender_count = 0;
+    assert_found(&facts, "rights", DOCTOR_OK, "nothing");
+    facts.senders = (struct doctor_outcome){true, SMQ_DENIED, "NOPERM"};
+    assert_found(&facts, "rights", DOCTOR_UNKNOWN, "may not be asked: NOPERM");
+}
+
 /* === The fleet ========================================================== */
 
 static void test_judgement_of_members(void **state)
@@ -422,6 +450,7 @@ TEST_GROUP(doctor_checks)
         cmocka_unit_test(test_a_root_that_is_missing),
         cmocka_unit_test(test_judgement_of_topics),
         cmocka_unit_test(test_what_a_probe_cannot_tell),
+        cmocka_unit_test(test_judgement_of_rights_of_senders),
         cmocka_unit_test(test_judgement_of_members),
         cmocka_unit_test(test_judgement_of_slots_that_move),
         cmocka_unit_test(test_judgement_of_zookeeper),
