@@ -165,8 +165,8 @@ class Release:
         return f"""
 {self.folder}: the tarball, its bill of materials, the sums of both.
 By hand, as docs/release.md says:
-  the long checks: .ci/run on a fresh clone, ./dev test --server with each server, ./dev test --debian13,
-    ./dev test faults, ./dev tsan, ./dev fuzz --seconds 600, ./dev model --long
+  the long checks: .ci/run on a fresh clone, ./dev nightly --record FOLDER, ./dev fuzz --seconds 600;
+    then ./dev record FOLDER, whose page is published, too
   git tag -a v{self.version} -m "slotmq {self.version}"
   gpg --detach-sign --armor build-release/SHA256SUMS
   git push origin main v{self.version}

@@ -1,53 +1,28 @@
 #!/usr/bin/env python3
-"""Write docs/TRACK-RECORD.md from what tests have recorded, or check it.
-usage: track_record.py [--write] [ROOT]
+"""Write the record of a release: what chaos, models, fuzzing and mutants have shown.  ./dev record
+runs this.
 
-The inputs are below tests/: record/chaos.jsonl, record/model.jsonl and record/fuzz.jsonl have a line
-of JSON for each run; mutants/score.json has the scores of mutants, and mutants/named.py those that
-there are; record/bugs.txt lists bugs by hand, and record/runs.txt what runs that were not good have
-shown.  A part without input says so on the page.  Without --write it is checked that the page is that
-of its inputs, that each commit of a bug or a fix is in the history, that each named test exists, and
-that each run of runs.txt is one that was not good.
+usage: track_record.py FOLDER
+
+FOLDER has chaos.jsonl, model.jsonl, fuzz.jsonl and mutants.jsonl, as `--record` of these verbs and of
+./dev nightly writes them: a line of JSON for each run.  A part without a file says so on the page.
+Written is FOLDER/slotmq-VERSION-record.md; printed is the row of the version for the table of
+docs/TRACK-RECORD.md.
 """
 import collections
 import json
 import pathlib
-import re
 import statistics
-import subprocess
 import sys
 import textwrap
 
-import findings
+import version
 
-PAGE = "docs/TRACK-RECORD.md"
-HEAD = """# Track record
+ROOT = pathlib.Path(__file__).resolve().parents[1]
 
-This page says how much slotmq has been tested beyond its suites of tests, and what that has found.
-`./dev record` writes it from files in `tests/record` and `tests/mutants`; do not edit it. Each file
-grows by one option:
-
-    ./dev chaos --runs 20 --record tests/record/chaos.jsonl    # tests/chaos/README.md
-    ./dev model --record tests/record/model.jsonl              # coord/model/README.md
-    ./dev fuzz --seconds 600 --record tests/record/fuzz.jsonl
-
-Runs of all commits count, and bad runs stay in the files. A commit with a `+` was changed when the
-run was made.
-"""
-
-
-# === Inputs ===================================================================
 
 def lines_of(path):
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-
-def cells_of(path):
-    """The cells of each line of a table by hand: (commit, found by, test, what) of a bug, (seed, commit,
-    fix, what it was) of a run; a line that is none of these has another length."""
-    text = path.read_text() if path.exists() else ""
-    return [tuple(cell.strip() for cell in line.split("|"))
-            for line in text.splitlines() if line.strip() and not line.startswith("#")]
 
 
 def number(value):
@@ -128,7 +103,7 @@ def chaos_counts(runs):
         yield f"runs with {server}", number(count)
 
 
-def chaos(runs, explained):
+def chaos(runs):
     if not runs:
         yield "No run is recorded."
         return
@@ -145,49 +120,38 @@ def chaos(runs, explained):
         yield from paragraph("Slots that were taken over, and after how many milliseconds:")
         yield ""
         yield from table(("cause", "slots", "median", "longest"), times, {1, 2, 3})
-    yield from chaos_bad(runs, explained)
+    yield from chaos_bad(runs)
 
 
-def what_it_was(run, explained):
-    for seed, commit, fix, text in explained:
-        if (seed, commit) == (str(run["seed"]), run.get("commit", "")):
-            return f"{text}; `{fix}`" if fix else text
-    return "not known yet"
-
-
-def chaos_bad(runs, explained):
-    """The runs that were not good, why, and what it was."""
+def chaos_bad(runs):
+    """The runs that were not good, and why."""
     bad = [run for run in runs if run["verdict"] != "good"]
     if not bad:
         return
     yield ""
     yield "Runs that were not good:"
     yield ""
-    yield from table(("seed", "seconds", "commit", "verdict", "why", "what it was, and the commit that changed it"), (
+    yield from table(("seed", "seconds", "commit", "verdict", "why"), (
         (run["seed"], run["seconds"], f"`{run.get('commit', '')}`", run["verdict"],
          "; ".join([*(f"{name}: {count}" for name, count in (run.get("violations") or {}).items()),
-                    *(run.get("void") or []), *(run.get("failed") or [])]) or "not known", what_it_was(run, explained))
+                    *(run.get("void") or []), *(run.get("failed") or [])]) or "not known")
         for run in bad), {0, 1})
 
 
-def mutants(score, made):
-    """`made`: how many named ones there are."""
-    if not score:
-        yield "No score is recorded."
+def killed(run):
+    """How many of those that are not equivalent, as a part of 100."""
+    judged = run["count"] - run.get("equivalent", 0)
+    return f"{100 * run['killed'] / judged:.1f} %" if judged else "none"
+
+
+def mutants(runs):
+    if not runs:
+        yield "No run is recorded."
         return
-    named, random = score.get("named"), score.get("random") or []
-    rows = []
-    if named:
-        rows.append(("named", named["commit"], named["count"], named["killed"], "",
-                     f"{100 * named['killed'] / named['count']:.1f} %"))
-    rows += [(f"random, seed {run['seed']}", run["commit"], run["count"], run["killed"], run["equivalent"],
-              f"{run['percent']} %") for run in random]
-    yield from table(("mutants", "commit", "made", "killed", "equivalent", "killed of the others"), rows, {2, 3, 4, 5})
-    if named and made:
-        yield ""
-        yield from paragraph(f"Today there are {made} named ones; {named['count']} of them were there when the score "
-                             f"was made, on {named['date']}, at `{named['commit']}`.")
-    survived = (named or {}).get("survived") or []
+    yield from table(("mutants", "commit", "made", "killed", "equivalent", "killed of the others"), (
+        (f"random, seed {run['seed']}" if "seed" in run else "named", f"`{run['commit']}`", run["count"], run["killed"],
+         run.get("equivalent", ""), killed(run)) for run in runs), {2, 3, 4, 5})
+    survived = [name for run in runs if "seed" not in run for name in run["survived"]]
     if survived:
         yield ""
         yield from paragraph("Named ones that survived: " + ", ".join(survived) + ".")
@@ -232,95 +196,43 @@ def fuzzing(runs):
     yield from table(("target", "time", "inputs", "runs that failed"), rows, {1, 2, 3})
 
 
-def bugs(found):
-    yield from paragraph("Bugs of slotmq that tests found before a user did, with the commit that fixed each, and the "
-                         "test below `tests/` that fails without it.")
-    yield ""
-    yield from table(("commit", "found by", "what a user saw", "test"),
-                     ((f"`{commit}`", by, what, f"`{test}`") for commit, by, test, what in found))
+# === Page and row =============================================================
 
+class Record:
+    def __init__(self, folder):
+        self.chaos, self.models, self.fuzz, self.mutants = (
+            lines_of(folder / f"{name}.jsonl") for name in ("chaos", "model", "fuzz", "mutants"))
+        self.version = version.read(ROOT / "include/slotmq/core.h")
 
-def page(root):
-    record = root / "tests" / "record"
-    score = root / "tests" / "mutants" / "score.json"
-    made = sum(len(re.findall(r"^    (?:Patch|Mistake)\(", named.read_text(), re.MULTILINE))
-               for named in (root / "tests" / "mutants").glob("named*.py"))
-    parts = {
-        "Runs under random faults": chaos(lines_of(record / "chaos.jsonl"), cells_of(record / "runs.txt")),
-        "Mutants": mutants(json.loads(score.read_text()) if score.exists() else None, made),
-        "Models": models(lines_of(record / "model.jsonl")),
-        "Fuzzing": fuzzing(lines_of(record / "fuzz.jsonl")),
-        "Bugs that were found": bugs(cells_of(record / "bugs.txt")),
-    }
-    lines = [HEAD.strip()]
-    for title, part in parts.items():
-        lines += ["", f"## {title}", "", *part]
-    return "\n".join(lines) + "\n"
+    def page(self):
+        lines = [f"# Record of slotmq {self.version}"]
+        for title, part in [("Runs under random faults", chaos(self.chaos)), ("Models", models(self.models)),
+                            ("Fuzzing", fuzzing(self.fuzz)), ("Mutants", mutants(self.mutants))]:
+            lines += ["", f"## {title}", "", *part]
+        return "\n".join(lines) + "\n"
 
-
-# === Checks ===================================================================
-
-def git(root, *arguments):
-    """What git prints; None: it fails, or is not there."""
-    try:
-        found = subprocess.run(["git", "-C", root, *arguments], capture_output=True, text=True, check=False)
-    except OSError:
-        return None
-    return found.stdout.strip() if found.returncode == 0 else None
-
-
-def has_history(root):
-    """A release has none, and a shallow clone only a part."""
-    return git(root, "rev-parse", "--is-shallow-repository") == "false" and (root / ".git").exists()
-
-
-def wrong_bug(root, bug, history):
-    if len(bug) != 4 or not all(bug):
-        yield "is not COMMIT | found by | TEST | what"
-        return
-    commit, _, test, _ = bug
-    name, _, function = test.partition(":")
-    path = root / "tests" / name
-    if not path.is_file():
-        yield f"there is no tests/{name}"
-    elif function and not re.search(rf"\b{re.escape(function)}\b", path.read_text()):
-        yield f"tests/{name} has no {function}"
-    if history and git(root, "merge-base", "--is-ancestor", commit, "HEAD") is None:
-        yield f"no commit {commit} is in the history"
-
-
-def wrong_run(root, run, history):
-    if len(run) != 4 or not all(run[:2]) or not run[3]:
-        yield "is not SEED | COMMIT | FIX | what it was"
-        return
-    seed, commit, fix, _ = run
-    if not any((str(found["seed"]), found.get("commit", "")) == (seed, commit) and found["verdict"] != "good"
-               for found in lines_of(root / "tests/record/chaos.jsonl")):
-        yield "there is no such run that was not good"
-    if fix and history and git(root, "merge-base", "--is-ancestor", fix, "HEAD") is None:
-        yield f"no commit {fix} is in the history"
-
-
-def wrong(root):
-    history = has_history(root)
-    found = [f"tests/record/{name}: {' | '.join(cells)}: {text}"
-             for name, wrong_cells in (("bugs.txt", wrong_bug), ("runs.txt", wrong_run))
-             for cells in cells_of(root / "tests/record" / name) for text in wrong_cells(root, cells, history)]
-    if found:
-        yield from found
-        return
-    path = root / PAGE
-    if not path.exists() or path.read_text() != page(root):
-        yield f"{PAGE} is not what its inputs say: ./dev record writes it"
+    def row(self):
+        """The cells of the table of docs/TRACK-RECORD.md."""
+        good = sum(run["verdict"] == "good" for run in self.chaos)
+        of_models = last_of(self.models, "model", "what", "mutation")
+        named = [run for run in self.mutants if "seed" not in run][-1:]
+        random = [run for run in self.mutants if "seed" in run][-1:]
+        cells = [self.version, f"{good} of {len(self.chaos)}", duration(total(self.chaos, "fault_ms") / 1000),
+                 number(sum(sums(self.chaos, "faults").values())), number(total(self.chaos, "handled")),
+                 number(total(self.chaos, "lost")),
+                 f"{sum(run['good'] for run in of_models)} of {len(of_models)}",
+                 duration(total(self.fuzz, "seconds")), *(killed(run[0]) if run else "-" for run in (named, random))]
+        return "| " + " | ".join(cells) + " |"
 
 
 def main():
-    arguments = sys.argv[1:]
-    write = "--write" in arguments
-    root = pathlib.Path(next((word for word in arguments if word != "--write"), "."))
-    if write:
-        (root / PAGE).write_text(page(root))
-    findings.end(wrong(root))
+    folder = pathlib.Path(sys.argv[1])
+    record = Record(folder)
+    if not (record.chaos or record.models or record.fuzz or record.mutants):
+        sys.exit(f"track_record.py: {folder} has no runs: --record of chaos, model, fuzz, mutants and nightly keeps some")
+    path = folder / f"slotmq-{record.version}-record.md"
+    path.write_text(record.page())
+    print(f"written: {path}\nthe row for docs/TRACK-RECORD.md:\n{record.row()}")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,6 @@ import tree as trees  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 RESULTS = trees.FOLDER / "results"
-SCORE = HERE / "score.json"
 EQUIVALENT = HERE / "equivalent.json"
 
 SECONDS = 90          # for one random mutant, with its build
@@ -327,18 +326,13 @@ def summary(results):
             "percent": round(100 * counts["killed"] / judged, 1) if judged else 0.0}
 
 
-def record(part, found):
-    """Write the summary of a run into the file that the record is made of."""
-    score = json.loads(SCORE.read_text()) if SCORE.exists() else {"named": None, "random": []}
+def record(path, found):
+    """Append the summary of a run to the file, as a line of JSON."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=trees.ROOT, check=True,
                             text=True, stdout=subprocess.PIPE).stdout.strip()
     found = {"date": datetime.date.today().isoformat(), "commit": commit, **found}
-    if part == "named":
-        score["named"] = found
-    else:
-        score["random"] = [old for old in score["random"] if (old["seed"], old["commit"])
-                           != (found["seed"], found["commit"])] + [found]
-    SCORE.write_text(json.dumps(score, indent=2) + "\n")
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(json.dumps(found) + "\n")
 
 
 def list_named():
@@ -390,7 +384,7 @@ def run(options):
         seed = options.seed if options.seed is not None else random.randrange(1 << 31)
         found = run_random(tree, runs, seed, options.count, keep)
     if options.record:
-        record("named" if options.named else "random", found)
+        record(options.record, found)
     return not found["survived"]
 
 
@@ -403,8 +397,8 @@ def parse():
                         help="keep the results that there are of this seed, or of the named ones")
     parser.add_argument("--again", action="store_true",
                         help="the same, but judge those that survived again")
-    parser.add_argument("--record", action="store_true",
-                        help="write the score into tests/mutants/score.json")
+    parser.add_argument("--record", metavar="FILE",
+                        help="append the score to this file, as a line of JSON")
     parser.add_argument("--map", action="store_true",
                         help="find anew which tests run which lines, as after many changes")
     parser.add_argument("--list", action="store_true",
