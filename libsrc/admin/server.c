@@ -20,8 +20,8 @@ struct server_look {
     int32_t hash_slot; /* one that it has */
     char address[REDIS_SERVER_MAX];
     struct server_facts facts;
-    smq_error err;                             /* it did not answer INFO */
-    smq_error refused[STORE_SERVER_QUESTIONS]; /* why another question was not answered */
+    smq_error err;                             /* it did not answer */
+    smq_error refused[STORE_SERVER_QUESTIONS]; /* why a question was not answered */
     int64_t asked_ms, offset_ms, error_ms;     /* TIME */
 };
 
@@ -29,7 +29,7 @@ struct server_round {
     struct core *core;
     struct server_look *looks;
     size_t count;
-    struct server_look **answered; /* those that answered INFO */
+    struct server_look **answered; /* those that answered INFO, or may have refused it */
     size_t answered_count;
 };
 
@@ -128,6 +128,10 @@ static bool server_take_time(struct server_look *look, const struct store_result
     if (!store_server_time_read(&server_ms, result)) {
         return false;
     }
+    if (look->err.status != SMQ_OK) { /* so it is not away: it refuses INFO */
+        look->refused[STORE_SERVER_INFO] = look->err;
+        look->err = (smq_error) SMQ_ERROR_INIT;
+    }
     look->offset_ms = server_ms - middle_ms;
     look->error_ms = (now_ms - look->asked_ms) / 2 + 1;
     return true;
@@ -163,6 +167,16 @@ static const char *server_cluster_why(const struct server_look *look)
     return info[0] != '\0' ? info : look->refused[STORE_SERVER_NODES].text;
 }
 
+static const char *server_version_why(const struct server_look *look)
+{
+    const char *refused = look->refused[STORE_SERVER_INFO].text;
+
+    if (look->facts.version[0] != '\0') {
+        return "";
+    }
+    return refused[0] != '\0' ? refused : "INFO does not say it";
+}
+
 static bool server_show(const struct server_look *look, smq_server_fn *visit, void *user)
 {
     const struct server_facts *facts = &look->facts;
@@ -173,7 +187,7 @@ static bool server_show(const struct server_look *look, smq_server_fn *visit, vo
         .status = look->err.status,
         .why = look->err.text,
         .version = facts->version,
-        .version_why = facts->version[0] == '\0' ? "INFO does not say it" : "",
+        .version_why = server_version_why(look),
         .role = facts->role,
         .used_memory = facts->used_memory,
         .maxmemory = facts->maxmemory,
@@ -199,11 +213,19 @@ static bool server_show(const struct server_look *look, smq_server_fn *visit, vo
     return visit(&shown, user);
 }
 
+/* INFO may have been renamed, or the user has no right to it. */
+static bool server_may_answer(const struct server_look *look)
+{
+    const smq_status status = look->err.status;
+
+    return status == SMQ_OK || status == SMQ_DENIED || status == SMQ_INTERNAL;
+}
+
 static void server_find_answered(struct server_round *round)
 {
     round->answered = memory_new((round->count + 1) * sizeof(struct server_look *));
     for (size_t i = 0; i < round->count; i++) {
-        if (round->looks[i].err.status == SMQ_OK) {
+        if (server_may_answer(&round->looks[i])) {
             round->answered[round->answered_count++] = &round->looks[i];
         }
     }

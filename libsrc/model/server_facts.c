@@ -96,6 +96,7 @@ void server_facts_take_cluster(struct server_facts *facts, const char *cluster_i
 {
     server_facts_field(facts->cluster_state, sizeof(facts->cluster_state), cluster_info,
                        "cluster_state");
+    facts->cluster = facts->cluster || facts->cluster_state[0] != '\0';
     facts->cluster_slots_ok = server_facts_number(cluster_info, "cluster_slots_ok");
 }
 

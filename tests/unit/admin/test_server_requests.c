@@ -16,7 +16,8 @@
 
 static struct {
     pthread_mutex_t lock;
-    bool lost; /* what becomes of INFO */
+    bool lost, refused; /* what becomes of INFO */
+    bool silent;        /* what becomes of the rest */
     int infos, others;
 } masters = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -25,8 +26,24 @@ static void answer_info(struct fake_answer *answer)
     masters.infos++;
     if (masters.lost) {
         *answer = (struct fake_answer){.outcome = REDIS_UNKNOWN, .status = SMQ_UNKNOWN};
+    } else if (masters.refused) {
+        *answer = (struct fake_answer){.outcome = REDIS_NOT_DONE, .status = SMQ_DENIED};
     } else {
         answer->reply = fake_text("redis_version:7.0.15\r\nrole:master\r\n");
+    }
+}
+
+static void answer_rest(const struct redis_command *command, struct fake_answer *answer)
+{
+    masters.others++;
+    if (masters.silent) {
+        *answer = (struct fake_answer){.outcome = REDIS_NOT_DONE, .status = SMQ_DENIED};
+    } else if (fake_arg_is(command, 0, "TIME")) {
+        answer->reply = fake_array(2);
+        fake_put(answer->reply, 0, fake_text("1700000000"));
+        fake_put(answer->reply, 1, fake_text("5"));
+    } else {
+        answer->reply = fake_integer(0);
     }
 }
 
@@ -37,15 +54,14 @@ static bool serve(const struct redis_command *command, struct fake_answer *answe
     if (command->script == NULL && fake_arg_is(command, 0, "INFO")) {
         answer_info(answer);
     } else {
-        masters.others++;
-        answer->reply = fake_integer(0);
+        answer_rest(command, answer);
     }
     pthread_mutex_unlock(&masters.lock);
     return true;
 }
 
 struct shown {
-    int good, away;
+    int good, away, versions;
 };
 
 static bool show(const smq_server_info *server, void *user)
@@ -54,6 +70,7 @@ static bool show(const smq_server_info *server, void *user)
 
     shown->good += server->status == SMQ_OK ? 1 : 0;
     shown->away += server->status != SMQ_OK ? 1 : 0;
+    shown->versions += server->version[0] != '\0' ? 1 : 0;
     return true;
 }
 
@@ -100,11 +117,28 @@ static void a_master_that_does_not_answer_is_not_asked_again(void **state)
     assert_int_equal(masters.others, 0);
 }
 
+/* Renamed, or for want of a right: the other questions show that it is there. */
+static void a_master_that_refuses_info_is_not_away(void **state)
+{
+    struct shown shown;
+
+    (void) state;
+    masters.refused = true;
+    shown = look();
+    assert_int_equal(shown.good, FAKE_MASTERS);
+    assert_int_equal(shown.versions, 0);
+    masters.silent = true;
+    shown = look();
+    masters.refused = masters.silent = false;
+    assert_int_equal(shown.away, FAKE_MASTERS);
+}
+
 TEST_GROUP(server_requests)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_master_that_answers_is_asked_for_the_rest),
         cmocka_unit_test(a_master_that_does_not_answer_is_not_asked_again),
+        cmocka_unit_test(a_master_that_refuses_info_is_not_away),
     };
 
     return cmocka_run_group_tests_name("server_requests", tests, NULL, NULL);

@@ -74,6 +74,7 @@ static void test_cluster(void **state)
     (void) state;
     server_facts_take_cluster(&facts, "cluster_state:fail\r\ncluster_slots_assigned:16384\r\n"
                                       "cluster_slots_ok:16000\r\n");
+    assert_true(facts.cluster); /* also if INFO is refused */
     assert_string_equal(facts.cluster_state, "fail");
     assert_int_equal(facts.cluster_slots_ok, 16000);
     server_facts_take_nodes(&facts, nodes);
