@@ -2,6 +2,7 @@
  *
  * Pure. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -259,28 +260,67 @@ void doctor_check_replicas(struct doctor_report *report, const struct doctor_fac
 
 /* === Cluster ============================================================ */
 
-static void doctor_judge_cluster(struct doctor_report *report, const smq_server_info *server)
+/* The first master that does not answer; NULL: all do. */
+static const smq_server_info *doctor_away_master(const struct doctor_facts *facts)
 {
+    for (size_t i = 0; i < facts->server_count; i++) {
+        if (facts->server[i].status != SMQ_OK) {
+            return &facts->server[i];
+        }
+    }
+    return NULL;
+}
+
+/* A finding about hash slots, with the address of the server between both parts of its advice.
+ * While a master is away no command may give its hash slots to others: they are served again, with
+ * their messages, as soon as it runs. */
+static void doctor_report_hash_slots(struct doctor_report *report, enum doctor_severity severity,
+                                     const struct doctor_facts *facts,
+                                     const smq_server_info *server, const char *before,
+                                     const char *after, const char *text)
+{
+    const smq_server_info *away = doctor_away_master(facts);
+    char advice[300];
+
+    if (away) {
+        snprintf(advice, sizeof(advice),
+                 "start or wake %s, or let a replica of it take over; then run slotmq doctor again",
+                 away->address);
+    } else {
+        snprintf(advice, sizeof(advice), "%s%s%s", before, server->address, after);
+    }
+    doctor_report_add(report, severity, server->address, advice, "%s", text);
+}
+
+static void doctor_judge_cluster(struct doctor_report *report, const struct doctor_facts *facts,
+                                 const smq_server_info *server)
+{
+    char text[120];
+
     if (server->cluster_why[0] != '\0') {
         doctor_report_add(report, DOCTOR_UNKNOWN, server->address, "", "not known: %s",
                           server->cluster_why);
     }
     if (server->cluster_state[0] != '\0' && strcmp(server->cluster_state, "ok") != 0) {
-        doctor_report_add(report, DOCTOR_ERROR, server->address,
-                          "redis-cli --cluster check; start the masters that are down, or give "
-                          "their hash slots to others",
-                          "cluster_state is %s: it serves nothing", server->cluster_state);
+        snprintf(text, sizeof(text), "cluster_state is %s: it serves nothing",
+                 server->cluster_state);
+        doctor_report_hash_slots(report, DOCTOR_ERROR, facts, server, "redis-cli --cluster check ",
+                                 " names what is missing; start the masters that are down", text);
     }
     if (server->cluster_slots_ok >= 0 && server->cluster_slots_ok < HASH_SLOTS) {
-        doctor_report_add(report, DOCTOR_ERROR, server->address,
-                          "redis-cli --cluster fix, once all masters run",
-                          "%" PRId64 " of 16384 hash slots are not served",
-                          HASH_SLOTS - server->cluster_slots_ok);
+        snprintf(text, sizeof(text), "%" PRId64 " of 16384 hash slots are not served",
+                 HASH_SLOTS - server->cluster_slots_ok);
+        doctor_report_hash_slots(report, DOCTOR_ERROR, facts, server, "redis-cli --cluster fix ",
+                                 ", if it is still so a minute after the last master began to "
+                                 "answer",
+                                 text);
     }
     if (server->migrations > 0) {
-        doctor_report_add(report, DOCTOR_WARNING, server->address,
-                          "let the resharding end; if none runs, redis-cli --cluster fix",
-                          "%" PRId64 " hash slots are moving from or to it", server->migrations);
+        snprintf(text, sizeof(text), "%" PRId64 " hash slots are moving from or to it",
+                 server->migrations);
+        doctor_report_hash_slots(report, DOCTOR_WARNING, facts, server,
+                                 "let the resharding end; if none runs: redis-cli --cluster fix ",
+                                 "", text);
     }
 }
 
@@ -294,7 +334,7 @@ void doctor_check_cluster(struct doctor_report *report, const struct doctor_fact
     }
     while ((server = doctor_next_master(facts, &next)) != NULL) {
         if (server->cluster) {
-            doctor_judge_cluster(report, server);
+            doctor_judge_cluster(report, facts, server);
         }
     }
 }

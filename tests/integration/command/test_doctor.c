@@ -117,6 +117,40 @@ static void test_a_master_that_is_away_costs_one_time_out(void **state)
     command_done(NULL, ARGS("topic", "delete", "wide", "--yes"));
 }
 
+/* The other masters have noticed that one is away. */
+static bool cluster_is_found(void *arg)
+{
+    const char *redis = arg;
+    json_t *document = doctor_run(2, ARGS("-r", redis, "-X", "request_timeout_ms=1s"));
+    const bool found = doctor_found(document, "cluster", "error", "", "");
+
+    json_decref(document);
+    return found;
+}
+
+/* It needs nothing but to run again: its hash slots and messages are there. */
+static void test_a_frozen_master_is_to_be_woken(void **state)
+{
+    char redis[64];
+    char *shown = NULL;
+    json_t *document = NULL;
+
+    (void) state;
+    snprintf(redis, sizeof(redis), "%s", server_address(node(1)));
+    server_pause(node(0));
+    server_pause(node(3)); /* nobody takes over */
+    assert_true(wait_until(cluster_is_found, redis, TIMEOUT_MS));
+    document = doctor_run(2, ARGS("-r", redis, "-X", "request_timeout_ms=1s"));
+    shown = json_dumps(document, 0);
+    assert_non_null(shown);
+    assert_null(strstr(shown, "redis-cli"));
+    free(shown);
+    json_decref(document);
+    server_resume(node(0));
+    server_resume(node(3));
+    assert_true(servers_wait(command_servers(), TIMEOUT_MS));
+}
+
 static void test_a_slot_that_lost_its_key_is_found(void **state)
 {
     const struct server *master = NULL;
@@ -245,6 +279,7 @@ TEST_GROUP(doctor)
         cmocka_unit_test(test_eviction_is_found),
         cmocka_unit_test(test_a_replica_that_is_away_is_found),
         cmocka_unit_test(test_a_master_that_is_away_costs_one_time_out),
+        cmocka_unit_test(test_a_frozen_master_is_to_be_woken),
         cmocka_unit_test(test_a_slot_that_lost_its_key_is_found),
         cmocka_unit_test(test_a_topic_that_nobody_consumes_is_found),
         cmocka_unit_test(test_what_may_not_be_read_is_no_error),

@@ -161,6 +161,45 @@ static void test_judgement_of_one_master(void **state)
     }
 }
 
+/* The advice of the check `cluster` about the first master. */
+static const char *cluster_advice(struct doctor_report *report, const struct doctor_facts *facts)
+{
+    doctor_checks_run(report, facts);
+    for (size_t i = 0; i < report->count; i++) {
+        if (strcmp(report->finding[i].check, "cluster") == 0) {
+            return report->finding[i].advice;
+        }
+    }
+    fail();
+    return NULL;
+}
+
+/* redis-cli --cluster fix gives hash slots away, and with them the messages of a master that comes
+ * back. */
+static void test_nothing_is_given_away_while_a_master_is_away(void **state)
+{
+    static const smq_server_info rows[] = {
+        MASTER(.cluster_state = "fail"),
+        MASTER(.cluster_slots_ok = 10923),
+        MASTER(.migrations = 1),
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        smq_server_info servers[] = {rows[i], MASTER(.address = "h:2", .why = "it hangs")};
+        struct doctor_facts facts = healthy(servers, 2);
+        struct doctor_report report = {.count = 0};
+
+        assert_non_null(strstr(cluster_advice(&report, &facts), "redis-cli --cluster "));
+        assert_non_null(strstr(cluster_advice(&report, &facts), " h:1"));
+        doctor_report_fini(&report);
+        servers[1].status = SMQ_UNAVAILABLE;
+        assert_null(strstr(cluster_advice(&report, &facts), "redis-cli"));
+        assert_non_null(strstr(cluster_advice(&report, &facts), "h:2"));
+        doctor_report_fini(&report);
+    }
+}
+
 static void test_masters_that_differ(void **state)
 {
     smq_server_info versions[] = {MASTER(.status = SMQ_OK), MASTER(.version = "7.2.5")};
@@ -444,6 +483,7 @@ TEST_GROUP(doctor_checks)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_is_found),
         cmocka_unit_test(test_judgement_of_one_master),
+        cmocka_unit_test(test_nothing_is_given_away_while_a_master_is_away),
         cmocka_unit_test(test_masters_that_differ),
         cmocka_unit_test(test_no_client_can_be_made),
         cmocka_unit_test(test_judgement_of_tokens),
