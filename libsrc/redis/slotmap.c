@@ -29,9 +29,34 @@ static size_t slotmap_node_index(struct slotmap *map, const struct server_addres
     return i;
 }
 
-/* A node is { host, port, id, ... }.  A nil or empty host is that of the server that replied.  A
- * node with host "?" or port 0 (TLS only) cannot be reached: `out` then gets port 0.  false: it is
- * no node. */
+static bool slotmap_is_text(const redisReply *reply, const char *text)
+{
+    return reply->type == REDIS_REPLY_STRING && strcmp(reply->str, text) == 0;
+}
+
+/* The address of a node that has no name: its further data, { name, value, ... }, have it as "ip".
+ * NULL: they do not. */
+static const redisReply *slotmap_ip(const redisReply *node)
+{
+    const redisReply *data = node->elements > 3 ? node->element[3] : NULL;
+
+    if (data == NULL || data->type != REDIS_REPLY_ARRAY) {
+        return NULL;
+    }
+    for (size_t i = 0; i + 1 < data->elements; i += 2) {
+        const redisReply *value = data->element[i + 1];
+
+        if (slotmap_is_text(data->element[i], "ip")) {
+            return value->type == REDIS_REPLY_STRING && value->len > 0 ? value : NULL;
+        }
+    }
+    return NULL;
+}
+
+/* A node is { host, port, id, data }.  A nil or empty host is that of the server that replied; "?"
+ * means that the node has no name, although names are preferred, and its address is used.  A node
+ * without an address or with port 0 (TLS only) cannot be reached: `out` then gets port 0.  false:
+ * it is no node. */
 static bool slotmap_parse_node(struct server_address *out, const redisReply *node,
                                const char *origin)
 {
@@ -39,6 +64,8 @@ static bool slotmap_parse_node(struct server_address *out, const redisReply *nod
         return false;
     }
     const redisReply *host = node->element[0], *port = node->element[1];
+    const redisReply *ip = slotmap_is_text(host, "?") ? slotmap_ip(node) : NULL;
+    host = ip != NULL ? ip : host;
     const char *name = host->type == REDIS_REPLY_STRING && host->len > 0 ? host->str : origin;
     if ((host->type != REDIS_REPLY_STRING && host->type != REDIS_REPLY_NIL) || name[0] == '/' ||
         strlen(name) >= SERVER_HOST_MAX || port->type != REDIS_REPLY_INTEGER || port->integer < 0 ||
@@ -112,6 +139,11 @@ bool slotmap_parse(struct slotmap *out, const redisReply *reply, const char *ori
                    ? "it is a node of a cluster, and its reply to CLUSTER SLOTS has no "
                      "addresses: name its host:port, not its Unix socket"
                    : "its reply to CLUSTER SLOTS is no map of a cluster";
+    } else if (map.served == 0 && reply->elements > 0) {
+        *why = "its masters have no address that can be used (host \"?\" or port 0): set "
+               "cluster-announce-hostname on all, or cluster-preferred-endpoint-type ip; or use "
+               "rediss:// if they speak TLS only";
+        good = false;
     } else if (map.served == 0) {
         *why = "it knows no master of any hash slot: create the cluster first";
         good = false;

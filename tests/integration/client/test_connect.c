@@ -154,15 +154,15 @@ static void a_server_that_evicts_is_refused(void **state)
     freeReplyObject(keys_command_at(server, "CONFIG SET maxmemory 0"));
 }
 
-static void one_seed_is_enough(void **state)
+/* Messages of all slots reach their nodes. */
+static void send_by_one_seed(const char *name)
 {
     smq_client_options options = options_of(server_address(servers_node(cluster_servers(), 2)));
     smq_client *client = NULL;
     smq_producer *producer;
-    smq_topic_options topic = cluster_topic_options("seed", SMQ_TYPE_FIXED_TIME, 16);
+    smq_topic_options topic = cluster_topic_options(name, SMQ_TYPE_FIXED_TIME, 16);
     smq_error err;
 
-    (void) state;
     assert_ok(smq_client_new(&client, &options, &err), &err);
     cluster_create_topic(client, &topic);
     producer = messages_producer(client, NULL);
@@ -172,10 +172,32 @@ static void one_seed_is_enough(void **state)
 
         snprintf(body, sizeof(body), "%d", i);
         message = messages_text(body);
-        (void) messages_send_by(producer, "seed", &message);
+        (void) messages_send_by(producer, name, &message);
     }
     smq_client_free(client);
     smq_producer_free(producer);
+}
+
+static void one_seed_is_enough(void **state)
+{
+    (void) state;
+    send_by_one_seed("seed");
+}
+
+static void prefer_endpoints(const char *type)
+{
+    for (size_t i = 0; i < servers_count(cluster_servers()); i++) {
+        freeReplyObject(keys_command_at(servers_node(cluster_servers(), i),
+                                        "CONFIG SET cluster-preferred-endpoint-type %s", type));
+    }
+}
+
+static void nodes_without_the_name_that_they_prefer_are_reached(void **state)
+{
+    (void) state;
+    prefer_endpoints("hostname");
+    send_by_one_seed("unnamed");
+    prefer_endpoints("ip");
 }
 
 static void child_of_fork_may_exit(void **state)
@@ -205,6 +227,7 @@ TEST_GROUP(connect)
         cmocka_unit_test(a_wrong_password_is_denied),
         cmocka_unit_test(a_server_that_evicts_is_refused),
         cmocka_unit_test(one_seed_is_enough),
+        cmocka_unit_test(nodes_without_the_name_that_they_prefer_are_reached),
         cmocka_unit_test(child_of_fork_may_exit),
     };
 

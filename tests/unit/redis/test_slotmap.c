@@ -13,6 +13,9 @@
 #define NODE(host, port)         "*3\r\n" host "\r\n:" port "\r\n$2\r\nid\r\n"
 #define RANGE(first, last, node) "*3\r\n:" first "\r\n:" last "\r\n" node
 
+#define UNNAMED(port, data) "*4\r\n$1\r\n?\r\n:" port "\r\n$2\r\nid\r\n" data
+#define IP(ip)              "*2\r\n$2\r\nip\r\n" ip "\r\n"
+
 struct map_case {
     const char *name, *text;
     const char *first, *last; /* hosts of the owners of hash slots 0 and 16383; "": nobody;
@@ -29,6 +32,22 @@ static const struct map_case cases[] = {
      "origin"},
     {"IPv6", "*1\r\n" RANGE("0", "16383", NODE("$3\r\n::1", "7000")), "::1", "::1"},
     {"unknown host", "*1\r\n" RANGE("0", "16383", NODE("$1\r\n?", "1")), NULL, NULL},
+    {"unknown host with an address", "*1\r\n" RANGE("0", "16383", UNNAMED("1", IP("$3\r\n::1"))),
+     "::1", "::1"},
+    {"unknown host with an address among other data",
+     "*1\r\n" RANGE("0", "16383",
+                    UNNAMED("1", "*4\r\n$1\r\na\r\n$1\r\nb\r\n$2\r\nip\r\n$1\r\nc\r\n")),
+     "c", "c"},
+    {"a name although there is an address",
+     "*1\r\n" RANGE("0", "16383", "*4\r\n$1\r\na\r\n:1\r\n$2\r\nid\r\n" IP("$1\r\nb")), "a", "a"},
+    {"unknown host with data that are none", "*1\r\n" RANGE("0", "16383", UNNAMED("1", ":1\r\n")),
+     NULL, NULL},
+    {"unknown host with half of an address",
+     "*1\r\n" RANGE("0", "16383", UNNAMED("1", "*1\r\n$2\r\nip\r\n")), NULL, NULL},
+    {"unknown host with a number as address", "*1\r\n" RANGE("0", "16383", UNNAMED("1", IP(":7"))),
+     NULL, NULL},
+    {"unknown host with an empty address", "*1\r\n" RANGE("0", "16383", UNNAMED("1", IP("$0\r\n"))),
+     NULL, NULL},
     {"empty", "*0\r\n", NULL, NULL},
     {"a hole",
      "*2\r\n" RANGE("0", "5000", NODE("$1\r\na", "1")) RANGE("5002", "16383", NODE("$1\r\nb", "2")),
@@ -76,6 +95,32 @@ static void test_replies(void **state)
             assert_string_equal(owner_of(&map, 16383), it->last);
         } else {
             assert_null(slotmap_owner(&map, 0));
+        }
+        resp_free();
+        slotmap_fini(&map);
+    }
+}
+
+/* Creating a cluster anew would lose one that is whole. */
+static void test_what_is_missing_is_said(void **state)
+{
+    static const struct {
+        const char *text, *why;
+    } rows[] = {
+        {"*0\r\n", "create the cluster first"},
+        {"*1\r\n" RANGE("0", "16383", NODE("$1\r\n?", "1")), "set cluster-announce-hostname"},
+        {"*1\r\n" RANGE("0", "16383", NODE("$1\r\na", "0")), "set cluster-announce-hostname"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct slotmap map = {0};
+        const char *why = "";
+
+        assert_false(
+            slotmap_parse(&map, resp(rows[i].text, strlen(rows[i].text), 16385), "origin", &why));
+        if (strstr(why, rows[i].why) == NULL) {
+            fail_msg("row %zu: \"%s\"", i, why);
         }
         resp_free();
         slotmap_fini(&map);
@@ -187,6 +232,7 @@ TEST_GROUP(slotmap)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_replies),
+        cmocka_unit_test(test_what_is_missing_is_said),
         cmocka_unit_test(test_marks_are_of_all_nodes),
         cmocka_unit_test(test_a_bad_map_never_replaces_a_good_one),
         cmocka_unit_test(test_a_redirect_changes_one_hash_slot),
