@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "output.h"
 
@@ -43,6 +44,13 @@ void gauges_cells(const char **row, struct gauges *gauges, const smq_stats *stat
         row[at - 1] = "unknown";
     } else {
         units_age(gauges->text[at - 1], stats->oldest_due_age_ms);
+    }
+}
+
+void gauges_mark_unowned(const char **row)
+{
+    if (strcmp(row[GAUGE_STATE], "-") == 0) {
+        row[GAUGE_STATE] = "unowned";
     }
 }
 

@@ -40,6 +40,9 @@ struct gauges {
 /* Fills GAUGE_COUNT cells of a row with texts that live in `gauges`. */
 void gauges_cells(const char **row, struct gauges *gauges, const smq_stats *stats);
 
+/* The same cells of an exclusive topic of which nobody owns a slot. */
+void gauges_mark_unowned(const char **row);
+
 /* Emphasises, in the newest row whose gauges begin with this column, dead letters, what is not
  * counted, a long lag and a pause. */
 void gauges_emphasise(struct table *table, size_t column, const smq_stats *stats);

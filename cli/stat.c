@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "definition.h"
 #include "gauges.h"
 #include "look_flags.h"
 #include "output.h"
@@ -68,7 +69,16 @@ static json_t *stat_topic_json(const struct stat_topic *topic, bool slots)
     json_t *object = json_object();
     json_t *array = slots ? json_array() : NULL;
 
+    const bool exclusive = topic->kind.known && !topic->kind.shared;
+
     output_set(object, "topic", json_string(topic->name));
+    output_set(object, "type",
+               topic->kind.known ? json_string(definition_type_name(topic->kind.type))
+                                 : json_null());
+    output_set(object, "owners",
+               exclusive ? json_integer((json_int_t) topic->owner_count) : json_null());
+    output_set(object, "slots_unowned",
+               exclusive ? json_integer((json_int_t) topic->unowned) : json_null());
     stat_set_stats(object, &topic->stats);
     gauges_json_left_out(object, &topic->stats);
     for (size_t i = 0; i < topic->slot_count; i++) {
@@ -97,8 +107,8 @@ static void stat_print_json(const struct stat_topic *topics, size_t count, bool 
 /* === Topics ============================================================= */
 
 /* Names what is left out: topics that cannot be read, slots that are damaged or do not answer.  A
- * topic that was deleted in the meantime is none of them. */
-static enum exit_code stat_say_left_out(const struct stat_topic *topics, size_t count)
+ * topic that was deleted in the meantime is none of them, unless it was `named`. */
+static enum exit_code stat_say_left_out(const struct stat_topic *topics, size_t count, bool named)
 {
     enum exit_code code = EXIT_DONE;
 
@@ -107,7 +117,7 @@ static enum exit_code stat_say_left_out(const struct stat_topic *topics, size_t 
 
         if (err->status == SMQ_OK) {
             code = exit_code_both(code, stat_read_say_faults(&topics[i]));
-        } else if (err->status != SMQ_NO_TOPIC) {
+        } else if (err->status != SMQ_NO_TOPIC || named) {
             (void) say_failure(err);
             code = exit_code_both(code, exit_code_left_out(err->status));
         }
@@ -126,7 +136,7 @@ static enum exit_code stat_topics(smq_client *client, const struct command *comm
     if (!all && topics[0].err.status != SMQ_OK) {
         code = say_failure(&topics[0].err);
     } else {
-        code = stat_say_left_out(topics, names->count);
+        code = stat_say_left_out(topics, names->count, command->word_count > 0);
         if (command->global.json) {
             stat_print_json(topics, names->count, flags->slots);
         } else {
@@ -137,13 +147,33 @@ static enum exit_code stat_topics(smq_client *client, const struct command *comm
     return code;
 }
 
-/* One topic: a line for each of its groups. */
-static enum exit_code stat_one(smq_client *client, const struct command *command)
+/* The topics that are named, each with a line for each of its groups. */
+static smq_status stat_read_names(struct topic_names *out, smq_client *client,
+                                  const struct command *command, smq_error *err)
+{
+    *out = (struct topic_names){.count = 0};
+    for (size_t i = 0; i < command->word_count; i++) {
+        struct topic_names one;
+        const smq_status status = topic_names_read_one(&one, client, command->words[i], err);
+
+        if (status != SMQ_OK) {
+            topic_names_fini(out);
+            return status;
+        }
+        for (size_t j = 0; j < one.count; j++) {
+            topic_names_add(out, one.name[j], one.kind[j]);
+        }
+        topic_names_fini(&one);
+    }
+    return SMQ_OK;
+}
+
+static enum exit_code stat_named(smq_client *client, const struct command *command)
 {
     struct topic_names names;
     smq_error err;
 
-    if (topic_names_read_one(&names, client, command->words[0], &err) != SMQ_OK) {
+    if (stat_read_names(&names, client, command, &err) != SMQ_OK) {
         return say_failure(&err);
     }
     const enum exit_code code = stat_topics(client, command, &names, names.count > 1);
@@ -209,22 +239,21 @@ static struct topic_names stat_text_partial(const char *text)
         char *name = say_alloc(length + 1, 1);
         memcpy(name, line, length);
         if (stat_text_is_partial(text, name)) {
-            topic_names_add(&names, name);
+            topic_names_add(&names, name, (struct topic_kind){.known = false});
         }
         free(name);
     }
     return names;
 }
 
-/* The names of a topic's groups, or its own, with commas between them; "*": all topics.  NULL: they
- * cannot be read. */
+/* The names of the topics that are named, or of their groups, with commas between them; "*": all
+ * topics.  NULL: they cannot be read. */
 static char *stat_wanted(smq_client *client, const struct command *command, smq_error *err)
 {
-    struct topic_names names = {.count = 0};
+    struct topic_names names;
     size_t size = 2;
 
-    if (command->word_count > 0 &&
-        topic_names_read_one(&names, client, command->words[0], err) != SMQ_OK) {
+    if (stat_read_names(&names, client, command, err) != SMQ_OK) {
         return NULL;
     }
     for (size_t i = 0; i < names.count; i++) {
@@ -261,7 +290,7 @@ static enum exit_code stat_prometheus(smq_client *client, const struct command *
     }
     struct topic_names partial = stat_text_partial(text);
     struct stat_topic *topics = stat_read(client, &partial, false);
-    const enum exit_code code = stat_say_left_out(topics, partial.count);
+    const enum exit_code code = stat_say_left_out(topics, partial.count, false);
     stat_read_free(topics, partial.count);
     topic_names_fini(&partial);
     smq_free(text);
@@ -277,7 +306,7 @@ static enum exit_code stat_connected(smq_client *client, const struct command *c
     if (flags->prometheus) {
         return stat_prometheus(client, command);
     }
-    return command->word_count > 0 ? stat_one(client, command) : stat_all(client, command);
+    return command->word_count > 0 ? stat_named(client, command) : stat_all(client, command);
 }
 
 static enum exit_code stat_check(const struct command *command)
@@ -293,7 +322,7 @@ static enum exit_code stat_check(const struct command *command)
 
 const struct verb stat_verb = {
     .name = "stat",
-    .operands = "[NAME]",
+    .operands = "[NAME...]",
     .summary = "what topics hold and have done",
     .text = "Now:      messages that are waiting (due: those of them that may be claimed), "
             "claimed, resting after a failure, or dead; and the lag, for how long the message "
@@ -308,7 +337,7 @@ const struct verb stat_verb = {
     .flag_count = sizeof(stat_flags) / sizeof(stat_flags[0]),
     .options_size = sizeof(struct stat_options),
     .looks = true,
-    .max_words = 1,
+    .max_words = SIZE_MAX,
     .check = stat_check,
     .connected = stat_connected,
 };

@@ -91,6 +91,27 @@ static void stat_read_add_slot(struct stat_topic *topic, const smq_slot_info *sl
     };
 }
 
+static void stat_read_add_owner(struct stat_topic *topic, const char *owner)
+{
+    for (size_t i = 0; i < topic->owner_count; i++) {
+        if (strcmp(topic->owner[i], owner) == 0) {
+            return;
+        }
+    }
+    char **grown = realloc(topic->owner, (topic->owner_count + 1) * sizeof(*grown));
+    if (!grown) {
+        say_no_memory();
+    }
+    topic->owner = grown;
+    topic->owner[topic->owner_count++] = stat_read_copy(owner);
+}
+
+bool stat_read_is_unowned(const struct stat_topic *topic)
+{
+    return topic->kind.known && !topic->kind.shared && topic->owner_count == 0 &&
+           topic->unowned > 0;
+}
+
 static bool stat_read_slot(const smq_slot_info *slot, void *user)
 {
     const struct stat_visit *visit = user;
@@ -98,6 +119,10 @@ static bool stat_read_slot(const smq_slot_info *slot, void *user)
     stat_read_add(&visit->topic->stats, &slot->stats);
     if (slot->status != SMQ_OK) {
         stat_read_add_fault(visit->topic, slot);
+    } else if (slot->owner && slot->owner[0] != '\0') {
+        stat_read_add_owner(visit->topic, slot->owner);
+    } else {
+        visit->topic->unowned++;
     }
     if (visit->slots) {
         stat_read_add_slot(visit->topic, slot);
@@ -121,6 +146,7 @@ struct stat_topic *stat_read(smq_client *client, const struct topic_names *names
     reading.topics = say_alloc(names->count, sizeof(*reading.topics));
     for (size_t i = 0; i < names->count; i++) {
         reading.topics[i] = (struct stat_topic){.name = names->name[i],
+                                                .kind = names->kind[i],
                                                 .err = SMQ_ERROR_INIT,
                                                 .stats = SMQ_STATS_INIT,
                                                 .fault_code = EXIT_DONE};
@@ -139,6 +165,10 @@ void stat_read_free(struct stat_topic *topics, size_t count)
         for (size_t j = 0; j < STAT_FAULTS_MAX; j++) {
             free(topics[i].faults[j]);
         }
+        for (size_t j = 0; j < topics[i].owner_count; j++) {
+            free(topics[i].owner[j]);
+        }
+        free(topics[i].owner);
         free(topics[i].slots);
     }
     free(topics);

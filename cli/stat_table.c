@@ -69,7 +69,13 @@ static void stat_add_topic(struct table *table, const struct stat_topic *topic)
     struct cells cells;
 
     stat_set_cells(row + TOPIC_COLUMNS, &cells, &topic->stats);
+    if (stat_read_is_unowned(topic)) {
+        gauges_mark_unowned(row + TOPIC_COLUMNS);
+    }
     table_row(table, row, TOPIC_COLUMNS + FIELD_COUNT);
+    if (stat_read_is_unowned(topic) && topic->stats.due > 0) {
+        table_emphasise(table, TOPIC_COLUMNS, TABLE_WARNING);
+    }
     gauges_emphasise(table, TOPIC_COLUMNS, &topic->stats);
 }
 

@@ -1,6 +1,6 @@
 /* top.c - what happens to topics, read again and again.
  *
- * Thread: main; top_read_sample() runs on several threads. */
+ * Thread: main. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,11 +11,11 @@
 #include "gauges.h"
 #include "look_flags.h"
 #include "output.h"
-#include "parallel.h"
 #include "printable.h"
 #include "say.h"
 #include "screen.h"
 #include "signals.h"
+#include "stat_read.h"
 #include "top_table.h"
 #include "topic.h"
 #include "units.h"
@@ -144,39 +144,26 @@ static void snapshot_note_slots(struct snapshot *snapshot, const struct sample *
     }
 }
 
-/* Samples that are read at once. */
-struct reading {
-    smq_client *client;
-    struct sample *samples;
-};
-
-/* Thread: one of many, each with a sample of its own. */
-static void top_read_sample(size_t index, void *user)
-{
-    const struct reading *reading = user;
-    struct sample *sample = &reading->samples[index];
-
-    (void) smq_topic_stats(reading->client, sample->name, &sample->stats, &sample->err);
-    sample->at_us = top_now_us();
-}
-
 /* Reads these topics at once: those of a node that does not reply take one time-out together. */
 static void snapshot_read_samples(struct snapshot *snapshot, smq_client *client,
                                   const struct topic_names *names)
 {
-    struct reading reading = {.client = client};
+    struct stat_topic *topics = stat_read(client, names, false);
+    const int64_t at_us = top_now_us();
 
     snapshot->samples = say_alloc(names->count, sizeof(*snapshot->samples));
     snapshot->count = names->count;
     for (size_t i = 0; i < names->count; i++) {
-        snapshot->samples[i] = (struct sample){
-            .name = strdup(names->name[i]), .err = SMQ_ERROR_INIT, .stats = SMQ_STATS_INIT};
+        snapshot->samples[i] = (struct sample){.name = strdup(names->name[i]),
+                                               .err = topics[i].err,
+                                               .stats = topics[i].stats,
+                                               .unowned = stat_read_is_unowned(&topics[i]),
+                                               .at_us = at_us};
         if (!snapshot->samples[i].name) {
             say_no_memory();
         }
     }
-    reading.samples = snapshot->samples;
-    parallel_run(names->count, top_read_sample, &reading);
+    stat_read_free(topics, names->count);
 }
 
 /* Leaves out the samples that could not be read, and notes why; topics that were deleted in the

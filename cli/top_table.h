@@ -12,6 +12,7 @@ struct sample {
     char *name; /* owned */
     smq_error err;
     smq_stats stats;
+    bool unowned; /* nobody owns a slot of it */
     int64_t at_us;
     bool has_rates; /* there is an earlier sample of it */
     struct rates rates;

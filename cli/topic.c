@@ -124,9 +124,21 @@ static void topic_texts_add(char ***texts, size_t *count, const char *text)
     say_no_memory();
 }
 
-void topic_names_add(struct topic_names *names, const char *name)
+void topic_names_add(struct topic_names *names, const char *name, struct topic_kind kind)
 {
+    struct topic_kind *grown = realloc(names->kind, (names->count + 1) * sizeof(*grown));
+
+    if (!grown) {
+        say_no_memory();
+    }
+    names->kind = grown;
+    names->kind[names->count] = kind;
     topic_texts_add(&names->name, &names->count, name);
+}
+
+static struct topic_kind topic_kind_of(const smq_topic_options *topic)
+{
+    return (struct topic_kind){.known = true, .type = topic->type, .shared = topic->shared};
 }
 
 static bool topic_take_name(const smq_topic_options *topic, void *user)
@@ -139,7 +151,7 @@ static bool topic_take_name(const smq_topic_options *topic, void *user)
         names->unreadable_code =
             exit_code_both(names->unreadable_code, exit_code_left_out(topic->unreadable_status));
     } else {
-        topic_names_add(names, topic->name);
+        topic_names_add(names, topic->name, topic_kind_of(topic));
     }
     return true;
 }
@@ -158,13 +170,17 @@ static bool topic_take_groups(const smq_topic_options *topic, void *user)
 {
     struct topic_names *names = user;
 
-    for (const char *group = topic->groups ? topic->groups : ""; *group != '\0';) {
+    if (!topic->groups || topic->groups[0] == '\0') {
+        topic_names_add(names, topic->name, topic_kind_of(topic));
+        return true;
+    }
+    for (const char *group = topic->groups; *group != '\0';) {
         const size_t length = strcspn(group, ",");
         const size_t size = strlen(topic->name) + length + 2;
         char *name = say_alloc(size, 1);
 
         snprintf(name, size, "%s/%.*s", topic->name, (int) length, group);
-        topic_names_add(names, name);
+        topic_names_add(names, name, topic_kind_of(topic));
         free(name);
         group += length + (group[length] == ',' ? 1 : 0);
     }
@@ -182,7 +198,7 @@ smq_status topic_names_read_one(struct topic_names *out, smq_client *client, con
         return status;
     }
     if (out->count == 0) {
-        topic_names_add(out, name);
+        topic_names_add(out, name, (struct topic_kind){.known = false});
     }
     return SMQ_OK;
 }
@@ -196,6 +212,7 @@ void topic_names_fini(struct topic_names *names)
         free(names->unreadable[i]);
     }
     free(names->name);
+    free(names->kind);
     free(names->unreadable);
     *names = (struct topic_names){0};
 }

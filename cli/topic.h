@@ -23,9 +23,17 @@ enum exit_code topic_run(const struct command *command, verb_topic_fn *run);
 /* Prints the definition of a topic as JSON. */
 enum exit_code topic_print_json(smq_client *client, const char *name);
 
+/* What every group has as its topic has it. */
+struct topic_kind {
+    bool known;
+    smq_topic_type type;
+    bool shared;
+};
+
 /* The names of topics. */
 struct topic_names {
-    char **name; /* owned */
+    char **name;             /* owned */
+    struct topic_kind *kind; /* owned: of each */
     size_t count;
     char **unreadable; /* owned: of the topics that cannot be read, why */
     size_t unreadable_count;
@@ -52,7 +60,7 @@ smq_status topic_names_read_one(struct topic_names *out, smq_client *client, con
                                 smq_error *err);
 /* Is `name` this topic, or a group of it? */
 bool topic_is_of(const char *name, const char *topic);
-void topic_names_add(struct topic_names *names, const char *name);
+void topic_names_add(struct topic_names *names, const char *name, struct topic_kind kind);
 void topic_names_fini(struct topic_names *names);
 
 #endif

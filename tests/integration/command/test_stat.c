@@ -2,6 +2,7 @@
 #include "command.h"
 #include "support/group.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +44,8 @@ static void test_stat_has_exactly_the_members_of_the_contract(void **state)
     command_done("past\n", ARGS("send", "shape", "--at", "1000")); /* past: at once */
     command_done("far\n", ARGS("send", "shape", "--delay", "1h"));
     json_t *topic = stat_of(ARGS("stat", "shape", "--json"));
-    assert_members(topic, ARGS("topic", "slots_damaged", "slots_silent", COUNTS));
+    assert_members(topic, ARGS("topic", "type", "owners", "slots_unowned", "slots_damaged",
+                               "slots_silent", COUNTS));
     assert_string_equal(json_text(topic, "topic"), "shape");
     assert_int_equal(json_number(topic, "waiting"), 2);
     assert_int_equal(json_number(topic, "due"), 1);
@@ -61,7 +63,8 @@ static void test_stat_of_slots_has_owner_and_token(void **state)
     create("slots", "priority");
     command_done("a\nb\nc\nd\n", ARGS("send", "slots"));
     json_t *topic = stat_of(ARGS("stat", "slots", "--slots", "--json"));
-    assert_members(topic, ARGS("topic", "slots", "slots_damaged", "slots_silent", COUNTS));
+    assert_members(topic, ARGS("topic", "type", "owners", "slots_unowned", "slots", "slots_damaged",
+                               "slots_silent", COUNTS));
     json_t *slots = json_object_get(topic, "slots");
     assert_int_equal(json_array_size(slots), 2);
     json_array_foreach(slots, index, slot)
@@ -74,6 +77,64 @@ static void test_stat_of_slots_has_owner_and_token(void **state)
     }
     assert_int_equal(waiting, 4);
     json_decref(topic);
+}
+
+static void test_stat_is_about_each_topic_that_is_named(void **state)
+{
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "left", "--slots", "2"));
+    command_done(NULL, ARGS("topic", "create", "right", "--groups", "a,b", "--slots", "2"));
+    json_t *document = command_json(NULL, ARGS("stat", "right", "left", "--json"));
+    const json_t *topics = json_object_get(document, "topics");
+    assert_int_equal(json_array_size(topics), 3);
+    assert_string_equal(json_text(json_array_get(topics, 0), "topic"), "right/a");
+    assert_string_equal(json_text(json_array_get(topics, 2), "topic"), "left");
+    json_decref(document);
+    char *out = command_out(NULL, ARGS("stat", "left", "right/b", "--prometheus"));
+    assert_non_null(strstr(out, "slotmq_topic_unreadable{topic=\"right/b\"} 0"));
+    assert_null(strstr(out, "topic=\"right/a\""));
+    free(out);
+    out = command_partly(1, "no topic nowhere", ARGS("stat", "left", "nowhere"));
+    assert_non_null(strstr(out, "left "));
+    free(out);
+}
+
+/* That nobody consumes a topic is seen without a look at ZooKeeper. */
+static void test_a_topic_without_an_owner_is_seen(void **state)
+{
+    struct run run;
+
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "owned", "--slots", "2", "--type", "priority"));
+    command_done(NULL, ARGS("topic", "create", "common", "--slots", "2", "--shared"));
+    json_t *topic = stat_of(ARGS("stat", "owned", "--json"));
+    assert_string_equal(json_text(topic, "type"), "priority");
+    assert_int_equal(json_number(topic, "owners"), 0);
+    assert_int_equal(json_number(topic, "slots_unowned"), 2);
+    json_decref(topic);
+    topic = stat_of(ARGS("stat", "common", "--json"));
+    assert_true(json_is_null(json_object_get(topic, "owners")));
+    json_decref(topic);
+    char *out = command_out(NULL, ARGS("stat", "owned", "common"));
+    assert_non_null(strstr(out, "owned  unowned "));
+    assert_non_null(strstr(out, "common -  "));
+    free(out);
+    out = command_out(NULL, ARGS("top", "owned", "--count", "1"));
+    assert_non_null(strstr(out, "owned unowned "));
+    free(out);
+    command_start(&run, NULL, ARGS("consume", "owned"));
+    command_done(NULL, ARGS("send", "owned", "a"));
+    assert_true(run_wait_out(&run, "a\n", TIMEOUT_MS));
+    topic = stat_of(ARGS("stat", "owned", "--json"));
+    assert_int_equal(json_number(topic, "owners"), 1);
+    assert_int_equal(json_number(topic, "slots_unowned"), 0);
+    json_decref(topic);
+    run_signal(&run, SIGTERM);
+    command_end(&run);
+    run_fini(&run);
+    out = command_out(NULL, ARGS("stat", "owned"));
+    assert_non_null(strstr(out, "owned unowned "));
+    free(out);
 }
 
 static void test_stat_without_a_name_is_about_all(void **state)
@@ -311,6 +372,8 @@ TEST_GROUP(stat)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stat_has_exactly_the_members_of_the_contract),
         cmocka_unit_test(test_stat_of_slots_has_owner_and_token),
+        cmocka_unit_test(test_stat_is_about_each_topic_that_is_named),
+        cmocka_unit_test(test_a_topic_without_an_owner_is_seen),
         cmocka_unit_test(test_stat_without_a_name_is_about_all),
         cmocka_unit_test(test_stat_as_prometheus_text_is_about_topics_only),
         cmocka_unit_test(test_tables_fit_a_terminal),
