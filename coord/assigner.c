@@ -1,9 +1,11 @@
-/* assigner.c - the loop of the assigner: read everything, decide, write the assignments that
- * change.
+/* assigner.c - the loop of the assigner: read what may have changed, decide, write the assignments
+ * that change.
  *
- * Each round reads all members and topics again.  So it acts on data and never on events, and it
- * finds out whether a write with an unknown outcome was done.  One round runs at a time; an event
- * during a round causes another round.  Every write checks the epoch and the version that was read.
+ * A round reads the lists of members and topics, the nodes whose watches have fired, and those that
+ * it wrote, so it finds out whether a write with an unknown outcome was done.  From time to time a
+ * round reads all nodes again, because no watch fires when access rights change.  One round runs at
+ * a time; an event during a round causes another round.  Every write checks the epoch and the
+ * version that was read.
  *
  * Thread: smq:coord. */
 #include "coord/assigner.h"
@@ -50,6 +52,7 @@ void assigner_begin(struct assigner *assigner, int32_t epoch)
 void assigner_end(struct assigner *assigner)
 {
     assigner->active = assigner->again = false;
+    assigner_doubt(assigner, NULL);
     uv_timer_stop(&assigner->timer);
     if (zk_session_is_closed(assigner->ports.session)) {
         assigner->busy = false; /* the session is closed, so no reply will come */
@@ -82,6 +85,12 @@ void assigner_wake(struct assigner *assigner)
         return;
     }
     assigner_round(assigner);
+}
+
+void assigner_changed(struct assigner *assigner, const char *path)
+{
+    assigner_doubt(assigner, path);
+    assigner_wake(assigner);
 }
 
 /* The round has ended, completely or not. */
@@ -178,6 +187,8 @@ static void assigner_remove(struct assigner *assigner, struct assigner_topic *to
     topic_path(path, sizeof(path), topic->name, "");
     topic_path(assignment, sizeof(assignment), topic->name, "/assignment");
     topic->remove = topic->write = false;
+    assigner_doubt(assigner, path);
+    assigner_doubt(assigner, assignment);
     zk_write(assigner->ports.session, ops, 3, assigner_on_written, assigner);
 }
 
@@ -241,5 +252,6 @@ static void assigner_write(struct assigner *assigner)
     ops[1].data = assigner->text.data;
     ops[1].len = assigner->text.len;
     ops[1].version = topic->version;
+    assigner_doubt(assigner, path);
     zk_write(assigner->ports.session, ops, 2, assigner_on_written, assigner);
 }

@@ -88,7 +88,14 @@ struct assigner_job {
     enum assigner_job_kind kind;
     char *name; /* of the member or topic */
     char path[MEMBER_WORD_MAX + 32];
+    bool kept;         /* what was read before is kept: it is not sent */
     UT_hash_handle hh; /* by `path` */
+};
+
+/* A node whose watch was set when it was read, and has not fired since. */
+struct assigner_watch {
+    UT_hash_handle hh; /* by `path` */
+    char path[];
 };
 
 /* The warning about members of one topic that work on different clusters.  All times are
@@ -117,6 +124,9 @@ struct assigner {
     int32_t epoch;
     struct assigner_member *members; /* of this round, by incarnation */
     size_t member_count;
+    struct assigner_watch *watches;
+    bool whole;                  /* this round reads all nodes */
+    int64_t whole_at;            /* when the next round may do so; 0: it must */
     struct assigner_job *jobs;   /* of this round, in the order in which they are sent */
     struct assigner_job *unsent; /* the first one that is not sent yet, or NULL */
     size_t out;                  /* replies that are still to come */
@@ -142,10 +152,16 @@ void assigner_stop(struct assigner *assigner);
 void assigner_fini(struct assigner *assigner);
 void assigner_begin(struct assigner *assigner, int32_t epoch); /* this member was elected */
 void assigner_end(struct assigner *assigner);
-void assigner_wake(struct assigner *assigner); /* something may have changed */
+void assigner_wake(struct assigner *assigner);                      /* something may have changed */
+void assigner_changed(struct assigner *assigner, const char *path); /* a watch fired */
 
-/* assigner_read.c: read members and topics; then `read` is called. */
+/* assigner_read.c: read members and topics; then `read` is called.  All of them when the last such
+ * round was long enough ago for their number, else those whose watches have fired since they were
+ * read; then the next whole round is scheduled. */
 void assigner_read(struct assigner *assigner);
+
+/* The node may have changed: the next round reads it.  NULL: all nodes. */
+void assigner_doubt(struct assigner *assigner, const char *path);
 
 /* ZooKeeper denies access to the nodes of the topic: log it, unless it was logged and access was
  * not granted since then. */

@@ -1,9 +1,15 @@
-/* assigner_read.c - what the assigner reads in a round: all members, all topics, their assignments.
+/* assigner_read.c - what the assigner reads in a round: members, topics, their assignments.
  *
  * Requests of a session are answered in the order in which they were sent.  So the sync, the two
- * lists and the nodes that the round before has read are sent together, ASSIGNER_READS_MAX at a
- * time, and then the nodes that are new in the lists.  Reading takes one round trip, or two,
- * whatever the number of members.
+ * lists and the nodes that are known are sent together, ASSIGNER_READS_MAX at a time, and then the
+ * nodes that are new in the lists.  Reading takes one round trip, or two, whatever the number of
+ * members.
+ *
+ * A node whose watch has not fired since it was read is read again only in a whole round.  Whole
+ * rounds are needed because no watch fires when access rights change.  They are paced by the number
+ * of nodes, so a client that leaves many topics, one after the other, costs requests in proportion
+ * to their number and not to its square; and one comes last, so nothing stays unseen.  A change
+ * that comes while a round reads makes another round.
  *
  * A node that may not be read, or is damaged, does not end the round: a member keeps its slots, a
  * topic is not changed, and each is logged once.  Of a node that may not be read ZooKeeper shows
@@ -14,11 +20,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "coord/assigner.h"
 #include "coord/topic_path.h"
 
 enum { ASSIGNER_READS_MAX = 64 };
+/* Between two whole rounds: so long, and so long for each node, in milliseconds. */
+enum { ASSIGNER_WHOLE_MS = 500, ASSIGNER_WHOLE_NODE_MS = 5 };
 
 static void assigner_read_on(struct assigner *assigner);
 
@@ -33,6 +42,18 @@ static void assigner_clear_members(struct assigner *assigner)
     free(assigner->members);
     assigner->members = NULL;
     assigner->member_count = 0;
+}
+
+static void assigner_clear_watches(struct assigner *assigner)
+{
+    struct assigner_watch *watch = NULL;
+    struct assigner_watch *next = NULL;
+
+    HASH_ITER(hh, assigner->watches, watch, next)
+    {
+        HASH_DEL(assigner->watches, watch);
+        free(watch);
+    }
 }
 
 static void assigner_clear_unread(struct assigner *assigner)
@@ -102,10 +123,89 @@ void assigner_forget(struct assigner *assigner)
 
     assigner_clear_members(assigner);
     assigner_clear_jobs(assigner);
+    assigner_clear_watches(assigner);
     assigner_clear_unread(assigner);
+    assigner->whole_at = 0;
     assigner->strangers = (struct assigner_strangers){.logged_ms = assigner->strangers.logged_ms};
     while ((topic = LIST_FIRST(&assigner->topics)) != NULL) {
         assigner_topic_free(topic);
+    }
+}
+
+/* --- which nodes are known --- */
+
+static struct assigner_watch *assigner_watch_find(const struct assigner *assigner, const char *path)
+{
+    struct assigner_watch *watch = NULL;
+
+    HASH_FIND_STR(assigner->watches, path, watch);
+    return watch;
+}
+
+/* The node was read, and its watch is set. */
+static void assigner_watched(struct assigner *assigner, const char *path)
+{
+    struct assigner_watch *watch = NULL;
+
+    if (assigner_watch_find(assigner, path) == NULL) {
+        watch = memory_new(sizeof(*watch) + strlen(path) + 1);
+        memcpy(watch->path, path, strlen(path) + 1);
+        HASH_ADD_STR(assigner->watches, path, watch);
+    }
+}
+
+void assigner_doubt(struct assigner *assigner, const char *path)
+{
+    struct assigner_watch *watch = NULL;
+
+    if (path == NULL) {
+        assigner_clear_watches(assigner);
+        assigner->whole_at = 0;
+    } else if ((watch = assigner_watch_find(assigner, path)) != NULL) {
+        HASH_DEL(assigner->watches, watch);
+        free(watch);
+    }
+}
+
+static void assigner_path(char *path, size_t size, enum assigner_job_kind kind, const char *name)
+{
+    if (kind == ASSIGNER_MEMBER) {
+        (void) snprintf(path, size, "members/%s", name);
+    } else {
+        topic_path(path, size, name, kind == ASSIGNER_ASSIGNMENT ? "/assignment" : "");
+    }
+}
+
+/* Has the node not changed since it was read, and is this no whole round? */
+static bool assigner_keeps(const struct assigner *assigner, enum assigner_job_kind kind,
+                           const char *name)
+{
+    char path[MEMBER_WORD_MAX + 32];
+
+    assigner_path(path, sizeof(path), kind, name);
+    return !assigner->whole && assigner_watch_find(assigner, path) != NULL;
+}
+
+static void assigner_doubt_topic(struct assigner *assigner, const char *name)
+{
+    char path[MEMBER_WORD_MAX + 32];
+
+    assigner_path(path, sizeof(path), ASSIGNER_TOPIC, name);
+    assigner_doubt(assigner, path);
+    assigner_path(path, sizeof(path), ASSIGNER_ASSIGNMENT, name);
+    assigner_doubt(assigner, path);
+}
+
+/* Does this round read all nodes?  If it does not, a later one will. */
+static void assigner_plan_whole(struct assigner *assigner, int64_t now_ms)
+{
+    size_t nodes = HASH_COUNT(assigner->watches);
+
+    assigner->whole = now_ms >= assigner->whole_at;
+    if (assigner->whole) {
+        assigner->whole_at = now_ms + ASSIGNER_WHOLE_MS + (int64_t) nodes * ASSIGNER_WHOLE_NODE_MS;
+    } else {
+        assigner->wake_at = assigner->whole_at; /* no earlier time is known yet in this round */
     }
 }
 
@@ -171,6 +271,9 @@ static void assigner_on_member(void *user, const struct zk_reply *reply)
 
     if (assigner_replied(assigner, reply->rc) && reply->rc != ZNONODE) {
         assigner_add_member(job, reply);
+        if (reply->rc == ZOK) {
+            assigner_watched(assigner, job->path);
+        }
     }
     assigner_read_on(assigner);
 }
@@ -310,6 +413,7 @@ static void assigner_on_topic(void *user, const struct zk_reply *reply)
         if (reply->rc == ZOK) {
             topic->node_version = reply->stat.version;
             assigner_define(topic, reply);
+            assigner_watched(assigner, job->path);
         } else {
             assigner_deny_topic(assigner, topic);
         }
@@ -327,6 +431,9 @@ static void assigner_on_assignment(void *user, const struct zk_reply *reply)
     if (assigner_replied(assigner, reply->rc) && topic != NULL && topic->listed) {
         if (reply->rc == ZOK) {
             assigner_use_old(assigner, topic, reply);
+            if (!topic->damaged) {
+                assigner_watched(assigner, job->path);
+            }
         } else if (reply->rc == ZNOAUTH) {
             assigner_deny_topic(assigner, topic);
         }
@@ -342,6 +449,7 @@ static void assigner_drop_unlisted(struct assigner *assigner)
         struct assigner_topic *next = LIST_NEXT(topic, link);
 
         if (!topic->listed) {
+            assigner_doubt_topic(assigner, topic->name);
             assigner_topic_free(topic);
         }
         topic = next;
@@ -384,6 +492,8 @@ static void assigner_read_over(struct assigner *assigner)
         assigner_gather(assigner);
         assigner_drop_unlisted(assigner);
         assigner_read_allowed(assigner);
+    } else {
+        assigner_doubt(assigner, NULL);
     }
     assigner_clear_jobs(assigner);
     assigner->read(assigner, !assigner->failed);
@@ -406,32 +516,30 @@ static void assigner_read_on(struct assigner *assigner)
         struct assigner_job *job = assigner->unsent;
 
         assigner->unsent = job->hh.next;
-        assigner_send(assigner, job);
+        if (!job->kept) {
+            assigner_send(assigner, job);
+        }
     }
     if (assigner->out == 0) {
         assigner_read_over(assigner);
     }
 }
 
-/* Read this node in this round, too, unless it is in the list already. */
+/* Read this node in this round, too, unless it is in the list already, or `kept` as it was read. */
 static void assigner_add_job(struct assigner *assigner, enum assigner_job_kind kind,
-                             const char *name)
+                             const char *name, bool kept)
 {
     struct assigner_job *job = memory_new(sizeof(*job));
     struct assigner_job *found = NULL;
 
-    if (kind == ASSIGNER_MEMBER) {
-        (void) snprintf(job->path, sizeof(job->path), "members/%s", name);
-    } else {
-        topic_path(job->path, sizeof(job->path), name,
-                   kind == ASSIGNER_ASSIGNMENT ? "/assignment" : "");
-    }
+    assigner_path(job->path, sizeof(job->path), kind, name);
     HASH_FIND_STR(assigner->jobs, job->path, found);
     if (found != NULL) {
         free(job);
         return;
     }
     job->assigner = assigner;
+    job->kept = kept;
     job->kind = kind;
     job->name = memory_string(name);
     HASH_ADD_STR(assigner->jobs, path, job);
@@ -440,23 +548,52 @@ static void assigner_add_job(struct assigner *assigner, enum assigner_job_kind k
     }
 }
 
-static void assigner_add_topic(struct assigner *assigner, const char *name)
+/* The nodes of a topic are read together, because each gives the other its meaning.  Returns
+ * whether they are kept. */
+static bool assigner_add_topic(struct assigner *assigner, const char *name)
 {
-    assigner_add_job(assigner, ASSIGNER_TOPIC, name);
-    assigner_add_job(assigner, ASSIGNER_ASSIGNMENT, name);
+    const bool kept = assigner_keeps(assigner, ASSIGNER_TOPIC, name) &&
+                      assigner_keeps(assigner, ASSIGNER_ASSIGNMENT, name);
+
+    assigner_add_job(assigner, ASSIGNER_TOPIC, name, kept);
+    assigner_add_job(assigner, ASSIGNER_ASSIGNMENT, name, kept);
+    return kept;
 }
 
-/* Add the nodes that the round before has read; nodes that are gone are not part of this round. */
-static void assigner_add_known(struct assigner *assigner)
+/* Add the members that the round before has read, and keep those whose nodes are kept. */
+static void assigner_add_members(struct assigner *assigner)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < assigner->member_count; i++) {
+        struct assigner_member *member = &assigner->members[i];
+        const bool keep = assigner_keeps(assigner, ASSIGNER_MEMBER, member->id);
+
+        assigner_add_job(assigner, ASSIGNER_MEMBER, member->id, keep);
+        if (keep) {
+            assigner->members[kept++] = *member;
+        } else {
+            free(member->id);
+            member_info_fini(&member->info);
+        }
+    }
+    assigner->member_count = kept;
+}
+
+/* Add the topics that the round before has read; those that are gone are not part of this round. */
+static void assigner_add_topics(struct assigner *assigner)
 {
     struct assigner_topic *topic = NULL;
 
-    for (size_t i = 0; i < assigner->member_count; i++) {
-        assigner_add_job(assigner, ASSIGNER_MEMBER, assigner->members[i].id);
-    }
     LIST_FOREACH(topic, &assigner->topics, link)
     {
-        assigner_add_topic(assigner, topic->name);
+        const bool kept = assigner_add_topic(assigner, topic->name);
+
+        topic->listed = topic->read = kept;
+        topic->write = topic->remove = topic->damaged = topic->denied = false;
+        if (kept) {
+            assignment_fini(&topic->next);
+        }
     }
 }
 
@@ -469,7 +606,7 @@ static void assigner_on_topics(void *user, const struct zk_reply *reply)
             char *name = memory_string(reply->names[i]);
 
             topic_path_to_name(name);
-            assigner_add_topic(assigner, name);
+            (void) assigner_add_topic(assigner, name);
             free(name);
         }
     }
@@ -482,7 +619,10 @@ static void assigner_on_members(void *user, const struct zk_reply *reply)
 
     if (assigner_has_folder(assigner, "members", reply)) {
         for (size_t i = 0; i < reply->count; i++) {
-            assigner_add_job(assigner, ASSIGNER_MEMBER, reply->names[i]);
+            const char *name = reply->names[i];
+
+            assigner_add_job(assigner, ASSIGNER_MEMBER, name,
+                             assigner_keeps(assigner, ASSIGNER_MEMBER, name));
         }
     }
 }
@@ -495,16 +635,11 @@ static void assigner_on_sync(void *user, const struct zk_reply *reply)
 void assigner_read(struct assigner *assigner)
 {
     struct zk_session *session = assigner->ports.session;
-    struct assigner_topic *topic = NULL;
 
-    LIST_FOREACH(topic, &assigner->topics, link)
-    {
-        topic->listed = topic->read = topic->write = topic->remove = false;
-        topic->damaged = topic->denied = false;
-    }
+    assigner_plan_whole(assigner, clock_now_ms());
     assigner_clear_jobs(assigner);
-    assigner_add_known(assigner);
-    assigner_clear_members(assigner);
+    assigner_add_members(assigner);
+    assigner_add_topics(assigner);
     assigner->failed = assigner->hidden = false;
     assigner->out = 3;
     zk_sync(session, "members", assigner_on_sync, assigner);

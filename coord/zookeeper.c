@@ -115,7 +115,7 @@ static void zookeeper_on_changed(void *user, const char *path)
     }
     member_node_changed(&zookeeper->member, path);
     ownership_changed(&zookeeper->topics, path);
-    assigner_wake(&zookeeper->assigner);
+    assigner_changed(&zookeeper->assigner, path);
 }
 
 /* --- the root --- */

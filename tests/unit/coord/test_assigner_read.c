@@ -168,10 +168,42 @@ static void a_topic_that_is_gone_is_forgotten(void **state)
     fake.topics[1] = second;
     assert_int_equal(read_round(&assigner, 2), 4); /* of each topic the node and the assignment */
     assert_int_equal(count_topics(&assigner), 2);
+    assigner_doubt(&assigner, NULL);
     assert_int_equal(read_round(&assigner, 1), 4);
     assert_int_equal(count_topics(&assigner), 1);
+    assigner_doubt(&assigner, NULL);
     assert_int_equal(read_round(&assigner, 1), 2);
     assert_string_equal(LIST_FIRST(&assigner.topics)->name, "one");
+    assigner_forget(&assigner);
+}
+
+/* Between two whole rounds only a node whose watch fired is read, and the other one of its topic;
+ * a whole round is scheduled. */
+static void a_round_reads_what_has_changed(void **state)
+{
+    static char first[] = "one", second[] = "two";
+    static const struct zookeeper_env env = {.root = "/slotmq"};
+    struct assigner assigner = {.env = &env, .active = true, .read = on_read};
+
+    (void) state;
+    fake.topics[0] = first;
+    fake.topics[1] = second;
+    assert_int_equal(read_round(&assigner, 2), 4);
+    assert_int_equal(assigner.wake_at, 0);
+    assigner.whole_at = INT64_MAX;
+    assert_int_equal(read_round(&assigner, 2), 0);
+    assert_int_equal(assigner.wake_at, INT64_MAX);
+    assigner_doubt(&assigner, "topics/two/assignment");
+    assigner_doubt(&assigner, "topics/unknown");
+    assert_int_equal(read_round(&assigner, 2), 2);
+    assert_int_equal(count_topics(&assigner), 2);
+    assigner_doubt(&assigner, "topics/two");
+    assert_int_equal(read_round(&assigner, 1), 2); /* it is gone */
+    assert_int_equal(count_topics(&assigner), 1);
+    assert_int_equal(read_round(&assigner, 2), 2); /* it is there again */
+    assert_int_equal(count_topics(&assigner), 2);
+    assigner.whole_at = 0;
+    assert_int_equal(read_round(&assigner, 2), 4);
     assigner_forget(&assigner);
 }
 
@@ -217,6 +249,7 @@ TEST_GROUP(assigner_read)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_topic_that_is_gone_is_forgotten),
+        cmocka_unit_test(a_round_reads_what_has_changed),
         cmocka_unit_test(a_member_that_may_not_be_read_is_the_one_that_has_slots),
     };
 
