@@ -127,6 +127,14 @@ static enum exit_code command_fill_and_call(struct reading *reading, const struc
     return code == EXIT_DONE ? command_call_verb(verb, reading, options, words) : code;
 }
 
+/* Writes what is not yet written; a result that is lost is a failure of its own. */
+static enum exit_code command_finish(enum exit_code code)
+{
+    const enum exit_code written = output_finish();
+
+    return code != EXIT_DONE ? code : written;
+}
+
 static enum exit_code command_run_verb(const struct verb *verb, struct reading *reading, int argc,
                                        char **argv)
 {
@@ -152,6 +160,7 @@ static enum exit_code command_run_verb(const struct verb *verb, struct reading *
     }
     words_fini(&words);
     free(options);
+    code = command_finish(code);
     return verb->is_probe && code > EXIT_UNKNOWN ? EXIT_UNKNOWN : code;
 }
 
@@ -241,5 +250,5 @@ enum exit_code command_main(int argc, char **argv)
         asked ? completion_answer(verbs, words + 2, (size_t) argc - 2) : command_run(argc, words);
 
     secrets_free(words);
-    return code != EXIT_DONE ? code : output_finish();
+    return command_finish(code);
 }

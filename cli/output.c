@@ -132,25 +132,29 @@ bool output_write(const void *bytes, size_t size)
     return true;
 }
 
-/* Has the other side of a pipe or socket ended, as head does when it has seen enough? */
-static bool output_reader_is_gone(void)
+bool output_is_unread(void)
 {
     struct pollfd pipe = {.fd = STDOUT_FILENO, .events = POLLOUT};
 
-    return poll(&pipe, 1, 0) > 0 && (pipe.revents & (POLLERR | POLLHUP)) != 0;
+    return ferror(stdout) && poll(&pipe, 1, 0) > 0 && (pipe.revents & (POLLERR | POLLHUP)) != 0;
 }
 
 enum exit_code output_finish(void)
 {
+    static bool said;
     const bool flushed = fflush(stdout) == 0;
     const int error = errno;
 
     if (flushed && !ferror(stdout)) {
         return EXIT_DONE;
     }
-    if (output_reader_is_gone()) {
+    if (output_is_unread()) {
+        return EXIT_DONE;
+    }
+    if (said) {
         return EXIT_IO;
     }
+    said = true;
     return flushed ? say_error(EXIT_IO, "cannot write the whole result")
                    : say_error(EXIT_IO, "cannot write the result: %s", strerror(error));
 }

@@ -41,8 +41,11 @@ void output_time(char *text, size_t size, int64_t at_ms);
 /* Writes all bytes to standard output past its buffer.  false: errno says why. */
 bool output_write(const void *bytes, size_t size);
 
-/* EXIT_DONE when all output was written.  Else it prints the error, unless the reader of a pipe
- * has closed it. */
+/* EXIT_DONE when all output was written, or when the reader of a pipe has closed it, as head does
+ * when it has seen enough.  Else it prints the error, once. */
 enum exit_code output_finish(void);
+
+/* Has the reader closed the pipe, so that nothing need be written any more? */
+bool output_is_unread(void);
 
 #endif

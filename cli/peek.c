@@ -62,7 +62,7 @@ static enum exit_code peek_end(struct listing *listing, const struct command *co
 
     listing_end(listing);
     const enum exit_code code = output_finish();
-    if (code != EXIT_DONE) {
+    if (code != EXIT_DONE || output_is_unread()) {
         return code;
     }
     if (signals_came() && listing->count == 0) {

@@ -17,15 +17,25 @@ static void signals_on_signal(int number)
     smq_worker_stop(atomic_load(&watched));
 }
 
+/* A signal that was ignored when the command began stays ignored: nohup and shells want that. */
+static void signals_catch_one(int number, const struct sigaction *action)
+{
+    struct sigaction before;
+
+    if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
+        sigaction(number, action, NULL);
+    }
+}
+
 void signals_catch(void)
 {
     struct sigaction action = {.sa_handler = signals_on_signal, .sa_flags = SA_RESTART};
 
     sigemptyset(&action.sa_mask);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
+    signals_catch_one(SIGTERM, &action);
+    signals_catch_one(SIGHUP, &action);
     action.sa_flags |= SA_RESETHAND; /* the second one has its default action */
-    sigaction(SIGINT, &action, NULL);
+    signals_catch_one(SIGINT, &action);
 }
 
 void signals_watch(smq_worker *worker)

@@ -447,7 +447,7 @@ static enum exit_code top_once(bool *over, struct snapshot *snapshot, struct sna
         table_print(top_table(snapshot->samples, snapshot->count));
     }
     const enum exit_code code = output_finish();
-    *over = code != EXIT_DONE;
+    *over = code != EXIT_DONE || output_is_unread();
     return code == EXIT_DONE && snapshot->note_count > 0 ? EXIT_NOT_DONE : code;
 }
 

@@ -80,7 +80,7 @@ char *command_shown(const char *const *arguments);
  * seen there, to be freed. */
 char *command_drawn(unsigned short columns, const char *const *arguments);
 
-/* Run it with a pipe as its standard output that nobody reads; it must end with exit code 74.  Its
+/* Run it with a pipe as its standard output that nobody reads; it must succeed all the same.  Its
  * standard error, to be freed. */
 char *command_unread(const char *const *arguments);
 

@@ -1,5 +1,6 @@
-/* test_descriptors.c - the command with closed descriptors 0, 1 or 2, and which descriptors a
- * program that it runs gets. */
+/* test_descriptors.c - the command as a program of Unix: closed descriptors 0, 1 or 2, standard
+ * output that is full or that nobody reads, signals that are ignored at the start, limits, locales,
+ * and which descriptors a program that it runs gets. */
 #include "command.h"
 #include "support/group.h"
 
@@ -75,11 +76,149 @@ static void program_gets_the_standard_descriptors_only(void **state)
     run_fini(&run);
 }
 
+/* All verbs; `prints`: a result on standard output. */
+static const struct {
+    const char *line;
+    bool prints;
+    int code; /* when the result can be written */
+} verb_lines[] = {
+    {"topic create unix --type priority --slots 1", false, 0},
+    {"topic create unix --type priority --slots 1 --json", true, 0},
+    {"topic list", true, 0},
+    {"topic show unix", true, 0},
+    {"topic alter unix lease_ms=20s", false, 0},
+    {"topic repair unix", false, 0},
+    {"send unix a", false, 0},
+    {"send unix a --json", true, 0},
+    {"stat", true, 0},
+    {"stat --json", true, 0},
+    {"stat --prometheus", true, 0},
+    {"top --count 1", true, 0},
+    {"peek unix", true, 0},
+    {"peek unix --json", true, 0},
+    {"get unix a", true, 0},
+    {"rank unix a", true, 0},
+    {"reschedule unix a --priority 2", false, 0},
+    {"send unix b -q; \"$SLOTMQ\" remove unix b", false, 0},
+    {"copy unix unix-copy --json", true, 0},
+    {"purge unix --state resting --yes --json", true, 0},
+    {"pause unix", false, 0},
+    {"resume unix", false, 0},
+    {"dead list unix", false, 0},
+    {"dead requeue unix --all --json", true, 0},
+    {"dead purge unix --yes --all --json", true, 0},
+    {"fleet show", true, 0},
+    {"doctor", true, 1},
+    {"check unix", true, 1},
+    {"completion bash", true, 0},
+    {"help", true, 0},
+    {"--version", true, 0},
+};
+
+/* `to` is what follows the verb in a shell. */
+static void assert_unwritable(size_t number, const char *to, int code, const char *text)
+{
+    char line[LINE_MAX_BYTES];
+    struct run run;
+
+    snprintf(line, sizeof(line), "{ \"$SLOTMQ\" %s; echo \"code $?\" >&2; } %s",
+             verb_lines[number].line, to);
+    shell(&run, line);
+    snprintf(line, sizeof(line), "code %d\n", code);
+    if (!strstr(run.err, line) || !strstr(run.err, text) ||
+        (text[0] == '\0' && strstr(run.err, "write"))) {
+        fail_msg("%s %s: wanted code %d and \"%s\": %s", verb_lines[number].line, to, code, text,
+                 run.err);
+    }
+    run_fini(&run);
+}
+
+static void every_verb_says_when_its_result_cannot_be_written(void **state)
+{
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "unix-copy", "--type", "priority", "--slots", "1"));
+    command_done(NULL, ARGS("topic", "create", "joined", "--slots", "1"));
+    command_done(NULL, ARGS("-z", servers_zookeeper(command_servers()), "consume", "joined",
+                            "--exit-when-empty"));
+    command_done(NULL, ARGS("topic", "create", "unix", "--type", "priority", "--slots", "1"));
+    for (size_t i = 0; i < sizeof(verb_lines) / sizeof(verb_lines[0]); i++) {
+        const int code = verb_lines[i].code;
+        const bool prints = verb_lines[i].prints;
+        const int lost = prints && code == 0 ? 74 : code;
+
+        assert_unwritable(i, ">/dev/full", lost, prints ? "cannot write" : "");
+        if (prints) {
+            assert_unwritable(i, "| :", code, "");
+        }
+    }
+}
+
+/* As nohup does, and a shell for what it starts in the background. */
+static void signals_that_are_ignored_stay_ignored(void **state)
+{
+    static const char *const names[] = {"HUP", "INT", "TERM"};
+    char line[LINE_MAX_BYTES];
+    struct run run;
+
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "deaf", "--type", "priority", "--slots", "1"));
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        command_done("a\nb\n", ARGS("send", "deaf"));
+        snprintf(line, sizeof(line),
+                 "trap '' %s; \"$SLOTMQ\" consume deaf --count 2 --threads 1 -- sh -c "
+                 "'kill -%s $PPID; echo done'",
+                 names[i], names[i]);
+        shell(&run, line);
+        if (run.exit_code != 0 || strcmp(run.out, "done\ndone\n") != 0) {
+            fail_msg("%s: exit %d: %s%s", names[i], run.exit_code, run.out, run.err);
+        }
+        run_fini(&run);
+    }
+}
+
+/* Limits of the shell, no terminal, and other locales: the same result. */
+static void surroundings_change_no_result(void **state)
+{
+    static const char *const surroundings[] = {
+        "ulimit -n 64;",
+        "ulimit -c 0;",
+        "ulimit -s 1024;",
+        "TERM= ;",
+        "unset TERM HOME PATH;",
+        "export LC_ALL=C;",
+        "export LC_ALL=de_DE.UTF-8 LANG=xx_YY;",
+        "exec </dev/null;",
+        "cd /;",
+        "umask 777;",
+        "setsid",
+    };
+    char line[LINE_MAX_BYTES];
+    struct run plain, run;
+
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "place", "--type", "priority", "--slots", "1"));
+    command_done(NULL, ARGS("send", "place", "cafe"));
+    shell(&plain, "\"$SLOTMQ\" peek place");
+    assert_non_null(strstr(plain.out, "cafe"));
+    for (size_t i = 0; i < sizeof(surroundings) / sizeof(surroundings[0]); i++) {
+        snprintf(line, sizeof(line), "%s \"$SLOTMQ\" peek place", surroundings[i]);
+        shell(&run, line);
+        if (run.exit_code != 0 || run.err[0] != '\0' || strcmp(run.out, plain.out) != 0) {
+            fail_msg("%s exit %d: %s%s", surroundings[i], run.exit_code, run.out, run.err);
+        }
+        run_fini(&run);
+    }
+    run_fini(&plain);
+}
+
 TEST_GROUP(descriptors)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(closed_descriptors_are_no_obstacle),
         cmocka_unit_test(program_gets_the_standard_descriptors_only),
+        cmocka_unit_test(every_verb_says_when_its_result_cannot_be_written),
+        cmocka_unit_test(signals_that_are_ignored_stay_ignored),
+        cmocka_unit_test(surroundings_change_no_result),
     };
 
     return cmocka_run_group_tests_name("descriptors", tests, command_setup, command_teardown);
