@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/buf.h"
 #include "base/check.h"
@@ -14,12 +15,13 @@
 #include "base/descriptor.h"
 #include "base/memory.h"
 #include "base/owner_of.h"
+#include "redis/redirect.h"
 #include "redis/reply.h"
 #include "redis/resolve.h"
 #include "redis/states.h"
 #include "redis/tls.h"
 
-enum { READ_SIZE = 64 * 1024, SCRIPTS_MAX = 64, KEEPALIVE_S = 15, NEXT_TO_SECRET = 1024 };
+enum { READ_SIZE = 64 * 1024, KEEPALIVE_S = 15, NEXT_TO_SECRET = 1024 };
 
 /* Invariants: `state` changes in connection_enter() alone.  Exchanges numbered up to `flushed` may
  * have reached the server.  `found` is not NULL while CONNECTING or SWITCHING, unless it is a unix
@@ -60,8 +62,6 @@ struct connection {
     bool renewing; /* the reply to `renewal` is due */
     int64_t heard_ms;
     char name[SERVER_TEXT_MAX];
-    const void *scripts[SCRIPTS_MAX];
-    size_t script_count;
     char read[READ_SIZE];
 };
 
@@ -174,6 +174,23 @@ static void connection_fail(struct connection *connection, smq_status status, co
 
 /* --- writing --------------------------------------------------------------------------------- */
 
+static void connection_take(struct connection *connection, const char *bytes, size_t len);
+
+/* The server takes nothing more.  What it has replied before it closed the connection may say
+ * why. */
+static void connection_write_failed(struct connection *connection, const char *why)
+{
+    uv_os_fd_t descriptor;
+    ssize_t len;
+
+    while (connection->state != CONNECTION_CLOSING &&
+           uv_fileno(&connection->socket.handle, &descriptor) == 0 &&
+           (len = recv(descriptor, connection->read, READ_SIZE, MSG_DONTWAIT)) > 0) {
+        connection_take(connection, connection->read, (size_t) len);
+    }
+    connection_fail(connection, SMQ_UNAVAILABLE, why);
+}
+
 static void connection_on_written(uv_write_t *request, int status)
 {
     struct writing *writing = request->data;
@@ -182,7 +199,7 @@ static void connection_on_written(uv_write_t *request, int status)
     connection_free_bytes(&writing->bytes, writing->secret);
     free(writing);
     if (status < 0 && status != UV_ECANCELED) {
-        connection_fail(connection, SMQ_UNAVAILABLE, uv_strerror(status));
+        connection_write_failed(connection, uv_strerror(status));
     }
 }
 
@@ -286,8 +303,15 @@ void connection_ask(struct connection *connection, struct exchange *exchange, in
 static void connection_on_reply(struct connection *connection, redisReply *reply)
 {
     struct exchange *exchange = TAILQ_FIRST(&connection->exchanges);
+    char why[256];
 
-    if (exchange != NULL) {
+    if (exchange != NULL && redirect_ends_connection(reply)) {
+        connection->flushed = exchange->number; /* the server reads nothing that came after it */
+        (void) snprintf(why, sizeof(why), "%s", reply->str);
+        TAILQ_REMOVE(&connection->exchanges, exchange, link);
+        exchange->done(exchange, reply, true);
+        connection_fail(connection, SMQ_UNAVAILABLE, why);
+    } else if (exchange != NULL) {
         TAILQ_REMOVE(&connection->exchanges, exchange, link);
         exchange->done(exchange, reply, true);
     } else if (connection->options.pushed != NULL) {
@@ -355,6 +379,16 @@ static void connection_on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t 
     *buf = uv_buf_init(connection->read, READ_SIZE);
 }
 
+static void connection_take(struct connection *connection, const char *bytes, size_t len)
+{
+    connection->heard_ms = *connection->options.heard_ms = clock_now_ms();
+    if (connection->stream != NULL) {
+        connection_decrypt(connection, bytes, len);
+    } else {
+        connection_feed(connection, bytes, len);
+    }
+}
+
 static void connection_on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
 {
     struct connection *connection = stream->data;
@@ -364,12 +398,7 @@ static void connection_on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t 
                         len == UV_EOF ? "it closed the connection" : uv_strerror((int) len));
         return;
     }
-    connection->heard_ms = *connection->options.heard_ms = clock_now_ms();
-    if (connection->stream != NULL) {
-        connection_decrypt(connection, buf->base, (size_t) len);
-    } else {
-        connection_feed(connection, buf->base, (size_t) len);
-    }
+    connection_take(connection, buf->base, (size_t) len);
 }
 
 /* --- connecting ------------------------------------------------------------------------------ */
@@ -760,37 +789,4 @@ int64_t connection_silent_ms(const struct connection *connection)
 bool connection_is_idle(const struct connection *connection)
 {
     return TAILQ_EMPTY(&connection->exchanges);
-}
-
-/* --- scripts --------------------------------------------------------------------------------- */
-
-static size_t connection_find_script(const struct connection *connection, const void *script)
-{
-    size_t i = 0;
-
-    while (i < connection->script_count && connection->scripts[i] != script) {
-        i++;
-    }
-    return i;
-}
-
-bool connection_knows(const struct connection *connection, const void *script)
-{
-    return connection_find_script(connection, script) < connection->script_count;
-}
-
-void connection_learn(struct connection *connection, const void *script)
-{
-    if (!connection_knows(connection, script) && connection->script_count < SCRIPTS_MAX) {
-        connection->scripts[connection->script_count++] = script;
-    }
-}
-
-void connection_forget(struct connection *connection, const void *script)
-{
-    size_t at = connection_find_script(connection, script);
-
-    if (at < connection->script_count) {
-        connection->scripts[at] = connection->scripts[--connection->script_count];
-    }
 }

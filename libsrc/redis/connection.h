@@ -79,11 +79,6 @@ int64_t connection_silent_ms(const struct connection *connection);
 
 bool connection_is_idle(const struct connection *connection); /* no reply is due */
 
-/* Has this script been loaded over this connection?  A script is known by its address. */
-bool connection_knows(const struct connection *connection, const void *script);
-void connection_learn(struct connection *connection, const void *script);
-void connection_forget(struct connection *connection, const void *script);
-
 /* End a connection: exchanges are called back (reply NULL), `ended` is not.  The memory is freed
  * when the sockets are closed.  `connection` may be NULL. */
 void connection_close(struct connection *connection);

@@ -158,9 +158,45 @@ void node_connect(struct node *node)
                                          .ready = node_on_ready,
                                          .ended = node_on_ended,
                                          .user_data = node};
+    node->script_count = 0;
     node->connection = connection_new(context->loop, &options);
     node_enter(node, NODE_CONNECTING);
 }
+
+/* --- scripts --------------------------------------------------------------------------------- */
+
+static size_t node_find_script(const struct node *node, const void *script)
+{
+    size_t i = 0;
+
+    while (i < node->script_count && node->scripts[i] != script) {
+        i++;
+    }
+    return i;
+}
+
+bool node_knows(const struct node *node, const void *script)
+{
+    return node_find_script(node, script) < node->script_count;
+}
+
+void node_learn(struct node *node, const void *script)
+{
+    if (!node_knows(node, script) && node->script_count < NODE_SCRIPTS_MAX) {
+        node->scripts[node->script_count++] = script;
+    }
+}
+
+void node_forget(struct node *node, const void *script)
+{
+    size_t at = node_find_script(node, script);
+
+    if (at < node->script_count) {
+        node->scripts[at] = node->scripts[--node->script_count];
+    }
+}
+
+/* --- probes ---------------------------------------------------------------------------------- */
 
 static void node_on_probed(struct exchange *exchange, const redisReply *reply, bool written)
 {

@@ -34,7 +34,7 @@ struct replicas {
     struct exchange may_wait, info, wait;
 };
 
-enum { NODE_NAME_MAX = SERVER_TEXT_MAX + 16 };
+enum { NODE_NAME_MAX = SERVER_TEXT_MAX + 16, NODE_SCRIPTS_MAX = 64 };
 
 /* One server: a seed, or one that the cluster named; or a further connection to it, for commands
  * that wait for replicas.
@@ -50,12 +50,14 @@ struct node {
     struct replicas replicas;
     enum node_state state;
     struct connection *connection;
-    struct hash_queue_list stalled; /* the queues that wait until commands can be written */
-    bool wanted;                    /* connect as soon as `retry_ms` has come */
-    uint64_t failures;              /* failures since commands could last be written */
-    bool known;                     /* it was UP before */
-    enum greeting_mode mode;        /* as INFO said when it was connected last */
-    bool probing;                   /* a PING is in flight */
+    struct hash_queue_list stalled;        /* the queues that wait until commands can be written */
+    bool wanted;                           /* connect as soon as `retry_ms` has come */
+    uint64_t failures;                     /* failures since commands could last be written */
+    bool known;                            /* it was UP before */
+    enum greeting_mode mode;               /* as INFO said when it was connected last */
+    const void *scripts[NODE_SCRIPTS_MAX]; /* that were loaded over the connection */
+    size_t script_count;
+    bool probing; /* a PING is in flight */
     struct exchange probe;
     int64_t retry_ms;  /* DOWN, BAD: do not connect before */
     smq_status status; /* why it is DOWN or BAD */
@@ -104,6 +106,11 @@ void node_set_sweep(struct node_set *nodes, const struct slotmap *map);
 
 /* Connect, now or as soon as the back-off allows. */
 void node_connect(struct node *node);
+
+/* Has this script been loaded over the node's connection?  A script is known by its address. */
+bool node_knows(const struct node *node, const void *script);
+void node_learn(struct node *node, const void *script);
+void node_forget(struct node *node, const void *script);
 
 /* Ask a node that is UP for a sign of life, unless a reply is due anyway. */
 void node_probe(struct node *node);

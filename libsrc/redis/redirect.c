@@ -28,6 +28,7 @@ static const struct {
     {"NOREPLICAS", STEP_WAIT, SMQ_OK, false, false},
     {"ERR max number of clients", STEP_WAIT, SMQ_OK, false, false},
     {"OOM", STEP_REFUSED, SMQ_FULL, false, false},
+    {"ERR Protocol error: invalid bulk length", STEP_REFUSED, SMQ_TOO_BIG, false, false},
     {"MISCONF", STEP_REFUSED, SMQ_UNAVAILABLE, false, false},
     {"NOAUTH", STEP_WAIT, SMQ_OK, false, true},
     {"WRONGPASS", STEP_REFUSED, SMQ_DENIED, false, false},
@@ -136,6 +137,11 @@ bool redirect_refuses_command(const redisReply *reply)
     return reply->type == REDIS_REPLY_ERROR &&
            (redirect_begins(reply, "NOPERM") || redirect_begins(reply, "ERR unknown command") ||
             redirect_contains(reply, "not allowed"));
+}
+
+bool redirect_ends_connection(const redisReply *reply)
+{
+    return reply->type == REDIS_REPLY_ERROR && redirect_begins(reply, "ERR Protocol error:");
 }
 
 bool redirect_without_scripts(const redisReply *reply)

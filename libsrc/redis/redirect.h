@@ -24,8 +24,8 @@ enum step_kind {
 
 struct step {
     enum step_kind kind;
-    smq_status status;        /* REFUSED: FULL, DENIED, UNAVAILABLE, INTERNAL; PARTLY: INTERNAL,
-                                 DENIED, INVALID (a key of another type); UNKNOWN: UNKNOWN */
+    smq_status status;        /* REFUSED: FULL, TOO_BIG, DENIED, UNAVAILABLE, INTERNAL; PARTLY:
+                                 INTERNAL, DENIED, INVALID (a key of another type); UNKNOWN: UNKNOWN */
     bool refresh;             /* the slot map is out of date */
     bool login;               /* WAIT: the connection must authenticate again */
     int32_t hash_slot;        /* MOVED, ASK */
@@ -35,6 +35,10 @@ struct step {
 /* The next step after a reply.  `script`: it is the reply of a script, whose errors can come after
  * its first write. */
 struct step redirect_next(const redisReply *reply, bool script);
+
+/* Does the server close the connection after this reply, and execute nothing that was sent after
+ * its command? */
+bool redirect_ends_connection(const redisReply *reply);
 
 /* Does the reply to a script, or to its loading, mean that the server runs no scripts of
  * clients? */

@@ -171,9 +171,7 @@ static void request_load_again(struct request *request, const struct step *step,
     struct node *node = request->node;
     char why[300];
 
-    if (node->connection != NULL) {
-        connection_forget(node->connection, request->command->script);
-    }
+    node_forget(node, request->command->script);
     if (request->load_status == SMQ_OK) {
         request_repeat(request, step, reply->str);
         return;
@@ -328,10 +326,10 @@ static void request_send(struct request *request, struct node *node)
     hash_queue_send_first(request->item.queue);
     request->node = node;
     request->load_status = SMQ_OK;
-    if (command->script != NULL && !connection_knows(node->connection, command->script)) {
+    if (command->script != NULL && !node_knows(node, command->script)) {
         request_send_extra(request, &request->load, 3,
                            (const char *[]){"SCRIPT", "LOAD", command->script->text});
-        connection_learn(node->connection, command->script);
+        node_learn(node, command->script);
     }
     if (request->asking) {
         request_send_extra(request, &request->announce, 1, (const char *[]){"ASKING"});

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -570,6 +571,116 @@ static void command_that_a_user_may_not_run_ends_a_send_at_once(void **state)
     smq_producer_free(own);
 }
 
+/* --- messages that Redis does not take --- */
+
+enum { SMALL = 200, BIG_BYTES = 2 * 1024 * 1024, BIG_TIMEOUT_MS = 10000 };
+
+static struct {
+    struct waiter waiter;
+    atomic_int by_status[64]; /* of small ones, by the number of the status without its sign */
+    smq_status big;
+    char text[512]; /* of the big one */
+} refused;
+
+static void on_small(const smq_receipt *receipt, void *user)
+{
+    (void) user;
+    atomic_fetch_add(&refused.by_status[-receipt->status], 1);
+    waiter_done(&refused.waiter);
+}
+
+static void on_big(const smq_receipt *receipt, void *user)
+{
+    (void) user;
+    refused.big = receipt->status;
+    (void) snprintf(refused.text, sizeof(refused.text), "%s", receipt->text);
+    waiter_done(&refused.waiter);
+}
+
+static void send_small(smq_producer *own, int number)
+{
+    char body[16];
+    smq_message message;
+    smq_error err;
+
+    (void) snprintf(body, sizeof(body), "small%d", number);
+    message = messages_text(body);
+    assert_ok(smq_send_async(own, "t", &message, on_small, NULL, &err), &err);
+}
+
+static void send_big_among_small(smq_producer *own)
+{
+    char *body = calloc(1, BIG_BYTES);
+    smq_message message = SMQ_MESSAGE_INIT;
+    smq_error err;
+
+    assert_non_null(body);
+    message.body = (smq_bytes){.data = body, .len = BIG_BYTES};
+    for (int i = 0; i < SMALL; i++) {
+        if (i == SMALL / 2) {
+            assert_ok(smq_send_async(own, "t", &message, on_big, NULL, &err), &err);
+        }
+        send_small(own, i);
+    }
+    free(body);
+}
+
+static void configure(const char *setting, const char *value)
+{
+    for (size_t i = 0; i < servers_count(cluster_servers()); i++) {
+        freeReplyObject(keys_command_at(servers_node(cluster_servers(), i), "CONFIG SET %s %s",
+                                        setting, value));
+    }
+}
+
+static uint64_t reconnects(void)
+{
+    smq_metrics metrics = SMQ_METRICS_INIT;
+    smq_error err;
+
+    assert_ok(smq_client_metrics(client, &metrics, &err), &err);
+    return metrics.reconnects;
+}
+
+/* A request with the big one has no other send. */
+static void a_message_that_redis_refuses_costs_no_other(void **state)
+{
+    static const struct {
+        const char *setting, *usual, *named;
+    } rows[] = {
+        {"proto-max-bulk-len", "512mb", "invalid bulk length"},
+    };
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 16);
+
+    (void) state;
+    options.layout = SMQ_LAYOUT_KEYED;
+    options.max_body = 2L * BIG_BYTES;
+    cluster_create_topic(client, &options);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        smq_producer_options send = SMQ_PRODUCER_OPTIONS_INIT;
+        uint64_t before = reconnects();
+        smq_producer *own;
+
+        memset(&refused, 0, sizeof(refused));
+        send.send_timeout_ms = BIG_TIMEOUT_MS;
+        own = messages_producer(client, &send);
+        configure(rows[i].setting, "1mb");
+        waiter_init(&refused.waiter, SMALL + 1);
+        send_big_among_small(own);
+        assert_true(waiter_wait(&refused.waiter, TIMEOUT_MS));
+        waiter_fini(&refused.waiter);
+        configure(rows[i].setting, rows[i].usual);
+        print_message("%s: %d, %s; %d small ones are stored, %d reconnects\n", rows[i].setting,
+                      (int) refused.big, refused.text, (int) refused.by_status[0],
+                      (int) (reconnects() - before));
+        assert_int_equal(refused.big, SMQ_TOO_BIG);
+        assert_non_null(strstr(refused.text, rows[i].named));
+        assert_int_equal(refused.by_status[0], SMALL);
+        smq_producer_free(own);
+    }
+    assert_int_equal(messages_stats(client, "t").waiting, sizeof(rows) / sizeof(rows[0]) * SMALL);
+}
+
 TEST_GROUP(send)
 {
     const struct CMUnitTest tests[] = {
@@ -587,6 +698,7 @@ TEST_GROUP(send)
         FRESH_CLIENT_TEST(a_full_server_says_so),
         FRESH_CLIENT_TEST(callbacks_may_call_everything_that_does_not_wait_for_them),
         FRESH_CLIENT_TEST(a_receipt_says_why_its_send_failed),
+        FRESH_CLIENT_TEST(a_message_that_redis_refuses_costs_no_other),
         FRESH_CLIENT_TEST(key_of_another_type_ends_a_send_at_once),
         FRESH_CLIENT_TEST(command_that_a_user_may_not_run_ends_a_send_at_once),
     };

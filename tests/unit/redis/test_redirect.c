@@ -45,6 +45,7 @@ static const struct step_case cases[] = {
      0},
     {"OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'",
      STEP_REFUSED, SMQ_FULL, false, NULL, 0},
+    {"ERR Protocol error: invalid bulk length", STEP_REFUSED, SMQ_TOO_BIG, false, NULL, 0},
     {"MISCONF Errors writing to the AOF file", STEP_REFUSED, SMQ_UNAVAILABLE, false, NULL, 0},
     {"NOAUTH Authentication required.", STEP_WAIT, SMQ_OK, false, NULL, 0},
     {"WRONGPASS invalid username-password pair", STEP_REFUSED, SMQ_DENIED, false, NULL, 0},
