@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The command lines in deploy/ do on real servers what they are for: the unit and the Pod consume and
 stop, the probes tell the truth, and the script writes what rules, dashboard and KEDA ask for.  The
-settings in docs/deployment.md are settings of Redis.
+settings in docs/deployment.md are settings of Redis.  And each command that a text of slotmq advises
+can be followed.
 
 usage: test_deployed.py ROOT SANDBOX SLOTMQ"""
 import contextlib
@@ -37,7 +38,25 @@ def container(name, index):
     raise LookupError(name)
 
 
-class Deployed(unittest.TestCase):
+def advised():
+    """The commands that texts of the command and of the library name: "topic repair --all"."""
+    sources = [path for room in ("cli", "libsrc", "coord") for path in sorted((ROOT / room).rglob("*.c"))]
+    code = {path: path.read_text() for path in sources}
+    verbs = set(re.findall(r'\.name = "([a-z -]+)",\n\s*\.operands', "".join(code.values())))
+    found = {}
+    for path, text in code.items():
+        for literals in re.findall(r'(?:"(?:[^"\\\n]|\\.)*"\s*)+', text):
+            joined = re.sub(r'"\s*"', "", literals)
+            named = re.findall(r"\bslotmq ([a-z]+(?: [a-z-]+)?)((?: --[a-z-]+)*)", joined)
+            for words, flags in named:
+                verb = words if words in verbs else words.split()[0]
+                if verb in verbs:
+                    found[verb + (flags if verb == words else "")] = path.relative_to(ROOT)
+            found.update({name: path.relative_to(ROOT) for name in re.findall(r"redis-cli --cluster \w+", joined)})
+    return found
+
+
+class Sandboxed(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.temporary = tempfile.TemporaryDirectory(prefix="slotmq-deployed-")
@@ -102,6 +121,8 @@ class Deployed(unittest.TestCase):
                    f"it handles {text}")
         self.assertIsNone(process.poll(), self.said(process))
 
+
+class Deployed(Sandboxed):
     def test_the_unit_consumes(self):
         given = {**variables(DEPLOY / "systemd/consume.env"), "PROGRAM": str(self.program)}
         unit = (DEPLOY / "systemd/slotmq-consume@.service").read_text()
@@ -197,6 +218,63 @@ class Deployed(unittest.TestCase):
                 self.assertEqual(self.run_shell([*redis, "set", *before]).stdout.strip(), "OK", name)
             else:
                 self.assertEqual(before[1], value)
+
+
+class Advice(Sandboxed):
+    def redis(self, *words):
+        address = self.environment["SLOTMQ_REDIS"].split(",")[0]
+        done = self.run_shell(["redis-cli", "-c", "-u", f"redis://{address}", *words])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.strip()
+
+    def test_each_advice_can_be_followed(self):
+        """Each command that a text advises, in the state in which it is advised."""
+        address = self.environment["SLOTMQ_REDIS"].split(",")[0]
+        for name in ("lost", "paused", "moved", "doomed"):
+            self.call("topic", "create", name, "--slots", "2")
+        self.call("send", "doomed", "a")
+        self.call("pause", "paused")
+        self.run_shell(["slotmq", "consume", "moved", "--exit-when-empty", "-z", ""])
+        hangs = self.start(["slotmq", "consume", "lost", "-X", "name=hangs"])
+        shown = lambda: self.run_shell(["slotmq", "fleet", "show", "--json"]).stdout
+        wait_until(lambda: '"hangs"' in shown(), TIMEOUT_S, "the member has joined")
+        rows = {  # advice: what it is for, the command, what it says
+            "topic create": (None, ["topic", "create", "first"], "is ready"),
+            "topic repair": (lambda: self.redis("DEL", "slot{orders_0}"), ["topic", "repair", "orders"], "is repaired"),
+            "topic repair --all": (lambda: self.redis("DEL", "slotmq{topics}"), ["topic", "repair", "--all"], "orders"),
+            "topic rebind": (None, ["topic", "rebind", "moved"], ""),
+            "topic delete --force": (None, ["topic", "delete", "--force", "doomed", "--yes"], ""),
+            "resume": (None, ["resume", "paused"], ""),
+            "stat": (None, ["stat"], "orders"),
+            "top": (None, ["top", "orders", "--count", "1"], "orders"),
+            "peek": (None, ["peek", "orders", "--state", "resting"], ""),
+            "dead list": (None, ["dead", "list", "orders"], ""),
+            "send": (None, ["send", "orders", "to=ann", "--key", "ann"], "sent 1"),
+            "consume": (None, ["consume", "orders", "--exit-when-empty", "--", self.program], ""),
+            "check": (None, ["check", "lost"], "SLOTMQ"),
+            "completion": (None, ["completion", "bash"], "complete"),
+            "fleet show": (None, ["fleet", "show"], "hangs"),
+            "fleet evict": (None, ["fleet", "evict", "hangs", "--yes"], ""),
+            "fleet raise-fence": (None, ["fleet", "raise-fence", "--yes"], ""),
+            "doctor": (None, ["doctor"], ""),
+        }
+        for name, (prepare, words, text) in rows.items():
+            if prepare:
+                prepare()
+            done = self.run_shell(["slotmq", *words])
+            self.assertIn(done.returncode, (0, 1), f"{name}: {done.stdout}{done.stderr}")
+            self.assertIn(text, done.stdout + done.stderr, name)
+        self.stop(hangs)
+        self.redis("CLUSTER", "DELSLOTS", "5")
+        fixes = {"redis-cli --cluster check": "Not all 16384 slots are covered", "redis-cli --cluster fix": ""}
+        for name, text in fixes.items():
+            done = subprocess.run([*name.split(), address], input="yes\n", text=True, capture_output=True,
+                                  check=False, timeout=TIMEOUT_S)
+            self.assertIn(text, done.stdout + done.stderr, name)
+        self.assertIn("All 16384 slots covered", self.run_shell(["redis-cli", "--cluster", "check", address]).stdout)
+        found = advised()
+        self.assertGreater(len(found), 10)
+        self.assertEqual({name: str(path) for name, path in found.items() if name not in {*rows, *fixes}}, {})
 
 
 if __name__ == "__main__":
