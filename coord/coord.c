@@ -88,6 +88,13 @@ void coord_raise(struct coord *coord, const char *topic, uint32_t generation)
     loop_post(coord->loop, &command->task);
 }
 
+void coord_explain(struct coord *coord, const char *topic)
+{
+    struct coord_command *command = coord_command_new(coord, COORD_EXPLAIN, topic);
+
+    loop_post(coord->loop, &command->task);
+}
+
 void coord_mark(struct coord *coord, const struct marks *marks)
 {
     struct coord_command *command = coord_command_new(coord, COORD_MARKED, NULL);
@@ -217,5 +224,12 @@ void coord_call_not_released(struct coord *coord, size_t slots)
 {
     if (!coord->stopping) {
         coord->options.listener.not_released(coord->options.listener.user, slots);
+    }
+}
+
+void coord_call_explained(struct coord *coord, const char *topic, enum coord_no_slot why)
+{
+    if (!coord->stopping) {
+        coord->options.listener.explained(coord->options.listener.user, topic, why);
     }
 }

@@ -30,6 +30,23 @@ struct coord_grant {
     struct token token;
 };
 
+/* Why this process owns no slot of a topic that it consumes. */
+enum coord_no_slot {
+    COORD_NO_SLOT_LEADER,   /* some slots are free, and the leader of the fleet has not granted them
+                             */
+    COORD_NO_SLOT_STANDBY,  /* other members own all slots */
+    COORD_NO_SLOT_TAKEOVER, /* slots are granted, and Redis has not confirmed it yet */
+    COORD_NO_SLOT_REFUSED,  /* Redis has refused slots that are granted */
+    COORD_NO_SLOT_ZOOKEEPER, /* ZooKeeper does not answer */
+    COORD_NO_SLOT_NAME,      /* an earlier process with this name has a session that still lives */
+    COORD_NO_SLOT_ENTRY,     /* this process has not entered the fleet yet */
+    COORD_NO_SLOT_TOPIC,     /* the nodes of the topic cannot be used */
+    COORD_NO_SLOT_REDIS,     /* no Redis node answers this process */
+    COORD_NO_SLOT_LEASED     /* standalone: another process has the topic */
+};
+
+enum { COORD_NO_SLOTS = COORD_NO_SLOT_LEASED + 1 };
+
 /* The callbacks of the owner of slots.  `topic` is valid only during the call. */
 struct coord_listener {
     /* Granted: take these slots over in Redis with their tokens, then answer COORD_ACQUIRED or
@@ -54,6 +71,8 @@ struct coord_listener {
     /* Zookeeper: this member is the assigner.  One owner did not release this number of slots in
      * time, and others get them. */
     void (*not_released)(void *user, size_t slots);
+    /* The answer to coord_explain(). */
+    void (*explained)(void *user, const char *topic, enum coord_no_slot why);
     void *user;
 };
 
@@ -146,6 +165,9 @@ void coord_join(struct coord *coord, const struct coord_topic *topic);
 
 /* Stop consuming a topic (LEAVING): its slots are revoked, then `left` is called. */
 void coord_leave(struct coord *coord, const char *topic);
+
+/* Ask why no slot of a joined topic is owned; `explained` follows, unless the topic is left. */
+void coord_explain(struct coord *coord, const char *topic);
 
 /* What the owner answers. */
 enum coord_answer {

@@ -14,6 +14,7 @@ enum coord_command_kind {
     COORD_ANSWERED,
     COORD_CHECKED,
     COORD_RAISED,
+    COORD_EXPLAIN,
     COORD_MARKED,
     COORD_REACHED,
     COORD_REPLIED
@@ -68,6 +69,7 @@ void coord_call_check(struct coord *coord, const char *topic, const char *bindin
 void coord_call_left(struct coord *coord, const char *topic);
 void coord_call_leased(struct coord *coord, int64_t until_ms, int64_t lease_ms);
 void coord_call_not_released(struct coord *coord, size_t slots);
+void coord_call_explained(struct coord *coord, const char *topic, enum coord_no_slot why);
 
 /* --- standalone.c --- */
 

@@ -15,7 +15,10 @@
 #include "base/random.h"
 #include "coord/process.h"
 
-enum { MEMBER_BACKOFF_MAX_MS = 5000 };
+enum {
+    MEMBER_BACKOFF_MAX_MS = 5000,
+    MEMBER_BEATS = 6 /* heartbeats in a session time-out */
+};
 
 static void member_begin_entry(struct member *member);
 static void member_look(struct member *member);
@@ -117,6 +120,19 @@ const struct member_info *member_self(const struct member *member)
     return &member->info;
 }
 
+void member_know(const struct member *member, struct no_slot_facts *facts)
+{
+    bool entering = member->state == MEMBER_ENTERING;
+    int64_t waited_ms = entering || member->beating
+                            ? clock_now_ms() - (entering ? member->entry_at : member->beat_at)
+                            : 0;
+
+    facts->silent |= waited_ms >= zk_session_timeout(member->session) / MEMBER_BEATS;
+    facts->named = member->state == MEMBER_WAITING || member->name_until != 0;
+    facts->outside = member->state != MEMBER_IN;
+    facts->unreached = !member_info_is_reached(&member->info);
+}
+
 smq_status member_refusal(const struct member *member, const char **text)
 {
     if (member->state != MEMBER_REFUSED) {
@@ -164,6 +180,7 @@ static void member_begin_entry(struct member *member)
         return;
     }
     uv_timer_stop(&member->retry);
+    member->entry_at = clock_now_ms();
     member_enter(member, MEMBER_ENTERING);
     root_enter(member->root);
 }
@@ -238,7 +255,7 @@ static void member_entered(struct member *member, const struct zk_reply *reply)
     member->backoff_ms = 0;
     member_renew_lease(member, member->beat_at);
     uv_timer_start(&member->beat, member_on_beat, 1,
-                   (uint64_t) zk_session_timeout(member->session) / 6);
+                   (uint64_t) zk_session_timeout(member->session) / MEMBER_BEATS);
     member_compare(member, reply);
     member->listener.entered(member->listener.user);
 }
@@ -384,6 +401,7 @@ static void member_create(struct member *member)
     struct buf text = {0};
     struct zk_op op = {.kind = ZK_CREATE_EPHEMERAL, .path = member->path};
 
+    member->entry_at = clock_now_ms();
     member_enter(member, MEMBER_ENTERING);
     member_encode(member, &text);
     op.data = text.data;

@@ -7,7 +7,8 @@
  * Any call of this chain that fails ends it; the chain begins again after a while or with the next
  * connection.  Every step may be repeated.
  *
- * Below: root.h, zk_session.h, member_state.h, member_text.h, process.h.  Thread: smq:coord. */
+ * Below: root.h, zk_session.h, member_state.h, member_text.h, no_slot.h, process.h.  Thread:
+ * smq:coord. */
 #ifndef COORD_MEMBER_H
 #define COORD_MEMBER_H
 
@@ -19,6 +20,7 @@
 #include "base/buf.h"
 #include "coord/member_state.h"
 #include "coord/member_text.h"
+#include "coord/no_slot.h"
 #include "coord/root.h"
 
 struct member_listener {
@@ -49,7 +51,8 @@ struct member {
     int64_t replaced_at; /* when the node of a dead process was replaced last; 0: never */
     smq_status refusal;  /* REFUSED: the cause */
     const char *refusal_text;
-    bool beating; /* a heartbeat is in progress */
+    int64_t entry_at; /* ENTERING: since when ZooKeeper has been asked */
+    bool beating;     /* a heartbeat is in progress */
     int64_t beat_at;
     bool dirty, writing;
     /* a write failed, and may have been done: a heartbeat reads `version` before the next write */
@@ -111,6 +114,10 @@ bool member_lease_valid(const struct member *member);
 
 /* The incarnation of this member's node while it is in the fleet, else 0. */
 int64_t member_incarnation(const struct member *member);
+
+/* Set what of `facts` the member knows.  `silent` also becomes true if ZooKeeper is late with the
+ * answer to a heartbeat, or to a question of the entry. */
+void member_know(const struct member *member, struct no_slot_facts *facts);
 
 /* The description of this process, without topics. */
 const struct member_info *member_self(const struct member *member);

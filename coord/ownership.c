@@ -38,6 +38,30 @@ bool ownership_is_asked(const struct ownership_set *set)
     return !LIST_EMPTY(&set->topics);
 }
 
+bool ownership_is_owner(const struct ownership_set *set)
+{
+    const struct ownership *topic = NULL;
+
+    LIST_FOREACH(topic, &set->topics, link)
+    {
+        if (topic->busy_slots > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void ownership_know(const struct ownership *topic, struct no_slot_facts *facts)
+{
+    facts->unusable = !topic->known || topic->damaged != 0;
+    for (int32_t i = 0; i < topic->slots; i++) {
+        facts->refused |= topic->refused[i];
+    }
+    facts->granted = topic->granted_slots;
+    facts->others = topic->others;
+    facts->slots = topic->slots;
+}
+
 struct zk_session *ownership_session(struct ownership *topic)
 {
     return topic->set->session;

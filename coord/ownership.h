@@ -6,8 +6,7 @@
  * calls.
  *
  * Below: member.h, root.h, zk_session.h, coord_internal.h, assignment.h, slot_state.h,
- * refusal.h.  Thread:
- * smq:coord. */
+ * refusal.h, no_slot.h.  Thread: smq:coord. */
 #ifndef COORD_OWNERSHIP_H
 #define COORD_OWNERSHIP_H
 
@@ -18,6 +17,7 @@
 
 #include "coord/coord_internal.h"
 #include "coord/member.h"
+#include "coord/no_slot.h"
 #include "coord/refusal.h"
 
 LIST_HEAD(ownership_list, ownership);
@@ -76,6 +76,7 @@ struct ownership {
     bool refusal_logged;
     int32_t busy_slots; /* slots that are not IDLE */
     int32_t granted_slots;
+    int32_t others; /* slots that other members own by the assignment that was read last */
     int64_t applied;
     int64_t backoff_ms;
     bool reading, again; /* a chain of calls is in progress; another must follow */
@@ -112,6 +113,12 @@ void ownership_init(struct ownership_set *set, const struct zookeeper_env *env,
 
 /* Close the timers of all topics, and free the topics with them. */
 void ownership_stop(struct ownership_set *set);
+
+/* Does this member own a slot, or is it about to take one over or to give one up? */
+bool ownership_is_owner(const struct ownership_set *set);
+
+/* Set what of `facts` is known of the topic. */
+void ownership_know(const struct ownership *topic, struct no_slot_facts *facts);
 
 /* Is there a topic to consume? */
 bool ownership_is_asked(const struct ownership_set *set);

@@ -77,7 +77,7 @@ void ownership_lose(struct ownership *topic)
 
     memset(topic->granted, 0, sizeof(bool) * (size_t) topic->slots);
     memset(topic->refused, 0, sizeof(bool) * (size_t) topic->slots);
-    topic->granted_slots = 0;
+    topic->granted_slots = topic->others = 0;
     CHECK(ownership_slots_check(topic));
     coord_call_lost(topic->set->coord, topic->name, lost.slots, lost.count);
     free(lost.slots);
@@ -143,8 +143,10 @@ void ownership_apply(struct ownership *topic, const struct assignment *assignmen
     uint16_t me = assignment_find(assignment, member_incarnation(topic->set->member));
     bool acknowledge = false;
 
-    topic->granted_slots = 0;
+    topic->granted_slots = topic->others = 0;
     for (int32_t i = 0; i < topic->slots; i++) {
+        topic->others +=
+            assignment->slots[i] != 0 && (assignment->slots[i] & ASSIGNMENT_MEMBER) != me;
         topic->granted[i] = me != 0 && assignment->slots[i] == me;
         topic->granted_slots += topic->granted[i] ? 1 : 0;
         acknowledge |= me != 0 && assignment->slots[i] == (me | ASSIGNMENT_REVOKING);

@@ -22,6 +22,7 @@
 #include "base/random.h"
 #include "base/steps.h"
 #include "coord/coord_internal.h"
+#include "coord/no_slot.h"
 
 enum {
     STANDALONE_RETRY_MS = 1000,
@@ -42,6 +43,7 @@ struct standalone_topic {
     struct token token;
     bool *held;
     int32_t held_count;
+    bool leased;         /* WAITING: another process has the lease, by the last reply */
     uint64_t cookie;     /* of the call in progress; 0: none */
     int64_t asked_at;    /* when that call was sent */
     int64_t lease_until; /* by the clock of this process; slots that are held then are lost */
@@ -289,6 +291,7 @@ static void standalone_replied(struct standalone_topic *topic,
     smq_class class = smq_status_class(reply->status);
 
     topic->cookie = 0;
+    topic->leased = reply->status == SMQ_IN_WORK;
     if (topic->state == STANDALONE_RELEASING) {
         standalone_finish(topic);
         return;
@@ -443,6 +446,10 @@ static void standalone_run(struct coord *coord, const struct coord_command *comm
         break;
     case COORD_REPLIED:
         standalone_replied(topic, &command->reply);
+        break;
+    case COORD_EXPLAIN:
+        coord_call_explained(coord, topic->name,
+                             no_slot_reason(&(struct no_slot_facts){.leased = topic->leased}));
         break;
     case COORD_CHECKED:
     case COORD_RAISED:

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/owner_of.h"
 #include "base/status.h"
+#include "coord/no_slot.h"
 
 /* A caller that mistyped an address gets an error within 10 s, whatever the session time-out is. */
 enum { FIRST_ANSWER_MAX_MS = 8000 };
@@ -64,8 +65,9 @@ static void zookeeper_on_disconnected(void *user)
 
     events_emit(zookeeper->env.events, SMQ_EVENT_DISCONNECTED, NULL,
                 "no connection to ZooKeeper at %s: %s", zookeeper->hosts,
-                stop ? "nothing is claimed or begun when the lease of this member has ended"
-                     : "the owned slots are kept");
+                !ownership_is_owner(&zookeeper->topics) ? "this process owns no slot"
+                : stop ? "nothing is claimed or begun when the lease of this member has ended"
+                       : "the owned slots are kept");
 }
 
 static void zookeeper_on_expired(void *user)
@@ -284,6 +286,16 @@ static void zookeeper_start(struct loop_task *task)
     zk_session_start(&zookeeper->session, &session);
 }
 
+static void zookeeper_explain(struct zookeeper *zookeeper, struct ownership *topic)
+{
+    struct no_slot_facts facts = {.fleet = true};
+
+    facts.silent = !zk_session_is_connected(&zookeeper->session);
+    member_know(&zookeeper->member, &facts);
+    ownership_know(topic, &facts);
+    coord_call_explained(zookeeper->coord, topic->name, no_slot_reason(&facts));
+}
+
 static void zookeeper_run(struct coord *coord, const struct coord_command *command)
 {
     struct zookeeper *zookeeper = coord->self;
@@ -317,6 +329,9 @@ static void zookeeper_run(struct coord *coord, const struct coord_command *comma
         break;
     case COORD_RAISED:
         ownership_raise(topic, command->topic.generation);
+        break;
+    case COORD_EXPLAIN:
+        zookeeper_explain(zookeeper, topic);
         break;
     case COORD_JOIN:
     case COORD_MARKED:

@@ -102,6 +102,7 @@ enum coord_link_notice_kind {
     NOTICE_REVOKED,
     NOTICE_LOST,
     NOTICE_FAILED,
+    NOTICE_EXPLAINED,
     NOTICE_LEFT
 };
 
@@ -112,6 +113,7 @@ struct coord_link_notice {
     enum coord_link_notice_kind kind;
     char topic[TOPIC_NAME_MAX + 1];
     smq_error why;
+    enum coord_no_slot no_slot; /* EXPLAINED */
     size_t count;
     struct coord_grant grants[]; /* the tokens are set for GRANTED only */
 };
@@ -158,6 +160,9 @@ static void coord_link_topic_dispatch(const struct coord_link_topic *topic,
 {
     const struct coord_link_listener *listener = &topic->listener;
 
+    if (notice->kind == NOTICE_EXPLAINED) {
+        listener->explained(listener->user, notice->no_slot);
+    }
     for (size_t i = 0; i < notice->count; i++) {
         const struct coord_grant *grant = &notice->grants[i];
 
@@ -282,6 +287,14 @@ static void coord_link_on_failed(void *user, const char *topic, smq_status statu
 static void coord_link_on_left(void *user, const char *topic)
 {
     coord_link_notice_post(coord_link_notice_new(user, NOTICE_LEFT, topic, 0));
+}
+
+static void coord_link_on_explained(void *user, const char *topic, enum coord_no_slot why)
+{
+    struct coord_link_notice *notice = coord_link_notice_new(user, NOTICE_EXPLAINED, topic, 0);
+
+    notice->no_slot = why;
+    coord_link_notice_post(notice);
 }
 
 static void coord_link_on_leased(void *user, int64_t until_ms, int64_t lease_ms)
@@ -668,6 +681,7 @@ static smq_status coord_link_make_coord(struct coord **out, struct coord_link *l
                                                  .left = coord_link_on_left,
                                                  .leased = coord_link_on_leased,
                                                  .not_released = coord_link_on_not_released,
+                                                 .explained = coord_link_on_explained,
                                                  .user = link}};
 
     if (core->zookeeper != NULL) {
@@ -768,6 +782,11 @@ void coord_link_raise(struct coord_link *link, const char *topic, uint32_t gener
 {
     coord_link_topic_find(link, topic)->wanted.generation = generation;
     coord_raise(coord_link_coord(link), topic, generation);
+}
+
+void coord_link_explain(struct coord_link *link, const char *topic)
+{
+    coord_explain(coord_link_coord(link), topic);
 }
 
 bool coord_link_may_claim(const struct coord_link *link)

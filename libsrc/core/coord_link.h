@@ -35,6 +35,7 @@ struct coord_link_listener {
     void (*denied)(void *user, const char *text);
     /* Redis has the topic bound to this coordination */
     void (*bound)(void *user, const char *coord);
+    void (*explained)(void *user, enum coord_no_slot why); /* after coord_link_explain() */
     void (*turn)(void *user); /* all callbacks of one notice were called */
     void *user;
 };
@@ -73,6 +74,9 @@ void coord_link_leave(struct coord_link *link, const char *name);
 /* The generation of a joined topic was raised: slots that were refused are granted again under
  * it. */
 void coord_link_raise(struct coord_link *link, const char *topic, uint32_t generation);
+
+/* Ask why no slot of a joined topic is owned; `explained` follows, unless the topic is left. */
+void coord_link_explain(struct coord_link *link, const char *topic);
 
 /* Answer coordination, as coord_answer(). */
 void coord_link_answer(struct coord_link *link, enum coord_answer answer, const char *topic,

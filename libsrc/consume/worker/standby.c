@@ -1,9 +1,11 @@
-/* standby.c - reporting once that a worker has had no slot for a while: either it is a spare, or
- * the operator overlooked that without ZooKeeper only one process consumes a topic.
+/* standby.c - reporting once that a worker has had no slot for a while, and why: it is a spare, or
+ * something is wrong, or the operator overlooked that without ZooKeeper only one process consumes a
+ * topic.  Coordination is asked for the reason when the while is over.
  *
  * Thread: smq:io. */
 #include "base/clock.h"
 #include "consume/worker/worker.h"
+#include "core/coord_link.h"
 
 int64_t worker_standby_wait_ms(struct worker_standby *standby, bool spare, int64_t now_ms)
 {
@@ -22,18 +24,42 @@ int64_t worker_standby_wait_ms(struct worker_standby *standby, bool spare, int64
     return wait_ms > 0 ? wait_ms : 0;
 }
 
-static void standby_report(const smq_worker *worker)
+/* What an operator reads after "because".  These words stand in docs/operations.md, too. */
+static const char *standby_text(enum coord_no_slot why)
 {
-    events_log(
-        worker->set.core->events, SMQ_LEVEL_WARN,
-        worker->set.core->zookeeper != NULL
-            ? "topic %s: this process was granted no slot for %d s, because other members have "
-              "all slots that Redis serves now; it stands by and begins with the first slot "
-              "that it is granted"
-            : "topic %s: this process was granted no slot for %d s, because another process "
-              "consumes the topic, or Redis does not answer; it stands by until that "
-              "ends.  To share the slots of a topic start all processes with ZooKeeper",
-        worker->set.name, STANDBY_MS / 1000);
+    static const char *const texts[COORD_NO_SLOTS] = {
+        [COORD_NO_SLOT_LEADER] =
+            "the leader of the fleet has not granted it any of the slots that are free: \"slotmq "
+            "fleet show\" names the leader; restart its process if it hangs",
+        [COORD_NO_SLOT_STANDBY] = "other members have all slots that Redis serves now; it stands "
+                                  "by and begins with the first slot that it is granted",
+        [COORD_NO_SLOT_TAKEOVER] = "Redis has not answered the takeover of the slots that it was "
+                                   "granted; it is tried again",
+        [COORD_NO_SLOT_REFUSED] = "Redis refused the slots that it was granted: they have a newer "
+                                  "owner, or ZooKeeper lost data; it asks again",
+        [COORD_NO_SLOT_ZOOKEEPER] = "ZooKeeper does not answer; it is tried again",
+        [COORD_NO_SLOT_NAME] =
+            "it waits for the end of the session of an earlier process with its name, at most two "
+            "session time-outs; processes that run at the same time need different names",
+        [COORD_NO_SLOT_ENTRY] = "ZooKeeper has not let it into the fleet yet; it is tried again",
+        [COORD_NO_SLOT_TOPIC] = "the nodes of the topic in ZooKeeper cannot be used: an error says "
+                                "why; \"slotmq doctor\" shows what is wrong",
+        [COORD_NO_SLOT_REDIS] = "no node of Redis answers it; it is tried again",
+        [COORD_NO_SLOT_LEASED] = "another process consumes the topic; it stands by until that "
+                                 "ends.  To share the slots of a topic start all processes with "
+                                 "ZooKeeper",
+    };
+
+    return texts[why];
+}
+
+void worker_report_standby(const smq_worker *worker, enum coord_no_slot why)
+{
+    if (worker->state == WORKER_RUNNING && worker->set.owned == 0) {
+        events_log(worker->set.core->events, SMQ_LEVEL_WARN,
+                   "topic %s: this process has had no slot for %d s, because %s", worker->set.name,
+                   STANDBY_MS / 1000, standby_text(why));
+    }
 }
 
 static void standby_on_timer(uv_timer_t *timer)
@@ -47,7 +73,7 @@ void worker_watch_standby(smq_worker *worker)
     int64_t wait_ms = worker_standby_wait_ms(&worker->standby, spare, spare ? clock_now_ms() : 0);
 
     if (wait_ms == 0) {
-        standby_report(worker);
+        coord_link_explain(worker->set.core->link, worker->set.name);
     }
     if (wait_ms <= 0) {
         uv_timer_stop(&worker->standby_timer);

@@ -231,6 +231,9 @@ bool worker_lacked(const smq_worker *worker, const char *denial);
 /* The state or the number of owned slots may have changed. */
 void worker_watch_standby(smq_worker *worker);
 
+/* Coordination has said why the worker has no slots. */
+void worker_report_standby(const smq_worker *worker, enum coord_no_slot why);
+
 /* --- listing.c; Thread: smq:io --- */
 
 /* Look from now on whether the list of all topics has the name of the topic.  Opens listing.timer;

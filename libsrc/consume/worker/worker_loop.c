@@ -561,6 +561,11 @@ static void worker_on_denied_topic(void *user, const char *text)
     }
 }
 
+static void worker_on_explained(void *user, enum coord_no_slot why)
+{
+    worker_report_standby(user, why);
+}
+
 static void worker_on_bound(void *user, const char *coord)
 {
     struct slot_set *set = &((smq_worker *) user)->set;
@@ -644,6 +649,7 @@ bool worker_open(smq_worker *worker)
                                                  .damaged = worker_on_damaged,
                                                  .denied = worker_on_denied_topic,
                                                  .bound = worker_on_bound,
+                                                 .explained = worker_on_explained,
                                                  .turn = worker_on_turn,
                                                  .user = worker};
 

@@ -140,6 +140,33 @@ static void member_without_a_slot_is_said(void **state)
     servers_free(servers);
 }
 
+/* Whoever has the slots, this is what has to be mended first. */
+static void silent_zookeeper_is_the_reason_for_no_slot(void **state)
+{
+    struct servers *servers = own_servers("t");
+    const char *redis = servers_redis(servers);
+    const char *zookeeper = servers_zookeeper(servers);
+    struct run first, second;
+
+    (void) state;
+    command_done(NULL, ARGS("-r", redis, "topic", "create", "late", "--slots", "1"));
+    command_done(NULL, ARGS("-r", redis, "send", "late", "a"));
+    command_start(&first, NULL, ARGS("-r", redis, "-z", zookeeper, "consume", "late"));
+    assert_true(run_wait_out(&first, "a\n", TIMEOUT_MS));
+    command_start(
+        &second, NULL,
+        ARGS("-r", redis, "-z", zookeeper, "-X", "session_timeout_ms=6s", "-v", "consume", "late"));
+    assert_said(&second, "connected to ZooKeeper");
+    server_pause(servers_zookeeper_server(servers));
+    assert_said(&second, "this process has had no slot for 5 s, because ZooKeeper does not answer");
+    assert_said(&second, "this process owns no slot");
+    server_resume(servers_zookeeper_server(servers));
+    assert_int_equal(count(second.err, "the owned slots are kept"), 0);
+    run_fini(&second);
+    run_fini(&first);
+    servers_free(servers);
+}
+
 /* It ends, and starts again without its data. */
 static void lost_redis_is_said_once(void **state)
 {
@@ -179,7 +206,7 @@ static void silent_redis_is_said_once(void **state)
     assert_true(run_wait_out(&run, "a\n", TIMEOUT_MS));
     server_pause(redis);
     assert_said(&run, silence);
-    assert_said(&run, "another process consumes the topic, or Redis does not answer; it stands by");
+    assert_said(&run, "this process has had no slot for 5 s, because no node of Redis answers it");
     server_resume(redis);
     assert_said(&run, "connected to Redis");
     assert_int_equal(count(run.err, "it does not answer"), 1);
@@ -605,6 +632,7 @@ TEST_GROUP(states)
         cmocka_unit_test(paused_topic_is_said),
         cmocka_unit_test(standby_is_said),
         cmocka_unit_test(member_without_a_slot_is_said),
+        cmocka_unit_test(silent_zookeeper_is_the_reason_for_no_slot),
         cmocka_unit_test(lost_redis_is_said_once),
         cmocka_unit_test(silent_redis_is_said_once),
         cmocka_unit_test(redis_that_is_silent_from_the_start_is_refused),

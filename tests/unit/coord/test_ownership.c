@@ -65,10 +65,42 @@ static void a_refusal_shows_something_once_the_newest_assignment_was_refused_too
     }
 }
 
+static void the_reason_for_no_slot_is_what_is_known(void **state)
+{
+    static const struct {
+        struct no_slot_facts facts;
+        enum coord_no_slot reason;
+    } cases[] = {
+        {{.fleet = true, .slots = 8, .others = 8}, COORD_NO_SLOT_STANDBY},
+        {{.fleet = true, .slots = 8, .others = 7}, COORD_NO_SLOT_LEADER},
+        {{.fleet = true, .slots = 8}, COORD_NO_SLOT_LEADER},
+        {{.fleet = true, .slots = 8, .granted = 8}, COORD_NO_SLOT_TAKEOVER},
+        {{.fleet = true, .slots = 8, .granted = 8, .refused = true}, COORD_NO_SLOT_REFUSED},
+        {{.fleet = true, .slots = 8, .others = 8, .unreached = true}, COORD_NO_SLOT_REDIS},
+        {{.fleet = true, .slots = 8, .unusable = true}, COORD_NO_SLOT_TOPIC},
+        {{.fleet = true, .slots = 8, .unusable = true, .unreached = true}, COORD_NO_SLOT_TOPIC},
+        {{.fleet = true, .slots = 8, .unusable = true, .outside = true}, COORD_NO_SLOT_ENTRY},
+        {{.fleet = true, .slots = 8, .unusable = true, .outside = true, .named = true},
+         COORD_NO_SLOT_NAME},
+        {{.fleet = true, .unusable = true, .outside = true, .silent = true},
+         COORD_NO_SLOT_ZOOKEEPER},
+        {{.fleet = true, .outside = true, .named = true, .silent = true}, COORD_NO_SLOT_ZOOKEEPER},
+        {{.fleet = true, .slots = 8, .others = 8, .silent = true}, COORD_NO_SLOT_ZOOKEEPER},
+        {{.leased = true}, COORD_NO_SLOT_LEASED},
+        {{.leased = false}, COORD_NO_SLOT_REDIS},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(no_slot_reason(&cases[i].facts), cases[i].reason);
+    }
+}
+
 TEST_GROUP(ownership)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_back_off_does_not_put_off_the_end_of_the_wait),
+        cmocka_unit_test(the_reason_for_no_slot_is_what_is_known),
         cmocka_unit_test(a_refusal_shows_something_once_the_newest_assignment_was_refused_too),
     };
 
