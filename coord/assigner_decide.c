@@ -457,15 +457,10 @@ static bool assigner_decide_asked(const struct assigner *assigner,
                                   const struct assigner_topic *topic)
 {
     for (size_t i = 0; i < assigner->member_count; i++) {
-        const struct member_info *info = &assigner->members[i].info;
-
-        if (assigner->members[i].unread) { /* it may ask for the topic */
+        /* a member whose node cannot be read may ask for the topic */
+        if (assigner->members[i].unread ||
+            member_info_asks(&assigner->members[i].info, topic->name)) {
             return true;
-        }
-        for (size_t line = 0; line < info->topic_count; line++) {
-            if (strcmp(info->topics[line].name, topic->name) == 0) {
-                return true;
-            }
         }
     }
     return false;

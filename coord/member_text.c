@@ -113,11 +113,22 @@ static bool member_parse_line(struct member_info *out, const char *line)
         return true;
     }
     if (strncmp(line, "topic ", 6) == 0) {
-        out->topics = memory_grow(out->topics, out->topic_count + 1, sizeof(*out->topics));
+        if ((out->topic_count & (out->topic_count - 1)) == 0) { /* room for twice as many */
+            out->topics = memory_grow(out->topics, out->topic_count * 2 + 1, sizeof(*out->topics));
+        }
         out->topics[out->topic_count] = (struct member_topic){0};
         return member_parse_topic(&out->topics[out->topic_count++], line);
     }
     return true;
+}
+
+static int member_compare_topics(const void *left, const void *right)
+{
+    const struct member_topic *a = left;
+    const struct member_topic *b = right;
+    int order = strcmp(a->name, b->name);
+
+    return order != 0 ? order : strcmp(a->nonce, b->nonce);
 }
 
 bool member_text_parse(struct member_info *out, const char *data, size_t len)
@@ -141,16 +152,47 @@ bool member_text_parse(struct member_info *out, const char *data, size_t len)
         member_info_fini(out);
         return false;
     }
+    if (out->topic_count > 1) {
+        qsort(out->topics, out->topic_count, sizeof(*out->topics), member_compare_topics);
+    }
     return true;
+}
+
+/* The first topic that is not before this one; topic_count: there is none. */
+static size_t member_info_bound(const struct member_info *info, const char *name, const char *nonce)
+{
+    size_t first = 0;
+    size_t last = info->topic_count;
+
+    while (first < last) {
+        size_t middle = first + (last - first) / 2;
+        const struct member_topic *topic = &info->topics[middle];
+        int order = strcmp(topic->name, name);
+
+        if (order < 0 || (order == 0 && strcmp(topic->nonce, nonce) < 0)) {
+            first = middle + 1;
+        } else {
+            last = middle;
+        }
+    }
+    return first;
 }
 
 const struct member_topic *member_info_topic(const struct member_info *info, const char *name,
                                              const char *nonce)
 {
-    for (size_t i = 0; i < info->topic_count; i++) {
-        if (strcmp(info->topics[i].name, name) == 0 && strcmp(info->topics[i].nonce, nonce) == 0) {
-            return &info->topics[i];
-        }
+    size_t at = member_info_bound(info, name, nonce);
+
+    if (at < info->topic_count && strcmp(info->topics[at].name, name) == 0 &&
+        strcmp(info->topics[at].nonce, nonce) == 0) {
+        return &info->topics[at];
     }
     return NULL;
+}
+
+bool member_info_asks(const struct member_info *info, const char *name)
+{
+    size_t at = member_info_bound(info, name, "");
+
+    return at < info->topic_count && strcmp(info->topics[at].name, name) == 0;
 }

@@ -45,7 +45,7 @@ struct member_info {
     int64_t started;                  /* when the process began, in clock ticks since the boot */
     char state[MEMBER_STATE_MAX + 1]; /* as it was read; other words than these two mean ACTIVE */
     struct marks marks; /* of the cluster on which it works; empty: unknown or not readable */
-    struct member_topic *topics;
+    struct member_topic *topics; /* by name, then by nonce */
     size_t topic_count;
 };
 
@@ -65,5 +65,8 @@ bool member_text_parse(struct member_info *out, const char *data, size_t len);
 /* The topic with this name and nonce, or NULL. */
 const struct member_topic *member_info_topic(const struct member_info *info, const char *name,
                                              const char *nonce);
+
+/* Does the member ask for a topic of this name, with any nonce? */
+bool member_info_asks(const struct member_info *info, const char *name);
 
 #endif
