@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- KEYS store, prepare, dead, why, slot, [body], [done]
 -- ARGV def, kind, channel, shared (0 or 1), definition, generation, pauses, paused (0 or 1),
---      deletes
+--      deletes, tombstone (a key; empty: none)
 -- RETURN OK, made: 1 the slot had no keys, [failed] | FOREIGN, key: it holds something else
 --        | TAKEN: by another creation of the topic, which was not deleted | STALE: it is newer
 --        | GONE: the slot has a later generation, or was sealed by a deletion after those
@@ -19,6 +19,7 @@ generation, pauses = tonumber(generation), tonumber(pauses)
 -- @include def
 -- @include token
 -- @include sentinels
+-- @include tombstone
 
 local foreign = foreign_key()
 if foreign then
@@ -27,8 +28,12 @@ end
 local stored, token, last, paused_at, sealed =
     unpack(redis.call('HMGET', slot, 'def', 'token', 'generation', 'pauses', 'sealed'))
 local nonce, version = def_split(def)
-last = tonumber(last or 0)
-if tonumber(sealed or 0) > tonumber(deletes) then
+last, sealed = tonumber(last or 0), tonumber(sealed or 0)
+if not stored then
+    local gone, made_at = tombstone_read(tombstone)
+    sealed, last = math.max(sealed, gone), math.max(last, made_at)
+end
+if sealed > tonumber(deletes) then
     return { 'GONE' }
 elseif stored and def_split(stored) ~= nonce then
     if last >= generation or messages_held() > 0 then
@@ -58,6 +63,9 @@ redis.call('HSETNX', slot, 'claims', 0)
 redis.call('HSETNX', slot, 'owner', '')
 redis.call('HSET', slot, 'token', token, 'def', def, 'definition', definition, 'version', version,
     'generation', generation)
+if sealed > 0 then
+    redis.call('HSET', slot, 'sealed', sealed)
+end
 if pauses >= tonumber(paused_at or 0) then
     redis.call('HSET', slot, 'pauses', pauses)
     if paused == '1' then

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- KEYS store, prepare, dead, why, slot, [body], [done]
--- ARGV (none)
+-- ARGV tombstone (a key; empty: none)
 -- RETURN OK, def, definition, version (of that text), generation, token, pauses, paused 0/1,
 --        sealed, messages, complete: 1 every key is there, bound: "GENERATION COORD"
 --        (empty or 0: nothing is stored)
@@ -10,6 +10,7 @@
 
 -- @include ours
 -- @include held
+-- @include tombstone
 
 local foreign = foreign_key()
 if foreign then
@@ -19,8 +20,11 @@ local known = redis.call('HMGET', slot, 'def', 'definition', 'version', 'generat
     'pauses', 'paused', 'sealed', 'bound')
 local complete = redis.call('EXISTS', store, prepare, dead, why, slot) == 5
     and (not body or redis.call('EXISTS', body, done) == 2)
+local gone, made_at = tombstone_read(not known[1] and tombstone)
+local sealed = math.max(tonumber(known[8] or 0), gone)
+local generation = math.max(tonumber(known[4] or 0), made_at)
 return {
-    'OK', known[1] or '', known[2] or '', tonumber(known[3] or 0), tonumber(known[4] or 0),
-    known[5] or '', tonumber(known[6] or 0), known[7] and 1 or 0, tonumber(known[8] or 0),
+    'OK', known[1] or '', known[2] or '', tonumber(known[3] or 0), generation,
+    known[5] or '', tonumber(known[6] or 0), known[7] and 1 or 0, sealed,
     messages_held(), complete and 1 or 0, known[9] or ''
 }

@@ -9,16 +9,18 @@
 --        | HELD, owner, remaining_ms | NO_TOPIC | DELETING
 --
 -- operands of create: definition, nonce, seen, generation, deletes, version (without it 1; that of
--- the topic, for the definition of a group); of ready, undone: nonce;
--- of delete: nonce, deletes, id; of keep, removed: nonce, deletion; of bind: nonce, coord;
+-- the topic, for the definition of a group), tombstone; of ready: nonce;
+-- of undone: nonce, tombstone, keep_ms; of removed: nonce, deletion, tombstone, keep_ms;
+-- of delete: nonce, deletes, id; of keep: nonce, deletion; of bind: nonce, coord;
 -- of follow: nonce, from, to; of rebind: nonce, coord, above, force 0/1;
 -- of alter: nonce, version, definition, definition of each group, how many groups are new;
 -- of pause: nonce, pauses, 0/1;
 -- of repair: nonce, definition, version, generation, pauses, 0/1, deletes, seen,
 -- coord (empty: unknown)
 --
--- state: creating, ready, deleting; none when removed.  Values that must never decrease outlive the
--- topic: lease_epoch, deletes, and generation, which each new creation and each rebind raises.  A
+-- state: creating, ready, deleting; none when removed.  A tombstone keeps, for keep_ms, what must
+-- not decrease while calls may come late: generation, which each new creation and each rebind
+-- raises, and deletes.  Versions that know none kept these in the key of the topic, for ever.  A
 -- change names the state that it changes: one that comes late finds another, one that comes twice
 -- finds its own result.
 
@@ -30,11 +32,15 @@ deletes = tonumber(deletes or 0)
 local op = {}
 
 -- @include clock
+-- @include tombstone
 
 -- `seen` is the generation of the last creation that the caller knows.  The slots may know later
 -- ones, and more deletions, than are stored here.
-function op.create(new_definition, new_nonce, seen, slots_generation, slots_deletes, new_version)
+function op.create(new_definition, new_nonce, seen, slots_generation, slots_deletes, new_version,
+    tombstone)
     if not state then
+        local made_at, gone = tombstone_read(tombstone)
+        generation, deletes = math.max(generation, made_at), math.max(deletes, gone)
         if generation ~= tonumber(seen) then
             return { 'CHANGED' }
         end
@@ -42,8 +48,9 @@ function op.create(new_definition, new_nonce, seen, slots_generation, slots_dele
         generation = math.max(generation, tonumber(slots_generation)) + 1
         redis.call('HSET', topic, '', '', 'state', state, 'definition', definition, 'nonce',
             nonce, 'version', version, 'generation', generation)
-        if tonumber(slots_deletes) > deletes then
-            redis.call('HSET', topic, 'deletes', slots_deletes)
+        deletes = math.max(deletes, tonumber(slots_deletes))
+        if deletes > 0 then
+            redis.call('HSET', topic, 'deletes', deletes)
         end
     end
     return { 'OK', state, definition, nonce, tonumber(version), generation }
@@ -59,16 +66,22 @@ function op.ready(of)
     return { 'OK' }
 end
 
-local function forget()
+local function forget(tombstone, keep_ms)
+    if tombstone then
+        tombstone_write(tombstone, generation, deletes, keep_ms)
+        redis.call('DEL', topic)
+        return
+    end
     redis.call('HDEL', topic, 'state', 'definition', 'nonce', 'version', 'coord', 'paused',
         'pauses', 'lease_owner', 'lease_until')
 end
 
 -- A creation that could not be finished, once its slots are closed again.
-function op.undone(of)
+function op.undone(of, tombstone, keep_ms)
     if state == 'creating' and nonce == of then
-        forget()
-        if generation == 1 and deletes == 0 then
+        local unused = generation == 1 and deletes == 0
+        forget(not unused and tombstone, keep_ms)
+        if unused then
             redis.call('DEL', topic)
         end
     end
@@ -103,13 +116,13 @@ function op.keep(of, deletion)
 end
 
 -- Called once its slots are cleared.  Another nonce: that creation was removed before.
-function op.removed(of, deletion)
+function op.removed(of, deletion, tombstone, keep_ms)
     if nonce == of then
         if state ~= 'deleting' or deletes ~= tonumber(deletion) then
             return { 'CHANGED' }
         end
-        forget()
         redis.call('HDEL', topic, 'deleter')
+        forget(tombstone, keep_ms)
     end
     return { 'OK' }
 end

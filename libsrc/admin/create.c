@@ -250,12 +250,39 @@ static smq_status create_read_slots_memory(struct topic_change *change, smq_erro
     return status;
 }
 
+static void create_tombstone_send(struct store_call *call, void *user)
+{
+    const struct topic_change *change = user;
+
+    store_tombstone_get(call, change->core->redis, change->stored.name, 0);
+}
+
+/* What cannot be read cannot be read by the script that creates the topic either. */
+static enum fanout_next create_tombstone_done(const struct store_result *result, void *user,
+                                              smq_error *err)
+{
+    struct topic_change *change = user;
+    uint32_t generation, deletes;
+
+    (void) err;
+    store_tombstone_read(&generation, &deletes, result);
+    if (generation > change->stored.generation) {
+        change->stored.generation = generation;
+    }
+    if (deletes > change->stored.deletes) {
+        change->stored.deletes = deletes;
+    }
+    return FANOUT_DONE;
+}
+
 /* `again`: slots may remember creations and deletions that topic{T} has lost. */
 static smq_status create_new(smq_topic_report *report, struct topic_change *change,
                              const struct topic *asked, bool again, smq_error *err)
 {
     smq_status status;
 
+    memcpy(change->stored.name, asked->name, sizeof(change->stored.name));
+    (void) topic_change_one(change, create_tombstone_send, create_tombstone_done, NULL);
     change->topic = *asked;
     if (change->topic.nonce[0] == '\0') {
         random_hex(change->topic.nonce, sizeof(change->topic.nonce));
@@ -375,6 +402,7 @@ smq_status create_one(smq_topic_report *report, struct core *core, const struct 
         if (status == SMQ_OK && existed && !change.found) {
             report_relisted(report);
         }
+        definitions_forget(core->definitions, asked->name);
     }
     if (status == SMQ_OK) {
         report_created(report, &change.topic, asked);

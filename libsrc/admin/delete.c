@@ -1,8 +1,8 @@
 /* delete.c - deleting a topic.
  *
  * First topic{T} gets state deleting, then every slot is sealed, then every slot is cleared, then
- * topic{T} is removed.  A deletion without `force` that finds messages is undone in the opposite
- * order.
+ * its keys are removed, then topic{T} is.  Tombstones refuse calls that come late, for a while.  A
+ * deletion without `force` that finds messages is undone in the opposite order.
  *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
 #include <inttypes.h>
@@ -80,6 +80,23 @@ static enum fanout_next delete_clear_done(const struct store_result *result, int
         return topic_change_stop(err, user, result, "delete");
     }
     return more ? FANOUT_AGAIN : FANOUT_DONE;
+}
+
+static void delete_forget_send(struct store_call *call, int32_t index, void *user)
+{
+    const struct topic_change *change = user;
+    struct store_slot slot;
+
+    store_slot_fill(&slot, &change->topic, index);
+    store_slot_forget(call, change->core->redis, &slot, change->topic.deletes, 0);
+}
+
+static enum fanout_next delete_forget_done(const struct store_result *result, int32_t index,
+                                           void *user, smq_error *err)
+{
+    (void) index;
+    return result->outcome == STORE_OK ? FANOUT_DONE
+                                       : topic_change_stop(err, user, result, "delete");
 }
 
 /* --- before anything is changed --- */
@@ -175,6 +192,10 @@ static smq_status delete_clear(struct topic_change *change, smq_error *err)
 {
     smq_status status = topic_change_slots(change, delete_clear_send, delete_clear_done, err);
 
+    if (status != SMQ_OK) {
+        return status;
+    }
+    status = topic_change_slots(change, delete_forget_send, delete_forget_done, err);
     if (status != SMQ_OK) {
         return status;
     }

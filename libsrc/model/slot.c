@@ -84,6 +84,14 @@ void slot_topic_key(char *out, const char *topic)
     slot_key_fill(out, "topic", &parts);
 }
 
+void slot_topic_tombstone(char *out, const char *topic)
+{
+    struct slot_key_parts parts;
+
+    slot_key_split(&parts, topic);
+    slot_key_fill(out, SLOT_TOMBSTONE, &parts);
+}
+
 void slot_key_shown(char *out, const char *topic)
 {
     struct slot_key_parts parts;

@@ -36,6 +36,11 @@ void slot_keys_fill(struct slot_keys *out, const char *topic, int32_t slot);
  * bytes. */
 void slot_topic_key(char *out, const char *topic);
 
+/* "tombstone{T}", what a deletion leaves for a while; of a slot "tombstone{T_I}", of a group
+ * "tombstone.G{T}".  `out` has SLOT_KEY_MAX bytes. */
+#define SLOT_TOMBSTONE "tombstone"
+void slot_topic_tombstone(char *out, const char *topic);
+
 /* "slot{T_I}", the name for people of the hashes of all slots; of a group "slot.G{T_I}".  `out` has
  * SLOT_KEY_MAX bytes. */
 void slot_key_shown(char *out, const char *topic);

@@ -2,6 +2,7 @@
  * cleared by a deletion.
  *
  * Thread: smq:io. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,15 @@ static void slot_begin_slot_hash(struct store_call *call, const struct script *s
     redis_arg_string(&call->command, slot->stamp);
 }
 
+/* "tombstone{T_I}" of "slot{T_I}". */
+static void slot_add_tombstone(struct store_call *call, int place, const struct store_slot *slot)
+{
+    char key[SLOT_KEY_MAX + sizeof(SLOT_TOMBSTONE)];
+
+    (void) snprintf(key, sizeof(key), SLOT_TOMBSTONE "%s", slot->keys.slot + strlen("slot"));
+    redis_arg_string(call_argv(call, place), key);
+}
+
 void store_slot_open(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                      const struct topic *topic, int64_t timeout_ms)
 {
@@ -39,6 +49,7 @@ void store_slot_open(struct store_call *call, struct redis *redis, const struct 
     redis_arg_int(call_argv(call, SCRIPT_SLOT_OPEN_ARGV_PAUSES), topic->pauses);
     redis_arg_int(call_argv(call, SCRIPT_SLOT_OPEN_ARGV_PAUSED), topic->paused ? 1 : 0);
     redis_arg_int(call_argv(call, SCRIPT_SLOT_OPEN_ARGV_DELETES), topic->deletes);
+    slot_add_tombstone(call, SCRIPT_SLOT_OPEN_ARGV_TOMBSTONE, slot);
     call_submit_publishing(call, redis, 8, timeout_ms);
 }
 
@@ -68,6 +79,7 @@ void store_slot_read(struct store_call *call, struct redis *redis, const struct 
                      int64_t timeout_ms)
 {
     call_begin_keys(call, &script_slot_read, slot);
+    slot_add_tombstone(call, SCRIPT_SLOT_READ_ARGV_TOMBSTONE, slot);
     call_submit(call, redis, 16, timeout_ms);
 }
 
@@ -227,6 +239,21 @@ void store_slot_clear(struct store_call *call, struct redis *redis, const struct
 bool store_slot_clear_read(bool *more, const struct store_result *result)
 {
     return slot_read_flag(more, result, 1);
+}
+
+void store_slot_forget(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                       uint32_t deletion, int64_t timeout_ms)
+{
+    call_begin_keys(call, &script_slot_forget, slot);
+    if (deletion > 0) {
+        redis_arg_int(call_argv(call, SCRIPT_SLOT_FORGET_ARGV_DELETION), deletion);
+        slot_add_tombstone(call, SCRIPT_SLOT_FORGET_ARGV_TOMBSTONE, slot);
+    } else {
+        redis_arg_string(call_argv(call, SCRIPT_SLOT_FORGET_ARGV_DELETION), "");
+        redis_arg_string(call_argv(call, SCRIPT_SLOT_FORGET_ARGV_TOMBSTONE), "");
+    }
+    redis_arg_int(call_argv(call, SCRIPT_SLOT_FORGET_ARGV_KEEP_MS), STORE_TOMBSTONE_MS);
+    call_submit(call, redis, 8, timeout_ms);
 }
 
 void store_slot_remove(struct store_call *call, struct redis *redis, const struct store_slot *slot,

@@ -269,6 +269,18 @@ smq_status store_topic_create_read(struct topic *out, enum store_topic_state *st
  * long. */
 void store_topic_coord_read(char *out, size_t size, const struct store_result *result);
 
+/* For how long a deletion leaves tombstones, which refuse calls that come late: twice the time for
+ * which a call may be repeated.  That is half an hour, for a send (model/send.h) and for each other
+ * call: three times the longest request_timeout_ms. */
+enum { STORE_TOMBSTONE_MS = 3600000 };
+
+/* Read the tombstone of a topic: the generation of its last creation, and how many deletions there
+ * were; both are 0 if there is none. */
+void store_tombstone_get(struct store_call *call, struct redis *redis, const char *topic,
+                         int64_t timeout_ms);
+void store_tombstone_read(uint32_t *generation, uint32_t *deletes,
+                          const struct store_result *result);
+
 /* The next step; the nonce names the creation, `deletes` the deletion.  REFUSED "CHANGED": another
  * deletion was begun, or this one was undone. */
 enum store_topic_step {
@@ -479,6 +491,11 @@ void store_slot_unseal(struct store_call *call, struct redis *redis, const struc
 void store_slot_clear(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                       uint32_t deletion, int64_t timeout_ms);
 bool store_slot_clear_read(bool *more, const struct store_result *result);
+
+/* Remove all keys of a slot that this deletion has sealed and cleared, and leave a tombstone;
+ * deletion 0: of a slot that any deletion has sealed, and leave none.  REFUSED "IN_USE". */
+void store_slot_forget(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                       uint32_t deletion, int64_t timeout_ms);
 
 /* Remove the keys of a slot that was opened and never used.  REFUSED "GONE": it was used. */
 void store_slot_remove(struct store_call *call, struct redis *redis, const struct store_slot *slot,

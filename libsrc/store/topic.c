@@ -2,6 +2,7 @@
  *
  * Thread: smq:io. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -145,6 +146,38 @@ void store_topic_coord_read(char *out, size_t size, const struct store_result *r
     }
 }
 
+static void topic_add_tombstone(struct store_call *call, const char *topic)
+{
+    char key[SLOT_KEY_MAX];
+
+    slot_topic_tombstone(key, topic);
+    redis_arg_string(&call->command, key);
+}
+
+void store_tombstone_get(struct store_call *call, struct redis *redis, const char *topic,
+                         int64_t timeout_ms)
+{
+    char key[SLOT_KEY_MAX];
+
+    slot_topic_tombstone(key, topic);
+    call_begin(call, NULL, slot_hash(key, strlen(key)));
+    redis_arg_string(&call->command, "GET");
+    redis_arg_string(&call->command, key);
+    call_submit(call, redis, 1, timeout_ms);
+}
+
+void store_tombstone_read(uint32_t *generation, uint32_t *deletes,
+                          const struct store_result *result)
+{
+    uint64_t numbers[2] = {0};
+
+    if (result->outcome == STORE_OK && result->reply->type == REDIS_REPLY_STRING) {
+        (void) sscanf(result->reply->str, "%9" SCNu64 " %9" SCNu64, &numbers[0], &numbers[1]);
+    }
+    *generation = (uint32_t) numbers[0];
+    *deletes = (uint32_t) numbers[1];
+}
+
 void store_topic_create(struct store_call *call, struct redis *redis, const struct topic *topic,
                         uint32_t stored, int64_t timeout_ms)
 {
@@ -159,6 +192,7 @@ void store_topic_create(struct store_call *call, struct redis *redis, const stru
     redis_arg_int(&call->command, topic->generation);
     redis_arg_int(&call->command, topic->deletes);
     redis_arg_int(&call->command, topic->version);
+    topic_add_tombstone(call, topic->name);
     call_submit(call, redis, 16, timeout_ms);
     buf_fini(&definition);
 }
@@ -196,6 +230,10 @@ void store_topic_step(struct store_call *call, struct redis *redis, const struct
     topic_begin_op(call, topic, words[step]);
     if (step == STORE_STEP_KEEP || step == STORE_STEP_REMOVED) {
         redis_arg_int(&call->command, topic->deletes);
+    }
+    if (step == STORE_STEP_UNDONE || step == STORE_STEP_REMOVED) {
+        topic_add_tombstone(call, topic->name);
+        redis_arg_int(&call->command, STORE_TOMBSTONE_MS);
     }
     call_submit(call, redis, 16, timeout_ms);
 }

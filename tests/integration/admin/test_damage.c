@@ -306,21 +306,29 @@ static void a_deletion_says_no_more_than_it_did(void **state)
     }
     (void) repaired();
     assert_ok(smq_topic_delete(client, "t", true, &err), &err);
-    assert_int_equal(messages_held(4), 0);
+    assert_int_equal(keys_number("t_0", "EXISTS t_0"), 0);
     assert_int_equal(smq_topic_repair(client, "t", NULL, &err), SMQ_NO_TOPIC);
     assert_true(created(&four_slots).created);
 }
 
-/* Nothing is left but what the slots of deleted topics remember: new owners must not be fenced. */
+/* Nothing is left but a slot of a topic that an earlier version deleted: new owners must not be
+ * fenced. */
 static void a_new_topic_passes_what_its_slots_have_seen(void **state)
 {
+    static const char *const kept[] = {
+        "ZADD t_2 inf %s",
+        "ZADD prepare{t_2} inf %s",
+        "ZADD dead{t_2} inf %s",
+        "HSET why{t_2} %s 1",
+        "HSET slot{t_2} %s 1 token 000000050000000000000123 owner me base 7 claims 7 generation 1 "
+        "sealed 1",
+    };
     smq_error err;
 
     (void) state;
-    cluster_create_topic(client, &four_slots);
-    freeReplyObject(keys_command("t_2", "HSET slot{t_2} token 000000050000000000000123"));
-    assert_ok(smq_topic_delete(client, "t", false, &err), &err);
-    keys_lose_topic("t");
+    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+        freeReplyObject(keys_command("t_2", kept[i], ""));
+    }
     assert_true(created(&four_slots).created);
     assert_int_equal(keys_number("topic{t}", "HGET topic{t} generation"), 6);
     send_many(8);
