@@ -6,7 +6,7 @@
 const struct doctor_check doctor_checks[] = {
     {"redis", doctor_check_redis, true},
     {"versions", doctor_check_versions, false},
-    {"memory", doctor_check_memory, false},
+    {"memory", doctor_check_memory, true},
     {"persistence", doctor_check_persistence, false},
     {"replicas", doctor_check_replicas, false},
     {"cluster", doctor_check_cluster, true},

@@ -151,6 +151,9 @@ void doctor_check_memory(struct doctor_report *report, const struct doctor_facts
         return;
     }
     while ((server = doctor_next_master(facts, &next)) != NULL) {
+        if (facts->probe && (server->maxmemory <= 0 || !doctor_evicts(server->maxmemory_policy))) {
+            continue; /* what may become a fault is no matter of a probe */
+        }
         if (server->maxmemory_policy[0] == '\0' || server->maxmemory < 0) {
             doctor_report_add(report, DOCTOR_UNKNOWN, server->address, "",
                               "not known: maxmemory and its policy may not be read");
@@ -163,7 +166,9 @@ void doctor_check_memory(struct doctor_report *report, const struct doctor_facts
                 "reached",
                 server->maxmemory_policy, server->maxmemory > 0 ? "" : ", once it is set,");
         }
-        doctor_judge_room(report, server);
+        if (!facts->probe) {
+            doctor_judge_room(report, server);
+        }
     }
 }
 

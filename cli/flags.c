@@ -124,7 +124,8 @@ static void flags_range_text(char *text, size_t size, const struct flag *flag)
     if (flag->type == FLAG_DURATION) {
         what = "a duration such as 500ms, 30s or 5m";
     } else if (flag->type == FLAG_TIME) {
-        what = "milliseconds since 1970, or a time with its zone such as 2026-12-01T00:00:00Z or "
+        what = "milliseconds since 1970 (13 digits today), or a time with its zone such as "
+               "2026-12-01T00:00:00Z or "
                "2026-12-01T01:00:00+01:00";
     }
     if (flag->min && flag->max) {

@@ -160,12 +160,12 @@ static bool member_read_amount(struct flag_value *out, char error[MESSAGE_LINE_E
         good = parse_duration(&out->value, text);
     }
     if (!good || (kind == MEMBER_DURATION && out->value < 0)) {
-        return member_say_bad(error, name,
-                              kind == MEMBER_TIME ? "milliseconds since 1970, or a time with its "
-                                                    "zone such as \"2026-12-01T00:00:00Z\""
-                              : kind == MEMBER_DURATION
-                                  ? "milliseconds, or a duration such as \"30s\""
-                                  : "a whole number");
+        return member_say_bad(
+            error, name,
+            kind == MEMBER_TIME ? "milliseconds since 1970 (13 digits today), or a time with its "
+                                  "zone such as \"2026-12-01T00:00:00Z\""
+            : kind == MEMBER_DURATION ? "milliseconds, or a duration such as \"30s\""
+                                      : "a whole number");
     }
     out->given = true;
     return true;

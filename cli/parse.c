@@ -174,15 +174,24 @@ static const char *parse_read_fraction(int *ms, const char *text)
     return text;
 }
 
+/* A number of as many digits as the seconds since 1970 have had since 2001: as milliseconds it
+ * would be a day in the spring of 1970, which nobody means. */
+static bool parse_is_seconds(int64_t number)
+{
+    return number >= 1000000000 && number < 10000000000;
+}
+
 bool parse_time(int64_t *out, const char *text)
 {
+    int64_t number = 0;
     int part[6] = {0}; /* from years to seconds */
     int ms = 0;
     int zone = 0;
     const char *rest = NULL;
 
-    if (parse_number(out, text)) {
-        return true;
+    if (parse_number(&number, text)) {
+        *out = parse_is_seconds(number) ? *out : number;
+        return !parse_is_seconds(number);
     }
     rest = parse_read_form(part, "0000-00-00", text);
     if (!rest || (*rest != ' ' && *rest != 'T' && *rest != 't')) {
@@ -190,19 +199,24 @@ bool parse_time(int64_t *out, const char *text)
     }
     rest = parse_read_form(part + 3, "00:00:00", rest + 1);
     rest = rest ? parse_read_fraction(&ms, rest) : NULL;
-    if (!rest || !parse_read_zone(&zone, rest) || part[3] > 23 || part[4] > 59 || part[5] > 59) {
+    if (!rest || !parse_read_zone(&zone, rest) || part[3] > 23 || part[4] > 59 || part[5] > 60) {
         return false;
     }
+    const int leap = part[5] == 60 ? 1 : 0;
     struct tm time = {.tm_year = part[0] - 1900,
                       .tm_mon = part[1] - 1,
                       .tm_mday = part[2],
                       .tm_hour = part[3],
                       .tm_min = part[4],
-                      .tm_sec = part[5]};
+                      .tm_sec = part[5] - leap};
     const int64_t seconds = timegm(&time);
     if (time.tm_mon != part[1] - 1 || time.tm_mday != part[2]) {
         return false; /* that month has no such day */
     }
-    *out = (seconds - (int64_t) zone * 60) * 1000 + ms;
+    const int64_t utc = seconds - (int64_t) zone * 60 + leap;
+    if (leap == 1 && utc % 86400 != 0) {
+        return false; /* a leap second is the last one of a day */
+    }
+    *out = utc * 1000 + ms;
     return true;
 }

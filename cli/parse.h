@@ -16,8 +16,9 @@ bool parse_duration(int64_t *out, const char *text);
 /* A byte as a character, or as \n, \r, \t, \0, \\ or \xHH. */
 bool parse_byte(int *out, const char *text);
 
-/* A time as a bare number of milliseconds since 1970, or as RFC 3339 has it, with a 'T' or a space
- * between date and time: "2026-12-01T00:00:00Z", "2026-12-01 01:30:00.250+01:30". */
+/* A time as a bare number of milliseconds since 1970 (what looks like seconds is refused), or as
+ * RFC 3339 has it, with a 'T' or a space between date and time: "2026-12-01T00:00:00Z", "2026-12-01
+ * 01:30:00.250+01:30". */
 bool parse_time(int64_t *out, const char *text);
 
 #endif

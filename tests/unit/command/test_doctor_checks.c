@@ -372,6 +372,17 @@ static void test_what_a_probe_cannot_tell(void **state)
     facts.probe = false;
     assert_found(&facts, "redis", DOCTOR_ERROR, "WRONGPASS");
     facts = healthy(servers, 1);
+    facts.probe = true;
+    servers[0].maxmemory_policy = "allkeys-lru";
+    servers[0].used_memory = 990000;
+    assert_found(&facts, "memory", DOCTOR_ERROR, "maxmemory-policy is allkeys-lru");
+    servers[0].maxmemory = 0;
+    assert_found(&facts, "memory", DOCTOR_OK, "nothing");
+    servers[0].maxmemory = 1000000;
+    servers[0].maxmemory_policy = "noeviction";
+    assert_found(&facts, "memory", DOCTOR_OK, "nothing");
+    facts = healthy(servers, 1);
+    servers[0].used_memory = 100;
     facts.topics_left = 3;
     assert_found(&facts, "damage", DOCTOR_UNKNOWN, "give a longer --timeout");
     facts.probe = true;
