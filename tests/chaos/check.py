@@ -39,7 +39,8 @@ LEAST_TRACED, TRACED_S = 40, 60  # events held to the model in a run of this man
 MOVES_BEGIN, MOVES_MOST = 2, 2
 MOVES = {
     **dict.fromkeys(("KillWorker", "FreezeWorker", "CutWorker", "CutWorkerFromRedis",
-                     "CutWorkerFromZooKeeper", "LoseRequests", "LoseReplies", "FlapWorker",
+                     "CutWorkerFromZooKeeper", "LoseZooKeeperRequests",
+                     "LoseZooKeeperReplies", "LoseRequests", "LoseReplies", "FlapWorker",
                      "DeleteMember", "DamageMember", "EvictMember", "ExpireSession",
                      "DeleteAssignment", "DamageAssignment", "DeleteTopicNode",
                      "KillMaster", "FreezeMaster", "CutMaster"), 0.5),
@@ -47,7 +48,18 @@ MOVES = {
                      "CutZooKeeperLeader", "LoseQuorum", "LoseSlot", "LoseDefinition"), 1),
     **dict.fromkeys(("JumpWorkerClock", "JumpSenderClock", "KillReplica", "Failover", "Migrate",
                      "MigrateAtomically", "OutOfMemory", "PauseClients", "KillClients",
-                     "FlushScripts", "DeleteLeader", "DamageLeader", "DeleteLeaderEpoch"), 0)}
+                     "FlushScripts", "DenyCommand", "LoseRegistry", "DeleteLeader", "DamageLeader", "DeleteLeaderEpoch"), 0)}
+# Which faults an operator must be told of, and with which words; nothing else is of level ERROR.
+ERROR = 1                        # SMQ_LEVEL_ERROR
+ALARM_AFTER_MS = 10_000          # how long after its fault an alarm may come
+ALARMS = (
+    (r"no Redis node has answered this member for ", {"LoseRedis"}),
+    (r"topic \S+: its assignment in ZooKeeper cannot be read",
+     {"DamageAssignment", "DeleteAssignment", "DeleteTopicNode", "DeleteTopicNodes"}),
+    (r"topic \S+: Redis has larger tokens than ZooKeeper", {"LoseZooKeeperData"}),
+    (r"topic \S+ is bound to .* but the root of ZooKeeper", {"LoseZooKeeperData"}),
+    (r".*\bdamaged\b", {"LoseSlot", "LoseDefinition", "EmptyNode"}),
+    (r"topic \S+: a right that was there is missing: ", {"DenyCommand"}))
 SHOWN = 3                        # examples of each violation
 # An owner has begun a slot of a topic without its replicas; it says so once for several slots.
 SHORT = re.compile(r"slot \d+ of topic (\S+): fewer replicas than takeover_replicas")
@@ -583,6 +595,20 @@ class Checker:
         if gains > most:
             self.verdict.add("moves are bounded", f"{gains}, and at most {most} may be")
 
+    def check_alarms(self):
+        """An event of level ERROR wakes an operator; so a fault that he must mend has come before."""
+        faults = {name for _, names in ALARMS for name in names}
+        times = {name: self._intervals({name}, 0) for name in faults}
+        alarms = [event for event in self.history.events if event.level == ERROR]
+        for event in alarms:
+            reasons = {name for words, names in ALARMS if re.match(words, event.text)
+                       for name in names}
+            if not any(begin_ns <= event.at_ns <= end_ns + ALARM_AFTER_MS * MS
+                       for name in reasons for begin_ns, end_ns in times[name]):
+                self.verdict.add("an alarm has a fault that an operator must mend",
+                                 f"{event.worker}: {event.text}")
+        self.verdict.figures["alarms"] = self.verdict.record["alarms"] = len(alarms)
+
     def check_coordination(self):
         """What coordination said to members, and they to it, is a path of the model."""
         slots, lines, bad, undecided = coordination.judge(self.history, self.traced)
@@ -684,7 +710,7 @@ class Checker:
                       self.check_begun, self.check_gains, self.check_attempts, self.check_leased,
                       self.check_dead, self.check_early, self.check_fifo, self.check_held,
                       self.check_priority, self.check_left, self.check_owned, self.check_damaged,
-                      self.check_moves, self.check_coordination):
+                      self.check_moves, self.check_alarms, self.check_coordination):
             check()
         found = {name: len(texts) for name, texts in self.verdict.violations.items()}
         self.verdict.record |= {

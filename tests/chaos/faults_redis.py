@@ -1,4 +1,5 @@
 """Faults of Redis nodes."""
+import subprocess
 import time
 
 from fault import Fault
@@ -202,3 +203,55 @@ class FlushScripts(RedisFault):
         node.ask("SCRIPT", "FLUSH")
         self.must(cached, "no script was cached")
         self.pause()
+
+
+class DenyCommand(RedisFault):
+    """A master refuses one command, as after a mistake in its access list."""
+
+    shortest, longest = 0.5, 2.0
+    COMMANDS = ("zadd", "zrem", "hset", "hdel")
+
+    def run(self):
+        node, command = self.master(), self.chance.choice(self.COMMANDS)
+        node.ask("ACL", "LOG", "RESET")
+        self.world.note("denied", node.host, command)
+        self.must(node.ask("ACL", "SETUSER", "default", f"-{command}"), "it was refused")
+        try:
+            wait_until(lambda: node.ask("ACL", "LOG"), 10, f"{node.host} refuses {command}")
+            self.pause()
+        finally:
+            node.ask("ACL", "SETUSER", "default", f"+{command}")
+        self.heal()
+
+
+class LoseRegistry(RedisFault):
+    """The list of all topics is gone.  The topics are found by their keys, and the list is made
+    again."""
+
+    shortest, longest = 0.1, 1.0
+    KEY, MOST_S = "slotmq{topics}", 30
+
+    def run(self):
+        node, topics = self.holder(self.KEY), set(self.world.topics)
+        self.must(topics <= set(node.ask("HKEYS", self.KEY) or ()), "it does not name all topics")
+        self.world.note("registry", node.host, len(topics))
+        self.must(node.ask("DEL", self.KEY), "it was not there")
+        self.pause()
+        wait_until(lambda: all(topic in self.shown() for topic in topics), self.MOST_S,
+                   "all topics are shown")
+        wait_until(self.is_made_again, self.MOST_S, "the list is made again")
+        self.heal()
+
+    def shown(self):
+        """What `topic list` prints; nothing while Redis cannot be reached."""
+        try:
+            return self.world.command("topic", "list")
+        except subprocess.CalledProcessError:
+            return ""
+
+    def is_made_again(self):
+        try:
+            self.world.command("topic", "repair", "--all")
+        except subprocess.CalledProcessError:
+            return False
+        return set(self.world.topics) <= set(self.holder(self.KEY).ask("HKEYS", self.KEY) or ())

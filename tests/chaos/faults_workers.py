@@ -161,6 +161,14 @@ class CutWorkerFromZooKeeper(CutWorker):
     redis = False
 
 
+class LoseZooKeeperRequests(CutWorkerFromZooKeeper):
+    inward = False
+
+
+class LoseZooKeeperReplies(CutWorkerFromZooKeeper):
+    outward = False
+
+
 class LoseRequests(CutWorker):
     inward = False
 

@@ -99,6 +99,7 @@ class Event:
     slot: int
     token: str
     status: str
+    level: int  # of smq_level
     text: str
 
 
@@ -238,9 +239,9 @@ class History:
                 self.pushes.append(Push(name, pid, at_ns, verdict, topic, int(slot), token,
                                         int(claim)))
             elif word == "event":
-                kind, topic, slot, token, status, *text = rest
+                kind, topic, slot, token, status, level, *text = rest
                 self.events.append(Event(name, pid, at_ns, kind, topic, int(slot), token, status,
-                                         " ".join(text)))
+                                         int(level), " ".join(text)))
             elif word == "coord":
                 what, topic, slot, token, session = rest
                 self.said.append(Said(name, pid, at_ns, what, topic, int(slot), token,

@@ -162,7 +162,7 @@ def gain_again(logs, gained):
     """A second after the late call, under the same token."""
     logs.append(f"worker-{gained.worker}.log",
                 f"event {gained.at_ns + LATE_NS + SECOND} slot_gained {gained.topic} {gained.slot} "
-                f"{gained.token} SMQ_OK planted")
+                f"{gained.token} SMQ_OK 4 planted")
 
 
 def plant_late(logs):
@@ -232,7 +232,7 @@ def plant_shrunk(logs):
                  if event.kind == "slot_gained" and event.pid == last[event.worker])
     logs.append(f"worker-{event.worker}.log",
                 f"event {event.at_ns + SECOND} slot_gained {event.topic} {event.slot} "
-                f"{'0' * 24} SMQ_OK planted")
+                f"{'0' * 24} SMQ_OK 4 planted")
 
 
 def plant_shrunk_in_redis(logs):
@@ -498,13 +498,20 @@ def plant_unowned(logs):
         for line in lines])
 
 
+def plant_alarm(logs):
+    """An alarm for which no fault gives a reason."""
+    event = logs.history.events[0]
+    logs.append(f"worker-{event.worker}.log",
+                f"event {event.at_ns} log - -1 - SMQ_OK {check.ERROR} planted")
+
+
 def plant_moves(logs):
     checker = check.Checker(logs.history, 0)
     event = next(event for event in logs.history.events if event.kind == "slot_gained")
     more = checker.most_moves() + 1 - sum(len(found) for found in checker.gains.values())
     logs.append(f"worker-{event.worker}.log",
                 *[f"event {event.at_ns} slot_gained {event.topic} {event.slot} {event.token} "
-                  "SMQ_OK planted"] * more)
+                  "SMQ_OK 4 planted"] * more)
 
 
 def plant_token_out_of_order(logs):
@@ -572,6 +579,7 @@ PLANTED = [
     (plant_body, "no body is left behind"),
     (plant_unowned, "a slot has an owner again in time"),
     (plant_moves, "moves are bounded"),
+    (plant_alarm, "an alarm has a fault that an operator must mend"),
     (plant_token_out_of_order, "coordination is a path of the model"),
 ]
 DAMAGE_PLANTED = [

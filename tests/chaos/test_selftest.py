@@ -39,7 +39,7 @@ class Run:
 
     def gain(self, slot, worker, second):
         self.say(f"worker-w{worker}", second,
-                 f"event slot_gained merge {slot} {worker:024} SMQ_OK owned")
+                 f"event slot_gained merge {slot} {worker:024} SMQ_OK 4 owned")
 
     def handle(self, slot):
         body = f"k{slot}:s1:{slot}:done"
@@ -78,7 +78,7 @@ class LateHandlers(unittest.TestCase):
 
     def test_an_owner_began_without_its_replicas(self):
         self.all_are_named(lambda run: run.say(
-            "worker-w2", 19, f"event log merge 0 - SMQ_OK slot 0 of topic merge: {SHORT}"))
+            "worker-w2", 19, f"event log merge 0 - SMQ_OK 2 slot 0 of topic merge: {SHORT}"))
 
     def test_a_worker_is_frozen_at_that_time(self):
         def freeze(run):

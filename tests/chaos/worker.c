@@ -52,10 +52,10 @@ static void worker_on_event(const smq_event *event, void *user)
     if (event->level > SMQ_LEVEL_INFO && !slot) {
         return;
     }
-    log_line("event", "%s %s %d %s %s %s", event->id, event->topic != NULL ? event->topic : "-",
+    log_line("event", "%s %s %d %s %s %d %s", event->id, event->topic != NULL ? event->topic : "-",
              (int) event->slot,
              event->token != NULL && event->token[0] != '\0' ? event->token : "-",
-             smq_status_name(event->status), event->text);
+             smq_status_name(event->status), (int) event->level, event->text);
 }
 
 /* What a real handler would do takes time; so does this one. */
