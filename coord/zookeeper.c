@@ -89,10 +89,10 @@ static void zookeeper_on_session_refused(void *user)
 {
     struct zookeeper *zookeeper = user;
 
-    events_log(zookeeper->env.events, SMQ_LEVEL_ERROR,
-               "ZooKeeper at %s serves others, but has refused the session of this member for "
-               "longer than its time-out: it lost its data, or an older copy of it was restored; "
-               "a new session begins",
+    events_log(zookeeper->env.events, SMQ_LEVEL_WARN,
+               "ZooKeeper at %s serves others, but has not accepted the session of this member for "
+               "longer than its time-out: the member was cut off, or ZooKeeper lost its data; a "
+               "new session begins",
                zookeeper->hosts);
 }
 
