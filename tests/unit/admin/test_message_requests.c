@@ -29,6 +29,7 @@ static struct script_replies {
 } replies = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static smq_layout layout;
+static bool altered; /* between two reads of the definition, each time */
 
 /* Words separated by spaces; #7 is an integer, '' an empty string. */
 static redisReply *reply_of(const char *line)
@@ -55,13 +56,19 @@ static redisReply *reply_of(const char *line)
 
 static redisReply *definition(void)
 {
+    static int32_t versions;
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+    struct topic topic;
 
     options.name = "t";
     options.type = SMQ_TYPE_FIXED_TIME;
     options.layout = layout;
     options.slots = 1;
-    return fake_topic_of(&options, "ready");
+    assert_int_equal(topic_from_options(&topic, &options, NULL), SMQ_OK);
+    (void) snprintf(topic.nonce, sizeof(topic.nonce), "00000000000000aa");
+    topic.version = altered ? ++versions : 1;
+    topic.generation = 1;
+    return fake_topic(&topic, "ready");
 }
 
 static bool serve(const struct redis_command *command, struct fake_answer *answer, void *user)
@@ -111,6 +118,7 @@ static int set_up(void **state)
 {
     (void) state;
     layout = SMQ_LAYOUT_INLINE;
+    altered = false;
     which = SMQ_MESSAGE();
     which.body = (smq_bytes){"a", 1};
     client = fake_client(serve, NULL);
@@ -251,16 +259,27 @@ static void keyed_nonsense_is_refused(void **state)
 static void what_a_slot_says_is_passed_on(void **state)
 {
     (void) state;
-    ANSWER("NO_TOPIC");
-    assert_int_equal(get(), SMQ_NO_TOPIC);
-    ANSWER("STALE");
-    assert_int_equal(rank(), SMQ_NO_TOPIC);
     ANSWER("FULL");
     assert_int_equal(reschedule(), SMQ_FULL);
     ANSWER("CHANGED");
     assert_int_equal(alter(), SMQ_TOPIC_DIFFERS);
     ANSWER("");
     assert_int_equal(get(), SMQ_UNKNOWN);
+}
+
+/* It has lost its keys only if the definition is what it was when the call began. */
+static void a_slot_that_does_not_know_its_topic_is_damaged_unless_that_was_altered(void **state)
+{
+    (void) state;
+    ANSWER("NO_TOPIC");
+    assert_int_equal(get(), SMQ_DAMAGED);
+    ANSWER("STALE");
+    assert_int_equal(rank(), SMQ_DAMAGED);
+    altered = true;
+    ANSWER("NO_TOPIC");
+    assert_int_equal(get(), SMQ_NO_TOPIC);
+    ANSWER("STALE");
+    assert_int_equal(rank(), SMQ_NO_TOPIC);
 }
 
 /* --- between two steps --- */
@@ -367,6 +386,7 @@ TEST_GROUP(message_requests)
         EDITING_TEST(nonsense_is_refused),
         EDITING_TEST(keyed_nonsense_is_refused),
         EDITING_TEST(what_a_slot_says_is_passed_on),
+        EDITING_TEST(a_slot_that_does_not_know_its_topic_is_damaged_unless_that_was_altered),
         EDITING_TEST(a_removal_whose_reply_was_lost_is_done),
         EDITING_TEST(a_message_that_was_claimed_while_a_reply_was_lost_is_in_work),
         EDITING_TEST(a_message_that_moves_is_followed),
