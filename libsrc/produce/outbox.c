@@ -12,8 +12,9 @@
 #include "model/backoff.h"
 
 enum {
-    ENOUGH = 16,         /* sends of a slot that do not wait for more */
-    HALVES_APART_US = 30 /* Redis has read the first half by then */
+    ENOUGH = 16,          /* sends of a slot that do not wait for more */
+    HALVES_APART_US = 30, /* Redis has read the first half by then */
+    LAST_TRY_MS = 50      /* after a failure no send is tried later before its deadline */
 };
 
 /* Waits between the tries of a failed request. */
@@ -210,13 +211,23 @@ void outbox_reset_backoff(struct outbox *outbox)
     outbox->why = NULL;
 }
 
+/* After a failure the last moments of a send are not used for another try: its reply would hardly
+ * come in time, and leave a send in doubt that was refused until then. */
+static bool outbox_has_expired(const struct outbox *outbox, const struct send *send, int64_t now_ms)
+{
+    int64_t last_ms = outbox->failures > 0 && !send->unknown ? LAST_TRY_MS : 0;
+
+    return send->deadline_ms - last_ms <= now_ms;
+}
+
 /* The queue is nearly in the order of the deadlines: a send behind one with a later deadline may
  * expire a little late. */
 void outbox_expire(struct outbox *outbox, int64_t now_ms)
 {
     struct send *send;
 
-    while ((send = STAILQ_FIRST(&outbox->queue)) != NULL && send->deadline_ms <= now_ms) {
+    while ((send = STAILQ_FIRST(&outbox->queue)) != NULL &&
+           outbox_has_expired(outbox, send, now_ms)) {
         STAILQ_REMOVE_HEAD(&outbox->queue, link);
         send_end_expired(&outbox->set->sink, send, outbox->why);
     }

@@ -18,7 +18,8 @@
 enum {
     PAUSE_MIN_MS = 10,
     PAUSE_MAX_MS = 500,
-    REDIRECTS_MAX = 5 /* consecutive redirects before a pause */
+    REDIRECTS_MAX = 5, /* consecutive redirects before a pause */
+    LAST_TRY_MS = 20   /* a try that is not the first begins this long before the deadline */
 };
 
 /* The private side of a command.  Invariant: `command` is NULL when its end was reported while
@@ -395,6 +396,37 @@ static void request_await_route(struct request *request)
     topology_refresh(topology);
 }
 
+/* Why a request has waited until now. */
+static const char *request_why_waiting(const struct request *request)
+{
+    const struct node *node = request_find_node(request);
+
+    if (request->why != NULL) {
+        return request->why;
+    }
+    if (node == NULL) {
+        return "no server is known for this hash slot";
+    }
+    return node->why[0] != '\0' ? node->why : "earlier requests were not done yet";
+}
+
+/* Its time has ended while it waited. */
+static void request_end_undone(struct request *request)
+{
+    char text[700];
+
+    (void) snprintf(text, sizeof(text), "not done within %lld ms: %.500s",
+                    (long long) request->timeout_ms, request_why_waiting(request));
+    request_end(request, REDIS_NOT_DONE, SMQ_UNAVAILABLE, NULL, text);
+}
+
+/* Would the reply to a further try hardly come in time?  Until now the request was refused, and
+ * then its outcome would not be known. */
+static bool request_is_over(const struct request *request)
+{
+    return request->pauses > 0 && request->deadline.at_ms - clock_now_ms() < LAST_TRY_MS;
+}
+
 void request_send_first(struct hash_queue *queue)
 {
     struct request *request = OWNER_OF(TAILQ_FIRST(&queue->waiting), struct request, item);
@@ -407,6 +439,10 @@ void request_send_first(struct hash_queue *queue)
     struct node *node = request_find_node(request);
     if (node == NULL) {
         request_await_route(request);
+        return;
+    }
+    if (request_is_over(request)) {
+        request_end_undone(request);
         return;
     }
     if (node->state == NODE_UP && replicas_may_write(node)) {
@@ -441,20 +477,6 @@ void request_new(struct requests *requests, struct redis_command *command)
 
 /* --- time-outs ------------------------------------------------------------------------------- */
 
-/* Why a request has waited until now. */
-static const char *request_why_waiting(const struct request *request)
-{
-    const struct node *node = request_find_node(request);
-
-    if (request->why != NULL) {
-        return request->why;
-    }
-    if (node == NULL) {
-        return "no server is known for this hash slot";
-    }
-    return node->why[0] != '\0' ? node->why : "earlier requests were not done yet";
-}
-
 void request_on_deadline(struct deadline *deadline)
 {
     struct request *request = OWNER_OF(deadline, struct request, deadline);
@@ -464,9 +486,7 @@ void request_on_deadline(struct deadline *deadline)
 
     topology_refresh(request->all->topology);
     if (request->item.queue->sent != &request->item) {
-        (void) snprintf(text, sizeof(text), "not done within %lld ms: %.500s",
-                        (long long) request->timeout_ms, request_why_waiting(request));
-        request_end(request, REDIS_NOT_DONE, SMQ_UNAVAILABLE, NULL, text);
+        request_end_undone(request);
         return;
     }
     (void) snprintf(text, sizeof(text), "no reply within %lld ms", (long long) request->timeout_ms);

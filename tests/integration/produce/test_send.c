@@ -12,9 +12,11 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/waiter.h"
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/fresh_client.h"
+#include "integration/fixture/hash_slots.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
 #include "support/commandstats.h"
@@ -599,7 +601,7 @@ static void on_big(const smq_receipt *receipt, void *user)
 
 static void send_small(smq_producer *own, int number)
 {
-    char body[16];
+    char body[32];
     smq_message message;
     smq_error err;
 
@@ -681,6 +683,53 @@ static void a_message_that_redis_refuses_costs_no_other(void **state)
     assert_int_equal(messages_stats(client, "t").waiting, sizeof(rows) / sizeof(rows[0]) * SMALL);
 }
 
+/* --- hash slots that are half moved --- */
+
+/* Redis refuses every try, whichever keys have moved.  The sends come one after the other, so when
+ * the time of one has ended that of the next is about to. */
+static void sends_into_a_half_moved_slot_are_not_done(void **state)
+{
+    enum { SENDS = 100, APART_MS = 4, KEYS_MOVED = 3 };
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 1);
+    smq_producer_options send = SMQ_PRODUCER_OPTIONS_INIT;
+    struct hash_slot_move move;
+    smq_producer *own;
+    smq_error err;
+
+    (void) state;
+    options.layout = SMQ_LAYOUT_KEYED;
+    cluster_create_topic(client, &options);
+    send.send_timeout_ms = 400;
+    own = messages_producer(client, &send);
+    assert_ok(smq_send(own, "t", &(smq_message) SMQ_MESSAGE_INIT, NULL, &err), &err);
+    move = hash_slot_of("t", 0, NULL);
+    hash_slot_open(&move);
+    for (int i = 0; i < KEYS_MOVED; i++) {
+        assert_true(hash_slot_move_key(&move));
+    }
+    memset(&refused, 0, sizeof(refused));
+    waiter_init(&refused.waiter, SENDS);
+    for (int i = 0; i < SENDS; i++) {
+        send_small(own, i);
+        messages_await_clock(clock_wall_ms() + APART_MS);
+    }
+    assert_true(waiter_wait(&refused.waiter, TIMEOUT_MS));
+    waiter_fini(&refused.waiter);
+    while (hash_slot_move_key(&move)) {
+    }
+    hash_slot_close(&move);
+    hash_slot_await(&move);
+    print_message("%d unavailable, %d timed out, %d unknown\n",
+                  (int) refused.by_status[-SMQ_UNAVAILABLE],
+                  (int) refused.by_status[-SMQ_TIMED_OUT], (int) refused.by_status[-SMQ_UNKNOWN]);
+    assert_int_equal(refused.by_status[-SMQ_UNKNOWN], 0);
+    assert_true(refused.by_status[-SMQ_UNAVAILABLE] > SENDS / 2);
+    assert_int_equal(refused.by_status[-SMQ_UNAVAILABLE] + refused.by_status[-SMQ_TIMED_OUT],
+                     SENDS);
+    assert_int_equal(messages_stats(client, "t").waiting, 1);
+    smq_producer_free(own);
+}
+
 TEST_GROUP(send)
 {
     const struct CMUnitTest tests[] = {
@@ -699,6 +748,7 @@ TEST_GROUP(send)
         FRESH_CLIENT_TEST(callbacks_may_call_everything_that_does_not_wait_for_them),
         FRESH_CLIENT_TEST(a_receipt_says_why_its_send_failed),
         FRESH_CLIENT_TEST(a_message_that_redis_refuses_costs_no_other),
+        FRESH_CLIENT_TEST(sends_into_a_half_moved_slot_are_not_done),
         FRESH_CLIENT_TEST(key_of_another_type_ends_a_send_at_once),
         FRESH_CLIENT_TEST(command_that_a_user_may_not_run_ends_a_send_at_once),
     };

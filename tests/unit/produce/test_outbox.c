@@ -261,6 +261,24 @@ static void the_time_out_says_whether_it_may_be_stored(void **state)
     smq_producer_free(producer);
 }
 
+/* The reply to a try in its last moments would hardly come, and leave it in doubt. */
+static void what_was_refused_is_not_tried_at_the_last_moment(void **state)
+{
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
+    smq_message message = sending_message("hello", NULL);
+    smq_producer *producer;
+    smq_error err;
+
+    (void) state;
+    options.send_timeout_ms = 50;
+    producer = sending_producer(&options);
+    assert_int_equal(smq_send(producer, "orders", &message, NULL, &err), SMQ_OK);
+    sending_fault(FAULT_NOT_DONE, -1);
+    assert_int_equal(smq_send(producer, "orders", &message, NULL, &err), SMQ_UNAVAILABLE);
+    assert_int_equal(sending.sends, 2);
+    smq_producer_free(producer);
+}
+
 static void a_definition_that_never_comes_ends_in_time(void **state)
 {
     smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
@@ -438,6 +456,7 @@ TEST_GROUP(outbox)
         cmocka_unit_test(a_send_is_repeated_while_redis_remembers_it),
         SENDING_TEST(without_repeats_a_lost_reply_is_unknown),
         SENDING_TEST(the_time_out_says_whether_it_may_be_stored),
+        SENDING_TEST(what_was_refused_is_not_tried_at_the_last_moment),
         SENDING_TEST(a_definition_that_never_comes_ends_in_time),
         SENDING_TEST(a_new_definition_is_used_and_order_is_kept),
         SENDING_TEST(a_deleted_topic_is_told),
