@@ -59,10 +59,11 @@ struct copy {
     struct topic_facts to_facts;
     smq_producer *producer; /* of the target */
     struct progress progress;
-    uint64_t total; /* about as many there are; 0: not known */
-    uint64_t count; /* messages that were given to the producer */
-    char *seen;     /* cursor of the last of them, "" at first; owned */
-    char *stored;   /* the same of those that have their receipts; owned */
+    uint64_t total;          /* about as many there are; 0: not known */
+    uint64_t count;          /* messages that were given to the producer */
+    char *seen;              /* cursor of the last of them, "" at first; owned */
+    char *stored;            /* the same of those that have their receipts; owned */
+    char *batch[COPY_BATCH]; /* cursors of those behind `stored`, which may lack them; owned */
     struct tally tally;
 };
 
@@ -97,6 +98,7 @@ static bool copy_message(const smq_message_info *info, void *user)
     copy->count++;
     tally_send(&copy->tally, copy->count, copy->producer, copy->to, &message);
     copy_keep(&copy->seen, info->cursor);
+    copy_keep(&copy->batch[(copy->count - 1) % COPY_BATCH], info->cursor);
     if (copy->count % COPY_BATCH == 0) {
         copy_settle(copy);
     }
@@ -112,6 +114,25 @@ static const char *copy_cursor(const struct copy *copy)
     return copy->stored[0] != '\0' ? copy->stored : "''";
 }
 
+/* All before the message that failed first are stored, so the copy continues at it; one that can
+ * never be stored is to be left out. */
+static enum exit_code copy_report_failure(const struct copy *copy, const char *counts)
+{
+    const struct tally *tally = &copy->tally;
+    const bool known = tally->number >= 1 && tally->number <= copy->count;
+
+    if (!known) {
+        return say_error(tally->code, "topic %s: %s; %s; to continue: --cursor %s", copy->to,
+                         tally->text, counts, copy_cursor(copy));
+    }
+    const size_t at = (size_t) ((tally->number - 1) % COPY_BATCH);
+    const char *before = at > 0 ? copy->batch[at - 1] : copy_cursor(copy);
+    return say_error(tally->code,
+                     "topic %s: message %" PRIu64 ": %s; %s; to continue: --cursor %s; behind it: "
+                     "--cursor %s",
+                     copy->to, tally->number, tally->text, counts, before, copy->batch[at]);
+}
+
 /* `status`: how the visit of the source ended. */
 static enum exit_code copy_report(struct copy *copy, smq_status status, const smq_error *err)
 {
@@ -120,8 +141,7 @@ static enum exit_code copy_report(struct copy *copy, smq_status status, const sm
 
     tally_counts(counts, tally, "copied");
     if (tally->code != EXIT_DONE) {
-        return say_error(tally->code, "topic %s: %s; %s; to continue: --cursor %s", copy->to,
-                         tally->text, counts, copy_cursor(copy));
+        return copy_report_failure(copy, counts);
     }
     if (status != SMQ_OK) {
         return say_error(exit_code_of(status), "%s; %s; to continue: --cursor %s", say_text(err),
@@ -219,6 +239,9 @@ static enum exit_code copy_between(struct copy *copy, smq_client *from, smq_clie
     smq_producer_free(copy->producer);
     free(copy->seen);
     free(copy->stored);
+    for (size_t i = 0; i < COPY_BATCH; i++) {
+        free(copy->batch[i]);
+    }
     return code;
 }
 

@@ -77,7 +77,7 @@ static void tally_on_receipt(const smq_receipt *receipt, void *user)
         pthread_mutex_unlock(&pending->tally->lock);
     } else {
         tally_failed(pending->tally, pending->number, exit_code_of(receipt->status),
-                     smq_status_text(receipt->status));
+                     receipt->text ? receipt->text : smq_status_text(receipt->status));
     }
     free(pending);
 }

@@ -345,6 +345,33 @@ static bool keeps_waiting(void *arg)
     return so;
 }
 
+/* One that can never be stored is left out by the second cursor; the first one leads to it. */
+static void test_a_copy_names_what_cannot_be_stored(void **state)
+{
+    char before[128] = "";
+    char behind[128] = "";
+    struct run run;
+
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "wide", "--slots", "1"));
+    command_done(NULL, ARGS("topic", "create", "narrow", "--slots", "1", "--max-body", "10"));
+    command_done("one\ntoo long a body for it\nthree\n", ARGS("send", "wide"));
+    command_run(&run, NULL, ARGS("copy", "wide", "narrow"));
+    assert_int_equal(run.exit_code, 65);
+    assert_non_null(strstr(run.err, "message 2"));
+    assert_non_null(strstr(run.err, "10"));
+    const char *at = strstr(run.err, "to continue: --cursor ");
+    assert_non_null(at);
+    assert_int_equal(
+        sscanf(at, "to continue: --cursor %127[^;]; behind it: --cursor %127s", before, behind), 2);
+    run_fini(&run);
+    command_refused(65, "message 1", NULL, ARGS("copy", "wide", "narrow", "--cursor", before));
+    char *said = command_err(NULL, ARGS("copy", "wide", "narrow", "--cursor", behind));
+    assert_non_null(strstr(said, "copied "));
+    free(said);
+    assert_int_equal(command_stat("narrow", "waiting"), 2);
+}
+
 /* The target stores nothing until the signal has been sent: the copy ends behind the messages that
  * it had sent by then, says how many they were, and the next one begins behind them. */
 static void test_an_interrupted_copy_says_where_it_continues(void **state)
@@ -398,6 +425,7 @@ TEST_GROUP(backup)
         cmocka_unit_test(test_a_dead_letter_is_restored_as_a_message),
         cmocka_unit_test(test_a_topic_is_copied_to_another_cluster),
         cmocka_unit_test(test_a_copy_that_fails_says_where_it_continues),
+        cmocka_unit_test(test_a_copy_names_what_cannot_be_stored),
         cmocka_unit_test(test_an_interrupted_backup_says_where_it_continues),
         cmocka_unit_test(test_an_interrupted_copy_says_where_it_continues),
     };
