@@ -441,6 +441,12 @@ smq_verdict consume_run(smq_delivery *delivery, void *user)
         return SMQ_RELEASE;
     }
     const int error = program_start(&program, argv);
+    if (error == EFBIG) { /* of all messages this one alone is too large */
+        atomic_fetch_add(&consume->handled, 1);
+        (void) smq_retry(delivery, SMQ_BACKOFF, "its body is larger than the limit ulimit -f",
+                         NULL);
+        return SMQ_LATER;
+    }
     if (error) {
         consume_fail(consume, EXIT_IO, "cannot run %s: %s", argv[0], strerror(error));
         return SMQ_RELEASE;

@@ -176,6 +176,28 @@ static void signals_that_are_ignored_stay_ignored(void **state)
     }
 }
 
+/* A body that cannot be handed over fails alone. */
+static void a_limit_of_files_costs_one_message(void **state)
+{
+    char body[8192];
+    struct run run;
+
+    (void) state;
+    memset(body, 'x', sizeof(body) - 1);
+    body[sizeof(body) - 1] = '\0';
+    command_done(NULL, ARGS("topic", "create", "limited", "--type", "priority", "--slots", "1",
+                            "--max-retries", "none"));
+    command_done(NULL, ARGS("send", "limited", body));
+    command_done(NULL, ARGS("send", "limited", "small"));
+    shell(&run, "ulimit -f 1; \"$SLOTMQ\" consume limited --exit-when-empty -- cat");
+    assert_string_equal(run.out, "small");
+    assert_int_equal(run.exit_code, 0);
+    run_fini(&run);
+    char *out = command_out(NULL, ARGS("dead", "list", "limited", "--json"));
+    assert_non_null(strstr(out, "ulimit -f"));
+    free(out);
+}
+
 /* Limits of the shell, no terminal, and other locales: the same result. */
 static void surroundings_change_no_result(void **state)
 {
@@ -218,6 +240,7 @@ TEST_GROUP(descriptors)
         cmocka_unit_test(program_gets_the_standard_descriptors_only),
         cmocka_unit_test(every_verb_says_when_its_result_cannot_be_written),
         cmocka_unit_test(signals_that_are_ignored_stay_ignored),
+        cmocka_unit_test(a_limit_of_files_costs_one_message),
         cmocka_unit_test(surroundings_change_no_result),
     };
 
