@@ -86,6 +86,10 @@ static bool doctor_take_topic(const smq_topic_options *topic, void *user)
 {
     struct doctor_facts *facts = user;
 
+    if (topic->deleted) {
+        facts->deleted_count++;
+        return true;
+    }
     facts->topic = doctor_grow(facts->topic, facts->topic_count, sizeof(*facts->topic));
     facts->topic[facts->topic_count++] = (struct doctor_topic){
         .name = doctor_keep(facts, topic->name),
@@ -147,7 +151,7 @@ static smq_status doctor_list_all(struct doctor_facts *facts, smq_client *client
         if (status == SMQ_OK) {
             return SMQ_OK;
         }
-        facts->topic_count = 0;
+        facts->topic_count = facts->deleted_count = 0;
     }
     return smq_topic_each(client, NULL, doctor_take_topic, facts, err);
 }

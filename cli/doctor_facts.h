@@ -55,6 +55,7 @@ struct doctor_facts {
     struct doctor_outcome scanned;
     struct doctor_topic *topic;
     size_t topic_count;
+    size_t deleted_count;          /* deleted topics of which keys are left */
     size_t topics_left;            /* not looked at, because the time had ended */
     struct doctor_outcome senders; /* of the first topic of which they are not known */
     struct doctor_sender *sender;

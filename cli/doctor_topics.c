@@ -82,6 +82,11 @@ void doctor_check_list(struct doctor_report *report, const struct doctor_facts *
                               "Redis has lost its name from the list of all topics");
         }
     }
+    if (facts->deleted_count > 0) {
+        doctor_report_add(report, DOCTOR_WARNING, "", "slotmq topic repair --all",
+                          "an earlier version has left keys of %zu deleted topics",
+                          facts->deleted_count);
+    }
 }
 
 static void doctor_judge_damage(struct doctor_report *report, const struct doctor_facts *facts,

@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- KEYS store, prepare, dead, why, slot, [body], [done]
--- ARGV deletion (its number; empty: any), tombstone (a key; empty: none), keep_ms
+-- ARGV deletion (its number; empty: any, but a slot that was not sealed is left), tombstone (a key;
+--      empty: none), keep_ms
 -- RETURN OK: the keys of the slot are gone | IN_USE: it is open, or holds messages, or was not
 --        sealed by that deletion
 --
@@ -13,7 +14,8 @@
 local def, sealed, generation = unpack(redis.call('HMGET', slot, 'def', 'sealed', 'generation'))
 -- @include held
 -- @include tombstone
-if def or messages_held() > 0 or deletion ~= '' and sealed and sealed ~= deletion then
+if def or messages_held() > 0 or deletion == '' and not sealed
+    or deletion ~= '' and sealed and sealed ~= deletion then
     return { 'IN_USE' }
 end
 if sealed then

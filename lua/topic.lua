@@ -2,7 +2,7 @@
 -- KEYS topic, groups... (of alter: the definitions of the groups, those of new groups last)
 -- ARGV verb, operands...
 -- RETURN create: OK, state, definition, nonce, version, generation (of what is stored now)
---        | ready, undone, keep, removed, repair: OK | delete: OK, deletion: its number
+--        | ready, undone, keep, removed, forget, repair: OK | delete: OK, deletion: its number
 --        | bind, rebind: OK, generation | follow: OK | alter: OK, version: now
 --        | pause: OK, pauses: now
 --        | CHANGED: it is not what the caller has read | OTHER_FLEET, coord
@@ -10,7 +10,8 @@
 --
 -- operands of create: definition, nonce, seen, generation, deletes, version (without it 1; that of
 -- the topic, for the definition of a group), tombstone; of ready: nonce;
--- of undone: nonce, tombstone, keep_ms; of removed: nonce, deletion, tombstone, keep_ms;
+-- of undone: nonce, tombstone, keep_ms; of forget: tombstone, keep_ms;
+-- of removed: nonce, deletion, tombstone, keep_ms;
 -- of delete: nonce, deletes, id; of keep: nonce, deletion; of bind: nonce, coord;
 -- of follow: nonce, from, to; of rebind: nonce, coord, above, force 0/1;
 -- of alter: nonce, version, definition, definition of each group, how many groups are new;
@@ -122,6 +123,14 @@ function op.removed(of, deletion, tombstone, keep_ms)
             return { 'CHANGED' }
         end
         redis.call('HDEL', topic, 'deleter')
+        forget(tombstone, keep_ms)
+    end
+    return { 'OK' }
+end
+
+-- The key is one that an earlier version has left of a deleted topic.
+function op.forget(tombstone, keep_ms)
+    if not state and generation > 0 then
         forget(tombstone, keep_ms)
     end
     return { 'OK' }

@@ -132,6 +132,10 @@ typedef struct smq_topic_options {
     /* This field is only read: Redis has lost the name of the topic from the list of all topics;
      * see smq_topic_repair(). */
     bool unlisted;
+    /* This field is only read: the topic was deleted by an earlier version, which has left keys of
+     * this number of `slots`; all other fields but `name` have no value.  Only a visit of "*" shows
+     * it. */
+    bool deleted;
 } smq_topic_options;
 #define SMQ_TOPIC_OPTIONS_INIT SMQ_INIT(smq_topic_options)
 #define SMQ_TOPIC_OPTIONS(...) SMQ_WITH(smq_topic_options, __VA_ARGS__)
@@ -170,7 +174,8 @@ SMQ_API smq_status smq_topic_create(smq_client *client, const smq_topic_options 
  * that is not damaged.  A group is repaired with its topic.  If the definition of a topic with
  * groups is lost, smq_topic_create() with these groups restores it.  `out` may be NULL.
  * With `topic` "*" all keys of all masters are looked at, the list of all topics is made anew, and
- * every topic is repaired.  One that cannot be repaired does not hold up the others; the call fails
+ * every topic is repaired; keys that earlier versions have left of deleted topics are removed.  One
+ * that cannot be repaired does not hold up the others; the call fails
  * afterwards, as that one did.
  * Blocks: request_timeout_ms per round trip; every slot must be reachable.  Fails: NO_TOPIC (also if the
  * topic is half created or half deleted), DAMAGED (slots disagree; the text lists them). */

@@ -18,6 +18,7 @@ enum { READ_AT_ONCE = 256 };
 struct name {
     char *text; /* owned */
     bool listed;
+    int32_t slots; /* not listed: how many seem to have keys */
 };
 
 /* Names of topics, from the registry and from keys. */
@@ -27,6 +28,7 @@ struct names {
     struct name *list;
     size_t count, size;
     bool lost; /* the registry says that names were missing */
+    bool all;  /* all keys were looked at */
 };
 
 static void describe_names_add(struct names *names, const char *name, bool listed)
@@ -90,6 +92,7 @@ static void describe_names_add_scanned(struct names *names, struct scan *scan)
     HASH_ITER(hh, scan->names, name, next)
     {
         describe_names_add(names, name->name, false);
+        names->list[names->count - 1].slots = name->slots;
     }
 }
 
@@ -146,6 +149,54 @@ static bool describe_unreadable(const char *name, const smq_error *why, smq_topi
     return visit(&options, user);
 }
 
+/* --- what is left of deleted topics --- */
+
+struct deleted {
+    struct core *core;
+    const char *name;
+    bool missing; /* topic{T} only remembers an earlier creation */
+};
+
+static void describe_deleted_send(struct store_call *call, void *user)
+{
+    const struct deleted *deleted = user;
+
+    store_topic_get(call, deleted->core->redis, deleted->name, 0);
+}
+
+static enum fanout_next describe_deleted_done(const struct store_result *result, void *user,
+                                              smq_error *err)
+{
+    struct deleted *deleted = user;
+    enum store_topic_state state = STORE_TOPIC_READY;
+    struct topic topic = {.generation = 0};
+
+    (void) err;
+    deleted->missing =
+        result->outcome == STORE_OK &&
+        store_topic_get_read(&topic, &state, deleted->name, result, NULL) == SMQ_NO_TOPIC &&
+        state == STORE_TOPIC_MISSING && topic.generation > 0;
+    return FANOUT_DONE;
+}
+
+/* No slot of it belongs to a topic.  Show it, unless it is being created or deleted, or the keys
+ * are those of another program. */
+static bool describe_deleted(const struct names *names, const struct name *name,
+                             smq_topic_fn *visit, void *user)
+{
+    struct deleted deleted = {.core = names->core, .name = name->text};
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+
+    (void) fanout_one(names->core, describe_deleted_send, describe_deleted_done, &deleted, NULL);
+    if (!deleted.missing) {
+        return true;
+    }
+    options.name = name->text;
+    options.slots = name->slots;
+    options.deleted = true;
+    return visit(&options, user);
+}
+
 /* Is the cause specific to this topic: its stored definition, or the node that holds it? */
 static bool describe_is_unreadable(smq_status status)
 {
@@ -167,9 +218,9 @@ static bool describe_is_unreadable(smq_status status)
 /* Show the topics that were read, except those that are being created or deleted, and those whose
  * groups are shown.  A key that merely looks like that of a topic is none.  *more: the visit
  * continues. */
-static smq_status describe_read(const struct fanout_definition *read, const struct name *names,
-                                size_t count, bool *more, smq_topic_fn *visit, void *user,
-                                smq_error *err)
+static smq_status describe_read(const struct fanout_definition *read, const struct names *all,
+                                const struct name *names, size_t count, bool *more,
+                                smq_topic_fn *visit, void *user, smq_error *err)
 {
     for (size_t i = 0; i < count && *more; i++) {
         const smq_error *own = &read[i].err;
@@ -178,6 +229,8 @@ static smq_status describe_read(const struct fanout_definition *read, const stru
         if ((own->status == SMQ_OK || own->status == SMQ_DAMAGED) && !whole) {
             *more = describe_topic(&read[i].topic, own->status == SMQ_DAMAGED, !names[i].listed,
                                    visit, user);
+        } else if (all->all && !names[i].listed && own->status == SMQ_NO_TOPIC) {
+            *more = describe_deleted(all, &names[i], visit, user);
         } else if (whole || !names[i].listed) {
             continue;
         } else if (describe_is_unreadable(own->status)) {
@@ -209,7 +262,7 @@ static smq_status describe_names(const struct names *names, smq_topic_fn *visit,
             }
         }
         fanout_definitions(read, count, names->core);
-        status = describe_read(read, batch, count, &more, visit, user, err);
+        status = describe_read(read, names, batch, count, &more, visit, user, err);
     }
     free(read);
     return status;
@@ -218,7 +271,7 @@ static smq_status describe_names(const struct names *names, smq_topic_fn *visit,
 static smq_status describe_all(struct core *core, bool all, smq_topic_fn *visit, void *user,
                                smq_error *err)
 {
-    struct names names = {.core = core, .cursor = "0"};
+    struct names names = {.core = core, .cursor = "0", .all = all};
     smq_error own;
     smq_status looked = describe_names_read(&names, all, &own);
     smq_status status = describe_names(&names, visit, user, err);

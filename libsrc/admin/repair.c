@@ -372,8 +372,14 @@ static smq_status repair_groups(smq_topic_report *report, struct core *core,
 
 /* --- all topics --- */
 
+struct repair_name {
+    char text[TOPIC_NAME_MAX + 1];
+    int32_t left; /* of a deleted topic: slots of which keys are left, or 0 */
+    bool deleted;
+};
+
 struct repair_names {
-    char (*list)[TOPIC_NAME_MAX + 1];
+    struct repair_name *list;
     size_t count;
 };
 
@@ -382,8 +388,64 @@ static bool repair_visit(const smq_topic_options *topic, void *user)
     struct repair_names *names = user;
 
     names->list = memory_grow(names->list, names->count + 1, sizeof(*names->list));
-    (void) snprintf(names->list[names->count++], sizeof(*names->list), "%s", topic->name);
+    names->list[names->count] =
+        (struct repair_name){.left = topic->slots, .deleted = topic->deleted};
+    (void) snprintf(names->list[names->count++].text, sizeof(names->list->text), "%s", topic->name);
     return true;
+}
+
+static void repair_forget_slot_send(struct store_call *call, int32_t index, void *user)
+{
+    const struct topic_change *change = user;
+    struct store_slot slot;
+
+    store_slot_fill(&slot, &change->topic, index);
+    store_slot_forget(call, change->core->redis, &slot, 0, 0);
+}
+
+/* What holds messages, or is a key of another program, stays. */
+static enum fanout_next repair_forget_slot_done(const struct store_result *result, int32_t index,
+                                                void *user, smq_error *err)
+{
+    (void) index;
+    return result->outcome == STORE_OK || result->outcome == STORE_REFUSED ||
+                   result->status == SMQ_INVALID
+               ? FANOUT_DONE
+               : topic_change_stop(err, user, result, "remove the keys of");
+}
+
+static void repair_forget_send(struct store_call *call, void *user)
+{
+    const struct topic_change *change = user;
+
+    store_topic_forget(call, change->core->redis, change->topic.name, 0);
+}
+
+static enum fanout_next repair_forget_done(const struct store_result *result, void *user,
+                                           smq_error *err)
+{
+    return result->outcome == STORE_OK ? FANOUT_DONE
+                                       : topic_change_stop(err, user, result, "remove the keys of");
+}
+
+/* Remove what an earlier version has left of a deleted topic. */
+static smq_status repair_forget(smq_topic_report *report, struct core *core,
+                                const struct repair_name *name, smq_error *err)
+{
+    struct topic_change change = {.core = core};
+    smq_status status;
+
+    (void) snprintf(change.topic.name, sizeof(change.topic.name), "%s", name->text);
+    change.topic.slots = name->left;
+    change.topic.layout = SMQ_LAYOUT_KEYED; /* which has the most keys */
+    status = topic_change_slots(&change, repair_forget_slot_send, repair_forget_slot_done, err);
+    if (status == SMQ_OK) {
+        status = topic_change_one(&change, repair_forget_send, repair_forget_done, err);
+    }
+    if (status == SMQ_OK) {
+        report_forgotten(report);
+    }
+    return status;
 }
 
 static void repair_is_whole_send(struct store_call *call, void *user)
@@ -416,9 +478,11 @@ static smq_status repair_all(smq_topic_report *report, struct core *core, smq_er
     *report = (smq_topic_report) SMQ_TOPIC_REPORT_INIT;
     for (size_t i = 0; i < names.count; i++) {
         smq_topic_report one = SMQ_TOPIC_REPORT_INIT;
-        smq_status repaired = admin_topic_repair(&one, core, names.list[i], &own);
+        const struct repair_name *name = &names.list[i];
+        smq_status repaired = name->deleted ? repair_forget(&one, core, name, &own)
+                                            : admin_topic_repair(&one, core, name->text, &own);
 
-        report_join(report, &one, names.list[i]);
+        report_join(report, &one, name->text);
         if (repaired != SMQ_OK && repaired != SMQ_NO_TOPIC && status == SMQ_OK) {
             status = status_copy(&first, &own);
         }

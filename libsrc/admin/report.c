@@ -68,6 +68,12 @@ void report_relisted(smq_topic_report *report)
                report->text[0] != '\0' ? "; " : "");
 }
 
+void report_forgotten(smq_topic_report *report)
+{
+    report->repaired = true;
+    report_add(report, "it was deleted, and its last keys are removed");
+}
+
 void report_join(smq_topic_report *report, const smq_topic_report *group, const char *name)
 {
     report->repaired = report->repaired || group->repaired;

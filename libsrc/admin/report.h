@@ -15,6 +15,9 @@ void report_created(smq_topic_report *report, const struct topic *stored,
 /* The name of the topic was missing in the registry. */
 void report_relisted(smq_topic_report *report);
 
+/* The keys were removed that were left of a deleted topic. */
+void report_forgotten(smq_topic_report *report);
+
 /* The topic was repaired; `restored`: its definition, too. */
 void report_repaired(smq_topic_report *report, const struct damage_verdict *verdict, bool restored);
 

@@ -1,7 +1,6 @@
 /* scan.c - see scan.h.
  *
- * A topic whose topic{T} is lost is found by the keys of its first slots, as those are what a
- * definition is looked for in (core/definitions.c).
+ * A topic whose topic{T} is lost is found by the keys of its slots.
  *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
 #include "admin/scan.h"
@@ -14,8 +13,6 @@
 #include "base/status.h"
 #include "base/waiter.h"
 #include "model/slot.h"
-
-enum { SLOTS_LOOKED_AT = 16 };
 
 struct scan_master {
     int32_t hash_slot; /* one that it has */
@@ -60,7 +57,7 @@ static void scan_note(struct scan *scan, const char *key, size_t len)
     struct slot_key_named named;
     struct scan_name *name;
 
-    if (!slot_key_read(&named, key, len) || named.slot >= SLOTS_LOOKED_AT) {
+    if (!slot_key_read(&named, key, len)) {
         return;
     }
     HASH_FIND_STR(scan->names, named.topic, name);
@@ -69,6 +66,7 @@ static void scan_note(struct scan *scan, const char *key, size_t len)
         memcpy(name->name, named.topic, sizeof(name->name));
         HASH_ADD_STR(scan->names, name, name);
     }
+    name->slots = named.slot >= name->slots ? named.slot + 1 : name->slots;
 }
 
 static enum fanout_next scan_done(const struct store_result *result, int32_t index, void *user,

@@ -14,6 +14,7 @@ enum { SCAN_KEYS_FEW = 100000, SCAN_KEYS_ALL = INT32_MAX };
 /* A name that some key has.  The topic may be deleted. */
 struct scan_name {
     char name[TOPIC_NAME_MAX + 1];
+    int32_t slots; /* one more than the largest number of a slot that has a key */
     UT_hash_handle hh;
 };
 

@@ -247,11 +247,10 @@ void store_slot_forget(struct store_call *call, struct redis *redis, const struc
     call_begin_keys(call, &script_slot_forget, slot);
     if (deletion > 0) {
         redis_arg_int(call_argv(call, SCRIPT_SLOT_FORGET_ARGV_DELETION), deletion);
-        slot_add_tombstone(call, SCRIPT_SLOT_FORGET_ARGV_TOMBSTONE, slot);
     } else {
         redis_arg_string(call_argv(call, SCRIPT_SLOT_FORGET_ARGV_DELETION), "");
-        redis_arg_string(call_argv(call, SCRIPT_SLOT_FORGET_ARGV_TOMBSTONE), "");
     }
+    slot_add_tombstone(call, SCRIPT_SLOT_FORGET_ARGV_TOMBSTONE, slot);
     redis_arg_int(call_argv(call, SCRIPT_SLOT_FORGET_ARGV_KEEP_MS), STORE_TOMBSTONE_MS);
     call_submit(call, redis, 8, timeout_ms);
 }

@@ -292,6 +292,11 @@ enum store_topic_step {
 void store_topic_step(struct store_call *call, struct redis *redis, const struct topic *topic,
                       enum store_topic_step step, int64_t timeout_ms);
 
+/* Remove what an earlier version has left of topic{T} when it deleted the topic, and leave a
+ * tombstone. */
+void store_topic_forget(struct store_call *call, struct redis *redis, const char *topic,
+                        int64_t timeout_ms);
+
 /* Begin a deletion.  `topic` has the count of deletions that was read; the reply is the number of
  * this deletion.  The caller chooses `id`, so that the call can be repeated.  REFUSED "CHANGED". */
 void store_topic_delete(struct store_call *call, struct redis *redis, const struct topic *topic,
@@ -493,7 +498,7 @@ void store_slot_clear(struct store_call *call, struct redis *redis, const struct
 bool store_slot_clear_read(bool *more, const struct store_result *result);
 
 /* Remove all keys of a slot that this deletion has sealed and cleared, and leave a tombstone;
- * deletion 0: of a slot that any deletion has sealed, and leave none.  REFUSED "IN_USE". */
+ * deletion 0: any deletion, whose version of slotmq did not do that.  REFUSED "IN_USE". */
 void store_slot_forget(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                        uint32_t deletion, int64_t timeout_ms);
 

@@ -238,6 +238,19 @@ void store_topic_step(struct store_call *call, struct redis *redis, const struct
     call_submit(call, redis, 16, timeout_ms);
 }
 
+void store_topic_forget(struct store_call *call, struct redis *redis, const char *topic,
+                        int64_t timeout_ms)
+{
+    char key[SLOT_KEY_MAX];
+
+    slot_topic_tombstone(key, topic);
+    call_begin_topic(call, &script_topic, topic);
+    redis_arg_string(call_argv(call, SCRIPT_TOPIC_ARGV_VERB), "forget");
+    redis_arg_string(call_argv(call, SCRIPT_TOPIC_ARGV_OPERANDS), key);
+    redis_arg_int(&call->command, STORE_TOMBSTONE_MS);
+    call_submit(call, redis, 8, timeout_ms);
+}
+
 void store_topic_delete(struct store_call *call, struct redis *redis, const struct topic *topic,
                         const char *id, int64_t timeout_ms)
 {

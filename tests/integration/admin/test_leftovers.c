@@ -169,6 +169,48 @@ static void a_late_call_makes_no_slot_again(void **state)
     assert_int_equal(keys_left(&ending), 0);
 }
 
+/* --- what earlier versions have left --- */
+
+static bool count_deleted(const smq_topic_options *topic, void *user)
+{
+    *(int *) user += topic->deleted ? topic->slots : 100;
+    return true;
+}
+
+static void what_an_earlier_version_has_left_is_counted_and_removed(void **state)
+{
+    static const char *const kept[] = {
+        "ZADD old_%d inf %s",
+        "ZADD prepare{old_%d} inf %s",
+        "ZADD dead{old_%d} inf %s",
+        "HSET why{old_%d} %s 1",
+        "HSET slot{old_%d} %s 1 token 000000050000000000000123 claims 7 generation 3 sealed 2",
+        "HSET body{old_%d} %s 1",
+        "ZADD done{old_%d} inf %s",
+    };
+    smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
+    smq_error err;
+    int slots = 0;
+
+    (void) state;
+    for (int slot = 0; slot < SLOTS; slot++) {
+        char store[16];
+
+        (void) snprintf(store, sizeof(store), "old_%d", slot);
+        for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+            freeReplyObject(keys_command(store, kept[i], slot, ""));
+        }
+    }
+    freeReplyObject(keys_command("topic{old}", "HSET topic{old} %s 1 generation 3 deletes 2", ""));
+    freeReplyObject(keys_command("slot{others_1}", "SET slot{others_1} precious"));
+    assert_ok(smq_topic_each(client, "*", count_deleted, &slots, &err), &err);
+    assert_int_equal(slots, SLOTS);
+    assert_ok(smq_topic_repair(client, "*", &report, &err), &err);
+    assert_non_null(strstr(report.text, "old: it was deleted, and its last keys are removed"));
+    freeReplyObject(keys_command("slot{others_1}", "DEL slot{others_1}"));
+    assert_tombstones(SLOTS, 1);
+}
+
 TEST_GROUP(leftovers)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +219,7 @@ TEST_GROUP(leftovers)
         FRESH_CLIENT_TEST(a_topic_that_is_created_anew_goes_on_from_the_tombstone),
         FRESH_CLIENT_TEST(so_does_one_whose_own_tombstone_is_lost),
         FRESH_CLIENT_TEST(a_late_call_makes_no_slot_again),
+        FRESH_CLIENT_TEST(what_an_earlier_version_has_left_is_counted_and_removed),
     };
 
     return cmocka_run_group_tests_name("leftovers", tests, cluster_start_masters, cluster_end);
