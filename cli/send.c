@@ -358,8 +358,8 @@ static void send_lines(struct sender *sender)
         say("reading messages from the terminal, one a line; Ctrl-D ends");
     }
     while (result == SOURCE_LINE && !tally_has_failed(&sender->tally)) {
-        result = signals_came() ? SOURCE_INTERRUPTED
-                                : source_line(source, send_line_most(sender), &line, &size);
+        const size_t most = number < skip ? SIZE_MAX : send_line_most(sender);
+        result = signals_came() ? SOURCE_INTERRUPTED : source_line(source, most, &line, &size);
         number++;
         if (result != SOURCE_LINE) {
             send_end_of_lines(sender, result, number);
@@ -378,23 +378,12 @@ static void send_lines(struct sender *sender)
 
 /* === The end ============================================================ */
 
-/* How to send the lines from the one that failed on, unless that line is at fault. */
-static void send_continue_text(char *out, size_t size, const struct tally *tally)
-{
-    const bool lines = tally->number > 1 && tally->number != UINT64_MAX;
-
-    out[0] = '\0';
-    if (lines && tally->code != EXIT_DATA && tally->code != EXIT_USAGE) {
-        snprintf(out, size, "; to continue: --skip %" PRIu64, tally->number - 1);
-    }
-}
-
 /* Exactly one line on failure: which message, why, and what was done before. */
 static enum exit_code send_report(struct sender *sender)
 {
     struct tally *tally = &sender->tally;
     char counts[TALLY_COUNTS_SIZE];
-    char more[48];
+    char more[TALLY_CONTINUE_SIZE];
 
     tally_counts(counts, tally, "sent");
     if (tally->code != EXIT_DONE) {
@@ -402,7 +391,7 @@ static enum exit_code send_report(struct sender *sender)
         if (tally->number > 0) {
             snprintf(where, sizeof(where), "line %" PRIu64 ": ", tally->number);
         }
-        send_continue_text(more, sizeof(more), tally);
+        tally_continue(more, tally);
         return say_error(tally->code, "%s%s%s%s%s", where, tally->text,
                          tally->number > 0 ? "; " : "", tally->number > 0 ? counts : "", more);
     }

@@ -4,12 +4,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "say.h"
 
 void tally_failed(struct tally *tally, uint64_t number, enum exit_code code, const char *text)
 {
     pthread_mutex_lock(&tally->lock);
+    if (tally->failures++ < TALLY_FAILED_MOST) {
+        tally->failed[tally->failures - 1] = number;
+    }
     if (tally->code == EXIT_DONE || number < tally->number) {
         tally->code = code;
         tally->number = number;
@@ -58,17 +62,70 @@ enum exit_code tally_say_duplicates(const struct tally *tally, const char *count
                      counts);
 }
 
+static int tally_compare(const void *one, const void *other)
+{
+    const uint64_t a = *(const uint64_t *) one, b = *(const uint64_t *) other;
+
+    return a < b ? -1 : a > b;
+}
+
+/* Lines behind the one that failed were stored: they and those that failed are skipped, and the
+ * latter are named. */
+static void tally_continue_behind(char *out, const struct tally *tally)
+{
+    uint64_t failed[TALLY_FAILED_MOST], last = tally->last;
+    size_t used = (size_t) snprintf(out, TALLY_CONTINUE_SIZE, "; to continue without line%s",
+                                    tally->failures > 1 ? "s" : "");
+
+    memcpy(failed, tally->failed, sizeof(failed));
+    qsort(failed, tally->failures, sizeof(*failed), tally_compare);
+    for (size_t i = 0; i < tally->failures; i++) {
+        used += (size_t) snprintf(out + used, TALLY_CONTINUE_SIZE - used, "%s %" PRIu64,
+                                  i > 0 ? "," : "", failed[i]);
+        last = failed[i] > last ? failed[i] : last;
+    }
+    (void) snprintf(out + used, TALLY_CONTINUE_SIZE - used, ": --skip %" PRIu64, last);
+}
+
+void tally_continue(char *out, const struct tally *tally)
+{
+    const bool bad = tally->code == EXIT_DATA || tally->code == EXIT_USAGE;
+    const bool named = tally->failures <= TALLY_FAILED_MOST;
+
+    out[0] = '\0';
+    if (tally->number == 0 || tally->number == UINT64_MAX) {
+        return;
+    }
+    if (named && (bad || tally->last > tally->number)) {
+        tally_continue_behind(out, tally);
+    } else if (tally->number > 1) {
+        (void) snprintf(out, TALLY_CONTINUE_SIZE, "; to continue: --skip %" PRIu64 "%s",
+                        tally->number - 1,
+                        tally->last > tally->number ? ", which stores some lines again" : "");
+    }
+}
+
 /* One send without a receipt. */
 struct tally_pending {
     struct tally *tally;
     uint64_t number;
 };
 
+static void tally_ended(struct tally *tally, uint64_t number)
+{
+    pthread_mutex_lock(&tally->lock);
+    tally->last = number > tally->last ? number : tally->last;
+    pthread_mutex_unlock(&tally->lock);
+}
+
 /* Thread: smq:call. */
 static void tally_on_receipt(const smq_receipt *receipt, void *user)
 {
     struct tally_pending *pending = user;
 
+    if (receipt->status == SMQ_OK || receipt->status == SMQ_DUPLICATE) {
+        tally_ended(pending->tally, pending->number);
+    }
     if (receipt->status == SMQ_OK) {
         tally_count(pending->tally, receipt);
     } else if (receipt->status == SMQ_DUPLICATE) {

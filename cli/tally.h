@@ -12,6 +12,8 @@
 
 #include "exit.h"
 
+enum { TALLY_FAILED_MOST = 8 };
+
 /* Sends have numbers; `number` is that of the first that failed, and `code` tells whether one did.
  * All but the lock is guarded by the lock. */
 struct tally {
@@ -22,9 +24,12 @@ struct tally {
     enum exit_code code;
     uint64_t number;
     char text[256];
+    uint64_t last; /* the largest number of those that were stored or are duplicates */
+    size_t failures;
+    uint64_t failed[TALLY_FAILED_MOST]; /* the numbers of the first `failures` that failed */
 };
 
-enum { TALLY_COUNTS_SIZE = 128 };
+enum { TALLY_COUNTS_SIZE = 128, TALLY_CONTINUE_SIZE = 256 };
 
 #define TALLY_INIT                                                                                 \
     {                                                                                              \
@@ -34,6 +39,10 @@ enum { TALLY_COUNTS_SIZE = 128 };
 /* Send `number` has failed, or was not tried. */
 void tally_failed(struct tally *tally, uint64_t number, enum exit_code code, const char *text);
 bool tally_has_failed(struct tally *tally);
+
+/* How to send the lines again that were not stored, and no other: "; to continue: --skip 4"; or "".
+ * A line that cannot be stored is left out.  `out` has TALLY_CONTINUE_SIZE bytes. */
+void tally_continue(char *out, const struct tally *tally);
 
 /* One that is stored. */
 void tally_count(struct tally *tally, const smq_receipt *receipt);

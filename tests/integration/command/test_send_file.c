@@ -92,6 +92,49 @@ static void test_lines_that_were_sent_are_skipped(void **state)
     command_refused(64, "--skip is for lines", NULL, ARGS("send", "rest", "x", "--skip", "1"));
 }
 
+static void limit_bulks(const char *size)
+{
+    for (size_t i = 0; i < servers_count(command_servers()); i++) {
+        command_redis(servers_node(command_servers(), i),
+                      ARGS("CONFIG", "SET", "proto-max-bulk-len", size));
+    }
+}
+
+/* Redis refuses one line; those behind it are on their way by then.  The advice leads past it, and
+ * stores no line twice. */
+static void test_the_advice_leads_past_a_line_that_redis_refuses(void **state)
+{
+    enum { BIG = 2 * 1024 * 1024, LINES = 40, AT = 5 };
+    char *in = calloc(BIG + 16 * LINES, 1), *end = in, skip[24], *advice = NULL;
+    struct run run;
+
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "big", "--max-body", "4MiB", "--type", "fixed_time",
+                            "--layout", "keyed"));
+    for (int i = 1; i <= LINES; i++) {
+        if (i == AT) {
+            memset(end, 'x', BIG);
+            end += BIG;
+        }
+        end += sprintf(end, "%d\n", i);
+    }
+    limit_bulks("1mb");
+    command_run(&run, in, ARGS("send", "big"));
+    assert_int_equal(run.exit_code, 65);
+    assert_non_null(strstr(run.err, "invalid bulk length; sent "));
+    advice = strstr(run.err, "; to continue without line 5: --skip ");
+    if (advice == NULL) {
+        fail_msg("%s", run.err);
+    }
+    snprintf(skip, sizeof(skip), "%ld", strtol(strstr(advice, "--skip ") + 7, NULL, 10));
+    run_fini(&run);
+    command_done(in, ARGS("send", "big", "--skip", skip));
+    limit_bulks("512mb");
+    assert_int_equal(command_stat("big", "waiting"), LINES - 1);
+    assert_int_equal(command_stat("big", "sent"), LINES - 1);
+    free(in);
+}
+
 static void test_a_file_may_be_one_body(void **state)
 {
     char path[512];
@@ -321,6 +364,7 @@ TEST_GROUP(send_file)
         cmocka_unit_test(test_what_cannot_be_read_sends_nothing),
         cmocka_unit_test(test_another_byte_may_end_a_line),
         cmocka_unit_test(test_lines_that_were_sent_are_skipped),
+        cmocka_unit_test(test_the_advice_leads_past_a_line_that_redis_refuses),
         cmocka_unit_test(test_a_file_may_be_one_body),
         cmocka_unit_test(test_whole_lines_before_a_broken_place_are_sent),
         cmocka_unit_test(test_a_terminal_sees_a_bar),
