@@ -134,7 +134,7 @@ static enum exit_code stat_topics(smq_client *client, const struct command *comm
     enum exit_code code = EXIT_DONE;
 
     if (!all && topics[0].err.status != SMQ_OK) {
-        code = say_failure(&topics[0].err);
+        code = topic_say_failure(client, topics[0].name, &topics[0].err);
     } else {
         code = stat_say_left_out(topics, names->count, command->word_count > 0);
         if (command->global.json) {

@@ -434,7 +434,8 @@ static enum exit_code top_once(bool *over, struct snapshot *snapshot, struct sna
         } else if (live) {
             screen_end();
         }
-        return say_failure(&err);
+        return command->word_count > 0 ? topic_say_failure(client, command->words[0], &err)
+                                       : say_failure(&err);
     }
     if (!live) {
         top_say_notes(snapshot, before);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "connect.h"
 #include "definition.h"
 #include "definition_table.h"
@@ -77,12 +78,42 @@ static bool topic_take_facts(const smq_topic_options *topic, void *user)
     return true;
 }
 
+static bool topic_offer(const smq_topic_options *topic, void *user)
+{
+    struct topic_names *names = user;
+
+    topic_names_add(names, topic->name, (struct topic_kind){.known = false});
+    return true;
+}
+
+enum exit_code topic_say_failure(smq_client *client, const char *name, const smq_error *err)
+{
+    struct topic_names names = {.count = 0};
+    struct nearest nearest = nearest_to(name);
+    enum exit_code code;
+    smq_error ignored;
+
+    if (err->status == SMQ_NO_TOPIC && !strchr(name, '/')) {
+        (void) smq_topic_each(client, NULL, topic_offer, &names, &ignored);
+    }
+    for (size_t i = 0; i < names.count; i++) {
+        nearest_offer(&nearest, names.name[i]);
+    }
+    if (nearest.best && strcmp(nearest.best, name) != 0) {
+        code = say_error(EXIT_NOT_DONE, "no topic %s; did you mean %s?", name, nearest.best);
+    } else {
+        code = say_failure(err);
+    }
+    topic_names_fini(&names);
+    return code;
+}
+
 enum exit_code topic_look_up(struct topic_facts *out, smq_client *client, const char *name)
 {
     smq_error err;
 
     if (smq_topic_each(client, name, topic_take_facts, out, &err) != SMQ_OK) {
-        return say_failure(&err);
+        return topic_say_failure(client, name, &err);
     }
     return EXIT_DONE;
 }
@@ -366,8 +397,9 @@ static enum exit_code topic_show_connected(smq_client *client, const struct comm
     if (command->global.json) {
         return topic_print_json(client, name);
     }
-    return smq_topic_each(client, name, topic_show_topic, NULL, &err) == SMQ_OK ? EXIT_DONE
-                                                                                : say_failure(&err);
+    return smq_topic_each(client, name, topic_show_topic, NULL, &err) == SMQ_OK
+               ? EXIT_DONE
+               : topic_say_failure(client, name, &err);
 }
 
 const struct verb topic_show_verb = {
