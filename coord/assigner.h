@@ -74,6 +74,9 @@ struct assigner_topic {
     size_t reach_count;
     /* when no slot had an owner: nothing is granted until then; 0: some slot had one */
     int64_t cold_until;
+    int64_t cold_last;                   /* the same: when the last member came to the topic */
+    int64_t cold_most;                   /* and until when it may wait, while more of them come */
+    size_t cold_count;                   /* and how many they were */
     int64_t pending_first, pending_last; /* when the first and the last waiting member came */
     size_t pending_count;
 };
@@ -104,6 +107,14 @@ struct assigner_strangers {
     int64_t since_ms;   /* since when there are such members; 0: there are none */
     int64_t logged_ms;  /* when the warning was logged last; 0: never */
     int64_t one, other; /* incarnations of the members that it named; 0: none since `since_ms` */
+};
+
+/* When members came to the fleet, as far as this assigner has seen; it counts as one that came when
+ * its office began. */
+struct assigner_arrivals {
+    int64_t newest; /* incarnation of the member that came last; 0: no round was decided */
+    int64_t last_ms;
+    int64_t other_ms; /* when the last one before it came */
 };
 
 /* What the assigner uses, and its callback. */
@@ -137,6 +148,7 @@ struct assigner {
     char **unread; /* the names of members that were logged as unreadable */
     size_t unread_count;
     struct assigner_strangers strangers;
+    struct assigner_arrivals arrivals;
     struct assigner_topics topics;
     struct assigner_topic *current;
     uint64_t sequence;

@@ -240,20 +240,98 @@ static int64_t assigner_decide_cold_wait(const struct assigner *assigner)
     return part < assigner->env->timings.cold ? part : assigner->env->timings.cold;
 }
 
+/* Note which members have come to the fleet since the last round. */
+static void assigner_decide_arrivals(struct assigner *assigner, int64_t now_ms)
+{
+    struct assigner_arrivals *arrivals = &assigner->arrivals;
+    int64_t newest = arrivals->newest;
+    size_t count = arrivals->newest == 0 ? 1 : 0;
+
+    for (size_t i = 0; i < assigner->member_count; i++) {
+        int64_t incarnation = assigner->members[i].incarnation;
+
+        count += incarnation > arrivals->newest ? 1 : 0;
+        newest = incarnation > newest ? incarnation : newest;
+    }
+    if (count > 0) {
+        arrivals->other_ms = count > 1 ? now_ms : arrivals->last_ms;
+        arrivals->last_ms = now_ms;
+        arrivals->newest = newest;
+    }
+}
+
+/* The number of members that ask for the topic; `last` is one of them. */
+static size_t assigner_decide_askers(const struct assigner_decision *decision, size_t members,
+                                     size_t *last)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < members; i++) {
+        if (decision->weights[i] != 0) {
+            *last = i;
+            count++;
+        }
+    }
+    return count;
+}
+
+/* Is the only member that asks for the topic the one that had it last, or has no other member come
+ * to the fleet for long?  Then it waits for nobody. */
+static bool assigner_decide_alone(const struct assigner *assigner,
+                                  const struct assigner_topic *topic, size_t member, int64_t now_ms)
+{
+    const struct assigner_arrivals *arrivals = &assigner->arrivals;
+    const struct assigner_member *asker = &assigner->members[member];
+    int64_t other_ms =
+        asker->incarnation == arrivals->newest ? arrivals->other_ms : arrivals->last_ms;
+
+    return (topic->old.member_count == 1 && strcmp(topic->old.members[0].id, asker->id) == 0) ||
+           now_ms - other_ms >= assigner_decide_cold_wait(assigner);
+}
+
+/* Set until when a topic of which no member owns anything waits for more members. */
+static void assigner_decide_wait(const struct assigner *assigner,
+                                 const struct assigner_decision *decision, int64_t now_ms)
+{
+    struct assigner_topic *topic = decision->topic;
+    size_t last = 0;
+    size_t count = assigner_decide_askers(decision, assigner->member_count, &last);
+    int64_t quiet_at = 0;
+
+    if (topic->cold_most == 0) {
+        topic->cold_most = now_ms + assigner_decide_cold_wait(assigner);
+    }
+    if (count > topic->cold_count) {
+        topic->cold_last = now_ms;
+    }
+    topic->cold_count = count;
+    quiet_at = (topic->cold_last > assigner->arrivals.last_ms ? topic->cold_last
+                                                              : assigner->arrivals.last_ms) +
+               assigner->env->timings.quiet;
+    topic->cold_until = quiet_at < topic->cold_most ? quiet_at : topic->cold_most;
+    if (count == 1 && assigner_decide_alone(assigner, topic, last, now_ms)) {
+        topic->cold_until = now_ms;
+    }
+}
+
 /* Does a fleet in which no member owns anything still wait for more members?  Slots that members
  * had before a restart are granted at once. */
-static bool assigner_decide_cold(struct assigner *assigner, struct assigner_topic *topic, bool cold,
+static bool assigner_decide_cold(struct assigner *assigner,
+                                 const struct assigner_decision *decision, bool cold,
                                  int64_t now_ms)
 {
-    if (cold && topic->cold_until == 0) {
-        topic->cold_until = now_ms + assigner_decide_cold_wait(assigner);
+    struct assigner_topic *topic = decision->topic;
+
+    if (cold) {
+        assigner_decide_wait(assigner, decision, now_ms);
     }
     if (now_ms < topic->cold_until) {
         assigner_wake_at(assigner, topic->cold_until);
         return true;
     }
     if (!cold) {
-        topic->cold_until = 0;
+        topic->cold_until = topic->cold_last = topic->cold_most = 0;
+        topic->cold_count = 0;
     }
     return false;
 }
@@ -315,7 +393,9 @@ static void assigner_decide_weights(struct assigner *assigner, struct assigner_d
         const struct member_topic *line = assigner_decide_line(assigner, i, topic);
         bool known = assigner_decide_known(topic, &assigner->members[i], true);
 
-        owned = owned || assigner_decide_known(topic, &assigner->members[i], false);
+        /* the members that were the last to leave the topic are named, too */
+        owned =
+            owned || (line != NULL && assigner_decide_known(topic, &assigner->members[i], false));
         if (line == NULL || line->leaving) {
             continue;
         }
@@ -326,7 +406,7 @@ static void assigner_decide_weights(struct assigner *assigner, struct assigner_d
     if (again_ms != 0) {
         assigner_wake_at(assigner, again_ms);
     }
-    decision->cold = assigner_decide_cold(assigner, topic, asked && !owned, now_ms);
+    decision->cold = assigner_decide_cold(assigner, decision, asked && !owned, now_ms);
     ready = assigner_decide_joins(assigner, decision, now_ms);
     for (size_t i = 0; i < assigner->member_count; i++) {
         if (decision->weights[i] < 0) {
@@ -334,6 +414,21 @@ static void assigner_decide_weights(struct assigner *assigner, struct assigner_d
         }
     }
     decision->still = assigner_reach_limit(assigner, topic, decision->weights);
+}
+
+/* No member has a share any more: those that were the last to have one stay named, so that one that
+ * returns alone under its name waits for nobody. */
+static void assigner_decide_last(struct assigner_topic *topic)
+{
+    const struct assignment *old = &topic->old;
+    struct assignment *next = &topic->next;
+
+    free(next->members);
+    next->members = memory_new((old->member_count + 1) * sizeof(*next->members));
+    for (; next->member_count < old->member_count; next->member_count++) {
+        next->members[next->member_count] = old->members[next->member_count];
+        next->members[next->member_count].id = memory_string(old->members[next->member_count].id);
+    }
 }
 
 /* Build `next` from the entries that were decided; members without a share are left out. */
@@ -361,6 +456,9 @@ static void assigner_decide_next(struct assigner *assigner,
         numbers[i + 1] = (uint16_t) next->member_count;
         topic->write =
             topic->write || assignment_find(&topic->old, assigner->members[i].incarnation) == 0;
+    }
+    if (next->member_count == 0) {
+        assigner_decide_last(topic);
     }
     numbers[0] = 0;
     next->slots = memory_new((size_t) topic->slots * sizeof(*next->slots));
@@ -517,6 +615,7 @@ void assigner_decide(struct assigner *assigner, int64_t now_ms)
     struct assigner_topic *topic = NULL;
     size_t at = 0;
 
+    assigner_decide_arrivals(assigner, now_ms);
     LIST_FOREACH(topic, &assigner->topics, link)
     {
         if (!topic->read || topic->slots <= 0) {

@@ -126,6 +126,7 @@ void assigner_forget(struct assigner *assigner)
     assigner_clear_watches(assigner);
     assigner_clear_unread(assigner);
     assigner->whole_at = 0;
+    assigner->arrivals = (struct assigner_arrivals){0};
     assigner->strangers = (struct assigner_strangers){.logged_ms = assigner->strangers.logged_ms};
     while ((topic = LIST_FIRST(&assigner->topics)) != NULL) {
         assigner_topic_free(topic);

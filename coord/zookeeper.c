@@ -18,6 +18,7 @@ enum { FIRST_ANSWER_MAX_MS = 8000 };
 
 struct zookeeper_timings zookeeper_timings = {.join = 150,
                                               .cold = 3000,
+                                              .quiet = 500,
                                               .ack = 10,
                                               .leave = 5000,
                                               .revoke_extra = 10000,

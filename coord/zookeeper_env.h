@@ -15,6 +15,7 @@ struct zookeeper_timings {
     int64_t join; /* a join waits this long for further ones */
     /* the same while no member owns anything; at most 3/10 of the session time-out */
     int64_t cold;
+    int64_t quiet;        /* it ends earlier when no member has come for this long */
     int64_t ack;          /* changes of the own node are gathered for this long */
     int64_t leave;        /* a leave waits this long for the assigner */
     int64_t revoke_extra; /* revoked slots move after the member's drain_timeout plus this */

@@ -14,7 +14,14 @@
 #include "coord/assigner.h"
 #include "support/group.h"
 
-enum { SLOTS = 8, MEMBERS_MAX = 64, JOIN_MS = 150, JOIN_MAX_MS = 20 * JOIN_MS, COLD_MS = 3000 };
+enum {
+    SLOTS = 8,
+    MEMBERS_MAX = 64,
+    JOIN_MS = 150,
+    JOIN_MAX_MS = 20 * JOIN_MS,
+    COLD_MS = 3000,
+    QUIET_MS = 500
+};
 enum { DRAIN_MS = 1000, EXTRA_MS = 100, MISSED_MS = 5000, HOLD_MS = 5000 };
 
 /* One topic with SLOTS slots, and members "0", "1", ... with the incarnations 1, 2, ... */
@@ -40,6 +47,7 @@ static int set_up(void **state)
 
     stage->env.timings = (struct zookeeper_timings){.join = JOIN_MS,
                                                     .cold = COLD_MS,
+                                                    .quiet = QUIET_MS,
                                                     .idle = 1,
                                                     .revoke_extra = EXTRA_MS,
                                                     .missed = MISSED_MS,
@@ -201,9 +209,11 @@ static void a_cold_fleet_waits_for_a_part_of_the_session_at_most(void **state)
                  {30000, 3000}, {600000, 3000},   {INT32_MAX, COLD_MS}};
     struct stage *stage = *state;
 
+    stage->env.timings.quiet = INT32_MAX; /* as if more members came all the time */
     join(stage);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        stage->topic.cold_until = 0;
+        stage->topic.cold_until = stage->topic.cold_most = 0;
+        stage->assigner.arrivals = (struct assigner_arrivals){0};
         stage->session.options.timeout_ms = cases[i].session_ms;
         assert_int_equal(decide(stage, 1000), 0);
         assert_int_equal(stage->assigner.wake_at, 1000 + cases[i].wait_ms);
@@ -229,6 +239,66 @@ static void joins_do_not_put_off_a_cold_fleet(void **state)
     join(stage);
     assert_int_equal(decide(stage, began + wait_ms), stage->assigner.member_count - 1);
     assert_int_equal(stage->assigner.wake_at, began + wait_ms + JOIN_MS);
+}
+
+/* A start of one process does not wait as long as that of a fleet. */
+static void a_cold_fleet_waits_until_nobody_comes(void **state)
+{
+    struct stage *stage = *state;
+
+    join(stage);
+    assert_int_equal(decide(stage, 1000), 0);
+    assert_int_equal(stage->assigner.wake_at, 1000 + QUIET_MS);
+    join(stage);
+    assert_int_equal(decide(stage, 1400), 0);
+    assert_int_equal(decide(stage, 1000 + QUIET_MS), 0);
+    assert_int_equal(stage->assigner.wake_at, 1400 + QUIET_MS);
+    assert_int_equal(decide(stage, 1400 + QUIET_MS), 2);
+}
+
+/* All slots of member 0 are free, because it left; the time. */
+static int64_t leave_one(struct stage *stage)
+{
+    struct member_info *info = &stage->assigner.members[0].info;
+    int64_t now = start_one(stage);
+
+    free(info->topics);
+    *info = (struct member_info){0};
+    (void) decide(stage, now);
+    assert_true(stage->topic.write);
+    take(stage);
+    return now;
+}
+
+static void the_last_member_of_a_topic_gets_it_back_at_once(void **state)
+{
+    struct stage *stage = *state;
+    int64_t now = leave_one(stage);
+
+    stage->assigner.arrivals = (struct assigner_arrivals){0}; /* a new assigner */
+    stage->assigner.member_count = 0;
+    free(stage->assigner.members[0].id);
+    join(stage);
+    stage->assigner.members[0].incarnation = 7;
+    assert_int_equal(decide(stage, now + 100), 1);
+    for (int32_t slot = 0; slot < SLOTS; slot++) {
+        assert_int_equal(stage->topic.next.slots[slot], 1);
+    }
+}
+
+static void a_member_that_comes_alone_waits_for_nobody(void **state)
+{
+    struct stage *stage = *state;
+    int64_t now = leave_one(stage);
+
+    join(stage); /* under another name, and long after the last one came */
+    assert_int_equal(decide(stage, now + COLD_MS), 1);
+    assert_string_equal(stage->topic.next.members[0].id, "1");
+    assignment_fini(&stage->topic.next);
+    join(stage); /* and so does a third one: they do not come alone */
+    stage->topic.cold_until = stage->topic.cold_most = 0;
+    (void) decide(stage, now + COLD_MS + 1);
+    assert_true(stage->topic.cold_until > now + COLD_MS + 1);
 }
 
 /* Half of the slots of member 0 are being revoked for a second member; the time since then. */
@@ -578,6 +648,9 @@ TEST_GROUP(assigner_decide)
         STAGED(a_restarted_member_takes_its_place),
         STAGED(a_cold_fleet_waits_for_a_part_of_the_session_at_most),
         STAGED(joins_do_not_put_off_a_cold_fleet),
+        STAGED(a_cold_fleet_waits_until_nobody_comes),
+        STAGED(the_last_member_of_a_topic_gets_it_back_at_once),
+        STAGED(a_member_that_comes_alone_waits_for_nobody),
         STAGED(a_slot_that_is_not_released_in_time_is_counted_once),
         STAGED(each_revocation_has_its_own_time),
         STAGED(a_slot_that_is_released_in_time_is_not_counted),
