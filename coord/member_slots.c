@@ -32,6 +32,14 @@ void member_slots_add(struct member_slots *slots, int32_t slot)
     }
 }
 
+void member_slots_fill(struct member_slots *slots)
+{
+    if (slots->count > 1) {
+        slots->pieces[0].last = slots->pieces[slots->count - 1].last;
+        slots->count = 1;
+    }
+}
+
 static int member_slots_compare(const void *key, const void *element)
 {
     int32_t slot = *(const int32_t *) key;

@@ -34,6 +34,9 @@ void member_slots_add(struct member_slots *slots, int32_t slot);
 
 bool member_slots_has(const struct member_slots *slots, int32_t slot);
 
+/* Add all slots between the first and the last one. */
+void member_slots_fill(struct member_slots *slots);
+
 /* Append the set as "0-5,9-9"; "-" if it is empty. */
 void member_slots_format(struct buf *out, const struct member_slots *slots);
 

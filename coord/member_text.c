@@ -61,6 +61,13 @@ void member_text_topic(struct buf *out, const struct member_topic *topic)
     buf_add(out, "\n", 1);
 }
 
+size_t member_text_topic_size(const char *name, const char *nonce)
+{
+    static const char rest[] = "topic   32767 1000000000 0 9223372036854775807 65535-65535 0 -\n";
+
+    return strlen(name) + strlen(nonce) + sizeof(rest);
+}
+
 static bool member_parse_topic(struct member_topic *topic, const char *line)
 {
     const char *rest = NULL;

@@ -18,7 +18,8 @@
 #include "model/marks.h"
 
 enum {
-    MEMBER_TEXT_MAX = 512 * 1024,
+    MEMBER_TEXT_MAX = 512 * 1024, /* readers of all versions take longer texts for damaged */
+    MEMBER_TOPICS_MAX = MEMBER_TEXT_MAX / 16 * 15, /* of all lines of topics without their slots */
     MEMBER_WORD_MAX = 255,
     MEMBER_STATE_MAX = 15,
     MEMBER_DRAIN_MAX_MS = 1000000000 /* about 11 days */
@@ -58,6 +59,9 @@ void member_info_set_reached(struct member_info *info, bool reached);
 /* Append the first lines; one member_text_topic() per topic follows. */
 void member_text_head(struct buf *out, const struct member_info *info);
 void member_text_topic(struct buf *out, const struct member_topic *topic);
+
+/* The most bytes of a topic's line that states one range of held slots and no owned ones. */
+size_t member_text_topic_size(const char *name, const char *nonce);
 
 /* Read untrusted text; false: it is no member, and *out is empty. */
 bool member_text_parse(struct member_info *out, const char *data, size_t len);

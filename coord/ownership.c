@@ -121,6 +121,7 @@ static void ownership_remove(struct ownership *topic)
         topic->checked = OWNERSHIP_UNCHECKED;
         topic->reading = false;
     }
+    topic->set->text -= member_text_topic_size(topic->name, topic->nonce);
     LIST_REMOVE(topic, link);
     LIST_INSERT_HEAD(&topic->set->departed, topic, link);
     uv_close((uv_handle_t *) &topic->retry, ownership_on_close);
@@ -488,10 +489,18 @@ void ownership_join(struct ownership_set *set, const struct coord_topic *from)
     uv_timer_init(loop_uv(set->env->loop), &topic->retry);
     uv_timer_init(loop_uv(set->env->loop), &topic->leave);
     topic->retry.data = topic->leave.data = topic;
+    set->text += member_text_topic_size(topic->name, topic->nonce);
     LIST_INSERT_HEAD(&set->topics, topic, link);
     refusal = member_refusal(set->member, &refusal_text);
     if (refusal != SMQ_OK) {
         ownership_fail(topic, refusal, refusal_text);
+        return;
+    }
+    if (set->text > MEMBER_TOPICS_MAX) {
+        ownership_fail(topic, SMQ_INVALID,
+                       "this process consumes so many topics that its node in ZooKeeper has no "
+                       "room for one more: consume some of them in another process or client, or "
+                       "give them shorter names");
         return;
     }
     member_joined(set->member);
@@ -600,13 +609,24 @@ void ownership_stop(struct ownership_set *set)
 
 /* --- the lines of the member's node --- */
 
-static void ownership_encode(struct ownership *topic, struct buf *out)
+/* `line` does not fit as it is.  More slots than are held only move later; what is owned is stated
+ * when there is room for it. */
+static void ownership_shorten(struct member_topic *line)
+{
+    member_slots_fill(&line->held);
+    member_slots_fini(&line->owned);
+    line->stated = 0;
+}
+
+/* Append the line of a topic, in `room` bytes. */
+static void ownership_encode(struct ownership *topic, struct buf *out, size_t room)
 {
     struct member_topic line = {.weight = topic->weight,
                                 .drain_timeout_ms = topic->drain_timeout_ms,
                                 .leaving = topic->phase != OWNERSHIP_JOINED,
                                 .applied = topic->applied,
                                 .stated = topic->damaged};
+    const size_t before = out->len;
 
     topic->omitted =
         topic->phase != OWNERSHIP_JOINED && topic->granted_slots == 0 && topic->busy_slots == 0;
@@ -624,6 +644,11 @@ static void ownership_encode(struct ownership *topic, struct buf *out)
         }
     }
     member_text_topic(out, &line);
+    if (out->len - before > room) {
+        out->len = before;
+        ownership_shorten(&line);
+        member_text_topic(out, &line);
+    }
     member_slots_fini(&line.held);
     member_slots_fini(&line.owned);
 }
@@ -631,10 +656,13 @@ static void ownership_encode(struct ownership *topic, struct buf *out)
 void ownership_encode_all(struct ownership_set *set, struct buf *out)
 {
     struct ownership *topic = NULL;
+    size_t rest = set->text; /* for the topics that follow */
 
     LIST_FOREACH(topic, &set->topics, link)
     {
-        ownership_encode(topic, out);
+        rest -= member_text_topic_size(topic->name, topic->nonce);
+        ownership_encode(topic, out,
+                         MEMBER_TEXT_MAX > out->len + rest ? MEMBER_TEXT_MAX - out->len - rest : 0);
     }
 }
 

@@ -30,6 +30,7 @@ struct ownership_set {
     struct member *member;
     struct coord *coord; /* its listener is the owner of the slots */
     struct ownership_list topics;
+    size_t text;                    /* member_text_topic_size() of all of them */
     struct ownership_list departed; /* removed topics with a call in progress or a timer */
 };
 
@@ -146,7 +147,8 @@ void ownership_ask_anew(struct ownership_set *set);
 /* No topic can be consumed any more. */
 void ownership_fail_all(struct ownership_set *set, smq_status status, const char *text);
 
-/* Append the lines of the member's node about the topics. */
+/* Append the lines of the member's node about the topics; `out` is no longer than MEMBER_TEXT_MAX
+ * then, if it had less than a sixteenth of that. */
 void ownership_encode_all(struct ownership_set *set, struct buf *out);
 
 /* The member's node now has the content that was encoded last. */

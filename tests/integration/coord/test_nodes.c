@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -211,6 +212,28 @@ static void an_empty_root_becomes_that_of_the_fleet(void **state)
     queue_side_free(second);
 }
 
+/* One topic more than its node has room for is refused, and those before it continue. */
+static void a_member_of_too_many_topics_refuses_the_next(void **state)
+{
+    struct queue_side *a = fixture_consumer("a");
+    char name[MEMBER_WORD_MAX + 1], nonce[MEMBER_WORD_MAX + 1];
+
+    (void) state;
+    assert_true(queue_side_owns(a, SLOTS));
+    memset(nonce, 'n', MEMBER_WORD_MAX);
+    nonce[MEMBER_WORD_MAX] = '\0';
+    for (size_t text = 0; text <= MEMBER_TOPICS_MAX;) {
+        (void) snprintf(name, sizeof(name), "%0200zu", text);
+        queue_side_join(a, name, nonce, 1, DRAIN_MS);
+        text += member_text_topic_size(name, nonce);
+    }
+    assert_true(queue_side_has_failed(a));
+    assert_int_equal(queue_side_failed(a), SMQ_INVALID);
+    assert_non_null(strstr(a->failed_text, "consume some of them in another process"));
+    assert_int_equal(queue_side_get(a, &a->lost), 0);
+    queue_side_free(a);
+}
+
 TEST_GROUP(nodes)
 {
 #define ON_NODES(test)                                                                             \
@@ -224,6 +247,7 @@ TEST_GROUP(nodes)
         ON_NODES(damage_is_mended_by_a_new_assigner),
         ON_NODES(broken_bytes_in_a_members_node_are_mended),
         ON_NODES(a_member_that_may_not_write_its_node_says_so_and_recovers),
+        ON_NODES(a_member_of_too_many_topics_refuses_the_next),
     };
     int failed = 0;
 

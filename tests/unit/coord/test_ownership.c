@@ -1,12 +1,17 @@
-/* test_ownership.c - when a member looks again at those that have its topic's node. */
+/* test_ownership.c - when a member looks again at those that have its topic's node, what
+ * its own node says, and what it knows of its slots. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
+#include "base/memory.h"
 #include "coord/ownership_internal.h"
+#include "coord/slot_state.h"
 #include "support/group.h"
 
 static void the_back_off_does_not_put_off_the_end_of_the_wait(void **state)
@@ -65,6 +70,60 @@ static void a_refusal_shows_something_once_the_newest_assignment_was_refused_too
     }
 }
 
+/* A topic of which every second slot is being given up. */
+static void fragment(struct ownership_set *set, struct ownership *topic, char *name)
+{
+    topic->set = set;
+    topic->name = name;
+    topic->nonce = name;
+    topic->weight = 1;
+    topic->slots = topic->busy_slots = MEMBER_SLOTS_MAX;
+    topic->damaged = 9;
+    topic->states = memory_new(MEMBER_SLOTS_MAX);
+    topic->granted = memory_new(MEMBER_SLOTS_MAX * sizeof(bool));
+    for (int32_t slot = 0; slot < MEMBER_SLOTS_MAX; slot += 2) {
+        topic->states[slot] = SLOT_STOPPING;
+        topic->granted[slot] = true;
+    }
+    set->text += member_text_topic_size(name, name);
+    LIST_INSERT_HEAD(&set->topics, topic, link);
+}
+
+/* A reader would take it for damaged otherwise. */
+static void the_text_of_a_member_is_never_too_long(void **state)
+{
+    enum { TOPICS = 4 };
+
+    static struct ownership topics[TOPICS];
+    static char names[TOPICS][8];
+    struct ownership_set set = {.text = 0};
+    struct member_info head = {.uuid = "u", .host = "h", .boot = "b", .pid_namespace = "-"};
+    struct member_info read;
+    struct buf out = {0};
+
+    (void) state;
+    LIST_INIT(&set.topics);
+    for (int i = 0; i < TOPICS; i++) {
+        (void) snprintf(names[i], sizeof(names[i]), "t%d", i);
+        fragment(&set, &topics[i], names[i]);
+    }
+    member_text_head(&out, &head);
+    ownership_encode_all(&set, &out);
+    assert_in_range(out.len, 1, MEMBER_TEXT_MAX);
+    assert_true(member_text_parse(&read, out.data, out.len));
+    assert_int_equal(read.topic_count, TOPICS);
+    for (int i = 0; i < TOPICS; i++) {
+        for (int32_t slot = 0; slot < MEMBER_SLOTS_MAX; slot += 2) {
+            assert_true(member_slots_has(&read.topics[i].held, slot));
+        }
+        assert_true(read.topics[i].stated == 0 || read.topics[i].owned.count > 1);
+        free(topics[i].states);
+        free(topics[i].granted);
+    }
+    member_info_fini(&read);
+    buf_fini(&out);
+}
+
 static void the_reason_for_no_slot_is_what_is_known(void **state)
 {
     static const struct {
@@ -100,6 +159,7 @@ TEST_GROUP(ownership)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_back_off_does_not_put_off_the_end_of_the_wait),
+        cmocka_unit_test(the_text_of_a_member_is_never_too_long),
         cmocka_unit_test(the_reason_for_no_slot_is_what_is_known),
         cmocka_unit_test(a_refusal_shows_something_once_the_newest_assignment_was_refused_too),
     };
