@@ -95,6 +95,8 @@ enum exit_code doctor_examine(struct doctor_report *report, struct doctor_facts 
     }
     facts->within_ms = ((const struct look *) command->options)->timeout.value;
     facts->has_zookeeper = zookeeper && zookeeper[0] != '\0';
+    facts->has_auth =
+        command->global.client.zookeeper_auth || command->global.client.zookeeper_auth_file;
     facts->redis.tried = true;
     facts->redis.status = connect_open(&client, command, &err);
     if (facts->redis.status == SMQ_INVALID) {

@@ -41,6 +41,7 @@ struct doctor_sender {
 struct doctor_facts {
     int64_t now_ms; /* wall clock of this machine */
     bool has_zookeeper;
+    bool has_auth;               /* its credentials were given */
     bool probe;                  /* for slotmq check: only what keeps messages from being handled */
     bool deep;                   /* look at all keys of Redis, if no time is given */
     const char *only;            /* the only topic that is looked at; NULL: all */

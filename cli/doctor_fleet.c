@@ -32,6 +32,11 @@ void doctor_check_zookeeper(struct doctor_report *report, const struct doctor_fa
                           "no session can be used: %s", facts->described.text);
     } else if (!facts->described.tried) {
         doctor_report_add(report, DOCTOR_UNKNOWN, "", "", "not known: it is asked after Redis");
+    } else if (!facts->has_auth) { /* members that have credentials would not let it read */
+        doctor_report_add(
+            report, DOCTOR_OK, "", "",
+            "everyone who reaches it can write the nodes of the fleet; zookeeper_auth "
+            "of all members and of this command prevents that");
     }
 }
 

@@ -85,18 +85,6 @@ static void root_refuse_text(struct root *root)
 
 /* --- entering --- */
 
-/* Each member logs this once. */
-static void root_warn_open(struct root *root)
-{
-    if (root->env->open && !root->open_logged) {
-        root->open_logged = true;
-        events_log(root->env->events, SMQ_LEVEL_WARN,
-                   "the nodes of the fleet at %s in ZooKeeper at %s can be written by everyone who "
-                   "reaches it: set zookeeper_auth",
-                   root->env->root, root->env->hosts);
-    }
-}
-
 static void root_on_entered(void *user, const struct zk_reply *reply)
 {
     struct root *root = user;
@@ -116,7 +104,6 @@ static void root_on_entered(void *user, const struct zk_reply *reply)
     } else if (!root_use(root, reply)) {
         root_refuse_text(root);
     } else {
-        root_warn_open(root);
         root->listener.entered(root->listener.user);
     }
 }

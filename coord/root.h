@@ -40,7 +40,6 @@ struct root {
     pthread_mutex_t lock;
     struct root_info info; /* generation 0: not read yet */
     int step;              /* the step of creating the root and its folders */
-    bool open_logged;      /* it was logged that everyone may write the nodes */
     bool making;           /* a call that creates a node is in progress */
     bool entering;         /* that call is part of root_enter() */
 };

@@ -440,8 +440,6 @@ static struct zookeeper *zookeeper_new(struct coord *coord, const char *root)
                                             .name = coord->options.name,
                                             .hosts = zookeeper->hosts,
                                             .root = zookeeper->root_path,
-                                            .open = coord->options.auth == NULL &&
-                                                    coord->options.auth_file == NULL,
                                             .timings = zookeeper_timings};
     root_init(&zookeeper->root, &zookeeper->env, &zookeeper->session, &listener);
     zookeeper->start.run = zookeeper_start;

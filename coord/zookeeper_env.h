@@ -37,7 +37,6 @@ struct zookeeper_env {
     const char *name;  /* of this member */
     const char *hosts; /* the servers, as messages name them */
     const char *root;  /* the path of the fleet's root */
-    bool open;         /* nodes are created without credentials, so everyone may write them */
     struct zookeeper_timings timings;
 };
 

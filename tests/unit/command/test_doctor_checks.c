@@ -479,6 +479,8 @@ static void test_judgement_of_zookeeper(void **state)
     struct doctor_facts facts = healthy(servers, 1);
 
     (void) state;
+    assert_found(&facts, "zookeeper", DOCTOR_OK, "everyone who reaches it can write");
+    facts.has_auth = true;
     assert_found(&facts, "zookeeper", DOCTOR_OK, "nothing");
     facts.described = (struct doctor_outcome){true, SMQ_UNAVAILABLE, "no quorum"};
     assert_found(&facts, "zookeeper", DOCTOR_ERROR, "no quorum");
