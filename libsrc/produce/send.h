@@ -42,6 +42,7 @@ struct send {
     char *text;              /* without a group: why it failed; NULL: it has not */
     enum send_result result;
     bool unknown;      /* the reply to a request with it was lost: it may be stored */
+    int cuts;          /* how often the connection ended while a request with it was in flight */
     uint64_t sequence; /* its send id in the request; 0 after a request that was not executed */
 };
 STAILQ_HEAD(send_list, send);

@@ -12,6 +12,13 @@
 enum { SPARE_MAX = 64, SPARE_BYTES_MAX = 64 * 1024, TEXT_MAX = 240 };
 enum { SENDS_MAX = 500, BYTES_MAX = 1024 * 1024 }; /* limits of one request */
 
+/* Servers have a limit for one argument, which cannot be less than 1 MiB, and end the connection of
+ * who exceeds it.  A send that may be the cause goes alone, so that it cuts no other, and then the
+ * cause is known. */
+enum { CUTS_SUSPECT = 2, CUTS_SURE = 4 };
+
+static void send_request_on_looked(struct store_call *call, const struct store_result *result);
+
 static void send_request_on_sent(struct store_call *call, const struct store_result *result);
 static void send_request_on_acknowledged(const struct redis_result *result, void *user);
 
@@ -58,6 +65,12 @@ static void send_request_recycle(struct send_requests *all, struct send_request 
 static size_t send_request_size(const struct send *send)
 {
     return send->message.body.len + send->message.key.len + send->message.id.len;
+}
+
+/* Is it larger than every server takes?  Then it is the only one of its request. */
+static bool send_request_is_large(const struct send *send)
+{
+    return send_request_size(send) > BYTES_MAX;
 }
 
 static void send_request_add(struct send_request *request, struct send *send)
@@ -131,6 +144,8 @@ void send_request_begin(struct send_requests *all, struct send_list *queue,
     store_send_begin(&request->call, &request->slot, topic, all->no_repeat ? NULL : all->producer,
                      request->sequence);
     deadline_ms = send_request_fill(request, queue);
+    request->call.command.alone = send_request_is_large(STAILQ_FIRST(&request->batch)) &&
+                                  STAILQ_FIRST(&request->batch)->cuts >= CUTS_SUSPECT;
     store_replicas(&request->call, all->replicas, deadline_ms);
     left_ms = deadline_ms - now_ms;
     if (left_ms > core->request_timeout_ms) {
@@ -187,6 +202,63 @@ static void send_request_lose(struct send_request *request, const char *text)
         return;
     }
     send_request_repeat(request, SEND_REQUEST_REPEAT, SMQ_UNKNOWN, text, true);
+}
+
+/* --- sends that the server does not take --- */
+
+static void send_request_cut(struct send_request *request, const char *text)
+{
+    struct send *first = STAILQ_FIRST(&request->batch), *send;
+
+    STAILQ_FOREACH(send, &request->batch, link)
+    {
+        send->cuts++;
+    }
+    if (!request->all->no_repeat && request->call.command.alone && first->cuts >= CUTS_SURE) {
+        request->call.done = send_request_on_looked;
+        store_sent(&request->call, request->all->sink->core->redis, &request->slot, request->topic,
+                   request->all->producer);
+    } else {
+        send_request_lose(request, text);
+    }
+}
+
+/* The slot remembers the last request of the producer: was this one stored before its connection
+ * ended? */
+static void send_request_looked(struct send_request *request, const struct store_result *result)
+{
+    const struct send *first = STAILQ_FIRST(&request->batch);
+    char text[TEXT_MAX];
+    uint64_t last;
+
+    if (result->outcome != STORE_OK || !store_sent_read(&last, result)) {
+        send_request_lose(request, result->text);
+        return;
+    }
+    if (last >= request->sequence) {
+        send_request_fail(request, SMQ_UNKNOWN, "it is stored, but the reply was lost");
+        return;
+    }
+    (void) snprintf(text, sizeof(text),
+                    "slot %" PRId32 " of topic %.100s: Redis ends each connection over which this "
+                    "message of %zu bytes comes: look at its client-query-buffer-limit",
+                    request->number, request->topic->name, send_request_size(first));
+    STAILQ_FIRST(&request->batch)->unknown = false;
+    send_request_fail(request, SMQ_TOO_BIG, text);
+}
+
+static void send_request_on_looked(struct store_call *call, const struct store_result *result)
+{
+    struct send_request *request = call->user;
+    struct send_requests *all = request->all;
+
+    call->done = send_request_on_sent;
+    if (all == NULL) {
+        send_request_free(request);
+        return;
+    }
+    send_request_looked(request, result);
+    all->turn(all->user);
 }
 
 /* The script failed with an error.  An error about a key of another type is raised before the
@@ -327,7 +399,11 @@ static void send_request_answered(struct send_request *request, const struct sto
         send_request_break(request, result->status, text);
         break;
     case STORE_UNKNOWN:
-        send_request_lose(request, text);
+        if (result->cut) {
+            send_request_cut(request, text);
+        } else {
+            send_request_lose(request, text);
+        }
         break;
     }
 }

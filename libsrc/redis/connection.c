@@ -49,6 +49,7 @@ struct connection {
     struct buf plain;          /* what came through `stream` */
     TAILQ_HEAD(, exchange) exchanges;
     uint64_t sent, flushed;
+    bool cut; /* the server has ended it */
     redisReader *reader;
     struct reply_room room; /* memory of the reply that is being read */
     struct greeting {
@@ -140,6 +141,7 @@ static void connection_drop_exchanges(struct connection *connection)
 
     while ((exchange = TAILQ_FIRST(&connection->exchanges)) != NULL) {
         TAILQ_REMOVE(&connection->exchanges, exchange, link);
+        exchange->cut = connection->cut;
         exchange->done(exchange, NULL, exchange->number <= connection->flushed);
     }
 }
@@ -188,6 +190,7 @@ static void connection_write_failed(struct connection *connection, const char *w
            (len = recv(descriptor, connection->read, READ_SIZE, MSG_DONTWAIT)) > 0) {
         connection_take(connection, connection->read, (size_t) len);
     }
+    connection->cut = true;
     connection_fail(connection, SMQ_UNAVAILABLE, why);
 }
 
@@ -394,6 +397,7 @@ static void connection_on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t 
     struct connection *connection = stream->data;
 
     if (len < 0) {
+        connection->cut = true;
         connection_fail(connection, SMQ_UNAVAILABLE,
                         len == UV_EOF ? "it closed the connection" : uv_strerror((int) len));
         return;

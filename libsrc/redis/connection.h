@@ -27,6 +27,7 @@ struct exchange {
      * server may have received the request. */
     void (*done)(struct exchange *exchange, const redisReply *reply, bool written);
     size_t max_elements; /* limit for arrays in the reply */
+    bool cut;            /* during the call, without a reply: the server ended the connection */
     uint64_t number;     /* private, as all below */
     int64_t sent_ms;
     TAILQ_ENTRY(exchange) link;

@@ -32,11 +32,11 @@ static void node_enter(struct node *node, enum node_state state)
     CHECK(node_check(node));
 }
 
-/* A connection for WAIT does not report its server: the main connection to the server does, and so
- * do the sends that wait for replicas. */
+/* A connection for WAIT, or for what goes alone, does not report its server: the main connection to
+ * the server does, and so do the sends over this one. */
 static bool node_is_reported(const struct node *node)
 {
-    return node->replicas_wanted == 0;
+    return node->replicas_wanted == 0 && !node->alone;
 }
 
 /* --- connections ----------------------------------------------------------------------------- */
@@ -235,7 +235,7 @@ void node_set_init(struct node_set *nodes, struct context *context,
 }
 
 static struct node *node_set_add(struct node_set *nodes, const struct server_address *address,
-                                 const char *name, int replicas)
+                                 const char *name, int replicas, bool alone)
 {
     struct node *node = memory_new(sizeof(*node));
 
@@ -243,6 +243,7 @@ static struct node *node_set_add(struct node_set *nodes, const struct server_add
     node->address = *address;
     (void) snprintf(node->name, sizeof(node->name), "%s", name);
     node->replicas_wanted = replicas;
+    node->alone = alone;
     TAILQ_INIT(&node->stalled);
     TAILQ_INIT(&node->replicas.awaits);
     HASH_ADD_STR(nodes->by_name, name, node);
@@ -261,11 +262,11 @@ const struct node *node_set_find(const struct node_set *nodes, const struct serv
 
 struct node *node_set_get(struct node_set *nodes, const struct server_address *address)
 {
-    return node_set_get_with(nodes, address, 0);
+    return node_set_get_with(nodes, address, 0, false);
 }
 
 struct node *node_set_get_with(struct node_set *nodes, const struct server_address *address,
-                               int replicas)
+                               int replicas, bool alone)
 {
     char name[NODE_NAME_MAX];
     struct node *node;
@@ -275,8 +276,12 @@ struct node *node_set_get_with(struct node_set *nodes, const struct server_addre
         size_t len = strlen(name);
         (void) snprintf(name + len, sizeof(name) - len, " (WAIT %d)", replicas);
     }
+    if (alone) {
+        size_t len = strlen(name);
+        (void) snprintf(name + len, sizeof(name) - len, " (alone)");
+    }
     HASH_FIND_STR(nodes->by_name, name, node);
-    return node != NULL ? node : node_set_add(nodes, address, name, replicas);
+    return node != NULL ? node : node_set_add(nodes, address, name, replicas, alone);
 }
 
 struct node *node_set_any_up(struct node_set *nodes, const struct node *avoid)
@@ -285,7 +290,7 @@ struct node *node_set_any_up(struct node_set *nodes, const struct node *avoid)
     uint64_t met = 0;
 
     for (struct node *node = nodes->by_name; node != NULL; node = node->hh.next) {
-        if (node->state != NODE_UP || node->replicas_wanted > 0) {
+        if (node->state != NODE_UP || node->replicas_wanted > 0 || node->alone) {
             continue;
         }
         if (node == avoid) {

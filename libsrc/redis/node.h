@@ -34,19 +34,21 @@ struct replicas {
     struct exchange may_wait, info, wait;
 };
 
-enum { NODE_NAME_MAX = SERVER_TEXT_MAX + 16, NODE_SCRIPTS_MAX = 64 };
+enum { NODE_NAME_MAX = SERVER_TEXT_MAX + 24, NODE_SCRIPTS_MAX = 64 };
 
 /* One server: a seed, or one that the cluster named; or a further connection to it, for commands
- * that wait for replicas.
+ * that wait for replicas, or for those that go alone.
  *
  * Invariants: `state` changes in node_enter() alone.  `connection` is NULL exactly when DOWN or
- * BAD.  `stalled` is empty when UP, unless replicas are waited for.  A node is kept while it is a
- * seed, in the slot map, or has commands. */
+ * BAD.  `stalled` is empty when UP, unless replicas are waited for, or the command before.  A node
+ * is kept while it is a seed, in the slot map, or has commands. */
 struct node {
     struct node_set *all;
     struct server_address address;
     char name[NODE_NAME_MAX];
     int replicas_wanted; /* 0: this is the connection for commands without replicas */
+    bool alone;          /* this is the connection for commands that go alone, one at a time */
+    bool occupied;       /* alone: one of them is in flight */
     struct replicas replicas;
     enum node_state state;
     struct connection *connection;
@@ -92,10 +94,10 @@ struct node *node_set_get(struct node_set *nodes, const struct server_address *a
 const struct node *node_set_find(const struct node_set *nodes,
                                  const struct server_address *address);
 
-/* The connection to an address for commands that `replicas` replicas must acknowledge; 0: as
- * node_set_get(). */
+/* The connection to an address for commands that `replicas` replicas must acknowledge, 0: none, and
+ * that go alone, or not. */
 struct node *node_set_get_with(struct node_set *nodes, const struct server_address *address,
-                               int replicas);
+                               int replicas, bool alone);
 
 /* Any node that is UP, each as likely as the others, but `avoid` (may be NULL) only if it is the
  * only one; NULL: none is. */

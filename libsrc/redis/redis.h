@@ -41,6 +41,7 @@ struct redis_result {
     smq_status status; /* OK, UNAVAILABLE, FULL (OOM), DENIED, BAD_SERVER, INTERNAL (an error that
                           should not be), UNKNOWN, CLOSED; PARTLY: INTERNAL or DENIED */
     const redisReply *reply; /* DONE only */
+    bool cut;                /* UNKNOWN: the server ended the connection before it replied */
     const char *text;        /* one line: what failed, with the server's name; "" when done */
 };
 
@@ -65,6 +66,8 @@ struct redis_command {
     bool once;
     /* it does not wait for commands of its hash slot that are not apart, nor they for it */
     bool apart;
+    /* nothing else is in flight on its connection, which is one of its own */
+    bool alone;
     /* if not 0, redis_await() waits until this many replicas have its writes */
     int replicas;
     int64_t until_ms; /* until when redis_await() waits, by clock_now_ms() */

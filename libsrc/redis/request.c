@@ -52,13 +52,10 @@ static void request_free_if_unused(struct request *request)
 }
 
 /* Report the end.  The request must not be used after it. */
-static void request_end(struct request *request, enum redis_outcome outcome, smq_status status,
-                        const redisReply *reply, const char *text)
+static void request_end_with(struct request *request, const struct redis_result *result)
 {
     struct redis_command *command = request->command;
     struct node *by = request->node;
-    struct redis_result result = {
-        .outcome = outcome, .status = status, .reply = reply, .text = text};
 
     assert(command != NULL); /* a request that has ended is in no queue */
     deadlines_remove(request->all->deadlines, &request->deadline);
@@ -67,17 +64,35 @@ static void request_end(struct request *request, enum redis_outcome outcome, smq
     request_free_if_unused(request);
     command->state = NULL;
     command->by = by;
-    command->done(&result, command->user);
+    command->done(result, command->user);
+}
+
+static void request_end(struct request *request, enum redis_outcome outcome, smq_status status,
+                        const redisReply *reply, const char *text)
+{
+    const struct redis_result result = {
+        .outcome = outcome, .status = status, .reply = reply, .text = text};
+
+    request_end_with(request, &result);
 }
 
 /* Report an end that is not DONE; the text names the node. */
-static void request_fail(struct request *request, enum redis_outcome outcome, smq_status status,
-                         const char *what)
+static void request_fail_with(struct request *request, struct redis_result *result,
+                              const char *what)
 {
     char text[NODE_NAME_MAX + 304];
 
     (void) snprintf(text, sizeof(text), "%s: %.300s", request->node->name, what);
-    request_end(request, outcome, status, NULL, text);
+    result->text = text;
+    request_end_with(request, result);
+}
+
+static void request_fail(struct request *request, enum redis_outcome outcome, smq_status status,
+                         const char *what)
+{
+    struct redis_result result = {.outcome = outcome, .status = status};
+
+    request_fail_with(request, &result, what);
 }
 
 /* --- repeats --------------------------------------------------------------------------------- */
@@ -247,11 +262,29 @@ static void request_do_step(struct request *request, const redisReply *reply)
     }
 }
 
+/* The next command that goes alone may follow. */
+static void request_leave_node(struct request *request)
+{
+    if (request->node->alone) {
+        request->node->occupied = false;
+        hash_queues_make_ready(&request->node->stalled);
+    }
+}
+
+static void request_cut(struct request *request)
+{
+    struct redis_result result = {
+        .outcome = REDIS_UNKNOWN, .status = SMQ_UNKNOWN, .text = "", .cut = request->run.cut};
+
+    request_fail_with(request, &result, "the connection ended before the reply came");
+}
+
 static void request_on_reply(struct exchange *exchange, const redisReply *reply, bool written)
 {
     struct request *request = OWNER_OF(exchange, struct request, run);
 
     request->in_flight--;
+    request_leave_node(request);
     if (request->command == NULL) {
         request_free_if_unused(request);
         return;
@@ -261,8 +294,7 @@ static void request_on_reply(struct exchange *exchange, const redisReply *reply,
         return;
     }
     if (written) {
-        request_fail(request, REDIS_UNKNOWN, SMQ_UNKNOWN,
-                     "the connection ended before the reply came");
+        request_cut(request);
         return;
     }
     hash_queue_put_back(&request->item);
@@ -339,6 +371,7 @@ static void request_send(struct request *request, struct node *node)
     request->in_flight++;
     bytes = redis_command_render(command, &len);
     connection_send(node->connection, bytes, len, &request->run);
+    node->occupied = node->alone;
     if (node->replicas_wanted > 0) {
         replicas_wrote(node, command);
     }
@@ -356,7 +389,8 @@ static struct node *request_find_any_node(struct topology *topology, int replica
     if (node != NULL) {
         return node;
     }
-    return node_set_get_with(topology->nodes, &map->nodes[random_u64() % map->count], replicas);
+    return node_set_get_with(topology->nodes, &map->nodes[random_u64() % map->count], replicas,
+                             false);
 }
 
 /* The node to send to, made if there is none at its address; NULL: no node is known to serve the
@@ -373,7 +407,9 @@ static struct node *request_find_node(const struct request *request)
     if (!request->asking) {
         address = slotmap_owner(&topology->map, queue->hash_slot);
     }
-    return address == NULL ? NULL : node_set_get_with(topology->nodes, address, queue->replicas);
+    return address == NULL ? NULL
+                           : node_set_get_with(topology->nodes, address, queue->replicas,
+                                               request->command->alone);
 }
 
 /* Must it end now, because this node, which cannot be written to, is not connected to? */
@@ -445,7 +481,7 @@ void request_send_first(struct hash_queue *queue)
         request_end_undone(request);
         return;
     }
-    if (node->state == NODE_UP && replicas_may_write(node)) {
+    if (node->state == NODE_UP && !node->occupied && replicas_may_write(node)) {
         request_send(request, node);
         return;
     }

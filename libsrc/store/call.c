@@ -91,7 +91,8 @@ static struct store_result call_result_of(const struct store_call *call,
         return (struct store_result){.outcome = call_outcome_of_failure(redis->outcome),
                                      .status = redis->status,
                                      .word = "",
-                                     .text = redis->text};
+                                     .text = redis->text,
+                                     .cut = redis->cut};
     }
     if (call->command.script != NULL) {
         return call_result_of_script(redis->reply);

@@ -1,6 +1,9 @@
 /* send.c - the script `send`.
  *
  * Thread: smq:io. */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "scripts.h"
 #include "store/call.h"
 
@@ -131,4 +134,37 @@ int store_send_full(const struct store_result *result, size_t index)
         return -1;
     }
     return groups[index] - 'A';
+}
+
+void store_sent(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                const struct topic *topic, const char *producer)
+{
+    struct slot_keys keys;
+    char field[64];
+
+    (void) snprintf(field, sizeof(field), "P%s", producer);
+    send_group_keys(&keys, topic, 0, slot->number);
+    call_begin(call, NULL, slot->keys.hash_slot);
+    call->command.alone = false;
+    redis_arg_string(&call->command, "HGET");
+    redis_arg_string(&call->command, keys.slot);
+    redis_arg_string(&call->command, field);
+    call_submit(call, redis, 1, 0);
+}
+
+/* "LAST,COUNT,TIME,RESULTS". */
+bool store_sent_read(uint64_t *last, const struct store_result *result)
+{
+    const redisReply *reply = result->reply;
+    char *end = NULL;
+
+    *last = 0;
+    if (reply->type == REDIS_REPLY_NIL) {
+        return true;
+    }
+    if (reply->type != REDIS_REPLY_STRING) {
+        return false;
+    }
+    *last = strtoull(reply->str, &end, 10);
+    return end != reply->str && *end == ',';
 }

@@ -41,6 +41,7 @@ struct store_result {
     const char *word;        /* the reply's first element, or "" */
     const char *text;        /* one line for people */
     const redisReply *reply; /* if a script replied */
+    bool cut;                /* UNKNOWN: the server ended the connection before it replied */
 };
 
 struct store_call;
@@ -112,6 +113,11 @@ int store_send_full(const struct store_result *result, size_t index);
 /* REFUSED with status FULL, which refuses all messages: the index of the group that has no places
  * left; -1: the topic has no groups. */
 int store_send_full_group(const struct store_result *result);
+
+/* The last sequence that the slot remembers of a producer; 0: none. */
+void store_sent(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                const struct topic *topic, const char *producer);
+bool store_sent_read(uint64_t *last, const struct store_result *result);
 
 /* --- consume --- */
 enum store_answer_op {

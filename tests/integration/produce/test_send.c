@@ -644,13 +644,14 @@ static uint64_t reconnects(void)
     return metrics.reconnects;
 }
 
-/* A request with the big one has no other send. */
+/* One limit is told by an error, the other only by the end of the connection. */
 static void a_message_that_redis_refuses_costs_no_other(void **state)
 {
     static const struct {
         const char *setting, *usual, *named;
     } rows[] = {
         {"proto-max-bulk-len", "512mb", "invalid bulk length"},
+        {"client-query-buffer-limit", "1gb", "client-query-buffer-limit"},
     };
     smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 16);
 
