@@ -177,8 +177,8 @@ SMQ_API smq_status smq_topic_create(smq_client *client, const smq_topic_options 
  * every topic is repaired; keys that earlier versions have left of deleted topics are removed.  One
  * that cannot be repaired does not hold up the others; the call fails
  * afterwards, as that one did.
- * Blocks: request_timeout_ms per round trip; every slot must be reachable.  Fails: NO_TOPIC (also if the
- * topic is half created or half deleted), DAMAGED (slots disagree; the text lists them). */
+ * Blocks: request_timeout_ms per round trip; every slot must be reachable.  Fails: NO_TOPIC (also
+ * if the topic is half created or half deleted), DAMAGED (slots disagree; the text lists them). */
 SMQ_API smq_status smq_topic_repair(smq_client *client, const char *topic, smq_topic_report *out,
                                     smq_error *err);
 
@@ -236,13 +236,13 @@ typedef bool smq_topic_fn(const smq_topic_options *topic, void *user);
 /* Describe one topic, or all topics if `topic` is NULL.  Every default is filled in.  A visit of
  * all topics shows groups in place of the topics that have them.  It also shows those that it
  * cannot read: see `unreadable`.
- * The names are read from a list in Redis.  If that is empty, or was found to lack a name, the first
- * 100,000 keys of each master are looked at, too; with `topic` "*" all keys are, which takes
+ * The names are read from a list in Redis.  If that is empty, or was found to lack a name, the
+ * first 100,000 keys of each master are looked at, too; with `topic` "*" all keys are, which takes
  * seconds for a million of them.
- * Blocks: request_timeout_ms per round trip; 256 topics are read in one round trip.  Fails for one topic: NO_TOPIC, TOPIC_DIFFERS (another version of slotmq made it),
- * INTERNAL (its definition is not understood), DENIED, UNAVAILABLE.  Fails for all topics: if their
- * list cannot be read; for "*" also if the keys of a master cannot be, after all others were
- * shown. */
+ * Blocks: request_timeout_ms per round trip; 256 topics are read in one round trip.  Fails for one
+ * topic: NO_TOPIC, TOPIC_DIFFERS (another version of slotmq made it), INTERNAL (its definition is
+ * not understood), DENIED, UNAVAILABLE.  Fails for all topics: if their list cannot be read; for
+ * "*" also if the keys of a master cannot be, after all others were shown. */
 SMQ_API smq_status smq_topic_each(smq_client *client, const char *topic, smq_topic_fn *visit,
                                   void *user, smq_error *err);
 
