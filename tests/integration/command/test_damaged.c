@@ -100,7 +100,7 @@ static void test_stat_names_what_is_damaged_and_counts_the_rest(void **state)
     free(out);
     out = command_partly(1, "slotmq topic repair lost", ARGS("stat"));
     assert_state(out, "slot", "damaged");
-    assert_state(out, "whole", " - ");
+    assert_state(out, "whole", "unowned");
     free(out);
     out = command_partly(1, "slot 1 of topic slot", ARGS("stat", "slot", "--json"));
     json_t *topic = topic_at(out, 0);
