@@ -26,7 +26,8 @@ DEFAULT = re.compile(rf"\b[Dd]efault:? (?:{NUMBER}|([A-Z_]{{3,}}|none|no limit)\
 UNNAMED = re.compile(r"smq_\w+_fn|\bvoid\b|\bsize_t\b")
 NOT_OPTIONS = {("smq_topic_options", "name"), ("smq_topic_options", "paused"),
                ("smq_topic_options", "damaged"), ("smq_topic_options", "unreadable"),
-               ("smq_topic_options", "unreadable_status")}
+               ("smq_topic_options", "unreadable_status"), ("smq_topic_options", "unlisted"),
+               ("smq_topic_options", "deleted")}
 
 
 def declared(folder):
