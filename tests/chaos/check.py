@@ -53,7 +53,8 @@ MOVES = {
 ERROR = 1                        # SMQ_LEVEL_ERROR
 ALARM_AFTER_MS = 10_000          # how long after its fault an alarm may come
 ALARMS = (
-    (r"no Redis node has answered this member for ", {"LoseRedis"}),
+    # The last three are those of test_cut_off.py.
+    (r"no Redis node has answered this member for ", {"LoseRedis", "one", "all", "return"}),
     (r"topic \S+: its assignment in ZooKeeper cannot be read",
      {"DamageAssignment", "DeleteAssignment", "DeleteTopicNode", "DeleteTopicNodes"}),
     (r"topic \S+: Redis has larger tokens than ZooKeeper", {"LoseZooKeeperData"}),

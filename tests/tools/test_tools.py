@@ -386,7 +386,8 @@ class Dev(Folder):
         (self.root / path).chmod(0o755)
 
     def dev(self, *arguments, **environment):
-        environment = {**os.environ, **environment, "PATH": f"{self.root}/bin:{os.environ['PATH']}"}
+        own = {name: value for name, value in os.environ.items() if name not in ("DEV_WERROR", "CI_BASE")}
+        environment = {**own, **environment, "PATH": f"{self.root}/bin:{os.environ['PATH']}"}
         return subprocess.run([self.root / "dev", *arguments], env=environment, capture_output=True, text=True, check=False)
 
 
