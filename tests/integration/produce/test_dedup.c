@@ -266,7 +266,7 @@ static void a_deleted_topic_leaves_no_ids(void **state)
     smq_consumer_free(subject.consumer);
     subject.consumer = NULL;
     assert_ok(smq_topic_delete(subject.client, subject.topic, false, &err), &err);
-    assert_int_equal(keys_number(key, "ZCARD %s", key), 1);
+    assert_int_equal(keys_number(key, "ZCARD %s", key), 0);
     subject_fini(&subject);
 }
 
