@@ -320,8 +320,8 @@ static void a_new_topic_passes_what_its_slots_have_seen(void **state)
         "ZADD prepare{t_2} inf %s",
         "ZADD dead{t_2} inf %s",
         "HSET why{t_2} %s 1",
-        "HSET slot{t_2} %s 1 token 000000050000000000000123 owner me base 7 claims 7 generation 1 "
-        "sealed 1",
+        ("HSET slot{t_2} %s 1 token 000000050000000000000123 owner me base 7 claims 7 generation 1 "
+         "sealed 1"),
     };
     smq_error err;
 
