@@ -31,7 +31,7 @@ static size_t last_line_clean(char *out, const char *bytes, size_t size)
 
     for (size_t i = 0; i < size;) {
         const size_t skip = last_line_sequence(bytes + i, size - i);
-        const char byte = bytes[i] == '\t' ? ' ' : bytes[i];
+        const char byte = (char) (bytes[i] == '\t' ? ' ' : bytes[i]);
 
         if (skip == 0 && (byte != ' ' || used > 0)) {
             out[used++] = byte;

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdint.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 /* As many processes that were left behind are listened to at once. */
@@ -101,8 +101,10 @@ bool program_stderr_pass(struct program_stderr *stream)
  * own. */
 static void *stderr_follow(void *user)
 {
-    struct program_stderr stream = {.in = (int) (intptr_t) user, .out = -1};
+    int *in = user;
+    struct program_stderr stream = {.in = *in, .out = -1};
 
+    free(in);
     while (stream.in >= 0) {
         struct pollfd next = program_stderr_wait(&stream);
 
@@ -116,18 +118,23 @@ static void *stderr_follow(void *user)
 
 void program_stderr_close(struct program_stderr *stream)
 {
-    const int in = stream->in;
+    int *in = NULL;
     pthread_t thread;
 
-    stream->in = -1;
-    if (in < 0) {
+    if (stream->in < 0) {
         return;
     }
     if (atomic_fetch_add(&stderr_followed, 1) < FOLLOWED_MAX &&
-        pthread_create(&thread, NULL, stderr_follow, (void *) (intptr_t) in) == 0) {
-        (void) pthread_detach(thread);
-        return;
+        (in = malloc(sizeof(*in))) != NULL) {
+        *in = stream->in;
+        if (pthread_create(&thread, NULL, stderr_follow, in) == 0) {
+            (void) pthread_detach(thread);
+            stream->in = -1;
+            return;
+        }
     }
+    free(in);
     atomic_fetch_sub(&stderr_followed, 1);
-    close(in);
+    close(stream->in);
+    stream->in = -1;
 }

@@ -111,7 +111,7 @@ static void so_does_a_group_that_is_dropped(void **state)
     assert_int_equal(after, before);
     assert_int_equal(ending, SLOTS + 1);
     delete_topic("t");
-    assert_tombstones(3 * SLOTS, 3 + 1);
+    assert_tombstones(INT64_C(3) * SLOTS, 3 + 1);
 }
 
 /* Its generation goes on, so calls of the deleted one that come late change nothing. */
