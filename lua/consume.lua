@@ -31,6 +31,10 @@
 -- true of each key by itself, and it holds also while a message that failed before is claimed.
 -- Only a push comes beside such a message, and the owner, which has both, keeps their order.
 --
+-- Order of writes: answers, what is brought back, the claim, each in an order of its own (see the
+-- parts), then the counters and who sleeps.  After an error the call is repeated: it finds what was
+-- settled gone, and a claim that was made is handed over.
+--
 -- With w, no message is claimed while the former owner's claim of one of its key lasts; with W,
 -- nothing is claimed while any of its claims lasts.  Nor is anything pushed then.
 
@@ -104,19 +108,28 @@ end
 if not (shared or paused or repeated or former) and others > #ARGV
     and known == claims and passes == '-' and (not push_at or push_at == pushed)
     and (body and dedup_ms == '0' or not body and (removed or many == 0)) then
-    local reply, changed, head, count
+    local reply, head, count
+    local done_now, asleep = removed and removed > 0
+        and string.format('%d', (done_so_far or 0) + removed), nil
     local lease, has_suspect, rest_end = look(prepare, split, REST)
     if lease and lease <= now or has_suspect or rest_end and (fifo or rest_end <= now) then
         reply = nil
     elseif body then
 -- @include ordinary_keyed
-        reply, head, count = ordinary_keyed()
+        local scores, dropped
+        reply, head, count, done_now, scores, dropped = ordinary_keyed()
+        if type(dropped) == 'table' then
+-- @include unsettle
+        end
     else
+        local moved, gone
 -- @include ordinary
+        if type(gone) == 'table' then
+            local claimed = count
+-- @include unclaim
+        end
     end
     if reply then
-        local done_now, asleep = removed and removed > 0
-            and string.format('%d', (done_so_far or 0) + removed), nil
         local due = math.min(lease or NEVER, rest_end or NEVER)
         local head_due, attempts = split(head or NEVER)
         if not lease or attempts % 2 == 0 then
@@ -132,18 +145,12 @@ if not (shared or paused or repeated or former) and others > #ARGV
         elseif parked and not (open and n > 0) and string.find(parked, '/', 1, true) then
             asleep = string.match(parked, '^%d+')
         end
-        if done_now and asleep and not changed then
+        if done_now and asleep then
             redis.call('HSET', slot, 'done', done_now, 'parked', asleep)
-        elseif done_now or asleep or changed then
-            changed = changed or {}
-            local at = #changed
-            if done_now then
-                changed[at + 1], changed[at + 2], at = 'done', done_now, at + 2
-            end
-            if asleep then
-                changed[at + 1], changed[at + 2] = 'parked', asleep
-            end
-            redis.call('HSET', slot, unpack(changed))
+        elseif done_now then
+            redis.call('HSET', slot, 'done', done_now)
+        elseif asleep then
+            redis.call('HSET', slot, 'parked', asleep)
         end
         return reply
     end
@@ -159,6 +166,7 @@ local expired_to_dead = string.find(flags, 'x', 1, true)
 -- @include first
 -- @include count
 -- @include body
+-- @include try
 -- @include give_back
 -- @include reason
 -- @include bury
@@ -180,7 +188,10 @@ if removed then
     results[1] = settled
 elseif many > 0 then
 -- @include settle_done
-    settle_done(ANSWERS, others - 1)
+    local scores, dropped = settle_done(ANSWERS, others - 1)
+    if type(dropped) == 'table' then
+-- @include unsettle
+    end
 end
 if others <= #ARGV then
 -- @include settle
@@ -253,7 +264,7 @@ local function by_place(a, b)
     return a.place < b.place
 end
 
-local keys, holds, rests, passed = {}, {}, {}, fifo and redis.call('HGET', slot, 'passed')
+local keys, holds, rests, passed = {}, {}, {}, by_key and redis.call('HGET', slot, 'passed')
 if by_key or passes ~= '-' or former then
 -- @include keys
 end
@@ -265,8 +276,6 @@ if by_key then
 -- @include holds
     holds.read()
     holds.load()
-elseif passed then
-    redis.call('HDEL', slot, 'passed')
 end
 if fifo and rest_end and not by_key then
 -- @include rests
@@ -297,25 +306,38 @@ elseif n > 0 and not (has_suspect or paused or disputed or kept) then
         end
     end
     read_bodies()
+    -- Order of writes: the number of the claim, what is set aside, the claim, what it was before.
+    -- A number without a claim is found by the next call, as that of a claim that was answered.
+    if #rested_entries > 0 then
+        redis.call('ZREM', prepare, '-') -- tries: they come last
+    end
+    if #gone > 0 then
+        redis.call('ZREM', store, '\0')
+    end
+    if taken > 0 then
+        claims = claims + 1
+        redis.call('HSET', slot, 'claims', claims, 'claimed_until',
+            string.format('%.0f', lease_end))
+    end
     if #dying > 0 or #dropped > 0 then
 -- @include set_aside
         end_set_aside()
     end
     if taken > 0 then
-        claims = claims + 1
         redis.call('ZADD', prepare, unpack(moved))
-        redis.call('HSET', slot, 'claims', claims, 'claimed_until',
-            string.format('%.0f', lease_end))
-    end
-    if #rested_entries > 0 then
-        redis.call('ZREM', prepare, unpack(rested_entries))
     end
     if #gone > 0 then
         redis.call('ZREM', store, unpack(gone))
-    elseif ranks > 0 and priority then
-        redis.call('ZREMRANGEBYRANK', store, -ranks, -1)
     elseif ranks > 0 then
-        redis.call('ZREMRANGEBYRANK', store, 0, ranks - 1)
+        local gone = priority and redis.pcall('ZREMRANGEBYRANK', store, -ranks, -1)
+            or redis.pcall('ZREMRANGEBYRANK', store, 0, ranks - 1)
+        if type(gone) == 'table' then
+            local claimed = taken
+-- @include unclaim
+        end
+    end
+    if #rested_entries > 0 then
+        redis.call('ZREM', prepare, unpack(rested_entries))
     end
 end
 count_save()

@@ -9,6 +9,9 @@
 --
 -- requeue keeps the time, priority or place of each message, and gives it all its retries.
 -- reschedule is a send with this `when` that keeps the number of used retries.
+--
+-- Order of writes: what is kept beside a message, the message.  What comes after the first write is
+-- tried before it (lib/try.lua), and a place is given out before a message has it.
 
 local stored, parked, seq = unpack(redis.call('HMGET', slot, 'def', 'parked', 'seq'))
 -- @include def
@@ -56,6 +59,7 @@ function remove.w(name)
         return false
     end
     local _, attempts = split(score)
+    redis.call('ZREM', store, '\0')
     ended(name, attempts)
     redis.call('ZREM', store, name)
     if attempts % 2 == 1 then
@@ -72,6 +76,7 @@ function remove.r(name)
         return false
     end
     local _, attempts = split(score)
+    redis.call('ZREM', prepare, '-')
     ended(member, attempts)
     redis.call('ZREM', prepare, name)
     if kind == 'f' then
@@ -84,6 +89,7 @@ function remove.d(name)
     if not redis.call('ZSCORE', dead, name) then
         return false
     end
+    redis.call('ZREM', dead, '-')
     redis.call('HDEL', why, name, 'H' .. name, 'B' .. name)
     redis.call('ZREM', dead, name)
     return true
@@ -100,7 +106,6 @@ function op.requeue(name)
         return false
     end
     due_at(revive(name))
-    redis.call('HDEL', slot, 'passed') -- kind f: it may come before what claims have passed over
     return true
 end
 
@@ -116,10 +121,10 @@ function op.reschedule(member)
     local _, attempts = split(score)
     local integer
     integer, seq = place(kind, seq, now, when)
-    redis.call('ZADD', store, join(integer, attempts), member)
     if kind == 'p' or kind == 'f' then
         redis.call('HSET', slot, 'seq', seq)
     end
+    redis.call('ZADD', store, join(integer, attempts), member)
     due_at(attempts % 2 == 1 and 0 or integer)
     return true
 end

@@ -7,6 +7,8 @@
 -- The lease of a whole topic, for processes without ZooKeeper.  Every acquire raises the epoch,
 -- also one by the holder, because a process that acquires does not know what it held before a
 -- restart.
+--
+-- Order of writes: none is needed, as there is one.
 
 local state, stored, generation, coord, holder, ends, epoch = unpack(redis.call('HMGET', topic,
     'state', 'nonce', 'generation', 'coord', 'lease_owner', 'lease_until', 'lease_epoch'))

@@ -3,6 +3,8 @@
 -- ARGV def, token, lease_ms, entries...
 -- RETURN OK, now, results (one character per entry: 1 renewed, 0 gone)
 --        | FENCED, token | NO_TOPIC | STALE
+--
+-- Order of writes: none is needed, as each lease is one write.
 
 local stored, current = unpack(redis.call('HMGET', slot, 'def', 'token'))
 -- @include def

@@ -13,6 +13,10 @@
 -- when: "+MS" from now, "MS" absolute (past means now), the priority, or of kind f nothing to read.
 -- Of a message that is restored: "WHEN/ATTEMPTS/FIRST/EXPIRY"; a time that has passed stays as it
 -- is, and FIRST and EXPIRY, which are for keyed messages, may be empty.
+--
+-- Order of writes: the messages, their bodies, the slot with its counters and the answer for a
+-- repeat.  If one of the later two cannot be written, what was added is removed again, so nothing
+-- waits without its body, and no other message gets the same place.
 
 max_waiting, dedup_ms, sequence = tonumber(max_waiting), tonumber(dedup_ms), tonumber(sequence)
 local WIDTH, producer_field = body and 5 or 2, 'P' .. producer
@@ -67,6 +71,12 @@ if kind == 'p' and not repeated then
 end
 -- @include def_keep
 
+local swept -- if the producer is new to the slot
+if producer ~= '-' and not record then
+-- @include forget
+    swept = forget_producers()
+end
+
 local pushed -- what the slot keeps of a push
 if parked and many == 1 and one_time and stored == def and not repeated
     and string.find(parked, '/', 1, true) then
@@ -83,18 +93,18 @@ if repeated then
 end
 
 -- Writes what has changed in the slot: the fields in `changed`, the counters, and the answer for a
--- repeat.  The messages are stored before it, so that an error in between loses none.
+-- repeat.
 local function answer(changed, results, added, merges, refusals)
-    local at = #changed
+    local at, kept = #changed, nil
     if added > 0 then
         changed[at + 1], changed[at + 2] = 'sent', string.format('%d', (sent or 0) + added)
         at = at + 2
     end
     if merges > 0 then
-        redis.call('HINCRBY', slot, 'merged', merges)
+        kept = redis.pcall('HINCRBY', slot, 'merged', merges)
     end
-    if refusals > 0 then
-        redis.call('HINCRBY', slot, 'duplicates', refusals)
+    if refusals > 0 and type(kept) ~= 'table' then
+        kept = redis.pcall('HINCRBY', slot, 'duplicates', refusals)
     end
     if ordered then
         changed[at + 1], changed[at + 2], at = 'seq', seq, at + 2
@@ -104,22 +114,23 @@ local function answer(changed, results, added, merges, refusals)
         changed[at + 1] = producer_field
         changed[at + 2] = string.format('%d,%d,%d,%s', sequence + many - 1, many, now,
             results == string.rep(one, many) and one or results)
-        if not record then
--- @include forget
-            changed[at + 3], changed[at + 4] = 'swept', forget_producers()
+        if swept then
+            changed[at + 3], changed[at + 4] = 'swept', swept
         end
     end
-    if changed[1] then
-        redis.call('HSET', slot, unpack(changed))
+    if changed[1] and type(kept) ~= 'table' then
+        kept = redis.pcall('HSET', slot, unpack(changed))
     end
-    return { 'OK', results }
+    return type(kept) == 'table' and kept or { 'OK', results }
 end
 
 if pushed then
-    return answer(pushed, 'a', 1, 0, 0)
+    local reply = answer(pushed, 'a', 1, 0, 0)
+    return reply.err and error(reply) or reply
 end
 
 -- @include entry
+local headers_before -- of layout keyed, in the order of the messages
 
 -- Inline, without a bound and for one time, messages are stored at once.  Where nothing has that
 -- time yet, the scores show afterwards which of them waited before.  Most calls end here, before
@@ -135,8 +146,11 @@ if one_time and (timed or many == 1) and max_waiting == 0 and not body then
     end
     local results, due = added == many and string.rep('a', many), timed and integer or 0
     if results and record and timed then -- as answer() does, but without a table
-        redis.call('HSET', slot, 'sent', tonumber(sent or 0) + many, producer_field,
+        local reply = redis.pcall('HSET', slot, 'sent', tonumber(sent or 0) + many, producer_field,
             string.format('%d,%d,%d,a', sequence + many - 1, many, now))
+        if type(reply) == 'table' then
+-- @include unsend
+        end
         if parked then
             wake(parked, due)
         end
@@ -169,6 +183,9 @@ if one_time and (timed or many == 1) and max_waiting == 0 and not body then
     if results then
         seq = seq_after
         local reply = answer({}, results, added, many - added, 0)
+        if reply.err then
+-- @include unsend
+        end
         wake(parked, (added > 0 or kind == 't') and due or math.huge)
         reply[3] = failed
         return reply
@@ -198,7 +215,8 @@ if body then
     for i, member in ipairs(members) do
         fields[i] = 'h' .. member
     end
-    for i, text in ipairs(redis.call('HMGET', body, unpack(fields))) do
+    headers_before = redis.call('HMGET', body, unpack(fields))
+    for i, text in ipairs(headers_before) do
         headers[members[i]] = text
     end
 end
@@ -280,10 +298,14 @@ end
 if at > 0 then
     redis.call('ZADD', store, unpack(placed))
 end
-if #beside > 0 then
-    redis.call('HSET', body, unpack(beside))
+results = table.concat(results)
+local reply = #beside > 0 and redis.pcall('HSET', body, unpack(beside)) or 0
+if type(reply) ~= 'table' then
+    reply = answer({}, results, added, merges, refusals)
 end
-local reply = answer({}, table.concat(results), added, merges, refusals)
+if reply.err then
+-- @include unsend
+end
 wake(parked, (ordered or kind == 'b') and at > 0 and 0 or earliest)
 reply[3] = failed
 return reply

@@ -12,6 +12,10 @@
 -- Stores messages in the slots of all groups of a topic, or in none of them: before the first write
 -- each group is asked whether it has room for them.  A duplicate needs none: each group knows by
 -- itself which ids are in flight, rest, or were done within the window.
+--
+-- Order of writes: in each group that of send, then the records of the producer in all groups.
+-- What the user may not do fails in the first group, which undoes it; what comes after the messages
+-- of a group is tried before all.
 
 groups, max_waiting, sequence = tonumber(groups), tonumber(max_waiting), tonumber(sequence)
 dedup_ms = tonumber(dedup_ms)
@@ -55,6 +59,15 @@ for group = 1, groups do
         and waiting[group] + prepared > 0 then
         return { 'FULL', group }
     end
+end
+
+-- Tries: they come after the messages of a group, or before those of the next one.
+take(1)
+redis.call('ZMSCORE', store, '')
+redis.call('ZCOUNT', store, 0, 0)
+redis.call('HDEL', slot, '-')
+if not redis.acl_check_cmd('HINCRBY', slot, 'merged', '1') then
+    redis.call('HINCRBY', slot, 'merged', 0) -- ends the call
 end
 
 -- A repeat for one group is a repeat for all.

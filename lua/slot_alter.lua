@@ -3,6 +3,9 @@
 -- ARGV def, channel, definition, generation, dedup_ms (0: none)
 -- RETURN OK, [failed]: it is stored, and callers that sleep are woken to read the definition
 --        | NO_TOPIC | STALE: it is newer
+--
+-- Order of writes: the definition, the ids that are done.  The same call finds its own version, and
+-- does the rest.
 
 local stored, last = unpack(redis.call('HMGET', slot, 'def', 'generation'))
 -- @include def

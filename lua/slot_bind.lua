@@ -6,6 +6,8 @@
 --
 -- A takeover stores this, too.  This script is for a topic that is bound to another coordination
 -- while its slot has no owner.
+--
+-- Order of writes: none is needed, as there is one.
 
 local stored, bound = unpack(redis.call('HMGET', slot, 'def', 'bound'))
 -- @include def

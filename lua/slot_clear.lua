@@ -4,6 +4,9 @@
 -- RETURN OK, more: 1 repeat the call | IN_USE: not sealed by that deletion, nothing was removed
 --
 -- The values that must never decrease stay: token, owner, base, claims, generation and sealed.
+--
+-- Order of writes: bodies, then the entries that name them, then the rest.  The slot is sealed, so
+-- nobody claims what has lost its body, and the next call finds what is left by these entries.
 
 limit = math.min(tonumber(limit), 1000)
 

@@ -11,6 +11,9 @@
 -- topic.
 --
 -- Callers may sleep since before the slot lost its keys, and no send would wake them.  This does.
+--
+-- Order of writes: the keys, what must not decrease, the definition, whether it is paused.  Without
+-- a definition no other script uses the slot, and the same call does all of it again.
 
 generation, pauses = tonumber(generation), tonumber(pauses)
 

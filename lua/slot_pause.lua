@@ -3,6 +3,9 @@
 -- ARGV def, channel, pauses (the number of this pause or resume), paused (0 or 1)
 -- RETURN OK, [failed]: claims stop or are possible again; callers that sleep are woken
 --        | CHANGED: the slot has a later pause or resume | NO_TOPIC | STALE
+--
+-- Order of writes: the number, whether it is paused, who sleeps.  The same call finds its own
+-- number, and does the rest.
 
 local stored, parked, last = unpack(redis.call('HMGET', slot, 'def', 'parked', 'pauses'))
 -- @include def

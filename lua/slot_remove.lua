@@ -5,6 +5,9 @@
 --
 -- For a slot that a creation made and cannot keep; it never had an owner or a message.  If opening
 -- it was denied midway it has no def yet; a slot that was used before has a generation.
+--
+-- Order of writes: all keys but those of layout keyed, then these.  A slot without the first ones
+-- counts as not opened, so the same call removes the rest.
 
 -- @include held
 

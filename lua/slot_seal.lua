@@ -4,6 +4,9 @@
 -- RETURN OK: def is removed, so the slot refuses all scripts of the topic
 --        | NOT_EMPTY, count (not forced) | GONE: another creation of the topic
 --        | CHANGED: this deletion was undone
+--
+-- Order of writes: the definition goes, then the number of the deletion stays.  Both or none: the
+-- second is tried first.
 
 deletion = tonumber(deletion)
 
@@ -21,6 +24,7 @@ local held = messages_held()
 if stored and force == '0' and held > 0 then
     return { 'NOT_EMPTY', held }
 end
+redis.call('HSET', slot, '', '') -- a try
 redis.call('HDEL', slot, 'def')
-redis.call('HSET', slot, '', '', 'sealed', math.max(sealed, deletion))
+redis.call('HSET', slot, 'sealed', math.max(sealed, deletion))
 return { 'OK' }

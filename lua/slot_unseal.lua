@@ -3,6 +3,8 @@
 -- ARGV def, deletion (its number)
 -- RETURN OK: the slot is open again, and that deletion cannot seal it any more
 --        | GONE: another creation of the topic, or sealed by another deletion, or not open
+--
+-- Order of writes: none is needed, as there is one.
 
 deletion = tonumber(deletion)
 

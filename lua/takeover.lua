@@ -11,6 +11,10 @@
 -- last one does (`former`), for consume.  The same token again, from the same owner, only continues
 -- with that, and changes nothing once the owner has claimed.  Each call writes the sentinels, so a
 -- WAIT after it also waits for earlier writes.
+--
+-- Order of writes: `parked`, the token, the sentinels, `former`; then each message is in its new
+-- place before it leaves the old one, which is tried before (lib/try.lua).  After an error the same
+-- call continues.
 
 max_retries, limit = tonumber(max_retries), tonumber(limit)
 
@@ -38,6 +42,7 @@ end
 -- @include first
 -- @include count
 -- @include body
+-- @include try
 -- @include give_back
 -- @include reason
 -- @include bury
@@ -47,13 +52,12 @@ end
 
 if newer(token, current) then
     base = claims
-    redis.call('HSET', slot, 'token', token, 'owner', owner, 'base', base)
-    bound_keep(bound, tonumber(string.sub(token, 1, 8), 16), coord)
     -- Sends claimed for the former owner, or had leave to: this owner looks before it sleeps.
     if parked and string.find(parked, '[-/]') then
         redis.call('HDEL', slot, 'parked')
     end
-    redis.call('HDEL', slot, 'passed')
+    redis.call('HSET', slot, 'token', token, 'owner', owner, 'base', base)
+    bound_keep(bound, tonumber(string.sub(token, 1, 8), 16), coord)
 end
 make_sentinels()
 if tonumber(claims) > tonumber(base) then
@@ -67,6 +71,7 @@ elseif mode ~= 'fast' then
     return { 'OK', tonumber(base), 0, 0 }
 end
 
+try_moves()
 local found = first(prepare, 0, before_score(REST), limit, 1048576)
 for i = 1, #found, 2 do
     local before, _, _, member = decode(found[i])

@@ -24,6 +24,9 @@
 -- raises, and deletes.  Versions that know none kept these in the key of the topic, for ever.  A
 -- change names the state that it changes: one that comes late finds another, one that comes twice
 -- finds its own result.
+--
+-- Order of writes: mostly one.  Where a second one follows, the same call does it: create does not
+-- (it raises a number that only shrinks the room for late calls), pause and repair try it first.
 
 local state, nonce, definition, version, generation, coord, pauses, paused, deletes =
     unpack(redis.call('HMGET', topic, 'state', 'nonce', 'definition', 'version', 'generation',
@@ -80,10 +83,10 @@ end
 -- A creation that could not be finished, once its slots are closed again.
 function op.undone(of, tombstone, keep_ms)
     if state == 'creating' and nonce == of then
-        local unused = generation == 1 and deletes == 0
-        forget(not unused and tombstone, keep_ms)
-        if unused then
+        if generation == 1 and deletes == 0 then
             redis.call('DEL', topic)
+        else
+            forget(tombstone, keep_ms)
         end
     end
     return { 'OK' }
@@ -239,10 +242,11 @@ function op.pause(of, seen, wanted)
     local same = (paused and '1' or '0') == wanted
     if pauses == tonumber(seen) and not same then
         pauses = pauses + 1
-        redis.call('HSET', topic, 'pauses', pauses)
         if wanted == '1' then
-            redis.call('HSET', topic, 'paused', 1)
+            redis.call('HSET', topic, 'pauses', pauses, 'paused', 1)
         else
+            redis.call('HDEL', topic, '-') -- a try
+            redis.call('HSET', topic, 'pauses', pauses)
             redis.call('HDEL', topic, 'paused')
         end
     elseif pauses ~= tonumber(seen) and not (pauses == seen + 1 and same) then
@@ -263,6 +267,7 @@ function op.repair(of, repaired, its_version, its_generation, its_pauses, its_pa
     elseif not usable or now ~= seen then
         return { 'CHANGED' }
     end
+    redis.call('HDEL', topic, '-') -- a try
     redis.call('HSET', topic, '', '', 'state', 'ready', 'nonce', of, 'definition', repaired,
         'version', its_version, 'generation', its_generation, 'pauses', its_pauses, 'deletes',
         its_deletes)

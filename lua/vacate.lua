@@ -2,6 +2,8 @@
 -- KEYS slot
 -- ARGV def, token
 -- RETURN OK: the owner's name is removed, the token stays | FENCED, token | NO_TOPIC | STALE
+--
+-- Order of writes: none is needed, as there is one, and before it perhaps the stamp of the caller.
 
 local stored, current = unpack(redis.call('HMGET', slot, 'def', 'token'))
 -- @include def

@@ -157,7 +157,7 @@ def fault_rows(text):
 
 def guarantees(root):
     """A cell ends with the numbers of tests, [1] [2], or says "Redis may lose".  Under "## Tests" each number has
-    `FILE:FUNCTION`, below tests/chaos, tests/unit or tests/integration; that file defines the function, or class."""
+    `FILE:FUNCTION`, below tests/chaos, lua, unit or integration; that file defines the function, or class."""
     tables, _, tests = (root / GUARANTEES).read_text().partition("\n## Tests\n")
     named = dict(re.findall(r"(?m)^- \[(\d+)\] (.*(?:\n  .*)*)", tests))
     for number, cells in fault_rows(tables):
@@ -172,7 +172,7 @@ def guarantees(root):
         if not tests:
             yield f"{GUARANTEES}: [{number}] names no FILE:FUNCTION"
         for file, function in tests:
-            path = root / ("tests" if file.startswith(("chaos/", "unit/")) else "tests/integration") / file
+            path = root / ("tests" if file.startswith(("chaos/", "lua/", "unit/")) else "tests/integration") / file
             if not path.is_file() or not re.search(DEFINED.format(function), path.read_text()):
                 yield f"{GUARANTEES}: [{number}]: {path.relative_to(root)} defines no {function}"
 

@@ -86,7 +86,7 @@ def read_function(name, folder, replaced):
 
 
 def splice(lines, folder, replaced):
-    """Replace the include lines.  A file is spliced once; files of lib/ include nothing."""
+    """Replace the include lines.  A file with locals is spliced once; files of lib/ include nothing."""
     seen = set()
     for where, line in lines:
         match = re.fullmatch(r"-- @script (\w+)", line)
@@ -100,10 +100,11 @@ def splice(lines, folder, replaced):
             yield where, line
             continue
         name = match.group(1)
-        if name in seen:
+        part = list(read_part(included_path(name, folder, replaced)))
+        if name in seen and any(text.startswith("local ") for _, text in part):
             raise Refused(f"{where}: {name} is included already")
         seen.add(name)
-        yield from read_part(included_path(name, folder, replaced))
+        yield from part
 
 
 def read_part(path):

@@ -37,21 +37,31 @@ local function body_refer(member, by)
     return text
 end
 
--- Drops one reference to each member's body.
-local function body_drop(members)
-    local fields, gone = {}, {}
-    if not body or #members == 0 then
-        return
-    end
+-- Of members that end: the fields of the bodies without another reference, and the members of the
+-- others.  Changes nothing.
+local function body_ends(members)
+    local fields, gone, kept = {}, {}, {}
     for i, member in ipairs(members) do
         fields[i] = 'h' .. member
     end
-    for i, text in ipairs(redis.call('HMGET', body, unpack(fields))) do
+    for i, text in ipairs(#fields > 0 and redis.call('HMGET', body, unpack(fields)) or {}) do
         if text and (not string.find(text, ',', 1, true) or string.sub(text, -2) == ',1') then
             gone[#gone + 1], gone[#gone + 2] = fields[i], 'b' .. members[i]
         elseif text then
-            body_refer(members[i], -1)
+            kept[#kept + 1] = members[i]
         end
+    end
+    return gone, kept
+end
+
+-- Drops one reference to each member's body.
+local function body_drop(members)
+    local gone, kept = {}, {}
+    if body then
+        gone, kept = body_ends(members)
+    end
+    for _, member in ipairs(kept) do
+        body_refer(member, -1)
     end
     if #gone > 0 then
         redis.call('HDEL', body, unpack(gone))

@@ -1,10 +1,11 @@
 -- USES prepare, split, join, lease_end, first, before_score, now, MOST, max_bytes, claims
--- USES claimed_until, decode, shared, base, oldest, lost, lose, LOST, give_back, count
+-- USES claimed_until, decode, shared, base, oldest, lost, lose, LOST, give_back, count, try_moves
 
 -- Bringing back rests that have ended and claims that have expired.  Expired claims of the caller
 -- stay claimed while it has a message of that age in flight.  Those that are older have been
--- answered, and a failover has lost the answer: their messages are given back as they were.  A
--- message is in its new place before it leaves the old one.
+-- answered, and a failover has lost the answer: their messages are given back as they were.
+--
+-- Order of writes: the new place of a message, its old one, and what comes later is tried first.
 
 local function renew(entry, score)
     local _, attempts = split(score)
@@ -15,6 +16,7 @@ end
 -- be more.
 local function sweep(from, act)
     local over, cut = first(prepare, from, before_score(from + now + 1), MOST, max_bytes)
+    try_moves()
     for i = 1, #over, 2 do
         act(over[i], over[i + 1])
     end

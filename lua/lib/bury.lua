@@ -2,8 +2,8 @@
 
 -- Makes dead letters of messages, a list of { member, before, attempts, cause, reason }, and counts
 -- them by their cause.  A dead letter holds everything that is kept of its message.  One of the
--- same name and place is replaced and counted as a merge.  The caller removes the entries of the
--- messages afterwards.
+-- same name and place is replaced and counted as a merge.  The caller has tried what removes bodies
+-- and entries (lib/try.lua), and removes the entries of the messages afterwards.
 local function bury_all(letters)
     local placed, kept, reasons, fields, members = {}, {}, {}, {}, {}
     for i, it in ipairs(letters) do
@@ -26,13 +26,14 @@ local function bury_all(letters)
             reasons[#reasons + 1] = 'R' .. it.member
         end
     end
+    redis.call('ZADD', dead, 'XX', 0, '-') -- a try
+    if #reasons > 0 then
+        redis.call('HDEL', why, unpack(reasons))
+    end
     redis.call('HSET', why, unpack(kept))
     local added = redis.call('ZADD', dead, unpack(placed))
     if added < #letters then
         count('merged', #letters - added)
-    end
-    if #reasons > 0 then
-        redis.call('HDEL', why, unpack(reasons))
     end
     body_drop(members)
 end

@@ -1,4 +1,5 @@
 -- USES prepare, claims, claimed_until, oldest, before_score, decode, split, count, give_back
+-- USES try_moves
 
 -- A push that its owner cannot have got: a failover has lost what its owner did before, and the
 -- push got a number that the owner knows.  It waits again as it was.  Returns false if the
@@ -13,6 +14,7 @@ local function disown()
                 return false
             end
             local _, attempts = split(all[i + 1])
+            try_moves()
             count('lease_lost')
             give_back(member, before, attempts)
             redis.call('ZREM', prepare, all[i])

@@ -86,8 +86,9 @@ local function renew_all(found)
         moved[2 * i - 1], moved[2 * i] = join(lease_end, it.attempts), it.entry
     end
     if #found > 0 then
-        redis.call('ZADD', prepare, 'XX', unpack(moved))
+        redis.call('ZADD', prepare, 'XX', 0, '-') -- a try: the field finds the claim
         redis.call('HSET', slot, 'claimed_until', string.format('%.0f', lease_end))
+        redis.call('ZADD', prepare, 'XX', unpack(moved))
     end
 end
 

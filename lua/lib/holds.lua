@@ -1,4 +1,4 @@
--- USES store, prepare, slot, keys, holds, passed, back_from, REST, now, decode, split, by_place
+-- USES store, prepare, slot, keys, holds, passed, REST, now, decode, split, by_place
 -- USES NEVER, has_suspect, lease, formers
 
 -- Kind f by key: a message that rests, or that failed before and is claimed, holds the later
@@ -68,7 +68,7 @@ function holds.load()
             lowest = math.min(lowest, found[key] - 1)
         end
     end
-    holds.cursor, holds.relies, holds.relies_count = math.min(lowest, back_from - 1), {}, 0
+    holds.cursor, holds.relies, holds.relies_count = lowest, {}, 0
     for key, place in pairs(found) do
         if place <= holds.cursor then
             holds.relies[key], holds.relies_count = place, holds.relies_count + 1

@@ -1,10 +1,14 @@
--- USES store, prepare, n, priority, fifo, now, max_bytes, claims, settled, lease, lease_end
--- USES reply, changed, head, count
+-- USES store, prepare, slot, n, priority, fifo, now, max_bytes, claims, settled, lease, lease_end
+-- USES reply, done_now, head, count, moved, gone
 
 -- The ordinary consume: an owner claims messages that were never tried, inline, while nothing is to
 -- be brought back.  Most calls end here, before the functions that they do not need are made.  Sets
--- the reply (nil: this call is not an ordinary one), the fields of the slot that a claim changes,
--- the score of the first message that waits then (nil: none), and how many were claimed.
+-- the reply (nil: this call is not an ordinary one), the score of the first message that waits then
+-- (nil: none), how many were claimed, and what removing them from the store replied.
+--
+-- Order of writes: the number of the claim, with the counter `done`, then the claim, then what
+-- waits.  If that cannot be removed the caller removes the claim (lib/unclaim.lua), and the next
+-- call finds a number without a claim, as that of a claim that was answered.
 
 -- The first that wait, up to n, into the reply: as { fresh, entry, fresh, entry, ... }, how many,
 -- and the score of the next one (nil: none).  nil: one was tried before.  It reads a few, then
@@ -56,19 +60,21 @@ local function meet(store, n, max_bytes, ready, priority, reply, fresh, mark)
 end
 
 reply = { 'OK', now, '', claims, settled, 0 }
-local fresh, moved = string.format('%d', lease_end), nil
+local fresh = string.format('%d', lease_end)
 moved, count, head = meet(store, n, max_bytes, (priority or fifo) and math.huge or now + 1,
     priority, reply, fresh, string.format('c%d:', claims + 1))
 if not moved then
     reply = nil
 elseif count > 0 then
-    redis.call('ZADD', prepare, unpack(moved, 1, 2 * count))
-    if priority then
-        redis.call('ZREMRANGEBYRANK', store, -count, '-1')
+    if done_now then
+        redis.call('HSET', slot, 'claims', claims + 1, 'claimed_until', fresh, 'done', done_now)
+        done_now = nil
     else
-        redis.call('ZREMRANGEBYRANK', store, '0', count - 1)
+        redis.call('HSET', slot, 'claims', claims + 1, 'claimed_until', fresh)
     end
+    redis.call('ZADD', prepare, unpack(moved, 1, 2 * count))
+    gone = priority and redis.pcall('ZREMRANGEBYRANK', store, -count, '-1')
+        or redis.pcall('ZREMRANGEBYRANK', store, '0', count - 1)
     reply[4] = claims + 1
-    changed = { 'claims', claims + 1, 'claimed_until', fresh }
     lease = math.min(lease or lease_end, lease_end)
 end

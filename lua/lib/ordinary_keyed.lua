@@ -1,14 +1,15 @@
--- USES store, prepare, body, n, priority, fifo, now, look, claims, many, others, removed
+-- USES store, prepare, body, n, priority, fifo, now, look, claims, many, others, done_so_far
 -- USES ANSWERS, REST, split, lease, has_suspect, rest_end
 
 -- The ordinary consume of layout keyed when nothing can be claimed: an owner's answers are stored,
 -- of messages that were done and never failed.  Messages that come one by one end here.
 
--- How the answers end: their results, and what is to be removed of prepare and body.  nil: an entry
--- is named twice or is none, or a body has other references.
+-- How the answers end: their results, what is to be removed of prepare and body, and the scores of
+-- their claims.  nil: an entry is named twice or is none, or a body has other references.
 local function meet_done()
     local results, present, fields, gone, seen = {}, {}, {}, {}, { [''] = true }
-    for i, score in ipairs(redis.call('ZMSCORE', prepare, unpack(ARGV, ANSWERS, others - 1))) do
+    local scores = redis.call('ZMSCORE', prepare, unpack(ARGV, ANSWERS, others - 1))
+    for i, score in ipairs(scores) do
         local entry = ARGV[ANSWERS + i - 1]
         if seen[entry] then
             return nil
@@ -26,11 +27,12 @@ local function meet_done()
             gone[#gone + 1], gone[#gone + 2] = fields[i], 'b' .. string.sub(fields[i], 2)
         end
     end
-    return table.concat(results), present, gone
+    return table.concat(results), present, gone, scores
 end
 
 -- The reply (nil: this call is not an ordinary one), the score of the first message that waits
--- (nil: none), and how many were claimed: none.
+-- (nil: none), how many were claimed: none, and the counter `done` if it changes.  Then the scores
+-- of the claims that were removed, and what removing the bodies replied: see lib/unsettle.lua.
 local function ordinary_keyed()
     local rank = priority and '-1' or '0'
     local head = redis.call('ZRANGE', store, rank, rank, 'WITHSCORES')
@@ -38,19 +40,19 @@ local function ordinary_keyed()
     if waits and (fifo or n > 0 and (priority or split(head[2]) <= now)) then
         return nil
     end
-    local results, present, gone = '', {}, {}
+    local results, done_now, scores, dropped = '', nil, nil, nil
     if many > 0 then
-        results, present, gone = meet_done()
+        local present, gone
+        results, present, gone, scores = meet_done()
         if not results then
             return nil
         end
-        if #gone > 0 then
-            redis.call('HDEL', body, unpack(gone))
-        end
         if #present > 0 then
-            removed = redis.call('ZREM', prepare, unpack(present))
+            local removed = redis.call('ZREM', prepare, unpack(present))
+            dropped = #gone > 0 and redis.pcall('HDEL', body, unpack(gone))
+            done_now = string.format('%d', (done_so_far or 0) + removed)
             lease, has_suspect, rest_end = look(prepare, split, REST)
         end
     end
-    return { 'OK', now, '', claims, results, 0 }, waits and head[2], 0
+    return { 'OK', now, '', claims, results, 0 }, waits and head[2], 0, done_now, scores, dropped
 end

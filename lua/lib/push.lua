@@ -57,29 +57,40 @@ repeat
     local claim = string.format('%d', claims + 1)
     local entry = string.format('%dc', at) .. claim .. ':' .. member
 
-    -- It is not too long, and it is heard.  An owner that is still subscribed at the former master
-    -- hears what is published here and is not counted.  So nothing is published while no subscriber
-    -- is counted.
+    -- It is not too long, and it will be heard.  An owner that is still subscribed at the former
+    -- master hears what is published here and is not counted.  So nothing is published while no
+    -- subscriber is counted.
     local heard = 0
     if #entry + #header + #text <= PUSH_MOST then
         heard = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)
         if heard.err then
             failed = { ok = 'PUBSUB ' .. channel .. ' ' .. heard.err }
-        elseif heard[2] > 0 then
-            heard = redis.pcall('SPUBLISH', channel, string.format('%s %d %s %d %d\n', token, now,
-                lease_ms, #entry, #header) .. entry .. header .. text)
         end
+        heard = heard.err and 0 or heard[2]
     end
-    if not (type(heard) == 'number' and heard > 0) then
+    if heard == 0 then
         break
     end
 
+    -- Order of writes: the claim, the body, the slot; published between the last two.  Where that
+    -- is not possible, the claim and the body are removed again.
     local lease_end = string.format('%d', now + tonumber(lease_ms))
     local asleep = string.format('-%d', now)
     redis.call('ZADD', prepare, lease_end, entry)
-    if body then
-        redis.call('HSET', body, 'h' .. member, header, 'b' .. member, text)
+    local kept = body and redis.pcall('HSET', body, 'h' .. member, header, 'b' .. member, text) or 0
+    heard = 0
+    if type(kept) ~= 'table' and redis.acl_check_cmd('HSET', slot, 'claims', claim) then
+        heard = redis.pcall('SPUBLISH', channel, string.format('%s %d %s %d %d\n', token, now,
+            lease_ms, #entry, #header) .. entry .. header .. text)
     end
+    if not (type(heard) == 'number' and heard > 0) then
+        redis.call('ZREM', prepare, entry)
+        if body then
+            redis.call('HDEL', body, 'h' .. member, 'b' .. member)
+        end
+        break
+    end
+
     if not (timed and record) then
         seq = seq_after
         pushed = { 'claims', claim, 'claimed_until', lease_end, 'parked', asleep }

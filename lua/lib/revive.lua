@@ -1,11 +1,18 @@
--- USES store, dead, why, body, decode, body_refer, header_split, header_join, give_back
+-- USES store, dead, why, body, kind, decode, body_refer, header_split, header_join, give_back
+-- USES unpass
 
 -- Returns a dead letter to the store with its own time, priority or place, all its retries and no
 -- expiry.  If the message was sent again in the meantime the body of that send stays.
 local function revive(entry)
     local before, _, _, member = decode(entry)
     local header, bytes = unpack(redis.call('HMGET', why, 'H' .. entry, 'B' .. entry))
-    redis.call('ZCARD', store) -- fails here, if it has another type, before anything is written
+    if kind == 'f' then
+        unpass(tonumber(before))
+    end
+    redis.call('ZADD', store, 'XX', 0, '\0') -- tries: see lib/try.lua
+    redis.call('ZSCORE', store, '\0')
+    redis.call('ZREM', dead, '-')
+    redis.call('HDEL', why, '-')
     if body and not body_refer(member, 1) and header then
         local first, limit = header_split(header)
         redis.call('HSET', body, 'h' .. member, header_join(first, limit, nil, 1),

@@ -1,6 +1,7 @@
--- USES why, dropped, body_drop, dying, count, bury_all
+-- USES why, store, prepare, dropped, body_drop, dying, count, bury_all, try_moves
 
--- Ends the messages that a claim has set aside: they are dropped, or become dead letters.
+-- Ends the messages that a claim has set aside: they are dropped, or become dead letters.  The
+-- claim removes them from where they wait or rest, so what comes until then is tried first.
 
 local function end_dropped()
     local members, reasons = {}, {}
@@ -17,6 +18,9 @@ local function end_dropped()
 end
 
 local function end_set_aside()
+    try_moves()
+    redis.call('ZREMRANGEBYRANK', store, 1, 0)
+    redis.call('ZADD', prepare, 'XX', 0, '-')
     local expired = #dropped
     for _, it in ipairs(dying) do
         expired = expired + (it.cause == 'expired' and 1 or 0)

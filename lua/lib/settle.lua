@@ -1,8 +1,10 @@
--- USES prepare, join, REST, now, count, reason_drop, remember, body_refer, limit_of, bury
--- USES reason_keep, fifo, give_back, lose, TIMED_OUT, decode, split, results
+-- USES store, prepare, body, join, REST, now, count, reason_drop, remember, body_refer, limit_of
+-- USES bury, reason_keep, fifo, give_back, lose, TIMED_OUT, decode, split, results, try_moves
 
--- Settling answers of all kinds.  The new place of a message is written before its claim is
--- removed, so that an error in between loses nothing.
+-- Settling answers of all kinds.
+--
+-- Order of writes: what is kept of the message, its new place, its claim.  Before the first one,
+-- those that come after another are tried (lib/try.lua), so none of these fails in between.
 
 local function rest(member, before, claim, attempts, delay)
     redis.call('ZADD', prepare, join(REST + now + delay, attempts),
@@ -59,6 +61,13 @@ end
 
 -- Settles the answers from a place in ARGV on.
 local function settle_others(from)
+    try_moves()
+    redis.call('ZADD', prepare, 'XX', 0, '-')
+    redis.call('ZADD', store, 'XX', 0, '\0')
+    redis.call('ZSCORE', store, '\0')
+    if body and not redis.acl_check_cmd('HSET', body, '', '') then
+        redis.call('HSET', body, '', '') -- ends the call
+    end
     for i = from, #ARGV, 4 do
         local entry = ARGV[i + 1]
         local before, letter, claim, member = decode(entry)

@@ -201,13 +201,7 @@ void fixture_flush(struct fixture *fixture)
 
 void fixture_set_time(struct fixture *fixture, int64_t now_ms)
 {
-    freeReplyObject(redisCommand(fixture->redis, "HSET slot{x} test.now %lld", (long long) now_ms));
-    freeReplyObject(
-        redisCommand(fixture->redis, "HSET topic{x} test.now %lld", (long long) now_ms));
-    if (fixture->keyed) {
-        freeReplyObject(
-            redisCommand(fixture->redis, "HSET body{x} test.now %lld", (long long) now_ms));
-    }
+    freeReplyObject(redisCommand(fixture->redis, "SET test.now %lld", (long long) now_ms));
 }
 
 /* --- wake-ups --- */

@@ -365,7 +365,7 @@ static void show_hash(struct fixture *fixture, struct buf *out, enum fixture_key
     for (size_t i = 0; i < reply->elements; i += 2) {
         const char *name = reply->element[i]->str;
 
-        if (name[0] != '\0' && strcmp(name, "test.now") != 0) {
+        if (name[0] != '\0') {
             buf_add(out, " ", out->len > 0 ? 1 : 0);
             buf_printf(out, "%s=%s", name, reply->element[i + 1]->str);
         }
@@ -506,13 +506,16 @@ static void script_table_words(struct fixture *fixture, struct buf *out, struct 
     }
 }
 
-void script_table_call(struct fixture *fixture, const char *command)
+bool script_table_call(struct fixture *fixture, const char *command)
 {
     struct words words;
     struct buf out = {0};
+    bool done;
 
     script_table_words(fixture, &out, &words, command);
+    done = strncmp(out.data, "ERROR ", strlen("ERROR ")) != 0;
     buf_fini(&out);
+    return done;
 }
 
 static bool is_expected(const char *answer, const char *expected)

@@ -36,7 +36,7 @@ void script_table_run(struct fixture *fixture, const struct script_row *rows, si
 /* The same with an array, and the state of the test that cmocka hands it. */
 #define SCRIPT_TABLE(state, rows) script_table_run(*(state), rows, sizeof(rows) / sizeof((rows)[0]))
 
-/* Runs one row whatever it answers, and whatever the keys hold then. */
-void script_table_call(struct fixture *fixture, const char *command);
+/* Runs one row whatever it answers, and whatever the keys hold then.  false: it was an error. */
+bool script_table_call(struct fixture *fixture, const char *command);
 
 #endif

@@ -135,14 +135,6 @@ static void open_all(struct fixture *fixture, const char *its_kind, bool is_keye
     }
 }
 
-static void set_time(struct fixture *fixture, int now)
-{
-    for (int i = 0; i < GROUPS; i++) {
-        (void) ask(fixture, "HSET slot.%s{x} test.now %d", groups[i], now);
-        (void) ask(fixture, "HSET slot.%s{x} test.now %d", mirrors[i], now);
-    }
-}
-
 static void add_words(struct args *args, const char *words)
 {
     char line[LINE_SIZE];
@@ -218,7 +210,7 @@ static void test_each_group_gets_all(void **state)
     struct fixture *fixture = *state;
 
     open_all(fixture, "t", false);
-    set_time(fixture, 1000);
+    fixture_set_time(fixture, 1000);
     assert_string_equal(send_to(fixture, 3, "n.1", FREE, "one 0 two 2000"), "OK aa");
     for (int i = 0; i < GROUPS; i++) {
         assert_string_equal(store_of(fixture, groups[i]), "one 1000 two 2000 '' inf");
@@ -231,7 +223,7 @@ static void test_merged_in_one_is_merged(void **state)
     struct fixture *fixture = *state;
 
     open_all(fixture, "t", false);
-    set_time(fixture, 1000);
+    fixture_set_time(fixture, 1000);
     assert_string_equal(send_plain(fixture, "b", FREE, "two 0"), "OK a");
     assert_string_equal(send_plain(fixture, "c", FREE, "three 0"), "OK a");
     assert_string_equal(send_to(fixture, 3, "n.1", FREE, "one 0 two 0 three 0"), "OK amm");
@@ -246,7 +238,7 @@ static void test_full_in_one_is_refused_in_all(void **state)
     struct fixture *fixture = *state;
 
     open_all(fixture, "t", false);
-    set_time(fixture, 1000);
+    fixture_set_time(fixture, 1000);
     assert_string_equal(send_plain(fixture, "b", FREE, "old 0"), "OK a");
     assert_string_equal(send_to(fixture, 3, "n.1", "2 0 0 - 0", "one 0 two 0 old 0 one 0"),
                         "OK afmm -B--");
@@ -256,13 +248,46 @@ static void test_full_in_one_is_refused_in_all(void **state)
     assert_string_equal(send_to(fixture, 2, "n.1", "2 0 0 - 0", "two 0 one 0"), "OK fm A-");
 }
 
+/* The user may not run one command.  In group b one message waits already, so that the groups need
+ * different commands. */
+static void test_an_error_stores_in_all_groups_or_in_none(void **state)
+{
+    static const char *const commands[] = {"zadd",  "hset",  "hincrby", "zcount",  "hdel", "hget",
+                                           "hmget", "zcard", "zscore",  "zmscore", "hscan"};
+    struct fixture *fixture = *state;
+
+    for (int i = 0; i < 2 * (int) (sizeof(commands) / sizeof(commands[0])); i++) {
+        const char *in_a, *in_c;
+
+        open_all(fixture, "m", i % 2 == 1);
+        fixture_set_time(fixture, 1000);
+        for (int j = 0; j < GROUPS; j++) {
+            (void) ask(fixture, "HSET slot.%s{x} parked 9007199254740992", groups[j]);
+        }
+        (void) send_plain(fixture, "b", FREE, keyed ? "one +0 text '' ''" : "one +0");
+        fixture_listen(fixture, true);
+        (void) ask(fixture, "ACL SETUSER default -%s", commands[i / 2]);
+        (void) send_to(fixture, 3, "n.1", "0 0 0 p 1",
+                       keyed ? "one +0 text '' ''" : "one +0 two +0");
+        (void) ask(fixture, "ACL SETUSER default +@all");
+        fixture_listen(fixture, false);
+        in_a = ask(fixture, "ZSCORE store.a{x} one");
+        in_c = ask(fixture, "ZSCORE store.c{x} one");
+        if (strcmp(in_a, in_c) != 0) {
+            fail_msg("without %s: %s in group a, %s in c", commands[i / 2], in_a, in_c);
+        }
+        assert_string_equal(keyed ? ask(fixture, "HLEN body.a{x}") : "1",
+                            keyed && strcmp(in_a, "nil") != 0 ? "3" : "1");
+    }
+}
+
 /* What is refused leaves its room to what comes behind it. */
 static void test_a_refused_message_takes_no_room(void **state)
 {
     struct fixture *fixture = *state;
 
     open_all(fixture, "t", false);
-    set_time(fixture, 1000);
+    fixture_set_time(fixture, 1000);
     assert_string_equal(send_plain(fixture, "b", FREE, "x 0 y 0"), "OK aa");
     assert_string_equal(send_to(fixture, 3, "n.1", "2 0 0 - 0", "one 0 x 0 y 0"), "OK fmm B--");
     assert_waiting(fixture, "a", 2);
@@ -276,7 +301,7 @@ static void test_a_duplicate_in_all_is_one(void **state)
     struct fixture *fixture = *state;
 
     open_all(fixture, "t", true);
-    set_time(fixture, 1000);
+    fixture_set_time(fixture, 1000);
     (void) ask(fixture, "ZADD done.a{x} 600 one 500 two");
     (void) ask(fixture, "ZADD done.b{x} 600 one");
     (void) ask(fixture, "HSET body.c{x} hone 900");
@@ -299,7 +324,7 @@ static void test_a_duplicate_needs_no_room(void **state)
     struct fixture *fixture = *state;
 
     open_all(fixture, "t", true);
-    set_time(fixture, 1000);
+    fixture_set_time(fixture, 1000);
     assert_string_equal(send_plain(fixture, "b", FREE, "old 0 body '' ''"), "OK a");
     (void) ask(fixture, "ZADD done.b{x} 600 one");
     assert_string_equal(send_to(fixture, 2, "n.1", window, "one 0 body '' '' two 0 body '' ''"),
@@ -314,7 +339,7 @@ static void test_a_stale_group_refuses_for_all(void **state)
     struct fixture *fixture = *state;
 
     open_all(fixture, "t", false);
-    set_time(fixture, 1000);
+    fixture_set_time(fixture, 1000);
     (void) ask(fixture, "HSET slot.c{x} def n.2");
     assert_string_equal(send_to(fixture, 3, "n.1", FREE, "one 0"), "STALE");
     assert_waiting(fixture, "a", 0);
@@ -331,7 +356,7 @@ static void test_groups_take_a_newer_stamp(void **state)
     struct fixture *fixture = *state;
 
     open_all(fixture, "t", false);
-    set_time(fixture, 1000);
+    fixture_set_time(fixture, 1000);
     assert_string_equal(send_to(fixture, 2, "n.2", FREE, "one 0"), "OK a");
     assert_string_equal(ask(fixture, "HGET slot.a{x} def"), "n.2");
     assert_string_equal(ask(fixture, "HGET slot.b{x} def"), "n.2");
@@ -343,7 +368,7 @@ static void test_a_repeat_for_one_is_a_repeat_for_all(void **state)
     struct fixture *fixture = *state;
 
     open_all(fixture, "t", false);
-    set_time(fixture, 1000);
+    fixture_set_time(fixture, 1000);
     assert_string_equal(send_plain(fixture, "b", FREE, "one 0"), "OK a");
     assert_string_equal(send_to(fixture, 2, "n.1", "2 0 0 me 1", "one 0 two 0 three 0"),
                         "OK maf --A");
@@ -363,7 +388,7 @@ static void test_each_group_is_woken(void **state)
     struct fixture *fixture = *state;
 
     open_all(fixture, "t", false);
-    set_time(fixture, 1000);
+    fixture_set_time(fixture, 1000);
     fixture_listen(fixture, true);
     (void) ask(fixture, "HSET slot.a{x} parked 5000");
     (void) ask(fixture, "HSET slot.c{x} parked 1500");
@@ -387,7 +412,7 @@ static void test_what_is_denied_stands_at_the_end(void **state)
     struct fixture *fixture = *state;
 
     open_all(fixture, "t", false);
-    set_time(fixture, 1000);
+    fixture_set_time(fixture, 1000);
     (void) ask(fixture, "HSET slot.b{x} parked 5000");
     assert_string_equal(ask(fixture, "ACL SETUSER default -spublish"), "OK");
     assert_begins(send_to(fixture, 3, "n.1", "0 0 0 me 1", "one 0"),
@@ -408,7 +433,7 @@ static void test_a_push_is_of_one_group(void **state)
     struct buf heard = {0};
 
     open_all(fixture, "t", false);
-    set_time(fixture, 1000);
+    fixture_set_time(fixture, 1000);
     fixture_listen(fixture, true);
     (void) ask(fixture, "HSET slot.b{x} parked 9000/30000 token 000000010000000000000001");
     assert_string_equal(send_to(fixture, 3, "n.1", FREE, "one 0"), "OK a");
@@ -454,7 +479,7 @@ static void test_no_places_in_one(void **state)
     struct fixture *fixture = *state;
 
     open_all(fixture, "p", false);
-    set_time(fixture, 1000);
+    fixture_set_time(fixture, 1000);
     assert_string_equal(send_to(fixture, 3, "n.1", FREE, "one 0"), "OK a");
     (void) ask(fixture, "HSET slot.b{x} seq 4294967295");
     assert_string_equal(send_to(fixture, 3, "n.1", FREE, "two 0 three 0"), "FULL 2");
@@ -593,7 +618,7 @@ static void test_groups_are_like_plain_slots(void **state)
         open_all(fixture, shape->kind, shape->keyed);
         for (int step = 0; step < 40; step++) {
             if (step % 4 == 0) {
-                set_time(fixture, 1000 + 7 * step);
+                fixture_set_time(fixture, 1000 + 7 * step);
             }
             random_step(fixture, &seed, shape);
         }
@@ -611,7 +636,7 @@ static void test_bounds_hold_in_all(void **state)
     print_message("seed %llu\n", (unsigned long long) seed);
     for (int round = 0; round < 48; round++) {
         open_all(fixture, "t", false);
-        set_time(fixture, 1000);
+        fixture_set_time(fixture, 1000);
         for (int step = 0; step < 12; step++) {
             char messages[LINE_SIZE], stores[GROUPS][LONG_LINE_SIZE];
             const char *answer;
@@ -638,6 +663,7 @@ TEST_GROUP(send_groups)
         cmocka_unit_test(test_each_group_gets_all),
         cmocka_unit_test(test_merged_in_one_is_merged),
         cmocka_unit_test(test_full_in_one_is_refused_in_all),
+        cmocka_unit_test(test_an_error_stores_in_all_groups_or_in_none),
         cmocka_unit_test(test_a_refused_message_takes_no_room),
         cmocka_unit_test(test_a_duplicate_in_all_is_one),
         cmocka_unit_test(test_a_duplicate_needs_no_room),
