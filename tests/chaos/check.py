@@ -48,7 +48,7 @@ MOVES = {
                      "CutZooKeeperLeader", "LoseQuorum", "LoseSlot", "LoseDefinition"), 1),
     **dict.fromkeys(("JumpWorkerClock", "JumpSenderClock", "KillReplica", "Failover", "Migrate",
                      "MigrateAtomically", "OutOfMemory", "PauseClients", "KillClients",
-                     "FlushScripts", "LoseRegistry", "DeleteLeader", "DamageLeader", "DeleteLeaderEpoch"), 0)}
+                     "FlushScripts", "DenyCommand", "LoseRegistry", "DeleteLeader", "DamageLeader", "DeleteLeaderEpoch"), 0)}
 # Which faults an operator must be told of, and with which words; nothing else is of level ERROR.
 ERROR = 1                        # SMQ_LEVEL_ERROR
 ALARM_AFTER_MS = 10_000          # how long after its fault an alarm may come
@@ -59,7 +59,8 @@ ALARMS = (
      {"DamageAssignment", "DeleteAssignment", "DeleteTopicNode", "DeleteTopicNodes"}),
     (r"topic \S+: Redis has larger tokens than ZooKeeper", {"LoseZooKeeperData"}),
     (r"topic \S+ is bound to .* but the root of ZooKeeper", {"LoseZooKeeperData"}),
-    (r".*\bdamaged\b", {"LoseSlot", "LoseDefinition", "EmptyNode"}))
+    (r".*\bdamaged\b", {"LoseSlot", "LoseDefinition", "EmptyNode"}),
+    (r"topic \S+: a right that was there is missing: ", {"DenyCommand"}))
 SHOWN = 3                        # examples of each violation
 # An owner has begun a slot of a topic without its replicas; it says so once for several slots.
 SHORT = re.compile(r"slot \d+ of topic (\S+): fewer replicas than takeover_replicas")

@@ -18,7 +18,7 @@ SERIES = {
     "redis": [on_redis.KillMaster, on_redis.FreezeMaster, on_redis.CutMaster, on_redis.KillReplica,
               on_redis.Failover, on_redis.Migrate, on_redis.Migrate, on_redis.MigrateAtomically,
               on_redis.OutOfMemory, on_redis.PauseClients, on_redis.KillClients,
-              on_redis.FlushScripts, on_redis.LoseRegistry],
+              on_redis.FlushScripts, on_redis.DenyCommand, on_redis.LoseRegistry],
     "zookeeper": [on_zookeeper.KillZooKeeperLeader, on_zookeeper.FreezeZooKeeperLeader,
                   on_zookeeper.CutZooKeeperLeader, on_zookeeper.LoseQuorum,
                   on_zookeeper.LoseZooKeeperData, on_zookeeper.DeleteMember,

@@ -205,6 +205,25 @@ class FlushScripts(RedisFault):
         self.pause()
 
 
+class DenyCommand(RedisFault):
+    """A master refuses one command, as after a mistake in its access list."""
+
+    shortest, longest = 0.5, 2.0
+    COMMANDS = ("zadd", "zrem", "hset", "hdel")
+
+    def run(self):
+        node, command = self.master(), self.chance.choice(self.COMMANDS)
+        node.ask("ACL", "LOG", "RESET")
+        self.world.note("denied", node.host, command)
+        self.must(node.ask("ACL", "SETUSER", "default", f"-{command}"), "it was refused")
+        try:
+            wait_until(lambda: node.ask("ACL", "LOG"), 10, f"{node.host} refuses {command}")
+            self.pause()
+        finally:
+            node.ask("ACL", "SETUSER", "default", f"+{command}")
+        self.heal()
+
+
 class LoseRegistry(RedisFault):
     """The list of all topics is gone.  The topics are found by their keys, and the list is made
     again."""
