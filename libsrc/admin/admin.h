@@ -13,6 +13,7 @@
 #include <slotmq/topic.h>
 
 #include "core/core.h"
+#include "model/metrics_text.h"
 
 /* `report` has its full size. */
 smq_status admin_topic_create(smq_topic_report *report, struct core *core,
@@ -46,7 +47,8 @@ smq_status admin_stats(smq_stats *out, struct core *core, const char *topic, smq
 /* One topic of many that are read at once. */
 struct admin_stats {
     const char *topic;
-    smq_stats stats; /* set for SMQ_OK */
+    smq_stats stats; /* set for SMQ_OK, as are the owners */
+    struct metrics_owners owners;
     smq_error err;
 };
 

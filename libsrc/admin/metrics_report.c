@@ -142,6 +142,7 @@ static smq_status metrics_report_add_stats(struct topics *topics, struct core *c
             status = status_copy(err, &read->err);
         } else if (read != NULL && read->err.status == SMQ_OK) {
             topic.stats = read->stats;
+            topic.owners = read->owners;
         } else if (read != NULL) {
             metrics_report_fault(&topic, read->err.status);
         }

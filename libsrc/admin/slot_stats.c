@@ -2,9 +2,11 @@
  *
  * Thread: the caller's. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "admin/admin.h"
 #include "admin/slot_walk.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/status.h"
 
@@ -64,24 +66,77 @@ static void slot_stats_fault(smq_stats *stats, const struct slot_walk_fault *fau
     stats->slots_silent += fault->status != SMQ_OK && fault->status != SMQ_DAMAGED ? 1 : 0;
 }
 
+/* A process that owns slots of a topic. */
+struct slot_owner {
+    char name[STORE_OWNER_MAX];
+    UT_hash_handle hh;
+};
+
+/* The sums of a topic's slots. */
+struct slot_sums {
+    smq_stats stats;
+    struct slot_owner *owners; /* owned; each once */
+    uint64_t unowned;
+};
+
+static void slot_stats_add_owner(struct slot_sums *sums, const struct store_inspected *look)
+{
+    struct slot_owner *owner = NULL;
+
+    if (look->owner[0] == '\0') {
+        sums->unowned++;
+        return;
+    }
+    HASH_FIND_STR(sums->owners, look->owner, owner);
+    if (owner == NULL) {
+        owner = memory_new(sizeof(*owner));
+        memcpy(owner->name, look->owner, sizeof(owner->name));
+        HASH_ADD_STR(sums->owners, name, owner);
+    }
+}
+
+static void slot_stats_free_owners(struct slot_sums *sums)
+{
+    struct slot_owner *owner, *next;
+
+    HASH_ITER(hh, sums->owners, owner, next)
+    {
+        HASH_DEL(sums->owners, owner);
+        free(owner);
+    }
+}
+
 static smq_status slot_stats_each(const struct slot_walk *walk, int32_t index, bool *more,
                                   void *user, smq_error *err)
 {
+    struct slot_sums *sums = user;
+
     (void) more;
     (void) err;
-    slot_stats_add(user, &walk->looks[index]);
-    slot_stats_fault(user, &walk->faults[index]);
+    slot_stats_add(&sums->stats, &walk->looks[index]);
+    slot_stats_fault(&sums->stats, &walk->faults[index]);
+    if (walk->faults[index].status == SMQ_OK) {
+        slot_stats_add_owner(sums, &walk->looks[index]);
+    }
     return SMQ_OK;
 }
 
-static smq_status slot_stats_sum(smq_stats *out, struct slot_walk *walk, smq_error *err)
+/* `owners` may be NULL. */
+static smq_status slot_stats_sum(smq_stats *out, struct metrics_owners *owners,
+                                 struct slot_walk *walk, smq_error *err)
 {
-    smq_stats stats = SMQ_STATS_INIT;
-    smq_status status = slot_walk_visit(walk, 0, walk->topic.slots, slot_stats_each, &stats, err);
+    struct slot_sums sums = {.stats = SMQ_STATS_INIT};
+    smq_status status = slot_walk_visit(walk, 0, walk->topic.slots, slot_stats_each, &sums, err);
 
     if (status == SMQ_OK) {
-        *out = stats;
+        *out = sums.stats;
     }
+    if (status == SMQ_OK && owners != NULL) {
+        *owners = (struct metrics_owners){.known = !walk->topic.shared,
+                                          .owners = HASH_COUNT(sums.owners),
+                                          .unowned = sums.unowned};
+    }
+    slot_stats_free_owners(&sums);
     return status;
 }
 
@@ -91,7 +146,7 @@ smq_status admin_stats(smq_stats *out, struct core *core, const char *topic, smq
     smq_status status = slot_walk_begin(&walk, core, topic, err);
 
     if (status == SMQ_OK) {
-        status = slot_stats_sum(out, &walk, err);
+        status = slot_stats_sum(out, NULL, &walk, err);
     }
     slot_walk_end(&walk);
     return status;
@@ -124,7 +179,7 @@ static void slot_stats_read(struct admin_stats *all, size_t count, struct core *
     slot_walk_read_first(walks, found, core);
     for (size_t i = 0, next = 0; i < count; i++) {
         if (all[i].err.status == SMQ_OK) {
-            (void) slot_stats_sum(&all[i].stats, &walks[next], &all[i].err);
+            (void) slot_stats_sum(&all[i].stats, &all[i].owners, &walks[next], &all[i].err);
             slot_walk_end(&walks[next++]);
         }
     }

@@ -9,7 +9,7 @@
 
 enum metric_unit { UNIT_COUNT, UNIT_MS };
 
-/* One number of smq_metrics or smq_stats. */
+/* One number of smq_metrics, smq_stats or metrics_owners. */
 struct family {
     const char *name, *type, *help;
     size_t offset;
@@ -19,6 +19,7 @@ struct family {
 
 #define PROCESS(member) offsetof(smq_metrics, member), UNIT_COUNT, NULL
 #define TOPIC(member)   offsetof(smq_stats, member), UNIT_COUNT, NULL
+#define OWNERS(member)  offsetof(struct metrics_owners, member), UNIT_COUNT, NULL
 #define DEAD(name)                                                                                 \
     "slotmq_topic_dead_letters_total", "counter", "Messages that became dead letters, by cause.",  \
         offsetof(smq_stats, dead_##name), UNIT_COUNT, #name
@@ -115,6 +116,16 @@ static const struct family topic_families[] = {
      "Slots of which Redis lost a part; their messages are not counted.", TOPIC(slots_damaged)},
     {"slotmq_topic_slots_silent", "gauge",
      "Slots that did not answer; their messages are not counted.", TOPIC(slots_silent)},
+};
+
+/* Only exclusive topics have a sample of these. */
+static const struct family owner_families[] = {
+    {"slotmq_topic_owners", "gauge",
+     "Processes that own slots of an exclusive topic; shared topics have no sample.",
+     OWNERS(owners)},
+    {"slotmq_topic_slots_unowned", "gauge",
+     "Slots of an exclusive topic that no process owns; shared topics have no sample.",
+     OWNERS(unowned)},
 };
 
 static void metrics_text_add_head(struct buf *out, const char *name, const char *type,
@@ -232,6 +243,25 @@ static void metrics_text_add_unreadable(struct buf *out, const struct metrics_to
     }
 }
 
+static void metrics_text_add_owned(struct buf *out, const struct family *family,
+                                   const struct metrics_topic *topics, size_t count)
+{
+    bool begun = false;
+
+    for (size_t i = 0; i < count; i++) {
+        if (topics[i].unreadable || !topics[i].owners.known) {
+            continue;
+        }
+        if (!begun) {
+            metrics_text_add_head(out, family->name, family->type, family->help);
+            begun = true;
+        }
+        buf_add(out, family->name, strlen(family->name));
+        metrics_text_add_labels(out, topics[i].name, NULL);
+        metrics_text_add_value(out, family, &topics[i].owners);
+    }
+}
+
 static void metrics_text_add_unlisted(struct buf *out, const struct metrics_topic *topics,
                                       size_t count)
 {
@@ -269,6 +299,9 @@ void metrics_text_topics(struct buf *out, const struct metrics_topic *topics, si
             metrics_text_add_labels(out, topics[j].name, family->cause);
             metrics_text_add_value(out, family, &topics[j].stats);
         }
+    }
+    for (size_t i = 0; i < sizeof(owner_families) / sizeof(owner_families[0]); i++) {
+        metrics_text_add_owned(out, &owner_families[i], topics, count);
     }
     if (count > 0) {
         metrics_text_add_unreadable(out, topics, count);

@@ -10,9 +10,16 @@
 #include "base/buf.h"
 #include "model/topic.h"
 
+/* Who owns the slots of an exclusive topic that could be read. */
+struct metrics_owners {
+    bool known; /* false: nothing else is set; the topic is shared, or could not be read */
+    uint64_t owners, unowned;
+};
+
 struct metrics_topic {
     char name[TOPIC_NAME_MAX + 1];
     smq_stats stats;
+    struct metrics_owners owners;
     uint64_t slots;  /* 0: unknown */
     bool unreadable; /* the other fields but `list` are not set */
     enum { METRICS_LIST_UNKNOWN, METRICS_LIST_HAS, METRICS_LIST_LACKS } list;

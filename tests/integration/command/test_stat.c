@@ -99,6 +99,22 @@ static void test_stat_is_about_each_topic_that_is_named(void **state)
     free(out);
 }
 
+/* How many processes own slots of the topic "owned", and how many slots have no owner. */
+static void assert_owned(unsigned owners, unsigned unowned)
+{
+    char *text = command_out(NULL, ARGS("stat", "owned", "common", "--prometheus"));
+    char lines[2][80];
+
+    snprintf(lines[0], sizeof(lines[0]), "\nslotmq_topic_owners{topic=\"owned\"} %u\n", owners);
+    snprintf(lines[1], sizeof(lines[1]), "\nslotmq_topic_slots_unowned{topic=\"owned\"} %u\n",
+             unowned);
+    assert_non_null(strstr(text, lines[0]));
+    assert_non_null(strstr(text, lines[1]));
+    assert_null(strstr(text, "slotmq_topic_owners{topic=\"common\"}"));
+    assert_null(strstr(text, "slotmq_topic_slots_unowned{topic=\"common\"}"));
+    free(text);
+}
+
 /* That nobody consumes a topic is seen without a look at ZooKeeper. */
 static void test_a_topic_without_an_owner_is_seen(void **state)
 {
@@ -119,6 +135,7 @@ static void test_a_topic_without_an_owner_is_seen(void **state)
     assert_non_null(strstr(out, "owned  unowned "));
     assert_non_null(strstr(out, "common -  "));
     free(out);
+    assert_owned(0, 2);
     out = command_out(NULL, ARGS("top", "owned", "--count", "1"));
     assert_non_null(strstr(out, "owned unowned "));
     free(out);
@@ -129,12 +146,14 @@ static void test_a_topic_without_an_owner_is_seen(void **state)
     assert_int_equal(json_number(topic, "owners"), 1);
     assert_int_equal(json_number(topic, "slots_unowned"), 0);
     json_decref(topic);
+    assert_owned(1, 0);
     run_signal(&run, SIGTERM);
     command_end(&run);
     run_fini(&run);
     out = command_out(NULL, ARGS("stat", "owned"));
     assert_non_null(strstr(out, "owned unowned "));
     free(out);
+    assert_owned(0, 2);
 }
 
 static void test_stat_without_a_name_is_about_all(void **state)

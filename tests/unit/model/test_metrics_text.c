@@ -394,6 +394,28 @@ static void an_unknown_lag_has_no_sample(void **state)
     free(page);
 }
 
+/* Redis does not know who consumes a shared topic, so a 0 would be false. */
+static void only_exclusive_topics_have_owners(void **state)
+{
+    struct metrics_topic topics[3] = {
+        {.name = "orders", .stats = SMQ_STATS_INIT, .owners = {true, 2, 5}},
+        {.name = "shared", .stats = SMQ_STATS_INIT},
+        {.name = "mail-2", .owners = {true, 1, 1}, .unreadable = true}};
+    smq_metrics metrics = SMQ_METRICS_INIT;
+    struct page *page = page_of(&metrics, topics, 3);
+    const struct family *owners = page_find(page, "slotmq_topic_owners");
+    const struct family *unowned = page_find(page, "slotmq_topic_slots_unowned");
+
+    (void) state;
+    assert_int_equal(owners->count, 1);
+    assert_string_equal(owners->samples[0].label_value, "orders");
+    assert_string_equal(owners->samples[0].value, "2");
+    assert_int_equal(unowned->count, 1);
+    assert_string_equal(unowned->samples[0].label_value, "orders");
+    assert_string_equal(unowned->samples[0].value, "5");
+    free(page);
+}
+
 /* A 0 would say that it is empty. */
 static void an_unreadable_topic_has_no_other_sample(void **state)
 {
@@ -464,7 +486,7 @@ static void document_lists_every_metric_as_the_text_does(void **state)
 {
     smq_metrics metrics = SMQ_METRICS_INIT;
     struct metrics_topic topic = {
-        .name = "orders", .stats = SMQ_STATS_INIT, .list = METRICS_LIST_HAS};
+        .name = "orders", .stats = SMQ_STATS_INIT, .owners.known = true, .list = METRICS_LIST_HAS};
     struct page *page = page_of(&metrics, &topic, 1);
     struct family row;
     FILE *file = fopen(DOCUMENT, "r");
@@ -494,6 +516,7 @@ TEST_GROUP(metrics_text)
         cmocka_unit_test(deaths_have_their_cause),
         cmocka_unit_test(topics_stand_together_in_each_family),
         cmocka_unit_test(an_unknown_lag_has_no_sample),
+        cmocka_unit_test(only_exclusive_topics_have_owners),
         cmocka_unit_test(an_unreadable_topic_has_no_other_sample),
         cmocka_unit_test(label_values_are_escaped),
         cmocka_unit_test(without_topics_there_is_no_family_of_topics),
