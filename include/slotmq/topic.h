@@ -109,7 +109,7 @@ typedef struct smq_topic_options {
 
     /* These fields are only read. */
 
-    bool paused; /* see smq_topic_pause() */
+    bool paused; /* see smq_topic_pause(); a create with `true` fails: INVALID */
     /* Redis has lost the definition, and these options come from a slot; see smq_topic_repair(). */
     bool damaged;
     /* Why the definition could not be read: it is not understood, its node does not reply, or the

@@ -89,8 +89,9 @@ SMQ_API void smq_worker_stop(smq_worker *worker);
 /* Wait for the end of the worker.  The call returns SMQ_OK after a clean stop, else the error that
  * ended the worker (NAME_TAKEN, NO_TOPIC, DENIED, ...).  Servers that are down do not end a worker.
  * Blocks: timeout_ms; after a stop drain_timeout_ms at most.
- * Fails: TIMED_OUT (the worker still runs; after a stop: handlers still run, and their messages are
- * delivered again elsewhere, as suspects). */
+ * Fails: INVALID (the worker was neither started nor stopped), TIMED_OUT (the worker still runs;
+ * after a stop: handlers still run, and their messages are delivered again elsewhere, as
+ * suspects). */
 SMQ_API smq_status smq_worker_wait(smq_worker *worker, int64_t timeout_ms, smq_error *err);
 
 /* Stop the worker and free it.  It must not be called from a handler of this worker.

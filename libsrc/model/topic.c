@@ -247,6 +247,11 @@ static smq_status topic_options_copy(smq_topic_options *out, const smq_topic_opt
     }
     memset(out, 0, sizeof(*out));
     memcpy(out, options, options->struct_size);
+    if (out->paused) {
+        return status_set(err, SMQ_INVALID,
+                          "a topic cannot be created paused: leave `paused` out, and call "
+                          "smq_topic_pause() next");
+    }
     return topic_check_new(out->name, "create", err);
 }
 

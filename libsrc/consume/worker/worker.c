@@ -187,6 +187,11 @@ smq_status worker_wait(smq_worker *worker, int64_t timeout_ms, smq_error *err)
                           "smq_worker_wait() in a handler of the worker would wait for that "
                           "handler");
     }
+    if (!atomic_load(&worker->started) && !atomic_load(&worker->stop_asked)) {
+        return status_set(err, SMQ_INVALID,
+                          "the worker of topic %s was not started: call smq_worker_start() first",
+                          worker->set.name);
+    }
     if (!worker_wait_end(worker, timeout_ms)) {
         return status_set(err, SMQ_TIMED_OUT, "the worker of topic %s still runs",
                           worker->set.name);

@@ -324,6 +324,8 @@ static void worker_that_was_not_started_can_be_stopped_and_freed(void **state)
     options.topic = topic;
     options.handler = (smq_handler_fn *) abort;
     assert_ok(smq_worker_new(&worker, client, &options, &err), &err);
+    assert_int_equal(smq_worker_wait(worker, SMQ_FOREVER, &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "was not started: call smq_worker_start() first"));
     smq_worker_stop(worker);
     assert_ok(smq_worker_wait(worker, SMQ_FOREVER, &err), &err);
     assert_int_equal(smq_worker_start(worker, &err), SMQ_CLOSED);
