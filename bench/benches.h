@@ -25,6 +25,7 @@ bool bench_drain(struct lab *lab);
 bool bench_latency(struct lab *lab);
 bool bench_steady(struct lab *lab);
 bool bench_lanes(struct lab *lab);
+bool bench_hot(struct lab *lab);
 bool bench_delayed(struct lab *lab);
 bool bench_peers(struct lab *lab);
 bool bench_keyed(struct lab *lab);

@@ -274,29 +274,30 @@ smq_client *lab_client(struct lab *lab)
     return lab_client_at(lab, lab_redis(lab));
 }
 
-static bool lab_topic_with(struct lab *lab, smq_client *client, char name[LAB_NAME_SIZE],
-                           smq_topic_options options)
+bool lab_topic_with(struct lab *lab, smq_client *client, char name[LAB_NAME_SIZE],
+                    smq_topic_options options)
 {
     smq_error err = SMQ_ERROR_INIT;
 
     snprintf(name, LAB_NAME_SIZE, "bench%d", lab->topics++);
     options.name = name;
-    options.type = SMQ_TYPE_FIXED_TIME;
     return lab_good(smq_topic_create(client, &options, NULL, &err), &err);
 }
 
 bool lab_topic_laid_out(struct lab *lab, smq_client *client, char name[LAB_NAME_SIZE], int slots,
                         smq_layout layout)
 {
-    return lab_topic_with(lab, client, name, SMQ_TOPIC_OPTIONS(.slots = slots, .layout = layout));
+    return lab_topic_with(
+        lab, client, name,
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .slots = slots, .layout = layout));
 }
 
 bool lab_topic_grouped(struct lab *lab, smq_client *client, char name[LAB_NAME_SIZE], int slots,
                        const char *groups)
 {
-    return lab_topic_with(
-        lab, client, name,
-        SMQ_TOPIC_OPTIONS(.slots = slots, .layout = SMQ_LAYOUT_INLINE, .groups = groups));
+    return lab_topic_with(lab, client, name,
+                          SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .slots = slots,
+                                            .layout = SMQ_LAYOUT_INLINE, .groups = groups));
 }
 
 bool lab_topic(struct lab *lab, smq_client *client, char name[LAB_NAME_SIZE], int slots)

@@ -80,6 +80,10 @@ bool lab_topic_laid_out(struct lab *lab, smq_client *client, char name[LAB_NAME_
 bool lab_topic_grouped(struct lab *lab, smq_client *client, char name[LAB_NAME_SIZE], int slots,
                        const char *groups);
 
+/* The same with options, of which the name is set here. */
+bool lab_topic_with(struct lab *lab, smq_client *client, char name[LAB_NAME_SIZE],
+                    smq_topic_options options);
+
 /* Says why on standard error when it is not SMQ_OK. */
 bool lab_good(smq_status status, const smq_error *err);
 

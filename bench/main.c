@@ -38,6 +38,8 @@ static const struct bench benches[] = {
      bench_steady, true},
     {"lanes", "handlers of 1 ms on 8 threads: one slot with 1,000 keys, against 64 slots",
      bench_lanes, false},
+    {"hot", "20,000 messages of one key in front of 20 other keys: when the last of these begins",
+     bench_hot, false},
     {"delayed", "lateness of a million messages due in 10 s, and in one second", bench_delayed,
      false},
     {"redis-cost", "cost of a message for Redis: CPU, commands, traffic", bench_redis_cost, false},
