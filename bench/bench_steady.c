@@ -8,19 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "announce.h"
 #include "awake.h"
 #include "benches.h"
 #include "relay.h"
 #include "scene.h"
 #include "stalls.h"
-#include "support/wait.h"
 #include "ways.h"
 
 enum { THOUSAND = 1000, PROBES = 6, PROBES_QUICK = 3, RATES = 4, FAR_RATES = 2, FORMS = 8 };
 enum { FIRST_GUESS = 60000 }; /* of the most */
 enum { WORD_SIZE = 24, NAME_SIZE = 64 };
 enum { ONE_WAY_US = 500 }; /* a round trip of 1 ms */
-enum { ANNOUNCE_MS = 10000 };
 
 #define CLOSE_ENOUGH 1.06 /* between a rate that goes through and one that does not */
 #define STEP         1.5  /* as long as only one of the two is known */
@@ -333,83 +332,26 @@ static bool side_by_side(const struct steady *steady, const char *prefix, double
 
 /* === A round trip of 1 ms =============================================== */
 
-struct announced {
-    struct lab *lab;
-    int port;
-};
-
-/* Do clients that ask Redis where its slots are get this port? */
-static bool is_announced(void *arg)
-{
-    const struct announced *announced = arg;
-    redisReply *map = wire_ask(lab_wire(announced->lab, 0), "CLUSTER SLOTS");
-    bool all = map != NULL && map->type == REDIS_REPLY_ARRAY && map->elements > 0;
-
-    for (size_t i = 0; all && i < map->elements; i++) {
-        const redisReply *range = map->element[i];
-        all = range->elements > 2 && range->element[2]->elements > 1 &&
-              range->element[2]->element[1]->integer == announced->port;
-    }
-    freeReplyObject(map);
-    return all;
-}
-
-static int port_of(const char *address)
-{
-    const char *colon = strrchr(address, ':');
-
-    return colon != NULL ? (int) strtol(colon + 1, NULL, 10) : 0;
-}
-
-/* A node that speaks TLS takes the first port for that of TLS unless it is given both. */
-static bool configure_announced(struct lab *lab, int port)
-{
-    const char *tls = lab_redis_tls(lab);
-    int tls_port = tls != NULL && port != 0 ? port_of(tls) : 0;
-    redisReply *reply = wire_ask(lab_wire(lab, 0),
-                                 "CONFIG SET cluster-announce-port %d cluster-announce-tls-port %d",
-                                 port, tls_port);
-    bool good = reply != NULL;
-
-    freeReplyObject(reply);
-    return good;
-}
-
-/* Let Redis tell its clients this port in place of `own`, and wait until it does: a client that
- * learns the other one goes past the relay. */
-static bool announce(struct lab *lab, int port, int own)
-{
-    struct announced announced = {.lab = lab, .port = port};
-
-    if (!configure_announced(lab, port == own ? 0 : port)) {
-        fprintf(stderr, "bench: Redis refuses to announce port %d\n", port);
-        return false;
-    }
-    if (!wait_until(is_announced, &announced, ANNOUNCE_MS)) {
-        fprintf(stderr, "bench: Redis does not announce port %d after %d ms\n", port, ANNOUNCE_MS);
-        return false;
-    }
-    return true;
-}
-
 /* A message goes to Redis, and from there to its handler: that takes a round trip at least. */
 static bool from_afar(struct lab *lab, struct stillness *stillness, const double *some, int count)
 {
     struct steady far = {
         .lab = lab, .stillness = stillness, .least_ms = 2 * ONE_WAY_US / (double) THOUSAND};
     struct relay relay;
-    int own = port_of(lab_redis(lab));
-    bool good = relay_start(&relay, lab_options(lab)->program, own, ONE_WAY_US);
+    const struct relay_options options = {.program = lab_options(lab)->program,
+                                          .port = announce_port_of(lab_redis(lab)),
+                                          .one_way_us = ONE_WAY_US};
+    bool good = relay_start(&relay, &options);
 
     if (good) {
         far.address = relay.address;
-        good = announce(lab, port_of(relay.address), own) &&
+        good = announce(lab, relay.address) &&
                (far.client = lab_client_at(lab, relay.address)) != NULL;
         for (int i = 0; i < count && good; i++) {
             good = side_by_side(&far, "far-", some[i]);
         }
         smq_client_free(far.client);
-        good = announce(lab, own, own) && good;
+        good = announce(lab, lab_redis(lab)) && good;
     }
     relay_stop(&relay);
     return good;

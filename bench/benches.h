@@ -24,6 +24,7 @@ bool bench_acks(struct lab *lab);
 bool bench_drain(struct lab *lab);
 bool bench_latency(struct lab *lab);
 bool bench_steady(struct lab *lab);
+bool bench_shared(struct lab *lab);
 bool bench_lanes(struct lab *lab);
 bool bench_hot(struct lab *lab);
 bool bench_delayed(struct lab *lab);

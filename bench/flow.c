@@ -84,7 +84,7 @@ void flow_seen(struct flow *flow, int slot, const char *body, size_t len)
     uint64_t number = tally_number(body, len);
 
     if (number < flow->messages && flow->late_ns[number] == 0) {
-        flow->late_ns[number] = meter_now_ns() - due_ns(flow, number);
+        flow->late_ns[number] = meter_now_ns() - due_ns(flow, number) - flow->later_ns;
     }
     tally_tick_number(flow->tally, slot, number);
     atomic_fetch_add_explicit(&flow->handled, 1, memory_order_relaxed);

@@ -18,6 +18,7 @@ enum { FLOW_SLOTS = 64 };
 struct flow {
     double rate; /* messages/s */
     uint64_t messages;
+    int64_t later_ns; /* so much later it is to be handled */
     double give_up_s; /* stop sending when what was due so long ago is not handled; 0: never */
     int64_t start_ns; /* when message 0 is due */
     uint64_t sent;

@@ -171,6 +171,11 @@ static smq_verdict handle(smq_delivery *delivery, void *user)
     if (consumer->seen != NULL) {
         consumer->seen(info, consumer->user);
     }
+    smq_verdict verdict =
+        consumer->answer != NULL ? consumer->answer(info, consumer->user) : SMQ_DONE;
+    if (verdict != SMQ_DONE) {
+        return verdict;
+    }
     if (consumer->tally != NULL && tally_tick(consumer->tally, info->slot, info->body.data,
                                               info->body.len) == consumer->messages) {
         sem_post(&consumer->all);

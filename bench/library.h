@@ -37,16 +37,19 @@ bool library_store_shaped(struct lab *lab, smq_client *client, const char *topic
 /* Called for each message, on the thread of the handler. */
 typedef void library_seen_fn(const smq_message_info *info, void *user);
 
+typedef smq_verdict library_answer_fn(const smq_message_info *info, void *user);
+
 /* A worker that only ticks off the messages that it gets.
  *
- * Invariant: threads, order, tally, messages, seen and user are set by the owner and stay while it
- * runs; `all` is posted when `messages` different ones were handled. */
+ * Invariant: threads, order, tally, messages, seen, answer and user are set by the owner and stay
+ * while it runs; `all` is posted when `messages` different ones were handled. */
 struct library_consumer {
     int threads; /* that handle; 0: one */
     smq_order order;
     struct tally *tally; /* NULL: `seen` counts */
     uint64_t messages;
-    library_seen_fn *seen; /* NULL: nothing */
+    library_seen_fn *seen;     /* NULL: nothing */
+    library_answer_fn *answer; /* NULL: all are done.  Others are not ticked off */
     void *user;
     sem_t all;
     smq_worker *worker;

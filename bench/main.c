@@ -36,6 +36,9 @@ static const struct bench benches[] = {
      "messages that come one by one, at 1k to 100k per second and at 50 and 80 % of the most, "
      "or at --rate N",
      bench_steady, true},
+    {"shared",
+     "a shared topic with 1 to 250 idle consumers: scripts and wakes of a message, its lateness",
+     bench_shared, false},
     {"lanes", "handlers of 1 ms on 8 threads: one slot with 1,000 keys, against 64 slots",
      bench_lanes, false},
     {"hot", "20,000 messages of one key in front of 20 other keys: when the last of these begins",

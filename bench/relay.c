@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sched.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
@@ -29,10 +31,11 @@ struct link {
     bool open;
 };
 
-/* One direction of a link. */
+/* One direction of a link.  Invariant: what came last ends with `matched` bytes of relay_word. */
 struct side {
     struct link *link;
     int from; /* an index of fds */
+    size_t matched;
 };
 
 /* Bytes that have not arrived; as all take the same time, they arrive in the order of the list. */
@@ -47,6 +50,11 @@ struct chunk {
 static STAILQ_HEAD(chunks, chunk) chunks = STAILQ_HEAD_INITIALIZER(chunks);
 static int listener, events, server_port;
 static int64_t one_way_ns;
+static atomic_uint_fast64_t *received; /* NULL: nothing is counted */
+
+/* With this begins what a node sends to a subscriber of a shard channel.  Its first byte does not
+ * come again in it. */
+static const char relay_word[] = "$8\r\nsmessage\r\n";
 
 static void fail(const char *what)
 {
@@ -111,6 +119,22 @@ static void close_link(struct link *link)
     }
 }
 
+static void count_received(struct side *side, const char *data, size_t len)
+{
+    if (received == NULL || side->from != 1) {
+        return;
+    }
+    for (size_t i = 0; i < len; i++) {
+        side->matched = data[i] == relay_word[side->matched] ? side->matched + 1
+                        : data[i] == relay_word[0]           ? 1
+                                                             : 0;
+        if (side->matched == sizeof(relay_word) - 1) {
+            side->matched = 0;
+            atomic_fetch_add(received, 1);
+        }
+    }
+}
+
 static void take(struct side *side)
 {
     static char buffer[READ_SIZE];
@@ -127,6 +151,7 @@ static void take(struct side *side)
         close_link(link);
         return;
     }
+    count_received(side, buffer, (size_t) some);
     struct chunk *chunk = make(sizeof(*chunk) + (size_t) some);
     chunk->due_ns = meter_now_ns() + one_way_ns;
     chunk->side = side;
@@ -216,10 +241,29 @@ static void take_any_core(void)
     prctl(PR_SET_TIMERSLACK, 1L);
 }
 
+/* NULL: it failed. */
+static atomic_uint_fast64_t *map_counter(int fd)
+{
+    void *mapped = mmap(NULL, sizeof(*received), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+    if (mapped == MAP_FAILED) {
+        perror("bench: relay: mmap");
+        return NULL;
+    }
+    return mapped;
+}
+
 int relay_main(char **arguments)
 {
     server_port = (int) strtol(arguments[1], NULL, 10);
     one_way_ns = strtoll(arguments[2], NULL, 10) * 1000;
+    if (strcmp(arguments[3], "-") != 0) {
+        int fd = open(arguments[3], O_RDWR | O_CLOEXEC);
+        if (fd < 0 || (received = map_counter(fd)) == NULL) {
+            fail(arguments[3]);
+        }
+        close(fd);
+    }
     take_any_core();
     printf("%d\n", listen_somewhere());
     fflush(stdout);
@@ -240,15 +284,35 @@ static bool read_port(int fd, int *out)
     return good;
 }
 
-bool relay_start(struct relay *relay, const char *program, int port, int64_t one_way_us)
+/* A file with a counter of 0, and its mapping; it is removed with TMPDIR (guard.h). */
+static bool make_counter(struct relay *relay, char path[PATH_MAX])
 {
-    char server[12], delay[24];
-    const char *const argv[] = {program, RELAY_OPTION, server, delay, NULL};
+    snprintf(path, PATH_MAX, "%s/relay-XXXXXX", getenv("TMPDIR"));
+    int fd = mkostemp(path, O_CLOEXEC);
+    bool good = fd >= 0 && ftruncate(fd, sizeof(*relay->received)) == 0 &&
+                (relay->received = map_counter(fd)) != NULL;
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (!good) {
+        perror(path);
+    }
+    return good;
+}
+
+bool relay_start(struct relay *relay, const struct relay_options *options)
+{
+    char server[12], delay[24], path[PATH_MAX] = "-";
+    const char *const argv[] = {options->program, RELAY_OPTION, server, delay, path, NULL};
     int ends[2], own = 0;
 
     *relay = (struct relay){.pid = 0};
-    snprintf(server, sizeof(server), "%d", port);
-    snprintf(delay, sizeof(delay), "%lld", (long long) one_way_us);
+    snprintf(server, sizeof(server), "%d", options->port);
+    snprintf(delay, sizeof(delay), "%lld", (long long) options->one_way_us);
+    if (options->count && !make_counter(relay, path)) {
+        return false;
+    }
     if (pipe2(ends, O_CLOEXEC) != 0) {
         perror("bench: pipe");
         return false;
@@ -266,5 +330,9 @@ void relay_stop(struct relay *relay)
     if (relay->pid != 0) {
         process_stop(relay->pid, STOP_MS);
         relay->pid = 0;
+    }
+    if (relay->received != NULL) {
+        munmap(relay->received, sizeof(*relay->received));
+        relay->received = NULL;
     }
 }
