@@ -15,6 +15,7 @@
 #include "base/descriptor.h"
 #include "base/memory.h"
 #include "base/owner_of.h"
+#include "redis/greeting.h"
 #include "redis/redirect.h"
 #include "redis/reply.h"
 #include "redis/resolve.h"
@@ -62,6 +63,7 @@ struct connection {
     struct exchange renewal;
     bool renewing; /* the reply to `renewal` is due */
     int64_t heard_ms;
+    bool heard; /* the server has sent at least one byte */
     char name[SERVER_TEXT_MAX];
     char read[READ_SIZE];
 };
@@ -202,7 +204,7 @@ static void connection_on_written(uv_write_t *request, int status)
     connection_free_bytes(&writing->bytes, writing->secret);
     free(writing);
     if (status < 0 && status != UV_ECANCELED) {
-        connection_write_failed(connection, uv_strerror(status));
+        connection_write_failed(connection, greeting_cut(status, connection->heard));
     }
 }
 
@@ -384,6 +386,7 @@ static void connection_on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t 
 
 static void connection_take(struct connection *connection, const char *bytes, size_t len)
 {
+    connection->heard = true;
     connection->heard_ms = *connection->options.heard_ms = clock_now_ms();
     if (connection->stream != NULL) {
         connection_decrypt(connection, bytes, len);
@@ -398,8 +401,7 @@ static void connection_on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t 
 
     if (len < 0) {
         connection->cut = true;
-        connection_fail(connection, SMQ_UNAVAILABLE,
-                        len == UV_EOF ? "it closed the connection" : uv_strerror((int) len));
+        connection_fail(connection, SMQ_UNAVAILABLE, greeting_cut((int) len, connection->heard));
         return;
     }
     connection_take(connection, buf->base, (size_t) len);

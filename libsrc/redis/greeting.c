@@ -3,10 +3,11 @@
  * Pure. */
 #include "redis/greeting.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <uv.h>
 
 #include "model/server_facts.h"
 #include "redis/redirect.h"
@@ -143,4 +144,12 @@ int greeting_replicas(const redisReply *reply)
         count++;
     }
     return count;
+}
+
+const char *greeting_cut(int failed, bool heard)
+{
+    if (!heard && (failed == UV_EOF || failed == UV_ECONNRESET || failed == UV_EPIPE)) {
+        return "it closed the connection without a reply: is it a Redis server?";
+    }
+    return failed == UV_EOF ? "it closed the connection" : uv_strerror(failed);
 }

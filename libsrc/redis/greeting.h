@@ -4,6 +4,7 @@
 #ifndef REDIS_GREETING_H
 #define REDIS_GREETING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <hiredis/hiredis.h>
@@ -28,5 +29,9 @@ enum greeting_mode greeting_mode(const redisReply *reply);
 /* The number of replicas in sync with this master, by the reply to INFO replication; -1: the reply
  * does not say it, or the server is no master. */
 int greeting_replicas(const redisReply *reply);
+
+/* Why the connection was lost, from an error of libuv.  A server that closes it without having sent
+ * one byte, `heard`, may be none of Redis: ZooKeeper does so. */
+const char *greeting_cut(int failed, bool heard);
 
 #endif

@@ -110,6 +110,22 @@ static void test_no_zookeeper(void **state)
     servers_free(servers);
 }
 
+/* Other servers close the connection when they read what is said to Redis. */
+static void test_a_server_that_is_not_redis_is_asked_about(void **state)
+{
+    struct servers *servers =
+        servers_start(&(struct servers_options){.redis = REDIS_SINGLE, .zookeeper = true});
+    char asked[160];
+
+    (void) state;
+    assert_non_null(servers);
+    const char *zookeeper = servers_zookeeper(servers);
+    snprintf(asked, sizeof(asked),
+             "%s: it closed the connection without a reply: is it a Redis server?", zookeeper);
+    command_refused(69, asked, NULL, ARGS("-r", zookeeper, "topic", "list"));
+    servers_free(servers);
+}
+
 /* Those that let nobody load a script, or that know nothing of scripts. */
 static void test_a_server_without_scripts_is_named(void **state)
 {
@@ -254,6 +270,7 @@ TEST_GROUP(bad_servers)
         cmocka_unit_test(test_addresses_as_people_write_them),
         cmocka_unit_test(test_a_port_may_be_left_out),
         cmocka_unit_test(test_no_zookeeper),
+        cmocka_unit_test(test_a_server_that_is_not_redis_is_asked_about),
         cmocka_unit_test(test_a_server_without_scripts_is_named),
         cmocka_unit_test(test_a_server_that_evicts_what_has_a_time_to_live_will_do),
         cmocka_unit_test(test_a_wrong_password_is_denied),

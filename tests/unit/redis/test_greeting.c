@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <uv.h>
 
 #include "redis/greeting.h"
 #include "support/group.h"
@@ -123,12 +124,26 @@ static void test_auth(void **state)
     assert_int_equal(greeting_check_auth(why, sizeof(why), &busy), SMQ_UNAVAILABLE);
 }
 
+static void test_a_server_that_says_nothing_may_be_another(void **state)
+{
+    static const char other[] = "it closed the connection without a reply: is it a Redis server?";
+
+    (void) state;
+    assert_string_equal(greeting_cut(UV_EOF, false), other);
+    assert_string_equal(greeting_cut(UV_ECONNRESET, false), other);
+    assert_string_equal(greeting_cut(UV_EPIPE, false), other);
+    assert_string_equal(greeting_cut(UV_ETIMEDOUT, false), "connection timed out");
+    assert_string_equal(greeting_cut(UV_EOF, true), "it closed the connection");
+    assert_string_equal(greeting_cut(UV_ECONNRESET, true), "connection reset by peer");
+}
+
 TEST_GROUP(greeting)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_info),
         cmocka_unit_test(test_replicas),
         cmocka_unit_test(test_auth),
+        cmocka_unit_test(test_a_server_that_says_nothing_may_be_another),
     };
 
     return cmocka_run_group_tests_name("greeting", tests, NULL, NULL);
