@@ -13,6 +13,7 @@
 #include "output.h"
 #include "say.h"
 #include "signals.h"
+#include "topic.h"
 
 /* Poll interval for "is the topic empty?": initial and maximum. */
 enum { POLL_FIRST_MS = 100, POLL_LAST_MS = 1000 };
@@ -211,7 +212,7 @@ static enum exit_code consume_run_worker(struct consume *consume)
     smq_error err;
 
     if (smq_worker_new(&consume->worker, consume->client, &options, &err) != SMQ_OK) {
-        return say_failure(&err);
+        return topic_say_failure(consume->client, options.topic, &err);
     }
     signals_watch(consume->worker);
     if (!signals_came()) {

@@ -166,6 +166,9 @@ static void doctor_list_topics(struct doctor_facts *facts, smq_client *client)
     for (size_t i = 0; i < names.count && status == SMQ_OK; i++) {
         status = doctor_read_topic(facts, client, names.name[i], &err);
     }
+    if (facts->only && status != SMQ_OK) {
+        topic_explain(client, facts->only, &err);
+    }
     facts->listed = doctor_outcome(facts, status, &err);
     topic_names_fini(&names);
 }

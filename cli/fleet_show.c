@@ -204,6 +204,13 @@ static void show_end(struct show *show, bool print)
     fleet_tables_fini(&show->tables);
 }
 
+static bool show_found(const smq_topic_options *topic, void *user)
+{
+    (void) topic;
+    (void) user;
+    return true;
+}
+
 static enum exit_code show_look(smq_client *client, struct show *show,
                                 const struct command *command)
 {
@@ -225,6 +232,9 @@ static enum exit_code show_look(smq_client *client, struct show *show,
                          show->flags->root ? show->flags->root : command->global.client.zookeeper);
     }
     if (show->flags->topic && show->topics == 0) {
+        if (smq_topic_each(client, show->flags->topic, show_found, NULL, &err) == SMQ_NO_TOPIC) {
+            return topic_say_failure(client, show->flags->topic, &err);
+        }
         return say_error(EXIT_NOT_DONE, "no member of the fleet asks for topic %s",
                          show->flags->topic);
     }

@@ -108,17 +108,18 @@ static void stat_print_json(const struct stat_topic *topics, size_t count, bool 
 
 /* Names what is left out: topics that cannot be read, slots that are damaged or do not answer.  A
  * topic that was deleted in the meantime is none of them, unless it was `named`. */
-static enum exit_code stat_say_left_out(const struct stat_topic *topics, size_t count, bool named)
+static enum exit_code stat_say_left_out(smq_client *client, struct stat_topic *topics, size_t count,
+                                        bool named)
 {
     enum exit_code code = EXIT_DONE;
 
     for (size_t i = 0; i < count; i++) {
-        const smq_error *err = &topics[i].err;
+        smq_error *err = &topics[i].err;
 
         if (err->status == SMQ_OK) {
             code = exit_code_both(code, stat_read_say_faults(&topics[i]));
         } else if (err->status != SMQ_NO_TOPIC || named) {
-            (void) say_failure(err);
+            (void) topic_say_failure(client, topics[i].name, err);
             code = exit_code_both(code, exit_code_left_out(err->status));
         }
     }
@@ -136,7 +137,7 @@ static enum exit_code stat_topics(smq_client *client, const struct command *comm
     if (!all && topics[0].err.status != SMQ_OK) {
         code = topic_say_failure(client, topics[0].name, &topics[0].err);
     } else {
-        code = stat_say_left_out(topics, names->count, command->word_count > 0);
+        code = stat_say_left_out(client, topics, names->count, command->word_count > 0);
         if (command->global.json) {
             stat_print_json(topics, names->count, flags->slots);
         } else {
@@ -157,6 +158,7 @@ static smq_status stat_read_names(struct topic_names *out, smq_client *client,
         const smq_status status = topic_names_read_one(&one, client, command->words[i], err);
 
         if (status != SMQ_OK) {
+            topic_explain(client, command->words[i], err);
             topic_names_fini(out);
             return status;
         }
@@ -269,6 +271,21 @@ static char *stat_wanted(smq_client *client, const struct command *command, smq_
     return wanted;
 }
 
+/* Says which of the topics that were named is the reason. */
+static enum exit_code stat_say_failure(smq_client *client, const struct command *command,
+                                       const smq_error *err)
+{
+    struct topic_facts ignored;
+
+    for (size_t i = 0; i < command->word_count && err->status == SMQ_NO_TOPIC; i++) {
+        const enum exit_code code = topic_look_up(&ignored, client, command->words[i]);
+        if (code != EXIT_DONE) {
+            return code;
+        }
+    }
+    return say_failure(err);
+}
+
 static enum exit_code stat_prometheus(smq_client *client, const struct command *command)
 {
     smq_error err;
@@ -281,7 +298,7 @@ static enum exit_code stat_prometheus(smq_client *client, const struct command *
     const smq_status status = smq_metrics_text(client, wanted, &text, &err);
     free(wanted);
     if (status != SMQ_OK) {
-        return say_failure(&err);
+        return stat_say_failure(client, command, &err);
     }
     /* the numbers of this process, which come first, say nothing of the topics */
     const char *found = strstr(text, "# HELP slotmq_topic_");
@@ -290,7 +307,7 @@ static enum exit_code stat_prometheus(smq_client *client, const struct command *
     }
     struct topic_names partial = stat_text_partial(text);
     struct stat_topic *topics = stat_read(client, &partial, false);
-    const enum exit_code code = stat_say_left_out(topics, partial.count, false);
+    const enum exit_code code = stat_say_left_out(client, topics, partial.count, false);
     stat_read_free(topics, partial.count);
     topic_names_fini(&partial);
     smq_free(text);

@@ -78,19 +78,23 @@ static bool topic_take_facts(const smq_topic_options *topic, void *user)
     return true;
 }
 
+/* Of a group the name of its topic: a call that needs a group lists them. */
 static bool topic_offer(const smq_topic_options *topic, void *user)
 {
     struct topic_names *names = user;
+    const size_t length = strcspn(topic->name, "/");
+    char *whole = say_alloc(length + 1, 1);
 
-    topic_names_add(names, topic->name, (struct topic_kind){.known = false});
+    memcpy(whole, topic->name, length);
+    topic_names_add(names, whole, (struct topic_kind){.known = false});
+    free(whole);
     return true;
 }
 
-enum exit_code topic_say_failure(smq_client *client, const char *name, const smq_error *err)
+void topic_explain(smq_client *client, const char *name, smq_error *err)
 {
     struct topic_names names = {.count = 0};
     struct nearest nearest = nearest_to(name);
-    enum exit_code code;
     smq_error ignored;
 
     if (err->status == SMQ_NO_TOPIC && !strchr(name, '/')) {
@@ -100,12 +104,15 @@ enum exit_code topic_say_failure(smq_client *client, const char *name, const smq
         nearest_offer(&nearest, names.name[i]);
     }
     if (nearest.best && strcmp(nearest.best, name) != 0) {
-        code = say_error(EXIT_NOT_DONE, "no topic %s; did you mean %s?", name, nearest.best);
-    } else {
-        code = say_failure(err);
+        snprintf(err->text, sizeof(err->text), "no topic %s; did you mean %s?", name, nearest.best);
     }
     topic_names_fini(&names);
-    return code;
+}
+
+enum exit_code topic_say_failure(smq_client *client, const char *name, smq_error *err)
+{
+    topic_explain(client, name, err);
+    return say_failure(err);
 }
 
 enum exit_code topic_look_up(struct topic_facts *out, smq_client *client, const char *name)

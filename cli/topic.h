@@ -17,9 +17,12 @@ struct topic_facts {
 /* Looks a topic up.  On any other result than EXIT_DONE the error has already been printed. */
 enum exit_code topic_look_up(struct topic_facts *out, smq_client *client, const char *name);
 
-/* Says why a call about the topic `name` failed; of one that is not there, which one may have been
- * meant. */
-enum exit_code topic_say_failure(smq_client *client, const char *name, const smq_error *err);
+/* Makes the text of an error of a call about the topic `name` say, of one that is not there, which
+ * one may have been meant. */
+void topic_explain(smq_client *client, const char *name, smq_error *err);
+
+/* Says why such a call failed. */
+enum exit_code topic_say_failure(smq_client *client, const char *name, smq_error *err);
 
 /* Connects, looks up the topic that the first word names, and runs it. */
 enum exit_code topic_run(const struct command *command, verb_topic_fn *run);

@@ -19,7 +19,7 @@ static enum exit_code topic_alter_option(smq_client *client, const char *name, c
 
     snprintf(option, sizeof(option), "%.*s", (int) (equals - pair), pair);
     if (smq_topic_alter(client, name, option, equals + 1, &err) != SMQ_OK) {
-        return say_failure(&err);
+        return topic_say_failure(client, name, &err);
     }
     return EXIT_DONE;
 }
@@ -86,7 +86,7 @@ static enum exit_code topic_alter_pause(smq_client *client, const struct command
     smq_error err;
 
     if (smq_topic_pause(client, command->words[0], &err) != SMQ_OK) {
-        return say_failure(&err);
+        return topic_say_failure(client, command->words[0], &err);
     }
     topic_alter_report_pause(command, true);
     return EXIT_DONE;
@@ -97,7 +97,7 @@ static enum exit_code topic_alter_resume(smq_client *client, const struct comman
     smq_error err;
 
     if (smq_topic_resume(client, command->words[0], &err) != SMQ_OK) {
-        return say_failure(&err);
+        return topic_say_failure(client, command->words[0], &err);
     }
     topic_alter_report_pause(command, false);
     return EXIT_DONE;

@@ -131,7 +131,7 @@ static enum exit_code topic_delete_connected(smq_client *client, const struct co
                          (int) strcspn(err.text, ";"), err.text);
     }
     if (status != SMQ_OK) {
-        return say_failure(&err);
+        return topic_say_failure(client, name, &err);
     }
     if (command->global.json) {
         json_t *document = json_object();

@@ -1,6 +1,7 @@
 /* topic_rebind.c - topic rebind: a topic is given to another coordination. */
 #include "output.h"
 #include "say.h"
+#include "topic.h"
 #include "verb.h"
 
 struct rebind_options {
@@ -21,7 +22,7 @@ static enum exit_code topic_rebind_connected(smq_client *client, const struct co
     smq_error err;
 
     if (smq_topic_rebind(client, name, flags->force, &err) != SMQ_OK) {
-        return say_failure(&err);
+        return topic_say_failure(client, name, &err);
     }
     if (command->global.json) {
         json_t *document = json_object();

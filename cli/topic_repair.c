@@ -1,6 +1,7 @@
 /* topic_repair.c - topic repair. */
 #include "output.h"
 #include "say.h"
+#include "topic.h"
 #include "verb.h"
 
 struct topic_repair_options {
@@ -36,7 +37,7 @@ static enum exit_code topic_repair_connected(smq_client *client, const struct co
     smq_error err;
 
     if (smq_topic_repair(client, topic, &report, &err) != SMQ_OK) {
-        return say_failure(&err);
+        return topic_say_failure(client, topic, &err);
     }
     if (command->global.json) {
         topic_repair_print_json(topic, &report);

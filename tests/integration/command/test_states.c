@@ -480,9 +480,9 @@ static const struct look_state look_states[] = {
       {1, "no topic idel; did you mean idle?"},
       {1, "no topic idel; did you mean idle?"},
       {1, "no topic idel; did you mean idle?"},
-      {1, NOBODY_ASKS "idel"},
+      {1, "no topic idel; did you mean idle?"},
       {1, ""},
-      {3, "UNKNOWN - idel: no topic idel"}}},
+      {3, "UNKNOWN - idel: no topic idel; did you mean idle?"}}},
     {"no Redis",
      "idle",
      "-r",
@@ -638,6 +638,36 @@ static void every_verb_that_looks_says_what_is_wrong(void **state)
     servers_free(servers);
 }
 
+/* Verbs that act, and those that look at several topics. */
+static void a_name_with_a_slip_is_asked_about(void **state)
+{
+    const char *const *const calls[] = {ARGS("send", "mispelled", "a"),
+                                        ARGS("consume", "mispelled", "--count", "1"),
+                                        ARGS("pause", "mispelled"),
+                                        ARGS("resume", "mispelled"),
+                                        ARGS("topic", "alter", "mispelled", "max_retries=3"),
+                                        ARGS("topic", "delete", "mispelled"),
+                                        ARGS("topic", "repair", "mispelled"),
+                                        ARGS("topic", "rebind", "mispelled"),
+                                        ARGS("copy", "mispelled", "misspelled"),
+                                        ARGS("purge", "mispelled", "--state", "waiting", "--yes"),
+                                        ARGS("dead", "requeue", "mispelled", "--all"),
+                                        ARGS("stat", "mispelled", "misspelled", "--prometheus")};
+    char *out = NULL;
+
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "misspelled"));
+    command_done(NULL, ARGS("topic", "create", "parcels", "--groups", "eu,us"));
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        command_refused(1, "no topic mispelled; did you mean misspelled?", NULL, calls[i]);
+    }
+    command_refused(1, "no topic parcel; did you mean parcels?", NULL, ARGS("send", "parcel", "a"));
+    out = command_partly(1, "no topic mispelled; did you mean misspelled?",
+                         ARGS("stat", "mispelled", "misspelled"));
+    assert_non_null(strstr(out, "misspelled "));
+    free(out);
+}
+
 TEST_GROUP(states)
 {
     const struct CMUnitTest tests[] = {
@@ -655,6 +685,7 @@ TEST_GROUP(states)
         cmocka_unit_test(stop_without_zookeeper_uses_no_retry),
         cmocka_unit_test(who_may_not_subscribe_is_denied),
         cmocka_unit_test(every_verb_that_looks_says_what_is_wrong),
+        cmocka_unit_test(a_name_with_a_slip_is_asked_about),
     };
 
     return cmocka_run_group_tests_name("states", tests, command_setup, command_teardown);
