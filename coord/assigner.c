@@ -183,13 +183,17 @@ static void assigner_remove(struct assigner *assigner, struct assigner_topic *to
     struct zk_op ops[3] = {{.kind = ZK_CHECK, .path = "leader_epoch", .version = assigner->epoch},
                            {.kind = ZK_DELETE, .path = assignment, .version = topic->version},
                            {.kind = ZK_DELETE, .path = path, .version = topic->node_version}};
+    const size_t count = topic->bare ? 2 : 3;
 
     topic_path(path, sizeof(path), topic->name, "");
     topic_path(assignment, sizeof(assignment), topic->name, "/assignment");
     topic->remove = topic->write = false;
     assigner_doubt(assigner, path);
     assigner_doubt(assigner, assignment);
-    zk_write(assigner->ports.session, ops, 3, assigner_on_written, assigner);
+    if (topic->bare) {
+        ops[1] = ops[2];
+    }
+    zk_write(assigner->ports.session, ops, count, assigner_on_written, assigner);
 }
 
 /* Encode the next assignment; false: it is too large for a node, and the stored one stays. */

@@ -57,13 +57,14 @@ struct assigner_topic {
     int32_t version, node_version; /* of the assignment; of the topic's node */
     int64_t mzxid;
     bool listed;        /* its node exists in this round */
+    bool bare;          /* and its assignment is missing */
     bool denied;        /* ZooKeeper denies access to its nodes in this round */
     bool unwritable;    /* ZooKeeper denied the last write of its assignment */
     bool denied_logged; /* the denial was logged, and access was not granted since */
     /* it was read in this round; if damaged, `old` is the last good assignment */
     bool read;
     bool write;         /* `next` differs from `old` */
-    bool remove;        /* no member asks for it any more */
+    bool remove;        /* no member asks for it any more; it may be unread or damaged */
     bool damaged;       /* its assignment cannot be read in this round */
     bool corrupt;       /* the damage was logged */
     int64_t idle_since; /* 0: a member asks for it */

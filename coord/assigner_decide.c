@@ -569,7 +569,7 @@ static void assigner_decide_remove(struct assigner *assigner, struct assigner_to
 {
     int64_t until = 0;
 
-    if (assigner_decide_asked(assigner, topic)) {
+    if (!topic->listed || topic->denied || assigner_decide_asked(assigner, topic)) {
         topic->idle_since = 0;
         return;
     }
@@ -618,11 +618,11 @@ void assigner_decide(struct assigner *assigner, int64_t now_ms)
     assigner_decide_arrivals(assigner, now_ms);
     LIST_FOREACH(topic, &assigner->topics, link)
     {
+        assigner_decide_remove(assigner, topic, now_ms);
         if (!topic->read || topic->slots <= 0) {
             continue;
         }
         decisions[at] = assigner_decision_new(topic, members);
-        assigner_decide_remove(assigner, topic, now_ms);
         assigner_decide_carry(assigner, &decisions[at], now_ms);
         assigner_decide_weights(assigner, &decisions[at], now_ms);
         assigner_find_homes(assigner, topic, decisions[at].weights, decisions[at].homes);

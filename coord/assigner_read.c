@@ -430,6 +430,7 @@ static void assigner_on_assignment(void *user, const struct zk_reply *reply)
     struct assigner_topic *topic = assigner_topic_find(assigner, job->name);
 
     if (assigner_replied(assigner, reply->rc) && topic != NULL && topic->listed) {
+        topic->bare = reply->rc == ZNONODE;
         if (reply->rc == ZOK) {
             assigner_use_old(assigner, topic, reply);
             if (!topic->damaged) {
@@ -591,7 +592,7 @@ static void assigner_add_topics(struct assigner *assigner)
         const bool kept = assigner_add_topic(assigner, topic->name);
 
         topic->listed = topic->read = kept;
-        topic->write = topic->remove = topic->damaged = topic->denied = false;
+        topic->write = topic->remove = topic->damaged = topic->denied = topic->bare = false;
         if (kept) {
             assignment_fini(&topic->next);
         }

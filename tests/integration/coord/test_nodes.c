@@ -234,6 +234,43 @@ static void a_member_of_too_many_topics_refuses_the_next(void **state)
     queue_side_free(a);
 }
 
+static bool is_gone(void *arg)
+{
+    char text[256];
+
+    return !raw_get(fixture.raw, fixture_path(arg), text, sizeof(text), NULL);
+}
+
+/* Whatever their nodes look like: nobody else would mend or remove them. */
+static void topics_that_nobody_asks_for_are_removed(void **state)
+{
+    static const struct {
+        char *path;
+        const char *data;
+    } nodes[] = {{"/topics/bare", "nonce n1 slots 4\n"}, {"/topics/broken", "nonce n1 slots 4\n"},
+                 {"/topics/broken/assignment", "x"},     {"/topics/strange", "x"},
+                 {"/topics/strange/assignment", ""},     {"/topics/empty", ""}};
+    int64_t idle = zookeeper_timings.idle;
+    struct queue_side *a = NULL;
+
+    (void) state;
+    zookeeper_timings.idle = 100;
+    a = fixture_consumer("a");
+    zookeeper_timings.idle = idle;
+    assert_true(queue_side_owns(a, SLOTS));
+    for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
+        assert_int_equal(zoo_create(fixture.raw, fixture_path(nodes[i].path), nodes[i].data,
+                                    (int) strlen(nodes[i].data), &ZOO_OPEN_ACL_UNSAFE,
+                                    ZOO_PERSISTENT, NULL, 0),
+                         ZOK);
+    }
+    for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
+        assert_true(wait_until(is_gone, nodes[i].path, WAIT_MS));
+    }
+    fixture_assert_works(a);
+    queue_side_free(a);
+}
+
 TEST_GROUP(nodes)
 {
 #define ON_NODES(test)                                                                             \
@@ -248,6 +285,7 @@ TEST_GROUP(nodes)
         ON_NODES(broken_bytes_in_a_members_node_are_mended),
         ON_NODES(a_member_that_may_not_write_its_node_says_so_and_recovers),
         ON_NODES(a_member_of_too_many_topics_refuses_the_next),
+        ON_NODES(topics_that_nobody_asks_for_are_removed),
     };
     int failed = 0;
 

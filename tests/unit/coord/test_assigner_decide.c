@@ -638,6 +638,31 @@ static void a_topic_is_removed_when_nobody_has_asked_for_it_for_long(void **stat
     assert_true(stage->topic.remove);
 }
 
+/* No member will mend its nodes.  Those that may not be read stay. */
+static void so_is_one_whose_nodes_are_damaged(void **state)
+{
+    static const struct {
+        bool read, denied, removed;
+        int32_t slots;
+    } cases[] = {{.removed = true, .slots = SLOTS},
+                 {.read = true, .removed = true},
+                 {.read = true, .denied = true, .slots = SLOTS}};
+    struct stage *stage = *state;
+    int64_t now = start_one(stage);
+
+    ask_for(stage, "others");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        stage->topic.read = cases[i].read;
+        stage->topic.denied = cases[i].denied;
+        stage->topic.slots = cases[i].slots;
+        stage->topic.remove = false;
+        (void) decide(stage, now++);
+        (void) decide(stage, now++);
+        assert_int_equal(stage->topic.remove, cases[i].removed);
+    }
+    stage->topic.slots = SLOTS;
+}
+
 TEST_GROUP(assigner_decide)
 {
 #define STAGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -663,6 +688,7 @@ TEST_GROUP(assigner_decide)
         STAGED(a_member_that_joins_without_redis_gets_nothing),
         STAGED(a_member_without_redis_that_leaves_is_leaving),
         STAGED(a_topic_is_removed_when_nobody_has_asked_for_it_for_long),
+        STAGED(so_is_one_whose_nodes_are_damaged),
     };
 
     return cmocka_run_group_tests_name("assigner_decide", tests, NULL, NULL);
