@@ -2,6 +2,7 @@
  *
  * Pure. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "doctor_checks.h"
 
@@ -132,6 +133,39 @@ void doctor_check_moves(struct doctor_report *report, const struct doctor_facts 
     }
 }
 
+static bool doctor_has_topic(const struct doctor_facts *facts, const char *name)
+{
+    for (size_t i = 0; i < facts->topic_count; i++) {
+        if (strcmp(facts->topic[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A leader removes the nodes of topics that no member asks for, so it counts only without one. */
+static void doctor_count_forgotten(struct doctor_report *report, const struct doctor_facts *facts)
+{
+    size_t count = 0;
+
+    if (facts->only || !facts->listed.tried || facts->listed.status != SMQ_OK ||
+        facts->fleet.leader[0] != '\0') {
+        return;
+    }
+    for (size_t i = 0; i < facts->fleet_topic_count; i++) {
+        const smq_fleet_topic *topic = &facts->fleet_topic[i];
+
+        count += topic->members == 0 && !doctor_has_topic(facts, topic->name) ? 1 : 0;
+    }
+    if (count > 0) {
+        doctor_report_add(report, DOCTOR_WARNING, "",
+                          "slotmq topic repair --all; the next member at this root removes them, "
+                          "too",
+                          "ZooKeeper has nodes of %zu deleted %s", count,
+                          count == 1 ? "topic" : "topics");
+    }
+}
+
 void doctor_check_nodes(struct doctor_report *report, const struct doctor_facts *facts)
 {
     if (!doctor_has_fleet(report, facts)) {
@@ -153,4 +187,5 @@ void doctor_check_nodes(struct doctor_report *report, const struct doctor_facts 
                               "its nodes cannot be read: %s", facts->fleet_topic[i].why);
         }
     }
+    doctor_count_forgotten(report, facts);
 }

@@ -70,7 +70,8 @@ const struct verb topic_repair_verb = {
         "lost the last writes: keys of slots, the definition of the topic, an alteration, a pause, "
         "its name in the list of all topics. "
         "Existing messages stay, and consumers continue by themselves. The messages of slots that "
-        "lost their keys are gone. If slots disagree, they are listed, and nothing is changed.",
+        "lost their keys are gone. If slots disagree, they are listed, and nothing is changed. "
+        "With --all, what deleted topics have left is removed, also from ZooKeeper.",
     .flags = topic_repair_flags,
     .flag_count = sizeof(topic_repair_flags) / sizeof(topic_repair_flags[0]),
     .options_size = sizeof(struct topic_repair_options),

@@ -145,6 +145,16 @@ smq_status coord_fleet_each(const struct coord_options *options, const smq_fleet
 smq_status coord_fleet_evict(const struct coord_options *options, const char *member,
                              int64_t incarnation, smq_error *err);
 
+/* Do the nodes of a topic stay, though no member asks for it? */
+typedef bool coord_keep_fn(const char *topic, void *user);
+
+/* Delete the nodes of topics that no member asks for, unless `keep` says that they stay; *removed:
+ * of how many topics at least, also after a failure.  Nothing is deleted while the node of any
+ * member cannot be read.  `keep` is called on the calling thread.  Blocks and fails: as
+ * coord_raise_fence(), but twice as long. */
+smq_status coord_fleet_forget(size_t *removed, const struct coord_options *options,
+                              coord_keep_fn *keep, void *user, smq_error *err);
+
 /* Check "host:port,.../root", where a port may be left out, and copy the root, "/slotmq" by
  * default, into `root` of `size` bytes.  Fails: INVALID. */
 smq_status coord_check_servers(char *root, size_t size, const char *servers, smq_error *err);

@@ -3,14 +3,14 @@
  * A node that may not be read, or is damaged, does not end the reading; this is noted in the tree.
  * If the connection is lost everything is read again.
  *
- * Thread: smq:coord of the short session, except coord_fleet_each(). */
+ * Thread: smq:coord of the short session, except fleet_read_tree() and coord_fleet_each(). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "coord/coord.h"
-#include "coord/fleet_tree.h"
+#include "coord/fleet_read.h"
 #include "coord/short_session.h"
 #include "coord/topic_path.h"
 
@@ -311,22 +311,42 @@ static void fleet_read_on(struct fleet_read *read)
     }
 }
 
-smq_status coord_fleet_each(const struct coord_options *options, const smq_fleet_visitor *visitor,
-                            smq_error *err)
+smq_status fleet_read_tree(struct fleet_tree *out, const struct coord_options *options,
+                           smq_error *err)
 {
     struct fleet_read *read = memory_new(sizeof(*read));
     const struct short_question question = {
         .ask = fleet_read_begin, .dropped = fleet_read_on_dropped, .user = read, .late = ""};
     smq_status status = short_session_run(&read->session, options, &question, err);
 
+    *out = (struct fleet_tree){0};
     if (status == SMQ_OK) {
-        read->tree.path = read->session.root;
         fleet_tree_drop_gone(&read->tree);
         fleet_tree_find_hidden(&read->tree);
         fleet_tree_sort(&read->tree);
-        fleet_tree_visit(&read->tree, visitor);
+        *out = read->tree;
+        read->tree = (struct fleet_tree){0};
     }
     fleet_read_clear(read);
     free(read);
+    return status;
+}
+
+smq_status coord_fleet_each(const struct coord_options *options, const smq_fleet_visitor *visitor,
+                            smq_error *err)
+{
+    char root[ZK_ROOT_MAX];
+    struct fleet_tree tree;
+    smq_status status = coord_check_servers(root, sizeof(root), options->servers, err);
+
+    if (status != SMQ_OK) {
+        return status;
+    }
+    status = fleet_read_tree(&tree, options, err);
+    if (status == SMQ_OK) {
+        tree.path = root;
+        fleet_tree_visit(&tree, visitor);
+    }
+    fleet_tree_fini(&tree);
     return status;
 }

@@ -83,6 +83,38 @@ void fleet_tree_drop_gone(struct fleet_tree *tree)
     tree->topic_count = topics;
 }
 
+/* Does a member ask for a topic of this name, or may it? */
+static bool fleet_tree_is_asked(const struct fleet_tree *tree, const char *topic)
+{
+    for (size_t i = 0; i < tree->member_count; i++) {
+        const struct fleet_tree_member *member = &tree->members[i];
+
+        if (member->unread != NULL || member_info_asks(&member->info, topic)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void fleet_tree_drop_asked(struct fleet_tree *tree, bool (*keep)(const char *topic, void *user),
+                           void *user)
+{
+    size_t topics = 0;
+
+    for (size_t i = 0; i < tree->topic_count; i++) {
+        struct fleet_tree_topic *topic = &tree->topics[i];
+
+        if (topic->unread == fleet_tree_denied || fleet_tree_is_asked(tree, topic->name) ||
+            keep(topic->name, user)) {
+            free(topic->name);
+            assignment_fini(&topic->assignment);
+        } else {
+            tree->topics[topics++] = *topic;
+        }
+    }
+    tree->topic_count = topics;
+}
+
 void fleet_tree_find_hidden(struct fleet_tree *tree)
 {
     for (size_t i = 0; i < tree->member_count; i++) {

@@ -64,6 +64,11 @@ void fleet_tree_drop_gone(struct fleet_tree *tree);
 void fleet_tree_find_hidden(struct fleet_tree *tree);
 void fleet_tree_sort(struct fleet_tree *tree);
 
+/* Remove topics that a member asks for, or may ask for because its node cannot be read; those whose
+ * nodes may not be read; and those of which `keep` says so. */
+void fleet_tree_drop_asked(struct fleet_tree *tree, bool (*keep)(const char *topic, void *user),
+                           void *user);
+
 /* Read untrusted bytes of one node; false: they are damaged, which is noted in the tree where it
  * has a field for that. */
 bool fleet_tree_read_leader(struct fleet_tree *tree, const char *data, size_t len);

@@ -42,6 +42,10 @@ smq_status admin_fleet_describe(struct core *core, const smq_fleet_visitor *visi
 smq_status admin_fleet_evict(struct core *core, const char *member, int64_t incarnation,
                              smq_error *err);
 
+/* As coord_fleet_forget(); without a ZooKeeper nothing is done. */
+smq_status admin_fleet_forget(size_t *removed, struct core *core, coord_keep_fn *keep, void *user,
+                              smq_error *err);
+
 smq_status admin_stats(smq_stats *out, struct core *core, const char *topic, smq_error *err);
 
 /* One topic of many that are read at once. */

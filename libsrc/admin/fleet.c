@@ -1,5 +1,5 @@
-/* fleet.c - describing the fleet at the root of the client's ZooKeeper, and evicting a member from
- * it.
+/* fleet.c - describing the fleet at the root of the client's ZooKeeper, evicting a member from it,
+ * and removing what deleted topics have left there.
  *
  * Thread: the caller's. */
 #include <string.h>
@@ -41,4 +41,15 @@ smq_status admin_fleet_evict(struct core *core, const char *member, int64_t inca
                           "give the member by the name that smq_fleet_describe() shows");
     }
     return status == SMQ_OK ? coord_fleet_evict(&options, member, incarnation, err) : status;
+}
+
+smq_status admin_fleet_forget(size_t *removed, struct core *core, coord_keep_fn *keep, void *user,
+                              smq_error *err)
+{
+    struct coord_options options;
+
+    *removed = 0;
+    return core->zookeeper == NULL || fleet_options(&options, core, err) != SMQ_OK
+               ? SMQ_OK
+               : coord_fleet_forget(removed, &options, keep, user, err);
 }

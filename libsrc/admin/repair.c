@@ -448,6 +448,29 @@ static smq_status repair_forget(smq_topic_report *report, struct core *core,
     return status;
 }
 
+static bool repair_is_known(const char *topic, void *user)
+{
+    const struct repair_names *names = user;
+
+    for (size_t i = 0; i < names->count; i++) {
+        if (!names->list[i].deleted && strcmp(names->list[i].text, topic) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Topics that are stored in Redis are whole, whatever comes of this. */
+static void repair_forget_nodes(smq_topic_report *report, struct core *core,
+                                struct repair_names *names)
+{
+    size_t removed;
+    smq_error own;
+    const smq_status status = admin_fleet_forget(&removed, core, repair_is_known, names, &own);
+
+    report_nodes(report, removed, status == SMQ_OK ? NULL : own.text);
+}
+
 static void repair_is_whole_send(struct store_call *call, void *user)
 {
     const struct topic_change *change = user;
@@ -486,6 +509,9 @@ static smq_status repair_all(smq_topic_report *report, struct core *core, smq_er
         if (repaired != SMQ_OK && repaired != SMQ_NO_TOPIC && status == SMQ_OK) {
             status = status_copy(&first, &own);
         }
+    }
+    if (status == SMQ_OK) {
+        repair_forget_nodes(report, core, &names);
     }
     free(names.list);
     return status == SMQ_OK

@@ -74,6 +74,19 @@ void report_forgotten(smq_topic_report *report)
     report_add(report, "it was deleted, and its last keys are removed");
 }
 
+void report_nodes(smq_topic_report *report, size_t topics, const char *why)
+{
+    if (topics > 0) {
+        report_add(report, "%sthe nodes of %zu deleted %s are removed from ZooKeeper",
+                   report->repaired ? "; " : "", topics, topics == 1 ? "topic" : "topics");
+        report->repaired = true;
+    }
+    if (why != NULL) {
+        report_add(report, "; not known whether ZooKeeper has nodes of deleted topics: %.300s",
+                   why);
+    }
+}
+
 void report_join(smq_topic_report *report, const smq_topic_report *group, const char *name)
 {
     report->repaired = report->repaired || group->repaired;

@@ -18,6 +18,10 @@ void report_relisted(smq_topic_report *report);
 /* The keys were removed that were left of a deleted topic. */
 void report_forgotten(smq_topic_report *report);
 
+/* The nodes in ZooKeeper were removed of this number of deleted topics; `why`: not of all, because
+ * of that, or NULL. */
+void report_nodes(smq_topic_report *report, size_t topics, const char *why);
+
 /* The topic was repaired; `restored`: its definition, too. */
 void report_repaired(smq_topic_report *report, const struct damage_verdict *verdict, bool restored);
 

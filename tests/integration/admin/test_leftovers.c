@@ -1,4 +1,5 @@
-/* test_leftovers.c - the keys of Redis that are left when a topic or a group is deleted. */
+/* test_leftovers.c - the keys of Redis that are left when a topic or a group is deleted, and the
+ * nodes of ZooKeeper that are left of members, topics and clients. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,12 +9,15 @@
 
 #include <cmocka.h>
 
+#include "integration/coord/raw.h"
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/fresh_client.h"
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
+#include "integration/fixture/members.h"
 #include "integration/fixture/messages.h"
 #include "support/group.h"
+#include "support/wait.h"
 
 enum { SLOTS = 8, HOUR_MS = 3600000 };
 
@@ -211,6 +215,240 @@ static void what_an_earlier_version_has_left_is_counted_and_removed(void **state
     assert_tombstones(SLOTS, 1);
 }
 
+/* --- nodes of ZooKeeper --- */
+
+enum { SESSION_MS = 2000 };
+
+/* Of the fleet: its root, the epoch, and two folders; a topic adds two. */
+enum { FLEET_NODES = 4, TOPIC_NODES = 2 };
+
+/* All nodes of the fleet. */
+static int nodes(void)
+{
+    zhandle_t *raw = raw_connect(servers_zookeeper(cluster_servers()), NULL);
+    const int count = raw_count(raw, "/slotmq");
+
+    zookeeper_close(raw);
+    return count;
+}
+
+static bool nodes_are(void *arg)
+{
+    return nodes() == *(int *) arg;
+}
+
+static void await_nodes(const char *after, int wanted)
+{
+    if (!wait_until(nodes_are, &wanted, TIMEOUT_MS)) {
+        fail_msg("after %s: %d nodes, and not %d", after, nodes(), wanted);
+    }
+}
+
+/* A client of the fleet for one action, which leaves with it. */
+static void with_client(void (*act)(smq_client *fleet))
+{
+    smq_client *fleet = cluster_fleet_client(SESSION_MS);
+
+    act(fleet);
+    smq_client_free(fleet);
+}
+
+static void consume(smq_client *fleet, const char *sent_to, const char *consumed)
+{
+    struct handler_log *log = handler_log_new(NULL);
+    smq_worker *worker;
+
+    messages_send_numbers(client, sent_to, 0, 20);
+    worker = handler_log_worker(fleet, consumed, log);
+    handler_log_await(log, 20);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+}
+
+static void consume_t(smq_client *fleet)
+{
+    consume(fleet, "t", "t");
+}
+
+static void consume_group(smq_client *fleet)
+{
+    consume(fleet, "g", "g/b");
+}
+
+static void repair_all(smq_client *fleet)
+{
+    smq_error err;
+
+    assert_ok(smq_topic_repair(fleet, "*", NULL, &err), &err);
+}
+
+static void do_nothing(smq_client *fleet)
+{
+    (void) fleet;
+}
+
+static void raise_fence(smq_client *fleet)
+{
+    smq_error err;
+
+    assert_ok(smq_fleet_raise_fence(fleet, NULL, &err), &err);
+}
+
+static void describe(smq_client *fleet)
+{
+    const smq_fleet_visitor visitor = SMQ_FLEET_VISITOR_INIT;
+    smq_error err;
+
+    assert_ok(smq_fleet_describe(fleet, &visitor, &err), &err);
+}
+
+static void rebind(smq_client *fleet)
+{
+    smq_error err;
+
+    assert_ok(smq_topic_rebind(fleet, "t", true, &err), &err);
+}
+
+static void start_group(smq_client *fleet)
+{
+    smq_error err;
+
+    (void) fleet;
+    cluster_create_topic(client, &SMQ_TOPIC_OPTIONS(.name = "g", .type = SMQ_TYPE_FIXED_TIME,
+                                                    .slots = SLOTS, .groups = "a"));
+    assert_ok(smq_topic_alter(client, "g", "groups", "a,b", &err), &err);
+}
+
+static void drop_group(smq_client *fleet)
+{
+    smq_error err;
+
+    (void) fleet;
+    assert_ok(smq_topic_alter(client, "g", "groups", "a", &err), &err);
+}
+
+static void delete_g(smq_client *fleet)
+{
+    (void) fleet;
+    delete_topic("g");
+}
+
+static void delete_t(smq_client *fleet)
+{
+    (void) fleet;
+    delete_topic("t");
+}
+
+static void create_t(smq_client *fleet)
+{
+    (void) fleet;
+    create(NULL, SMQ_LAYOUT_KEYED, false);
+}
+
+/* A process joins and leaves, or dies. */
+static void have_member(void (*end)(struct member *member))
+{
+    struct members members;
+    struct member *member;
+
+    members_init(&members, "t");
+    members.zookeeper = true;
+    members.session_ms = SESSION_MS;
+    member = members_start(&members);
+    members_send(&members, client, "k", 4, 0, 20);
+    assert_true(wait_until(nodes_are, &(int){FLEET_NODES + TOPIC_NODES + 2}, TIMEOUT_MS));
+    end(member);
+    members_fini(&members);
+}
+
+static void have_member_leave(smq_client *fleet)
+{
+    (void) fleet;
+    have_member(member_leave);
+}
+
+static void have_member_die(smq_client *fleet)
+{
+    (void) fleet;
+    have_member(member_kill);
+}
+
+/* After each step there are as many nodes as the table says, in each life anew. */
+static void each_life_ends_with_the_nodes_that_it_began_with(void **state)
+{
+    static const struct {
+        const char *name;
+        void (*act)(smq_client *fleet);
+        int topics; /* that have nodes afterwards */
+    } steps[] = {
+        {"a topic is created", create_t, 0},
+        {"a client is opened and closed", do_nothing, 0},
+        {"a topic is consumed", consume_t, 1},
+        {"a member leaves", have_member_leave, 1},
+        {"a member dies", have_member_die, 1},
+        {"the fence is raised", raise_fence, 1},
+        {"the fleet is described", describe, 1},
+        {"a topic is rebound", rebind, 1},
+        {"a repair of what is whole", repair_all, 1},
+        {"a topic is deleted", delete_t, 1},
+        {"a topic is created anew", create_t, 1},
+        {"it is consumed", consume_t, 1},
+        {"it is deleted", delete_t, 1},
+        {"a repair of what was deleted", repair_all, 0},
+        {"a group is added", start_group, 0},
+        {"it is consumed", consume_group, 1},
+        {"it is dropped", drop_group, 1},
+        {"a repair after that", repair_all, 0},
+        {"all groups are deleted", delete_g, 0},
+    };
+
+    (void) state;
+    create_t(NULL);
+    with_client(consume_t); /* makes the root and the folders */
+    delete_topic("t");
+    with_client(repair_all);
+    for (int life = 0; life < 2; life++) {
+        for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+            with_client(steps[i].act);
+            await_nodes(steps[i].name, FLEET_NODES + TOPIC_NODES * steps[i].topics);
+        }
+    }
+}
+
+/* No member is left that would remove them.  Its tokens are larger all the same. */
+static void a_repair_says_of_how_many_topics_it_removes_nodes(void **state)
+{
+    smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
+    smq_client *fleet = cluster_fleet_client(SESSION_MS);
+    smq_client *lost = cluster_client_with(
+        &SMQ_CLIENT_OPTIONS(.zookeeper = "127.0.0.1:1", .session_timeout_ms = SESSION_MS));
+    smq_binding before = SMQ_BINDING_INIT, after = SMQ_BINDING_INIT;
+    smq_error err;
+
+    (void) state;
+    create_t(NULL);
+    with_client(consume_t);
+    assert_ok(smq_topic_binding(client, "t", &before, &err), &err);
+    delete_topic("t");
+    assert_ok(smq_topic_repair(lost, "*", &report, &err), &err);
+    assert_non_null(strstr(report.text, "not known whether ZooKeeper has nodes of deleted topics"));
+    assert_ok(smq_topic_repair(fleet, "*", &report, &err), &err);
+    assert_string_equal(report.text, "the nodes of 1 deleted topic are removed from ZooKeeper");
+    assert_true(report.repaired);
+    assert_ok(smq_topic_repair(fleet, "*", &report, &err), &err);
+    assert_string_equal(report.text, "");
+    create_t(NULL);
+    with_client(consume_t);
+    assert_ok(smq_topic_binding(client, "t", &after, &err), &err);
+    assert_true(after.token_generation > before.token_generation ||
+                (after.token_generation == before.token_generation &&
+                 after.token_epoch > before.token_epoch));
+    delete_topic("t");
+    repair_all(fleet);
+    smq_client_free(lost);
+    smq_client_free(fleet);
+}
+
 TEST_GROUP(leftovers)
 {
     const struct CMUnitTest tests[] = {
@@ -220,7 +458,9 @@ TEST_GROUP(leftovers)
         FRESH_CLIENT_TEST(so_does_one_whose_own_tombstone_is_lost),
         FRESH_CLIENT_TEST(a_late_call_makes_no_slot_again),
         FRESH_CLIENT_TEST(what_an_earlier_version_has_left_is_counted_and_removed),
+        FRESH_CLIENT_TEST(each_life_ends_with_the_nodes_that_it_began_with),
+        FRESH_CLIENT_TEST(a_repair_says_of_how_many_topics_it_removes_nodes),
     };
 
-    return cmocka_run_group_tests_name("leftovers", tests, cluster_start_masters, cluster_end);
+    return cmocka_run_group_tests_name("leftovers", tests, cluster_start_fleet, cluster_end);
 }

@@ -473,6 +473,31 @@ static void test_judgement_of_slots_that_move(void **state)
     assert_found(&facts, "nodes", DOCTOR_ERROR, "it is damaged");
 }
 
+/* Those of a topic that lives stay, and a leader removes the others. */
+static void test_nodes_of_deleted_topics_are_counted(void **state)
+{
+    smq_server_info servers[] = {MASTER(.status = SMQ_OK)};
+    struct doctor_topic known = {.name = "t/a", .idle_owner = ""};
+    smq_fleet_topic topics[] = {{.name = "t/a", .slots = 8, .why = ""},
+                                {.name = "gone", .slots = 8, .why = ""},
+                                {.name = "asked", .slots = 8, .members = 1, .why = ""}};
+    struct doctor_facts facts = healthy(servers, 1);
+
+    (void) state;
+    facts.topic = &known;
+    facts.topic_count = 1;
+    facts.fleet_topic = topics;
+    facts.fleet_topic_count = 3;
+    assert_found(&facts, "nodes", DOCTOR_OK, "nothing");
+    facts.fleet.leader = "";
+    assert_found(&facts, "nodes", DOCTOR_WARNING, "ZooKeeper has nodes of 1 deleted topic");
+    facts.only = "t/a";
+    assert_found(&facts, "nodes", DOCTOR_OK, "nothing");
+    facts.only = NULL;
+    facts.listed.status = SMQ_UNAVAILABLE;
+    assert_found(&facts, "nodes", DOCTOR_OK, "nothing");
+}
+
 static void test_judgement_of_zookeeper(void **state)
 {
     smq_server_info servers[] = {MASTER(.status = SMQ_OK)};
@@ -506,6 +531,7 @@ TEST_GROUP(doctor_checks)
         cmocka_unit_test(test_judgement_of_rights_of_senders),
         cmocka_unit_test(test_judgement_of_members),
         cmocka_unit_test(test_judgement_of_slots_that_move),
+        cmocka_unit_test(test_nodes_of_deleted_topics_are_counted),
         cmocka_unit_test(test_judgement_of_zookeeper),
     };
 

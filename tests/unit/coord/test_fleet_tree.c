@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -315,6 +316,48 @@ static void test_bytes_of_leaders(void **state)
     assert_false(fleet_tree_read_leader(&tree, "", 0));
 }
 
+static bool is_kept(const char *topic, void *user)
+{
+    assert_string_equal(topic, "t");
+    return *(const bool *) user;
+}
+
+static void test_topics_that_nobody_asks_for(void **state)
+{
+    static const struct {
+        const char *asks; /* the topic of the only member; NULL: its node cannot be read */
+        const char *unread;
+        bool keep, left;
+    } cases[] = {
+        {.asks = "t"},
+        {.asks = "other", .left = true},
+        {.asks = "other", .keep = true},
+        {.asks = NULL},
+        {.asks = "other", .unread = fleet_tree_denied},
+        {.asks = "other", .unread = fleet_tree_damaged, .left = true},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct scene scene;
+        struct fleet_tree_topic topic = {.name = memory_string("t"), .unread = cases[i].unread};
+        bool keep = cases[i].keep;
+
+        memset(&scene, 0, sizeof(scene));
+        scene_member(&scene, 0, "a");
+        scene.members[0].unread = cases[i].asks == NULL ? fleet_tree_damaged : NULL;
+        (void) snprintf(scene.asks[0].name, sizeof(scene.asks[0].name), "%s",
+                        cases[i].asks != NULL ? cases[i].asks : "other");
+        scene.tree = (struct fleet_tree){
+            .members = scene.members, .member_count = 1, .topics = &topic, .topic_count = 1};
+        fleet_tree_drop_asked(&scene.tree, is_kept, &keep);
+        assert_int_equal(scene.tree.topic_count, cases[i].left);
+        if (cases[i].left) {
+            free(topic.name);
+        }
+    }
+}
+
 TEST_GROUP(fleet_tree)
 {
     const struct CMUnitTest tests[] = {
@@ -329,6 +372,7 @@ TEST_GROUP(fleet_tree)
         cmocka_unit_test(test_bytes_of_leaders),
         cmocka_unit_test(test_what_is_gone),
         cmocka_unit_test(test_a_member_that_may_not_be_read),
+        cmocka_unit_test(test_topics_that_nobody_asks_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
