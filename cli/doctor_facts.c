@@ -167,7 +167,7 @@ static void doctor_list_topics(struct doctor_facts *facts, smq_client *client)
         status = doctor_read_topic(facts, client, names.name[i], &err);
     }
     if (facts->only && status != SMQ_OK) {
-        topic_explain(client, facts->only, &err);
+        (void) topic_explain(client, facts->only, &err);
     }
     facts->listed = doctor_outcome(facts, status, &err);
     topic_names_fini(&names);

@@ -232,8 +232,9 @@ static enum exit_code show_look(smq_client *client, struct show *show,
                          show->flags->root ? show->flags->root : command->global.client.zookeeper);
     }
     if (show->flags->topic && show->topics == 0) {
-        if (smq_topic_each(client, show->flags->topic, show_found, NULL, &err) == SMQ_NO_TOPIC) {
-            return topic_say_failure(client, show->flags->topic, &err);
+        if (smq_topic_each(client, show->flags->topic, show_found, NULL, &err) == SMQ_NO_TOPIC &&
+            topic_explain(client, show->flags->topic, &err)) {
+            return say_failure(&err);
         }
         return say_error(EXIT_NOT_DONE, "no member of the fleet asks for topic %s",
                          show->flags->topic);

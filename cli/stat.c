@@ -158,7 +158,7 @@ static smq_status stat_read_names(struct topic_names *out, smq_client *client,
         const smq_status status = topic_names_read_one(&one, client, command->words[i], err);
 
         if (status != SMQ_OK) {
-            topic_explain(client, command->words[i], err);
+            (void) topic_explain(client, command->words[i], err);
             topic_names_fini(out);
             return status;
         }

@@ -91,7 +91,7 @@ static bool topic_offer(const smq_topic_options *topic, void *user)
     return true;
 }
 
-void topic_explain(smq_client *client, const char *name, smq_error *err)
+bool topic_explain(smq_client *client, const char *name, smq_error *err)
 {
     struct topic_names names = {.count = 0};
     struct nearest nearest = nearest_to(name);
@@ -103,15 +103,17 @@ void topic_explain(smq_client *client, const char *name, smq_error *err)
     for (size_t i = 0; i < names.count; i++) {
         nearest_offer(&nearest, names.name[i]);
     }
-    if (nearest.best && strcmp(nearest.best, name) != 0) {
+    const bool found = nearest.best && strcmp(nearest.best, name) != 0;
+    if (found) {
         snprintf(err->text, sizeof(err->text), "no topic %s; did you mean %s?", name, nearest.best);
     }
     topic_names_fini(&names);
+    return found;
 }
 
 enum exit_code topic_say_failure(smq_client *client, const char *name, smq_error *err)
 {
-    topic_explain(client, name, err);
+    (void) topic_explain(client, name, err);
     return say_failure(err);
 }
 

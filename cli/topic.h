@@ -18,8 +18,8 @@ struct topic_facts {
 enum exit_code topic_look_up(struct topic_facts *out, smq_client *client, const char *name);
 
 /* Makes the text of an error of a call about the topic `name` say, of one that is not there, which
- * one may have been meant. */
-void topic_explain(smq_client *client, const char *name, smq_error *err);
+ * one may have been meant; false: it has not changed. */
+bool topic_explain(smq_client *client, const char *name, smq_error *err);
 
 /* Says why such a call failed. */
 enum exit_code topic_say_failure(smq_client *client, const char *name, smq_error *err);
