@@ -80,8 +80,19 @@ int64_t screen_now_ms(void)
     return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+static int screen_letter(char letter, bool text)
+{
+    if (!text && letter == 'q') {
+        return SCREEN_END;
+    }
+    if (!text && (letter == 'j' || letter == 'k')) {
+        return letter == 'j' ? SCREEN_DOWN : SCREEN_UP;
+    }
+    return (unsigned char) letter;
+}
+
 /* The key that these bytes are: a letter, or the sequence of an arrow or a page key. */
-static int screen_key(const char *bytes, size_t size)
+static int screen_key(const char *bytes, size_t size, bool text)
 {
     static const struct {
         const char *bytes;
@@ -95,11 +106,11 @@ static int screen_key(const char *bytes, size_t size)
             return sequences[i].key;
         }
     }
-    return bytes[0] == 'k' ? SCREEN_UP : bytes[0] == 'j' ? SCREEN_DOWN : (unsigned char) bytes[0];
+    return size == 1 ? screen_letter(bytes[0], text) : SCREEN_OTHER;
 }
 
 /* One byte at a time but for sequences, so that keys typed at once all count. */
-static int screen_read_key(void)
+static int screen_read_key(bool text)
 {
     char bytes[8];
     size_t size = 0;
@@ -116,17 +127,17 @@ static int screen_read_key(void)
             break;
         }
     }
-    return bytes[0] == 'q' ? SCREEN_END : screen_key(bytes, size);
+    return screen_key(bytes, size, text);
 }
 
-int screen_wait(int64_t until_ms)
+int screen_wait(int64_t until_ms, bool text)
 {
     const int keys = screen.typing ? STDIN_FILENO : -1;
     int64_t left = until_ms - screen_now_ms();
 
     while (!signals_came() && left > 0) {
         if (signals_await_input(keys, left)) {
-            return screen_read_key();
+            return screen_read_key(text);
         }
         left = until_ms - screen_now_ms();
     }

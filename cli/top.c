@@ -17,8 +17,8 @@
 #include "signals.h"
 #include "stat_read.h"
 #include "top_table.h"
+#include "top_view.h"
 #include "topic.h"
-#include "units.h"
 #include "verb.h"
 
 /* Lines of the screen that hold no topic: the head, the titles, "... and more", and the last one,
@@ -58,12 +58,6 @@ struct snapshot {
     size_t count;
     char **notes; /* owned */
     size_t note_count;
-};
-
-/* What the user chose to see. */
-struct view {
-    enum top_order order;
-    size_t first; /* the topic at the top */
 };
 
 static int64_t top_now_us(void)
@@ -329,73 +323,49 @@ static size_t top_room(const struct snapshot *snapshot)
     return screen_lines() > taken ? screen_lines() - taken : 1;
 }
 
-static void top_show_head(const struct snapshot *snapshot, const struct command *command,
-                          const struct view *view)
+/* The keys, in place of the topics. */
+static void top_show_help(void)
 {
-    const struct top_options *flags = command->options;
-    char interval[UNITS_MAX];
-    char head[160];
-
-    units_duration(interval, flags->interval.value);
-    snprintf(head, sizeof(head),
-             "%zu %s by %s, every %s; a n w l d: by activity, name, waiting, "
-             "lag, dead; j k: scroll; q ends",
-             snapshot->count, snapshot->count == 1 ? "topic" : "topics",
-             top_order_name(view->order), interval);
     const size_t columns = output_columns();
-    const bool fits = strlen(head) <= columns;
-    if (!fits) {
-        snprintf(head, sizeof(head), "by %s, %s; q ends, a n w l d j k",
-                 top_order_name(view->order), interval);
+
+    screen_clear();
+    for (size_t i = 0; top_view_help(i) != NULL && i + 1 < screen_lines(); i++) {
+        printf("%.*s\n", (int) columns, top_view_help(i));
     }
-    printf("%.*s\n", (int) columns, head);
 }
 
 /* As many topics as the screen has lines for, and says how many more there are. */
-static void top_show_screen(struct snapshot *snapshot, const struct command *command,
-                            struct view *view)
+static void top_show_topics(struct snapshot *snapshot, const struct command *command,
+                            struct top_view *view)
 {
+    const struct top_options *flags = command->options;
     const size_t room = top_room(snapshot);
-    const size_t last = snapshot->count > room ? snapshot->count - room : 0;
-
-    view->first = view->first < last ? view->first : last;
-    const size_t left = snapshot->count - view->first;
-    const size_t shown = left < room ? left : room;
+    const size_t columns = output_columns();
+    char head[256];
 
     top_sort(snapshot->samples, snapshot->count, view->order);
+    const size_t count = top_view_filter(view, snapshot->samples, snapshot->count);
+    const size_t last = count > room ? count - room : 0;
+    view->first = view->first < last ? view->first : last;
+    const size_t left = count - view->first;
+    const size_t shown = left < room ? left : room;
+    top_view_head(head, sizeof(head), view, count, snapshot->count, flags->interval.value, columns);
     screen_clear();
-    top_show_head(snapshot, command, view);
+    puts(head);
     table_print(top_table(snapshot->samples + view->first, shown));
-    if (snapshot->count > shown) {
-        printf("... and %zu more\n", snapshot->count - shown);
+    if (count > shown) {
+        printf("... and %zu more\n", count - shown);
     }
     top_show_notes(snapshot, top_notes_shown(snapshot));
 }
 
-/* What a key changes of the view; false: nothing. */
-static bool top_take_key(struct view *view, const struct snapshot *snapshot, int key)
+static void top_show_screen(struct snapshot *snapshot, const struct command *command,
+                            struct top_view *view)
 {
-    const size_t page = top_room(snapshot);
-
-    if (top_order_of_key(&view->order, key)) {
-        view->first = 0;
-        return true;
-    }
-    switch (key) {
-    case SCREEN_DOWN:
-        view->first += 1;
-        return true;
-    case SCREEN_PAGE_DOWN:
-        view->first += page;
-        return true;
-    case SCREEN_UP:
-        view->first -= view->first > 0 ? 1 : 0;
-        return true;
-    case SCREEN_PAGE_UP:
-        view->first -= view->first < page ? view->first : page;
-        return true;
-    default:
-        return false;
+    if (view->state == TOP_HELP) {
+        top_show_help();
+    } else {
+        top_show_topics(snapshot, command, view);
     }
 }
 
@@ -421,8 +391,8 @@ static void top_say_notes(const struct snapshot *snapshot, const struct snapshot
 
 /* One reading.  *over: another one makes no sense. */
 static enum exit_code top_once(bool *over, struct snapshot *snapshot, struct snapshot *before,
-                               smq_client *client, const struct command *command, struct view *view,
-                               bool live)
+                               smq_client *client, const struct command *command,
+                               struct top_view *view, bool live)
 {
     smq_error err;
 
@@ -453,19 +423,19 @@ static enum exit_code top_once(bool *over, struct snapshot *snapshot, struct sna
 }
 
 /* Waits until the next reading.  Keys change what is seen.  false: the user or a signal ends it. */
-static bool top_wait(struct snapshot *snapshot, const struct command *command, struct view *view,
-                     bool live)
+static bool top_wait(struct snapshot *snapshot, const struct command *command,
+                     struct top_view *view, bool live)
 {
     const struct top_options *flags = command->options;
     const int64_t until_ms = screen_now_ms() + flags->interval.value;
-    int key = screen_wait(until_ms);
+    int key = screen_wait(until_ms, view->state == TOP_TYPING);
 
     while (key > 0) {
-        if (live && top_take_key(view, snapshot, key)) {
+        if (live && top_view_take_key(view, top_room(snapshot), key)) {
             top_show_screen(snapshot, command, view);
             fflush(stdout);
         }
-        key = screen_wait(until_ms);
+        key = screen_wait(until_ms, view->state == TOP_TYPING);
     }
     return key == SCREEN_TIME;
 }
@@ -476,7 +446,7 @@ static enum exit_code top_loop(smq_client *client, const struct command *command
     const bool spaced = !live && !command->global.json;
     struct snapshot snapshot = {0};
     struct snapshot before = {0};
-    struct view view = {.order = TOP_BY_ACTIVITY};
+    struct top_view view = {.order = TOP_BY_ACTIVITY};
     enum exit_code code = EXIT_DONE;
     bool over = false;
 
@@ -520,7 +490,8 @@ const struct verb top_verb = {
     .text =
         "It shows what topics hold, and what happens to them per second, as a table that is "
         "drawn again and again until q, Ctrl-C, or --count. The keys a, n, w, l and d sort it by "
-        "activity, name, waiting, lag or dead; j, k, arrows and page keys scroll. Where standard "
+        "activity, name, waiting, lag or dead; j, k, arrows and page keys scroll. / shows only "
+        "topics whose names have a text, and ? shows the keys. Where standard "
         "output is no "
         "terminal, one table follows the other; with --json there is one object per line. The "
         "first reading has no rates.",

@@ -224,6 +224,28 @@ static void test_keys_sort_and_scroll(void **state)
     assert_non_null(strstr(picture, "z-last"));
 }
 
+/* Letters that are keys elsewhere belong to the text. */
+static void test_a_filter_is_typed_and_the_keys_are_shown(void **state)
+{
+    struct terminal terminal;
+
+    (void) state;
+    create("filtered-jkq");
+    create("not-here");
+    terminal_start(&terminal, terminal_wide, NULL, "1h");
+    terminal_await(&terminal, "not-here");
+    terminal_type(&terminal, "/d-jkq");
+    terminal_await(&terminal, "/d-jkq_  1 of ");
+    terminal_await(&terminal, "filtered-jkq");
+    terminal_type(&terminal, "\n?");
+    terminal_await(&terminal, "those with d-jkq");
+    terminal_await(&terminal, "any key leads back");
+    terminal_type(&terminal, "xq");
+    terminal_end(&terminal, 0);
+    const char *typed = strstr(terminal.shown, "/d-jkq_  1 of ");
+    assert_null(strstr(typed, "not-here"));
+}
+
 static void test_no_color_is_heard(void **state)
 {
     (void) state;
@@ -247,6 +269,7 @@ TEST_GROUP(top)
         cmocka_unit_test(test_a_topic_that_goes_ends_only_a_look_at_itself),
         cmocka_unit_test(test_a_picture_fits_its_terminal),
         cmocka_unit_test(test_keys_sort_and_scroll),
+        cmocka_unit_test(test_a_filter_is_typed_and_the_keys_are_shown),
         cmocka_unit_test(test_no_color_is_heard),
         cmocka_unit_test(test_a_terminal_gets_a_picture_until_q),
         cmocka_unit_test(test_a_terminal_gets_a_picture_until_ctrl_c),
