@@ -1,5 +1,9 @@
-/* test_fleet.c - fleet raise-fence. */
+/* test_fleet.c - fleet raise-fence, and the nodes that verbs leave in ZooKeeper. */
 #include "command.h"
+
+#include <stdio.h>
+
+#include "integration/coord/raw.h"
 #include "support/group.h"
 
 static void test_a_fence_is_raised(void **state)
@@ -35,12 +39,84 @@ static void test_it_needs_a_zookeeper(void **state)
     command_refused(64, "raise-fence", NULL, ARGS("fleet"));
 }
 
+/* === What verbs leave in ZooKeeper ====================================== */
+
+static int nodes(void)
+{
+    zhandle_t *raw = raw_connect(servers_zookeeper(command_servers()), NULL);
+    const int count = raw_count(raw, "/counted");
+
+    zookeeper_close(raw);
+    return count;
+}
+
+/* How a verb ends, and how many nodes the fleet has afterwards: a session that is closed takes its
+ * nodes with it. */
+static void test_verbs_leave_no_nodes(void **state)
+{
+    enum { FLEET = 4, CONSUMED = FLEET + 2 };
+    const struct {
+        const char *words[8];
+        int code, nodes;
+    } rows[] = {
+        {{"topic", "create", "jobs", "--type", "priority"}, 0, 0},
+        {{"fleet", "show"}, 1, 0},
+        {{"fleet", "raise-fence", "--yes"}, 0, 1}, /* the root, and nothing below it */
+        {{"topic", "repair", "--all"}, 0, 1},
+        {{"send", "jobs", "a"}, 0, 1},
+        {{"topic", "rebind", "jobs"}, 0, 1},
+        {{"consume", "jobs", "--exit-when-empty"}, 0, CONSUMED},
+        {{"send", "jobs", "b"}, 0, CONSUMED},
+        {{"consume", "jobs", "--exit-when-empty"}, 0, CONSUMED},
+        {{"fleet", "show", "--slots"}, 0, CONSUMED},
+        {{"fleet", "evict", "nobody", "--yes"}, 1, CONSUMED},
+        {{"fleet", "raise-fence", "--yes"}, 0, CONSUMED},
+        {{"topic", "rebind", "jobs"}, 0, CONSUMED},
+        {{"doctor"}, 1, CONSUMED},
+        {{"check", "jobs"}, 0, CONSUMED},
+        {{"stat"}, 0, CONSUMED},
+        {{"topic", "list"}, 0, CONSUMED},
+        {{"peek", "jobs"}, 0, CONSUMED},
+        {{"topic", "repair", "--all"}, 0, CONSUMED},
+        {{"topic", "repair", "jobs"}, 0, CONSUMED},
+        {{"topic", "delete", "jobs", "--yes"}, 0, CONSUMED},
+        {{"doctor"}, 1, CONSUMED},
+        {{"topic", "repair", "--all"}, 0, FLEET},
+        {{"topic", "create", "jobs", "--type", "priority"}, 0, FLEET},
+    };
+    char root[128];
+    int wrong = 0;
+
+    (void) state;
+    snprintf(root, sizeof(root), "%s/counted", servers_zookeeper(command_servers()));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *words[12] = {"-z", root};
+        struct run run;
+        int found;
+
+        for (size_t w = 0; rows[i].words[w] != NULL; w++) {
+            words[w + 2] = rows[i].words[w];
+        }
+        command_run(&run, NULL, words);
+        found = nodes();
+        if (run.exit_code != rows[i].code || found != rows[i].nodes) {
+            wrong++;
+            print_error("%zu: %s %s: exit %d, not %d; %d nodes, not %d: %s%s\n", i, words[2],
+                        words[3], run.exit_code, rows[i].code, found, rows[i].nodes, run.out,
+                        run.err);
+        }
+        run_fini(&run);
+    }
+    assert_int_equal(wrong, 0);
+}
+
 TEST_GROUP(fleet)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_fence_is_raised),
         cmocka_unit_test(test_it_asks_first),
         cmocka_unit_test(test_it_needs_a_zookeeper),
+        cmocka_unit_test(test_verbs_leave_no_nodes),
     };
 
     return cmocka_run_group_tests(tests, command_setup, command_teardown);
