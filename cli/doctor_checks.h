@@ -18,6 +18,9 @@ enum {
     DOCTOR_MOVE_WARNING_MS = 60000
 };
 
+/* What to do when the user lacks a right. */
+#define DOCTOR_GIVE_RIGHTS "give the user the rights of its role in SECURITY.md, at all nodes"
+
 typedef void doctor_check_fn(struct doctor_report *report, const struct doctor_facts *facts);
 
 struct doctor_check {

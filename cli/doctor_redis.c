@@ -43,7 +43,7 @@ static const char *doctor_advise_unusable(smq_status status)
     case SMQ_BAD_SERVER:
         return "change its configuration or version as the text says; no queue is safe there";
     case SMQ_DENIED:
-        return "give the right user and password with -r, and that user the rights to run scripts";
+        return "give the right user and password with -r; and " DOCTOR_GIVE_RIGHTS;
     default:
         return "start the server or fix the network, or let a replica take over; its messages "
                "wait until then";

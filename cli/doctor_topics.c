@@ -40,13 +40,19 @@ static bool doctor_is_bound_here(const struct doctor_topic *topic, const char *h
            strncmp(topic->binding.coordination, here, (size_t) (blank - here) + 1) == 0;
 }
 
+/* What to do when something cannot be read for this reason. */
+static const char *doctor_advise_text(smq_status status)
+{
+    return status == SMQ_DENIED ? DOCTOR_GIVE_RIGHTS : "fix what the text says";
+}
+
 /* === Definitions and damage ============================================= */
 
 void doctor_check_definitions(struct doctor_report *report, const struct doctor_facts *facts)
 {
     if (facts->listed.tried && facts->listed.status != SMQ_OK) {
         doctor_report_add(report, doctor_facts_severity(facts, facts->listed.status),
-                          facts->only ? facts->only : "", "fix what the text says",
+                          facts->only ? facts->only : "", doctor_advise_text(facts->listed.status),
                           facts->only ? "%s" : "the topics cannot be listed: %s",
                           facts->listed.text);
         return;
@@ -60,7 +66,10 @@ void doctor_check_definitions(struct doctor_report *report, const struct doctor_
         if (topic->unreadable) {
             doctor_report_add(report, doctor_facts_severity(facts, topic->unreadable_status),
                               topic->name,
-                              "fix what the text says; no client can use the topic until then",
+                              topic->unreadable_status == SMQ_DENIED
+                                  ? DOCTOR_GIVE_RIGHTS
+                                  : "fix what the text says; no client can use the topic until "
+                                    "then",
                               "its definition cannot be read: %s", topic->unreadable);
         }
     }
@@ -101,7 +110,7 @@ static void doctor_judge_damage(struct doctor_report *report, const struct docto
     } else if (topic->looked.tried && topic->looked.status != SMQ_OK &&
                topic->looked.status != SMQ_NO_TOPIC) {
         doctor_report_add(report, doctor_facts_severity(facts, topic->looked.status), topic->name,
-                          "fix what the text says", "it cannot be looked at: %s",
+                          doctor_advise_text(topic->looked.status), "it cannot be looked at: %s",
                           topic->looked.text);
     } else if (topic->stats.slots_damaged > 0) {
         doctor_report_add(report, DOCTOR_ERROR, topic->name, advice,

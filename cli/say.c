@@ -2,8 +2,10 @@
 #include "say.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "printable.h"
@@ -51,7 +53,11 @@ const char *say_text(const smq_error *err)
 
 enum exit_code say_failure(const smq_error *err)
 {
-    return say_error(exit_code_of(err->status), "%s", say_text(err));
+    const char *text = say_text(err);
+    const bool lacks_right = err->status == SMQ_DENIED && strstr(text, "permission");
+
+    return say_error(exit_code_of(err->status), "%s%s", text,
+                     lacks_right ? "; SECURITY.md lists the rights of each role" : "");
 }
 
 void say(const char *format, ...)

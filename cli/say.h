@@ -15,7 +15,8 @@ enum exit_code say_error(enum exit_code code, const char *format, ...)
 /* What errors begin with from now on, as "FILE:LINE: "; "": nothing.  Thread: main. */
 void say_where(const char *where);
 
-/* What the library refused, in its words; the code is that of err->status. */
+/* What the library refused, in its words, and where a right that is missing is described; the code
+ * is that of err->status. */
 enum exit_code say_failure(const smq_error *err);
 
 /* The text of an error, or of its status. */

@@ -22,9 +22,13 @@ static void slot_walk_send(struct store_call *call, int32_t index, void *user)
     store_inspect(call, walk->core->redis, &slot, 0);
 }
 
-/* Is the slot unreachable or damaged, so that the others can still be read? */
+/* Is the slot unreachable or damaged, so that the others can still be read?  A missing right is
+ * that of the user, and none of the slot. */
 static bool slot_walk_is_fault(const struct store_result *result)
 {
+    if (result->status == SMQ_DENIED) {
+        return false;
+    }
     switch (result->outcome) {
     case STORE_NO_TOPIC:
     case STORE_STALE:

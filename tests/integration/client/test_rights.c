@@ -327,6 +327,7 @@ static const struct lack lacks[] = {
     {"admin", "-config|get", look_at_servers, "'config|get'"},
     {"admin", "-cluster|info -cluster|nodes", look_at_servers, "'cluster|"},
     {"monitor", "-evalsha", count_messages, "'evalsha'"},
+    {"monitor", "-time", count_messages, "'time'"},
     {"monitor", "-@read", count_messages, "'hgetall'"},
     {"monitor", "-time", look_at_servers, "'time'"},
 };
