@@ -67,7 +67,7 @@ class Installed:
         return output("pkg-config", *options, "slotmq", **self.found).split()
 
     def check_files(self):
-        """Headers, names of libraries, pages of the manual, completions."""
+        """Headers, names of libraries, pages of the manual, completions, documents, examples."""
         headers = {path.name for path in (self.source / "include/slotmq").glob("*.h")}
         yield from (f"include/meson.build does not install slotmq/{name}" for name in
                     sorted(headers - {path.name for path in (self.prefix / "include/slotmq").iterdir()}))
@@ -81,9 +81,14 @@ class Installed:
             yield f"the SONAME is not libslotmq.so.{soversion}"
         pages = output(self.source / "tools/manual.py", "names",
                        *sorted((self.source / "include/slotmq").glob("*.h"))).split()
-        wanted = ["bin/slotmq", "share/man/man1/slotmq.1", *("share/man/man3/" + page for page in pages),
+        documents = ["LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md"]
+        for pattern in ["docs/**/*.md", "examples/*.c", "examples/*.cpp", "examples/*.py", "deploy/*/*"]:
+            documents += [str(path.relative_to(self.source)) for path in self.source.glob(pattern)]
+        wanted = ["bin/slotmq", *("share/doc/slotmq/" + path for path in documents), "share/man/man1/slotmq.1", *("share/man/man3/" + page for page in pages),
                   *("share/" + path for path in COMPLETIONS)]
         yield from (f"{path} is missing" for path in wanted if not (self.prefix / path).is_file())
+        yield from (f"{path} is of no use" for path in (self.prefix / "share/doc").rglob("*")
+                    if path.name == "meson.build" or path.suffix == ".abi")
 
     def check_program(self, how, kind, program):
         said = output(program, LD_LIBRARY_PATH=str(self.libraries)).strip()
