@@ -204,12 +204,16 @@ static bool assigner_encode(struct assigner *assigner, struct assigner_topic *to
     buf_clear(&assigner->text);
     assignment_encode(&assigner->text, &topic->next);
     if (assigner->text.len <= ASSIGNMENT_SIZE_MAX) {
+        topic->oversized = false;
         return true;
     }
-    events_log(assigner->env->events, SMQ_LEVEL_ERROR,
-               "topic %s: %zu members with their names do not fit in its assignment; nothing "
-               "moves until there are fewer, or shorter names",
-               topic->name, topic->next.member_count);
+    if (!topic->oversized) {
+        topic->oversized = true;
+        events_log(assigner->env->events, SMQ_LEVEL_ERROR,
+                   "topic %s: %zu members with their names do not fit in its assignment; nothing "
+                   "moves until there are fewer, or shorter names",
+                   topic->name, topic->next.member_count);
+    }
     return false;
 }
 

@@ -67,6 +67,7 @@ struct assigner_topic {
     bool remove;        /* no member asks for it any more; it may be unread or damaged */
     bool damaged;       /* its assignment cannot be read in this round */
     bool corrupt;       /* the damage was logged */
+    bool oversized;     /* its next assignment was too large for a node, which was logged */
     int64_t idle_since; /* 0: a member asks for it */
     struct assigner_revocation *revocations;
     /* per slot: assigner_home() of the member that had it before it left or ended; 0: none */
@@ -146,7 +147,9 @@ struct assigner {
     bool unlisted;               /* it was logged that a folder may not be listed */
     bool hidden; /* ZooKeeper denied a read or write; no watch fires when that changes */
     void (*read)(struct assigner *assigner, bool good); /* assigner_read() has ended */
-    char **unread; /* the names of members that were logged as unreadable */
+    size_t ignored;      /* members that were read in this round, and are too many */
+    bool ignored_logged; /* there were some in the last round, which was logged */
+    char **unread;       /* the names of members that were logged as unreadable */
     size_t unread_count;
     struct assigner_strangers strangers;
     struct assigner_arrivals arrivals;

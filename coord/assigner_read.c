@@ -241,15 +241,13 @@ static bool assigner_was_unread(const struct assigner *assigner, const char *nam
     return false;
 }
 
+/* The caller has looked whether there is room for one more. */
 static void assigner_add_member(struct assigner_job *job, const struct zk_reply *reply)
 {
     struct assigner *assigner = job->assigner;
     const bool shown = reply->rc == ZOK;
     struct assigner_member member = {.incarnation = shown ? reply->stat.czxid : 0};
 
-    if (assigner->member_count == ASSIGNMENT_MEMBERS_MAX) {
-        return;
-    }
     member.unread = !shown || !member_text_parse(&member.info, reply->data, reply->len);
     if (member.unread && !assigner_was_unread(assigner, job->name)) {
         events_log(assigner->env->events, SMQ_LEVEL_WARN,
@@ -260,8 +258,10 @@ static void assigner_add_member(struct assigner_job *job, const struct zk_reply 
                          : "access is denied, give all members the same zookeeper_auth");
     }
     member.id = memory_string(job->name);
-    assigner->members =
-        memory_grow(assigner->members, assigner->member_count + 1, sizeof(*assigner->members));
+    if ((assigner->member_count & (assigner->member_count - 1)) == 0) { /* for twice as many */
+        assigner->members = memory_grow(assigner->members, assigner->member_count * 2 + 1,
+                                        sizeof(*assigner->members));
+    }
     assigner->members[assigner->member_count++] = member;
 }
 
@@ -271,12 +271,28 @@ static void assigner_on_member(void *user, const struct zk_reply *reply)
     struct assigner *assigner = job->assigner;
 
     if (assigner_replied(assigner, reply->rc) && reply->rc != ZNONODE) {
-        assigner_add_member(job, reply);
-        if (reply->rc == ZOK) {
-            assigner_watched(assigner, job->path);
+        if (assigner->member_count == ASSIGNMENT_MEMBERS_MAX) {
+            assigner->ignored++; /* it is read again in each round */
+        } else {
+            assigner_add_member(job, reply);
+            if (reply->rc == ZOK) {
+                assigner_watched(assigner, job->path);
+            }
         }
     }
     assigner_read_on(assigner);
+}
+
+/* Everything was read: say that there are members for which no assignment has a number. */
+static void assigner_log_ignored(struct assigner *assigner)
+{
+    if (assigner->ignored > 0 && !assigner->ignored_logged) {
+        events_log(assigner->env->events, SMQ_LEVEL_ERROR,
+                   "the fleet at %s has more than %d members, and %zu of them get no slots: end "
+                   "some, or give a part of the topics another root",
+                   assigner->env->root, ASSIGNMENT_MEMBERS_MAX, assigner->ignored);
+    }
+    assigner->ignored_logged = assigner->ignored > 0;
 }
 
 /* The newest incarnation that the assignments name for a member; 0: none does. */
@@ -486,6 +502,7 @@ static void assigner_read_over(struct assigner *assigner)
 {
     if (!assigner->failed) {
         assigner->unlisted = false;
+        assigner_log_ignored(assigner);
         assigner_keep_unread(assigner);
         if (assigner->member_count > 1) {
             qsort(assigner->members, assigner->member_count, sizeof(*assigner->members),
@@ -643,6 +660,7 @@ void assigner_read(struct assigner *assigner)
     assigner_add_members(assigner);
     assigner_add_topics(assigner);
     assigner->failed = assigner->hidden = false;
+    assigner->ignored = 0;
     assigner->out = 3;
     zk_sync(session, "members", assigner_on_sync, assigner);
     zk_children(session, "members", true, assigner_on_members, assigner);

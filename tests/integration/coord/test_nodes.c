@@ -271,6 +271,51 @@ static void topics_that_nobody_asks_for_are_removed(void **state)
     queue_side_free(a);
 }
 
+/* Members that do not exist ask for a topic that has an owner, so that their names do not fit. */
+static void add_askers(const char *topic, int count)
+{
+    char path[320], text[512];
+
+    for (int i = 0; i < count; i++) {
+        (void) snprintf(path, sizeof(path), "%s/members/%0200d", fixture.root, i);
+        (void) snprintf(text, sizeof(text),
+                        "slotmq-member 1\nuuid u%d\nhost h\nstate ACTIVE\n"
+                        "topic %s n1 1 1000 0 0 - 0 -\n",
+                        i, topic);
+        assert_int_equal(zoo_create(fixture.raw, path, text, (int) strlen(text),
+                                    &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT, NULL, 0),
+                         ZOK);
+    }
+}
+
+static bool is_said(void *arg)
+{
+    return queue_side_said(arg, "do not fit in its assignment") > 0;
+}
+
+/* Each round finds the same.  Nothing of the topic moves, and others are assigned. */
+static void an_assignment_that_is_too_large_is_said_once(void **state)
+{
+    enum { MANY = 65536, ASKERS = 700, ROUNDS = 3 };
+
+    struct queue_side *a = fixture_member("a");
+
+    (void) state;
+    queue_side_join(a, "big", "n1", MANY, DRAIN_MS);
+    assert_true(queue_side_owns(a, MANY));
+    add_askers("big", ASKERS);
+    assert_true(wait_until(is_said, a, WAIT_MS));
+    for (int i = 0; i < ROUNDS; i++) {
+        struct queue_side *b = fixture_consumer("b");
+
+        assert_true(queue_side_owns(b, SLOTS));
+        queue_side_free(b);
+    }
+    assert_int_equal(queue_side_said(a, "do not fit in its assignment"), 1);
+    assert_int_equal(queue_side_get(a, &a->lost), 0);
+    queue_side_free(a);
+}
+
 TEST_GROUP(nodes)
 {
 #define ON_NODES(test)                                                                             \
@@ -286,6 +331,7 @@ TEST_GROUP(nodes)
         ON_NODES(a_member_that_may_not_write_its_node_says_so_and_recovers),
         ON_NODES(a_member_of_too_many_topics_refuses_the_next),
         ON_NODES(topics_that_nobody_asks_for_are_removed),
+        ON_NODES(an_assignment_that_is_too_large_is_said_once),
     };
     int failed = 0;
 

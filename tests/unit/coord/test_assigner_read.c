@@ -6,16 +6,18 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "base/memory.h"
 #include "coord/assigner.h"
 #include "support/group.h"
 
 /* --- fakes --- */
 
-enum { ASKED_MOST = 8 };
+enum { ASKED_MOST = 80, CROWD_MOST = ASSIGNMENT_MEMBERS_MAX + 2 };
 
 /* A call that waits for its reply. */
 struct asked {
@@ -31,15 +33,17 @@ static struct {
     size_t hidden_count;
     struct buf assignment; /* of every topic */
     int logged;
-    struct asked asked[ASKED_MOST]; /* of this round */
+    char *crowd[CROWD_MOST]; /* members whose nodes may be read */
+    size_t crowd_count;
+    struct asked asked[ASKED_MOST]; /* of this round; the last ones */
     size_t asked_count, answered;
 } fake;
 
 static void ask(const char *path, zk_reply_fn *fn, void *user)
 {
-    struct asked *asked = &fake.asked[fake.asked_count++];
+    struct asked *asked = &fake.asked[fake.asked_count++ % ASKED_MOST];
 
-    assert_true(fake.asked_count <= ASKED_MOST);
+    assert_true(fake.asked_count - fake.answered <= ASKED_MOST);
     (void) snprintf(asked->path, sizeof(asked->path), "%s", path);
     asked->fn = fn;
     asked->user = user;
@@ -95,11 +99,16 @@ static bool is_there(const char *path)
 
 static void answer(const struct asked *asked)
 {
-    static const char node[] = "nonce abc slots 1";
+    static const char node[] = "nonce abc slots 1", member[] = "slotmq-member 1\nuuid u\n";
     struct zk_reply reply = {.rc = ZNONODE};
 
     if (strcmp(asked->path, "topics") == 0) {
         reply = (struct zk_reply){.rc = ZOK, .names = fake.topics, .count = fake.count};
+    } else if (strcmp(asked->path, "members") == 0 && fake.crowd_count > 0) {
+        reply = (struct zk_reply){.rc = ZOK, .names = fake.crowd, .count = fake.crowd_count};
+    } else if (strncmp(asked->path, "members/", 8) == 0 && fake.crowd_count > 0) {
+        reply = (struct zk_reply){.rc = ZOK, .data = member, .len = sizeof(member) - 1};
+        reply.stat.czxid = 1 + strtol(asked->path + 8, NULL, 10);
     } else if (strcmp(asked->path, "members") == 0) {
         reply = (struct zk_reply){.rc = ZOK, .names = fake.hidden, .count = fake.hidden_count};
     } else if (strncmp(asked->path, "members/", 8) == 0) {
@@ -138,7 +147,9 @@ static size_t read_round(struct assigner *assigner, size_t count)
     rounds = 0;
     assigner_read(assigner);
     while (fake.answered < fake.asked_count) {
-        answer(&fake.asked[fake.answered++]);
+        struct asked asked = fake.asked[fake.answered++ % ASKED_MOST];
+
+        answer(&asked);
     }
     assert_int_equal(rounds, 1);
     return fake.asked_count - 3; /* without the sync and the two lists */
@@ -245,12 +256,45 @@ static void a_member_that_may_not_be_read_is_the_one_that_has_slots(void **state
     buf_fini(&fake.assignment);
 }
 
+/* They would wait for slots for ever.  It is said once, and again when it has passed in between. */
+static void members_beyond_the_most_are_said(void **state)
+{
+    static const struct {
+        size_t count;
+        int logged;
+    } rounds_of[] = {
+        {CROWD_MOST - 2, 0}, {CROWD_MOST - 1, 1}, {CROWD_MOST, 1},
+        {CROWD_MOST - 1, 1}, {CROWD_MOST - 2, 1}, {CROWD_MOST, 2},
+    };
+    static const struct zookeeper_env env = {.root = "/slotmq"};
+    struct assigner assigner = {.env = &env, .active = true, .read = on_read};
+    char *names = memory_new((size_t) CROWD_MOST * 8);
+
+    (void) state;
+    for (size_t i = 0; i < CROWD_MOST; i++) {
+        fake.crowd[i] = names + i * 8;
+        (void) snprintf(fake.crowd[i], 8, "%zu", i);
+    }
+    fake.logged = 0;
+    for (size_t i = 0; i < sizeof(rounds_of) / sizeof(rounds_of[0]); i++) {
+        fake.crowd_count = rounds_of[i].count;
+        assigner_doubt(&assigner, NULL);
+        (void) read_round(&assigner, 0);
+        assert_int_equal(assigner.member_count, ASSIGNMENT_MEMBERS_MAX);
+        assert_int_equal(fake.logged, rounds_of[i].logged);
+    }
+    fake.crowd_count = 0;
+    assigner_forget(&assigner);
+    free(names);
+}
+
 TEST_GROUP(assigner_read)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_topic_that_is_gone_is_forgotten),
         cmocka_unit_test(a_round_reads_what_has_changed),
         cmocka_unit_test(a_member_that_may_not_be_read_is_the_one_that_has_slots),
+        cmocka_unit_test(members_beyond_the_most_are_said),
     };
 
     return cmocka_run_group_tests_name("assigner_read", tests, NULL, NULL);
