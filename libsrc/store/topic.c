@@ -351,6 +351,15 @@ static void topic_begin_registry(struct store_call *call, const char *command)
     redis_arg_string(&call->command, SLOT_REGISTRY_KEY);
 }
 
+/* A command about one field. */
+static void topic_ask_registry(struct store_call *call, struct redis *redis, const char *command,
+                               const char *field, int64_t timeout_ms)
+{
+    topic_begin_registry(call, command);
+    redis_arg_string(&call->command, field);
+    call_submit(call, redis, 1, timeout_ms);
+}
+
 void store_registry_add(struct store_call *call, struct redis *redis, const char *topic,
                         int64_t created_ms, int64_t timeout_ms)
 {
@@ -363,9 +372,7 @@ void store_registry_add(struct store_call *call, struct redis *redis, const char
 void store_registry_remove(struct store_call *call, struct redis *redis, const char *topic,
                            int64_t timeout_ms)
 {
-    topic_begin_registry(call, "HDEL");
-    redis_arg_string(&call->command, topic);
-    call_submit(call, redis, 1, timeout_ms);
+    topic_ask_registry(call, redis, "HDEL", topic, timeout_ms);
 }
 
 void store_registry_list(struct store_call *call, struct redis *redis, const char *cursor,
@@ -422,9 +429,7 @@ void store_registry_count(struct store_call *call, struct redis *redis, int64_t 
 void store_registry_has(struct store_call *call, struct redis *redis, const char *topic,
                         int64_t timeout_ms)
 {
-    topic_begin_registry(call, "HEXISTS");
-    redis_arg_string(&call->command, topic);
-    call_submit(call, redis, 1, timeout_ms);
+    topic_ask_registry(call, redis, "HEXISTS", topic, timeout_ms);
 }
 
 void store_registry_restore(struct store_call *call, struct redis *redis, const char *topic,
@@ -442,9 +447,7 @@ void store_registry_restore(struct store_call *call, struct redis *redis, const 
 
 void store_registry_is_whole(struct store_call *call, struct redis *redis, int64_t timeout_ms)
 {
-    topic_begin_registry(call, "HDEL");
-    redis_arg_string(&call->command, SLOT_REGISTRY_LOST);
-    call_submit(call, redis, 1, timeout_ms);
+    topic_ask_registry(call, redis, "HDEL", SLOT_REGISTRY_LOST, timeout_ms);
 }
 
 bool store_integer_read(int64_t *out, const struct store_result *result)

@@ -115,26 +115,38 @@ static void standby_is_said(void **state)
     end(&second, 1);
 }
 
+/* Start a member that consumes the topic "one". */
+static void start_member(struct run *run, const struct servers *servers, const char *option)
+{
+    command_start(run, NULL,
+                  ARGS("-r", servers_redis(servers), "-z", servers_zookeeper(servers), "-X", option,
+                       "consume", "one"));
+}
+
+/* Start the member that has the only slot of the topic. */
+static void start_owner(struct run *run, const struct servers *servers, const char *option)
+{
+    const char *redis = servers_redis(servers);
+
+    command_done(NULL, ARGS("-r", redis, "topic", "create", "one", "--slots", "1"));
+    command_done(NULL, ARGS("-r", redis, "send", "one", "a"));
+    start_member(run, servers, option);
+    assert_true(run_wait_out(run, "a\n", TIMEOUT_MS));
+}
+
 /* In a fleet the way out is another one. */
 static void member_without_a_slot_is_said(void **state)
 {
     struct servers *servers = own_servers("t");
-    const char *redis = servers_redis(servers);
-    const char *zookeeper = servers_zookeeper(servers);
     struct run first, second;
 
     (void) state;
-    command_done(NULL, ARGS("-r", redis, "topic", "create", "one", "--slots", "1"));
-    command_done(NULL, ARGS("-r", redis, "send", "one", "a"));
-    command_start(&first, NULL,
-                  ARGS("-r", redis, "-z", zookeeper, "-X", "zookeeper_auth=a:b", "consume", "one"));
-    assert_true(run_wait_out(&first, "a\n", TIMEOUT_MS));
-    command_start(&second, NULL,
-                  ARGS("-r", redis, "-z", zookeeper, "-X", "zookeeper_auth=a:b", "consume", "one"));
+    start_owner(&first, servers, "zookeeper_auth=a:b");
+    start_member(&second, servers, "zookeeper_auth=a:b");
     assert_said(&second, "other members have all slots");
     assert_said(&second, "it stands by and begins with the first slot that it is granted");
     end(&first, 0);
-    command_done(NULL, ARGS("-r", redis, "send", "one", "b"));
+    command_done(NULL, ARGS("-r", servers_redis(servers), "send", "one", "b"));
     assert_true(run_wait_out(&second, "b\n", TIMEOUT_MS));
     end(&second, 1);
     servers_free(servers);
@@ -157,18 +169,13 @@ static bool one_stands_by(void *arg)
 static void silent_zookeeper_is_the_reason_for_no_slot(void **state)
 {
     struct servers *servers = own_servers("t");
-    const char *redis = servers_redis(servers);
-    const char *zookeeper = servers_zookeeper(servers);
     struct run first, second;
 
     (void) state;
-    command_done(NULL, ARGS("-r", redis, "topic", "create", "late", "--slots", "1"));
-    command_done(NULL, ARGS("-r", redis, "send", "late", "a"));
-    command_start(&first, NULL, ARGS("-r", redis, "-z", zookeeper, "consume", "late"));
-    assert_true(run_wait_out(&first, "a\n", TIMEOUT_MS));
-    command_start(
-        &second, NULL,
-        ARGS("-r", redis, "-z", zookeeper, "-X", "session_timeout_ms=2s", "-v", "consume", "late"));
+    start_owner(&first, servers, "session_timeout_ms=10s");
+    command_start(&second, NULL,
+                  ARGS("-r", servers_redis(servers), "-z", servers_zookeeper(servers), "-X",
+                       "session_timeout_ms=2s", "-v", "consume", "one"));
     assert_said(&second, "connected to ZooKeeper");
     assert_true(wait_until(one_stands_by, servers, TIMEOUT_MS));
     server_pause(servers_zookeeper_server(servers));
