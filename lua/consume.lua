@@ -64,8 +64,13 @@ end
 -- @include def_keep
 claims = tonumber(claims)
 local known = tonumber(last)
--- The end of the last lease of the former owner.
-local former = former_keeps and redis.call('HGET', slot, 'former')
+-- The end of the last lease of the former owner.  And where others wait for the leases of claims:
+-- what the clock showed when one was given last (lib/step_back.lua).
+local former, leased
+if shared or former_keeps then
+    former, leased = unpack(redis.call('HMGET', slot, 'former', 'leased'))
+    leased = tonumber(leased or 0)
+end
 open = open == '1' and not shared
 -- The time of a push since the owner has called.
 local push_at = parked and string.byte(parked) == 45 and string.match(parked, '%d+')
@@ -105,7 +110,8 @@ if many > 0 and not (shared or body or repeated) then
     settled = string.rep(removed == many and '1' or removed == 0 and '0' or 'u', many)
 end
 
-if not (shared or paused or repeated or former) and others > #ARGV
+if not (shared or paused or repeated or former or leased and leased > now)
+    and others > #ARGV
     and known == claims and passes == '-' and (not push_at or push_at == pushed)
     and (body and dedup_ms == '0' or not body and (removed or many == 0)) then
     local reply, head, count
@@ -130,6 +136,9 @@ if not (shared or paused or repeated or former) and others > #ARGV
         end
     end
     if reply then
+        if leased and leased < now then
+            redis.call('HSET', slot, 'leased', string.format('%d', now))
+        end
         local due = math.min(lease or NEVER, rest_end or NEVER)
         local head_due, attempts = split(head or NEVER)
         if not lease or attempts % 2 == 0 then
@@ -229,6 +238,12 @@ local lost = not shared and known < claims
 -- The owner knows the number of the push, but not the push.
 local strange = not lost and push_at and push_at ~= pushed
 
+if leased and leased > now then
+-- @include step_back
+    step_back(leased)
+elseif leased and leased < now then
+    redis.call('HSET', slot, 'leased', string.format('%.0f', now))
+end
 local claimed_until = (lost or strange)
     and tonumber(redis.call('HGET', slot, 'claimed_until') or '')
 

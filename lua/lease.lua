@@ -8,10 +8,11 @@
 -- also one by the holder, because a process that acquires does not know what it held before a
 -- restart.
 --
--- Order of writes: none is needed, as there is one.
+-- Order of writes: none is needed, as there is one, and before it perhaps an earlier end.
 
-local state, stored, generation, coord, holder, ends, epoch = unpack(redis.call('HMGET', topic,
-    'state', 'nonce', 'generation', 'coord', 'lease_owner', 'lease_until', 'lease_epoch'))
+local state, stored, generation, coord, holder, ends, at, epoch =
+    unpack(redis.call('HMGET', topic, 'state', 'nonce', 'generation', 'coord', 'lease_owner',
+        'lease_until', 'lease_at', 'lease_epoch'))
 if state ~= 'ready' or stored ~= nonce then
     return { 'NO_TOPIC' }
 elseif op == 'acquire' and coord and coord ~= 'standalone' then
@@ -19,8 +20,9 @@ elseif op == 'acquire' and coord and coord ~= 'standalone' then
 end
 
 -- @include clock
+-- @include lease_end
 
-holder, ends, epoch = holder or '', tonumber(ends or 0), tonumber(epoch or 0)
+holder, ends, epoch = holder or '', lease_end(ends, at), tonumber(epoch or 0)
 local mine = holder == owner
 local free = holder == '' or ends <= now
 
@@ -31,5 +33,5 @@ elseif not mine then
 end
 ends = op == 'release' and 0 or now + tonumber(ttl_ms)
 redis.call('HSET', topic, 'lease_owner', op == 'release' and '' or owner, 'lease_until', ends,
-    'lease_epoch', epoch)
+    'lease_at', now, 'lease_epoch', epoch)
 return { 'OK', tonumber(generation), epoch, math.max(ends - now, 0) }

@@ -4,6 +4,8 @@
 -- RETURN OK, token (empty: none), owner, ms until the last lease of a claim ends (0: none),
 --        the generation of the binding that the slot has stored (0: none)
 --
+-- If the clock was set back, the lease ends earlier by as much: see lib/step_back.lua.
+--
 -- It does not need a definition, so it also works on a slot that lost it.
 
 -- @include clock
@@ -13,6 +15,8 @@
 local last = redis.call('ZRANGE', prepare, before_score(REST), '-inf', 'BYSCORE', 'REV',
     'LIMIT', 0, 1, 'WITHSCORES')
 local ends = last[1] and split(last[2]) or 0
-local token, owner, bound = unpack(redis.call('HMGET', slot, 'token', 'owner', 'bound'))
+local token, owner, bound, leased =
+    unpack(redis.call('HMGET', slot, 'token', 'owner', 'bound', 'leased'))
 local since = tonumber(string.match(bound or '', '^%d+') or 0)
-return { 'OK', token or '', owner or '', math.max(ends - now, 0), since }
+local left = math.max(ends - math.max(now, tonumber(leased or 0)), 0)
+return { 'OK', token or '', owner or '', left, since }

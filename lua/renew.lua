@@ -4,9 +4,10 @@
 -- RETURN OK, now, results (one character per entry: 1 renewed, 0 gone)
 --        | FENCED, token | NO_TOPIC | STALE
 --
--- Order of writes: none is needed, as each lease is one write.
+-- Order of writes: none is needed, as each lease is one write, and what `leased` says is right
+-- without any.
 
-local stored, current = unpack(redis.call('HMGET', slot, 'def', 'token'))
+local stored, current, leased = unpack(redis.call('HMGET', slot, 'def', 'token', 'leased'))
 -- @include def
 local refused = def_refused(stored, def)
 if refused then
@@ -23,6 +24,14 @@ end
 -- @include clock
 -- @include score
 -- @include entry
+-- @include step_back
+
+leased = tonumber(leased)
+if leased and leased > now then
+    step_back(leased)
+elseif leased then
+    redis.call('HSET', slot, 'leased', string.format('%.0f', now))
+end
 
 local lease_end, results = now + tonumber(lease_ms), {}
 for i = ENTRIES, #ARGV do

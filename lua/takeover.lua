@@ -18,8 +18,9 @@
 
 max_retries, limit = tonumber(max_retries), tonumber(limit)
 
-local stored, current, base, claims, held_by, bound, parked =
-    unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims', 'owner', 'bound', 'parked'))
+local stored, current, base, claims, held_by, bound, parked, leased =
+    unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims', 'owner', 'bound', 'parked',
+        'leased'))
 -- @include def
 local refused = def_refused(stored, def)
 if refused then
@@ -63,6 +64,11 @@ make_sentinels()
 if tonumber(claims) > tonumber(base) then
     return { 'OK', tonumber(base), 0, 0 }
 elseif mode ~= 'fast' then
+    leased = tonumber(leased)
+    if leased and leased > now then
+-- @include step_back
+        step_back(leased)
+    end
     local last = redis.call('ZRANGE', prepare, before_score(REST), 0, 'BYSCORE', 'REV',
         'LIMIT', 0, 1, 'WITHSCORES')
     if last[1] then

@@ -36,6 +36,7 @@ deletes = tonumber(deletes or 0)
 local op = {}
 
 -- @include clock
+-- @include lease_end
 -- @include tombstone
 
 -- `seen` is the generation of the last creation that the caller knows.  The slots may know later
@@ -77,7 +78,7 @@ local function forget(tombstone, keep_ms)
         return
     end
     redis.call('HDEL', topic, 'state', 'definition', 'nonce', 'version', 'coord', 'paused',
-        'pauses', 'lease_owner', 'lease_until')
+        'pauses', 'lease_owner', 'lease_until', 'lease_at')
 end
 
 -- A creation that could not be finished, once its slots are closed again.
@@ -172,8 +173,9 @@ function op.rebind(of, new_coord, above, force)
     elseif state == 'deleting' then
         return { 'DELETING' }
     end
-    local owner, ends = unpack(redis.call('HMGET', topic, 'lease_owner', 'lease_until'))
-    local left = tonumber(ends or 0) - now
+    local owner, ends, at =
+        unpack(redis.call('HMGET', topic, 'lease_owner', 'lease_until', 'lease_at'))
+    local left = lease_end(ends, at) - now
     if left > 0 and force ~= '1' then
         return { 'HELD', owner, left }
     end

@@ -16,7 +16,8 @@ repeat
         break
     end
     local sleeps_until, lease_ms = string.match(parked, '^(%d+)/(%d+)$')
-    if paused or now >= tonumber(sleeps_until) then
+    local leased = redis.call('HGET', slot, 'leased')
+    if paused or now >= tonumber(sleeps_until) or leased and now < tonumber(leased) then
         break
     end
 
@@ -91,6 +92,9 @@ repeat
         break
     end
 
+    if leased then
+        redis.call('HSET', slot, 'leased', string.format('%d', now))
+    end
     if not (timed and record) then
         seq = seq_after
         pushed = { 'claims', claim, 'claimed_until', lease_end, 'parked', asleep }

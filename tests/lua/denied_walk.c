@@ -218,6 +218,28 @@ void walk_pass_time(struct walk *walk, int64_t ms)
     fixture_set_time(walk->fixture, walk->now);
 }
 
+/* The clock is set back: leases end by another time. */
+static void set_back(struct walk *walk, int64_t ms)
+{
+    for (int i = 0; i < SHARERS; i++) {
+        for (size_t j = 0; j < walk->walkers[i].count; j++) {
+            walk->walkers[i].in_flight[j].until -= ms;
+        }
+    }
+    walk_pass_time(walk, -ms);
+}
+
+static void pass_time(struct walk *walk)
+{
+    if (walk_percent(walk, 20)) {
+        walk_pass_time(walk, LEASE_MS + 7);
+    } else if (walk_percent(walk, 20)) {
+        set_back(walk, 5);
+    } else {
+        walk_pass_time(walk, 1 + (int64_t) walk_chance(walk, 10));
+    }
+}
+
 static void step(struct walk *walk)
 {
     bool shared = walk->topic->shared;
@@ -230,8 +252,7 @@ static void step(struct walk *walk)
     if (x < 28) {
         walk_send(walk);
     } else if (x < 38) {
-        walk_pass_time(walk,
-                       walk_percent(walk, 20) ? LEASE_MS + 7 : 1 + (int64_t) walk_chance(walk, 10));
+        pass_time(walk);
     } else if (x < 74) {
         if (walker->ready) {
             walk_consume(walk, walker);

@@ -20,7 +20,7 @@ static void pass_time(struct round *round)
     uint64_t x = round_chance(round, 40);
 
     if (x == 0) {
-        round->model->now -= 3; /* clocks are set back */
+        round->model->now -= round->model->step % 3 == 0 ? 3 * round->lease : 3; /* set back */
     } else if (x == 5 && round->pushing) {
         round->model->now += 1000;
     } else if (x == 6 && round_percent(round, 30)) {

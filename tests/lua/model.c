@@ -10,6 +10,9 @@ static void model_renew(struct model *model, struct buf *reply, const struct cal
         return;
     }
     model_keep_version(model, call);
+    if (model->leased >= 0) {
+        model_keep_leases(model);
+    }
     buf_printf(reply, "OK %" PRId64 " %s", model->now, call->count == 0 ? "''" : "");
     for (size_t i = 0; i < call->count; i++) {
         int index = model_find_claim(model, call->answers[i].entry);
@@ -45,6 +48,9 @@ static void model_takeover(struct model *model, struct buf *reply, const struct 
         }
     }
     model->strict = call->strict;
+    if (call->strict && model->claims == model->base && model->leased > model->now) {
+        model_keep_leases(model);
+    }
     sort_prepare(&model->prepare);
     for (size_t i = 0; call->strict && model->claims == model->base && i < model->prepare.count;
          i++) {
@@ -178,6 +184,6 @@ void model_init(struct model *model, char kind, bool shared, bool keyed)
     model->shared = shared;
     model->keyed = keyed;
     model->version = 1;
-    model->claimed_until = model->former = -1;
+    model->claimed_until = model->former = model->leased = -1;
     model_unpark(model);
 }

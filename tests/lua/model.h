@@ -106,6 +106,7 @@ struct model {
     uint64_t base, claims, seq;
     int64_t former;        /* when the last lease of the former owner ends, if awaited; -1 */
     int64_t claimed_until; /* the leases of the newest claim that its owner has not renewed; -1 */
+    int64_t leased;        /* what the clock showed at the last lease for which others wait; -1 */
     int64_t parked;        /* -1: nobody sleeps */
     int64_t push_lease;    /* while its owner sleeps, sends may claim for it; 0: they may not */
     int64_t pushed_at;     /* a send did, and the owner has not called since; -1 */

@@ -679,6 +679,9 @@ void model_consume(struct model *model, struct buf *reply, const struct call *ca
         settle(model, &results, &call->answers[i], call);
     }
     blur_results(model, &results, call);
+    if (model->shared || call->strict) {
+        model_keep_leases(model);
+    }
     disputed = strange && !disown(model, call);
     if (!model->shared && call->last > model->claims) {
         model->claims = call->last;

@@ -49,7 +49,8 @@ static bool push_may(const struct model *model, const struct call *call)
 {
     return call->count == 1 && model->push_lease > 0 && model->heard && !model->paused &&
            call->version == model->version && model->now < model->parked &&
-           push_is_due(model, call) && push_comes_first(model, call) &&
+           model->now >= model->leased && push_is_due(model, call) &&
+           push_comes_first(model, call) &&
            !(model->keyed && model_is_in_window(model, call->sends[0].member, call->dedup)) &&
            push_fits_prepare(model, call->sends[0].member);
 }
@@ -89,6 +90,7 @@ bool model_push(struct model *model, const struct call *call)
     }
     message.before = model_place(model, call->sends[0].relative, call->sends[0].when);
     message.at = model->claimed_until = model->now + lease;
+    model->leased = model->leased < 0 ? -1 : model->now;
     message.claim = ++model->claims;
     message.claimed_step = model->step;
     list_put(&model->prepare, &message);

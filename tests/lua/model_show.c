@@ -151,6 +151,9 @@ static void show_slot(struct buf *out, const struct model *model)
     if (model->claimed_until >= 0) {
         buf_printf(out, "slot claimed_until %" PRId64 "\n", model->claimed_until);
     }
+    if (model->leased >= 0) {
+        buf_printf(out, "slot leased %" PRId64 "\n", model->leased);
+    }
     show_parked(out, model);
     if (model->paused) {
         buf_printf(out, "slot paused 1\n");

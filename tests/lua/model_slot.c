@@ -179,6 +179,18 @@ struct in_flight model_in_flight(const struct model *model)
     return in_flight;
 }
 
+void model_keep_leases(struct model *model)
+{
+    int64_t by = model->leased > model->now ? model->leased - model->now : 0;
+
+    for (size_t i = 0; by > 0 && i < model->prepare.count; i++) {
+        model->prepare.item[i].at -= model->prepare.item[i].resting ? 0 : by;
+    }
+    model->claimed_until -= model->claimed_until >= 0 ? by : 0;
+    model->former -= model->former >= 0 ? by : 0;
+    model->leased = model->now;
+}
+
 int model_find_claim(const struct model *model, const char *name)
 {
     for (size_t i = 0; i < model->prepare.count; i++) {

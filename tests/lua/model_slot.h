@@ -32,6 +32,9 @@ struct in_flight {
 };
 struct in_flight model_in_flight(const struct model *model);
 
+/* Leases last no longer when the clock was set back; one may be given now. */
+void model_keep_leases(struct model *model);
+
 /* The claimed message of that name; -1: none. */
 int model_find_claim(const struct model *model, const char *name);
 

@@ -456,6 +456,8 @@ static const struct topic_change {
     {{"topic create slots=4 n 0 0 0", "topic ready n"}, "lease acquire n me 15000"},
     {{"topic create slots=4 n 0 0 0", "topic ready n", "lease acquire n me 15000"},
      "lease release n me 15000"},
+    {{"topic create slots=4 n 0 0 0", "topic ready n", "lease acquire n me 15000", "at 500"},
+     "lease acquire n you 15000"},
 };
 
 static const char everything[] =
