@@ -5,6 +5,7 @@ names       a function of the library, of coord and of the command begins with t
 paths       the files and folders that the pages for developers name exist
 features    each row of docs/FEATURES.md is full, and what it names exists
 guarantees  each cell of docs/guarantees.md names a test, and these exist
+reasons     each reason why a process has no slot has a row in docs/operations.md
 readme      the program in README.md is examples/readme.c, and is short
 width       lines of prose are not wider than those of code
 """
@@ -177,6 +178,25 @@ def guarantees(root):
                 yield f"{GUARANTEES}: [{number}]: {path.relative_to(root)} defines no {function}"
 
 
+# --- reasons ---
+
+REASONS = "libsrc/consume/worker/standby.c"
+REASON = re.compile(r"\[COORD_NO_SLOT_\w+\] =((?:\s*\"(?:[^\"\\]|\\.)*\")+)")
+REASON_WORDS = 5  # so many of its words are enough to find it
+
+
+def reasons(root):
+    page = " ".join((root / "docs/operations.md").read_text().split())
+    found = REASON.findall((root / REASONS).read_text())
+    for literals in found:
+        text = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', literals))
+        words = " ".join(re.split(r"[;:]", text)[0].split()[:REASON_WORDS])
+        if not re.search(rf"\*[^*|]*\b{re.escape(words)}\b", page):
+            yield f"docs/operations.md: no row has the reason of {REASONS}: {words} ..."
+    if not found:
+        yield f"{REASONS}: there is no reason why a process has no slot"
+
+
 # --- readme ---
 
 MOST_LINES = 30  # blank ones are not counted
@@ -209,7 +229,7 @@ def width(root):
 
 
 def everything(root):
-    for check in (names, paths, features, guarantees, readme, width):
+    for check in (names, paths, features, guarantees, reasons, readme, width):
         yield from check(root)
 
 

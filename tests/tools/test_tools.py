@@ -103,6 +103,16 @@ class Check(Folder):
         for good, bad in (("again [1]", "again"), (":Dies", ":Lives"), ("- [1]", "- [2]"), ("`chaos/a.py:Dies`", "-")):
             self.assertTrue(self.found(check.guarantees, check.GUARANTEES, page.replace(good, bad)), bad)
 
+    def test_reasons(self):
+        self.write(check.REASONS, '[COORD_NO_SLOT_A] =\n    "others have "\n    "all; it waits",\n'
+                                  '[COORD_NO_SLOT_B] = "it sleeps: say \\"wake\\"",\n')
+        page = "docs/operations.md"
+        self.assertEqual(self.found(check.reasons, page, "| *... because others have all* |\n| *it sleeps* |\n"), [])
+        self.assertEqual(len(self.found(check.reasons, page, "| *because others have all* | it sleeps |\n")), 1)
+        self.assertEqual(len(self.found(check.reasons, page, "")), 2)
+        self.write(check.REASONS, "")
+        self.assertEqual(len(self.found(check.reasons, page, "")), 1)
+
     def test_the_program_of_the_readme(self):
         self.write("README.md", "```c\nint a;\n```\n")
         self.assertEqual(self.found(check.readme, "examples/readme.c", "int a;\n"), [])
