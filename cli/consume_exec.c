@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,6 +26,7 @@
 
 #include "base64.h"
 #include "consume.h"
+#include "descriptors.h"
 #include "message.h"
 #include "program_stderr.h"
 #include "say.h"
@@ -214,8 +214,8 @@ static void program_become(const struct start *start, int report)
     (void) setpgid(0, 0);
     consume_guard_add(getpid());
     if (dup2(start->body, STDIN_FILENO) == STDIN_FILENO &&
-        (start->complaints < 0 || dup2(start->complaints, STDERR_FILENO) == STDERR_FILENO) &&
-        close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC) == 0) {
+        (start->complaints < 0 || dup2(start->complaints, STDERR_FILENO) == STDERR_FILENO)) {
+        descriptors_close_on_exec(STDERR_FILENO + 1);
         (void) signal(SIGPIPE, SIG_DFL);
         sigemptyset(&none);
         (void) sigprocmask(SIG_SETMASK, &none, NULL);

@@ -9,13 +9,13 @@
  * program. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "consume.h"
+#include "descriptors.h"
 #include "say.h"
 
 /* As many programs run at the most: one for each of 1,024 threads, and for the thread that replaces
@@ -66,7 +66,7 @@ static void guard_become(int from)
     (void) signal(SIGTERM, SIG_IGN);
     (void) signal(SIGHUP, SIG_IGN);
     (void) dup2(from, STDIN_FILENO);
-    (void) close_range(STDOUT_FILENO, ~0U, 0);
+    descriptors_close(STDOUT_FILENO);
     guard_run(STDIN_FILENO);
 }
 

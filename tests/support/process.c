@@ -5,7 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { KILL_TIMEOUT_MS = 60000 };
+enum { KILL_TIMEOUT_MS = 60000, REFUSED_MAX = 8 };
 
 /* Handlers and masks of the parent must not reach the child. */
 static void reset_signals(void)
@@ -59,6 +62,28 @@ static bool redirect(const struct process_options *options)
     return close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == 0;
 }
 
+/* As if the kernel were older: each of the calls fails with ENOSYS, also in what is run next. */
+static bool refuse(const int *calls)
+{
+    struct sock_filter program[2 * REFUSED_MAX + 2] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
+    struct sock_fprog filter = {.len = 1, .filter = program};
+
+    for (; *calls >= 0; calls++) {
+        if (filter.len >= 2 * REFUSED_MAX) {
+            errno = E2BIG;
+            return false;
+        }
+        program[filter.len++] =
+            (struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned) *calls, 0, 1);
+        program[filter.len++] =
+            (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
+    }
+    program[filter.len++] = (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
 static void become(const struct process_options *options, pid_t parent)
 {
     reset_signals();
@@ -69,7 +94,8 @@ static void become(const struct process_options *options, pid_t parent)
             _exit(127);
         }
     }
-    if ((options->folder == NULL || chdir(options->folder) == 0) && redirect(options)) {
+    if ((options->folder == NULL || chdir(options->folder) == 0) && redirect(options) &&
+        (options->refused == NULL || refuse(options->refused))) {
         change_environment(options->environment);
         execvp(options->argv[0], (char *const *) options->argv);
     }

@@ -17,6 +17,7 @@ struct process_options {
     const char *folder;             /* working directory; NULL: ours                              */
     int in, out, err;               /* descriptors it gets as 0, 1, 2; 0 means /dev/null          */
     bool detached;                  /* outlives us                                                */
+    const int *refused; /* system calls that fail with ENOSYS, ended by -1; NULL: none            */
 };
 
 /* Start a process in a session of its own, with default signals.  0 when it could not be started

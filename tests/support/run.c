@@ -63,6 +63,7 @@ bool run_start(struct run *run, const struct run_options *options)
     run->pid = process_start(&(struct process_options){
         .argv = options->argv,
         .environment = options->environment,
+        .refused = options->refused,
         .in = in_fd,
         .out = run->out_fd,
         .err = run->err_fd,

@@ -14,6 +14,7 @@ struct run_options {
     const char *const *environment; /* "NAME=value" to add, "NAME" to remove, NULL-terminated */
     const char *in;                 /* its standard input; NULL: empty                     */
     size_t in_len;                  /* 0: up to the NUL                                    */
+    const int *refused;             /* see process_options                                 */
 };
 
 /* Invariant: `ended` says that the process was waited for; only then exit_code means something. */

@@ -62,6 +62,13 @@ void command_redis(const struct server *server, const char *const *words)
 
 /* === Running ============================================================ */
 
+static const int *refused;
+
+void command_refuse(const int *calls)
+{
+    refused = calls;
+}
+
 void command_start(struct run *run, const char *in, const char *const *arguments)
 {
     const char *argv[ARGUMENTS_MAX + 2] = {getenv("SLOTMQ_COMMAND")};
@@ -76,8 +83,9 @@ void command_start(struct run *run, const char *in, const char *const *arguments
         snprintf(redis, sizeof(redis), "SLOTMQ_REDIS=%s", servers_redis(servers));
     }
     const char *const environment[] = {redis, "SLOTMQ_ZOOKEEPER", COMMAND_NO_CONFIG, NULL};
-    assert_true(
-        run_start(run, &(struct run_options){.argv = argv, .environment = environment, .in = in}));
+    assert_true(run_start(
+        run, &(struct run_options){
+                 .argv = argv, .environment = environment, .in = in, .refused = refused}));
 }
 
 void command_run(struct run *run, const char *in, const char *const *arguments)

@@ -41,6 +41,10 @@ const struct servers *command_servers(void);
 /* What redis-cli says of one command to a server; Redis must not refuse it. */
 void command_redis(const struct server *server, const char *const *words);
 
+/* Commands that are started from now on, and what they run, do without these system calls of newer
+ * kernels, ended by -1; NULL: they have all. */
+void command_refuse(const int *calls);
+
 /* Start the command; it finds Redis by its environment, and no ZooKeeper. */
 void command_start(struct run *run, const char *in, const char *const *arguments);
 

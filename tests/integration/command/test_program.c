@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "support/group.h"
@@ -240,32 +241,42 @@ static void test_a_program_can_succeed_later(void **state)
 }
 
 /* Its claim ends as if we had died: at first it is a suspect, then it uses retries. */
-static void test_a_program_that_takes_too_long_is_ended(void **state)
+static void assert_slow_is_ended(const char *topic)
 {
-    (void) state;
-    create("slow");
-    command_done("x\n", ARGS("send", "slow"));
-    char *out = command_out(NULL, ARGS("consume", "slow", "--exit-when-empty", "--threads", "2",
+    create(topic);
+    command_done("x\n", ARGS("send", topic));
+    char *out = command_out(NULL, ARGS("consume", topic, "--exit-when-empty", "--threads", "2",
                                        "--handler-timeout", "200ms", "--rate", "1000", "--", "sh",
                                        "-c", "echo begun; exec sleep 1000"));
     assert_int_equal(strncmp(out, "begun\nbegun\n", 12), 0);
     free(out);
-    assert_int_equal(command_stat("slow", "dead"), 1);
-    assert_true(command_stat("slow", "lease_lost") >= 2);
-    out = command_out(NULL, ARGS("dead", "list", "slow"));
+    assert_int_equal(command_stat(topic, "dead"), 1);
+    assert_true(command_stat(topic, "lease_lost") >= 2);
+    out = command_out(NULL, ARGS("dead", "list", topic));
     assert_non_null(strstr(out, "its handler took too long")); /* not that a process died */
+    free(out);
+}
+
+static void test_a_program_that_takes_too_long_is_ended(void **state)
+{
+    (void) state;
+    assert_slow_is_ended("slow");
+}
+
+static void assert_three_files(const char *topic)
+{
+    create(topic);
+    command_done("x\n", ARGS("send", topic));
+    char *out = command_out(
+        NULL, ARGS("consume", topic, "--count", "1", "--", "sh", "-c", "ls /proc/$$/fd"));
+    assert_string_equal(out, "0\n1\n2\n");
     free(out);
 }
 
 static void test_a_program_gets_three_files(void **state)
 {
     (void) state;
-    create("files");
-    command_done("x\n", ARGS("send", "files"));
-    char *out = command_out(
-        NULL, ARGS("consume", "files", "--count", "1", "--", "sh", "-c", "ls /proc/$$/fd"));
-    assert_string_equal(out, "0\n1\n2\n");
-    free(out);
+    assert_three_files("files");
 }
 
 /* Signals that the command ignores or blocks end a program as ever. */
@@ -395,26 +406,30 @@ static void start_waiting(struct run *run, const char *topic, const char *drain_
     start_program(run, topic, drain_timeout, "read line");
 }
 
-static void test_a_signal_lets_the_program_end(void **state)
+static void assert_drains(const char *topic)
 {
     struct run run;
 
-    (void) state;
-    start_waiting(&run, "patient", "60s");
+    start_waiting(&run, topic, "60s");
     run_signal(&run, SIGTERM);
     assert_true(wait_until(open_gate, NULL, TIMEOUT_MS));
     command_end(&run);
     assert_string_equal(run.out, "begun\nended\n");
     run_fini(&run);
-    assert_int_equal(command_stat("patient", "done"), 1);
+    assert_int_equal(command_stat(topic, "done"), 1);
 }
 
-static void test_a_program_that_does_not_end_in_time_is_killed(void **state)
+static void test_a_signal_lets_the_program_end(void **state)
+{
+    (void) state;
+    assert_drains("patient");
+}
+
+static void assert_drain_is_limited(const char *topic)
 {
     struct run run;
 
-    (void) state;
-    start_waiting(&run, "stubborn", "100ms");
+    start_waiting(&run, topic, "100ms");
     run_signal(&run, SIGTERM);
     assert_true(run_wait(&run, TIMEOUT_MS));
     assert_int_equal(run.exit_code, 75);
@@ -423,10 +438,16 @@ static void test_a_program_that_does_not_end_in_time_is_killed(void **state)
     run_fini(&run);
     assert_true(wait_until(gate_is_left, NULL, TIMEOUT_MS));
     /* that it was killed is not the message's fault: it waits, as if never claimed */
-    assert_int_equal(command_stat("stubborn", "waiting"), 1);
-    assert_int_equal(command_stat("stubborn", "released"), 1);
-    assert_int_equal(command_stat("stubborn", "retried"), 0);
-    assert_int_equal(command_stat("stubborn", "lease_lost"), 0);
+    assert_int_equal(command_stat(topic, "waiting"), 1);
+    assert_int_equal(command_stat(topic, "released"), 1);
+    assert_int_equal(command_stat(topic, "retried"), 0);
+    assert_int_equal(command_stat(topic, "lease_lost"), 0);
+}
+
+static void test_a_program_that_does_not_end_in_time_is_killed(void **state)
+{
+    (void) state;
+    assert_drain_is_limited("stubborn");
 }
 
 /* Has the process its default action for SIGINT? */
@@ -491,17 +512,37 @@ static void test_a_second_interrupt_ends_the_command(void **state)
 }
 
 /* Nor has what its program started. */
-static void test_a_killed_command_leaves_no_program(void **state)
+static void assert_none_is_left(const char *topic)
 {
     struct run run;
 
-    (void) state;
-    start_program(&run, "killed", "60s", "head -n 1");
+    start_program(&run, topic, "60s", "head -n 1");
     run_signal(&run, SIGKILL);
     assert_true(run_wait(&run, TIMEOUT_MS));
     assert_int_equal(run.exit_code, 128 + SIGKILL);
     run_fini(&run);
     assert_true(wait_until(gate_is_left, NULL, TIMEOUT_MS));
+}
+
+static void test_a_killed_command_leaves_no_program(void **state)
+{
+    (void) state;
+    assert_none_is_left("killed");
+}
+
+/* Kernels before 5.11 have no close_range() that marks descriptors, those before 5.3 no pidfd. */
+static void test_an_older_kernel_will_do(void **state)
+{
+    static const int calls[] = {SYS_close_range, SYS_pidfd_open, -1};
+
+    (void) state;
+    command_refuse(calls);
+    assert_three_files("old-files");
+    assert_slow_is_ended("old-slow");
+    assert_drains("old-patient");
+    assert_drain_is_limited("old-stubborn");
+    assert_none_is_left("old-killed");
+    command_refuse(NULL);
 }
 
 TEST_GROUP(program)
@@ -530,6 +571,7 @@ TEST_GROUP(program)
         cmocka_unit_test(test_an_abort_is_said),
         cmocka_unit_test(test_a_second_interrupt_ends_the_command),
         cmocka_unit_test(test_a_killed_command_leaves_no_program),
+        cmocka_unit_test(test_an_older_kernel_will_do),
     };
 
     return cmocka_run_group_tests(tests, setup, command_teardown);
