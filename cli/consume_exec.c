@@ -367,7 +367,7 @@ static void program_watch(struct consume *consume, struct program *program)
     }
 }
 
-/* Passes on what the program has left in its pipe, while somebody reads our standard error. */
+/* Passes on what the program has left in its pipe, for as long as our standard error takes it. */
 static void program_finish_stderr(struct consume *consume, struct program *program)
 {
     struct pollfd wait;

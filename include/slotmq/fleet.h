@@ -58,7 +58,7 @@ typedef struct smq_fleet_member {
 
 typedef struct smq_fleet_topic {
     size_t struct_size;
-    const char *name; /* the topic of a group is named "topic.group" */
+    const char *name; /* that of a group is "topic/group" */
     int32_t slots;    /* 0: its node is unreadable */
     uint64_t unowned; /* number of slots without an owner */
     uint64_t moving;  /* number of slots that their owner is giving up */
