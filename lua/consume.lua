@@ -176,6 +176,7 @@ local expired_to_dead = string.find(flags, 'x', 1, true)
 -- @include count
 -- @include body
 -- @include try
+-- @include look_again
 -- @include give_back
 -- @include reason
 -- @include bury
@@ -297,7 +298,7 @@ if fifo and rest_end and not by_key then
 end
 
 local taken, part = 0, false
-local gone, stopped = {}, nil -- of a claim that passes over keys
+local gone, stopped, save_passed = {}, nil, nil -- of a claim that passes over keys
 if lost then
 -- @include bytes
 -- @include hand_over
@@ -317,7 +318,7 @@ elseif n > 0 and not (has_suspect or paused or disputed or kept) then
             ranks = claim_waiting(mark, up_to)
         else
 -- @include pass
-            stopped = claim_passing(mark, up_to)
+            stopped, save_passed = claim_passing(mark, up_to), save_looked
         end
     end
     read_bodies()
@@ -391,6 +392,8 @@ end
 local due = disputed and now + 1000 or next_claim()
 if by_key then
     holds.save()
+elseif save_passed then
+    save_passed()
 end
 reply[3] = due < NEVER and not paused and due or ''
 reply[4] = part and claims - 1 or claims

@@ -26,6 +26,7 @@ end
 -- @include count
 -- @include body
 -- @include reason
+-- @include look_again
 -- @include give_back
 -- @include revive
 -- @include failed
@@ -124,6 +125,7 @@ function op.reschedule(member)
     if kind == 'p' or kind == 'f' then
         redis.call('HSET', slot, 'seq', seq)
     end
+    unpass(integer)
     redis.call('ZADD', store, join(integer, attempts), member)
     due_at(attempts % 2 == 1 and 0 or integer)
     return true

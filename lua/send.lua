@@ -21,8 +21,9 @@
 max_waiting, dedup_ms, sequence = tonumber(max_waiting), tonumber(dedup_ms), tonumber(sequence)
 local WIDTH, producer_field = body and 5 or 2, 'P' .. producer
 
-local stored, parked, seq, sent, record, token, claims, paused = unpack(redis.call('HMGET', slot,
-    'def', 'parked', 'seq', 'sent', producer_field, 'token', 'claims', 'paused'))
+local stored, parked, seq, sent, record, token, claims, paused, looked = unpack(
+    redis.call('HMGET', slot, 'def', 'parked', 'seq', 'sent', producer_field, 'token', 'claims',
+        'paused', 'looked'))
 if stored ~= def then
 -- @include def
     local refused = def_refused(stored, def)
@@ -135,7 +136,7 @@ local headers_before -- of layout keyed, in the order of the messages
 -- Inline, without a bound and for one time, messages are stored at once.  Where nothing has that
 -- time yet, the scores show afterwards which of them waited before.  Most calls end here, before
 -- the functions that they do not need are made; of kinds without times, those with one new message.
-if one_time and (timed or many == 1) and max_waiting == 0 and not body then
+if one_time and (timed or many == 1) and max_waiting == 0 and not (body or looked) then
     local integer, seq_after = place(kind, seq, now, when)
     local fresh, added = join(integer, 0), nil
     if many == 1 or redis.call('ZCOUNT', store, fresh, fresh) == 0 then
@@ -194,6 +195,7 @@ end
 
 -- @include body
 -- @include has_priority
+-- @include look_again
 debounce_ms = tonumber(debounce_ms)
 
 local members, whens = {}, {}
@@ -262,6 +264,7 @@ local function put(member, when, index, old)
             integer = math.min(integer, first + debounce_ms)
         end
     end
+    look_again(looked, integer)
     local score = attempts == 0 and integer or join(integer, attempts)
     waiting[member] = score
     placed[at + 1], placed[at + 2], at = score, member, at + 2

@@ -44,6 +44,7 @@ end
 -- @include count
 -- @include body
 -- @include try
+-- @include look_again
 -- @include give_back
 -- @include reason
 -- @include bury

@@ -1,12 +1,16 @@
--- USES store, slot, join, split, kind, merge_attempts, count, body_refer
+-- USES store, slot, join, split, kind, merge_attempts, count, body_refer, look_again
 
--- Kind f: the message may come before what claims have passed over (lib/holds.lua).
+local hidden -- what claims have passed over
+
+-- The message may come before what claims have passed over (lib/pass.lua, lib/holds.lua).
 local function unpass(integer)
-    local passed = redis.call('HGET', slot, 'passed')
-    local until_place, rest = string.match(passed or '', '^(%d+)(.*)$')
+    hidden = hidden or redis.call('HMGET', slot, 'passed', 'looked')
+    local until_place, rest = string.match(hidden[1] or '', '^(%d+)(.*)$')
     if until_place and integer <= tonumber(until_place) then
-        redis.call('HSET', slot, 'passed', string.format('%.0f', integer - 1) .. rest)
+        hidden[1] = string.format('%.0f', integer - 1) .. rest
+        redis.call('HSET', slot, 'passed', hidden[1])
     end
+    look_again(hidden[2], integer)
 end
 
 -- Returns a message to the store with its own time, priority or place.  If it was sent again in the
@@ -15,9 +19,7 @@ end
 -- tried before (lib/try.lua).
 local function give_back(member, before, attempts)
     local integer = tonumber(before)
-    if kind == 'f' then
-        unpass(integer)
-    end
+    unpass(integer)
     if redis.call('ZADD', store, 'NX', join(integer, attempts), member) == 1 then
         return integer
     end

@@ -1,13 +1,15 @@
 -- USES store, prepare, slot, keys, holds, passed, REST, now, decode, split, by_place
--- USES NEVER, has_suspect, lease, formers
+-- USES NEVER, has_suspect, lease, formers, passes
 
 -- Kind f by key: a message that rests, or that failed before and is claimed, holds the later
 -- messages of its key.  `holds.bars` has the place of the first such message of each key, and -1
 -- for the keys that a former owner keeps.
 --
--- The field `passed` of the slot says how far messages that wait have been found to be held, so
--- that no call looks at them again: PLACE, then :FIRST:LEN:KEY for each of their keys, with the
--- place of its first such message.  A call believes it as far as those keys are held now.
+-- The field `passed` of the slot says how far messages that wait have been found to be held, or of
+-- keys that the caller passes over, so that no call looks at them again: PLACE, then
+-- :FIRST:LEN:KEY for each of their keys, with the place of its first such message.  A call believes
+-- it as far as those keys are held now, or passed over.  A call that names no keys leaves a note
+-- that names one of which it has met a message.
 
 -- With MOST_HELD claims and rests one message that waits is claimed at a time.  With READ_MOST, if
 -- the topic has skipped failed messages before, none is.
@@ -60,12 +62,13 @@ end
 function holds.load()
     local until_place, at = string.match(passed or '0', '^(%d+)()')
     local found, lowest = {}, tonumber(until_place)
+    holds.doubted, holds.keeps_note = {}, false
     while passed and at <= #passed do
         local place, len, from = string.match(passed, '^:(%d+):(%d+):()', at)
         local key = string.sub(passed, from, from + len - 1)
         at, found[key] = from + len, tonumber(place)
-        if not holds.bars[key] or holds.bars[key] >= found[key] then
-            lowest = math.min(lowest, found[key] - 1)
+        if not keys.passed[key] and not (holds.bars[key] and holds.bars[key] < found[key]) then
+            lowest, holds.doubted[key] = math.min(lowest, found[key] - 1), true
         end
     end
     holds.cursor, holds.relies, holds.relies_count = lowest, {}, 0
@@ -89,7 +92,9 @@ function holds.pass(key, place)
 end
 
 function holds.save()
-    if holds.relies_count == 0 then
+    if holds.keeps_note then
+        return
+    elseif holds.relies_count == 0 then
         if passed then
             redis.call('HDEL', slot, 'passed')
         end
@@ -137,16 +142,17 @@ function holds.offer_waiting(visit, member, score)
     local place, attempts = split(score)
     local key = keys.of(member)
     local bar = holds.bars[key]
-    if bar and bar < place then
-        holds.advances = holds.advances and holds.pass(key, place)
-        return nil
-    elseif not keys.passed[key] and holds.room == 0 then
-        keys.passed[key] = true
-    end
-    if has_suspect or attempts % 2 == 1 and lease then
+    local is_held = bar and bar < place
+    if not is_held and (has_suspect or attempts % 2 == 1 and lease) then
         return 'suspect'
-    elseif keys.passed[key] then
-        holds.advances = false
+    elseif is_held or keys.passed[key] then
+        holds.advances = holds.advances and (is_held or attempts % 2 == 0)
+            and holds.pass(key, place)
+        return nil
+    end
+    holds.keeps_note = holds.keeps_note or passes == '-' and holds.doubted[key]
+    if holds.room == 0 then
+        keys.passed[key], holds.advances = true, false
         return nil
     end
     local stop, claimed = visit(member, string.format('%.0f', place), attempts)
@@ -193,6 +199,7 @@ function holds.walk(visit)
     if not stop then
         stop = holds.cursor > began and 'full' or 'end'
     end
+    holds.keeps_note = holds.keeps_note and stop ~= 'end'
     return stop == 'end' and holds.ended and 'full' or stop
 end
 

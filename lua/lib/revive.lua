@@ -1,4 +1,4 @@
--- USES store, dead, why, body, kind, decode, body_refer, header_split, header_join, give_back
+-- USES store, dead, why, body, decode, body_refer, header_split, header_join, give_back
 -- USES unpass
 
 -- Returns a dead letter to the store with its own time, priority or place, all its retries and no
@@ -6,9 +6,7 @@
 local function revive(entry)
     local before, _, _, member = decode(entry)
     local header, bytes = unpack(redis.call('HMGET', why, 'H' .. entry, 'B' .. entry))
-    if kind == 'f' then
-        unpass(tonumber(before))
-    end
+    unpass(tonumber(before))
     redis.call('ZADD', store, 'XX', 0, '\0') -- tries: see lib/try.lua
     redis.call('ZSCORE', store, '\0')
     redis.call('ZREM', dead, '-')

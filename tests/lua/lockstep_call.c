@@ -92,7 +92,8 @@ static bool shown(const char *section, const char *name)
     bool slot = strcmp(section, "slot") == 0;
 
     return !(slot && (strcmp(name, "token") == 0 || strcmp(name, "owner") == 0 ||
-                      strcmp(name, "passed") == 0)); /* that saves work, and changes nothing */
+                      strcmp(name, "passed") == 0 || strcmp(name, "looked") == 0 ||
+                      strcmp(name, "look_again") == 0)); /* these save work, and change nothing */
 }
 
 static void show_state(struct buf *out, const redisReply *state)

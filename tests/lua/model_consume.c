@@ -293,15 +293,11 @@ static void claim_others(struct claim *claim, int64_t up_to)
             claim->stopped = STOP_SUSPECT;
             return;
         }
-        if (claim->taken == claim->call->n) {
-            claim->stopped = STOP_FULL;
-            return;
-        }
         if (((claim->call->passes | claim->formers) >> model_key(next->member) & 1) != 0) {
             passed++;
             continue;
         }
-        if (!claim_fits(claim, next->member)) {
+        if (claim->taken == claim->call->n || !claim_fits(claim, next->member)) {
             claim->stopped = STOP_FULL;
             return;
         }

@@ -267,6 +267,56 @@ static void test_by_key_a_call_looks_at_a_thousand_that_are_held_and_none_at_the
     fixture_flush(fixture);
 }
 
+/* `count` messages of key k, with the time or priority 900, and one of another key. */
+static void send_a_key(struct fixture *fixture, const char *open, int count, int other)
+{
+    char script[320];
+
+    script_table_call(fixture, open);
+    script_table_call(fixture, "takeover 1");
+    script_table_call(fixture, "at 1000");
+    snprintf(script, sizeof(script),
+             "for j = 1, %d do "
+             "redis.call('ZADD', KEYS[1], 900, string.char(0) .. '1:k' .. j) end "
+             "redis.call('ZADD', KEYS[1], %d, 'other')",
+             count, other);
+    evaluate(fixture, script);
+}
+
+/* They have one time, or priority. */
+static void test_a_call_looks_at_two_thousand_that_are_passed_over_and_none_at_them_again(
+    void **state)
+{
+    enum { CALLS = 11, PASSED = 20000 };
+    static const struct {
+        const char *open;
+        int other;
+    } rows[] = {{"open m", 950}, {"open b", 800}, {"open p", 800}};
+    struct fixture *fixture = *state;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        long long all = 0, looks = 0, again;
+        int calls = 0;
+
+        send_a_key(fixture, rows[i].open, PASSED, rows[i].other);
+        while (number(fixture, "ZCARD prepare{x}") < 2) {
+            assert_in_range(++calls, 1, CALLS);
+            script_table_call(fixture, "redis CONFIG RESETSTAT");
+            script_table_call(fixture, "consume 1 n=5 passes=1:k");
+            all += microseconds(fixture);
+            looks = calls == 1 ? ranges(fixture) : looks;
+        }
+        assert_int_equal(calls, CALLS);
+        script_table_call(fixture, "redis CONFIG RESETSTAT");
+        script_table_call(fixture, "consume 1 n=5 last=1 passes=1:k");
+        again = microseconds(fixture);
+        print_message("%s: %lld us for 2,000 that are passed over, %lld us behind all\n",
+                      rows[i].open, all / CALLS, again);
+        assert_true(ranges(fixture) < looks); /* it begins behind them */
+        fixture_flush(fixture);
+    }
+}
+
 /* Rests of a thousand keys: what a call reads does not grow further. */
 static void test_by_key_a_slot_of_a_thousand_rests_claims_others_one_at_a_time(void **state)
 {
@@ -324,6 +374,8 @@ TEST_GROUP(bounds)
         cmocka_unit_test(test_a_lost_reply_does_not_look_through_what_is_in_flight),
         cmocka_unit_test(
             test_by_key_a_call_looks_at_a_thousand_that_are_held_and_none_at_them_again),
+        cmocka_unit_test(
+            test_a_call_looks_at_two_thousand_that_are_passed_over_and_none_at_them_again),
         cmocka_unit_test(test_by_key_a_slot_of_a_thousand_rests_claims_others_one_at_a_time),
         cmocka_unit_test(test_expired_messages_take_few_calls_when_one_is_asked_for),
     };

@@ -484,6 +484,55 @@ static void test_passes_over_the_keys_that_are_named(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* What comes before the place up to which claims have looked is found. */
+static void test_what_was_put_before_what_was_passed_over_is_found(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open b", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 5", "OK a"},
+        {"send b 4", "OK a"},
+        {"consume 1 passes=1:a1:b", "OK 1000 '' 0 '' 0"},
+        {"field looked", "4:1:b:5:1:a:4:1:b"},
+        {"send c 3", "OK a"}, /* it comes behind that place */
+        {"field look_again", "nil"},
+        {"send d 9", "OK a"},
+        {"field look_again", "9:0:"},
+        {"send e 5", "OK a"},
+        {"field look_again", "9:0:"},
+        {"consume 1 passes=1:a1:b", "OK 1000 31000 1 '' 0 9c1:d 0 5c1:e 0 3c1:c 0"},
+        {"field look_again", "nil"},
+        {"consume 1 last=1 passes=1:a1:b release 5c1:e 0",
+         "OK 1000 31000 2 1 0 5c2:e 0"}, /* it is given back there */
+        {"consume 1 n=1 last=2 passes=1:b", "OK 1000 31000 3 '' 0 5c3:a 0"}, /* a is free */
+        {"field looked", "4:1:b:4:1:b"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+/* Nothing of this millisecond is noted: more may come in any place. */
+static void test_the_note_of_what_was_passed_over_ends_before_now(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send b +0", "OK a"},
+        {"consume 1 passes=1:b", "OK 1000 '' 0 '' 0"},
+        {"field looked", "nil"},
+        {"at 1001", ""},
+        {"consume 1 passes=1:b", "OK 1001 '' 0 '' 0"},
+        {"field looked", "1000:1:b:1000:1:b"},
+        {"at 1000", ""}, /* the clock steps back */
+        {"send a +0", "OK a"},
+        {"consume 1 passes=1:b", "OK 1000 31000 1 '' 0 1000c1:a 0"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 static void test_parks_until_the_next_claim_can_succeed(void **state)
 {
     static const struct script_row rows[] = {
@@ -653,6 +702,8 @@ TEST_GROUP(consume)
         cmocka_unit_test(test_answers_to_what_was_never_claimed),
         cmocka_unit_test(test_fenced_stale_and_no_topic_write_nothing),
         cmocka_unit_test(test_passes_over_the_keys_that_are_named),
+        cmocka_unit_test(test_what_was_put_before_what_was_passed_over_is_found),
+        cmocka_unit_test(test_the_note_of_what_was_passed_over_ends_before_now),
         cmocka_unit_test(test_parks_until_the_next_claim_can_succeed),
         cmocka_unit_test(test_an_owner_that_sleeps_is_woken),
         cmocka_unit_test(test_sharers_wake_each_other),

@@ -8,7 +8,9 @@
 
 enum {
     MEMBERSHIP_PAUSE_MS = 500,
-    PASS_AGAIN_MS = 20, /* a claim that passes over keys may read 1,000 messages */
+    PASS_AGAIN_MS = 20, /* a claim that passes over keys may read 2,000 messages, in 2 ms */
+    PASS_ON_MS = 10,    /* if there are more of them */
+    PASS_ROOM_MAX = 10000,
     TURN_MS = 20 /* long enough to settle and claim in one call while other slots are starved */
 };
 
@@ -67,24 +69,47 @@ bool claiming_is_full(const struct owned_slot *slot)
     return slot->unanswered >= room || (slot->unanswered > room / 2 && !claiming_is_wanting(slot));
 }
 
+/* How many messages a slot may have that claims while it is full: the claims of all keys that could
+ * run at once fit beside those of one. */
+static size_t claiming_pass_room(const struct slot_set *set)
+{
+    size_t room = (size_t) set->room + (size_t) set->per_slot * (size_t) set->batch_size;
+
+    return room < SLOT_ROOM_MAX ? SLOT_ROOM_MAX : room < PASS_ROOM_MAX ? room : PASS_ROOM_MAX;
+}
+
 /* By key: are the messages of a full slot of fewer keys than could run at once, and has a poller
  * taken all that it may?  Then it claims some of other keys.  Such a claim reads what it passes
- * over, so there is one in PASS_AGAIN_MS at most, and none after one that found nothing until the
- * slot is woken or has claimed otherwise. */
+ * over, so there is one in PASS_ON_MS at most, unless it fills a batch, and none after one that
+ * found nothing and saw all until the slot is woken or has claimed otherwise. */
 static bool claiming_may_pass(struct owned_slot *slot)
 {
     struct slot_set *set = slot->set;
     int64_t wait;
 
-    if (!set->by_key || slot->unanswered >= SLOT_ROOM_MAX || !claiming_may_look(slot) ||
+    if (!set->by_key || slot->unanswered >= claiming_pass_room(set) || !claiming_may_look(slot) ||
         !run_queue_lacks_keys(set->queue, &slot->lane, (size_t) set->per_slot)) {
         return false;
     }
-    wait = slot->passed_ms + PASS_AGAIN_MS - clock_now_ms();
+    wait = slot->pass_ms - clock_now_ms();
     if (wait > 0) {
         owned_slot_arm(slot, wait);
     }
     return wait <= 0;
+}
+
+void claiming_passes(struct owned_slot *slot)
+{
+    slot->pass_ms = clock_now_ms() + PASS_AGAIN_MS;
+}
+
+void claiming_passed(struct owned_slot *slot, bool full, bool more)
+{
+    if (full) {
+        slot->pass_ms = 0;
+    } else if (more) {
+        slot->pass_ms -= PASS_AGAIN_MS - PASS_ON_MS;
+    }
 }
 
 /* How many messages a claim would want now.  Normally messages are claimed only together with
@@ -100,7 +125,7 @@ static int32_t claiming_wanted(struct owned_slot *slot)
         return 0;
     }
     if (claiming_is_full(slot)) {
-        room = SLOT_ROOM_MAX;
+        room = claiming_pass_room(set);
         if (!claiming_may_pass(slot)) {
             return 0;
         }
@@ -132,11 +157,13 @@ static bool claiming_has_turn(struct owned_slot *slot)
     return now - slot->turn_ms < TURN_MS;
 }
 
+/* A full slot claims for keys of which nothing is in work, so it takes what little is left. */
 int32_t claiming_count(struct owned_slot *slot)
 {
     int32_t wanted = claiming_wanted(slot);
     const struct budget *budget = &slot->set->budget;
-    bool may = wanted > 0 && claiming_has_turn(slot) && !budget_is_short(budget, wanted);
+    bool may = wanted > 0 && claiming_has_turn(slot) &&
+               (claiming_is_full(slot) || !budget_is_short(budget, wanted));
     int32_t n = may ? budget_available(budget, wanted) : 0;
 
     if (wanted > 0 && n == 0) {

@@ -18,6 +18,11 @@ int32_t claiming_count(struct owned_slot *slot);
  * again when it need not. */
 bool claiming_must_wait(struct owned_slot *slot);
 
+/* A claim that passes over keys begins, or has ended: it was as large as it might be, or there are
+ * more messages that it has not looked at. */
+void claiming_passes(struct owned_slot *slot);
+void claiming_passed(struct owned_slot *slot, bool full, bool more);
+
 /* Does the slot have as many messages as it should claim ahead? */
 bool claiming_is_full(const struct owned_slot *slot);
 

@@ -283,7 +283,7 @@ bool consume_begin(struct owned_slot *slot)
     consume->n = n;
     consume->last = slot->last;
     if (n > 0 && slot->set->by_key && claiming_is_full(slot)) {
-        slot->passed_ms = clock_now_ms();
+        claiming_passes(slot);
         run_queue_append_blocked(slot->set->queue, &slot->lane, &consume->passes);
     }
     store_call_init(&consume->call, consume_on_reply, consume);
@@ -526,6 +526,9 @@ static void consume_plan_next(struct owned_slot *slot, const struct consume_call
     if (consume->n > 0) {
         slot->more_available = consumed->again || consumed->count >= (size_t) consume->n;
         slot->claimable = false;
+        if (consume->passes.len > 0) {
+            claiming_passed(slot, consumed->count >= (size_t) consume->n, consumed->again);
+        }
     }
     consume_plan_look(slot, consume, consumed);
     slot->claimable = slot->claimable || slot->woken || consumed->again || consumed->count > 0 ||

@@ -82,7 +82,7 @@ struct owned_slot {
     bool more_available; /* the last claim hit a limit: more is claimable now */
     int64_t look_ms;     /* by key: when it claims though none of its messages was answered, by
                             clock_now_ms(); OWNED_LOOK_WOKEN: when it is woken */
-    int64_t passed_ms;   /* by key: when a claim last passed over keys, by clock_now_ms() */
+    int64_t pass_ms;     /* by key: when a claim may pass over keys, by clock_now_ms() */
     bool starved;        /* in the set's list of slots that wait for room */
     bool leaving;        /* in the set's list of slots that wait for a handler to return */
     bool changed;        /* in the set's list of slots that changed in this turn */

@@ -118,46 +118,71 @@ static bool is_fast_seen(void *arg)
     return atomic_load(&fast_index) >= 0;
 }
 
-/* A claim passes over 1,000 messages of keys that wait, so one behind more of them waits until the
- * others are done. */
-static void a_slow_key_holds_up_others_by_a_thousand_at_most(void **state)
+/* `count` messages of key "slow", and behind them one of key "fast". */
+static void send_slow_and_fast(smq_client *client, const char *topic, int count)
+{
+    smq_producer *producer = messages_producer(client, NULL);
+    smq_error err = SMQ_ERROR_INIT;
+
+    for (int i = 0; i < count; i++) {
+        char body[16];
+        smq_message message;
+
+        snprintf(body, sizeof(body), "s%d", i);
+        message = messages_text(body);
+        message.key = smq_text("slow");
+        assert_ok(smq_send_async(producer, topic, &message, NULL, NULL, &err), &err);
+    }
+    assert_ok(smq_producer_flush(producer, TIMEOUT_MS, &err), &err);
+    smq_producer_free(producer);
+    send_one(client, topic, "fast", "f");
+}
+
+/* However many messages of a busy key come before it. */
+static void a_slow_key_holds_up_no_other(void **state)
 {
     static const struct {
-        int slow, open; /* messages of the slow key; how many of them are done */
-        int least;      /* the fast one comes after this many at the earliest */
-    } rows[] = {{900, 0, 0}, {10000, 9100, 8000}};
+        smq_topic_type type;
+        smq_layout layout;
+        int count;
+        int32_t batch_size; /* 1,000: the slow key alone would fill the slot's room */
+    } rows[] = {
+        {SMQ_TYPE_PRIORITY, SMQ_LAYOUT_KEYED, 900, 0},
+        {SMQ_TYPE_PRIORITY, SMQ_LAYOUT_KEYED, 10000, 0},
+        {SMQ_TYPE_PRIORITY, SMQ_LAYOUT_INLINE, 5000, 0},
+        {SMQ_TYPE_FIXED_TIME, SMQ_LAYOUT_KEYED, 5000, 0},
+        {SMQ_TYPE_FIXED_TIME, SMQ_LAYOUT_KEYED, 5000, 1000},
+        {SMQ_TYPE_RANGE_MERGE, SMQ_LAYOUT_INLINE, 5000, 0},
+        {SMQ_TYPE_FIFO, SMQ_LAYOUT_KEYED, 5000, 0},
+    };
 
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         smq_client *client = cluster_client();
-        const char *topic = cluster_typed_topic(client, SMQ_TYPE_PRIORITY, 1);
+        smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
         struct handler_log *log = handler_log_new(wait_if_slow);
-        smq_producer *producer = messages_producer(client, NULL);
         smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
         smq_worker *worker;
+        const char *topic;
 
+        topic_options.type = rows[i].type;
+        topic_options.layout = rows[i].layout;
+        topic_options.slots = 1;
+        topic_options.delay_ms = rows[i].type == SMQ_TYPE_RANGE_MERGE ? 1 : 0;
+        topic = cluster_topic(client, &topic_options);
         atomic_store(&fast_index, -1);
         gate = handler_log_new(NULL);
         handler_log_gate(gate);
-        for (int j = 0; j <= rows[i].slow; j++) {
-            char body[16];
-            smq_message message = messages_text(body);
-
-            snprintf(body, sizeof(body), j < rows[i].slow ? "s%d" : "f", j);
-            message = messages_text(body);
-            message.key = smq_text(j < rows[i].slow ? "slow" : "fast");
-            (void) messages_send_by(producer, topic, &message);
-        }
-        smq_producer_free(producer);
+        send_slow_and_fast(client, topic, rows[i].count);
         options.threads = 2;
         options.order = SMQ_ORDER_KEY;
+        options.batch_size = rows[i].batch_size > 0 ? rows[i].batch_size : options.batch_size;
         worker = handler_log_worker_with(client, &options, topic, log);
-        handler_log_open(gate, rows[i].open);
         assert_true(wait_until(is_fast_seen, NULL, TIMEOUT_MS));
-        assert_in_range(atomic_load(&fast_index), rows[i].least, rows[i].open + 1);
-        handler_log_open(gate, rows[i].slow);
+        assert_in_range(atomic_load(&fast_index), 0, 1);
+        handler_log_open(gate, rows[i].count);
         messages_await_counts(client, topic,
-                              (struct message_counts){.dead = 0, .done = rows[i].slow + 1});
+                              (struct message_counts){.dead = 0, .done = rows[i].count + 1});
         handler_log_stop_worker(worker);
         handler_log_free(gate);
         handler_log_free(log);
@@ -412,7 +437,7 @@ TEST_GROUP(by_key_waits)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_comes_while_a_key_is_busy_is_handled),
-        cmocka_unit_test(a_slow_key_holds_up_others_by_a_thousand_at_most),
+        cmocka_unit_test(a_slow_key_holds_up_no_other),
         cmocka_unit_test(later_keeps_its_key_only),
         cmocka_unit_test(a_push_does_not_overtake_what_failed),
         cmocka_unit_test(a_failure_holds_back_its_key_only),
