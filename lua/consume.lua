@@ -81,7 +81,7 @@ local push_at = parked and string.byte(parked) == 45 and string.match(parked, '%
 local lease_end, NEVER = now + tonumber(lease_ms), 9007199254740992
 
 -- The end of the first lease (nil: nothing is in flight), whether it is that of a suspect, the end
--- of the first rest (nil: none).
+-- of the first rest (nil: none), the number of the claim with the first lease.
 local function look(prepare, split, REST)
     local head = redis.call('ZRANGE', prepare, '0', '0', 'WITHSCORES')
     if not head[1] or head[1] == '' then
@@ -93,7 +93,8 @@ local function look(prepare, split, REST)
     end
     local resting = redis.call('ZRANGE', prepare, REST, '(inf', 'BYSCORE', 'LIMIT', '0', '1',
         'WITHSCORES')
-    return lease, attempts % 2 == 1, resting[1] and split(resting[2]) - REST
+    return lease, attempts % 2 == 1, resting[1] and split(resting[2]) - REST,
+        tonumber(string.match(head[1], '^%-?%d+c(%d+):'))
 end
 
 -- The entries that an owner answers exist, unless the call is repeated or a failover lost writes.
@@ -117,8 +118,9 @@ if not (shared or paused or repeated or former or leased and leased > now)
     local reply, head, count
     local done_now, asleep = removed and removed > 0
         and string.format('%d', (done_so_far or 0) + removed), nil
-    local lease, has_suspect, rest_end = look(prepare, split, REST)
-    if lease and lease <= now or has_suspect or rest_end and (fifo or rest_end <= now) then
+    local lease, has_suspect, rest_end, first_claim = look(prepare, split, REST)
+    if lease and lease <= now or has_suspect or rest_end and (fifo or rest_end <= now)
+        or first_claim and first_claim < tonumber(oldest) then
         reply = nil
     elseif body then
 -- @include ordinary_keyed
@@ -260,16 +262,18 @@ if known and known > claims then
 end
 
 local more = false
-local lease, has_suspect, rest_end = look(prepare, split, REST)
+local lease, has_suspect, rest_end, first_claim = look(prepare, split, REST)
 local lapses = lease and lease <= now
+-- The owner has answered it: a failover has lost the answer.
+local forgotten = not shared and first_claim and first_claim > base and first_claim < oldest
 local brings_back = rest_end and rest_end <= now and not fifo
-if lapses or brings_back then
+if lapses or forgotten or brings_back then
 -- @include bring_back
-    if lapses then
-        more = sweep(0, lapsed)
+    if lapses or forgotten then
+        more = sweep(0, forgotten and REST or now + 1, lapsed)
     end
     if brings_back then
-        more = sweep(REST, rested) or more
+        more = sweep(REST, REST + now + 1, rested) or more
     end
     lease, has_suspect, rest_end = look(prepare, split, REST)
 end

@@ -3,7 +3,8 @@
 
 -- Bringing back rests that have ended and claims that have expired.  Expired claims of the caller
 -- stay claimed while it has a message of that age in flight.  Those that are older have been
--- answered, and a failover has lost the answer: their messages are given back as they were.
+-- answered, and a failover has lost the answer: their messages are given back as they were, also
+-- before they have expired.  Nobody renews these, so they are the first soon.
 --
 -- Order of writes: the new place of a message, its old one, and what comes later is tried first.
 
@@ -12,10 +13,9 @@ local function renew(entry, score)
     redis.call('ZADD', prepare, 'XX', join(lease_end, attempts), entry)
 end
 
--- Calls act(entry, score) for all entries whose time has ended, from a score on.  true: there may
--- be more.
-local function sweep(from, act)
-    local over, cut = first(prepare, from, before_score(from + now + 1), MOST, max_bytes)
+-- Calls act(entry, score) for all entries of a range of scores.  true: there may be more.
+local function sweep(from, to, act)
+    local over, cut = first(prepare, from, before_score(to), MOST, max_bytes)
     try_moves()
     for i = 1, #over, 2 do
         act(over[i], over[i + 1])
@@ -30,13 +30,16 @@ end
 
 local function lapsed(entry, score)
     local before, _, claim, member = decode(entry)
-    local _, attempts = split(score)
-    if shared or tonumber(claim) <= base then
-        lose(member, before, attempts, 'crashed', LOST)
-        redis.call('ZREM', prepare, entry)
-    elseif tonumber(claim) < oldest then
+    local ends, attempts = split(score)
+    local own = not shared and tonumber(claim) > base
+    if own and tonumber(claim) < oldest then
         count('lease_lost')
         give_back(member, before, attempts)
+        redis.call('ZREM', prepare, entry)
+    elseif ends > now then
+        return
+    elseif not own then
+        lose(member, before, attempts, 'crashed', LOST)
         redis.call('ZREM', prepare, entry)
     elseif not (lost and is_newest(claim, score)) then
         renew(entry, score)

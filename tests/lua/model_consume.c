@@ -144,26 +144,40 @@ static bool disown(struct model *model, const struct call *call)
     return true;
 }
 
-/* First the claims whose leases have ended, then the rests.  true: there may be more. */
+/* A claim of its owner whose message it does not have: it has answered it. */
+static bool is_forgotten(const struct model *model, const struct call *call,
+                         const struct model_message *message)
+{
+    return !model->shared && !message->resting && message->claim > model->base &&
+           message->claim < call->oldest;
+}
+
+/* First the claims whose leases have ended, then the rests.  If the first claim is forgotten, all
+ * that are come back, too.  true: there may be more. */
 static bool bring_back(struct model *model, const struct call *call)
 {
     static struct model_list old;
+    bool forgets;
     int met[2] = {0, 0}; /* claims, rests */
     int limit = sweep_limit(model, call);
 
     sort_prepare(&model->prepare);
     old = model->prepare;
+    forgets = old.count > 0 && is_forgotten(model, call, &old.item[0]);
     model->prepare.count = 0;
     for (size_t i = 0; i < old.count; i++) {
         struct model_message *message = &old.item[i];
         bool own = !model->shared && message->claim > model->base;
         bool stays = message->resting && model->kind == 'f';
 
-        if (stays || message->at > model->now || met[message->resting ? 1 : 0]++ >= limit) {
+        bool read = message->at <= model->now || (forgets && !message->resting);
+
+        if (stays || !read || met[message->resting ? 1 : 0]++ >= limit ||
+            (message->at > model->now && !is_forgotten(model, call, message))) {
             list_put(&model->prepare, message);
         } else if (message->resting) {
             (void) model_give_back(model, message, message->attempts);
-        } else if (own && message->claim < call->oldest) {
+        } else if (is_forgotten(model, call, message)) {
             model->counters[MODEL_LEASE_LOST]++;
             (void) model_give_back(model, message, message->attempts);
         } else if (own) {

@@ -126,6 +126,73 @@ static void test_an_owner_gets_back_what_it_does_not_have(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* Before the leases end, and whatever the owner asks for. */
+static void test_what_an_owner_does_not_have_comes_back_at_once(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 b +0 c +0 d +0", "OK aaaa"},
+        {"consume 1 n=1", NULL},
+        {"consume 1 n=1 last=1", NULL},
+        {"consume 1 n=1 last=2", NULL},
+        {"at 1001", ""},
+        {"consume 1 n=1 last=3 oldest=1", "OK 1001 31000 4 '' 0 1000c4:d 0"},
+        {"consume 1 n=0 last=4 oldest=3", "OK 1001 1000 4 '' 1"},
+        {"store", "a@1000 b@1000"},
+        {"prepare", "1000c3:c@31000 1000c4:d@31001"},
+        {"field lease_lost", "2"},
+        {"consume 1 last=4 oldest=3", "OK 1001 31000 5 '' 0 1000c5:a 0 1000c5:b 0"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+/* As if the answers to claims 1 and 3 were lost: 3 comes back when 2 was answered. */
+static void test_what_an_owner_does_not_have_comes_back_behind_what_it_has(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open b", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"send a 9 b 8 c 7 d 6", "OK aaaa"},
+        {"consume 1 n=1", NULL},
+        {"at 1001", ""},
+        {"consume 1 n=1 last=1", NULL},
+        {"at 1002", ""},
+        {"consume 1 n=1 last=2", NULL},
+        {"at 1003", ""},
+        {"consume 1 n=1 last=3", NULL},
+        {"consume 1 n=0 last=4 oldest=2", "OK 1003 1003 4 '' 1"},
+        {"store", "a@9"},
+        {"prepare", "8c2:b@31001 7c3:c@31002 6c4:d@31003"},
+        {"consume 1 n=0 last=4 oldest=4 done 8c2:b", "OK 1003 1003 4 1 1"},
+        {"store", "c@7 a@9"},
+        {"prepare", "6c4:d@31003"},
+        {"field lease_lost", "2"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+/* They may still be in work, and have not been answered. */
+static void test_claims_of_a_former_owner_do_not_come_back_at_once(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open b", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"send a 9 b 8", "OK aa"},
+        {"consume 1 n=1", NULL},
+        {"takeover 2 mode=strict", "OK 1 0 0"},
+        {"consume 2 n=1 last=1 oldest=2 flags=w", "OK 1000 31000 2 '' 0 8c2:b 0"},
+        {"consume 2 n=0 last=2 oldest=3 flags=w", "OK 1000 1000 2 '' 1"},
+        {"prepare", "9c1:a@31000"},
+        {"store", "b@8"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 static void test_a_shared_claim_lapses_and_comes_back_suspect(void **state)
 {
     static const struct script_row rows[] = {
@@ -255,6 +322,9 @@ TEST_GROUP(redelivery)
         cmocka_unit_test(test_a_merge_takes_the_larger_retries_and_either_suspicion),
         cmocka_unit_test(test_an_owner_keeps_what_it_meets_lapsed),
         cmocka_unit_test(test_an_owner_gets_back_what_it_does_not_have),
+        cmocka_unit_test(test_what_an_owner_does_not_have_comes_back_at_once),
+        cmocka_unit_test(test_what_an_owner_does_not_have_comes_back_behind_what_it_has),
+        cmocka_unit_test(test_claims_of_a_former_owner_do_not_come_back_at_once),
         cmocka_unit_test(test_a_shared_claim_lapses_and_comes_back_suspect),
         cmocka_unit_test(test_a_suspect_without_retries_left_dies),
         cmocka_unit_test(test_a_suspect_is_claimed_alone),

@@ -185,17 +185,13 @@ static void consume_take_answers(struct consume_call *consume)
     }
 }
 
-/* The number of the oldest claim of which a message is in flight: they are in the order of their
- * claims.  Of what is older, Redis may know claims whose answers a failover has lost. */
+/* The number of the oldest claim of which a message is in flight, or kept.  Of what is older, Redis
+ * may know claims whose answers a failover has lost, and gives their messages back. */
 static uint64_t consume_oldest_claim(const struct owned_slot *slot)
 {
-    const smq_delivery *delivery = TAILQ_FIRST(&slot->in_flight);
-    struct entry entry;
+    uint64_t oldest = in_flight_oldest_claim(slot);
 
-    if (delivery == NULL || !entry_decode(&entry, delivery->entry, delivery->entry_len)) {
-        return slot->last + 1;
-    }
-    return entry.claim;
+    return slot->kept > 0 && slot->kept < oldest ? slot->kept : oldest;
 }
 
 /* A repeated call names the same newest claim.  If a push came in between, that number may be the

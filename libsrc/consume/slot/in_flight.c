@@ -39,11 +39,20 @@ void in_flight_terms(struct in_flight_terms *out, const struct owned_slot *slot,
     }
 }
 
-void in_flight_report_unreadable(const struct owned_slot *slot)
+/* The message is not in flight any more, or never was, and must not be given back by this owner. */
+static void in_flight_keep(struct owned_slot *slot, uint64_t claim)
+{
+    if (slot->kept == 0 || claim < slot->kept) {
+        slot->kept = claim;
+    }
+}
+
+void in_flight_report_unreadable(struct owned_slot *slot)
 {
     events_log(slot->set->core->events, SMQ_LEVEL_ERROR,
                "slot %" PRId32 " of topic %s holds an entry that cannot be read", slot->number,
                slot->set->name);
+    in_flight_keep(slot, slot->last);
 }
 
 static void in_flight_begin(struct owned_slot *slot, smq_delivery *delivery)
@@ -73,6 +82,17 @@ static void in_flight_note_claimed(struct owned_slot *slot, int64_t now_us)
         slot->apart_us += (now_us - slot->claimed_us - slot->apart_us) / 2;
     }
     slot->claimed_us = now_us;
+}
+
+uint64_t in_flight_oldest_claim(const struct owned_slot *slot)
+{
+    const smq_delivery *delivery = TAILQ_FIRST(&slot->in_flight);
+    struct entry entry;
+
+    if (delivery == NULL || !entry_decode(&entry, delivery->entry, delivery->entry_len)) {
+        return slot->last + 1;
+    }
+    return entry.claim;
 }
 
 smq_delivery *in_flight_add(struct owned_slot *slot, const struct store_claimed *message,
@@ -238,6 +258,7 @@ void in_flight_abandon_unanswered(struct owned_slot *slot)
             metric_add(&slot->set->core->metrics.lease_lost, 1);
             in_flight_event(slot, SMQ_EVENT_LEASE_LOST, SMQ_CLOSED, delivery,
                             "the application did not answer it");
+            in_flight_keep(slot, in_flight_oldest_claim(slot));
             in_flight_remove(slot, delivery);
         }
     }

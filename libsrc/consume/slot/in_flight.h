@@ -18,13 +18,17 @@ struct in_flight_terms {
 void in_flight_terms(struct in_flight_terms *out, const struct owned_slot *slot, int64_t asked_ms,
                      int64_t lease_ms);
 
-/* A claimed message cannot be read. */
-void in_flight_report_unreadable(const struct owned_slot *slot);
+/* A claimed message cannot be read.  It stays claimed until the next takeover. */
+void in_flight_report_unreadable(struct owned_slot *slot);
 
 /* Make a delivery of a claimed message, and count it as in flight; NULL: its entry cannot be read,
  * which was reported. */
 smq_delivery *in_flight_add(struct owned_slot *slot, const struct store_claimed *message,
                             const struct in_flight_terms *terms);
+
+/* The number of the oldest claim of which a message is in flight: they are in the order of their
+ * claims.  None: the number behind all that are known. */
+uint64_t in_flight_oldest_claim(const struct owned_slot *slot);
 
 /* The delivery was answered: the answerer's reference becomes the slot's.  It stays in flight until
  * the answer is stored. */
@@ -42,7 +46,7 @@ void in_flight_lose(struct owned_slot *slot, smq_delivery *delivery);
 /* Drop all deliveries, with this validity. */
 void in_flight_drop(struct owned_slot *slot, smq_status validity);
 
-/* Drop unanswered deliveries: their messages are delivered again when their leases have expired. */
+/* Drop unanswered deliveries: their messages stay claimed until the next takeover. */
 void in_flight_abandon_unanswered(struct owned_slot *slot);
 
 /* Requeue deliveries that no handler has begun. */

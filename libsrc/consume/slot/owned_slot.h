@@ -61,6 +61,8 @@ struct owned_slot {
     enum owned_state state;
     struct token token;
     uint64_t last; /* the messages of all claims up to this number are known */
+    uint64_t kept; /* the oldest claim of which a message is not in flight, and stays claimed until
+                      the next takeover; 0: none */
     struct {
         struct buf entry; /* empty: none */
         struct attempts attempts;

@@ -74,6 +74,7 @@ static void takeover_taken(const struct takeover_call *takeover, uint64_t base)
     struct owned_slot *slot = takeover->slot;
 
     owned_slot_know(slot, base, NULL);
+    slot->kept = 0;
     slot->set->ended(slot, SLOT_CALL_TAKEOVER, true, &stored);
 }
 

@@ -131,6 +131,29 @@ static void held_delivery_outlives_its_consumer(void **state)
     }
 }
 
+/* It is no claim whose answer was lost: the next owner takes it as one of a process that died. */
+static void what_was_not_answered_stays_claimed_though_a_later_claim_ends(void **state)
+{
+    smq_client *client = cluster_client();
+    const char *topic = cluster_priority_topic(client, false, 1);
+    smq_consumer *consumer = messages_consumer(client, topic);
+    smq_delivery *held;
+    smq_stats stats;
+
+    (void) state;
+    messages_send_numbers(client, topic, 0, 1);
+    held = messages_poll(consumer);
+    messages_send_numbers(client, topic, 1, 1);
+    messages_await_counts(client, topic, (struct message_counts){.claimed = 2});
+    smq_consumer_free(consumer);
+    stats = messages_stats(client, topic);
+    assert_int_equal(stats.released, 1);
+    assert_int_equal(stats.claimed, 1);
+    assert_int_equal(stats.lease_lost, 0);
+    assert_int_equal(smq_done(held, NULL), SMQ_CLOSED);
+    smq_client_free(client);
+}
+
 /* An answer that was accepted before the end is stored. */
 static void free_stores_the_answers_so_far(void **state)
 {
@@ -570,6 +593,7 @@ TEST_GROUP(consumer_end)
         cmocka_unit_test(stop_gives_back_the_rest_and_waits_for_answers),
         cmocka_unit_test(drain_timeout_ends_the_loop_without_the_answer),
         cmocka_unit_test(held_delivery_outlives_its_consumer),
+        cmocka_unit_test(what_was_not_answered_stays_claimed_though_a_later_claim_ends),
         cmocka_unit_test(free_stores_the_answers_so_far),
         cmocka_unit_test(deleted_topic_ends_the_loop),
         cmocka_unit_test(lost_slot_makes_room_for_the_others),

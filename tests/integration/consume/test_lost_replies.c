@@ -445,11 +445,11 @@ static char *entry_of_claim(const struct wire *wire)
 
 /* A failover that forgot an answer: the message is claimed by an owner that has it no more.  It is
  * handled again when its lease has ended, although the owner stays. */
-static void a_message_is_handled_again_when_redis_has_lost_its_answer(void **state)
+/* Its claim is there again, with a lease until then. */
+static void is_handled_again(int64_t until)
 {
     struct wire wire;
 
-    (void) state;
     wire_init(&wire, 0);
     await_rest(&wire);
     handler_log_gate(wire.log);
@@ -458,7 +458,8 @@ static void a_message_is_handled_again_when_redis_has_lost_its_answer(void **sta
     char *entry = entry_of_claim(&wire);
     handler_log_open(wire.log, 3);
     messages_await_counts(wire.direct, wire.topic, (struct message_counts){.done = 1});
-    freeReplyObject(redisCommand(wire.redis, "ZADD prepare{%s_0} 1 %s", wire.topic, entry));
+    freeReplyObject(redisCommand(wire.redis, "ZADD prepare{%s_0} %lld %s", wire.topic,
+                                 (long long) until, entry));
     messages_send(wire.direct, wire.topic, message("b"));
     handler_log_await(wire.log, 3);
     messages_await_counts(wire.direct, wire.topic, (struct message_counts){.done = 3});
@@ -467,6 +468,18 @@ static void a_message_is_handled_again_when_redis_has_lost_its_answer(void **sta
     assert_kept_its_slot(&wire);
     free(entry);
     wire_fini(&wire);
+}
+
+static void a_message_is_handled_again_when_redis_has_lost_its_answer(void **state)
+{
+    (void) state;
+    is_handled_again(1);
+}
+
+static void it_does_not_wait_for_the_end_of_its_lease(void **state)
+{
+    (void) state;
+    is_handled_again(clock_wall_ms() + 3600000);
 }
 
 TEST_GROUP(lost_replies)
@@ -482,6 +495,7 @@ TEST_GROUP(lost_replies)
         cmocka_unit_test(a_push_for_a_former_owner_makes_the_owner_take_over_again),
         cmocka_unit_test(a_claim_is_handled_again_when_redis_has_lost_the_token),
         cmocka_unit_test(a_message_is_handled_again_when_redis_has_lost_its_answer),
+        cmocka_unit_test(it_does_not_wait_for_the_end_of_its_lease),
     };
 
     return cmocka_run_group_tests(tests, cluster_start_single, cluster_end);
