@@ -1,9 +1,10 @@
 #!lua flags=no-writes
 -- KEYS store, prepare, dead, why, slot, [body]
 -- ARGV def, member, where (p claimed and resting, d dead), from_score, from_name, limit
--- RETURN OK, now, token, state: w waiting, c claimed, r resting, d dead, - not stored, or
---        + continue after: where, score, name;
---        of a message found: name, score, reason, and keyed: header, body
+-- RETURN OK, now, token, state (w waiting, c claimed, r resting, d dead), name, score, reason
+--        [, header, body] (keyed)
+--        | OK, now, token, - (not stored)
+--        | OK, now, token, +, where, score, name (continue after these)
 --        | NO_TOPIC | STALE
 --
 -- It searches after from_score and from_name; from_name empty: from the first on.

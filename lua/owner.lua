@@ -1,8 +1,9 @@
 #!lua flags=no-writes
 -- KEYS prepare, slot
 -- ARGV (none)
--- RETURN OK, token (empty: none), owner, ms until the last lease of a claim ends (0: none),
---        the generation of the binding that the slot has stored (0: none)
+-- RETURN OK, token (empty: none), owner,
+--        leased_ms (until the last lease of a claim ends; 0: none),
+--        bound_at (the generation of the binding that the slot has stored; 0: none)
 --
 -- If the clock was set back, the lease ends earlier by as much: see lib/step_back.lua.
 --

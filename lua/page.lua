@@ -2,9 +2,9 @@
 -- KEYS store, prepare, dead, why, slot, [body]
 -- ARGV def, kind, state (w waiting, c claimed, r resting, d dead), score, name, limit, max_bytes,
 --      bodies (0 or 1), member, contains, reason, older_ms (these four empty: whatever it is)
--- RETURN OK, now, token, more: 1 there are more after it, score, name (of the last one read, or as
---        given), (name, score, reason)...: those read that match, in the order of consumption;
---        keyed (name, score, reason, header, body)...
+-- RETURN OK, now, token, more (1: there are more after it), score, name (of the last one read, or
+--        as given), (name, score, reason [, header, body])... (those read that match, in the order
+--        of consumption; with header and body: keyed)
 --        | NO_TOPIC | STALE
 --
 -- It reads after score and name; name empty: from the first on.

@@ -1,8 +1,8 @@
 #!lua flags=no-writes
 -- KEYS store, slot
 -- ARGV def, kind, member, score (member empty: of a message of this score in another slot)
--- RETURN OK, how many waiting messages come before it here, score | NO_MESSAGE: it does not wait
---        | NO_TOPIC | STALE
+-- RETURN OK, before (how many waiting messages come before it here), score
+--        | NO_MESSAGE: it does not wait | NO_TOPIC | STALE
 --
 -- In another slot, the messages of a strictly better priority or time come before it.
 

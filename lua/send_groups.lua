@@ -3,8 +3,8 @@
 -- ARGV def, kind, groups (how many), max_waiting (of each; 0: no bound), debounce_ms (0: none),
 --      dedup_ms (0: none), producer (or -), sequence (of the first message), arguments...
 -- RETURN OK, results (as of send; d refused in all groups, m merged in one group at least, or
---        refused in some), [full: if a message is refused, one character per message: A, B, ... the
---        group that is full, or -; empty if only failed follows], [failed] | NO_TOPIC | STALE
+--        refused in some), [full] (if a message is refused, one character per message: A, B, ...
+--        the group that is full, or -; empty if only failed follows), [failed] | NO_TOPIC | STALE
 --        | FULL, group (from 1): it has no places left (kind p), until it is empty once
 --
 -- arguments: the channel of each group, then the messages as of send.

@@ -2,7 +2,7 @@
 -- KEYS store, prepare, dead, why, slot, [body], [done]
 -- ARGV def, kind, channel, shared (0 or 1), definition, generation, pauses, paused (0 or 1),
 --      deletes, tombstone (a key; empty: none)
--- RETURN OK, made: 1 the slot had no keys, [failed] | FOREIGN, key: it holds something else
+-- RETURN OK, made (1: the slot had no keys), [failed] | FOREIGN, key: it holds something else
 --        | TAKEN: by another creation of the topic, which was not deleted | STALE: it is newer
 --        | GONE: the slot has a later generation, or was sealed by a deletion after those
 --

@@ -2,7 +2,7 @@
 -- KEYS store, prepare, dead, why, slot, [body], [done]
 -- ARGV tombstone (a key; empty: none)
 -- RETURN OK, def, definition, version (of that text), generation, token, pauses, paused 0/1,
---        sealed, messages, complete: 1 every key is there, bound: "GENERATION COORD"
+--        sealed, messages, complete (1: every key is there), bound ("GENERATION COORD")
 --        (empty or 0: nothing is stored)
 --        | FOREIGN, key: it holds something else
 --

@@ -6,12 +6,14 @@ paths       the files and folders that the pages for developers name exist
 features    each row of docs/FEATURES.md is full, and what it names exists
 guarantees  each cell of docs/guarantees.md names a test, and these exist
 reasons     each reason why a process has no slot has a row in docs/operations.md
+scripts     the table of scripts in docs/architecture.md is what lua and libsrc say
 readme      the program in README.md is examples/readme.c, and is short
 width       lines of prose are not wider than those of code
 """
 import re
 
 import findings
+import script_table
 
 # --- names ---
 
@@ -197,6 +199,12 @@ def reasons(root):
         yield f"{REASONS}: there is no reason why a process has no slot"
 
 
+# --- scripts ---
+
+def scripts(root):
+    return script_table.found(root)
+
+
 # --- readme ---
 
 MOST_LINES = 30  # blank ones are not counted
@@ -229,7 +237,7 @@ def width(root):
 
 
 def everything(root):
-    for check in (names, paths, features, guarantees, reasons, readme, width):
+    for check in (names, paths, features, guarantees, reasons, scripts, readme, width):
         yield from check(root)
 
 
