@@ -40,10 +40,11 @@ typedef struct smq_consumer_options {
      * slot is.  When this process stops or is cut off, one pushed message of each open slot may
      * count as failed without having been seen. */
     int32_t push_slots;
-    /* A claim or an answer may wait for others, so that they go to Redis together: not when they
-     * are rare, and the longer, the longer Redis takes to answer; at most half this time, because
-     * the send may have waited as long.  An answer behind which no message of its slot waits may
-     * wait for twice this time.  0 .. 60000 or SMQ_NONE, which means 0; default 1. */
+    /* The upper bound for delaying claims and answers so that several go to Redis together.
+     * Nothing is delayed while messages are rare.  The delay grows with the response time of Redis,
+     * up to half this time, because the send may have been delayed as long.  Answers of a slot in
+     * which no message waits may be delayed for up to twice this time.  0 .. 60000 or SMQ_NONE,
+     * which means 0; default 1. */
     int64_t linger_ms;
 } smq_consumer_options;
 #define SMQ_CONSUMER_OPTIONS_INIT SMQ_INIT(smq_consumer_options)

@@ -109,7 +109,9 @@ typedef enum smq_class {
     X(SMQ_NAME_TAKEN, -22, FATAL, "a live process has this member name")                           \
     X(SMQ_CLOSED, -23, FATAL, "the handle is closing or closed")                                   \
     X(SMQ_INTERNAL, -24, FATAL, "a defect of slotmq; please report it")                            \
-    X(SMQ_DUPLICATE, -25, USAGE, "the message is in flight, rests, or was done lately")
+    X(SMQ_DUPLICATE, -25, USAGE,                                                                   \
+      "a message with this key and id is in flight, awaits its next attempt, or was done within "  \
+      "dedup_window_ms")
 
 typedef enum smq_status {
 #define SMQ_X(name, value, class_, text) name = value,

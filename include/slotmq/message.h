@@ -18,8 +18,8 @@ typedef struct smq_message {
     size_t struct_size;
     /* Layout inline: 1 byte .. 64 KiB.  Layout keyed: up to max_body of the topic, also empty. */
     smq_bytes body;
-    /* 1 .. 1024 bytes.  Messages of one key are handled one at a time.  Without a key the id is the
-     * key, in layout inline the body; a key that equals it is the same as none. */
+    /* 1 .. 1024 bytes.  Messages of one key are handled one at a time.  Default: the id, in layout
+     * inline the body.  To pass that value as the key is the same as to pass none. */
     smq_bytes key;
     /* Layout keyed: 1 .. 1024 bytes.  Without an id the library makes one. */
     smq_bytes id;

@@ -38,9 +38,10 @@ typedef struct smq_producer_options {
     /* Time that smq_send_async() waits when max_pending or max_pending_bytes is reached, or
      * SMQ_FOREVER; default 0: it fails with FULL at once. */
     int64_t full_timeout_ms;
-    /* An asynchronous send may wait for others, so that they go to Redis together: not when sends
-     * are rare, and the longer, the longer Redis takes to answer; at most half this time, because
-     * workers may wait as long again; 0 .. 60000 or SMQ_NONE, which means 0; default 1. */
+    /* The upper bound for delaying asynchronous sends so that several go to Redis together.
+     * Nothing is delayed while sends are rare.  The delay grows with the response time of Redis, up
+     * to half this time, because workers may delay the messages as long again.  0 .. 60000 or
+     * SMQ_NONE, which means 0; default 1. */
     int64_t linger_ms;
 } smq_producer_options;
 #define SMQ_PRODUCER_OPTIONS_INIT SMQ_INIT(smq_producer_options)

@@ -193,8 +193,8 @@ static bool claiming_may_fill(const struct owned_slot *slot)
            slot->answer_count > 0 && slot->answer_count < full;
 }
 
-/* Does nothing wait for its call?  All messages are answered, none of them is requeued, and others
- * come so rarely that hardly one comes before the call has left. */
+/* May its call be delayed because nothing depends on it?  All deliveries are answered, none is
+ * requeued, no message is known to wait, and no slot is starved. */
 static bool claiming_may_linger(const struct owned_slot *slot)
 {
     return slot->state == OWNED_ACTIVE && slot->unanswered == 0 && !slot->more_available &&
@@ -202,8 +202,9 @@ static bool claiming_may_linger(const struct owned_slot *slot)
            TAILQ_EMPTY(&slot->set->starved);
 }
 
-/* How long its call may wait for those of others: not until a message is due.  Until look_ms the
- * slot would wait for an answer, and it has one. */
+/* How long its call may be delayed: for a small part of the time between messages, so that none is
+ * likely to come meanwhile, and not until one is due.  Until look_ms the slot would wait for an
+ * answer, and it has one. */
 static int64_t claiming_linger_us(const struct owned_slot *slot)
 {
     bool looks = slot->set->by_key && slot->look_ms != OWNED_LOOK_WOKEN;

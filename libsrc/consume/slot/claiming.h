@@ -1,8 +1,9 @@
 /* claiming.h - how many messages the next call of a slot claims, and whether it waits.
  *
- * A call that claims few costs Redis nearly as much as one that claims a batch.  So a call waits
- * for those of other slots (model/pace.h), that of a slot with more waiting waits until it settles
- * a batch and claims another, and no claim takes what little is left of max_in_flight.
+ * A call that claims few messages costs Redis nearly as much as one that claims a batch.  A call is
+ * therefore delayed until calls of other slots can leave with it (model/pace.h).  If the slot has a
+ * backlog, its call is delayed until it can settle one batch and claim another.  No claim is made
+ * for the last few places of max_in_flight.
  *
  * Thread: smq:io. */
 #ifndef CONSUME_SLOT_CLAIMING_H

@@ -177,8 +177,8 @@ void slot_set_depart(struct slot_set *set);
 /* Is there room for the claims of starved slots? */
 bool slot_set_may_feed(const struct slot_set *set);
 
-/* Have a turn when the slots that wait for others, or for more answers, may send their calls, and
- * starved ones for which there is room may have it. */
+/* Schedule a turn for the earliest time at which a delayed slot may send its call, or a starved
+ * slot may be served. */
 void slot_set_await_departure(struct slot_set *set);
 
 /* Wake the handler threads for deliveries that were added, once, before the loop sleeps. */

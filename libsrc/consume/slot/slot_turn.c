@@ -101,8 +101,8 @@ static void slot_turn_decide_changed(struct slot_set *set)
     }
 }
 
-/* Slots that again find no room return to the end of the set's list.  Slots stay in it until calls
- * leave: before that none takes the room, and all would be waiting for the same. */
+/* Serve starved slots, but only when calls leave: earlier, all of them would compete for the same
+ * free places.  Slots that again find no room return to the end of the set's list. */
 static void slot_turn_feed_starved(struct slot_set *set)
 {
     struct owned_slot_queue starved = TAILQ_HEAD_INITIALIZER(starved);
