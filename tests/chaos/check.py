@@ -59,7 +59,8 @@ ALARMS = (
      {"DamageAssignment", "DeleteAssignment", "DeleteTopicNode", "DeleteTopicNodes"}),
     (r"topic \S+: Redis has larger tokens than ZooKeeper", {"LoseZooKeeperData"}),
     (r"topic \S+ is bound to .* but the root of ZooKeeper", {"LoseZooKeeperData"}),
-    (r".*\bdamaged\b", {"LoseSlot", "LoseDefinition", "EmptyNode"}),
+    (r"Redis has lost the (keys|definition) of |.*\bdamaged\b",
+     {"LoseSlot", "LoseDefinition", "EmptyNode"}),
     (r"topic \S+: a right that was there is missing: ", {"DenyCommand"}))
 SHOWN = 3                        # examples of each violation
 # An owner has begun a slot of a topic without its replicas; it says so once for several slots.
