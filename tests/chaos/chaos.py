@@ -28,7 +28,8 @@ from monitor import Monitor
 from network import Network
 
 WORKERS, SPARE = 4, 4
-RATE = 300  # messages per second of each sender
+RATE = 350  # messages per second of each sender
+HOT_S = (6, 18)  # when each of them sends the first messages of the hot key
 ALL = 64    # slots into which sends may push at once: all that a worker has
 PUSH_SLOTS = (ALL, ALL, ALL, 1, 0)  # one of these for each worker but the first three
 ORDERS = ("slot", "key")  # of every other worker
@@ -42,8 +43,12 @@ TOPICS = {
                  "--takeover", "strict", "--lease", "10s"],
     "merge": ["--type", "range_merge", "--delay", "200ms", "--slots", "8", "--backoff", "fixed:50",
               "--takeover-replicas", "1"],
+    "shared": ["--shared", "--slots", "8", "--backoff", "fixed:50", "--lease", "3s"],
 }
-SLOTS = {"jobs": 16, "fifo": 8, "priority": 8, "merge": 8}
+SLOTS = {"jobs": 16, "fifo": 8, "priority": 8, "merge": 8, "shared": 8}
+SHARED = [topic for topic, options in TOPICS.items() if "--shared" in options]
+EXCLUSIVE = [topic for topic in TOPICS if topic not in SHARED]
+OWNED = sum(SLOTS[topic] for topic in EXCLUSIVE)  # slots that have an owner
 STRICT = [topic for topic, options in TOPICS.items() if "strict" in options]
 REPLICATED = [topic for topic, options in TOPICS.items() if "--takeover-replicas" in options]
 
@@ -58,8 +63,9 @@ class Fleet:
         self.workers = [client("worker", f"w{i + 1}", zookeeper, f"w{i + 1}", str(slots), order,
                                zk_loss)
                         for i, (slots, order, zk_loss) in enumerate(options)]
-        self.senders = [client("sender", f"s{i + 1}", f"s{i + 1}", str(RATE), str(level))
-                        for i, level in enumerate((0, 1))]
+        self.senders = [client("sender", f"s{i + 1}", f"s{i + 1}", str(RATE), str(level),
+                               str(hot_s))
+                        for i, (level, hot_s) in enumerate(zip((0, 1), HOT_S))]
 
     def running(self):
         """Those that always run but for their own faults."""
@@ -97,7 +103,7 @@ class World:
         self.fleet = Fleet(self.network, folder, programs, self.cluster.addresses,
                            self.ensemble.addresses,
                            list(zip(self.push_slots, self.orders, self.zk_losses)))
-        self.topics = list(TOPICS)
+        self.topics, self.exclusive = list(TOPICS), EXCLUSIVE
         self.monitors = []
 
     def note(self, what, who="-", detail=0):
@@ -136,7 +142,7 @@ class World:
                  for line in path.read_text().splitlines() if line.startswith("event ")]
         owned = {tuple(words[3:5]) for line in lines
                  if (words := line.split(" "))[2] == "slot_gained"}
-        return len(owned) == sum(SLOTS.values())
+        return len(owned) == OWNED
 
     def log_sizes(self):
         return {worker: worker.log_size() for worker in self.fleet.workers}
@@ -261,7 +267,7 @@ def run_once(folder, options):
         (folder / "run.json").write_text(json.dumps(
             {"seed": options.seed, "seconds": options.seconds, "series": options.series,
              "commit": commit(), "server": servers.version(),
-             "topics": SLOTS, "strict": STRICT, "replicated": REPLICATED,
+             "topics": SLOTS, "strict": STRICT, "replicated": REPLICATED, "shared": SHARED,
              "push_slots": world.push_slots, "orders": world.orders, "zk_losses": world.zk_losses,
              "wall_minus_monotonic_ns": time.time_ns() - time.monotonic_ns()}))
         world.torment(options)

@@ -10,6 +10,7 @@ import re
 import coordination
 from executed import Executed
 from history import History
+from hot import Hot
 from priority import Priority
 
 MS = 1_000_000
@@ -33,7 +34,7 @@ LOSSY = {"KillMaster", "FreezeMaster", "CutMaster"}  # after these Redis may hav
 LOSSY_BEFORE_MS = 2000           # what was acknowledged so shortly before is lost with the master
 LEAST_BESIDE_KEY = 200           # handlers that begin beside one of another key of their slot
 LEAST_CHOICES = 10               # claims by priority that leave messages waiting
-LEAST_PUSHED = 0.05              # of all handlers that begin
+LEAST_PUSHED = 0.05              # of the handlers that begin, where sends may push
 LEAST_TRACED, TRACED_S = 40, 60  # events held to the model in a run of this many seconds or more
 # How often one fault may move each slot, and move it back; README.md says why.
 MOVES_BEGIN, MOVES_MOST = 2, 2
@@ -292,9 +293,12 @@ class Checker:
             self.verdict.void.append(f"{many} handlers began beside another key of their slot")
 
     def _beside(self, name_of):
-        """The runs that began while another one of that name did not end, each with that one."""
+        """The runs that began while another one of that name did not end, each with that one.
+        Shared topics promise nothing of the kind."""
         latest, found = {}, []
         for run in self.history.runs:
+            if run.topic in self.history.shared:
+                continue
             name = name_of(run)
             before = latest.get(name)
             end_ns = float("inf") if run.end_ns is None else run.end_ns
@@ -387,9 +391,10 @@ class Checker:
         self.verdict.figures["begun through a push"] = \
             f"{through}; " + ", ".join(f"{count} {name}" for name, count in sorted(pushes.items()))
         self.verdict.record |= {"begun_through_push": through, "pushes_heard": dict(pushes)}
-        if through < len(self.history.runs) * LEAST_PUSHED:
-            self.verdict.void.append(f"{through} of {len(self.history.runs)} handlers began "
-                                     "through a push")
+        many = sum(run.topic not in self.history.shared and not run.body.endswith(":busy")
+                   for run in self.history.runs)
+        if through < many * LEAST_PUSHED:
+            self.verdict.void.append(f"{through} of {many} handlers began through a push")
 
     def check_gains(self):
         """A process never gains a slot again under a smaller token."""
@@ -403,6 +408,7 @@ class Checker:
                 last[name] = event.token
 
     def check_attempts(self):
+        leases = self.executed.leases
         for (topic, body), runs in self.by_message.items():
             for run in runs:
                 if run.attempt < 1 or run.attempt + run.left != DELIVERIES:
@@ -412,6 +418,12 @@ class Checker:
                 if before.verdict != "retry" or before.token != run.token:
                     continue
                 allowed = {before.attempt + 1}
+                if topic in self.history.shared:
+                    if leases.may_have_missed(before, run):
+                        continue
+                    # The first claim in a row that ends with its lease uses no retry, others do.
+                    allowed |= set(range(before.attempt + (not leases.has_lapsed(before, run)),
+                                         before.attempt + 2 + leases.lapses(before, run)))
                 if self.is_repeated(topic, body):
                     allowed.add(1)
                 if self.is_forgotten(before, run):
@@ -478,8 +490,34 @@ class Checker:
             for before, run in zip(runs, runs[1:]):
                 if before.verdict == "retry" and before.token == run.token \
                         and not self.is_forgotten(before, run) \
+                        and not self.may_have_lapsed(before, run) \
                         and run.begin_ns < before.end_ns + (BACKOFF_MS - 1) * MS:
                     self.verdict.add("never early", f"{topic} {body}: before its back-off was over")
+
+    def may_have_lapsed(self, before, run):
+        """In a shared topic: may the claim have ended without the answer?"""
+        leases = self.executed.leases
+        return run.topic in self.history.shared and \
+            (leases.has_lapsed(before, run) or leases.may_have_missed(before, run))
+
+    def check_shared(self):
+        leases = self.executed.leases
+
+        def is_excused(before, run):
+            return self.is_forgotten(before, run) or self.is_repeated(run.topic, run.body) or \
+                self.in_any(self.damaged.get((run.topic, run.slot), ()), before.begin_ns,
+                            run.begin_ns)
+
+        leases.judge(self.by_message, is_excused)
+        lapsed = sum(map(len, leases.lapsed.values()))
+        self.verdict.figures["claims of shared topics"] = \
+            f"{lapsed} ended with their lease, {leases.again} messages began again"
+        self.verdict.record |= {"lapsed": lapsed, "begun_again": leases.again}
+
+    def check_hot(self):
+        past = Hot(self.history, lambda text: self.verdict.add(
+            "a hot key holds up no other key", text)).judge()
+        self.verdict.figures["begun past a hot key"] = self.verdict.record["begun_past_hot"] = past
 
     def check_fifo(self):
         """By sender and key: the first successful handling follows the order of sends."""
@@ -589,7 +627,8 @@ class Checker:
         """How many slots may be gained in this run."""
         faults = [note.who for note in self.history.notes if note.what == "begin"]
         times = MOVES_BEGIN + sum(MOVES.get(fault, MOVES_MOST) for fault in faults)
-        return int(times * sum(self.history.run["topics"].values()))
+        return int(times * sum(count for topic, count in self.history.run["topics"].items()
+                               if topic not in self.history.shared))
 
     def check_moves(self):
         gains, most = sum(len(found) for found in self.gains.values()), self.most_moves()
@@ -710,8 +749,8 @@ class Checker:
         self.check_worth()
         for check in (self.check_lost, self.check_overlaps, self.check_executed, self.check_late,
                       self.check_begun, self.check_gains, self.check_attempts, self.check_leased,
-                      self.check_dead, self.check_early, self.check_fifo, self.check_held,
-                      self.check_priority, self.check_left, self.check_owned, self.check_damaged,
+                      self.check_shared, self.check_dead, self.check_early, self.check_fifo,
+                      self.check_held, self.check_hot, self.check_priority, self.check_left, self.check_owned, self.check_damaged,
                       self.check_moves, self.check_alarms, self.check_coordination):
             check()
         found = {name: len(texts) for name, texts in self.verdict.violations.items()}

@@ -10,6 +10,7 @@ import collections
 import re
 
 from history import Broken, Change
+from leases import Leases
 
 OPEN = re.compile(r"\d+/\d+")     # what a slot says into which sends may push
 
@@ -25,6 +26,7 @@ class Executed:
     def __init__(self, history, add):
         self.history, self.add = history, add
         self.calls = self.pushes = 0
+        self.leases = Leases(history, add)
         self.claimed = collections.defaultdict(set)  # (tag, token, number) -> lives
         self.stored = collections.defaultdict(list)  # (tag, token) -> lives, each with the time
         # (tag, token) -> life -> the times of the calls that it accepted from this owner
@@ -37,14 +39,20 @@ class Executed:
     def judge(self):
         for node in self.history.nodes():
             life = Life()
+            self.leases.begin_node()
             slots = collections.defaultdict(dict)  # by tag: what is known of the slot's hash
             for step in self.history.executed(node):
                 if isinstance(step, Broken):
                     slots.clear()
+                    self.leases.lose_sight(step)
                     life.end_ns = step.at_ns
                     life = Life()
                 elif isinstance(step, Change):
                     self._note_slot(slots, step.command)
+                    self.leases.change(step)
+                elif self.leases.is_shared(step.tag):
+                    self.calls += 1
+                    self.leases.call(step)
                 elif step.tag is not None:
                     self.calls += 1
                     self.pushes += self._check_push(slots[step.tag], step)

@@ -211,7 +211,7 @@ class DeleteAssignment(TreeFault):
     """Of any topic but the first: its history of coordination stays whole."""
 
     def path(self, tree):
-        return f"/slotmq/topics/{self.chance.choice(self.world.topics[1:])}/assignment"
+        return f"/slotmq/topics/{self.chance.choice(self.world.exclusive[1:])}/assignment"
 
 
 class DamageAssignment(DeleteAssignment):
@@ -223,7 +223,7 @@ class DamageAssignment(DeleteAssignment):
 
 class DeleteTopicNode(TreeFault):
     def path(self, tree):
-        return f"/slotmq/topics/{self.chance.choice(self.world.topics[1:])}"
+        return f"/slotmq/topics/{self.chance.choice(self.world.exclusive[1:])}"
 
 
 class DeleteTopicNodes(TreeFault):

@@ -52,7 +52,8 @@ class Send:
 
 @dataclasses.dataclass
 class Run:
-    """One call of a handler.  `end_ns` is None when it never ended, as when the process died."""
+    """One call of a handler.  `end_ns` is None when it never ended, as when the process died.
+    `token` is "-" in a shared topic."""
     worker: str
     pid: int
     number: int
@@ -131,7 +132,8 @@ class Call:
 
     `tag` is "orders_5" of the keys "slot{orders_5}"; `token` is None where it carries none, as in
     a send.  A send that claims is a push: what it publishes carries the token of the owner.
-    `passes`: of a claim by key, the keys that it must not take, as members begin with them."""
+    `passes`: of a claim by key, the keys that it must not take, as members begin with them.
+    `named`: its arguments, among which are the entries that it answers."""
     node: str
     line: int
     at_ns: int
@@ -140,6 +142,7 @@ class Call:
     takes_over: bool
     passes: tuple
     commands: list
+    named: list = ()
 
     def writes(self):
         return [command for command in self.commands if command[0] in WRITES]
@@ -185,7 +188,8 @@ class History:
         self.orders = {f"w{i + 1}": order for i, order in enumerate(self.run["orders"])}
         self.stops = {f"w{i + 1}" for i, zk_loss in enumerate(self.run.get("zk_losses", ()))
                       if zk_loss == "stop"}
-        self.strict, self.replicated = (self.run.get(name, ()) for name in ("strict", "replicated"))
+        self.strict, self.replicated, self.shared = (self.run.get(name, ()) for name in
+                                                     ("strict", "replicated", "shared"))
         self.final = json.loads((self.folder / "final.json").read_text())
         self.sends, self.runs, self.pushes = {}, [], []
         self.events, self.said, self.notes = [], [], []
@@ -311,7 +315,8 @@ class History:
         tag = next((key[len("slot{"):-1] for key in keys if key.startswith("slot{")), None)
         token = arguments[1] if len(arguments) > 1 and TOKEN.fullmatch(arguments[1]) else None
         takes_over = token is not None and len(arguments) > 3 and arguments[3] in ("fast", "strict")
-        return Call(node, number, at_ns, tag, token, takes_over, History._passes(arguments), [])
+        return Call(node, number, at_ns, tag, token, takes_over, History._passes(arguments), [],
+                    arguments)
 
     @staticmethod
     def _passes(arguments):

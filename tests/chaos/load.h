@@ -11,8 +11,10 @@
 
 #include <slotmq/slotmq.h>
 
-/* LOAD_PRIORITY: the index of the topic with priorities. */
-enum { LOAD_TOPICS = 4, LOAD_PRIORITY = 2, LOAD_KEY_MAX = 24, LOAD_BODY_MAX = 128 };
+/* LOAD_PRIORITY: the index of the topic with priorities; LOAD_SHARED: of the last one, which is
+ * shared. */
+enum { LOAD_TOPICS = 5, LOAD_PRIORITY = 2, LOAD_SHARED = 4 };
+enum { LOAD_KEY_MAX = 24, LOAD_BODY_MAX = 128 };
 enum { LOAD_SESSION_MS = 3000 };
 
 /* What the handler does with a message. */
@@ -22,6 +24,7 @@ enum load_kind {
     LOAD_FAIL,       /* it fails every attempt, so that the message ends dead  */
     LOAD_REJECT,     /* it rejects the message                                 */
     LOAD_SLOW,       /* it works for a while, then answers done                */
+    LOAD_BUSY,       /* it works for a moment, then answers done               */
     LOAD_KINDS
 };
 
@@ -37,6 +40,9 @@ struct load_message {
 
 /* Message number `number` of `sender`: the same for the same arguments, but for times. */
 void load_make(struct load_message *out, const char *sender, uint64_t number, int64_t now_ms);
+
+/* The same for a message of the hot key: of the first topic, due at once, LOAD_BUSY. */
+void load_make_hot(struct load_message *out, const char *sender, uint64_t number);
 
 /* What the body asks for; LOAD_DONE of a body of another form. */
 enum load_kind load_kind_of(const char *body);

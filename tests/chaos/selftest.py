@@ -11,6 +11,7 @@ import tempfile
 
 import check
 import coordination
+import hot
 from history import Broken, Call, History
 
 SECOND = 1_000_000_000
@@ -84,7 +85,7 @@ def plant_lost(logs):
 
 
 def plant_overlap(logs):
-    run = logs.first(lambda run: True)
+    run = logs.first(lambda run: run.topic not in logs.history.shared)
     logs.append(f"worker-{run.worker}.log", logs.begin(run, begin_ns=run.begin_ns + 1))
 
 
@@ -278,7 +279,7 @@ def plant_old_write(logs):
 
 
 def is_push(call):
-    return call.token is None and call.claims()
+    return call.token is None and call.claims() and not call.tag.startswith("shared_")
 
 
 def in_push(logs, change):
@@ -413,7 +414,7 @@ def plant_back_off_cut(logs):
     checker = check.Checker(logs.history, 0)
     before, run = next(
         (before, run) for runs in checker.by_message.values() for before, run in zip(runs, runs[1:])
-        if before.verdict == "retry" and before.token == run.token
+        if before.verdict == "retry" and before.token == run.token != "-"
         and not checker.in_any(checker.lossy, before.begin_ns, run.begin_ns))
     logs.edit(f"worker-{run.worker}.log", lambda lines: [
         line.replace(f"begin {run.begin_ns} {run.number} ",
@@ -523,6 +524,59 @@ def plant_token_out_of_order(logs):
                 f"coord {first['ts'] + 1} granted {topic} {slot} {'0' * 23}1 0")
 
 
+def plant_shared_begun_again(logs):
+    """Another worker begins a message of a shared topic while its claim lasts."""
+    checker = check.Checker(logs.history, 0)
+    checker.executed.judge()
+    leases = checker.executed.leases
+    run = once_handled(logs, lambda run: run.topic in logs.history.shared
+                       and not checker.in_any(checker.lossy, run.begin_ns - SECOND,
+                                              run.begin_ns + SECOND)
+                       and not leases.may_have_missed(run, run)
+                       and not checker.is_repeated(run.topic, run.body))
+    other = next(event.worker for event in logs.history.events if event.worker != run.worker)
+    logs.append(f"worker-{other}.log",
+                logs.begin(run, begin_ns=run.begin_ns + 1, claim=run.claim + 1))
+
+
+def plant_shared_lease_cut(logs):
+    """A script takes a claim of a shared topic from its consumer at once."""
+    for node in logs.history.nodes():
+        for step in logs.history.executed(node):
+            if isinstance(step, Call) and step.tag is not None \
+                    and step.tag.startswith("shared_") and step.claims():
+                place, number, name = step.claims()[0]
+
+                def change(lines, step=step, entry=f"{place}c{number}:{name}"):
+                    time, after = (lines[step.line - 1].split(" [")[0],
+                                   step.line + len(step.commands))
+                    lines[after:after] = [
+                        f'{time} [0 planted] "EVALSHA" "0" "1" "slot{{{step.tag}}}" "0"\n',
+                        f'{time} [0 lua] "ZREM" "prepare{{{step.tag}}}" "{entry}"\n']
+                    return lines
+
+                logs.edit(f"monitor-{node}.log", change)
+                return
+    raise ValueError("no node executed a claim in a shared topic")
+
+
+def plant_held_up_by_hot_key(logs):
+    """A handler of the hot key works for five seconds, and a message of another key, which was due
+    before, begins after that."""
+    judge = hot.Hot(logs.history, None)
+    run = logs.first(lambda run: run.topic == hot.TOPIC and run.key == hot.KEY
+                     and logs.history.orders[run.worker] == "key"
+                     and judge.rest.at(run.begin_ns - 1) < hot.MOST)
+    body = "k0:s1:999999999:done"
+    logs.append("sender-s1.log", f"send {run.begin_ns - 2} {run.topic} {body} k0 0 0",
+                f"receipt {run.begin_ns - 1} {run.topic} {body} stored SMQ_OK")
+    logs.edit(f"worker-{run.worker}.log", lambda lines: [
+        line.replace(f"end {run.end_ns} {run.number} ", f"end {run.begin_ns + 5 * SECOND} "
+                     f"{run.number} ") for line in lines])
+    logs.append(f"worker-{run.worker}.log",
+                logs.begin(run, begin_ns=run.begin_ns + 5 * SECOND, body=body, claim=10**9))
+
+
 def plant_unnamed(logs):
     for worker in {event.worker for event in logs.history.events if event.kind == "damaged"}:
         logs.edit(f"worker-{worker}.log",
@@ -572,6 +626,11 @@ PLANTED = [
     (plant_not_dead, "dead exactly once, and with a reason"),
     (plant_early, "never early"),
     (plant_back_off_cut, "never early"),
+    (plant_shared_begun_again,
+     "a message of a shared topic begins again when its claim has ended"),
+    (plant_shared_lease_cut,
+     "a claim of a shared topic lasts until its answer or the end of its lease"),
+    (plant_held_up_by_hot_key, "a hot key holds up no other key"),
     (plant_disorder, "fifo keeps the order of a key"),
     (plant_small_priority_first, "the largest priority is claimed first"),
     (plant_small_priority_pushed, "the largest priority is claimed first"),

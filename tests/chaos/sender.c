@@ -1,7 +1,8 @@
 /* sender.c - a process that sends in a chaos run, and writes down each send and its outcome.
  *
- * usage: chaos-sender REDIS NAME RATE REPLICAS LOG CLOCK.  It sends RATE messages per second until
- * SIGTERM, those of each fifth second at once, then waits for the receipts that are missing.
+ * usage: chaos-sender REDIS NAME RATE REPLICAS HOT_S LOG CLOCK.  It sends RATE messages per second
+ * until SIGTERM, those of each fifth second at once, then waits for the receipts that are missing.
+ * From second HOT_S on it also sends many messages of one key at once, again and again.
  *
  * Thread: main sends; smq:call receives the receipts. */
 #include <inttypes.h>
@@ -17,6 +18,7 @@
 #include "log.h"
 #include "wall.h"
 
+enum { HOT = 1500, HOT_EACH_S = 24 }; /* messages of the hot key at once, how often */
 enum { SLICES_PER_S = 50, BURST_S = 5, FLUSH_MS = 60000, SEND_TIMEOUT_MS = 30000 };
 
 /* One send under way; freed by its receipt. */
@@ -29,6 +31,7 @@ struct sender {
     smq_producer *producer;
     const char *name;
     uint64_t number;
+    int hot_s; /* when the first messages of the hot key come */
 };
 
 static volatile sig_atomic_t sender_stopped;
@@ -52,31 +55,49 @@ static void sender_on_receipt(const smq_receipt *receipt, void *user)
     free(sending);
 }
 
-static void sender_send(struct sender *sender)
+static void sender_send(struct sender *sender, const struct load_message *load)
 {
-    struct load_message load;
     smq_error err;
     struct sending *sending = malloc(sizeof(*sending));
 
     if (sending == NULL) {
         abort();
     }
-    wall_report();
-    load_make(&load, sender->name, sender->number++, wall_true_ms());
-    sending->topic = load_topics[load.topic];
-    memcpy(sending->body, load.body, sizeof(sending->body));
-    smq_message message =
-        SMQ_MESSAGE(.body = smq_text(load.body), .key = smq_text(load.key),
-                    .id = smq_text(load.id[0] != '\0' ? load.id : NULL), .priority = load.priority,
-                    .due_at_ms = load.due_at_ms, .delay_ms = load.delay_ms);
-    log_line("send", "%s %s %s %" PRId64 " %" PRId64, sending->topic, load.body, load.key,
-             load.priority, load.due_at_ms);
+    sending->topic = load_topics[load->topic];
+    memcpy(sending->body, load->body, sizeof(sending->body));
+    smq_message message = SMQ_MESSAGE(.body = smq_text(load->body), .key = smq_text(load->key),
+                                      .id = smq_text(load->id[0] != '\0' ? load->id : NULL),
+                                      .priority = load->priority, .due_at_ms = load->due_at_ms,
+                                      .delay_ms = load->delay_ms);
+    log_line("send", "%s %s %s %" PRId64 " %" PRId64, sending->topic, load->body, load->key,
+             load->priority, load->due_at_ms);
     smq_status status = smq_send_async(sender->producer, sending->topic, &message,
                                        sender_on_receipt, sending, &err);
     if (status != SMQ_OK) {
         log_line("receipt", "%s %s refused %s", sending->topic, sending->body,
                  smq_status_name(status));
         free(sending);
+    }
+}
+
+static void sender_send_next(struct sender *sender)
+{
+    struct load_message load;
+
+    wall_report();
+    load_make(&load, sender->name, sender->number++, wall_true_ms());
+    sender_send(sender, &load);
+}
+
+/* Many messages of one key, in front of what is sent then. */
+static void sender_send_hot(struct sender *sender)
+{
+    struct load_message load;
+
+    wall_report();
+    for (int i = 0; i < HOT; i++) {
+        load_make_hot(&load, sender->name, sender->number++);
+        sender_send(sender, &load);
     }
 }
 
@@ -97,7 +118,10 @@ static void sender_run(struct sender *sender, int per_second)
     clock_gettime(CLOCK_MONOTONIC, &next);
     for (int slice = 0; !sender_stopped; slice++) {
         for (int i = sender_count(slice, per_second); i > 0; i--) {
-            sender_send(sender);
+            sender_send_next(sender);
+        }
+        if (slice % (HOT_EACH_S * SLICES_PER_S) == sender->hot_s * SLICES_PER_S) {
+            sender_send_hot(sender);
         }
         next.tv_nsec += 1000000000L / SLICES_PER_S;
         next.tv_sec += next.tv_nsec / 1000000000L;
@@ -113,17 +137,18 @@ int main(int argc, char **argv)
     smq_client *client = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
-    if (argc != 7) {
-        fprintf(stderr, "usage: chaos-sender REDIS NAME RATE REPLICAS LOG CLOCK\n");
+    if (argc != 8) {
+        fprintf(stderr, "usage: chaos-sender REDIS NAME RATE REPLICAS HOT_S LOG CLOCK\n");
         return 2;
     }
     memset(&action, 0, sizeof(action));
     action.sa_handler = sender_on_signal;
     sigaction(SIGTERM, &action, NULL);
-    log_open(argv[5], argv[2]);
-    wall_open(argv[6]);
+    log_open(argv[6], argv[2]);
+    wall_open(argv[7]);
     sender.name = argv[2];
     int replicas = (int) strtol(argv[4], NULL, 10);
+    sender.hot_s = (int) strtol(argv[5], NULL, 10);
     log_line("level", "%d", replicas);
     smq_client_options client_options = SMQ_CLIENT_OPTIONS(.redis = argv[1]);
     smq_producer_options options =

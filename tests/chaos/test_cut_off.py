@@ -20,7 +20,7 @@ import check
 import servers
 
 chaos.WORKERS, chaos.SPARE = 2, 0
-SLOTS = sum(chaos.SLOTS.values())
+SLOTS = chaos.OWNED
 WAIT_S = 120
 # It says for how long a slot stood still; here all of them do for as long as Redis is away for all.
 STOOD_STILL = "a slot has an owner again in time"
@@ -157,7 +157,8 @@ def run(folder, programs):
         world.start()
         (folder / "run.json").write_text(json.dumps(
             {"seed": 0, "seconds": 0, "topics": chaos.SLOTS, "strict": chaos.STRICT,
-             "replicated": chaos.REPLICATED, "push_slots": world.push_slots,
+             "replicated": chaos.REPLICATED, "shared": chaos.SHARED,
+             "push_slots": world.push_slots,
              "orders": world.orders, "zk_losses": world.zk_losses,
              "wall_minus_monotonic_ns": time.time_ns() - time.monotonic_ns()}))
         is_shared(fleet, "both have their share")

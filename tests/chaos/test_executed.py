@@ -30,6 +30,7 @@ def broken(at_ns):
 
 class Nodes:
     """The part of a history that is judged here: what each node executed."""
+    shared = ()
 
     def __init__(self, *nodes):
         self.steps = dict(enumerate(nodes))

@@ -19,7 +19,7 @@
 #include "trace.h"
 #include "wall.h"
 
-enum { THREADS = 2, DRAIN_MS = 5000, QUICK_US = 300, SLOW_MS = 400 };
+enum { THREADS = 2, DRAIN_MS = 5000, QUICK_US = 300, BUSY_MS = 3, SLOW_MS = 400 };
 enum { FEW = 4, MOST_IN_FLIGHT = 6 }; /* of priorities, so that claims leave messages waiting */
 
 static smq_worker *volatile workers[LOAD_TOPICS];
@@ -62,9 +62,10 @@ static void worker_on_event(const smq_event *event, void *user)
 static void worker_work(enum load_kind kind)
 {
     const struct timespec quick = {.tv_nsec = QUICK_US * 1000L},
+                          busy = {.tv_nsec = BUSY_MS * 1000000L},
                           slow = {.tv_nsec = SLOW_MS * 1000000L};
 
-    nanosleep(kind == LOAD_SLOW ? &slow : &quick, NULL);
+    nanosleep(kind == LOAD_SLOW ? &slow : kind == LOAD_BUSY ? &busy : &quick, NULL);
 }
 
 static smq_verdict worker_answer(enum load_kind kind, int32_t attempt, const char **word)
@@ -91,9 +92,9 @@ static smq_verdict worker_handle(smq_delivery *delivery, void *user)
              (const char *) message->body.data);
     log_line("begin",
              "%" PRIu64 " %s %d %s %" PRIu64 " %d %d %" PRId64 " %" PRId64 " %" PRId64 " %s", run,
-             message->topic, (int) message->slot, message->token, trace_claim(delivery),
-             (int) message->attempt, (int) message->retries_left, message->priority,
-             message->due_at_ms, wall_true_ms(), body);
+             message->topic, (int) message->slot, message->token[0] != '\0' ? message->token : "-",
+             trace_claim(delivery), (int) message->attempt, (int) message->retries_left,
+             message->priority, message->due_at_ms, wall_true_ms(), body);
     enum load_kind kind = load_kind_of(body);
     worker_work(kind);
     smq_verdict verdict = worker_answer(kind, message->attempt, &word);

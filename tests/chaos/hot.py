@@ -1,0 +1,78 @@
+"""Judge that a hot key holds up no other: while messages of it are handled, due messages of other
+keys of its slot begin, where the worker handles in order of keys.
+"""
+import bisect
+import collections
+import itertools
+
+TOPIC, KEY = "jobs", "hot"  # load.c
+MS = 1_000_000
+# For how long messages of the hot key may be handled while another one is due.
+HELD_UP_MS = 3000
+# So many messages of other keys may wait: with more, the threads of a worker are busy for long.
+MOST = 900
+MANY = 50  # of the hot key in front: the message counts as one that came past it
+
+
+class Busy:
+    """When an owner handled messages of the hot key, in the order of time."""
+
+    def __init__(self, runs):
+        self.begins = [run.begin_ns for run in runs]
+        self.ends = [run.begin_ns if run.end_ns is None else run.end_ns for run in runs]
+        self.sums = [0, *itertools.accumulate(end - begin for begin, end
+                                              in zip(self.begins, self.ends))]
+
+    def between(self, begin_ns, end_ns):
+        """How long, of this time; they come one after another."""
+        first, last = (bisect.bisect_left(self.begins, at_ns) for at_ns in (begin_ns, end_ns))
+        cut = max(0, self.ends[last - 1] - end_ns) if last > first else 0
+        return self.sums[last] - self.sums[first] - cut
+
+
+class Waiting:
+    """How many of some sends were stored, and had not begun yet."""
+
+    def __init__(self, sends, firsts):
+        self.stored = sorted(send.outcome_ns for send in sends)
+        self.begun = sorted(firsts[send.body].begin_ns for send in sends if send.body in firsts)
+
+    def at(self, at_ns):
+        return bisect.bisect(self.stored, at_ns) - bisect.bisect(self.begun, at_ns)
+
+
+class Hot:
+    """`add(text)` is called with each violation."""
+
+    def __init__(self, history, add):
+        self.history, self.add = history, add
+        firsts, busy = {}, collections.defaultdict(list)
+        for run in history.runs:
+            if run.topic == TOPIC:
+                firsts.setdefault(run.body, run)
+                if run.key == KEY:
+                    busy[run.slot, run.token].append(run)
+        self.busy = {name: Busy(runs) for name, runs in busy.items()}
+        self.others = [run for run in firsts.values() if run.key != KEY]
+        sends = [send for send in history.sends.values()
+                 if send.topic == TOPIC and send.outcome == "stored"]
+        self.rest = Waiting([send for send in sends if send.key != KEY], firsts)
+        self.hot = Waiting([send for send in sends if send.key == KEY], firsts)
+
+    def judge(self):
+        """How many messages came past many of the hot key."""
+        past = 0
+        for run in self.others:
+            send, busy = self.history.sends[TOPIC, run.body], self.busy.get((run.slot, run.token))
+            if busy is None or send.outcome != "stored" or self.history.orders[run.worker] != "key":
+                continue
+            due_ns = max(send.outcome_ns, send.due_ms * MS -
+                         self.history.run["wall_minus_monotonic_ns"])
+            if self.rest.at(due_ns) > MOST:
+                continue
+            past += self.hot.at(due_ns) >= MANY and self.hot.at(run.begin_ns) >= MANY
+            held_ms = busy.between(due_ns, run.begin_ns) // MS
+            if held_ms > HELD_UP_MS:
+                self.add(f"{run.body} was due, and in front of it messages of the hot key were "
+                         f"handled for {held_ms} ms")
+        return past
