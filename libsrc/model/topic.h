@@ -34,7 +34,7 @@ enum {
     TOPIC_KEY_MAX = 1024, /* limit of keys and ids */
     /* of the stored text and of the slots' contents.  In 3 a slot of layout keyed has the key
      * done{T_i}; in 2 members contain the key, in both layouts; 1 was written without a number */
-    TOPIC_FORMAT = 3
+    TOPIC_FORMAT = 4
 };
 
 /* A checked definition with all defaults filled in.  `nonce` ("" until it is stored) names one
@@ -115,7 +115,7 @@ static inline int64_t topic_default_body(smq_layout layout)
 
 /* The stored text: fixed order, without name, nonce, version and generation, and without the
  * options from debounce_ms to groups that have their default:
- * "format=3 type=range_merge layout=inline slots=64 shared=no ties=arrival max_retries=16
+ * "format=4 type=range_merge layout=inline slots=64 shared=no ties=arrival max_retries=16
  * backoff=exp:1000:600000 lease_ms=30000 delay_ms=none takeover=fast".  topic_parse() is for
  * untrusted text: another format fails as TOPIC_DIFFERS, and says what to do; unknown, missing or
  * doubled fields fail as INTERNAL ("the stored definition ... cannot be read"). */

@@ -203,6 +203,17 @@ class OtherFormat(Servers):
             self.must(maker, "send", topic, "a")
             self.assertEqual(self.must(maker, "consume", topic, "--exit-when-empty", "-q"), "a\n")
 
+    def test_messages_come_over(self):
+        """As docs/deployment.md says: the old version writes them, this one stores them anew."""
+        self.must(OLD, "topic", "create", "moved")
+        self.send(OLD, "moved", [f"k{i % KEYS} {i}" for i in range(EACH)])
+        waiting = self.must(OLD, "peek", "moved", "--state", "waiting,resting,dead", "--limit", str(2 * EACH), "--json")
+        self.must(OLD, "topic", "delete", "moved", "--force", "--yes")
+        self.must(NEW, "topic", "create", "moved")
+        self.must(NEW, "send", "moved", "--json", "--restore", "--file", "-", text=waiting)
+        said = self.must(NEW, "consume", "moved", "--exit-when-empty", "-q")
+        self.assertEqual(sorted(said.splitlines()), sorted(f"k{i % KEYS} {i}" for i in range(EACH)))
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

@@ -121,7 +121,7 @@ static void zero_means_default(void **state)
     assert_string_equal(topic.nonce, "");
     text_is(
         &topic,
-        "format=3 type=range_merge layout=inline slots=64 shared=no ties=arrival max_retries=16 "
+        "format=4 type=range_merge layout=inline slots=64 shared=no ties=arrival max_retries=16 "
         "backoff=exp:1000:600000 lease_ms=30000 delay_ms=none takeover=fast");
 }
 
@@ -151,7 +151,7 @@ static void every_option_is_taken(void **state)
 
     (void) state;
     text_is(&topic,
-            "format=3 type=priority layout=inline slots=65536 shared=yes ties=bytes max_retries=63 "
+            "format=4 type=priority layout=inline slots=65536 shared=yes ties=bytes max_retries=63 "
             "backoff=ladder:1,2,3 lease_ms=86400000 delay_ms=none takeover=strict");
     options = plain;
     options.slots = 1;
@@ -160,7 +160,7 @@ static void every_option_is_taken(void **state)
     options.lease_ms = 100;
     options.delay_ms = INT64_C(1) << 43;
     topic = made(&options);
-    text_is(&topic, "format=3 type=range_merge layout=inline slots=1 shared=no ties=arrival "
+    text_is(&topic, "format=4 type=range_merge layout=inline slots=1 shared=no ties=arrival "
                     "max_retries=0 backoff=none "
                     "lease_ms=100 delay_ms=8796093022208 takeover=fast");
     options = plain;
@@ -174,7 +174,7 @@ static void every_option_is_taken(void **state)
     options.rate_per_s = 6;
     topic = made(&options);
     text_is(&topic,
-            "format=3 type=range_merge layout=keyed slots=64 shared=no ties=arrival max_retries=16 "
+            "format=4 type=range_merge layout=keyed slots=64 shared=no ties=arrival max_retries=16 "
             "backoff=exp:1000:600000 lease_ms=30000 delay_ms=1 takeover=fast debounce_ms=2 "
             "ttl_ms=3 expired_to_dead=yes max_body=4 max_waiting=5 rate_per_s=6");
     options = plain;
@@ -182,7 +182,7 @@ static void every_option_is_taken(void **state)
     options.layout = SMQ_LAYOUT_KEYED;
     options.dedup_window_ms = 604800000;
     topic = made(&options);
-    text_is(&topic, "format=3 type=fifo layout=keyed slots=64 shared=no ties=arrival "
+    text_is(&topic, "format=4 type=fifo layout=keyed slots=64 shared=no ties=arrival "
                     "max_retries=16 backoff=exp:1000:600000 lease_ms=30000 delay_ms=none "
                     "takeover=fast dedup_window_ms=604800000");
 }
@@ -226,7 +226,7 @@ static void fifo_is_keyed(void **state)
     options.skip_failed = true;
     topic = made(&options);
     for (int i = 0; i < 2; i++) {
-        text_is(&topic, "format=3 type=fifo layout=keyed slots=64 shared=no ties=arrival "
+        text_is(&topic, "format=4 type=fifo layout=keyed slots=64 shared=no ties=arrival "
                         "max_retries=16 backoff=exp:1000:600000 lease_ms=30000 delay_ms=none "
                         "takeover=fast skip_failed=yes");
         options.layout = SMQ_LAYOUT_KEYED;
@@ -407,26 +407,26 @@ static void options_of_an_older_header_end_earlier(void **state)
 static void described_options_make_the_same_topic(void **state)
 {
     static const char *const texts[] = {
-        "format=3 type=range_merge layout=inline slots=1 shared=yes ties=arrival max_retries=0 "
+        "format=4 type=range_merge layout=inline slots=1 shared=yes ties=arrival max_retries=0 "
         "backoff=none lease_ms=100 "
         "delay_ms=none takeover=fast",
-        "format=3 type=range_merge layout=inline slots=64 shared=no ties=arrival max_retries=16 "
+        "format=4 type=range_merge layout=inline slots=64 shared=no ties=arrival max_retries=16 "
         "backoff=exp:1:2 "
         "lease_ms=30000 delay_ms=1 takeover=strict",
-        "format=3 type=fixed_time layout=inline slots=2 shared=no ties=arrival max_retries=1 "
+        "format=4 type=fixed_time layout=inline slots=2 shared=no ties=arrival max_retries=1 "
         "backoff=fixed:0 "
         "lease_ms=30000 delay_ms=none takeover=fast",
-        "format=3 type=priority layout=inline slots=65536 shared=no ties=bytes max_retries=63 "
+        "format=4 type=priority layout=inline slots=65536 shared=no ties=bytes max_retries=63 "
         "backoff=ladder:1,2 "
         "lease_ms=86400000 delay_ms=none takeover=fast",
-        "format=3 type=range_merge layout=keyed slots=64 shared=no ties=arrival max_retries=16 "
+        "format=4 type=range_merge layout=keyed slots=64 shared=no ties=arrival max_retries=16 "
         "backoff=none lease_ms=30000 delay_ms=1 takeover=fast debounce_ms=2 ttl_ms=3 "
         "expired_to_dead=yes max_body=4 max_waiting=5 rate_per_s=6 takeover_replicas=7 "
         "dedup_window_ms=8",
-        "format=3 type=fifo layout=keyed slots=64 shared=no ties=arrival max_retries=16 "
+        "format=4 type=fifo layout=keyed slots=64 shared=no ties=arrival max_retries=16 "
         "backoff=none "
         "lease_ms=30000 delay_ms=none takeover=fast skip_failed=yes",
-        "format=3 type=priority layout=inline slots=64 shared=no ties=arrival max_retries=16 "
+        "format=4 type=priority layout=inline slots=64 shared=no ties=arrival max_retries=16 "
         "backoff=none lease_ms=30000 "
         "delay_ms=none takeover=fast max_body=100",
     };
@@ -448,10 +448,10 @@ static void described_options_make_the_same_topic(void **state)
 /* --- the stored text --- */
 
 #define HEAD                                                                                       \
-    "format=3 type=priority layout=inline slots=64 shared=no ties=arrival max_retries=16 "         \
+    "format=4 type=priority layout=inline slots=64 shared=no ties=arrival max_retries=16 "         \
     "backoff=none "
 #define KEYED                                                                                      \
-    "format=3 type=priority layout=keyed slots=64 shared=no ties=arrival max_retries=16 "          \
+    "format=4 type=priority layout=keyed slots=64 shared=no ties=arrival max_retries=16 "          \
     "backoff=none lease_ms=30000 delay_ms=none "
 static const struct {
     const char *text;
@@ -463,14 +463,14 @@ static const struct {
     }
     TEXT(""),
     TEXT(" "),
-    TEXT("format=3"),
-    TEXT("format=3 "),
-    TEXT("format=3 type=priority"),
+    TEXT("format=4"),
+    TEXT("format=4 "),
+    TEXT("format=4 type=priority"),
     TEXT("format= type=priority"),
     TEXT("format=02 type=priority"),
     TEXT("format=-1 type=priority"),
-    TEXT("format=4"),
-    TEXT("format=4x "),
+    TEXT("format=5"),
+    TEXT("format=5x "),
     TEXT("format=99999999999999999999 type=priority"),
     TEXT(HEAD "lease_ms=30000 delay_ms=none"),
     TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast "),
@@ -489,35 +489,35 @@ static const struct {
     TEXT(HEAD "lease_ms=30000 delay_ms=-1 takeover=fast"),
     TEXT(HEAD "lease_ms=99 delay_ms=none takeover=fast"),
     TEXT(HEAD "lease_ms=99999999999999999999 delay_ms=none takeover=fast"),
-    TEXT("format=3 type=queue layout=inline slots=64 shared=no ties=arrival max_retries=16 "
+    TEXT("format=4 type=queue layout=inline slots=64 shared=no ties=arrival max_retries=16 "
          "backoff=none "
          "lease_ms=30000 delay_ms=none takeover=fast"),
-    TEXT("format=3 type=priority layout=inline slots=63 shared=no ties=arrival max_retries=16 "
+    TEXT("format=4 type=priority layout=inline slots=63 shared=no ties=arrival max_retries=16 "
          "backoff=none "
          "lease_ms=30000 delay_ms=none takeover=fast"),
-    TEXT("format=3 type=priority layout=inline slots=4294967297 shared=no ties=arrival "
+    TEXT("format=4 type=priority layout=inline slots=4294967297 shared=no ties=arrival "
          "max_retries=16 backoff=none "
          "lease_ms=30000 delay_ms=none takeover=fast"),
-    TEXT("format=3 type=priority layout=inline slots=0 shared=no ties=arrival max_retries=16 "
+    TEXT("format=4 type=priority layout=inline slots=0 shared=no ties=arrival max_retries=16 "
          "backoff=none "
          "lease_ms=30000 delay_ms=none takeover=fast"),
-    TEXT("format=3 type=priority layout=inline slots=64 shared=maybe ties=arrival "
+    TEXT("format=4 type=priority layout=inline slots=64 shared=maybe ties=arrival "
          "max_retries=16 backoff=none "
          "lease_ms=30000 delay_ms=none takeover=fast"),
-    TEXT("format=3 type=fixed_time layout=inline slots=64 shared=no ties=bytes max_retries=16 "
+    TEXT("format=4 type=fixed_time layout=inline slots=64 shared=no ties=bytes max_retries=16 "
          "backoff=none "
          "lease_ms=30000 delay_ms=none takeover=fast"),
-    TEXT("format=3 type=priority layout=inline slots=64 shared=no ties=arrival max_retries=64 "
+    TEXT("format=4 type=priority layout=inline slots=64 shared=no ties=arrival max_retries=64 "
          "backoff=none "
          "lease_ms=30000 delay_ms=none takeover=fast"),
-    TEXT("format=3 type=priority layout=inline slots=64 shared=no ties=arrival max_retries=16 "
+    TEXT("format=4 type=priority layout=inline slots=64 shared=no ties=arrival max_retries=16 "
          "backoff=soon "
          "lease_ms=30000 delay_ms=none takeover=fast"),
-    TEXT("format=3 type=fifo layout=inline slots=64 shared=no ties=arrival max_retries=16 "
+    TEXT("format=4 type=fifo layout=inline slots=64 shared=no ties=arrival max_retries=16 "
          "backoff=none lease_ms=30000 delay_ms=none takeover=fast"),
-    TEXT("format=3 type=priority slots=64 shared=no ties=arrival max_retries=16 "
+    TEXT("format=4 type=priority slots=64 shared=no ties=arrival max_retries=16 "
          "backoff=none lease_ms=30000 delay_ms=none takeover=fast"),
-    TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast format=3"),
+    TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast format=4"),
     TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast layout=inline"),
     TEXT(KEYED "takeover=fast layout=row"),
     TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast ttl_ms=5"),
@@ -554,15 +554,16 @@ static void definitions_of_other_versions_say_what_to_do(void **state)
     static const struct {
         const char *text, *said;
     } rows[] = {
-        {"format=4 type=stack", "topic jobs was made by a newer slotmq: its format is 4, and this "
-                                "version reads 3; update this program"},
+        {"format=5 type=stack", "topic jobs was made by a newer slotmq: its format is 5, and this "
+                                "version reads 4; update this program"},
         {"format=2147483647 ?", "update this program"},
         {"format=1 type=priority", "made by an older slotmq"},
         {"format=2 type=priority", "made by an older slotmq"},
+        {"format=3 type=priority", "made by an older slotmq"},
         {"type=priority slots=64 shared=no ties=arrival max_retries=16 backoff=none "
          "lease_ms=30000 delay_ms=none takeover=fast",
          "topic jobs was made by an older slotmq, whose messages this version does not read; "
-         "consume and delete it with that version, then create it again"},
+         "docs/deployment.md says under Upgrading how they come over"},
         {"type=priority layout=keyed slots=64", "made by an older slotmq"},
     };
 
@@ -584,7 +585,7 @@ static void stored_value_may_be_longer_than_any_field(void **state)
     struct topic topic;
 
     (void) state;
-    buf_printf(&text, "format=3 backoff=ladder:1");
+    buf_printf(&text, "format=4 backoff=ladder:1");
     for (int i = 0; i < 1000; i++) {
         buf_printf(&text, ",1");
     }
@@ -594,7 +595,7 @@ static void stored_value_may_be_longer_than_any_field(void **state)
 
 static void stored_fields_may_stand_in_any_order(void **state)
 {
-    static const char text[] = "format=3 takeover=fast delay_ms=none lease_ms=30000 backoff=none "
+    static const char text[] = "format=4 takeover=fast delay_ms=none lease_ms=30000 backoff=none "
                                "max_retries=16 ties=arrival shared=no slots=64 layout=inline "
                                "type=priority";
     struct topic topic;

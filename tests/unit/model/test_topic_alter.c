@@ -11,22 +11,22 @@
 #include "support/group.h"
 
 #define INLINE                                                                                     \
-    "format=3 type=range_merge layout=inline slots=64 shared=no ties=arrival max_retries=16 "      \
+    "format=4 type=range_merge layout=inline slots=64 shared=no ties=arrival max_retries=16 "      \
     "backoff=none lease_ms=30000 "                                                                 \
     "delay_ms=none takeover=fast"
 #define KEYED                                                                                      \
-    "format=3 type=range_merge layout=keyed slots=64 shared=no ties=arrival max_retries=16 "       \
+    "format=4 type=range_merge layout=keyed slots=64 shared=no ties=arrival max_retries=16 "       \
     "backoff=none "                                                                                \
     "lease_ms=30000 delay_ms=none takeover=fast"
 #define DELAYED                                                                                    \
-    "format=3 type=range_merge layout=keyed slots=64 shared=no ties=arrival max_retries=16 "       \
+    "format=4 type=range_merge layout=keyed slots=64 shared=no ties=arrival max_retries=16 "       \
     "backoff=none "                                                                                \
     "lease_ms=30000 delay_ms=1000 takeover=fast"
 #define FIFO                                                                                       \
-    "format=3 type=fifo layout=keyed slots=64 shared=no ties=arrival max_retries=16 backoff=none " \
+    "format=4 type=fifo layout=keyed slots=64 shared=no ties=arrival max_retries=16 backoff=none " \
     "lease_ms=30000 delay_ms=none takeover=fast"
 #define SHARED                                                                                     \
-    "format=3 type=priority layout=inline slots=64 shared=yes ties=arrival max_retries=16 "        \
+    "format=4 type=priority layout=inline slots=64 shared=yes ties=arrival max_retries=16 "        \
     "backoff=none lease_ms=30000 "                                                                 \
     "delay_ms=none takeover=fast"
 
