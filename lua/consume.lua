@@ -2,13 +2,15 @@
 -- KEYS store, prepare, dead, why, slot, [body], [done]
 -- ARGV def, token, kind, channel, n, max_bytes, lease_ms, max_retries, dedup_ms (0: none), last,
 --      oldest, open (0 or 1), pushed (ms; 0: none), passes, flags, ndone, answers...
--- RETURN OK, now, next (ms, or empty: never by itself), claims, results (one character per answer:
---        1 done, 0 gone, u one of the two), again (1 more is claimable now, 2 paused),
+-- RETURN OK, now, next (ms, or empty: never by itself), claims (of a shared slot, to a caller that
+--        sleeps from now on: how many sleep), results (one character per answer: 1 done, 0 gone, u
+--        one of the two), again (1 more is claimable now, 2 paused, 3 another one looks before:
+--        lib/park.lua),
 --        (entry, attempts [, header, body])..., [how many had expired, if any], [failed]
 --        | FENCED, token | NO_TOPIC | STALE
 --
 -- last: the number of the newest claim that the caller knows.  When it knows a part of the next,
--- too, up to a message: last,attempts,entry.  Shared: -
+-- too, up to a message: last,attempts,entry.  Shared: the name of the caller, w and hex digits
 -- oldest: the number of the oldest claim of which the caller has a message in flight, or behind all
 -- that it knows.  Shared: -
 -- open: while this call leaves its caller parked, a send may claim for it: a push (lib/push.lua).
@@ -184,7 +186,6 @@ local expired_to_dead = string.find(flags, 'x', 1, true)
 -- @include bury
 -- @include lose
 -- @include failed
--- @include wake
 
 -- 1. Settle.
 
@@ -406,15 +407,11 @@ reply[#reply + 1] = counted.expired
 
 if n > 0 and taken == 0 and paused then
     redis.call('HSET', slot, 'parked', 0)
-elseif n > 0 and taken == 0 and reply[6] == 0 and not disputed then
-    -- Shared: until the latest time of all callers that sleep, so that a send wakes them all.
-    -- Those that sleep longer than this caller learn its time, because its process may die before.
-    if shared and not wake(parked, due) then
-        due = math.max(due, tonumber(parked or 0))
-    end
-    redis.call('HSET', slot, 'parked', open and string.format('%d/%s', due, lease_ms) or due)
 elseif shared and not paused then
-    wake(parked, due)
+-- @include idle
+-- @include park
+elseif n > 0 and taken == 0 and reply[6] == 0 and not disputed then
+    redis.call('HSET', slot, 'parked', open and string.format('%d/%s', due, lease_ms) or due)
 elseif parked and (taken > 0 or push_at and (lost or strange and not disputed)) then
     redis.call('HDEL', slot, 'parked')
 elseif parked and not (open and n > 0) and string.find(parked, '/', 1, true) then

@@ -30,6 +30,8 @@ end
 -- @include give_back
 -- @include revive
 -- @include failed
+-- @include idle
+local sleepers = idle_open
 -- @include wake
 -- @include places
 -- @include place

@@ -84,6 +84,11 @@ if parked and many == 1 and one_time and stored == def and not repeated
 -- @include push
 end
 
+local sleepers -- of a shared topic
+if parked and string.find(parked, '|', 1, true) then
+-- @include idle
+    sleepers = idle_open
+end
 -- @include wake
 
 if repeated then

@@ -35,6 +35,8 @@ end
 -- @include clock
 -- @include def
 -- @include failed
+-- @include idle
+local sleepers = idle_open
 -- @include wake
 
 -- What the groups know.  Each key is read before anything is written, so a key of another type ends

@@ -26,7 +26,7 @@ static void consume_arg_last(struct store_call *call, const struct store_slot *s
     struct buf last = {0};
 
     if (slot->shared) {
-        redis_arg_string(call_argv(call, SCRIPT_CONSUME_ARGV_LAST), "-");
+        redis_arg_string(call_argv(call, SCRIPT_CONSUME_ARGV_LAST), consume->caller);
     } else if (part == NULL) {
         redis_arg_int(call_argv(call, SCRIPT_CONSUME_ARGV_LAST), (int64_t) consume->last);
     } else {
@@ -160,6 +160,7 @@ bool store_consume_read(struct store_consumed *out, const struct store_result *r
     }
     out->again = again == 1;
     out->paused = again == 2;
+    out->second = again == 3;
     return true;
 }
 

@@ -155,6 +155,7 @@ struct store_consume {
     int64_t lease_ms;
     int32_t max_retries;
     uint64_t last;                      /* highest claim number known; ignored when shared */
+    const char *caller;                 /* shared: its name, "w" and hex digits */
     const struct store_known *part;     /* what is known of the claim after `last`; NULL: nothing */
     uint64_t oldest;                    /* claim of which a message is in flight; or last + 1 */
     bool open;                          /* a send may claim while the caller sleeps */
@@ -169,10 +170,12 @@ struct store_consume {
 struct store_consumed {
     int64_t now_ms;
     int64_t next_ms;     /* when a claim could succeed next; -1: not by time alone */
-    uint64_t claims;     /* the next `last`; if unchanged the messages are a part of a claim */
+    uint64_t claims;     /* the next `last`; if unchanged the messages are a part of a claim.
+                            Shared, of a call that claims and has found nothing: how many sleep */
     const char *results; /* one character per answer: '1' done, '0' gone, 'u' one of the two */
     bool again;          /* more can be claimed now */
     bool paused;         /* the topic is paused: nothing was claimed */
+    bool second;         /* shared: another caller looks before next_ms */
     size_t count;        /* claimed messages */
     uint64_t expired;    /* expired messages that were found, and dropped or made dead */
 };
@@ -194,6 +197,28 @@ bool store_consume_known(struct store_known *out, const struct store_result *res
                          const struct store_slot *slot, size_t index);
 bool store_consume_message(struct store_claimed *out, const struct store_result *result,
                            const struct store_slot *slot, size_t index);
+
+/* --- who sleeps --- */
+/* What a slot of a shared topic says of those that sleep (lua/lib/idle.lua). */
+struct store_sleepers {
+    int64_t due_ms; /* when something is due next, as far as it is known; -1: nothing is */
+    bool woken;     /* one was woken, and no call has seen since that nothing more is due */
+    bool listed;    /* the caller is one of those that sleep */
+};
+void store_sleepers(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                    int64_t timeout_ms);
+bool store_sleepers_read(struct store_sleepers *out, const struct store_result *result,
+                         const char *caller);
+/* The channel on which one caller of a shared topic is woken: "wake{T_i}:NAME".  `out` has
+ * STORE_CALLER_CHANNEL_MAX bytes. */
+enum { STORE_CALLER_MAX = 16, STORE_CALLER_CHANNEL_MAX = SLOT_KEY_MAX + STORE_CALLER_MAX };
+void store_caller_channel(char *out, const struct slot_keys *keys, const char *caller);
+/* A publication there.  Returns false if it does not tell the caller to look at a later time. */
+struct store_told {
+    int64_t in_ms;
+    bool second; /* another one looks before: it is enough to read store_sleepers() */
+};
+bool store_told_read(struct store_told *out, const char *data, size_t len);
 
 /* --- push --- */
 /* A message that a send has claimed for a sleeping owner, as it was published on the wake channel

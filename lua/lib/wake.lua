@@ -1,10 +1,11 @@
--- USES slot, channel, now, failed
+-- USES slot, channel, now, failed, sleepers
 
 -- What `parked` of a slot says:
 --   UNTIL        callers sleep until then
 --   UNTIL/LEASE  an owner sleeps until then, and a send may claim for it, with that lease: a push
 --   -AT          a push was made at that time, and the owner has not called since
 --   -AT:AGAIN    the same, and the owner was woken once more at the time AGAIN
+-- Of a shared topic it says who sleeps (lib/idle.lua).
 -- What was pushed may not have reached its owner, so the first send after a second wakes it.
 local PUSH_AGAIN_MS = 1000
 
@@ -14,6 +15,16 @@ local PUSH_AGAIN_MS = 1000
 local function wake(parked, due)
     if not parked then
         return false
+    elseif sleepers and string.find(parked, '|', 1, true) then
+        local shared = sleepers(parked)
+        if due <= now or shared.due < now - PUSH_AGAIN_MS then -- those who knew it have died
+            shared.wake_one()
+        elseif due < shared.due then
+            shared.due_by(due)
+        else
+            return false
+        end
+        return shared.save()
     end
     local at = tonumber(parked) or tonumber(string.match(parked, '^%-?%d+'))
     local asked = at < 0 and (tonumber(string.match(parked, ':(%d+)$')) or -at)

@@ -37,8 +37,18 @@ static void read_push(const struct store_slot *slot, const char *data, size_t si
     FUZZ_CHECK(entry.kind == ENTRY_CLAIMED && entry.claim == push.claim);
 }
 
+static void read_told(const char *data, size_t size)
+{
+    struct store_told told;
+
+    if (store_told_read(&told, data, size)) {
+        FUZZ_CHECK(told.in_ms >= 0 && size >= 2);
+    }
+}
+
 FUZZ_TARGET(push)
 {
+    read_told((const char *) data, size);
     read_push(&slot_inline, (const char *) data, size);
     read_push(&slot_keyed, (const char *) data, size);
 }

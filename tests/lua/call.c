@@ -162,7 +162,10 @@ static void add_consume(struct args *args, const struct model *model, const stru
     args_add_int(args, call->max_retries);
     args_add_int(args, call->dedup);
     if (model->shared) {
-        args_add(args, "-");
+        char caller[16];
+
+        snprintf(caller, sizeof(caller), "w%x", (unsigned) call->caller);
+        args_add(args, caller);
         args_add(args, "-");
     } else {
         add_last(args, call);

@@ -292,6 +292,7 @@ static struct call *new_consume(struct walk *walk, struct walker *walker)
     }
     call->n = walk->calm ? 40 : sizes[walk_chance(walk, 5)];
     call->max_bytes = walk->calm || walk_percent(walk, 80) ? 1048576 : MODEL_FEW_BYTES;
+    call->caller = (int) (walker - walk->walkers);
     call->last = walker->last;
     memcpy(call->position, walker->position, sizeof(call->position));
     call->position_attempts = walker->position_attempts;

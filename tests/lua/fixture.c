@@ -216,13 +216,20 @@ void fixture_store_compactly(struct fixture *fixture)
 
 void fixture_listen(struct fixture *fixture, bool listen)
 {
+    static const char *const channels[] = {"wake{x}",    "wake{x}:w0", "wake{x}:w1", "wake{x}:w2",
+                                           "wake{x}:wa", "wake{x}:wb", "wake{x}:wc"};
+
     if (listen && fixture->listener == NULL) {
         fixture->listener = connect_to(fixture);
-        freeReplyObject(redisCommand(fixture->listener, "SSUBSCRIBE wake{x}"));
+        for (size_t i = 0; i < sizeof(channels) / sizeof(channels[0]); i++) {
+            freeReplyObject(redisCommand(fixture->listener, "SSUBSCRIBE %s", channels[i]));
+        }
     }
     if (!listen && fixture->listener != NULL) {
         /* The server must know it before the next publish. */
-        freeReplyObject(redisCommand(fixture->listener, "SUNSUBSCRIBE wake{x}"));
+        for (size_t i = 0; i < sizeof(channels) / sizeof(channels[0]); i++) {
+            freeReplyObject(redisCommand(fixture->listener, "SUNSUBSCRIBE %s", channels[i]));
+        }
         redisFree(fixture->listener);
         fixture->listener = NULL;
     }

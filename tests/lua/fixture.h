@@ -34,7 +34,7 @@ extern const char *const fixture_keys[KEYS_COUNT];
 struct fixture {
     struct servers *servers;
     redisContext *redis;
-    redisContext *listener; /* subscribed to wake{x}; NULL: no client listens */
+    redisContext *listener; /* subscribed to wake{x} and some callers'; NULL: none */
     bool keyed;             /* scripts get the keys of layout keyed too */
 };
 

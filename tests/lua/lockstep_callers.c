@@ -458,6 +458,7 @@ void round_consume(struct round *round, struct consumer *consumer)
     if (round_percent(round, 30)) {
         call->max_bytes = MODEL_FEW_BYTES; /* so that a lost reply comes again in parts */
     }
+    call->caller = (int) (consumer - round->consumers);
     call->last = consumer->last;
     memcpy(call->position, consumer->position, sizeof(call->position));
     call->position_attempts = consumer->position_attempts;

@@ -19,6 +19,7 @@ enum {
     MODEL_MAX = 512,    /* of one state at a time */
     MODEL_FEW_BYTES = 12,
     MODEL_PRODUCERS = 4,
+    MODEL_SLEEPERS = 8,
     MODEL_TEXTS = 4096, /* sends of one round */
     CALL_ITEMS_MAX = 64
 };
@@ -91,6 +92,19 @@ struct model_record {
     char results[CALL_ITEMS_MAX + 1];
 };
 
+/* Who sleeps in a slot of a shared topic, the one that has slept longest first. */
+struct model_sleeper {
+    int caller;
+    int64_t told; /* when it shall look; -1: never */
+};
+struct model_sleepers {
+    int count;
+    int64_t due;      /* when something is due next, as far as it is known */
+    int64_t woken_at; /* since then no call has seen that nothing is due; 0: one has */
+    int woken;        /* that caller was; -1: none */
+    struct model_sleeper item[MODEL_SLEEPERS];
+};
+
 struct model {
     char kind;
     bool shared, keyed;
@@ -108,12 +122,13 @@ struct model {
     int64_t claimed_until; /* the leases of the newest claim that its owner has not renewed; -1 */
     int64_t leased;        /* what the clock showed at the last lease for which others wait; -1 */
     int64_t parked;        /* -1: nobody sleeps */
-    int64_t push_lease;    /* while its owner sleeps, sends may claim for it; 0: they may not */
-    int64_t pushed_at;     /* a send did, and the owner has not called since; -1 */
-    int64_t push_again;    /* and it was woken once more; -1 */
-    char published[192];   /* what the last send pushed; "": nothing */
-    bool heard;            /* a client listens for wake-ups */
-    int wakes;             /* that were heard, and pushes */
+    struct model_sleepers sleepers; /* shared; then `parked` is -1 while somebody sleeps */
+    int64_t push_lease;  /* while its owner sleeps, sends may claim for it; 0: they may not */
+    int64_t pushed_at;   /* a send did, and the owner has not called since; -1 */
+    int64_t push_again;  /* and it was woken once more; -1 */
+    char published[192]; /* what the last send pushed; "": nothing */
+    bool heard;          /* a client listens for wake-ups */
+    int wakes;           /* that were heard, and pushes */
     uint64_t counters[MODEL_COUNTERS];
     struct model_record records[MODEL_PRODUCERS + 1]; /* by producer, which begin at 1 */
     bool swept;                                       /* there was a first record */
@@ -166,6 +181,7 @@ struct call {
     bool other_topic; /* another creation of the topic */
     int version;
     uint64_t token; /* 0: the word for shared */
+    int caller;     /* consume of a shared slot: which one, from 0 */
     int32_t n, limit, max_retries;
     int32_t max_bytes; /* MODEL_FEW_BYTES, or more than all together */
     int64_t max_waiting, debounce, dedup;

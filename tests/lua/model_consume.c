@@ -615,38 +615,31 @@ static int64_t next_claim(struct claim *claim, const struct in_flight *in_flight
                                                            : due_in_order(model, in_flight));
 }
 
-/* Sharers who sleep longer learn the time, if they hear. */
 static void park(const struct claim *claim, int64_t next)
 {
     struct model *model = claim->model;
     const struct call *call = claim->call;
-    bool open = call->open && !model->shared && claim->formers == 0;
+    bool open = call->open && claim->formers == 0;
     int64_t until = next == INT64_MAX ? INT64_C(1) << 53 : next;
 
     if (model->paused) {
         model_park(model, 0, 0);
         return;
     }
-    if (model->shared) {
-        model_wake(model, until);
-    }
-    if (!model->shared || until > model->parked) {
-        model_park(model, until, open ? call->lease : 0);
-    }
+    model_park(model, until, open ? call->lease : 0);
 }
 
 /* --- the call --- */
 
 static void reply_consumed(const struct claim *claim, struct buf *reply, int64_t next,
-                           const struct buf *results, int again, bool part)
+                           uint64_t claims, const struct buf *results, int again)
 {
     const struct model *model = claim->model;
 
     buf_printf(reply, "OK %" PRId64, model->now);
     add_time(reply, model->paused ? INT64_MAX : next);
-    buf_printf(reply, " %" PRIu64 " %s %d%s", model->claims - (part ? 1 : 0),
-               results->len > 0 ? results->data : "''", model->paused ? 2 : again,
-               claim->delivered->data);
+    buf_printf(reply, " %" PRIu64 " %s %d%s", claims, results->len > 0 ? results->data : "''",
+               model->paused ? 2 : again, claim->delivered->data);
     if (claim->expired > 0) {
         buf_printf(reply, " %d", claim->expired);
     }
@@ -674,7 +667,7 @@ void model_consume(struct model *model, struct buf *reply, const struct call *ca
     bool strange = !model->shared && is_strange(model, call), disputed = false;
     struct in_flight in_flight;
     int64_t next;
-    bool again;
+    int again, asleep = -1;
 
     if (model_refused(model, reply, call, true)) {
         return;
@@ -696,7 +689,7 @@ void model_consume(struct model *model, struct buf *reply, const struct call *ca
     if (!model->shared && call->last > model->claims) {
         model->claims = call->last;
     }
-    again = bring_back(model, call) || lost;
+    again = bring_back(model, call) || lost ? 1 : 0;
     in_flight = model_in_flight(model);
     find_formers(&claiming);
     if (lost) {
@@ -709,18 +702,20 @@ void model_consume(struct model *model, struct buf *reply, const struct call *ca
     }
     model->stopped = (int) claiming.stopped;
     next = disputed ? model->now + 1000 : next_claim(&claiming, &in_flight);
-    again = again || next <= model->now;
-    if (call->n > 0 && claiming.taken == 0 && (model->paused || (!again && !disputed))) {
+    again = again || next <= model->now ? 1 : 0;
+    if (model->shared && !model->paused) {
+        asleep = sleepers_called(model, call, claiming.taken > 0, &next, &again);
+    } else if (call->n > 0 && claiming.taken == 0 && (model->paused || (!again && !disputed))) {
         park(&claiming, next);
-    } else if (model->shared && !model->paused) {
-        model_wake(model, next);
     } else if (!model->shared && (claiming.taken > 0 ||
                                   (model->pushed_at >= 0 && (lost || (strange && !disputed))))) {
         model_unpark(model);
     } else if (!(call->open && claiming.formers == 0 && call->n > 0)) {
         model->push_lease = 0;
     }
-    reply_consumed(&claiming, reply, next, &results, again ? 1 : 0, part);
+    reply_consumed(&claiming, reply, next,
+                   asleep >= 0 ? (uint64_t) asleep : model->claims - (part ? 1 : 0), &results,
+                   again);
     buf_fini(&results);
     buf_fini(&delivered);
 }

@@ -242,7 +242,8 @@ void model_pause(struct model *model, struct buf *reply, const struct call *call
     }
     model->pauses = call->pauses;
     model->paused = call->paused;
-    if (!call->paused && (model->parked >= 0 || model->pushed_at >= 0)) {
+    if (!call->paused &&
+        (model->parked >= 0 || model->pushed_at >= 0 || model->sleepers.count > 0)) {
         model_park(model, model->heard ? -1 : INT64_C(1) << 53, 0);
     }
     wake_all(model);

@@ -94,9 +94,25 @@ static void show_list(struct buf *out, const char *name, const struct model_list
     }
 }
 
+static void show_sleepers(struct buf *out, const struct model_sleepers *sleepers)
+{
+    buf_printf(out, "slot parked %" PRId64 " %" PRId64 " ", sleepers->due, sleepers->woken_at);
+    buf_printf(out, sleepers->woken >= 0 ? "w%x|" : "-|", (unsigned) sleepers->woken);
+    for (int i = 0; i < sleepers->count; i++) {
+        buf_printf(out, "w%x", (unsigned) sleepers->item[i].caller);
+        if (sleepers->item[i].told >= 0) {
+            buf_printf(out, "@%" PRId64, sleepers->item[i].told);
+        }
+        buf_printf(out, " ");
+    }
+    buf_printf(out, "\n");
+}
+
 static void show_parked(struct buf *out, const struct model *model)
 {
-    if (model->pushed_at >= 0 && model->push_again >= 0) {
+    if (model->sleepers.count > 0) {
+        show_sleepers(out, &model->sleepers);
+    } else if (model->pushed_at >= 0 && model->push_again >= 0) {
         buf_printf(out, "slot parked -%" PRId64 ":%" PRId64 "\n", model->pushed_at,
                    model->push_again);
     } else if (model->pushed_at >= 0) {

@@ -339,6 +339,7 @@ void model_unpark(struct model *model)
 {
     model->parked = model->pushed_at = model->push_again = -1;
     model->push_lease = 0;
+    sleepers_clear(model);
 }
 
 void model_park(struct model *model, int64_t until, int64_t push_lease)
@@ -352,7 +353,9 @@ void model_wake(struct model *model, int64_t due)
 {
     int64_t asked = model->push_again >= 0 ? model->push_again : model->pushed_at;
 
-    if (model->pushed_at >= 0) {
+    if (model->sleepers.count > 0) {
+        sleepers_wake(model, due);
+    } else if (model->pushed_at >= 0) {
         if (llabs(model->now - asked) >= 1000) {
             model->push_again = model->now;
             model->wakes += model->heard ? 1 : 0;

@@ -74,6 +74,14 @@ void model_wake(struct model *model, int64_t due);
 void model_unpark(struct model *model);
 void model_park(struct model *model, int64_t until, int64_t push_lease);
 
+/* The same in a shared slot in which somebody sleeps.  A call there has found that something is due
+ * next, or (`*again`) now, and has `taken` messages or not; its reply has what `*next` and `*again`
+ * are then, and if its caller sleeps how many do, which is returned; -1: it does not. */
+void sleepers_clear(struct model *model);
+void sleepers_wake(struct model *model, int64_t due);
+int sleepers_called(struct model *model, const struct call *call, bool taken, int64_t *next,
+                    int *again);
+
 /* --- calls and replies --- */
 
 /* Answers a caller whose definition or token is not that of the slot. */

@@ -29,11 +29,11 @@ static char kind[2] = "m";
 static bool is_option(const char *word)
 {
     static const char *const names[] = {
-        "def=",      "n=",      "last=",     "lease=",    "max=",        "mode=",   "bytes=",
-        "limit=",    "owner=",  "flags=",    "bound=",    "debounce=",   "dedup=",  "member=",
-        "contains=", "reason=", "older=",    "bodies=",   "definition=", "oldest=", "gen=",
-        "pauses=",   "paused=", "deletes=",  "deletion=", "coord=",      "open=",   "pushed=",
-        "passes=",   "id=",     "tombstone="};
+        "def=",      "n=",      "last=",      "lease=",    "max=",        "mode=",   "bytes=",
+        "limit=",    "owner=",  "flags=",     "bound=",    "debounce=",   "dedup=",  "member=",
+        "contains=", "reason=", "older=",     "bodies=",   "definition=", "oldest=", "gen=",
+        "pauses=",   "paused=", "deletes=",   "deletion=", "coord=",      "open=",   "pushed=",
+        "passes=",   "id=",     "tombstone=", "caller="};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strncmp(word, names[i], strlen(names[i])) == 0) {
@@ -164,7 +164,7 @@ static void consume_args(struct args *args, const struct words *words)
     args_add(args, option(words, "lease", "30000"));
     args_add(args, option(words, "max", "16"));
     args_add(args, option(words, "dedup", "0"));
-    args_add(args, shared ? "-" : option(words, "last", "0"));
+    args_add(args, shared ? option(words, "caller", "wa") : option(words, "last", "0"));
     args_add(args, shared ? "-" : option(words, "oldest", "0"));
     args_add(args, option(words, "open", "0"));
     args_add(args, option(words, "pushed", "0"));

@@ -586,70 +586,6 @@ static void test_an_owner_that_sleeps_is_woken(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-static void test_sharers_wake_each_other(void **state)
-{
-    static const struct script_row rows[] = {
-        {"open m shared", "OK"},
-        {"at 1000", ""},
-        {"listen", ""},
-        {"send b +500", "OK a"},
-        {"consume shared", "OK 1000 1500 0 '' 0"},
-        {"field parked", "1500"},
-        {"send a +0", "OK a"},
-        {"woken", "1"},
-        {"consume shared n=1", "OK 1000 1500 1 '' 0 1000c1:a 0"},
-        {"woken", "0"},
-        {"consume shared", "OK 1000 1500 1 '' 0"}, /* another one parks */
-        {"field parked", "1500"},
-        /* who gives back and takes nothing must wake another */
-        {"consume shared n=0 retry 1000c1:a 100 why", "OK 1000 1100 1 1 0"},
-        {"woken", "1"},
-        {"field parked", "nil"},
-        {"consume shared", "OK 1000 1100 1 '' 0"},
-        {"field parked", "1100"},
-        {"at 1100", ""},
-        {"consume shared lease=50", "OK 1100 1150 2 '' 0 1000c2:a 2"},
-        {"field parked", "1100"}, /* a claim does not clear it */
-        {"woken", "0"},
-        {"consume shared", "OK 1100 1150 2 '' 0"},
-        {"field parked", "1150"},
-        {"consume shared n=0 done 1000c2:a", "OK 1100 1500 2 1 0"},
-        {"consume shared", "OK 1100 1500 2 '' 0"},
-        {"field parked", "1500"},
-        /* those who sleep longer learn it */
-        {"redis HSET slot{x} parked 1700", "0"},
-        {"consume shared", "OK 1100 1500 2 '' 0"},
-        {"woken", "1"},
-        {"field parked", "1500"},
-        {"deaf", ""},
-        /* nobody heard: it is the last of the sleepers */
-        {"redis HSET slot{x} parked 1700", "0"},
-        {"consume shared", "OK 1100 1500 2 '' 0"},
-        {"field parked", "1700"},
-    };
-
-    SCRIPT_TABLE(state, rows);
-}
-
-static void test_a_lease_wakes_a_sharer_that_sleeps_for_ever(void **state)
-{
-    static const struct script_row rows[] = {
-        {"open b shared", "OK"},
-        {"at 1000", ""},
-        {"consume shared", "OK 1000 '' 0 '' 0"},
-        {"send a 1", "OK a"},
-        {"field parked", "9007199254740992"}, /* nobody listened */
-        {"listen", ""},
-        {"consume shared lease=100", "OK 1000 1100 1 '' 0 1c1:a 0"},
-        {"woken", "1"},
-        {"consume shared", "OK 1000 1100 1 '' 0"},
-        {"field parked", "1100"},
-        {"deaf", ""},
-    };
-
-    SCRIPT_TABLE(state, rows);
-}
-
 /* --- bounds --- */
 
 static void test_brings_back_a_thousand_a_call(void **state)
@@ -706,8 +642,6 @@ TEST_GROUP(consume)
         cmocka_unit_test(test_the_note_of_what_was_passed_over_ends_before_now),
         cmocka_unit_test(test_parks_until_the_next_claim_can_succeed),
         cmocka_unit_test(test_an_owner_that_sleeps_is_woken),
-        cmocka_unit_test(test_sharers_wake_each_other),
-        cmocka_unit_test(test_a_lease_wakes_a_sharer_that_sleeps_for_ever),
         cmocka_unit_test(test_brings_back_a_thousand_a_call),
     };
 

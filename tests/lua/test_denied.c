@@ -117,13 +117,14 @@ static void test_who_shares_a_slot_wakes_nobody(void **state)
     static const struct script_row rows[] = {
         {"open m shared", "OK"},
         {"at 1000", ""},
-        {"consume shared", "OK 1000 '' 0 '' 0"},
+        {"consume shared", "OK 1000 '' 1 '' 0"},
         {DENY, "OK"},
         {"send a +0 b +9", "OK aa" FAILS},
-        {"consume shared n=1", "OK 1000 1009 1 '' 0 1000c1:a 0" FAILS},
-        {"consume shared n=1", "OK 1000 1009 1 '' 0" FAILS},
+        {"field parked", NEVER " 0 -|wa "},
+        {"consume shared caller=wb n=1", "OK 1000 1009 1 '' 0 1000c1:a 0" FAILS},
+        {"consume shared caller=wb n=1", "OK 1000 1009 2 '' 0" FAILS},
         {ALLOW, "OK"},
-        {"field parked", NEVER},
+        {"field parked", "1009 0 -|wa wb@1009 "},
     };
 
     SCRIPT_TABLE(state, rows);

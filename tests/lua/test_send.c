@@ -315,7 +315,7 @@ static void test_a_suspect_that_is_sent_to_a_later_time_wakes(void **state)
         {"listen", ""},
         {"consume shared n=1", NULL},
         {"consume shared", "OK 1000 31000 1 '' 0"},
-        {"field parked", "31000"},
+        {"field parked", "31000 0 -|wa@31000 "},
         {"send s 90000", "OK m"},
         {"woken", "1"},
         {"store", "b@902 s@90000~0s"},

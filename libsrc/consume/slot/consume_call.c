@@ -15,6 +15,7 @@
 #include "consume/slot/damage.h"
 #include "consume/slot/in_flight.h"
 #include "consume/slot/renewal.h"
+#include "consume/slot/shared.h"
 #include "consume/slot/sleep.h"
 
 enum { CLAIM_BYTES_MAX = 1048576 };
@@ -209,6 +210,7 @@ static void consume_send(struct consume_call *consume)
                                  .lease_ms = set->topic.lease_ms,
                                  .max_retries = set->topic.max_retries,
                                  .last = consume->last,
+                                 .caller = set->caller,
                                  .part = part.entry_len > 0 ? &part : NULL,
                                  .oldest = consume_oldest_claim(slot),
                                  .open = consume->open,
@@ -263,7 +265,7 @@ bool consume_begin(struct owned_slot *slot)
     struct consume_call *consume;
 
     if (n == 0 && slot->answer_count == 0 && !consume_must_recheck(slot) &&
-        !consume_awaits_part(slot) && !consume_must_close(slot)) {
+        !consume_awaits_part(slot) && !consume_must_close(slot) && !slot->shared.pass) {
         return false;
     }
     if (claiming_must_wait(slot)) {
@@ -271,7 +273,8 @@ bool consume_begin(struct owned_slot *slot)
     }
     owned_slot_end_waiting(slot);
     slot_set_depart(slot->set);
-    slot->recheck = false;
+    slot->recheck = slot->shared.pass = false;
+    slot->shared.told_at = 0;
     consume = memory_new(sizeof(*consume));
     consume->slot = slot;
     consume->departed_us = slot->set->now_us;
@@ -512,6 +515,21 @@ static void consume_plan_look(struct owned_slot *slot, const struct consume_call
     }
 }
 
+/* In a shared topic a call that claims nothing leaves its caller where it was: it sleeps on. */
+static void consume_sleep(struct owned_slot *slot, const struct consume_call *consume,
+                          const struct store_consumed *consumed)
+{
+    int64_t due_ms = consumed->next_ms - consumed->now_ms + 1;
+
+    if (slot->set->shared && consume->n == 0 && slot->due_at != 0) {
+        shared_sleeps(slot, slot->shared.second);
+        return;
+    }
+    slot->shared.asleep = slot->set->shared ? consumed->claims : 0;
+    sleep_begin(slot, consumed->next_ms < 0 ? -1 : due_ms > 0 ? due_ms : 1);
+    shared_sleeps(slot, consumed->second);
+}
+
 /* Plan the next look.  A slot that is parked in Redis is woken by new messages, and looks when the
  * next one is due. */
 static void consume_plan_next(struct owned_slot *slot, const struct consume_call *consume,
@@ -532,9 +550,7 @@ static void consume_plan_next(struct owned_slot *slot, const struct consume_call
     slot->woken = false;
     if (slot->state == OWNED_ACTIVE &&
         (!slot->claimable || (by_key && slot->look_ms == OWNED_LOOK_WOKEN))) {
-        int64_t due_ms = consumed->next_ms - consumed->now_ms + 1;
-
-        sleep_begin(slot, consumed->next_ms < 0 ? -1 : due_ms > 0 ? due_ms : 1);
+        consume_sleep(slot, consume, consumed);
     }
 }
 

@@ -43,6 +43,7 @@ static void owned_slot_on_timer_closed(uv_handle_t *handle)
 
     buf_fini(&slot->part.entry);
     free(slot->channel);
+    free(slot->shared.channel);
     free(slot);
     slot_set_handle_closed(set);
 }
@@ -167,6 +168,13 @@ void owned_slot_arm(struct owned_slot *slot, int64_t ms)
 void owned_slot_look_later(struct owned_slot *slot)
 {
     slot->look_ms = clock_now_ms() + LOOK_LATER_MS;
+}
+
+void owned_slot_look(struct owned_slot *slot)
+{
+    slot->claimable = true;
+    slot->look_ms = slot->look_ms == OWNED_LOOK_WOKEN ? 0 : slot->look_ms;
+    owned_slot_changed(slot);
 }
 
 int64_t owned_slot_next_backoff_ms(struct owned_slot *slot)

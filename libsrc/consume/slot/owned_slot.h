@@ -8,6 +8,7 @@
  *   renewal.c       the leases of its deliveries
  *   consume_call.c  claiming and settling, one call at a time
  *   push.c          messages that a send has claimed for it
+ *   shared.c        when it looks, if the topic is shared
  *   slot_life.c     what a slot does next: grants, revocations, ended calls
  *   slot_turn.c     the turn, in which all changed slots act
  *
@@ -118,6 +119,16 @@ struct owned_slot {
     bool subscribed;
     struct redis_subscription subscription;
     char *channel;
+    struct {
+        struct redis_subscription subscription;
+        char *channel;   /* of this process alone */
+        bool pass;       /* it was woken, and no consume call was started since */
+        uint64_t asleep; /* processes that sleep in it, as far as it is known */
+        bool second;     /* at due_at another process has looked, unless it has died */
+        int64_t told_at; /* when it shall look, by clock_now_ms(), whatever the reply to the call in
+                            progress says; 0: it was not told */
+        bool told_second;
+    } shared; /* of a shared topic: shared.c */
     TAILQ_ENTRY(owned_slot)
     link; /* in the list of starved slots, or of those that wait for their takeover */
     struct takeovers *waits;          /* the takeovers in whose list it waits; or NULL */
@@ -164,6 +175,9 @@ void owned_slot_arm(struct owned_slot *slot, int64_t ms);
 /* By key: messages were claimed, so others may be claimable a moment later; look then, if no answer
  * comes before. */
 void owned_slot_look_later(struct owned_slot *slot);
+
+/* The slot may have something to claim. */
+void owned_slot_look(struct owned_slot *slot);
 
 /* Count a failed call, and return the back-off after it, which grows with each consecutive
  * failure. */

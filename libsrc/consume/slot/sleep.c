@@ -15,7 +15,7 @@
 struct sleep_times sleep_times = {
     .each = 100, .least = 30000, .most = 300000, .soon_each = 10, .soon_least = 1000};
 
-enum { QUIET_PART = 16 };
+enum { QUIET_PART = 16, SHARED_PARTS = 2, ASLEEP_MOST = 1000 };
 
 static int64_t sleep_larger(int64_t one, int64_t other)
 {
@@ -42,10 +42,22 @@ static int64_t sleep_set_most_ms(const struct slot_set *set)
     return sleep_most_ms(&sleep_times, set->core->slots_owned, quiet_ms);
 }
 
+int64_t sleep_beside_others_ms(int64_t most_ms, uint64_t asleep, uint64_t random)
+{
+    int64_t spread =
+        SHARED_PARTS * most_ms * (int64_t) (asleep < ASLEEP_MOST ? asleep : ASLEEP_MOST);
+
+    return most_ms + (int64_t) (random % (uint64_t) (spread + 1));
+}
+
 void sleep_begin(struct owned_slot *slot, int64_t due_ms)
 {
     int64_t most = sleep_set_most_ms(slot->set);
     int64_t wait = most - (int64_t) (random_u64() % (uint64_t) (most / 5 + 1));
+
+    if (slot->shared.asleep > 1) {
+        wait = sleep_beside_others_ms(most, slot->shared.asleep, random_u64());
+    }
 
     slot->sleep = OWNED_ASLEEP;
     if (due_ms >= 0 && due_ms < wait) {

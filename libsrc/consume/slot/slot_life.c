@@ -13,6 +13,7 @@
 #include "consume/slot/in_flight.h"
 #include "consume/slot/push.h"
 #include "consume/slot/renewal.h"
+#include "consume/slot/shared.h"
 #include "consume/slot/sleep.h"
 #include "consume/slot/takeover.h"
 #include "core/coord_link.h"
@@ -59,20 +60,54 @@ static void slot_life_on_notice(enum redis_notice notice, const char *data, size
     slot_set_turn(set);
 }
 
+/* Of a shared topic: on the channel of all.  It looks when that of its own is subscribed, too. */
+static void slot_life_on_call(enum redis_notice notice, const char *data, size_t len, void *user)
+{
+    if (notice != REDIS_NOTICE_SUBSCRIBED) {
+        slot_life_on_notice(notice, data, len, user);
+    }
+}
+
+/* On the channel of its own. */
+static void slot_life_on_own_notice(enum redis_notice notice, const char *data, size_t len,
+                                    void *user)
+{
+    struct owned_slot *slot = user;
+
+    if (notice == REDIS_NOTICE_MESSAGE && shared_take(slot, data, len)) {
+        slot_set_turn(slot->set);
+        return;
+    }
+    slot->shared.pass = notice == REDIS_NOTICE_MESSAGE;
+    slot_life_on_notice(notice, data, len, user);
+}
+
 static void slot_life_subscribe(struct owned_slot *slot)
 {
+    struct slot_set *set = slot->set;
+    char own[STORE_CALLER_CHANNEL_MAX];
     struct slot_keys keys;
 
-    slot_keys_fill(&keys, slot->set->name, slot->number);
+    slot_keys_fill(&keys, set->name, slot->number);
     if (slot->channel == NULL) {
+        store_caller_channel(own, &keys, set->caller);
         slot->channel = memory_string(keys.wake);
+        slot->shared.channel = set->shared ? memory_string(own) : NULL;
     }
-    slot->subscription = (struct redis_subscription){.channel = slot->channel,
-                                                     .hash_slot = keys.hash_slot,
-                                                     .notice = slot_life_on_notice,
-                                                     .user = slot};
+    slot->subscription =
+        (struct redis_subscription){.channel = slot->channel,
+                                    .hash_slot = keys.hash_slot,
+                                    .notice = set->shared ? slot_life_on_call : slot_life_on_notice,
+                                    .user = slot};
     slot->subscribed = true;
-    redis_subscribe(slot->set->core->redis, &slot->subscription);
+    redis_subscribe(set->core->redis, &slot->subscription);
+    if (set->shared) {
+        slot->shared.subscription = (struct redis_subscription){.channel = slot->shared.channel,
+                                                                .hash_slot = keys.hash_slot,
+                                                                .notice = slot_life_on_own_notice,
+                                                                .user = slot};
+        redis_subscribe(set->core->redis, &slot->shared.subscription);
+    }
 }
 
 static void slot_life_unsubscribe(struct owned_slot *slot)
@@ -80,6 +115,9 @@ static void slot_life_unsubscribe(struct owned_slot *slot)
     if (slot->subscribed) {
         slot->subscribed = false;
         redis_unsubscribe(slot->set->core->redis, &slot->subscription);
+        if (slot->set->shared) {
+            redis_unsubscribe(slot->set->core->redis, &slot->shared.subscription);
+        }
     }
 }
 
@@ -284,11 +322,9 @@ static void slot_life_due(struct owned_slot *slot)
         takeover_begin(slot);
     } else if (slot->consuming != NULL) {
         consume_repeat(slot);
-    } else {
+    } else if (!shared_glance(slot)) {
         sleep_over(slot);
-        slot->claimable = true;
-        slot->look_ms = slot->look_ms == OWNED_LOOK_WOKEN ? 0 : slot->look_ms;
-        owned_slot_changed(slot);
+        owned_slot_look(slot);
     }
 }
 

@@ -3,12 +3,15 @@
  * Thread: as slot_set.h says. */
 #include "consume/slot/slot_set.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/owner_of.h"
+#include "base/random.h"
 #include "consume/slot/owned_slot.h"
 
 /* --- departures --- */
@@ -157,6 +160,7 @@ void slot_set_init(struct slot_set *set, struct core *core, const struct slot_ho
     set->core = core;
     set->host = *host;
     set->ended = ended;
+    (void) snprintf(set->caller, sizeof(set->caller), "w%08" PRIx32, (uint32_t) random_u64());
     STAILQ_INIT(&set->changed);
     TAILQ_INIT(&set->starved);
     TAILQ_INIT(&set->gathered);

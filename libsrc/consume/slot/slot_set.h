@@ -88,6 +88,7 @@ struct slot_set {
     int32_t per_slot;   /* deliveries of a slot that are handled at once, if there are as many: of a
                            consumer its option, of a worker by key its threads; else 0 */
     int32_t push_slots; /* slots into which sends may push at once */
+    char caller[STORE_CALLER_MAX]; /* shared: the name by which the scripts know this set */
     int64_t rate_per_s;
     int64_t drain_timeout_ms;
 

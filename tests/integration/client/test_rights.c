@@ -595,7 +595,7 @@ static void admin_that_may_not_publish_is_warned(void **state)
     }
 }
 
-/* Of a shared topic: another worker sleeps for longer than until the next message is due. */
+/* Of a shared topic: another worker shall know when the next message is due. */
 static void sharer_that_may_not_publish_is_warned(void **state)
 {
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
@@ -617,7 +617,8 @@ static void sharer_that_may_not_publish_is_warned(void **state)
     messages_send(allowed, topic, (struct test_message){.body = "now"});
     handler_log_await(log, 1);
     (void) snprintf(store, sizeof(store), "%s_0", topic);
-    freeReplyObject(keys_command(store, "HSET slot{%s} parked 9007199254740992", store));
+    freeReplyObject(
+        keys_command(store, "HSET slot{%s} parked %s", store, "9007199254740992 0 -|w1 "));
     handler_log_open(log, 1);
     messages_await_counts(allowed, topic,
                           (struct message_counts){.waiting = 1, .dead = 0, .done = 1});

@@ -577,11 +577,22 @@ static void a_slot_that_sleeps_looks_as_often_as_its_client_may(void **state)
     }
 }
 
+/* All of them together look no more often than one alone, and no two at the same time. */
+static void those_that_sleep_in_one_slot_share_its_looks(void **state)
+{
+    (void) state;
+    assert_int_equal(sleep_beside_others_ms(30000, 2, 0), 30000);
+    assert_int_equal(sleep_beside_others_ms(30000, 2, 120000), 150000);
+    assert_int_equal(sleep_beside_others_ms(30000, 250, UINT64_MAX / 2) >= 30000, 1);
+    assert_in_range(sleep_beside_others_ms(300000, UINT64_MAX, UINT64_MAX), 300000, 600300000);
+}
+
 #define CLAIMING_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 TEST_GROUP(claiming)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(those_that_sleep_in_one_slot_share_its_looks),
         CLAIMING_TEST(an_answer_is_what_the_script_says),
         CLAIMING_TEST(a_repeated_answer_within_its_lease_is_stored),
         CLAIMING_TEST(nobody_knows_of_a_repeated_answer_after_its_lease),

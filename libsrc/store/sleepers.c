@@ -1,0 +1,58 @@
+/* sleepers.c - who sleeps in a slot of a shared topic, and what it is told: lua/lib/idle.lua.
+ *
+ * Thread: smq:io. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/number.h"
+#include "store/call.h"
+
+#define SLEEPERS_NEVER INT64_C(9007199254740992)
+
+void store_sleepers(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                    int64_t timeout_ms)
+{
+    call_begin(call, NULL, slot->keys.hash_slot);
+    call->command.alone = false;
+    redis_arg_string(&call->command, "HGET");
+    redis_arg_string(&call->command, slot->keys.slot);
+    redis_arg_string(&call->command, "parked");
+    call_submit(call, redis, 1, timeout_ms);
+}
+
+/* "DUE WOKEN NAME|IDLE". */
+bool store_sleepers_read(struct store_sleepers *out, const struct store_result *result,
+                         const char *caller)
+{
+    const redisReply *reply = result->reply;
+    char *end = NULL;
+
+    if (reply->type != REDIS_REPLY_STRING || strchr(reply->str, '|') == NULL) {
+        return false;
+    }
+    out->due_ms = strtoll(reply->str, &end, 10);
+    out->woken = strtoll(end, NULL, 10) > 0;
+    out->listed = strstr(strchr(reply->str, '|'), caller) != NULL;
+    if (out->due_ms >= SLEEPERS_NEVER) {
+        out->due_ms = -1;
+    }
+    return end != reply->str && *end == ' ';
+}
+
+void store_caller_channel(char *out, const struct slot_keys *keys, const char *caller)
+{
+    (void) snprintf(out, STORE_CALLER_CHANNEL_MAX, "%s:%s", keys->wake, caller);
+}
+
+/* "!MS" or "?MS". */
+bool store_told_read(struct store_told *out, const char *data, size_t len)
+{
+    if (len < 2 || (data[0] != '!' && data[0] != '?') ||
+        !number_parse(&out->in_ms, data + 1, len - 1, SLEEPERS_NEVER)) {
+        return false;
+    }
+    out->second = data[0] == '?';
+    return true;
+}

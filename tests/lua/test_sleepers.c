@@ -1,0 +1,229 @@
+/* test_sleepers.c - who sleeps in a slot of a shared topic: who is woken, and who is told when to
+ * look. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "script_table.h"
+#include "store/store.h"
+#include "support/group.h"
+
+/* In turn; who was woken and has not called yet keeps others from being woken for a moment, and
+ * another one looks a moment later. */
+static void test_a_send_wakes_one_that_sleeps(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open m shared", "OK"},
+        {"at 1000", ""},
+        {"listen", ""},
+        {"consume shared", "OK 1000 '' 1 '' 0"},
+        {"consume shared caller=wb", "OK 1000 '' 2 '' 0"},
+        {"consume shared caller=wc", "OK 1000 '' 3 '' 0"},
+        {"field parked", "9007199254740992 0 -|wa wb wc "},
+        {"send a +0", "OK a"},
+        {"heard", "'' ?400"},
+        {"field parked", "9007199254740992 1000 wa|wb wc@1400 "},
+        {"send b +0", "OK a"},
+        {"woken", "0"},
+        {"at 1300", ""},
+        {"send c +0", "OK a"}, /* it may have died */
+        {"heard", "''"},
+        {"field parked", "9007199254740992 1300 wb|wc@1400 "},
+        /* more is due: the next one is called, but for one that is on its way */
+        {"consume shared n=1", "OK 1300 1000 1 '' 1 1000c1:a 0"},
+        {"woken", "0"},
+        {"consume shared caller=wb n=1", "OK 1300 1300 2 '' 1 1000c2:b 0"},
+        {"heard", "''"},
+        {"field parked", "nil"},
+        {"consume shared caller=wc", "OK 1300 31300 3 '' 0 1300c3:c 0"},
+        {"consume shared caller=wc n=0 done 1300c3:c", "OK 1300 31300 3 1 0"},
+        {"deaf", ""},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+/* Who cannot claim calls with n = 0. */
+static void test_who_cannot_claim_passes_it_on(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open m shared", "OK"},
+        {"at 1000", ""},
+        {"listen", ""},
+        {"consume shared", NULL},
+        {"consume shared caller=wb", NULL},
+        {"send a +0", "OK a"},
+        {"heard", "'' ?400"},
+        {"at 1001", ""},
+        {"consume shared n=0", "OK 1001 1000 0 '' 1"},
+        {"heard", "''"},
+        {"field parked", "nil"},
+        {"consume shared caller=wb", "OK 1001 31001 1 '' 0 1000c1:a 0"},
+        {"consume shared", "OK 1001 31001 1 '' 0"},
+        {"consume shared n=0", "OK 1001 31001 1 '' 0"}, /* it sleeps on */
+        {"field parked", "31001 0 -|wa@31001 "},
+        {"deaf", ""},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+static void test_two_that_sleep_know_when_something_is_due(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open m shared", "OK"},
+        {"at 1000", ""},
+        {"listen", ""},
+        {"send b +500", "OK a"},
+        {"consume shared", "OK 1000 1500 1 '' 0"},
+        {"consume shared caller=wb", "OK 1000 2000 2 '' 3"},
+        {"consume shared caller=wc", "OK 1000 '' 3 '' 0"},
+        {"field parked", "1500 0 -|wa@1500 wb@2000 wc "},
+        {"woken", "0"},
+        {"send c +100", "OK a"}, /* earlier than all of them know */
+        {"heard", "!100 ?600"},
+        {"field parked", "1100 0 -|wa@1100 wb@2000 wc@1600 "},
+        {"send d +0", "OK a"}, /* not to those that look in a moment, if there is another */
+        {"heard", "''"},
+        {"field parked", "1100 1000 wb|wa@1100 wc@1600 "},
+        {"consume shared caller=wb n=1", "OK 1000 1100 1 '' 0 1000c1:d 0"},
+        {"woken", "0"},
+        {"field parked", "1100 0 -|wa@1100 wc@1600 "},
+        {"at 1100", ""},
+        {"consume shared lease=50 n=1", "OK 1100 1150 2 '' 0 1100c2:c 0"},
+        {"heard", "!50"},
+        {"field parked", "1150 0 -|wc@1150 "},
+        /* who gives back and takes nothing must tell */
+        {"consume shared n=0 retry 1100c2:c 10 why", "OK 1100 1110 2 1 0"},
+        {"heard", "!10"},
+        {"deaf", ""},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+/* The owner of a lease may sleep, too, for more messages: another one knows when the lease ends. */
+static void test_two_know_when_a_lease_ends(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open m shared", "OK"},
+        {"at 1000", ""},
+        {"send a +0", "OK a"},
+        {"consume shared lease=500 n=1", "OK 1000 1500 1 '' 0 1000c1:a 0"},
+        {"consume shared", "OK 1000 1500 1 '' 0"},
+        {"consume shared caller=wb", "OK 1000 2000 2 '' 3"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+/* They have died. */
+static void test_names_that_nobody_hears_are_removed(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open b shared", "OK"},
+        {"at 1000", ""},
+        {"listen", ""},
+        {"consume shared caller=wd", "OK 1000 '' 1 '' 0"},
+        {"consume shared", "OK 1000 '' 2 '' 0"},
+        {"consume shared caller=we", "OK 1000 '' 3 '' 0"},
+        {"send a 1", "OK a"},
+        {"heard", "''"},
+        {"field parked", "nil"},
+        {"consume shared lease=100", "OK 1000 1100 1 '' 0 1c1:a 0"},
+        {"consume shared caller=wd", "OK 1000 1100 1 '' 0"},
+        {"deaf", ""},
+        {"send b 1", "OK a"},
+        {"field parked", "nil"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+/* Those that knew when something is due have died: the next send wakes another one. */
+static void test_what_nobody_looked_at_is_found(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open m shared", "OK"},
+        {"at 1000", ""},
+        {"listen", ""},
+        {"send a +500", "OK a"},
+        {"consume shared caller=wd", "OK 1000 1500 1 '' 0"},
+        {"consume shared caller=we", "OK 1000 2000 2 '' 3"},
+        {"consume shared", "OK 1000 '' 3 '' 0"},
+        {"at 2501", ""},
+        {"send b +500", "OK a"},
+        {"heard", "''"},
+        {"field parked", "nil"},
+        {"deaf", ""},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+static void test_what_is_told_is_read(void **state)
+{
+    static const struct {
+        const char *text;
+        bool read, second;
+        int64_t in_ms;
+    } rows[] = {
+        {"!0", true, false, 0},
+        {"?400", true, true, 400},
+        {"!1500", true, false, 1500},
+        {"", false, false, 0},
+        {"!", false, false, 0},
+        {"!-1", false, false, 0},
+        {"?1x", false, false, 0},
+        {"1500", false, false, 0},
+        {"!99999999999999999", false, false, 0},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct store_told told = {0};
+
+        assert_int_equal(store_told_read(&told, rows[i].text, strlen(rows[i].text)), rows[i].read);
+        assert_int_equal(told.second, rows[i].read && rows[i].second);
+        assert_int_equal(told.in_ms, rows[i].in_ms);
+    }
+}
+
+/* Nobody knows who slept: a resume that nobody heard, or an older list. */
+static void test_a_list_that_is_lost_wakes_all(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open m shared", "OK"},
+        {"at 1000", ""},
+        {"listen", ""},
+        {"redis HSET slot{x} parked 9007199254740992", "1"},
+        {"send a +0", "OK a"},
+        {"woken", "1"},
+        {"field parked", "nil"},
+        {"redis HSET slot{x} parked 9007199254740992", "1"},
+        {"consume shared", "OK 1000 31000 1 '' 0 1000c1:a 0"},
+        {"field parked", "nil"},
+        {"deaf", ""},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+TEST_GROUP(sleepers)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_send_wakes_one_that_sleeps),
+        cmocka_unit_test(test_who_cannot_claim_passes_it_on),
+        cmocka_unit_test(test_two_that_sleep_know_when_something_is_due),
+        cmocka_unit_test(test_two_know_when_a_lease_ends),
+        cmocka_unit_test(test_names_that_nobody_hears_are_removed),
+        cmocka_unit_test(test_what_nobody_looked_at_is_found),
+        cmocka_unit_test(test_what_is_told_is_read),
+        cmocka_unit_test(test_a_list_that_is_lost_wakes_all),
+    };
+
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}
