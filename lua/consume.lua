@@ -73,7 +73,7 @@ if shared or former_keeps then
     former, leased = unpack(redis.call('HMGET', slot, 'former', 'leased'))
     leased = tonumber(leased or 0)
 end
-open = open == '1' and not shared
+open = open == '1'
 -- The time of a push since the owner has called.
 local push_at = parked and string.byte(parked) == 45 and string.match(parked, '%d+')
 
