@@ -42,7 +42,7 @@ struct shared {
     smq_client *clients[FLEET_IDLE];
     struct library_consumer workers[FLEET_IDLE];
     enum kind kind;
-    struct flow *flow;
+    struct flow flow;
     atomic_ulong failed;
 };
 
@@ -62,7 +62,7 @@ static smq_verdict answer(const smq_message_info *info, void *user)
     if (shared->kind == RETRIED && info->attempt == 1) {
         return SMQ_RETRY;
     }
-    flow_seen(shared->flow, info->slot, info->body.data, info->body.len);
+    flow_seen(&shared->flow, info->slot, info->body.data, info->body.len);
     return SMQ_DONE;
 }
 
@@ -184,9 +184,9 @@ static bool send_flow(struct shared *shared, struct trial *trial)
         return false;
     }
     stalls_start(&stalls);
-    bool good = flow_send(shared->flow, &way, shared);
+    bool good = flow_send(&shared->flow, &way, shared);
     if (good) {
-        flow_await(shared->flow);
+        flow_await(&shared->flow);
     }
     trial->stood_still = stalls_stop(&stalls);
     return good && meter_stop(&trial->cost, shared->lab);
@@ -197,23 +197,22 @@ static bool try_kind(struct shared *shared, enum kind kind, double rate, struct 
                      const char *name)
 {
     struct report *report = lab_report(shared->lab);
-    struct flow flow;
+    struct flow *flow = &shared->flow;
 
-    flow_init(&flow, rate, (double) lab_count(shared->lab, 4, 1));
-    flow.give_up_s = lab_count(shared->lab, 1, 0) ? 2 : 0.25 + LATER_MS / 1e3;
-    flow.later_ns = kind == NOW ? 0 : LATER_MS * INT64_C(1000000);
+    flow_init(flow, rate, (double) lab_count(shared->lab, 4, 1));
+    flow->give_up_s = lab_count(shared->lab, 1, 0) ? 2 : 0.25 + LATER_MS / 1e3;
+    flow->later_ns = kind == NOW ? 0 : LATER_MS * INT64_C(1000000);
     shared->kind = kind;
-    shared->flow = &flow;
     bool good = send_flow(shared, trial);
     if (good) {
-        trial->result = flow_result(&flow);
+        trial->result = flow_result(flow);
         report_tally(report, name, trial->result.counts, trial->cost.seconds);
     }
     if (good && trial->result.gave_up) {
         report_note(report, "%s: the consumers cannot follow %.0f messages/s: only %.0f were sent",
-                    name, rate, (double) flow.sent);
+                    name, rate, (double) flow->sent);
     }
-    flow_fini(&flow);
+    flow_fini(flow);
     return good;
 }
 

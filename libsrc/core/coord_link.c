@@ -18,16 +18,6 @@
 #include "core/coord_link_internal.h"
 #include "core/core.h"
 
-void coord_link_unref(struct coord_link *link)
-{
-    if (atomic_fetch_sub(&link->references, 1) == 1) {
-        membership_unref(link->membership);
-        pthread_mutex_destroy(&link->opening);
-        pthread_mutex_destroy(&link->state.lock);
-        free(link);
-    }
-}
-
 static struct coord *coord_link_coord(struct coord_link *link)
 {
     struct coord *coord;
@@ -36,19 +26,6 @@ static struct coord *coord_link_coord(struct coord_link *link)
     coord = link->state.coord;
     pthread_mutex_unlock(&link->state.lock);
     return coord;
-}
-
-struct coord_link_topic *coord_link_topic_find(const struct coord_link *link, const char *name)
-{
-    struct coord_link_topic *topic;
-
-    LIST_FOREACH(topic, &link->topics, link)
-    {
-        if (strcmp(topic->name, name) == 0) {
-            return topic;
-        }
-    }
-    return NULL;
 }
 
 /* --- notices of coordination --- */

@@ -52,10 +52,10 @@ struct coord_link {
     } state;
 };
 
-/* coord_link.c: drop a reference.  Any thread. */
+/* Drop a reference.  Any thread. */
 void coord_link_unref(struct coord_link *link);
 
-/* coord_link.c: the topic of this name, or NULL.  Thread: smq:io. */
+/* The topic of this name, or NULL.  Thread: smq:io. */
 struct coord_link_topic *coord_link_topic_find(const struct coord_link *link, const char *name);
 
 /* coord_link_questions.c: the listener's `check`, and the lease of a topic without ZooKeeper.

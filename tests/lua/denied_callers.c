@@ -187,7 +187,7 @@ static void see_sent(struct walk *walk, const struct call *call, bool done, cons
 {
     for (size_t i = 0; i < call->count; i++) {
         struct fate *fate = &walk->fates[call->sends[i].member];
-        char result = done ? seen[3 + i] : '?';
+        char result = (char) (done ? seen[3 + i] : '?');
 
         fate->expires = fate->expires || call->sends[i].ttl >= 0;
         fate->copies += result == 'a' || result == '?' ? 1 : 0;

@@ -326,7 +326,7 @@ static void drain(struct walk *walk)
         if (i % 4 == 3) {
             walk_pass_time(walk, 100);
         }
-        if (walk->now - began > 2 * LEASE_MS) {
+        if (walk->now - began > INT64_C(2) * LEASE_MS) {
             break;
         }
     }
