@@ -131,6 +131,11 @@ if not (shared or paused or repeated or former or leased and leased > now)
         if type(dropped) == 'table' then
 -- @include unsettle
         end
+        -- Now a claim that a failover has brought back may have the first lease.
+        if reply and first_claim and first_claim < tonumber(oldest) then
+            removed, settled = done_now and done_now - (done_so_far or 0) or 0, reply[5]
+            reply = nil
+        end
     else
         local moved, gone
 -- @include ordinary

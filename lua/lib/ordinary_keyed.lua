@@ -1,5 +1,5 @@
 -- USES store, prepare, body, n, priority, fifo, now, look, claims, many, others, done_so_far
--- USES ANSWERS, REST, split, lease, has_suspect, rest_end
+-- USES ANSWERS, REST, split, lease, has_suspect, rest_end, first_claim
 
 -- The ordinary consume of layout keyed when nothing can be claimed: an owner's answers are stored,
 -- of messages that were done and never failed.  Messages that come one by one end here.
@@ -51,7 +51,7 @@ local function ordinary_keyed()
             local removed = redis.call('ZREM', prepare, unpack(present))
             dropped = #gone > 0 and redis.pcall('HDEL', body, unpack(gone))
             done_now = string.format('%d', (done_so_far or 0) + removed)
-            lease, has_suspect, rest_end = look(prepare, split, REST)
+            lease, has_suspect, rest_end, first_claim = look(prepare, split, REST)
         end
     end
     return { 'OK', now, '', claims, results, 0 }, waits and head[2], 0, done_now, scores, dropped

@@ -314,9 +314,30 @@ static void test_a_server_that_forgot_claims_learns_the_number(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* It is behind the claim that the same call answers: both have the same lease. */
+static void test_an_answer_shows_a_claim_that_was_forgotten(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 900", ""},
+        {"send a +0 one '' ''", "OK a"},
+        {"at 1000", ""},
+        {"send b +0 two '' ''", "OK a"},
+        {"consume 1 n=1", "OK 1000 1000 1 '' 1 900c1:a 0 900 one"},
+        {"consume 1 n=1 last=1", "OK 1000 31000 2 '' 0 1000c2:b 0 1000 two"},
+        {"consume 1 last=2 oldest=2 done 1000c2:b", "OK 1000 31000 3 1 0 900c3:a 0 900 one"},
+        {"field done", "1"},
+        {"field lease_lost", "1"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 TEST_GROUP(redelivery)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_answer_shows_a_claim_that_was_forgotten),
         cmocka_unit_test(test_a_return_merges_by_the_type),
         cmocka_unit_test(test_the_waiting_earlier_time_stays),
         cmocka_unit_test(test_a_merge_takes_the_larger_retries_and_either_suspicion),
