@@ -27,6 +27,8 @@ local function give_back(member, before, attempts)
     if kind ~= 'm' and kind ~= 'f' or waiting < integer then
         integer = waiting
     end
+    -- It may be a suspect now.
+    unpass(integer)
     body_refer(member, -1)
     redis.call('ZADD', store, join(integer, merge_attempts(attempts, waiting_attempts)), member)
     count('merged')

@@ -7,9 +7,10 @@
 --
 -- The field `passed` of the slot says how far messages that wait have been found to be held, or of
 -- keys that the caller passes over, so that no call looks at them again: PLACE, then
--- :FIRST:LEN:KEY for each of their keys, with the place of its first such message.  A call believes
--- it as far as those keys are held now, or passed over.  A call that names no keys leaves a note
--- that names one of which it has met a message.
+-- :FIRST:LEN:KEY for each of their keys, with the place of its first such message; or
+-- ;FIRST:LEN:KEY if a suspect is among them.  A call believes it as far as those keys are held now
+-- or, without a suspect, passed over.  A call that names no keys leaves a note that names one of
+-- which it has met a message.
 
 -- With MOST_HELD claims and rests one message that waits is claimed at a time.  With READ_MOST, if
 -- the topic has skipped failed messages before, none is.
@@ -61,17 +62,18 @@ end
 
 function holds.load()
     local until_place, at = string.match(passed or '0', '^(%d+)()')
-    local found, lowest = {}, tonumber(until_place)
+    local found, marks, lowest = {}, {}, tonumber(until_place)
     holds.doubted, holds.keeps_note = {}, false
     while passed and at <= #passed do
-        local place, len, from = string.match(passed, '^:(%d+):(%d+):()', at)
+        local mark, place, len, from = string.match(passed, '^([:;])(%d+):(%d+):()', at)
         local key = string.sub(passed, from, from + len - 1)
-        at, found[key] = from + len, tonumber(place)
-        if not keys.passed[key] and not (holds.bars[key] and holds.bars[key] < found[key]) then
+        at, found[key], marks[key] = from + len, tonumber(place), mark
+        local is_held = holds.bars[key] and holds.bars[key] < found[key]
+        if not (is_held or keys.passed[key] and mark == ':') then
             lowest, holds.doubted[key] = math.min(lowest, found[key] - 1), true
         end
     end
-    holds.cursor, holds.relies, holds.relies_count = lowest, {}, 0
+    holds.cursor, holds.relies, holds.relies_count, holds.marks = lowest, {}, 0, marks
     for key, place in pairs(found) do
         if place <= holds.cursor then
             holds.relies[key], holds.relies_count = place, holds.relies_count + 1
@@ -80,12 +82,15 @@ function holds.load()
 end
 
 -- The next message that waits is held.  false: it cannot be noted.
-function holds.pass(key, place)
+function holds.pass(key, place, attempts)
     if not holds.relies[key] then
         if holds.relies_count == RELIES_MOST then
             return false
         end
-        holds.relies[key], holds.relies_count = place, holds.relies_count + 1
+        holds.relies[key], holds.relies_count, holds.marks[key] = place, holds.relies_count + 1, ':'
+    end
+    if attempts % 2 == 1 then
+        holds.marks[key] = ';'
     end
     holds.cursor = place
     return true
@@ -106,7 +111,8 @@ function holds.save()
     end
     table.sort(names)
     for _, key in ipairs(names) do
-        parts[#parts + 1] = string.format(':%.0f:%d:', holds.relies[key], #key) .. key
+        parts[#parts + 1] = string.format('%s%.0f:%d:', holds.marks[key], holds.relies[key], #key)
+            .. key
     end
     local text = table.concat(parts)
     if text ~= passed then
@@ -147,7 +153,7 @@ function holds.offer_waiting(visit, member, score)
         return 'suspect'
     elseif is_held or keys.passed[key] then
         holds.advances = holds.advances and (is_held or attempts % 2 == 0)
-            and holds.pass(key, place)
+            and holds.pass(key, place, attempts)
         return nil
     end
     holds.keeps_note = holds.keeps_note or passes == '-' and holds.doubted[key]

@@ -512,6 +512,29 @@ static void test_what_was_put_before_what_was_passed_over_is_found(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* A claim that is lost makes a suspect of the message that was sent again, where that waits. */
+static void test_a_suspect_that_was_passed_over_before_is_not_now(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open b", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 5", "OK a"},
+        {"consume 1 n=1", "OK 1000 31000 1 '' 0 5c1:a 0"},
+        {"send a 9", "OK a"},
+        {"send b 3", "OK a"},
+        {"consume 1 last=1 passes=1:a1:b", "OK 1000 31000 1 '' 0"},
+        {"takeover 2", "OK 1 1 0"},
+        {"field look_again", "9:0:"},
+        {"send c 1", "OK a"},
+        {"consume 2 last=1 passes=1:a1:b", "OK 1000 31000 2 '' 0 1c2:c 0"},
+        {"send d 1", "OK a"},
+        {"consume 2 last=2 passes=1:a1:b", "OK 1000 31000 2 '' 0"}, /* a must come alone */
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 /* Nothing of this millisecond is noted: more may come in any place. */
 static void test_the_note_of_what_was_passed_over_ends_before_now(void **state)
 {
@@ -639,6 +662,7 @@ TEST_GROUP(consume)
         cmocka_unit_test(test_fenced_stale_and_no_topic_write_nothing),
         cmocka_unit_test(test_passes_over_the_keys_that_are_named),
         cmocka_unit_test(test_what_was_put_before_what_was_passed_over_is_found),
+        cmocka_unit_test(test_a_suspect_that_was_passed_over_before_is_not_now),
         cmocka_unit_test(test_the_note_of_what_was_passed_over_ends_before_now),
         cmocka_unit_test(test_parks_until_the_next_claim_can_succeed),
         cmocka_unit_test(test_an_owner_that_sleeps_is_woken),

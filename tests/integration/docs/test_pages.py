@@ -119,7 +119,7 @@ class Pages(unittest.TestCase):
                     self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_all_kinds_are_listed(self):
-        for page, header, name in (("errors.md", "core.h", r"X\((SMQ_\w+), -?\d+, [A-Z]+, \""),
+        for page, header, name in (("errors.md", "core.h", r"X\((SMQ_\w+), -?\d+, [A-Z]+,[\s\\]*\""),
                                    ("events.md", "client.h", r"X\(SMQ_EVENT_\w+, \d+, [A-Z]+, \"(\w+)\"")):
             defined = re.findall(name, (ROOT / "include/slotmq" / header).read_text())
             listed = re.findall(r"^\| `(\w+)` \| ", (ROOT / "docs" / page).read_text(), re.MULTILINE)
