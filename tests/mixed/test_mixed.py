@@ -204,10 +204,12 @@ class OtherFormat(Servers):
             self.assertEqual(self.must(maker, "consume", topic, "--exit-when-empty", "-q"), "a\n")
 
     def test_messages_come_over(self):
-        """As docs/deployment.md says: the old version writes them, this one stores them anew."""
+        """As docs/deployment.md says: the old version writes them, this one stores them anew.  0.1 wrote one object."""
         self.must(OLD, "topic", "create", "moved")
         self.send(OLD, "moved", [f"k{i % KEYS} {i}" for i in range(EACH)])
         waiting = self.must(OLD, "peek", "moved", "--state", "waiting,resting,dead", "--limit", str(2 * EACH), "--json")
+        if waiting.startswith('{"messages":'):
+            waiting = "".join(json.dumps(message) + "\n" for message in json.loads(waiting)["messages"])
         self.must(OLD, "topic", "delete", "moved", "--force", "--yes")
         self.must(NEW, "topic", "create", "moved")
         self.must(NEW, "send", "moved", "--json", "--restore", "--file", "-", text=waiting)
