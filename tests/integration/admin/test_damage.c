@@ -158,6 +158,21 @@ static void *alter_again_and_again(void *user)
     return NULL;
 }
 
+/* A repair that is overtaken again and again says that it must be tried again. */
+static smq_topic_report repaired_at_last(void)
+{
+    smq_topic_report report;
+    smq_status status;
+    smq_error err;
+
+    do {
+        report = (smq_topic_report) SMQ_TOPIC_REPORT_INIT;
+        status = smq_topic_repair(client, "t", &report, &err);
+    } while (status == SMQ_TOPIC_DIFFERS && strstr(err.text, "try again") != NULL);
+    assert_ok(status, &err);
+    return report;
+}
+
 /* Between two reads of a repair the topic changes. */
 static void repaired_beside_alterations(const char *groups)
 {
@@ -170,7 +185,7 @@ static void repaired_beside_alterations(const char *groups)
     cluster_create_topic(client, &options);
     assert_int_equal(pthread_create(&alterer.thread, NULL, alter_again_and_again, &alterer), 0);
     for (int i = 0; i < REPAIRS; i++) {
-        smq_topic_report report = repaired();
+        smq_topic_report report = repaired_at_last();
 
         found += report.repaired ? 1 : 0;
     }
