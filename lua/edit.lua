@@ -39,7 +39,7 @@ local sleepers = idle_open
 
 local timed = kind == 'm' or kind == 't'
 local results, earliest = {}, math.huge
--- @include seq
+seq = tonumber(seq or 0)
 
 -- A message becomes due at that time, or messages behind it may be claimed now.
 local function due_at(integer)

@@ -61,7 +61,7 @@ end
 
 local repeated = record and sequence <= tonumber(string.match(record, '^%d+'))
 local ordered, timed = kind == 'p' or kind == 'f', kind == 'm' or kind == 't'
--- @include seq
+seq = tonumber(seq or 0)
 if kind == 'p' and not repeated then
     local after = seq + many
     if after > PLACES / 2 and redis.call('ZCARD', store) + redis.call('ZCARD', prepare) == 2 then

@@ -63,10 +63,10 @@ local room = empty(store, limit)
 room = empty(prepare, room, true)
 clear(dead, room)
 local left, more = messages_held(), clear_producers()
-redis.call('HDEL', slot, 'parked', 'passed', 'looked', 'look_again', 'seq', 'noted', 'times',
-    'swept', 'paused', 'pauses', 'definition', 'version', 'bound', 'sent', 'merged', 'done',
-    'retried', 'rejected', 'expired', 'released', 'lease_lost', 'dead_rejected', 'dead_failed',
-    'dead_crashed', 'dead_timed_out', 'dead_expired', 'dead_bodiless', 'duplicates')
+redis.call('HDEL', slot, 'parked', 'passed', 'looked', 'look_again', 'seq', 'swept', 'paused',
+    'pauses', 'definition', 'version', 'bound', 'sent', 'merged', 'done', 'retried', 'rejected',
+    'expired', 'released', 'lease_lost', 'dead_rejected', 'dead_failed', 'dead_crashed',
+    'dead_timed_out', 'dead_expired', 'dead_bodiless', 'duplicates')
 -- Data stored for messages is removed at once, and freed in the background.
 if left == 0 then
     redis.call('UNLINK', why)

@@ -212,30 +212,6 @@ static void test_the_places_begin_anew_when_the_slot_is_empty(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-/* An older version counts the same places, with a plus sign, and keeps notes of when it gave them
- * out.  These go with the next place, and with the topic. */
-static void test_notes_of_an_older_version_go(void **state)
-{
-    static const struct script_row rows[] = {
-        {"open p", "OK"},
-        {"send a 0", "OK a"},
-        {"redis HSET slot{x} seq +1 noted 1000 times 0:1000:999", "2"},
-        {"send b 0", "OK a"},
-        {"store", "b@4294967294 a@4294967295"},
-        {"redis HMGET slot{x} seq noted times", "2 nil nil"},
-        {"redis HSET slot{x} seq +2 noted 1000 times 0:1000:999", "2"},
-        {"edit reschedule a 1", "OK 1"},
-        {"store", "b@4294967294 a@8589934589"},
-        {"redis HMGET slot{x} seq noted times", "3 nil nil"},
-        {"redis HSET slot{x} seq +3 noted 1000 times 0:1000:999", "2"},
-        {"slot_seal 1", "OK"},
-        {"slot_clear 1000", "OK 0"},
-        {"redis HMGET slot{x} seq noted times", "nil nil nil"},
-    };
-
-    SCRIPT_TABLE(state, rows);
-}
-
 static void test_no_topic_and_stale_write_nothing(void **state)
 {
     /* clang-format off */
@@ -483,7 +459,6 @@ TEST_GROUP(send)
         cmocka_unit_test(test_a_message_that_is_claimed_or_rests_is_a_new_one),
         cmocka_unit_test(test_full_at_the_end_of_the_places),
         cmocka_unit_test(test_the_places_begin_anew_when_the_slot_is_empty),
-        cmocka_unit_test(test_notes_of_an_older_version_go),
         cmocka_unit_test(test_no_topic_and_stale_write_nothing),
         cmocka_unit_test(test_a_batch_with_a_bad_message_is_refused_whole),
         cmocka_unit_test(test_members_of_any_bytes),

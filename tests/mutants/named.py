@@ -225,11 +225,6 @@ PATCHES = (
     Patch("assigned-each-slot", "an assignment is told slot by slot",
           "libsrc/consume/worker/assignment.c", "slots->ended ? now_ms :", "true ? now_ms :",
           tests=("consume_assignment", "consume_assigned")),
-    Patch("notes-stay", "a slot keeps the notes of an older version", "lua/lib/seq.lua",
-          "redis.call('HDEL', slot, 'noted', 'times')", "redis.call('HGET', slot, 'noted')",
-          tests=("lua_send",)),
-    Patch("notes-outlive-topic", "a topic that is created anew has the notes of the one before",
-          "lua/slot_clear.lua", "'seq', 'noted', 'times',", "'seq',", tests=("lua_send",)),
     # --- order of writes ---
     Patch("claim-not-undone", "what cannot be removed from the store is claimed as well",
           "lua/lib/unclaim.lua", "redis.call('ZREM', prepare, unpack(entries))",
