@@ -327,6 +327,7 @@ elseif n > 0 and not (has_suspect or paused or disputed or kept) then
         if passes == '-' and not next(formers) then
             ranks = claim_waiting(mark, up_to)
         else
+-- @include looked
 -- @include pass
             stopped, save_passed = claim_passing(mark, up_to), save_looked
         end

@@ -2,7 +2,7 @@
 
 local hidden -- what claims have passed over
 
--- The message may come before what claims have passed over (lib/pass.lua, lib/holds.lua).
+-- The message may come before what claims have passed over (lib/looked.lua, lib/holds.lua).
 local function unpass(integer)
     hidden = hidden or redis.call('HMGET', slot, 'passed', 'looked')
     local until_place, rest = string.match(hidden[1] or '', '^(%d+)(.*)$')

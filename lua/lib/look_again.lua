@@ -1,7 +1,7 @@
 -- USES slot, kind
 
 -- A message is to be put into the store.  If it comes before what claims have passed over, they
--- look again from there on (lib/pass.lua).  looked: that field of the slot, or false.
+-- look again from there on (lib/looked.lua).  looked: that field of the slot, or false.
 local function look_again(looked, integer)
     local until_score = looked and tonumber(string.match(looked, '^-?%d+'))
     local sign = (kind == 'p' or kind == 'b') and -1 or 1

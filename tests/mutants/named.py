@@ -125,7 +125,7 @@ PATCHES = (
     Patch("passed-sends", "an urgent message that is sent before what was passed over is not found",
           "lua/send.lua", "    look_again(looked, integer)\n", "", tests=("lua_consume",)),
     Patch("passed-now", "a message of the millisecond that was passed over last is not found",
-          "lua/lib/pass.lua", "score >= now then", "false then", tests=("lua_consume",)),
+          "lua/lib/looked.lua", "score >= now then", "false then", tests=("lua_consume",)),
     Patch("former-owner-forgotten", "what a former owner keeps is claimed after a strict takeover",
           "lua/lib/former.lua", "formers[keys.of(member)] = true", "formers[keys.of(member)] = nil",
           tests=("consume_strict_takeover",)),

@@ -206,7 +206,7 @@ ANYWHERE = (
             "has_suspect or attempts % 2 == 1 and lease then\n        return 'suspect'\n    "
             "elseif keys", "has_suspect then\n        return 'suspect'\n    elseif keys"),
     Mistake("what is passed over is believed to be so for ever", "consume",
-            "look_again_from(score, '')", ""),
+            "again_from(score, '')", ""),
     Mistake("what is given back before what is passed over is not found", "consume",
             "look_again(hidden[2], integer)", ""),
     Mistake("a suspect that was passed over is skipped", "consume",
