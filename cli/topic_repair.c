@@ -39,14 +39,16 @@ static enum exit_code topic_repair_connected(smq_client *client, const struct co
     if (smq_topic_repair(client, topic, &report, &err) != SMQ_OK) {
         return topic_say_failure(client, topic, &err);
     }
+    const char *const mark = report.text[0] != '\0' ? "; " : "";
     if (command->global.json) {
         topic_repair_print_json(topic, &report);
     } else if (!command->global.quiet && options->all) {
-        say(report.repaired ? "repaired: %s" : "all topics are whole: nothing to repair%s",
-            report.text);
+        say(report.repaired ? "repaired%s%s" : "all topics are whole: nothing to repair%s%s",
+            report.repaired ? ": " : mark, report.text);
     } else if (!command->global.quiet) {
-        say(report.repaired ? "topic %s is repaired: %s" : "topic %s is whole: nothing to repair%s",
-            topic, report.text);
+        say(report.repaired ? "topic %s is repaired%s%s"
+                            : "topic %s is whole: nothing to repair%s%s",
+            topic, report.repaired ? ": " : mark, report.text);
     }
     return EXIT_DONE;
 }

@@ -174,13 +174,14 @@ SMQ_API smq_status smq_topic_create(smq_client *client, const smq_topic_options 
  * that is not damaged.  A group is repaired with its topic.  If the definition of a topic with
  * groups is lost, smq_topic_create() with these groups restores it.  `out` may be NULL.
  * With `topic` "*" all keys of all masters are looked at, the list of all topics is made anew, and
- * every topic is repaired; keys that earlier versions have left of deleted topics are removed.  One
- * that cannot be repaired does not hold up the others; the call fails
- * afterwards, as that one did.  At last the nodes of deleted topics are removed from the client's
- * `zookeeper`, if it has one; the call does not fail when that cannot be done, and `text` says why.
+ * every topic is repaired; keys that earlier versions have left of deleted topics are removed.  A
+ * topic that cannot be repaired does not hold up the others; the call fails afterwards with the
+ * error of the first such topic.  If every topic was repaired, the nodes of deleted topics are
+ * removed from the client's `zookeeper`, if it has one; the call does not fail when that cannot be
+ * done, and `text` says why.
  * Blocks: request_timeout_ms per round trip, and with "*" up to 26 s for ZooKeeper; every slot must
- * be reachable.  Fails: NO_TOPIC (also
- * if the topic is half created or half deleted), DAMAGED (slots disagree; the text lists them). */
+ * be reachable.  Fails: NO_TOPIC (also if the topic is half created or half deleted), DAMAGED
+ * (slots disagree; the text lists them). */
 SMQ_API smq_status smq_topic_repair(smq_client *client, const char *topic, smq_topic_report *out,
                                     smq_error *err);
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* One more thing that was done, or is to be known. */
 static void report_add(smq_topic_report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -16,6 +17,10 @@ static void report_add(smq_topic_report *report, const char *format, ...)
     size_t used = strlen(report->text);
     va_list args;
 
+    if (used > 0) {
+        used += (size_t) snprintf(report->text + used, sizeof(report->text) - used, "; ");
+        used = used < sizeof(report->text) ? used : sizeof(report->text) - 1;
+    }
     va_start(args, format);
     (void) vsnprintf(report->text + used, sizeof(report->text) - used, format, args);
     va_end(args);
@@ -27,8 +32,7 @@ void report_created(smq_topic_report *report, const struct topic *stored, const 
 
     if (topic_difference(difference, sizeof(difference), stored, asked)) {
         report->differs = true;
-        report_add(report, "%s%s (it is not changed: see topic alter)",
-                   report->text[0] != '\0' ? "; " : "", difference);
+        report_add(report, "%s (it is not changed: see topic alter)", difference);
     }
 }
 
@@ -46,26 +50,24 @@ void report_repaired(smq_topic_report *report, const struct damage_verdict *verd
         report_add(report, "its definition had lost changes, which are restored from its slots");
     }
     if (verdict->closed > 0) {
-        report_add(report, "%s%s %s had lost %s keys and %s open again",
-                   report->text[0] != '\0' ? "; " : "", verdict->closed == 1 ? "slot" : "slots",
-                   verdict->closed_list, verdict->closed == 1 ? "its" : "their",
-                   verdict->closed == 1 ? "is" : "are");
+        report_add(report, "%s %s had lost %s keys and %s open again",
+                   verdict->closed == 1 ? "slot" : "slots", verdict->closed_list,
+                   verdict->closed == 1 ? "its" : "their", verdict->closed == 1 ? "is" : "are");
     }
     if (verdict->lost_alteration) {
-        report_add(report, "; the last alteration is lost: check the options");
+        report_add(report, "the last alteration is lost: check the options");
     }
     if (restored && verdict->coord[0] != '\0') {
-        report_add(report, "; it is bound to \"%.60s\" as before", verdict->coord);
+        report_add(report, "it is bound to \"%.60s\" as before", verdict->coord);
     } else if (restored && !verdict->topic.shared) {
-        report_add(report, "; no slot knows its former binding: its next consumer binds it");
+        report_add(report, "no slot knows its former binding: its next consumer binds it");
     }
 }
 
 void report_relisted(smq_topic_report *report)
 {
     report->repaired = true;
-    report_add(report, "%sits name was missing in the list of topics",
-               report->text[0] != '\0' ? "; " : "");
+    report_add(report, "its name was missing in the list of topics");
 }
 
 void report_forgotten(smq_topic_report *report)
@@ -77,12 +79,12 @@ void report_forgotten(smq_topic_report *report)
 void report_nodes(smq_topic_report *report, size_t topics, const char *why)
 {
     if (topics > 0) {
-        report_add(report, "%sthe nodes of %zu deleted %s are removed from ZooKeeper",
-                   report->repaired ? "; " : "", topics, topics == 1 ? "topic" : "topics");
+        report_add(report, "the nodes of %zu deleted %s are removed from ZooKeeper", topics,
+                   topics == 1 ? "topic" : "topics");
         report->repaired = true;
     }
     if (why != NULL) {
-        report_add(report, "; not known whether ZooKeeper has nodes of deleted topics: %.300s",
+        report_add(report, "it is not known whether ZooKeeper has nodes of deleted topics: %.300s",
                    why);
     }
 }
@@ -95,6 +97,6 @@ void report_join(smq_topic_report *report, const smq_topic_report *group, const 
     report->slots_reopened += group->slots_reopened;
     report->adopted += group->adopted;
     if (group->text[0] != '\0') {
-        report_add(report, "%s%s: %s", report->text[0] != '\0' ? "; " : "", name, group->text);
+        report_add(report, "%s: %s", name, group->text);
     }
 }
