@@ -36,7 +36,7 @@ static bool top_view_scroll(struct top_view *view, size_t page, int key)
     }
 }
 
-/* A key of somebody who types the filter. */
+/* Changes the filter by a key that is typed into it; false: the key means nothing there. */
 static bool top_view_type(struct top_view *view, int key)
 {
     const size_t length = strlen(view->filter);

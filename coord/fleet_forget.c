@@ -2,8 +2,9 @@
  *
  * The assigner does the same a while after the last member has left a topic, but there is none when
  * all members have ended.  The nodes of one topic are deleted together, in the versions that were
- * read.  A member that asks for the topic meanwhile creates them again, and its tokens are larger
- * all the same, because zxids do not depend on nodes.
+ * read.  A member that asks for the topic after that creates the nodes again.  Its tokens are
+ * larger than all earlier ones, because a token is made of a zxid, which does not depend on the
+ * node.
  *
  * Thread: smq:coord of the short session, except coord_fleet_forget(). */
 #include <stdio.h>
@@ -34,8 +35,8 @@ static void fleet_forget_skip(struct fleet_forget *forget)
     fleet_forget_begin(forget);
 }
 
-/* Something was written, or removed, meanwhile: then the topic is not forgotten, or gone.  After a
- * lost connection the topic is read again. */
+/* Skip a topic whose nodes were changed or deleted after they were read: it is in use, or gone.
+ * After a lost connection the topic is read again. */
 static void fleet_forget_fail(struct fleet_forget *forget, int rc)
 {
     if (rc == ZBADVERSION || rc == ZNONODE || rc == ZNOTEMPTY) {

@@ -160,7 +160,8 @@ bool store_consume_read(struct store_consumed *out, const struct store_result *r
     }
     out->again = again == 1;
     out->paused = again == 2;
-    out->second = again == 3;
+    out->backup = again == 3;
+    out->asleep = slot->shared ? out->claims : 0;
     return true;
 }
 

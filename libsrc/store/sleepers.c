@@ -1,4 +1,5 @@
-/* sleepers.c - who sleeps in a slot of a shared topic, and what it is told: lua/lib/idle.lua.
+/* sleepers.c - reading which processes sleep in a slot of a shared topic, and what a publication
+ * tells one of them (lua/lib/idle.lua writes both).
  *
  * Thread: smq:io. */
 #include <inttypes.h>
@@ -53,6 +54,6 @@ bool store_told_read(struct store_told *out, const char *data, size_t len)
         !number_parse(&out->in_ms, data + 1, len - 1, SLEEPERS_NEVER)) {
         return false;
     }
-    out->second = data[0] == '?';
+    out->backup = data[0] == '?';
     return true;
 }

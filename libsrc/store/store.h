@@ -170,12 +170,12 @@ struct store_consume {
 struct store_consumed {
     int64_t now_ms;
     int64_t next_ms;     /* when a claim could succeed next; -1: not by time alone */
-    uint64_t claims;     /* the next `last`; if unchanged the messages are a part of a claim.
-                            Shared, of a call that claims and has found nothing: how many sleep */
+    uint64_t claims;     /* the next `last`; if unchanged the messages are a part of a claim */
+    uint64_t asleep;     /* shared, of a call that claims and has found nothing: how many sleep */
     const char *results; /* one character per answer: '1' done, '0' gone, 'u' one of the two */
     bool again;          /* more can be claimed now */
     bool paused;         /* the topic is paused: nothing was claimed */
-    bool second;         /* shared: another caller looks before next_ms */
+    bool backup;         /* shared: another caller looks before next_ms */
     size_t count;        /* claimed messages */
     uint64_t expired;    /* expired messages that were found, and dropped or made dead */
 };
@@ -216,7 +216,7 @@ void store_caller_channel(char *out, const struct slot_keys *keys, const char *c
 /* A publication there.  Returns false if it does not tell the caller to look at a later time. */
 struct store_told {
     int64_t in_ms;
-    bool second; /* another one looks before: it is enough to read store_sleepers() */
+    bool backup; /* another one looks before: it is enough to read store_sleepers() */
 };
 bool store_told_read(struct store_told *out, const char *data, size_t len);
 

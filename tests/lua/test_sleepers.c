@@ -168,7 +168,7 @@ static void test_what_is_told_is_read(void **state)
 {
     static const struct {
         const char *text;
-        bool read, second;
+        bool read, backup;
         int64_t in_ms;
     } rows[] = {
         {"!0", true, false, 0},
@@ -187,7 +187,7 @@ static void test_what_is_told_is_read(void **state)
         struct store_told told = {0};
 
         assert_int_equal(store_told_read(&told, rows[i].text, strlen(rows[i].text)), rows[i].read);
-        assert_int_equal(told.second, rows[i].read && rows[i].second);
+        assert_int_equal(told.backup, rows[i].read && rows[i].backup);
         assert_int_equal(told.in_ms, rows[i].in_ms);
     }
 }

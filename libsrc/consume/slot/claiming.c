@@ -202,9 +202,9 @@ static bool claiming_may_linger(const struct owned_slot *slot)
            TAILQ_EMPTY(&slot->set->starved);
 }
 
-/* How long its call may be delayed: for a small part of the time between messages, so that none is
- * likely to come meanwhile, and not until one is due.  Until look_ms the slot would wait for an
- * answer, and it has one. */
+/* How long the call of the slot may be delayed: a small part of the time between two messages, so
+ * that hardly a message comes during the delay; and never until a message is due.  Until look_ms
+ * the slot would wait for an answer, and it has one. */
 static int64_t claiming_linger_us(const struct owned_slot *slot)
 {
     bool looks = slot->set->by_key && slot->look_ms != OWNED_LOOK_WOKEN;

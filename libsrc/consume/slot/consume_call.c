@@ -265,7 +265,7 @@ bool consume_begin(struct owned_slot *slot)
     struct consume_call *consume;
 
     if (n == 0 && slot->answer_count == 0 && !consume_must_recheck(slot) &&
-        !consume_awaits_part(slot) && !consume_must_close(slot) && !slot->shared.pass) {
+        !consume_awaits_part(slot) && !consume_must_close(slot) && !slot->shared.owes_call) {
         return false;
     }
     if (claiming_must_wait(slot)) {
@@ -273,7 +273,7 @@ bool consume_begin(struct owned_slot *slot)
     }
     owned_slot_end_waiting(slot);
     slot_set_depart(slot->set);
-    slot->recheck = slot->shared.pass = false;
+    slot->recheck = slot->shared.owes_call = false;
     slot->shared.told_at = 0;
     consume = memory_new(sizeof(*consume));
     consume->slot = slot;
@@ -522,12 +522,12 @@ static void consume_sleep(struct owned_slot *slot, const struct consume_call *co
     int64_t due_ms = consumed->next_ms - consumed->now_ms + 1;
 
     if (slot->set->shared && consume->n == 0 && slot->due_at != 0) {
-        shared_sleeps(slot, slot->shared.second);
+        shared_sleeps(slot, slot->shared.backup);
         return;
     }
-    slot->shared.asleep = slot->set->shared ? consumed->claims : 0;
+    slot->shared.asleep = consumed->asleep;
     sleep_begin(slot, consumed->next_ms < 0 ? -1 : due_ms > 0 ? due_ms : 1);
-    shared_sleeps(slot, consumed->second);
+    shared_sleeps(slot, consumed->backup);
 }
 
 /* Plan the next look.  A slot that is parked in Redis is woken by new messages, and looks when the

@@ -122,12 +122,12 @@ struct owned_slot {
     struct {
         struct redis_subscription subscription;
         char *channel;   /* of this process alone */
-        bool pass;       /* it was woken, and no consume call was started since */
-        uint64_t asleep; /* processes that sleep in it, as far as it is known */
-        bool second;     /* at due_at another process has looked, unless it has died */
-        int64_t told_at; /* when it shall look, by clock_now_ms(), whatever the reply to the call in
-                            progress says; 0: it was not told */
-        bool told_second;
+        bool owes_call;  /* it was woken, and no consume call was started since */
+        uint64_t asleep; /* processes that sleep in the slot, as far as it is known */
+        bool backup;     /* another process looks before this one does */
+        int64_t told_at; /* by clock_now_ms(): when this process was told to look, whatever the
+                            reply to the call in progress says; 0: it was not told */
+        bool told_backup;
     } shared; /* of a shared topic: shared.c */
     TAILQ_ENTRY(owned_slot)
     link; /* in the list of starved slots, or of those that wait for their takeover */

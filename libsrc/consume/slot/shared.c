@@ -12,16 +12,17 @@
 
 enum { SECOND_MS = 500 }; /* as in lua/lib/idle.lua */
 
-struct glance {
+/* A read of who sleeps, before the slot looks.  Invariant: `slot` outlives it. */
+struct shared_probe {
     struct store_call call;
     struct owned_slot *slot;
     struct store_slot target;
     uint32_t era;
-    bool by_itself; /* it looks by itself, whatever is read */
+    bool by_itself; /* its sleep has ended without a notice: it looks, whatever is read */
 };
 
-/* Sleep no longer than it was told. */
-static void shared_obey(struct owned_slot *slot)
+/* If this process was told to look before the slot's sleep ends, let it end then. */
+static void shared_shorten_sleep(struct owned_slot *slot)
 {
     int64_t now = clock_now_ms(), at = slot->shared.told_at;
 
@@ -30,7 +31,7 @@ static void shared_obey(struct owned_slot *slot)
         return;
     }
     sleep_noticed(slot);
-    slot->shared.second = slot->shared.told_second;
+    slot->shared.backup = slot->shared.told_backup;
     owned_slot_arm(slot, at > now ? at - now : 1);
 }
 
@@ -43,33 +44,34 @@ bool shared_take(struct owned_slot *slot, const char *data, size_t len)
     }
     if (slot->state == OWNED_ACTIVE) {
         slot->shared.told_at = clock_now_ms() + told.in_ms + 1;
-        slot->shared.told_second = told.second;
+        slot->shared.told_backup = told.backup;
         if (slot->consuming == NULL && !slot->claimable) {
-            shared_obey(slot);
+            shared_shorten_sleep(slot);
         }
     }
     return true;
 }
 
-void shared_sleeps(struct owned_slot *slot, bool second)
+void shared_sleeps(struct owned_slot *slot, bool backup)
 {
-    slot->shared.second = second;
-    shared_obey(slot);
+    slot->shared.backup = backup;
+    shared_shorten_sleep(slot);
 }
 
-/* Redis' time, or a moment later. */
+/* The clock of Redis now; late by at most what the last call took. */
 static int64_t shared_redis_ms(const struct owned_slot *slot)
 {
     return slot->push.replied_ms + clock_now_ms() - slot->push.asked_ms;
 }
 
-/* Is there no reason to look?  Then it sleeps until there may be one. */
-static bool shared_may_sleep(struct owned_slot *slot, const struct glance *glance,
+/* If nothing is due, and nobody was woken in vain, let the slot sleep until something may be due,
+ * and return true. */
+static bool shared_may_sleep(struct owned_slot *slot, const struct shared_probe *probe,
                              const struct store_sleepers *sleepers)
 {
     int64_t now = shared_redis_ms(slot);
 
-    if (glance->by_itself || sleepers->woken || !sleepers->listed ||
+    if (probe->by_itself || sleepers->woken || !sleepers->listed ||
         (sleepers->due_ms >= 0 && sleepers->due_ms <= now)) {
         return false;
     }
@@ -78,49 +80,49 @@ static bool shared_may_sleep(struct owned_slot *slot, const struct glance *glanc
     return true;
 }
 
-static void shared_on_glance(struct store_call *call, const struct store_result *result)
+static void shared_on_probe(struct store_call *call, const struct store_result *result)
 {
-    struct glance *glance = call->user;
-    struct owned_slot *slot = glance->slot;
+    struct shared_probe *probe = call->user;
+    struct owned_slot *slot = probe->slot;
     struct slot_set *set = slot->set;
     struct store_sleepers sleepers = {0};
 
-    if (glance->era == slot->era && slot->state == OWNED_ACTIVE && slot->consuming == NULL &&
+    if (probe->era == slot->era && slot->state == OWNED_ACTIVE && slot->consuming == NULL &&
         !slot->claimable) {
         bool read =
             result->outcome == STORE_OK && store_sleepers_read(&sleepers, result, set->caller);
 
-        if (!glance->by_itself || sleepers.woken) {
+        if (!probe->by_itself || sleepers.woken) {
             sleep_noticed(slot); /* another process was, so this is no surprise */
         }
-        if (!read || !shared_may_sleep(slot, glance, &sleepers)) {
+        if (!read || !shared_may_sleep(slot, probe, &sleepers)) {
             owned_slot_look(slot);
         }
     }
     store_call_fini(call);
-    free(glance);
+    free(probe);
     owned_slot_call_end(slot);
     slot_set_turn(set);
 }
 
-bool shared_glance(struct owned_slot *slot)
+bool shared_probe(struct owned_slot *slot)
 {
     struct slot_set *set = slot->set;
     bool by_itself = slot->sleep == OWNED_ASLEEP;
-    struct glance *glance;
+    struct shared_probe *probe;
 
-    if (!set->shared || slot->claimable || !(slot->shared.second || by_itself)) {
+    if (!set->shared || slot->claimable || !(slot->shared.backup || by_itself)) {
         return false;
     }
     sleep_over(slot);
-    slot->shared.second = false;
-    glance = memory_new(sizeof(*glance));
-    glance->slot = slot;
-    glance->era = slot->era;
-    glance->by_itself = by_itself;
-    store_call_init(&glance->call, shared_on_glance, glance);
-    store_slot_fill(&glance->target, &set->topic, slot->number);
+    slot->shared.backup = false;
+    probe = memory_new(sizeof(*probe));
+    probe->slot = slot;
+    probe->era = slot->era;
+    probe->by_itself = by_itself;
+    store_call_init(&probe->call, shared_on_probe, probe);
+    store_slot_fill(&probe->target, &set->topic, slot->number);
     owned_slot_call_begin(slot);
-    store_sleepers(&glance->call, set->core->redis, &glance->target, set->core->request_timeout_ms);
+    store_sleepers(&probe->call, set->core->redis, &probe->target, set->core->request_timeout_ms);
     return true;
 }

@@ -1,7 +1,8 @@
 /* shared.h - when a slot of a shared topic looks for messages.
  *
- * Many processes sleep in such a slot, and a send wakes one of them.  So that one may die, two
- * others are told when to look; the second first reads whether there is a reason (decision 0044).
+ * Many processes sleep in such a slot, and a send wakes one of them.  Two processes know when the
+ * next message is due, so that one of them may die.  The backup looks half a second after the other
+ * one, and first reads whether the message was claimed (decision 0044).
  *
  * Thread: smq:io. */
 #ifndef CONSUME_SLOT_SHARED_H
@@ -16,12 +17,11 @@ struct owned_slot;
  * another one. */
 bool shared_take(struct owned_slot *slot, const char *data, size_t len);
 
-/* The slot has nothing to claim, and sleeps.  `second`: until a time at which another process has
- * looked. */
-void shared_sleeps(struct owned_slot *slot, bool second);
+/* The slot has nothing to claim, and sleeps.  `backup`: another process looks before it does. */
+void shared_sleeps(struct owned_slot *slot, bool backup);
 
-/* Its time has come.  If it must read first whether there is a reason to look, do that, and then
- * look or sleep; false: it must not. */
-bool shared_glance(struct owned_slot *slot);
+/* The sleep of the slot is over.  If this process is the backup, read first whether the message was
+ * claimed, and then look or sleep again; false: it is not, so the slot looks at once. */
+bool shared_probe(struct owned_slot *slot);
 
 #endif

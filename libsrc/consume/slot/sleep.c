@@ -58,7 +58,6 @@ void sleep_begin(struct owned_slot *slot, int64_t due_ms)
     if (slot->shared.asleep > 1) {
         wait = sleep_beside_others_ms(most, slot->shared.asleep, random_u64());
     }
-
     slot->sleep = OWNED_ASLEEP;
     if (due_ms >= 0 && due_ms < wait) {
         wait = due_ms > 0 ? due_ms : 1;

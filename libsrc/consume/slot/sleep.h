@@ -35,8 +35,8 @@ extern struct sleep_times sleep_times;
  * a notice came to its topic `quiet_ms` ago; -1: none has come.  Pure. */
 int64_t sleep_most_ms(const struct sleep_times *times, int64_t slots, int64_t quiet_ms);
 
-/* Of a slot in which so many processes sleep: how long one sleeps, if it alone would sleep for
- * `most_ms`, so that they look no more often all together.  Pure. */
+/* How long one of `asleep` processes sleeps in a slot of a shared topic, so that all of them
+ * together look as often as one that sleeps for `most_ms`.  Pure. */
 int64_t sleep_beside_others_ms(int64_t most_ms, uint64_t asleep, uint64_t random);
 
 /* The slot has nothing to claim: let it sleep until something is due in `due_ms`, -1: never, or

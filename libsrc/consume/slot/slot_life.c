@@ -60,15 +60,17 @@ static void slot_life_on_notice(enum redis_notice notice, const char *data, size
     slot_set_turn(set);
 }
 
-/* Of a shared topic: on the channel of all.  It looks when that of its own is subscribed, too. */
-static void slot_life_on_call(enum redis_notice notice, const char *data, size_t len, void *user)
+/* Of a shared topic: on the channel that all processes share.  The subscription of the channel of
+ * its own makes the slot look. */
+static void slot_life_on_common_notice(enum redis_notice notice, const char *data, size_t len,
+                                       void *user)
 {
     if (notice != REDIS_NOTICE_SUBSCRIBED) {
         slot_life_on_notice(notice, data, len, user);
     }
 }
 
-/* On the channel of its own. */
+/* Of a shared topic: on the channel of this process. */
 static void slot_life_on_own_notice(enum redis_notice notice, const char *data, size_t len,
                                     void *user)
 {
@@ -78,7 +80,7 @@ static void slot_life_on_own_notice(enum redis_notice notice, const char *data, 
         slot_set_turn(slot->set);
         return;
     }
-    slot->shared.pass = notice == REDIS_NOTICE_MESSAGE;
+    slot->shared.owes_call = notice == REDIS_NOTICE_MESSAGE;
     slot_life_on_notice(notice, data, len, user);
 }
 
@@ -94,11 +96,11 @@ static void slot_life_subscribe(struct owned_slot *slot)
         slot->channel = memory_string(keys.wake);
         slot->shared.channel = set->shared ? memory_string(own) : NULL;
     }
-    slot->subscription =
-        (struct redis_subscription){.channel = slot->channel,
-                                    .hash_slot = keys.hash_slot,
-                                    .notice = set->shared ? slot_life_on_call : slot_life_on_notice,
-                                    .user = slot};
+    slot->subscription = (struct redis_subscription){
+        .channel = slot->channel,
+        .hash_slot = keys.hash_slot,
+        .notice = set->shared ? slot_life_on_common_notice : slot_life_on_notice,
+        .user = slot};
     slot->subscribed = true;
     redis_subscribe(set->core->redis, &slot->subscription);
     if (set->shared) {
@@ -322,7 +324,7 @@ static void slot_life_due(struct owned_slot *slot)
         takeover_begin(slot);
     } else if (slot->consuming != NULL) {
         consume_repeat(slot);
-    } else if (!shared_glance(slot)) {
+    } else if (!shared_probe(slot)) {
         sleep_over(slot);
         owned_slot_look(slot);
     }
