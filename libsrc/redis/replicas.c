@@ -13,7 +13,7 @@
 #include "redis/redirect.h"
 
 /* A server that is idle checks ten times a second whether a WAIT has ended. */
-enum { TICK_MS = 16, WAIT_MIN_MS = 10, WAIT_SLACK_MS = 120, ASK_AGAIN_MS = 250 };
+enum { TICK_MS = 16, WAIT_MIN_MS = 10, WAIT_SLACK_MS = 500, ASK_AGAIN_MS = 250 };
 
 /* UNKNOWN is entered before what waits is ended. */
 static void replicas_check(const struct replicas *replicas)
@@ -135,8 +135,8 @@ static void replicas_send_wait(struct node *node, int64_t until_ms)
     int64_t ms = until_ms - now_ms;
     char number[16], time[24];
 
-    ms -= ms / 2 > WAIT_SLACK_MS ? WAIT_SLACK_MS : 0; /* so that the reply comes in time */
-    ms = ms < WAIT_MIN_MS ? WAIT_MIN_MS : ms;         /* WAIT with 0 would never end */
+    ms -= ms / 4 > WAIT_SLACK_MS ? WAIT_SLACK_MS : ms / 4; /* so that the reply comes in time */
+    ms = ms < WAIT_MIN_MS ? WAIT_MIN_MS : ms;              /* WAIT with 0 would never end */
     ms = ms > most_ms ? most_ms : ms;
     (void) snprintf(number, sizeof(number), "%d", node->replicas_wanted);
     (void) snprintf(time, sizeof(time), "%lld", (long long) ms);
