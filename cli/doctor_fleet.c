@@ -17,6 +17,17 @@ static bool doctor_has_fleet(struct doctor_report *report, const struct doctor_f
 
 /* === ZooKeeper ========================================================== */
 
+static const char *doctor_session_advice(smq_status status)
+{
+    if (status == SMQ_DENIED) {
+        return "give zookeeper_auth with -X, as the members have it";
+    }
+    return status == SMQ_INVALID
+               ? "run slotmq doctor where the fleet runs: its slotmq has ZooKeeper"
+               : "start its servers or fix the network; owners stay owners, and "
+                 "no slot moves until then";
+}
+
 void doctor_check_zookeeper(struct doctor_report *report, const struct doctor_facts *facts)
 {
     if (!facts->has_zookeeper) {
@@ -25,11 +36,7 @@ void doctor_check_zookeeper(struct doctor_report *report, const struct doctor_fa
         return;
     }
     if (facts->described.tried && facts->described.status != SMQ_OK) {
-        doctor_report_add(report, DOCTOR_ERROR, "",
-                          facts->described.status == SMQ_DENIED
-                              ? "give zookeeper_auth with -X, as the members have it"
-                              : "start its servers or fix the network; owners stay owners, and no "
-                                "slot moves until then",
+        doctor_report_add(report, DOCTOR_ERROR, "", doctor_session_advice(facts->described.status),
                           "no session can be used: %s", facts->described.text);
     } else if (!facts->described.tried) {
         doctor_report_add(report, DOCTOR_UNKNOWN, "", "", "not known: it is asked after Redis");

@@ -105,6 +105,43 @@ class Install(unittest.TestCase):
         self.assertIn("127.0.0.1:1", said)
         self.assertIn(f"{self.sources}/build-install/libsrc/libslotmq.so", said)
 
+    def test_4_without_zookeeper(self):
+        """Beside a slotmq with ZooKeeper, which binds a topic to its fleet."""
+        self.root = pathlib.Path(self.folder.name) / "without"
+        setup = ("meson setup build-without --buildtype=release -Dtests=false -Dbench=false -Ddemo=false"
+                 " -Dzookeeper=disabled")
+        self.follow([setup, "meson compile -C build-without", "meson install -C build-without"],
+                    DESTDIR=str(self.root))
+        here = self.installed()
+        needed = self.follow(["pkg-config --static --libs slotmq", "ldd $(command -v slotmq)",
+                              f"cat {here['LD_LIBRARY_PATH']}/cmake/slotmq/*.cmake"], **here)
+        self.assertIn("-lhiredis", needed)
+        self.assertNotIn("zookeeper", needed)
+        fleet = f"env LD_LIBRARY_PATH= {self.sources}/build-install/cli/slotmq"
+        try:
+            said = self.follow([
+                "./dev sandbox up", 'eval "$(./dev sandbox env)"',
+                f"{fleet} topic create bound && {fleet} send bound one && {fleet} consume bound --count 1",
+                "slotmq topic create spread --shared && slotmq send spread two",
+                "slotmq consume spread --count 1",
+                "slotmq send bound three",
+                'refused() { ! "$@" 2>&1; }',
+                "refused slotmq consume bound --count 1",
+                "refused slotmq fleet show",
+                "unset SLOTMQ_ZOOKEEPER",
+                "refused slotmq consume bound --count 1",
+                "slotmq topic create alone && slotmq send alone four && slotmq consume alone --count 1",
+            ], **here)
+        finally:
+            self.follow(["./dev sandbox down"])
+        lines = said.splitlines()
+        self.assertEqual([line for line in lines if " " not in line], ["one", "two", "four"], said)
+        refusals = [line for line in lines if " " in line]
+        self.assertEqual(len(refusals), 3, said)
+        for line in refusals[:2]:
+            self.assertIn("this library was built without ZooKeeper", line)
+        self.assertIn('it is bound to "zookeeper:', refusals[2])
+
 
 if __name__ == "__main__":
     unittest.main()

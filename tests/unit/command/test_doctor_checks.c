@@ -352,6 +352,8 @@ static void test_what_a_probe_cannot_tell(void **state)
     facts.only = "t";
     assert_found(&facts, "bindings", DOCTOR_BLIND, "bound to zookeeper:/q abc");
     facts.only = NULL;
+    facts.described = (struct doctor_outcome){true, SMQ_INVALID, "built without ZooKeeper"};
+    assert_found(&facts, "zookeeper", DOCTOR_ERROR, "built without ZooKeeper");
     facts.has_zookeeper = false;
     facts.described.tried = false;
     assert_found(&facts, "bindings", DOCTOR_BLIND, "bound to zookeeper:/q abc");
@@ -510,6 +512,8 @@ static void test_judgement_of_zookeeper(void **state)
     facts.described = (struct doctor_outcome){true, SMQ_UNAVAILABLE, "no quorum"};
     assert_found(&facts, "zookeeper", DOCTOR_ERROR, "no quorum");
     assert_found(&facts, "members", DOCTOR_UNKNOWN, "ZooKeeper was not read");
+    facts.described = (struct doctor_outcome){true, SMQ_INVALID, "built without ZooKeeper"};
+    assert_found(&facts, "zookeeper", DOCTOR_ERROR, "built without ZooKeeper");
     facts.has_zookeeper = false;
     facts.described.tried = false;
     assert_found(&facts, "zookeeper", DOCTOR_UNKNOWN, "no ZooKeeper was given");
