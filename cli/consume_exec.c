@@ -445,7 +445,7 @@ smq_verdict consume_run(smq_delivery *delivery, void *user)
         atomic_fetch_add(&consume->handled, 1);
         (void) smq_retry(delivery, SMQ_BACKOFF, "its body is larger than the limit ulimit -f",
                          NULL);
-        return SMQ_LATER;
+        return SMQ_ANSWERED;
     }
     if (error) {
         consume_fail(consume, EXIT_IO, "cannot run %s: %s", argv[0], strerror(error));
@@ -458,7 +458,7 @@ smq_verdict consume_run(smq_delivery *delivery, void *user)
         return SMQ_RELEASE; /* that it was killed is not the message's fault */
     }
     program_answer(delivery, status, &program.stream.line);
-    return SMQ_LATER;
+    return SMQ_ANSWERED;
 }
 
 /* === From the main thread =============================================== */

@@ -67,7 +67,7 @@ static smq_verdict handle(smq_delivery *delivery, void *user)
     if (rules_always_fails(message->body.data, message->body.len)) {
         history_end(history, run, "retry");
         (void) smq_retry(delivery, SMQ_BACKOFF, "can never be handled", &err);
-        return SMQ_LATER;
+        return SMQ_ANSWERED;
     }
     if (message->attempt == 1 && rules_fails_first(message->body.data, message->body.len)) {
         history_end(history, run, "retry");

@@ -24,7 +24,7 @@ static smq_verdict handle_order(smq_delivery *delivery, void *producer)
         return SMQ_DONE;
     }
     smq_retry(delivery, SMQ_BACKOFF, err.text, NULL);
-    return SMQ_LATER;
+    return SMQ_ANSWERED;
 }
 
 /* Thread: smq:work-N, one of the worker of invoices. */

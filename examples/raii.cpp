@@ -81,7 +81,7 @@ smq_verdict call(smq_delivery *delivery, void *user)
         return SMQ_DONE;
     } catch (const std::exception &failure) {
         smq_retry(delivery, SMQ_BACKOFF, failure.what(), nullptr);
-        return SMQ_LATER;
+        return SMQ_ANSWERED;
     }
 }
 

@@ -59,14 +59,14 @@ static smq_verdict handle(smq_delivery *delivery, void *user)
     (void) user;
     if (is_step(step, "order-1/pack") && step->attempt == 1) {
         smq_retry(delivery, SMQ_BACKOFF, "no box", NULL); /* the next steps of the order wait */
-        return SMQ_LATER;
+        return SMQ_ANSWERED;
     }
     if (atomic_fetch_add(&ended, 1) + 1 == ALL) {
         smq_worker_stop(worker);
     }
     if (is_step(step, "order-2/ship") && step->attempt == 1) {
         smq_reject(delivery, "carrier timed out", NULL); /* admin.c sends it back */
-        return SMQ_LATER;
+        return SMQ_ANSWERED;
     }
     printf("%.*s\n", (int) step->id.len, (const char *) step->id.data);
     return SMQ_DONE;

@@ -42,10 +42,10 @@ static smq_verdict handle(smq_delivery *delivery, void *user)
         return SMQ_DONE;
     case OVERLOADED: /* not the message's fault, so it uses no retry */
         smq_release(delivery, 30000, NULL);
-        return SMQ_LATER;
+        return SMQ_ANSWERED;
     case NONSENSE: /* a retry would not help */
         smq_reject(delivery, "not an order", NULL);
-        return SMQ_LATER;
+        return SMQ_ANSWERED;
     case FAILED:
         break;
     }

@@ -24,14 +24,17 @@ typedef struct smq_delivery smq_delivery;
  *
  * A delivery may be answered after its worker or consumer was freed; that returns CLOSED. */
 
-/* What a handler returns. */
+/* What a handler returns.  0 and all other numbers are no verdicts: then the message is retried,
+ * and the first time an event of level ERROR says so. */
 typedef enum smq_verdict {
-    SMQ_RETRY = 0,  /* deliver the message again after its back-off; unknown values mean the same */
-    SMQ_DONE = 1,   /* remove the message */
-    SMQ_REJECT = 2, /* make the message a dead letter now: it can never succeed */
+    SMQ_DONE = 1,    /* remove the message */
+    SMQ_REJECT = 2,  /* make the message a dead letter now: it can never succeed */
     SMQ_RELEASE = 3, /* requeue the message as if it was never claimed; uses no retry */
-    SMQ_LATER = 4    /* the application answers by a call; the key waits for that,
+    SMQ_LATER = 4,   /* the application answers by a call; the key waits for that,
                         with SMQ_ORDER_SLOT the slot */
+    SMQ_RETRY = 5,   /* deliver the message again after its back-off */
+    SMQ_ANSWERED = 6 /* the handler has answered by a call.  A message that it has not answered is
+                        retried, and the first time an event says so */
 } smq_verdict;
 
 /* Which messages of a slot a worker or consumer handles at the same time. */

@@ -14,15 +14,16 @@ extern "C" {
 typedef struct smq_worker smq_worker;
 
 /* Thread: smq:work-N.  In an exclusive topic at most one handler runs for a key at a time, or with
- * SMQ_ORDER_SLOT for a slot.  The return value answers the delivery, unless a call has answered it.
- */
+ * SMQ_ORDER_SLOT for a slot.  The return value answers the delivery.  A handler that has answered
+ * it by a call returns SMQ_ANSWERED. */
 typedef smq_verdict smq_handler_fn(smq_delivery *delivery, void *user);
 
 /* A handler of 1 .. batch_size deliveries of one slot.  Those of one key stand together, in their
  * order, and no other call has that key; with SMQ_ORDER_SLOT all are in the order of the slot, and
  * no other call has the slot.  The return value answers all of them that no call has answered, and
- * these answers are stored at once.  The array is valid only during the call.  Deliveries for which
- * the handler returns SMQ_LATER stay valid until they are answered. */
+ * these answers are stored at once; SMQ_ANSWERED says that there are none of these.  The array is
+ * valid only during the call.  Deliveries for which the handler returns SMQ_LATER stay valid until
+ * they are answered. */
 typedef smq_verdict smq_batch_fn(smq_delivery *const *deliveries, size_t count, void *user);
 
 /* Thread: smq:work-N.  Called after an answer or a handler time-out of this worker made the

@@ -109,9 +109,15 @@ static enum store_answer_op answer_op(smq_verdict verdict)
         return STORE_RELEASE;
     case SMQ_RETRY:
     case SMQ_LATER:
+    case SMQ_ANSWERED:
         break;
     }
     return STORE_RETRY;
+}
+
+bool answer_is_verdict(smq_verdict verdict)
+{
+    return verdict >= SMQ_DONE && verdict <= SMQ_ANSWERED;
 }
 
 enum answer_verdict answer_by_verdict(smq_delivery *delivery, smq_verdict verdict)

@@ -21,7 +21,11 @@ smq_status answer_give(smq_delivery *delivery, enum store_answer_op op, int64_t 
  * any but smq:io. */
 smq_status answer_extend(smq_delivery *delivery, int64_t lease_ms, smq_error *err);
 
-/* Answer a delivery with the verdict that its handler returned.  Thread: smq:work-N. */
+/* Is it one of the enumerators?  Pure. */
+bool answer_is_verdict(smq_verdict verdict);
+
+/* Answer a delivery with the verdict that its handler returned; what is no verdict, and ANSWERED
+ * for a delivery that was not, mean RETRY.  Thread: smq:work-N. */
 enum answer_verdict {
     ANSWER_GIVEN,    /* the delivery holds the answer, for run_queue_answer() */
     ANSWER_TOO_LATE, /* the caller ends the answerer's reference */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/event.h"
 #include "base/memory.h"
 #include "consume/run/answer.h"
 
@@ -44,6 +45,26 @@ static void run_call_begin(struct run_queue *queue, struct run_call *call, struc
     queue->state.busy++;
 }
 
+/* `unanswered` deliveries of the call had no answer. */
+static void run_call_judge(struct run_queue *queue, const struct run_call *call,
+                           smq_verdict verdict, size_t unanswered)
+{
+    const char *topic = queue->origin.topic;
+
+    if (!answer_is_verdict(verdict) && !atomic_flag_test_and_set(&queue->mistaken)) {
+        events_log(queue->events, SMQ_LEVEL_ERROR,
+                   "a handler of topic %s returned %d, which is no verdict: its messages are "
+                   "retried; return SMQ_DONE, SMQ_RETRY or another smq_verdict",
+                   topic, (int) verdict);
+    } else if (verdict == SMQ_ANSWERED && unanswered > 0 &&
+               !atomic_flag_test_and_set(&queue->mistaken)) {
+        events_log(queue->events, SMQ_LEVEL_ERROR,
+                   "a handler of topic %s returned SMQ_ANSWERED and had not answered %zu of %zu "
+                   "messages: they are retried",
+                   topic, unanswered, call->count);
+    }
+}
+
 static void run_call_run(struct run_queue *queue, struct run_call *call)
 {
     size_t group = 0;
@@ -67,6 +88,7 @@ static void run_call_run(struct run_queue *queue, struct run_call *call)
     if (group > 0) {
         STAILQ_FIRST(&call->answers)->answer.group = group;
     }
+    run_call_judge(queue, call, verdict, group);
 }
 
 /* The lock is held.  The handler did not get the delivery, so it becomes the first of its lane

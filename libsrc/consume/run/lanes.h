@@ -46,6 +46,8 @@ struct run_queue {
     size_t threads;  /* threads that may run handlers at once, without hung ones; 0: no limit */
     size_t per_slot; /* deliveries of a lane that may be begun at once; with handlers: no limit */
     bool polled;
+    struct events *events;
+    atomic_flag mistaken; /* a handler has returned a wrong verdict, and an event has said so */
     struct loop *io;
     struct loop_task *task, *back;
     struct extensions extensions;

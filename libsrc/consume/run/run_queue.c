@@ -50,6 +50,8 @@ struct run_queue *run_queue_new(const struct run_queue_options *options)
     queue->turn = options->turn;
     queue->timed = options->timed;
     queue->threads = (size_t) options->threads;
+    queue->events = options->events;
+    atomic_flag_clear(&queue->mistaken);
     queue->io = options->io;
     queue->task = options->task;
     queue->back = options->back;

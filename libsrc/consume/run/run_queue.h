@@ -71,6 +71,7 @@ struct run_queue_options {
                          0: with handlers */
     bool timed;       /* handlers have a time-out */
     int32_t threads;  /* threads that may run handlers at once, without hung ones; 0: no limit */
+    struct events *events; /* told when a handler returns what is no verdict */
     struct loop *io;
     /* posted to `io` when there are answers, or a watched handler has returned */
     struct loop_task *task;

@@ -93,6 +93,7 @@ static struct run_queue *worker_make_queue(smq_worker *worker, const smq_worker_
                                       .turn = worker->set.batch_size,
                                       .timed = worker->handler_timeout_ms > 0,
                                       .threads = worker->threads,
+                                      .events = worker->set.core->events,
                                       .io = worker->set.core->io,
                                       .task = &worker->answered,
                                       .extended = &worker->extended};

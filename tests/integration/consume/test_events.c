@@ -11,6 +11,7 @@
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
+#include "integration/fixture/heard.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/messages.h"
 #include "support/group.h"
@@ -213,9 +214,76 @@ static void pause_is_told_once_for_a_topic(void **state)
     handler_log_free(log);
 }
 
+/* Of what a handler returns: no verdict at all, then DONE. */
+static smq_verdict returns_nothing_once(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    (void) delivery;
+    (void) seen;
+    return index == 0 ? (smq_verdict) 0 : SMQ_DONE;
+}
+
+/* It answers the first message by a call, the second one not, and then that one. */
+static smq_verdict answers_all_but_one(smq_delivery *delivery, const struct seen *seen, int index)
+{
+    (void) seen;
+    if (index != 1) {
+        assert_int_equal(smq_done(delivery, NULL), SMQ_OK);
+    }
+    return SMQ_ANSWERED;
+}
+
+/* Each message is retried and then done, and one event names the mistake. */
+static void a_mistaken_handler_is_named(smq_verdict (*handler)(smq_delivery *, const struct seen *,
+                                                               int),
+                                        const char *const bodies[], int runs, const char *text)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
+    struct handler_log *log = handler_log_new(handler);
+    struct heard *heard = heard_new(text);
+    smq_client *client;
+    smq_worker *worker;
+    const char *topic;
+
+    heard_listen(heard, &options);
+    client = cluster_client_with(&options);
+    topic_options.backoff = "none";
+    topic = cluster_topic(client, &topic_options);
+    worker = handler_log_worker(client, topic, log);
+    for (int i = 0; bodies[i] != NULL; i++) {
+        messages_send(client, topic, (struct test_message){.body = bodies[i]});
+        handler_log_await(log, i + 1);
+    }
+    handler_log_await(log, runs);
+    handler_log_stop_worker(worker);
+    heard_await_error(heard, text);
+    assert_int_equal(heard->marked, 1);
+    assert_int_equal(messages_stats(client, topic).retried, 1);
+    assert_int_equal(messages_stats(client, topic).waiting, 0);
+    smq_client_free(client);
+    handler_log_free(log);
+    heard_free(heard);
+}
+
+static void a_handler_that_returns_no_verdict_is_named(void **state)
+{
+    (void) state;
+    a_mistaken_handler_is_named(returns_nothing_once, (const char *const[]){"a", NULL}, 2,
+                                "returned 0, which is no verdict");
+}
+
+static void a_handler_that_has_not_answered_is_named(void **state)
+{
+    (void) state;
+    a_mistaken_handler_is_named(answers_all_but_one, (const char *const[]){"a", "b", NULL}, 3,
+                                "had not answered 1 of 1 messages");
+}
+
 TEST_GROUP(events)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_handler_that_returns_no_verdict_is_named),
+        cmocka_unit_test(a_handler_that_has_not_answered_is_named),
         cmocka_unit_test(life_of_messages_is_told),
         cmocka_unit_test(fenced_slot_is_told_with_its_token),
         cmocka_unit_test(pause_is_told_once_for_a_topic),

@@ -128,6 +128,7 @@ static void tell(smq_verdict verdict, bool last)
         break;
     case SMQ_RETRY:
     case SMQ_LATER:
+    case SMQ_ANSWERED:
         atomic_fetch_add(last ? &told.failed : &told.retried, 1);
         break;
     }

@@ -306,6 +306,7 @@ static void verdicts_answer_as_they_say(void **state)
         {SMQ_RETRY, STORE_RETRY, SMQ_BACKOFF},
         {SMQ_REJECT, STORE_REJECT, 0},
         {SMQ_RELEASE, STORE_RELEASE, 0},
+        {SMQ_ANSWERED, STORE_RETRY, SMQ_BACKOFF},    /* though it was not answered */
         {(smq_verdict) 0, STORE_RETRY, SMQ_BACKOFF}, /* as returned by mistake */
         {(smq_verdict) 77, STORE_RETRY, SMQ_BACKOFF},
         {(smq_verdict) -1, STORE_RETRY, SMQ_BACKOFF},
