@@ -23,23 +23,48 @@ void store_sleepers(struct store_call *call, struct redis *redis, const struct s
     call_submit(call, redis, 1, timeout_ms);
 }
 
+/* Of a list "NAME NAME@AT ...": the last AT of another one than the caller that is not behind
+ * `due`; -1: there is none. */
+static int64_t sleepers_last_look(const char *idle, const char *caller, int64_t due)
+{
+    int64_t last = -1;
+
+    for (const char *at = strchr(idle, '@'); at != NULL; at = strchr(at + 1, '@')) {
+        const char *name = at;
+        int64_t look = strtoll(at + 1, NULL, 10);
+
+        while (name > idle && name[-1] != ' ') {
+            name--;
+        }
+        bool own = strlen(caller) == (size_t) (at - name) &&
+                   memcmp(name, caller, (size_t) (at - name)) == 0;
+        last = !own && look <= due && look > last ? look : last;
+    }
+    return last;
+}
+
 /* "DUE WOKEN NAME|IDLE". */
 bool store_sleepers_read(struct store_sleepers *out, const struct store_result *result,
                          const char *caller)
 {
     const redisReply *reply = result->reply;
+    const char *idle = reply->type == REDIS_REPLY_STRING ? strchr(reply->str, '|') : NULL;
     char *end = NULL;
 
-    if (reply->type != REDIS_REPLY_STRING || strchr(reply->str, '|') == NULL) {
+    if (idle == NULL) {
         return false;
     }
     out->due_ms = strtoll(reply->str, &end, 10);
+    if (end == reply->str || *end != ' ' || out->due_ms < 0) {
+        return false;
+    }
     out->woken = strtoll(end, NULL, 10) > 0;
-    out->listed = strstr(strchr(reply->str, '|'), caller) != NULL;
+    out->listed = strstr(idle, caller) != NULL;
+    out->look_ms = sleepers_last_look(idle + 1, caller, out->due_ms);
     if (out->due_ms >= SLEEPERS_NEVER) {
         out->due_ms = -1;
     }
-    return end != reply->str && *end == ' ';
+    return true;
 }
 
 void store_caller_channel(char *out, const struct slot_keys *keys, const char *caller)

@@ -201,9 +201,10 @@ bool store_consume_message(struct store_claimed *out, const struct store_result 
 /* --- who sleeps --- */
 /* What a slot of a shared topic says of those that sleep (lua/lib/idle.lua). */
 struct store_sleepers {
-    int64_t due_ms; /* when something is due next, as far as it is known; -1: nothing is */
-    bool woken;     /* one was woken, and no call has seen since that nothing more is due */
-    bool listed;    /* the caller is one of those that sleep */
+    int64_t due_ms;  /* when something is due next, as far as it is known; -1: nothing is */
+    bool woken;      /* one was woken, and no call has seen since that nothing more is due */
+    bool listed;     /* the caller is one of those that sleep */
+    int64_t look_ms; /* when the last of the others looks that look by due_ms; -1: none does */
 };
 void store_sleepers(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                     int64_t timeout_ms);

@@ -6,7 +6,7 @@
 local IDLE_MOST, OVERFLOW_MS = 32768, 10000
 local sleepers = idle_open(parked)
 
-if n > 0 then
+if n > 0 or reply[6] == 1 then -- it sleeps no longer, or claims as soon as it has room
     sleepers.idle = string.gsub(sleepers.idle, last .. '@?%d* ', '', 1)
 end
 sleepers.due = NEVER

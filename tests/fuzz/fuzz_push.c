@@ -1,6 +1,8 @@
-/* fuzz_push.c - publications on the wake channel of a slot. */
+/* fuzz_push.c - publications on the wake channels of a slot, and who sleeps in it. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "fuzz/fuzz.h"
 #include "store/store.h"
 
@@ -46,8 +48,23 @@ static void read_told(const char *data, size_t size)
     }
 }
 
+/* Who sleeps, as the slot stores it. */
+static void read_sleepers(const char *data, size_t size)
+{
+    char *text = memcpy(memory_new(size + 1), data, size); /* with a zero behind it */
+    redisReply reply = {.type = REDIS_REPLY_STRING, .str = text, .len = size};
+    const struct store_result result = {.outcome = STORE_OK, .reply = &reply};
+    struct store_sleepers sleepers;
+
+    if (store_sleepers_read(&sleepers, &result, "w1")) {
+        FUZZ_CHECK(sleepers.look_ms <= sleepers.due_ms || sleepers.due_ms == -1);
+    }
+    free(text);
+}
+
 FUZZ_TARGET(push)
 {
+    read_sleepers((const char *) data, size);
     read_told((const char *) data, size);
     read_push(&slot_inline, (const char *) data, size);
     read_push(&slot_keyed, (const char *) data, size);

@@ -155,7 +155,7 @@ int sleepers_called(struct model *model, const struct call *call, bool taken, in
     int asleep = -1;
 
     model->parked = -1;
-    if (call->n > 0) {
+    if (call->n > 0 || *again == 1) {
         awake(model, call->caller);
     }
     sleepers->due = INT64_C(1) << 53;

@@ -120,6 +120,28 @@ static void test_two_know_when_a_lease_ends(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* It is not woken again: it claims as soon as it has room. */
+static void test_who_was_told_to_look_and_cannot_claim_passes_it_on(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open m shared", "OK"},
+        {"at 1000", ""},
+        {"listen", ""},
+        {"consume shared", NULL},
+        {"consume shared caller=wb", NULL},
+        {"send a +100", "OK a"},
+        {"heard", "!100 ?600"},
+        {"field parked", "1100 0 -|wa@1100 wb@1600 "},
+        {"at 1100", ""},
+        {"consume shared n=0", "OK 1100 1100 0 '' 1"},
+        {"heard", "''"},
+        {"field parked", "nil"},
+        {"deaf", ""},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 /* They have died. */
 static void test_names_that_nobody_hears_are_removed(void **state)
 {
@@ -192,6 +214,43 @@ static void test_what_is_told_is_read(void **state)
     }
 }
 
+/* Of the others that look, the last one that does not come too late counts. */
+static void test_who_sleeps_is_read(void **state)
+{
+    static const struct {
+        const char *text;
+        bool read;
+        struct store_sleepers sleepers;
+    } rows[] = {
+        {"9007199254740992 0 -|wa wb ", true, {-1, false, true, -1}},
+        {"1500 0 -|wb@1500 wa@2000 ", true, {1500, false, true, 1500}},
+        {"1500 1000 wd|wb wc@1400 ", true, {1500, true, false, 1400}},
+        {"1500 0 -|wb@1400 wc@1300 wa@1200 wd@1501 ", true, {1500, false, true, 1400}},
+        {"1500 0 -|wa@1500 wb@1501 ", true, {1500, false, true, -1}},
+        {"1500 0 -|wab@1500 wa ", true, {1500, false, true, 1500}},
+        {"1500 0 -|@1500 ", true, {1500, false, false, 1500}},
+        {"9007199254740992", false, {0}},
+        {"|wa@1", false, {0}},
+        {"-5 0 -|wa ", false, {0}},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        redisReply reply = {.type = REDIS_REPLY_STRING, .str = (char *) rows[i].text};
+        struct store_result result = {.outcome = STORE_OK, .reply = &reply};
+        const struct store_sleepers *wanted = &rows[i].sleepers;
+        struct store_sleepers found = {0};
+
+        assert_int_equal(store_sleepers_read(&found, &result, "wa"), rows[i].read);
+        if (rows[i].read) {
+            assert_int_equal(found.due_ms, wanted->due_ms);
+            assert_int_equal(found.woken, wanted->woken);
+            assert_int_equal(found.listed, wanted->listed);
+            assert_int_equal(found.look_ms, wanted->look_ms);
+        }
+    }
+}
+
 /* Nobody knows who slept: a resume that nobody heard, or an older list. */
 static void test_a_list_that_is_lost_wakes_all(void **state)
 {
@@ -219,9 +278,11 @@ TEST_GROUP(sleepers)
         cmocka_unit_test(test_who_cannot_claim_passes_it_on),
         cmocka_unit_test(test_two_that_sleep_know_when_something_is_due),
         cmocka_unit_test(test_two_know_when_a_lease_ends),
+        cmocka_unit_test(test_who_was_told_to_look_and_cannot_claim_passes_it_on),
         cmocka_unit_test(test_names_that_nobody_hears_are_removed),
         cmocka_unit_test(test_what_nobody_looked_at_is_found),
         cmocka_unit_test(test_what_is_told_is_read),
+        cmocka_unit_test(test_who_sleeps_is_read),
         cmocka_unit_test(test_a_list_that_is_lost_wakes_all),
     };
 

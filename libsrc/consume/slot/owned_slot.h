@@ -122,11 +122,12 @@ struct owned_slot {
     struct {
         struct redis_subscription subscription;
         char *channel;   /* of this process alone */
-        bool owes_call;  /* it was woken, and no consume call was started since */
+        bool owes_call;  /* it was woken, or looks, and no consume call was started since */
         uint64_t asleep; /* processes that sleep in the slot, as far as it is known */
         bool backup;     /* another process looks before this one does */
+        bool probing;    /* it reads who sleeps */
         int64_t told_at; /* by clock_now_ms(): when this process was told to look, whatever the
-                            reply to the call in progress says; 0: it was not told */
+                            reply to the call or read in progress says; 0: it was not told */
         bool told_backup;
     } shared; /* of a shared topic: shared.c */
     TAILQ_ENTRY(owned_slot)

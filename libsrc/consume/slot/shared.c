@@ -35,6 +35,12 @@ static void shared_shorten_sleep(struct owned_slot *slot)
     owned_slot_arm(slot, at > now ? at - now : 1);
 }
 
+void shared_look(struct owned_slot *slot)
+{
+    slot->shared.owes_call = slot->shared.owes_call || (slot->set->shared && !slot->claimable);
+    owned_slot_look(slot);
+}
+
 bool shared_take(struct owned_slot *slot, const char *data, size_t len)
 {
     struct store_told told;
@@ -43,9 +49,11 @@ bool shared_take(struct owned_slot *slot, const char *data, size_t len)
         return false;
     }
     if (slot->state == OWNED_ACTIVE) {
-        slot->shared.told_at = clock_now_ms() + told.in_ms + 1;
-        slot->shared.told_backup = told.backup;
-        if (slot->consuming == NULL && !slot->claimable) {
+        int64_t at = clock_now_ms() + told.in_ms + 1, before = slot->shared.told_at;
+
+        slot->shared.told_at = before != 0 && before < at ? before : at;
+        slot->shared.told_backup = told.backup && (before == 0 || slot->shared.told_backup);
+        if (slot->consuming == NULL && !slot->shared.probing && !slot->claimable) {
             shared_shorten_sleep(slot);
         }
     }
@@ -65,18 +73,21 @@ static int64_t shared_redis_ms(const struct owned_slot *slot)
 }
 
 /* If nothing is due, and nobody was woken in vain, let the slot sleep until something may be due,
- * and return true. */
+ * and return true.  It stays the backup only if another process looks by then: one that was to read
+ * as the backup of a wake may be the only one that knows the time. */
 static bool shared_may_sleep(struct owned_slot *slot, const struct shared_probe *probe,
                              const struct store_sleepers *sleepers)
 {
     int64_t now = shared_redis_ms(slot);
+    bool backup = sleepers->due_ms < 0 || sleepers->look_ms > now;
 
     if (probe->by_itself || sleepers->woken || !sleepers->listed ||
         (sleepers->due_ms >= 0 && sleepers->due_ms <= now)) {
         return false;
     }
-    sleep_begin(slot, sleepers->due_ms < 0 ? -1 : sleepers->due_ms - now + SECOND_MS);
-    shared_sleeps(slot, true);
+    sleep_begin(slot,
+                sleepers->due_ms < 0 ? -1 : sleepers->due_ms - now + (backup ? SECOND_MS : 1));
+    shared_sleeps(slot, backup);
     return true;
 }
 
@@ -87,6 +98,7 @@ static void shared_on_probe(struct store_call *call, const struct store_result *
     struct slot_set *set = slot->set;
     struct store_sleepers sleepers = {0};
 
+    slot->shared.probing = false;
     if (probe->era == slot->era && slot->state == OWNED_ACTIVE && slot->consuming == NULL &&
         !slot->claimable) {
         bool read =
@@ -96,7 +108,7 @@ static void shared_on_probe(struct store_call *call, const struct store_result *
             sleep_noticed(slot); /* another process was, so this is no surprise */
         }
         if (!read || !shared_may_sleep(slot, probe, &sleepers)) {
-            owned_slot_look(slot);
+            shared_look(slot);
         }
     }
     store_call_fini(call);
@@ -116,6 +128,7 @@ bool shared_probe(struct owned_slot *slot)
     }
     sleep_over(slot);
     slot->shared.backup = false;
+    slot->shared.probing = true;
     probe = memory_new(sizeof(*probe));
     probe->slot = slot;
     probe->era = slot->era;

@@ -24,4 +24,9 @@ void shared_sleeps(struct owned_slot *slot, bool backup);
  * claimed, and then look or sleep again; false: it is not, so the slot looks at once. */
 bool shared_probe(struct owned_slot *slot);
 
+/* Look for messages, in a slot of any topic.  Others count on a process that sleeps in a shared one
+ * and was told to look: so it calls even if it has no room for a message, and the call wakes
+ * another process. */
+void shared_look(struct owned_slot *slot);
+
 #endif

@@ -326,7 +326,7 @@ static void slot_life_due(struct owned_slot *slot)
         consume_repeat(slot);
     } else if (!shared_probe(slot)) {
         sleep_over(slot);
-        owned_slot_look(slot);
+        shared_look(slot);
     }
 }
 

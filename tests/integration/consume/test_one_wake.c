@@ -20,8 +20,11 @@
 #include "support/servers.h"
 #include "support/wait.h"
 
-/* BY_ITSELF_MS: before that no process looks by itself (sleep.c). */
+/* BY_ITSELF_MS: before that no process looks by itself (sleep.c).  BACKUP_MS: how long after the
+ * first one the backup looks for a message that is due; LOOK_MS: how long after a wake another one
+ * looks (lua/lib/idle.lua). */
 enum { FLEET = 8, FLEET_MAX = 250, ROUNDS = 5, BY_ITSELF_MS = 20000 };
+enum { BACKUP_MS = 500, LOOK_MS = 400 };
 
 /* Processes that sleep in a topic; in the test each is a client with a worker of one thread. */
 struct fleet {
@@ -106,16 +109,50 @@ static void fleet_await(struct fleet *fleet, int count, int64_t most_ms)
     assert_true(wait_until(fleet_has_begun, &awaited, most_ms));
 }
 
-/* A message, of which so many attempts are made until all sleep again. */
-static void fleet_send(struct fleet *fleet, smq_client *client, int64_t delay_ms, int attempts)
+/* The first attempt of the message with this number. */
+static struct seen fleet_seen(struct fleet *fleet, int number)
 {
-    int before = fleet_count(fleet);
+    for (int i = 0; i < fleet->size; i++) {
+        for (int j = 0; j < handler_log_count(fleet->log[i]); j++) {
+            struct seen seen = handler_log_seen(fleet->log[i], j);
+
+            if (atoi(seen.body) == number) {
+                return seen;
+            }
+        }
+    }
+    fail_msg("message %d was not seen", number);
+    return (struct seen){.slot = -1};
+}
+
+/* Send the message with this number, and wait until so many attempts have begun in all. */
+static struct seen fleet_send_number(struct fleet *fleet, smq_client *client, int number,
+                                     int64_t delay_ms, int count)
+{
     char body[16];
 
-    snprintf(body, sizeof(body), "%d", before);
+    snprintf(body, sizeof(body), "%d", number);
     messages_send(client, fleet->topic, (struct test_message){.body = body, .delay_ms = delay_ms});
-    fleet_await(fleet, before + attempts, TIMEOUT_MS);
+    fleet_await(fleet, count, TIMEOUT_MS);
+    return fleet_seen(fleet, number);
+}
+
+/* A message, of which so many attempts are made until all sleep again. */
+static struct seen fleet_send(struct fleet *fleet, smq_client *client, int64_t delay_ms,
+                              int attempts)
+{
+    int before = fleet_count(fleet);
+    struct seen seen = fleet_send_number(fleet, client, before, delay_ms, before + attempts);
+
     keys_await_asleep(fleet->topic, fleet->size);
+    return seen;
+}
+
+static int64_t earlier_of(int64_t least, struct seen seen)
+{
+    int64_t late = seen.at_ms - seen.due_at_ms;
+
+    return late < least ? late : least;
 }
 
 /* Messages that come one by one, each when all sleep again: scripts and publications for each, at
@@ -188,6 +225,26 @@ static void retried_message_wakes_one(void **state)
     (void) state;
     messages_cost(1, 0, 2, retry_once, 520, 300);
     messages_cost(FLEET, 0, 2, retry_once, 520, 400);
+}
+
+/* The one that looks after a wake only reads, and so it is not the one that looks for a message
+ * that is due behind that. */
+static void message_that_is_due_after_the_look_of_a_backup_has_its_own(void **state)
+{
+    smq_client *client = cluster_client();
+    int64_t least = INT64_MAX;
+    struct fleet fleet;
+
+    (void) state;
+    fleet_begin(&fleet, client, 1);
+    fleet_grow(&fleet, 3, NULL);
+    for (int i = 0; i < ROUNDS; i++) {
+        fleet_send(&fleet, client, 0, 1);
+        least = earlier_of(least, fleet_send(&fleet, client, LOOK_MS + 50, 1));
+    }
+    assert_in_range(least, 0, BACKUP_MS - 1);
+    fleet_end(&fleet);
+    smq_client_free(client);
 }
 
 /* --- the one that is woken ------------------------------------------------------------------- */
@@ -265,32 +322,66 @@ static void one_that_was_told_to_look_may_die(void **state)
     smq_client_free(client);
 }
 
+/* One of three has no room: it holds up one message of one of two slots.  Returns how many were
+ * sent, all of which have begun. */
+static int fleet_with_a_full_one(struct fleet *fleet, smq_client *client)
+{
+    int sent = 0;
+
+    fleet_begin(fleet, client, 2);
+    fleet_add(fleet, NULL, 1);
+    handler_log_gate(fleet->log[0]);
+    keys_await_asleep(fleet->topic, 1);
+    fleet_grow(fleet, 3, NULL);
+    while (handler_log_count(fleet->log[0]) == 0) {
+        messages_send_numbers(client, fleet->topic, sent++, 1);
+        fleet_await(fleet, sent, BY_ITSELF_MS);
+    }
+    return sent;
+}
+
+static void fleet_end_with_a_full_one(struct fleet *fleet, smq_client *client, int sent)
+{
+    assert_int_equal(handler_log_count(fleet->log[0]), 1);
+    handler_log_open(fleet->log[0], sent);
+    messages_await_counts(client, fleet->topic, (struct message_counts){.done = sent});
+    fleet_end(fleet);
+    smq_client_free(client);
+}
+
 static void one_that_has_no_room_passes_it_on(void **state)
 {
     smq_client *client = cluster_client();
     struct fleet fleet;
-    int before = 0, sent = 0;
+    int sent = fleet_with_a_full_one(&fleet, client);
 
     (void) state;
-    fleet_begin(&fleet, client, 2);
-    fleet_add(&fleet, NULL, 1);
-    handler_log_gate(fleet.log[0]);
-    keys_await_asleep(fleet.topic, 1);
-    fleet_grow(&fleet, 3, NULL);
-    while (handler_log_count(fleet.log[0]) == 0) { /* it holds up one message of one slot */
+    for (int i = 0; i < FLEET; i++) {
         messages_send_numbers(client, fleet.topic, sent++, 1);
         fleet_await(&fleet, sent, BY_ITSELF_MS);
     }
-    before = fleet_count(&fleet);
-    for (int i = 0; i < FLEET; i++) {
-        messages_send_numbers(client, fleet.topic, sent++, 1);
-        fleet_await(&fleet, ++before, BY_ITSELF_MS);
+    fleet_end_with_a_full_one(&fleet, client, sent);
+}
+
+/* In the slot in which it sleeps it is the one that has slept longest, and so it is told. */
+static void one_that_was_told_to_look_and_has_no_room_passes_it_on(void **state)
+{
+    smq_client *client = cluster_client();
+    int64_t least = INT64_MAX;
+    struct fleet fleet;
+    int sent = fleet_with_a_full_one(&fleet, client), rounds = 0;
+    int32_t full_in = handler_log_seen(fleet.log[0], 0).slot;
+
+    (void) state;
+    while (rounds < 2 * ROUNDS) {
+        struct seen seen = fleet_send_number(&fleet, client, sent, 30, sent + 1);
+
+        sent++;
+        rounds += seen.slot != full_in ? 1 : 0;
+        least = seen.slot != full_in && rounds > ROUNDS ? earlier_of(least, seen) : least;
     }
-    assert_int_equal(handler_log_count(fleet.log[0]), 1);
-    handler_log_open(fleet.log[0], sent);
-    messages_await_counts(client, fleet.topic, (struct message_counts){.done = sent});
-    fleet_end(&fleet);
-    smq_client_free(client);
+    assert_in_range(least, 0, BACKUP_MS - 1);
+    fleet_end_with_a_full_one(&fleet, client, sent);
 }
 
 /* A send of many messages wakes one; each that claims and leaves some wakes the next. */
@@ -412,10 +503,12 @@ TEST_GROUP(one_wake)
         cmocka_unit_test(message_that_is_due_wakes_one),
         cmocka_unit_test(delayed_message_wakes_one),
         cmocka_unit_test(retried_message_wakes_one),
+        cmocka_unit_test(message_that_is_due_after_the_look_of_a_backup_has_its_own),
         cmocka_unit_test(one_that_is_killed_when_it_was_woken_is_replaced),
         cmocka_unit_test(so_is_one_that_is_frozen),
         cmocka_unit_test(one_that_was_told_to_look_may_die),
         cmocka_unit_test(one_that_has_no_room_passes_it_on),
+        cmocka_unit_test(one_that_was_told_to_look_and_has_no_room_passes_it_on),
         cmocka_unit_test(burst_spreads),
         cmocka_unit_test(resumed_topic_is_handled),
         cmocka_unit_test(last_that_is_left_is_woken),
