@@ -20,7 +20,7 @@ static const struct table_column list_columns[] = {
     {.title = "LEASE_MS", .right = true, .weight = 1}};
 enum { LIST_COLUMNS = sizeof(list_columns) / sizeof(list_columns[0]), LIST_STATE = 5 };
 
-static const char *definition_table_state(const smq_topic_options *topic)
+static const char *definition_table_state(const smq_topic_info *topic)
 {
     if (topic->damaged) {
         return "damaged";
@@ -33,8 +33,9 @@ struct table *definition_table_list(void)
     return table_new(list_columns, LIST_COLUMNS);
 }
 
-void definition_table_list_add(struct table *table, const smq_topic_options *topic)
+void definition_table_list_add(struct table *table, const smq_topic_info *info)
 {
+    const smq_topic_options *topic = info->options;
     char slots[24];
     char retries[24];
     char lease[UNITS_MAX];
@@ -47,12 +48,12 @@ void definition_table_list_add(struct table *table, const smq_topic_options *top
                                  definition_layout_name(topic->layout),
                                  slots,
                                  topic->shared ? "shared" : "exclusive",
-                                 definition_table_state(topic),
+                                 definition_table_state(info),
                                  retries,
                                  lease};
     table_row(table, cells, LIST_COLUMNS);
-    if (topic->damaged || topic->paused) {
-        table_emphasise(table, LIST_STATE, topic->damaged ? TABLE_ERROR : TABLE_WARNING);
+    if (info->damaged || info->paused) {
+        table_emphasise(table, LIST_STATE, info->damaged ? TABLE_ERROR : TABLE_WARNING);
     }
 }
 
@@ -91,8 +92,9 @@ static void definition_table_add_backoff(struct table *table, const char *backof
     table_pair(table, "backoff", text);
 }
 
-struct table *definition_table_show(const smq_topic_options *topic)
+struct table *definition_table_show(const smq_topic_info *info)
 {
+    const smq_topic_options *topic = info->options;
     struct table *table = table_pairs();
 
     table_pair(table, "name", topic->name);
@@ -120,7 +122,7 @@ struct table *definition_table_show(const smq_topic_options *topic)
     definition_table_add_number(table, "rate_per_s", definition_amount(topic->rate_per_s));
     definition_table_add_duration(table, "dedup_window_ms", topic->dedup_window_ms);
     table_pair(table, "groups", topic->groups ? topic->groups : "none");
-    table_pair(table, "paused", topic->paused ? "true" : "false");
-    table_pair(table, "damaged", topic->damaged ? "true" : "false");
+    table_pair(table, "paused", info->paused ? "true" : "false");
+    table_pair(table, "damaged", info->damaged ? "true" : "false");
     return table;
 }

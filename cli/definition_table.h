@@ -10,9 +10,9 @@
 
 /* The table of slotmq topic list, and a row of it. */
 struct table *definition_table_list(void);
-void definition_table_list_add(struct table *table, const smq_topic_options *topic);
+void definition_table_list_add(struct table *table, const smq_topic_info *info);
 
 /* The table of slotmq topic show. */
-struct table *definition_table_show(const smq_topic_options *topic);
+struct table *definition_table_show(const smq_topic_info *info);
 
 #endif

@@ -82,7 +82,7 @@ bool doctor_facts_all_answer(const struct doctor_facts *facts)
 
 /* === Topics ============================================================= */
 
-static bool doctor_take_topic(const smq_topic_options *topic, void *user)
+static bool doctor_take_topic(const smq_topic_info *topic, void *user)
 {
     struct doctor_facts *facts = user;
 
@@ -93,10 +93,10 @@ static bool doctor_take_topic(const smq_topic_options *topic, void *user)
     facts->topic = doctor_grow(facts->topic, facts->topic_count, sizeof(*facts->topic));
     facts->topic[facts->topic_count++] = (struct doctor_topic){
         .name = doctor_keep(facts, topic->name),
-        .shared = topic->shared,
+        .shared = topic->options->shared,
         .damaged = topic->damaged,
         .paused = topic->paused,
-        .fifo = topic->type == SMQ_TYPE_FIFO,
+        .fifo = topic->options->type == SMQ_TYPE_FIFO,
         .idle_owner = "",
         .unlisted = topic->unlisted,
         .unreadable = topic->unreadable ? doctor_keep(facts, topic->unreadable) : NULL,
@@ -131,13 +131,15 @@ static bool doctor_is_group(smq_client *client, const char *name)
 static smq_status doctor_read_topic(struct doctor_facts *facts, smq_client *client,
                                     const char *name, smq_error *err)
 {
-    const smq_status status = smq_topic_each(client, name, doctor_take_topic, facts, err);
+    const smq_status status = topic_visit(client, name, doctor_take_topic, facts, err);
 
     if (status != SMQ_NO_TOPIC || !doctor_is_group(client, name)) {
         return status;
     }
-    const smq_topic_options lost = {
-        .name = name, .unreadable = say_text(err), .unreadable_status = SMQ_DAMAGED};
+    const smq_topic_info lost = {.name = name,
+                                 .options = &SMQ_TOPIC_OPTIONS(.name = name),
+                                 .unreadable = say_text(err),
+                                 .unreadable_status = SMQ_DAMAGED};
     (void) doctor_take_topic(&lost, facts);
     return SMQ_OK;
 }
@@ -145,7 +147,7 @@ static smq_status doctor_read_topic(struct doctor_facts *facts, smq_client *clie
 static smq_status doctor_list_all(struct doctor_facts *facts, smq_client *client, smq_error *err)
 {
     if (facts->deep && facts->within_ms == 0) {
-        const smq_status status = smq_topic_each(client, "*", doctor_take_topic, facts, err);
+        const smq_status status = smq_topic_search(client, doctor_take_topic, facts, err);
 
         facts->scanned = doctor_outcome(facts, status, err);
         if (status == SMQ_OK) {
@@ -153,7 +155,7 @@ static smq_status doctor_list_all(struct doctor_facts *facts, smq_client *client
         }
         facts->topic_count = facts->deleted_count = 0;
     }
-    return smq_topic_each(client, NULL, doctor_take_topic, facts, err);
+    return smq_topic_each(client, doctor_take_topic, facts, err);
 }
 
 static void doctor_list_topics(struct doctor_facts *facts, smq_client *client)

@@ -204,13 +204,6 @@ static void show_end(struct show *show, bool print)
     fleet_tables_fini(&show->tables);
 }
 
-static bool show_found(const smq_topic_options *topic, void *user)
-{
-    (void) topic;
-    (void) user;
-    return true;
-}
-
 static enum exit_code show_look(smq_client *client, struct show *show,
                                 const struct command *command)
 {
@@ -232,7 +225,7 @@ static enum exit_code show_look(smq_client *client, struct show *show,
                          show->flags->root ? show->flags->root : command->global.client.zookeeper);
     }
     if (show->flags->topic && show->topics == 0) {
-        if (smq_topic_each(client, show->flags->topic, show_found, NULL, &err) == SMQ_NO_TOPIC &&
+        if (smq_topic_get(client, show->flags->topic, NULL, &err) == SMQ_NO_TOPIC &&
             topic_explain(client, show->flags->topic, &err)) {
             return say_failure(&err);
         }

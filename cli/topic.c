@@ -30,8 +30,9 @@ static json_t *topic_json_groups(const smq_topic_options *topic)
     return array;
 }
 
-static json_t *topic_json(const smq_topic_options *topic)
+static json_t *topic_json(const smq_topic_info *info)
 {
+    const smq_topic_options *topic = info->options;
     json_t *object = json_object();
 
     output_set(object, "name", json_string(topic->name));
@@ -57,15 +58,29 @@ static json_t *topic_json(const smq_topic_options *topic)
     output_set(object, "rate_per_s", json_integer(definition_amount(topic->rate_per_s)));
     output_set(object, "dedup_window_ms", json_integer(definition_amount(topic->dedup_window_ms)));
     output_set(object, "groups", topic_json_groups(topic));
-    output_set(object, "paused", json_boolean(topic->paused));
-    output_set(object, "damaged", json_boolean(topic->damaged));
+    output_set(object, "paused", json_boolean(info->paused));
+    output_set(object, "damaged", json_boolean(info->damaged));
     return object;
 }
 
 /* === Looking up ========================================================= */
 
-static bool topic_take_facts(const smq_topic_options *topic, void *user)
+smq_status topic_visit(smq_client *client, const char *name, smq_topic_fn *visit, void *user,
+                       smq_error *err)
 {
+    smq_topic_info *info = NULL;
+    const smq_status status = smq_topic_get(client, name, &info, err);
+
+    if (status == SMQ_OK) {
+        (void) visit(info, user);
+        smq_topic_info_free(info);
+    }
+    return status;
+}
+
+static bool topic_take_facts(const smq_topic_info *info, void *user)
+{
+    const smq_topic_options *topic = info->options;
     struct topic_facts *facts = user;
 
     *facts = (struct topic_facts){.type = topic->type,
@@ -79,7 +94,7 @@ static bool topic_take_facts(const smq_topic_options *topic, void *user)
 }
 
 /* Of a group the name of its topic: a call that needs a group lists them. */
-static bool topic_offer(const smq_topic_options *topic, void *user)
+static bool topic_offer(const smq_topic_info *topic, void *user)
 {
     struct topic_names *names = user;
     const size_t length = strcspn(topic->name, "/");
@@ -98,7 +113,7 @@ bool topic_explain(smq_client *client, const char *name, smq_error *err)
     smq_error ignored;
 
     if (err->status == SMQ_NO_TOPIC && !strchr(name, '/')) {
-        (void) smq_topic_each(client, NULL, topic_offer, &names, &ignored);
+        (void) smq_topic_each(client, topic_offer, &names, &ignored);
     }
     for (size_t i = 0; i < names.count; i++) {
         nearest_offer(&nearest, names.name[i]);
@@ -121,7 +136,7 @@ enum exit_code topic_look_up(struct topic_facts *out, smq_client *client, const 
 {
     smq_error err;
 
-    if (smq_topic_each(client, name, topic_take_facts, out, &err) != SMQ_OK) {
+    if (topic_visit(client, name, topic_take_facts, out, &err) != SMQ_OK) {
         return topic_say_failure(client, name, &err);
     }
     return EXIT_DONE;
@@ -181,7 +196,7 @@ static struct topic_kind topic_kind_of(const smq_topic_options *topic)
     return (struct topic_kind){.known = true, .type = topic->type, .shared = topic->shared};
 }
 
-static bool topic_take_name(const smq_topic_options *topic, void *user)
+static bool topic_take_name(const smq_topic_info *topic, void *user)
 {
     struct topic_names *names = user;
 
@@ -191,7 +206,7 @@ static bool topic_take_name(const smq_topic_options *topic, void *user)
         names->unreadable_code =
             exit_code_both(names->unreadable_code, exit_code_left_out(topic->unreadable_status));
     } else {
-        topic_names_add(names, topic->name, topic_kind_of(topic));
+        topic_names_add(names, topic->name, topic_kind_of(topic->options));
     }
     return true;
 }
@@ -199,15 +214,16 @@ static bool topic_take_name(const smq_topic_options *topic, void *user)
 smq_status topic_names_read(struct topic_names *out, smq_client *client, smq_error *err)
 {
     *out = (struct topic_names){0};
-    const smq_status status = smq_topic_each(client, NULL, topic_take_name, out, err);
+    const smq_status status = smq_topic_each(client, topic_take_name, out, err);
     if (status != SMQ_OK) {
         topic_names_fini(out);
     }
     return status;
 }
 
-static bool topic_take_groups(const smq_topic_options *topic, void *user)
+static bool topic_take_groups(const smq_topic_info *info, void *user)
 {
+    const smq_topic_options *topic = info->options;
     struct topic_names *names = user;
 
     if (!topic->groups || topic->groups[0] == '\0') {
@@ -231,7 +247,7 @@ smq_status topic_names_read_one(struct topic_names *out, smq_client *client, con
                                 smq_error *err)
 {
     *out = (struct topic_names){0};
-    const smq_status status = smq_topic_each(client, name, topic_take_groups, out, err);
+    const smq_status status = topic_visit(client, name, topic_take_groups, out, err);
     const smq_class class = smq_status_class(status);
 
     if (class == SMQ_CLASS_RETRY || class == SMQ_CLASS_UNKNOWN) {
@@ -295,7 +311,7 @@ void topic_say_unlisted(size_t count)
 
 /* === show and list ====================================================== */
 
-static bool topic_print_topic_json(const smq_topic_options *topic, void *user)
+static bool topic_print_topic_json(const smq_topic_info *topic, void *user)
 {
     (void) user;
     output_json(topic_json(topic));
@@ -306,7 +322,7 @@ enum exit_code topic_print_json(smq_client *client, const char *name)
 {
     smq_error err;
 
-    if (smq_topic_each(client, name, topic_print_topic_json, NULL, &err) != SMQ_OK) {
+    if (topic_visit(client, name, topic_print_topic_json, NULL, &err) != SMQ_OK) {
         return say_failure(&err);
     }
     return EXIT_DONE;
@@ -322,7 +338,7 @@ struct list {
     enum exit_code code;
 };
 
-static bool topic_add_topic(const smq_topic_options *topic, void *user)
+static bool topic_add_topic(const smq_topic_info *topic, void *user)
 {
     struct list *list = user;
 
@@ -345,7 +361,7 @@ static enum exit_code list_json(smq_client *client)
     smq_error err;
 
     output_set(document, "topics", list.array);
-    if (smq_topic_each(client, NULL, topic_add_topic, &list, &err) != SMQ_OK) {
+    if (smq_topic_each(client, topic_add_topic, &list, &err) != SMQ_OK) {
         json_decref(document);
         return say_failure(&err);
     }
@@ -359,7 +375,7 @@ static enum exit_code list_table(smq_client *client, const struct command *comma
     struct list list = {.table = definition_table_list(), .code = EXIT_DONE};
     smq_error err;
 
-    if (smq_topic_each(client, NULL, topic_add_topic, &list, &err) != SMQ_OK) {
+    if (smq_topic_each(client, topic_add_topic, &list, &err) != SMQ_OK) {
         table_free(list.table);
         return say_failure(&err);
     }
@@ -391,7 +407,7 @@ const struct verb topic_list_verb = {
 
 /* === show =============================================================== */
 
-static bool topic_show_topic(const smq_topic_options *topic, void *user)
+static bool topic_show_topic(const smq_topic_info *topic, void *user)
 {
     (void) user;
     table_print(definition_table_show(topic));
@@ -406,7 +422,7 @@ static enum exit_code topic_show_connected(smq_client *client, const struct comm
     if (command->global.json) {
         return topic_print_json(client, name);
     }
-    return smq_topic_each(client, name, topic_show_topic, NULL, &err) == SMQ_OK
+    return topic_visit(client, name, topic_show_topic, NULL, &err) == SMQ_OK
                ? EXIT_DONE
                : topic_say_failure(client, name, &err);
 }

@@ -14,6 +14,10 @@ struct topic_facts {
     int32_t max_retries;
 };
 
+/* Shows one topic, as smq_topic_get() gives it. */
+smq_status topic_visit(smq_client *client, const char *name, smq_topic_fn *visit, void *user,
+                       smq_error *err);
+
 /* Looks a topic up.  On any other result than EXIT_DONE the error has already been printed. */
 enum exit_code topic_look_up(struct topic_facts *out, smq_client *client, const char *name);
 

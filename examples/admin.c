@@ -23,12 +23,18 @@ static smq_status alter(smq_client *client, const char *topic, char **settings, 
     return status;
 }
 
-static bool show_topic(const smq_topic_options *topic, void *user)
+static smq_status show_topic(smq_client *client, const char *topic, smq_error *err)
 {
-    (void) user;
-    printf("%s: %d slots, %d retries, back-off %s%s\n", topic->name, (int) topic->slots,
-           (int) topic->max_retries, topic->backoff, topic->paused ? ", paused" : "");
-    return true;
+    smq_topic_info *info;
+    smq_status status = smq_topic_get(client, topic, &info, err);
+
+    if (status == SMQ_OK) {
+        printf("%s: %d slots, %d retries, back-off %s%s\n", info->name, (int) info->options->slots,
+               (int) info->options->max_retries, info->options->backoff,
+               info->paused ? ", paused" : "");
+        smq_topic_info_free(info);
+    }
+    return status;
 }
 
 static bool show_slot(const smq_slot_info *slot, void *user)
@@ -52,7 +58,7 @@ static bool show_message(const smq_message_info *message, void *user)
 static smq_status look(smq_client *client, const char *topic, smq_error *err)
 {
     smq_filter first = SMQ_FILTER(.limit = 5); /* of what waits */
-    smq_status status = smq_topic_each(client, topic, show_topic, NULL, err);
+    smq_status status = show_topic(client, topic, err);
 
     if (status == SMQ_OK) {
         status = smq_topic_slots(client, topic, show_slot, NULL, err);

@@ -22,12 +22,9 @@ UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "ms": 1, "s": 1000, "m": 60000, 
 NUMBER = r"(\d+)(?:\^(\d+))?(?: ?(KiB|MiB|ms|s|m|h|d)\b)?"
 RANGE = re.compile(rf"-?{NUMBER} \.\. {NUMBER}")
 DEFAULT = re.compile(rf"\b[Dd]efault:? (?:{NUMBER}|([A-Z_]{{3,}}|none|no limit)\b)")
-# Callbacks and what is passed to them have no text; a topic's name and state are no options.
+# Callbacks and what is passed to them have no text; a topic's name is no option.
 UNNAMED = re.compile(r"smq_\w+_fn|\bvoid\b|\bsize_t\b")
-NOT_OPTIONS = {("smq_topic_options", "name"), ("smq_topic_options", "paused"),
-               ("smq_topic_options", "damaged"), ("smq_topic_options", "unreadable"),
-               ("smq_topic_options", "unreadable_status"), ("smq_topic_options", "unlisted"),
-               ("smq_topic_options", "deleted")}
+NOT_OPTIONS = {("smq_topic_options", "name")}
 
 
 def declared(folder):

@@ -106,36 +106,15 @@ typedef struct smq_topic_options {
     int64_t max_waiting;
     /* Messages per second that the whole fleet claims; not for shared topics.  Default none. */
     int64_t rate_per_s;
-
-    /* These fields are only read. */
-
-    bool paused; /* see smq_topic_pause(); a create with `true` fails: INVALID */
-    /* Redis has lost the definition, and these options come from a slot; see smq_topic_repair(). */
-    bool damaged;
-    /* Why the definition could not be read: it is not understood, its node does not reply, or the
-     * user may not read it.  Then all other fields but `name` have no value.  NULL: it was read. */
-    const char *unreadable;
-    smq_status unreadable_status; /* the same cause as a status */
-
-    /* This option can be changed with smq_topic_alter(), in topics that were created with it. */
-
-    /* Names of groups, separated by commas: at most 16.  NULL: the topic has none.  See above. */
-    const char *groups;
-
-    /* This option can be changed with smq_topic_alter(). */
-
     /* Keyed, 1 .. 604800000: a send whose key and id are in flight, rest, or were done within this
      * time is refused with DUPLICATE; one whose message waits merges as always.  Redis keeps each
      * id that was done for this time.  Default none. */
     int64_t dedup_window_ms;
 
-    /* This field is only read: Redis has lost the name of the topic from the list of all topics;
-     * see smq_topic_repair(). */
-    bool unlisted;
-    /* This field is only read: the topic was deleted by an earlier version, which has left keys of
-     * this number of `slots`; all other fields but `name` have no value.  Only a visit of "*" shows
-     * it. */
-    bool deleted;
+    /* This option can be changed with smq_topic_alter(), in topics that were created with it. */
+
+    /* Names of groups, separated by commas: at most 16.  NULL: the topic has none.  See above. */
+    const char *groups;
 } smq_topic_options;
 #define SMQ_TOPIC_OPTIONS_INIT SMQ_INIT(smq_topic_options)
 #define SMQ_TOPIC_OPTIONS(...) SMQ_WITH(smq_topic_options, __VA_ARGS__)
@@ -232,22 +211,52 @@ SMQ_API smq_status smq_topic_rebind(smq_client *client, const char *topic, bool 
 SMQ_API smq_status smq_topic_delete(smq_client *client, const char *topic, bool force,
                                     smq_error *err);
 
+/* Describes a topic.  It is read only, and later versions add fields at its end. */
+typedef struct smq_topic_info {
+    size_t struct_size;
+    const char *name;
+    /* The definition, with every default filled in.  Of an unreadable topic only the name has a
+     * value, of a deleted one the name and `slots`. */
+    const smq_topic_options *options;
+    /* Why the definition could not be read: it is not understood, its node does not reply, or the
+     * user may not read it.  NULL: it was read. */
+    const char *unreadable;
+    smq_status unreadable_status; /* the same cause as a status */
+    /* The topic was deleted by an earlier version, which has left keys of this number of slots.
+     * Only smq_topic_search() shows it. */
+    bool deleted;
+    bool paused; /* see smq_topic_pause() */
+    /* Redis has lost the definition, and the options come from a slot; see smq_topic_repair(). */
+    bool damaged;
+    /* Redis has lost the name of the topic from the list of all topics; see smq_topic_repair(). */
+    bool unlisted;
+} smq_topic_info;
+
+/* Describe a topic or a group.  Free *out with smq_topic_info_free().  If `out` is NULL the call
+ * only tells whether the topic exists and can be read.
+ * Blocks: request_timeout_ms per round trip.  Fails: NO_TOPIC, TOPIC_DIFFERS (another version of
+ * slotmq made it), INTERNAL (its definition is not understood), DENIED, UNAVAILABLE. */
+SMQ_API smq_status smq_topic_get(smq_client *client, const char *topic, smq_topic_info **out,
+                                 smq_error *err);
+SMQ_API void smq_topic_info_free(smq_topic_info *info);
+
 /* Runs on the calling thread during the visit.  `topic` is valid only during the callback.
  * Returning false ends the visit, and the call returns SMQ_OK. */
-typedef bool smq_topic_fn(const smq_topic_options *topic, void *user);
+typedef bool smq_topic_fn(const smq_topic_info *topic, void *user);
 
-/* Describe one topic, or all topics if `topic` is NULL.  Every default is filled in.  A visit of
- * all topics shows groups in place of the topics that have them.  It also shows those that it
- * cannot read: see `unreadable`.
+/* Visit all topics, by name: groups in place of the topics that have them, and also those that
+ * cannot be read: see `unreadable`.
  * The names are read from a list in Redis.  If that is empty, or was found to lack a name, the
- * first 100,000 keys of each master are looked at, too; with `topic` "*" all keys are, which takes
- * seconds for a million of them.
- * Blocks: request_timeout_ms per round trip; 256 topics are read in one round trip.  Fails for one
- * topic: NO_TOPIC, TOPIC_DIFFERS (another version of slotmq made it), INTERNAL (its definition is
- * not understood), DENIED, UNAVAILABLE.  Fails for all topics: if their list cannot be read; for
- * "*" also if the keys of a master cannot be, after all others were shown. */
-SMQ_API smq_status smq_topic_each(smq_client *client, const char *topic, smq_topic_fn *visit,
-                                  void *user, smq_error *err);
+ * first 100,000 keys of each master are looked at, too.
+ * Blocks: request_timeout_ms per round trip; 256 topics are read in one round trip.  Fails: if the
+ * list cannot be read. */
+SMQ_API smq_status smq_topic_each(smq_client *client, smq_topic_fn *visit, void *user,
+                                  smq_error *err);
+
+/* As smq_topic_each(), but all keys of all masters are looked at, which takes seconds for a million
+ * of them.  Fails: also if the keys of a master cannot be read, after all topics were shown. */
+SMQ_API smq_status smq_topic_search(smq_client *client, smq_topic_fn *visit, void *user,
+                                    smq_error *err);
 
 #ifdef __cplusplus
 }

@@ -25,8 +25,11 @@ smq_status admin_topic_alter(struct core *core, const char *topic, const char *o
                              const char *value, smq_error *err);
 smq_status admin_topic_pause(struct core *core, const char *topic, bool paused, smq_error *err);
 smq_status admin_topic_rebind(struct core *core, const char *topic, bool force, smq_error *err);
-smq_status admin_topic_each(struct core *core, const char *topic, smq_topic_fn *visit, void *user,
+smq_status admin_topic_each(struct core *core, bool search, smq_topic_fn *visit, void *user,
                             smq_error *err);
+smq_status admin_topic_get(smq_topic_info **out, struct core *core, const char *topic,
+                           smq_error *err);
+void admin_topic_info_free(smq_topic_info *info);
 
 smq_status admin_raise_fence(smq_fence *out, struct core *core, smq_error *err);
 

@@ -125,28 +125,48 @@ static void describe_names_free(struct names *names)
     free(names->list);
 }
 
+/* A description; `info` and `options` point into it. */
+struct description {
+    smq_topic_info info; /* first, because smq_topic_info_free() gets its address */
+    smq_topic_options options;
+    char backoff[BACKOFF_TEXT_MAX];
+    struct topic topic;
+};
+
+static void describe_fill(struct description *out, const struct topic *topic, bool damaged,
+                          bool unlisted)
+{
+    out->topic = *topic;
+    topic_to_options(&out->options, out->backoff, &out->topic);
+    out->info = (smq_topic_info){.struct_size = sizeof(out->info),
+                                 .name = out->topic.name,
+                                 .options = &out->options,
+                                 .paused = topic->paused,
+                                 .damaged = damaged,
+                                 .unlisted = unlisted};
+}
+
 /* Returns false if the visitor ended the visit. */
 static bool describe_topic(const struct topic *topic, bool damaged, bool unlisted,
                            smq_topic_fn *visit, void *user)
 {
-    char backoff[BACKOFF_TEXT_MAX];
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+    struct description description;
 
-    topic_to_options(&options, backoff, topic);
-    options.damaged = damaged;
-    options.unlisted = unlisted;
-    return visit(&options, user);
+    describe_fill(&description, topic, damaged, unlisted);
+    return visit(&description.info, user);
 }
 
 static bool describe_unreadable(const char *name, const smq_error *why, smq_topic_fn *visit,
                                 void *user)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+    const smq_topic_options options = SMQ_TOPIC_OPTIONS(.name = name);
 
-    options.name = name;
-    options.unreadable = why->text;
-    options.unreadable_status = why->status;
-    return visit(&options, user);
+    return visit(&(smq_topic_info){.struct_size = sizeof(smq_topic_info),
+                                   .name = name,
+                                   .options = &options,
+                                   .unreadable = why->text,
+                                   .unreadable_status = why->status},
+                 user);
 }
 
 /* --- what is left of deleted topics --- */
@@ -185,16 +205,17 @@ static bool describe_deleted(const struct names *names, const struct name *name,
                              smq_topic_fn *visit, void *user)
 {
     struct deleted deleted = {.core = names->core, .name = name->text};
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+    const smq_topic_options options = SMQ_TOPIC_OPTIONS(.name = name->text, .slots = name->slots);
 
     (void) fanout_one(names->core, describe_deleted_send, describe_deleted_done, &deleted, NULL);
     if (!deleted.missing) {
         return true;
     }
-    options.name = name->text;
-    options.slots = name->slots;
-    options.deleted = true;
-    return visit(&options, user);
+    return visit(&(smq_topic_info){.struct_size = sizeof(smq_topic_info),
+                                   .name = name->text,
+                                   .options = &options,
+                                   .deleted = true},
+                 user);
 }
 
 /* Is the cause specific to this topic: its stored definition, or the node that holds it? */
@@ -268,31 +289,37 @@ static smq_status describe_names(const struct names *names, smq_topic_fn *visit,
     return status;
 }
 
-static smq_status describe_all(struct core *core, bool all, smq_topic_fn *visit, void *user,
-                               smq_error *err)
+smq_status admin_topic_each(struct core *core, bool search, smq_topic_fn *visit, void *user,
+                            smq_error *err)
 {
-    struct names names = {.core = core, .cursor = "0", .all = all};
+    struct names names = {.core = core, .cursor = "0", .all = search};
     smq_error own;
-    smq_status looked = describe_names_read(&names, all, &own);
+    smq_status looked = describe_names_read(&names, search, &own);
     smq_status status = describe_names(&names, visit, user, err);
 
     describe_names_free(&names);
     return status == SMQ_OK && looked != SMQ_OK ? status_copy(err, &own) : status;
 }
 
-smq_status admin_topic_each(struct core *core, const char *topic, smq_topic_fn *visit, void *user,
-                            smq_error *err)
+smq_status admin_topic_get(smq_topic_info **out, struct core *core, const char *topic,
+                           smq_error *err)
 {
+    struct description *description;
     struct topic stored;
-    smq_status status;
+    smq_status status = fanout_topic(&stored, core, topic, err);
 
-    if (topic == NULL || strcmp(topic, "*") == 0) {
-        return describe_all(core, topic != NULL, visit, user, err);
+    if (status != SMQ_OK && status != SMQ_DAMAGED) {
+        return status;
     }
-    status = fanout_topic(&stored, core, topic, err);
-    if (status == SMQ_OK || status == SMQ_DAMAGED) {
-        (void) describe_topic(&stored, status == SMQ_DAMAGED, false, visit, user);
-        return SMQ_OK;
+    if (out != NULL) {
+        description = memory_new(sizeof(*description));
+        describe_fill(description, &stored, status == SMQ_DAMAGED, false);
+        *out = &description->info;
     }
-    return status;
+    return SMQ_OK;
+}
+
+void admin_topic_info_free(smq_topic_info *info)
+{
+    free(info);
 }

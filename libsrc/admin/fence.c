@@ -28,16 +28,16 @@ struct fencing {
 
 /* --- which topics --- */
 
-static bool fence_on_topic(const smq_topic_options *options, void *user)
+static bool fence_on_topic(const smq_topic_info *topic, void *user)
 {
     struct fencing *fencing = user;
     smq_status status;
 
-    if (options->unreadable != NULL) { /* it may have the largest token */
-        (void) status_set(&fencing->err, options->unreadable_status, "%s", options->unreadable);
+    if (topic->unreadable != NULL) { /* it may have the largest token */
+        (void) status_set(&fencing->err, topic->unreadable_status, "%s", topic->unreadable);
         return false;
     }
-    if (options->shared || options->damaged) {
+    if (topic->options->shared || topic->damaged) {
         return true;
     }
     if (fencing->count == fencing->size) {
@@ -45,7 +45,7 @@ static bool fence_on_topic(const smq_topic_options *options, void *user)
         fencing->topics = memory_grow(fencing->topics, fencing->size, sizeof(*fencing->topics));
     }
     fencing->current = &fencing->topics[fencing->count];
-    status = binding_read(fencing->current, fencing->core, options->name, &fencing->err);
+    status = binding_read(fencing->current, fencing->core, topic->name, &fencing->err);
     if (status == SMQ_OK &&
         strncmp(fencing->current->bound, fencing->prefix, strlen(fencing->prefix)) == 0) {
         fencing->count++;
@@ -64,7 +64,7 @@ static void fence_rise_above(struct fencing *fencing, uint32_t generation)
 
 static smq_status fence_look(struct fencing *fencing, smq_error *err)
 {
-    smq_status status = admin_topic_each(fencing->core, NULL, fence_on_topic, fencing, err);
+    smq_status status = admin_topic_each(fencing->core, false, fence_on_topic, fencing, err);
 
     if (status != SMQ_OK) {
         return status;

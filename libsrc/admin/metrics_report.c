@@ -52,12 +52,12 @@ static void metrics_report_add(struct topics *topics, const char *name)
     memcpy(topic->name, name, strlen(name) + 1);
 }
 
-static bool metrics_report_visit(const smq_topic_options *topic, void *user)
+static bool metrics_report_visit(const smq_topic_info *topic, void *user)
 {
     struct topics *topics = user;
 
     metrics_report_add(topics, topic->name);
-    topics->all[topics->count - 1].slots = (uint64_t) topic->slots;
+    topics->all[topics->count - 1].slots = (uint64_t) topic->options->slots;
     topics->all[topics->count - 1].unreadable = topic->unreadable != NULL;
     topics->all[topics->count - 1].list = topic->unlisted ? METRICS_LIST_LACKS : METRICS_LIST_HAS;
     return true;
@@ -159,7 +159,7 @@ static smq_status metrics_report_find(struct topics *topics, struct core *core, 
                                       smq_error *err)
 {
     bool all = strcmp(wanted, "*") == 0;
-    smq_status status = all ? admin_topic_each(core, NULL, metrics_report_visit, topics, err)
+    smq_status status = all ? admin_topic_each(core, false, metrics_report_visit, topics, err)
                             : metrics_report_parse(topics, wanted, err);
 
     return status == SMQ_OK ? metrics_report_add_stats(topics, core, all, err) : status;

@@ -383,13 +383,13 @@ struct repair_names {
     size_t count;
 };
 
-static bool repair_visit(const smq_topic_options *topic, void *user)
+static bool repair_visit(const smq_topic_info *topic, void *user)
 {
     struct repair_names *names = user;
 
     names->list = memory_grow(names->list, names->count + 1, sizeof(*names->list));
     names->list[names->count] =
-        (struct repair_name){.left = topic->slots, .deleted = topic->deleted};
+        (struct repair_name){.left = topic->options->slots, .deleted = topic->deleted};
     (void) snprintf(names->list[names->count++].text, sizeof(names->list->text), "%s", topic->name);
     return true;
 }
@@ -496,7 +496,7 @@ static smq_status repair_all(smq_topic_report *report, struct core *core, smq_er
     struct topic_change change = {.core = core};
     struct repair_names names = {.count = 0};
     smq_error own, first;
-    smq_status status = admin_topic_each(core, "*", repair_visit, &names, &first);
+    smq_status status = admin_topic_each(core, true, repair_visit, &names, &first);
 
     *report = (smq_topic_report) SMQ_TOPIC_REPORT_INIT;
     for (size_t i = 0; i < names.count; i++) {

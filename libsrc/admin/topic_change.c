@@ -193,7 +193,7 @@ static enum fanout_next topic_change_count_done(const struct store_result *resul
 }
 
 /* Is it another topic than the one that is being created, and its groups? */
-static bool topic_change_visit_other(const smq_topic_options *topic, void *user)
+static bool topic_change_visit_other(const smq_topic_info *topic, void *user)
 {
     struct topic_change *change = user;
     size_t len = group_topic_len(change->topic.name);
@@ -213,7 +213,7 @@ smq_status topic_change_list_first(struct topic_change *change, smq_error *err)
     }
     change->others = false;
     if (change->listed == 0) {
-        (void) admin_topic_each(change->core, NULL, topic_change_visit_other, change, NULL);
+        (void) admin_topic_each(change->core, false, topic_change_visit_other, change, NULL);
     }
     status = topic_change_register(change, err);
     return status == SMQ_OK && change->others

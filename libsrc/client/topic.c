@@ -72,12 +72,33 @@ SMQ_API smq_status smq_topic_rebind(smq_client *client, const char *topic, bool 
     return status == SMQ_OK ? admin_topic_rebind(client->core, topic, force, err) : status;
 }
 
-SMQ_API smq_status smq_topic_each(smq_client *client, const char *topic, smq_topic_fn *visit,
-                                  void *user, smq_error *err)
+SMQ_API smq_status smq_topic_get(smq_client *client, const char *topic, smq_topic_info **out,
+                                 smq_error *err)
+{
+    smq_status status = client_check(client, err);
+
+    return status == SMQ_OK ? admin_topic_get(out, client->core, topic, err) : status;
+}
+
+SMQ_API void smq_topic_info_free(smq_topic_info *info)
+{
+    admin_topic_info_free(info);
+}
+
+SMQ_API smq_status smq_topic_each(smq_client *client, smq_topic_fn *visit, void *user,
+                                  smq_error *err)
 {
     smq_status status = client_check_visit(client, visit != NULL, err);
 
-    return status == SMQ_OK ? admin_topic_each(client->core, topic, visit, user, err) : status;
+    return status == SMQ_OK ? admin_topic_each(client->core, false, visit, user, err) : status;
+}
+
+SMQ_API smq_status smq_topic_search(smq_client *client, smq_topic_fn *visit, void *user,
+                                    smq_error *err)
+{
+    smq_status status = client_check_visit(client, visit != NULL, err);
+
+    return status == SMQ_OK ? admin_topic_each(client->core, true, visit, user, err) : status;
 }
 
 SMQ_API smq_status smq_topic_alter(smq_client *client, const char *topic, const char *option,

@@ -247,11 +247,6 @@ static smq_status topic_options_copy(smq_topic_options *out, const smq_topic_opt
     }
     memset(out, 0, sizeof(*out));
     memcpy(out, options, options->struct_size);
-    if (out->paused) {
-        return status_set(err, SMQ_INVALID,
-                          "a topic cannot be created paused: leave `paused` out, and call "
-                          "smq_topic_pause() next");
-    }
     return topic_check_new(out->name, "create", err);
 }
 
@@ -320,7 +315,6 @@ void topic_to_options(smq_topic_options *out, char text[BACKOFF_TEXT_MAX],
     *out = (smq_topic_options){.struct_size = sizeof(*out),
                                .name = topic->name,
                                .backoff = text,
-                               .paused = topic->paused,
                                .groups = topic->groups[0] != '\0' ? topic->groups : NULL};
     for (int i = 0; i < TOPIC_FIELDS; i++) {
         const struct option *option = topic_field_option(&topic_fields[i]);

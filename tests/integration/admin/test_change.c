@@ -60,11 +60,11 @@ struct described {
     bool paused;
 };
 
-static bool describe(const smq_topic_options *topic, void *user)
+static bool describe(const smq_topic_info *topic, void *user)
 {
-    *(struct described *) user = (struct described){.max_retries = topic->max_retries,
-                                                    .lease_ms = topic->lease_ms,
-                                                    .delay_ms = topic->delay_ms,
+    *(struct described *) user = (struct described){.max_retries = topic->options->max_retries,
+                                                    .lease_ms = topic->options->lease_ms,
+                                                    .delay_ms = topic->options->delay_ms,
                                                     .paused = topic->paused};
     return true;
 }
@@ -74,7 +74,7 @@ static struct described described(smq_client *client, const char *topic)
     struct described seen = {0};
     smq_error err = SMQ_ERROR_INIT;
 
-    assert_ok(smq_topic_each(client, topic, describe, &seen, &err), &err);
+    assert_ok(cluster_visit(client, topic, describe, &seen, &err), &err);
     return seen;
 }
 

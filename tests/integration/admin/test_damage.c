@@ -462,7 +462,7 @@ static void a_failed_creation_leaves_no_keys(void **state)
 
 /* --- visits --- */
 
-static bool on_topic(const smq_topic_options *topic, void *user)
+static bool on_topic(const smq_topic_info *topic, void *user)
 {
     char *seen = user;
 
@@ -482,10 +482,10 @@ static void a_topic_without_its_definition_is_visited(void **state)
     cluster_create_topic(client, &four_slots);
     cluster_create_topic(client, &other);
     keys_lose_topic("t");
-    assert_ok(smq_topic_each(client, NULL, on_topic, seen, &err), &err);
+    assert_ok(cluster_visit(client, NULL, on_topic, seen, &err), &err);
     assert_string_equal(seen, "other t damaged ");
     seen[0] = '\0';
-    assert_ok(smq_topic_each(client, "t", on_topic, seen, &err), &err);
+    assert_ok(cluster_visit(client, "t", on_topic, seen, &err), &err);
     assert_string_equal(seen, "t damaged ");
 }
 

@@ -58,7 +58,7 @@ static void create(const char *groups)
     cluster_create_topic(client, &options);
 }
 
-static bool take_name(const smq_topic_options *topic, void *user)
+static bool take_name(const smq_topic_info *topic, void *user)
 {
     char *names = user;
 
@@ -67,9 +67,9 @@ static bool take_name(const smq_topic_options *topic, void *user)
     return true;
 }
 
-static bool take_groups(const smq_topic_options *topic, void *user)
+static bool take_groups(const smq_topic_info *topic, void *user)
 {
-    snprintf(user, 512, "%s", topic->groups);
+    snprintf(user, 512, "%s", topic->options->groups);
     return true;
 }
 
@@ -80,10 +80,10 @@ static void assert_groups(const char *groups, const char *names)
     char found[512] = "";
     smq_error err;
 
-    assert_ok(smq_topic_each(client, "orders", take_groups, found, &err), &err);
+    assert_ok(cluster_visit(client, "orders", take_groups, found, &err), &err);
     assert_string_equal(found, groups);
     found[0] = '\0';
-    assert_ok(smq_topic_each(client, NULL, take_name, found, &err), &err);
+    assert_ok(cluster_visit(client, NULL, take_name, found, &err), &err);
     assert_string_equal(found, names);
     smq_producer *producer = messages_producer(client, NULL);
     (void) messages_send_by(producer, "orders", &message);

@@ -43,7 +43,7 @@ static void create(const char *name, const char *groups, int32_t slots)
     cluster_create_topic(client, &options);
 }
 
-static bool take_name(const smq_topic_options *topic, void *user)
+static bool take_name(const smq_topic_info *topic, void *user)
 {
     char *names = user;
 
@@ -52,9 +52,9 @@ static bool take_name(const smq_topic_options *topic, void *user)
     return true;
 }
 
-static bool take_groups(const smq_topic_options *topic, void *user)
+static bool take_groups(const smq_topic_info *topic, void *user)
 {
-    snprintf(user, 512, "%s", topic->groups != NULL ? topic->groups : "none");
+    snprintf(user, 512, "%s", topic->options->groups != NULL ? topic->options->groups : "none");
     return true;
 }
 
@@ -64,7 +64,7 @@ static void assert_topics(const char *expected)
     char names[512] = "";
     smq_error err;
 
-    assert_ok(smq_topic_each(client, NULL, take_name, names, &err), &err);
+    assert_ok(cluster_visit(client, NULL, take_name, names, &err), &err);
     assert_string_equal(names, expected);
 }
 
@@ -73,7 +73,7 @@ static void assert_groups(const char *topic, const char *expected)
     char groups[512] = "";
     smq_error err;
 
-    assert_ok(smq_topic_each(client, topic, take_groups, groups, &err), &err);
+    assert_ok(cluster_visit(client, topic, take_groups, groups, &err), &err);
     assert_string_equal(groups, expected);
 }
 

@@ -175,9 +175,9 @@ static void a_late_call_makes_no_slot_again(void **state)
 
 /* --- what earlier versions have left --- */
 
-static bool count_deleted(const smq_topic_options *topic, void *user)
+static bool count_deleted(const smq_topic_info *topic, void *user)
 {
-    *(int *) user += topic->deleted ? topic->slots : 100;
+    *(int *) user += topic->deleted ? topic->options->slots : 100;
     return true;
 }
 
@@ -207,7 +207,7 @@ static void what_an_earlier_version_has_left_is_counted_and_removed(void **state
     }
     freeReplyObject(keys_command("topic{old}", "HSET topic{old} %s 1 generation 3 deletes 2", ""));
     freeReplyObject(keys_command("slot{others_1}", "SET slot{others_1} precious"));
-    assert_ok(smq_topic_each(client, "*", count_deleted, &slots, &err), &err);
+    assert_ok(cluster_visit(client, "*", count_deleted, &slots, &err), &err);
     assert_int_equal(slots, SLOTS);
     assert_ok(smq_topic_repair(client, "*", &report, &err), &err);
     assert_non_null(strstr(report.text, "old: it was deleted, and its last keys are removed"));

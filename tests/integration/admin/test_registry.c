@@ -38,7 +38,7 @@ static bool is_listed(const char *name)
     return keys_number(LIST, "HEXISTS " LIST " %s", name) == 1;
 }
 
-static bool visit(const smq_topic_options *topic, void *user)
+static bool visit(const smq_topic_info *topic, void *user)
 {
     char *text = user;
     size_t used = strlen(text);
@@ -56,7 +56,7 @@ static void assert_topics(const char *which, const char *expected)
     char text[TEXT_MAX] = "";
     smq_error err;
 
-    assert_ok(smq_topic_each(client, which, visit, text, &err), &err);
+    assert_ok(cluster_visit(client, which, visit, text, &err), &err);
     assert_string_equal(text, expected);
 }
 

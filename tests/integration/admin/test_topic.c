@@ -402,16 +402,16 @@ struct seen {
     char why[256]; /* the last that cannot be read */
 };
 
-static bool on_topic(const smq_topic_options *topic, void *user)
+static bool on_topic(const smq_topic_info *topic, void *user)
 {
     struct seen *seen = user;
 
     seen->count++;
     snprintf(seen->names + strlen(seen->names), sizeof(seen->names) - strlen(seen->names), "%s%s ",
              topic->name, topic->unreadable != NULL ? "!" : "");
-    seen->last = *topic;
+    seen->last = *topic->options;
     if (topic->unreadable == NULL) {
-        snprintf(seen->backoff, sizeof(seen->backoff), "%s", topic->backoff);
+        snprintf(seen->backoff, sizeof(seen->backoff), "%s", topic->options->backoff);
     } else {
         snprintf(seen->why, sizeof(seen->why), "%s", topic->unreadable);
     }
@@ -426,7 +426,7 @@ static void topics_are_described_with_their_defaults(void **state)
 
     (void) state;
     cluster_create_topic(client, &options);
-    assert_ok(smq_topic_each(client, "one", on_topic, &seen, &err), &err);
+    assert_ok(cluster_visit(client, "one", on_topic, &seen, &err), &err);
     assert_int_equal(seen.count, 1);
     assert_string_equal(seen.names, "one ");
     assert_int_equal(seen.last.type, SMQ_TYPE_PRIORITY);
@@ -434,8 +434,11 @@ static void topics_are_described_with_their_defaults(void **state)
     assert_int_equal(seen.last.max_retries, 16);
     assert_int_equal(seen.last.lease_ms, 30000);
     assert_string_equal(seen.backoff, "exp:1000:600000");
-    assert_int_equal(smq_topic_each(client, "two", on_topic, &seen, &err), SMQ_NO_TOPIC);
-    assert_int_equal(smq_topic_each(client, "one", NULL, &seen, &err), SMQ_INVALID);
+    assert_int_equal(cluster_visit(client, "two", on_topic, &seen, &err), SMQ_NO_TOPIC);
+    assert_int_equal(smq_topic_each(client, NULL, &seen, &err), SMQ_INVALID);
+    assert_ok(smq_topic_get(client, "one", NULL, &err), &err);
+    assert_int_equal(smq_topic_get(NULL, "one", NULL, &err), SMQ_INVALID);
+    smq_topic_info_free(NULL);
 }
 
 static void all_topics_are_visited_and_broken_ones_are_told(void **state)
@@ -445,32 +448,32 @@ static void all_topics_are_visited_and_broken_ones_are_told(void **state)
     smq_error err;
 
     (void) state;
-    assert_ok(smq_topic_each(client, NULL, on_topic, &seen, &err), &err);
+    assert_ok(cluster_visit(client, NULL, on_topic, &seen, &err), &err);
     assert_int_equal(seen.count, 0);
     for (int i = 0; i < 4; i++) {
         smq_topic_options options = cluster_topic_options(names[i], SMQ_TYPE_PRIORITY, 2);
 
         cluster_create_topic(client, &options);
     }
-    assert_ok(smq_topic_each(client, NULL, on_topic, &seen, &err), &err);
+    assert_ok(cluster_visit(client, NULL, on_topic, &seen, &err), &err);
     assert_string_equal(seen.names, "a b c d ");
     freeReplyObject(keys_command("topic{c}", "HSET topic{c} state creating"));
     seen = (struct seen){.limit = 2};
-    assert_ok(smq_topic_each(client, NULL, on_topic, &seen, &err), &err);
+    assert_ok(cluster_visit(client, NULL, on_topic, &seen, &err), &err);
     assert_string_equal(seen.names, "a b ");
     freeReplyObject(keys_command("topic{a}", "HSET topic{a} definition nonsense"));
     seen = (struct seen){.limit = 0};
-    assert_ok(smq_topic_each(client, NULL, on_topic, &seen, &err), &err);
+    assert_ok(cluster_visit(client, NULL, on_topic, &seen, &err), &err);
     assert_string_equal(seen.names, "a! b d ");
     assert_non_null(strstr(seen.why, "topic a cannot be read"));
     freeReplyObject(
         keys_command("topic{b}", "HSET topic{b} definition %s", "format=99 type=priority"));
     seen = (struct seen){.limit = 0};
-    assert_ok(smq_topic_each(client, NULL, on_topic, &seen, &err), &err);
+    assert_ok(cluster_visit(client, NULL, on_topic, &seen, &err), &err);
     assert_string_equal(seen.names, "a! b! d ");
     assert_non_null(strstr(seen.why, "topic b was made by a newer slotmq"));
-    assert_int_equal(smq_topic_each(client, "a", on_topic, &seen, &err), SMQ_INTERNAL);
-    assert_int_equal(smq_topic_each(client, "b", on_topic, &seen, &err), SMQ_TOPIC_DIFFERS);
+    assert_int_equal(cluster_visit(client, "a", on_topic, &seen, &err), SMQ_INTERNAL);
+    assert_int_equal(cluster_visit(client, "b", on_topic, &seen, &err), SMQ_TOPIC_DIFFERS);
 }
 
 #define TOPIC_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)

@@ -92,7 +92,7 @@ static void producer_and_consumer_have_enough(void **state)
     smq_client_free(consumer);
 }
 
-static bool count_topic(const smq_topic_options *topic, void *user)
+static bool count_topic(const smq_topic_info *topic, void *user)
 {
     assert_null(topic->unreadable);
     ++*(int *) user;
@@ -127,7 +127,7 @@ static void look_at_all(smq_client *client, int messages)
     int topics = 0, seen = 0, servers = 0;
 
     filter.states = SMQ_STATE_WAITING;
-    assert_ok(smq_topic_each(client, NULL, count_topic, &topics, &err), &err);
+    assert_ok(cluster_visit(client, NULL, count_topic, &topics, &err), &err);
     assert_true(topics >= 1);
     assert_ok(smq_topic_stats(client, "orders", &stats, &err), &err);
     assert_int_equal(stats.waiting, messages);

@@ -92,7 +92,6 @@ static const smq_topic_options orders = {.struct_size = sizeof(smq_topic_options
                                          .ttl_ms = 86400000,
                                          .max_body = 1048576,
                                          .max_waiting = 1000000,
-                                         .paused = true,
                                          .groups = "billing,search,shipping,statistics,archive-of-"
                                                    "all-orders,fraud-detection,mail"};
 static const smq_topic_options calls = {.struct_size = sizeof(smq_topic_options),
@@ -102,20 +101,21 @@ static const smq_topic_options calls = {.struct_size = sizeof(smq_topic_options)
                                         .slots = 65536,
                                         .shared = true,
                                         .max_retries = SMQ_NONE,
-                                        .lease_ms = 90000,
-                                        .damaged = true};
+                                        .lease_ms = 90000};
+static const smq_topic_info paused = {.name = LONG_NAME, .options = &orders, .paused = true};
+static const smq_topic_info damaged = {.name = "calls", .options = &calls, .damaged = true};
 
 static size_t make_topic_list(struct table **tables)
 {
     tables[0] = definition_table_list();
-    definition_table_list_add(tables[0], &calls);
-    definition_table_list_add(tables[0], &orders);
+    definition_table_list_add(tables[0], &damaged);
+    definition_table_list_add(tables[0], &paused);
     return 1;
 }
 
 static size_t make_topic_show(struct table **tables)
 {
-    tables[0] = definition_table_show(&orders);
+    tables[0] = definition_table_show(&paused);
     return 1;
 }
 

@@ -129,13 +129,6 @@ static bool is_allowed(void *arg)
     return allowed;
 }
 
-static bool end_visit(const smq_topic_options *topic, void *user)
-{
-    (void) topic;
-    (void) user;
-    return false;
-}
-
 static smq_verdict handle(smq_delivery *delivery, void *user)
 {
     (void) delivery;
@@ -219,7 +212,7 @@ static void have_handled(int count)
 {
     allow(count);
     assert_true(wait_until(are_handled, &count, WAIT_MS));
-    (void) smq_topic_each(client, "t", end_visit, NULL, NULL);
+    (void) smq_topic_get(client, "t", NULL, NULL);
 }
 
 static bool are_settled(void *arg)

@@ -356,8 +356,6 @@ static const struct {
      "rate_per_s must be from 1 to 1000000000, or SMQ_NONE, not 1000000001"},
     {{PLAIN, .shared = true, .rate_per_s = 5},
      "rate_per_s is for topics whose slots have owners, not for shared ones"},
-    {{PLAIN, .paused = true},
-     "a topic cannot be created paused: leave `paused` out, and call smq_topic_pause() next"},
 };
 
 static void bad_options_are_named(void **state)
