@@ -1,5 +1,6 @@
 /* topic_alter.c - topic alter, pause, resume: changes that consumers follow. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "option.h"
@@ -10,24 +11,46 @@
 
 /* === alter ============================================================== */
 
-/* Sets the option of "KEY=VALUE", which was checked before. */
-static enum exit_code topic_alter_option(smq_client *client, const char *name, const char *pair)
+/* The options of all "KEY=VALUE", which were checked before, and "KEY,KEY". */
+static enum exit_code topic_alter_read(smq_topic_options *out, char **fields,
+                                       const struct command *command)
 {
-    const char *equals = strchr(pair, '=');
-    char option[64];
-    smq_error err;
+    size_t size = 1;
+    enum exit_code code = EXIT_DONE;
 
-    snprintf(option, sizeof(option), "%.*s", (int) (equals - pair), pair);
-    if (smq_topic_alter(client, name, option, equals + 1, &err) != SMQ_OK) {
-        return topic_say_failure(client, name, &err);
+    for (size_t i = 1; i < command->word_count; i++) {
+        size += strlen(command->words[i]);
     }
-    return EXIT_DONE;
+    *fields = say_alloc(size, 1);
+    for (size_t i = 1, at = 0; i < command->word_count && code == EXIT_DONE; i++) {
+        const char *pair = command->words[i];
+
+        code = option_apply_pair(out, SMQ_OPTION_SET_TOPIC, pair);
+        at += (size_t) snprintf(*fields + at, size - at, "%s%.*s", at > 0 ? "," : "",
+                                (int) strcspn(pair, "="), pair);
+    }
+    return code;
+}
+
+static enum exit_code topic_alter_options(smq_client *client, const struct command *command)
+{
+    const char *name = command->words[0];
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.name = name);
+    char *fields = NULL;
+    smq_error err;
+    enum exit_code code = topic_alter_read(&options, &fields, command);
+
+    if (code == EXIT_DONE && smq_topic_alter(client, &options, fields, &err) != SMQ_OK) {
+        code = topic_say_failure(client, name, &err);
+    }
+    free(fields);
+    return code;
 }
 
 static enum exit_code topic_alter_connected(smq_client *client, const struct command *command)
 {
     const char *name = command->words[0];
-    const enum exit_code code = topic_alter_option(client, name, command->words[1]);
+    const enum exit_code code = topic_alter_options(client, command);
 
     if (code != EXIT_DONE) {
         return code;
@@ -43,24 +66,28 @@ static enum exit_code topic_alter_connected(smq_client *client, const struct com
 
 static enum exit_code topic_alter_check(const struct command *command)
 {
-    smq_topic_options scratch = SMQ_TOPIC_OPTIONS_INIT;
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+    char *fields = NULL;
+    const enum exit_code code = topic_alter_read(&options, &fields, command);
 
-    return option_apply_pair(&scratch, SMQ_OPTION_SET_TOPIC, command->words[1]);
+    free(fields);
+    return code;
 }
 
 const struct verb topic_alter_verb = {
     .name = "topic alter",
-    .operands = "NAME KEY=VALUE",
-    .summary = "change an option of a topic",
+    .operands = "NAME KEY=VALUE...",
+    .summary = "change options of a topic",
     .text =
         "KEY is the name of the option, as topic show prints it: max_retries=5, lease_ms=1m, "
-        "ttl_ms=none. Consumers follow within a second. Type, layout, slots, shared and ties "
+        "ttl_ms=none. Of several all change, or none does. Consumers follow within a second. Type, "
+        "layout, slots, shared and ties "
         "cannot be changed. groups=NAMES adds groups to a topic that was created with some, and "
         "drops those that are not named: a group that holds messages is only dropped by topic "
         "delete --force NAME/GROUP. A new group gets what is sent from then on. Of two such "
         "alterations at the same time one fails and changes nothing.",
     .min_words = 2,
-    .max_words = 2,
+    .max_words = SIZE_MAX,
     .check = topic_alter_check,
     .connected = topic_alter_connected,
 };

@@ -8,19 +8,28 @@
 
 #include <slotmq/slotmq.h>
 
+/* All of them change, or none does. */
 static smq_status alter(smq_client *client, const char *topic, char **settings, smq_error *err)
 {
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.name = topic);
+    char fields[256] = "";
     smq_status status = SMQ_OK;
 
-    for (; *settings != NULL && status == SMQ_OK; settings++) {
-        char *value = strchr(*settings, '=');
+    for (size_t i = 0, len = 0; settings[i] != NULL && status == SMQ_OK; i++) {
+        char *value = strchr(settings[i], '=');
 
         if (value != NULL) {
             *value++ = '\0';
         }
-        status = smq_topic_alter(client, topic, *settings, value != NULL ? value : "", err);
+        status = smq_option_parse(&options, SMQ_OPTION_SET_TOPIC, settings[i], value, err);
+        len += (size_t) snprintf(fields + len, sizeof(fields) - len, "%s%s", i > 0 ? "," : "",
+                                 settings[i]);
+        if (len >= sizeof(fields)) {
+            len = sizeof(fields) - 1;
+        }
     }
-    return status;
+    return status != SMQ_OK || fields[0] == '\0' ? status
+                                                 : smq_topic_alter(client, &options, fields, err);
 }
 
 static smq_status show_topic(smq_client *client, const char *topic, smq_error *err)

@@ -164,21 +164,26 @@ SMQ_API smq_status smq_topic_create(smq_client *client, const smq_topic_options 
 SMQ_API smq_status smq_topic_repair(smq_client *client, const char *topic, smq_topic_report *out,
                                     smq_error *err);
 
-/* Change one option of a topic, given by name and text: ("max_retries", "5"), ("ttl_ms", "1h"),
- * ("delay_ms", "none").  Producers and consumers use the new value within a second; messages keep
- * what they were sent with.  If the call was interrupted, repeating it completes it.
+/* Change options of the topic options->name: those that `fields` names, separated by commas.  All
+ * others stay as they are, whatever the struct has there.
  *
- * ("groups", "billing,search") adds and drops groups of a topic that was created with some.  A new
- * group has what is sent after this call has returned, and nothing that was sent before it began. A
- * group that holds messages is not dropped: see smq_topic_delete().  While one is dropped sends
- * wait for a moment.  Of callers that alter the list at the same time one succeeds.  The others
- * fail as TOPIC_DIFFERS and have changed nothing, unless they want the same list.
- * Blocks: request_timeout_ms per round trip.  Fails: INVALID (the option does not exist, cannot be
- * changed, is out of range or does not fit the other options), NO_TOPIC, TOPIC_DIFFERS (other
- * callers alter the topic, or drop a group of it, at the same time), NOT_EMPTY (a group that would
- * be dropped). */
-SMQ_API smq_status smq_topic_alter(smq_client *client, const char *topic, const char *option,
-                                   const char *value, smq_error *err);
+ *     smq_topic_alter(client, &SMQ_TOPIC_OPTIONS(.name = "orders", .max_retries = 5),
+ *                     "max_retries,ttl_ms", &err);
+ *
+ * gives each message 5 retries, and ttl_ms, which is 0, its default.  Producers and consumers use
+ * the new values within a second; messages keep what they were sent with.  If the call was
+ * interrupted, repeating it completes it.
+ *
+ * "groups" adds and drops groups of a topic that was created with some.  A new group has what is
+ * sent after this call has returned, and nothing that was sent before it began. A group that holds
+ * messages is not dropped: see smq_topic_delete().  While one is dropped sends wait for a moment.
+ * Of callers that alter the list at the same time one succeeds.  The others fail as TOPIC_DIFFERS
+ * and have changed nothing, unless they want the same list. Blocks: request_timeout_ms per round
+ * trip.  Fails: INVALID (a field does not exist, cannot be changed, is out of range or does not fit
+ * the other options), NO_TOPIC, TOPIC_DIFFERS (other callers alter the topic, or drop a group of
+ * it, at the same time), NOT_EMPTY (a group that would be dropped). */
+SMQ_API smq_status smq_topic_alter(smq_client *client, const smq_topic_options *options,
+                                   const char *fields, smq_error *err);
 
 /* Pause a topic: within a second no consumer of the fleet claims from it.  Messages in flight are
  * finished, and messages can still be sent.  The pause is stored in Redis and lasts until

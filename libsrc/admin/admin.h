@@ -21,8 +21,8 @@ smq_status admin_topic_create(smq_topic_report *report, struct core *core,
 smq_status admin_topic_repair(smq_topic_report *report, struct core *core, const char *topic,
                               smq_error *err);
 smq_status admin_topic_delete(struct core *core, const char *topic, bool force, smq_error *err);
-smq_status admin_topic_alter(struct core *core, const char *topic, const char *option,
-                             const char *value, smq_error *err);
+smq_status admin_topic_alter(struct core *core, const smq_topic_options *options,
+                             const char *fields, smq_error *err);
 smq_status admin_topic_pause(struct core *core, const char *topic, bool paused, smq_error *err);
 smq_status admin_topic_rebind(struct core *core, const char *topic, bool force, smq_error *err);
 smq_status admin_topic_each(struct core *core, bool search, smq_topic_fn *visit, void *user,

@@ -63,7 +63,7 @@ static enum fanout_next alter_slot_done(const struct store_result *result, int32
 
 /* Read the definition, and alter the copy of it.  An alteration that names all groups is based on
  * the list that was read first, so that list must still be stored; or the wanted one, which another
- * caller has stored then. */
+ * caller has stored then.  Any other wants the list that is stored. */
 static smq_status alter_read(struct alteration *alteration, const char *topic, smq_error *err)
 {
     struct topic_change *change = &alteration->change;
@@ -74,7 +74,7 @@ static smq_status alter_read(struct alteration *alteration, const char *topic, s
     }
     change->topic = change->stored;
     change->changed = false;
-    status = topic_alter(&change->topic, alteration->option, alteration->value, err);
+    status = topic_alter(&change->topic, alteration->options, alteration->fields, err);
     if (status != SMQ_OK) {
         return status;
     }
@@ -82,8 +82,7 @@ static smq_status alter_read(struct alteration *alteration, const char *topic, s
         memcpy(alteration->from, change->stored.groups, sizeof(alteration->from));
     }
     memcpy(alteration->to, change->topic.groups, sizeof(alteration->to));
-    alteration->conflict = strcmp(alteration->option, "groups") == 0 &&
-                           strcmp(alteration->from, change->stored.groups) != 0 &&
+    alteration->conflict = strcmp(alteration->from, change->stored.groups) != 0 &&
                            strcmp(alteration->to, change->stored.groups) != 0;
     return status;
 }
@@ -211,11 +210,13 @@ smq_status alter_drop_group(bool *again, struct core *core, const struct topic *
                             const char *name, bool force, smq_error *err)
 {
     struct buf left = {0};
-    struct alteration alteration = {.change = {.core = core, .force = force}, .option = "groups"};
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+    struct alteration alteration = {
+        .change = {.core = core, .force = force}, .options = &options, .fields = "groups"};
     smq_status status;
 
     alter_groups_without(&left, stored, name);
-    alteration.value = left.data;
+    options.groups = left.data;
     memcpy(alteration.from, stored->groups, sizeof(alteration.from));
     status = alter_all(&alteration, stored->name, err);
     *again = alteration.conflict;
@@ -223,13 +224,13 @@ smq_status alter_drop_group(bool *again, struct core *core, const struct topic *
     return status;
 }
 
-smq_status admin_topic_alter(struct core *core, const char *topic, const char *option,
-                             const char *value, smq_error *err)
+smq_status admin_topic_alter(struct core *core, const smq_topic_options *options,
+                             const char *fields, smq_error *err)
 {
-    struct alteration alteration = {.change = {.core = core}, .option = option, .value = value};
-    smq_status status = topic_check_whole(topic, "alter", err);
+    struct alteration alteration = {.change = {.core = core}, .options = options, .fields = fields};
+    smq_status status = topic_check_whole(options->name, "alter", err);
 
-    return status == SMQ_OK ? alter_all(&alteration, topic, err) : status;
+    return status == SMQ_OK ? alter_all(&alteration, options->name, err) : status;
 }
 
 /* --- pause, resume --- */

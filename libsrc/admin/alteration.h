@@ -7,11 +7,12 @@
 
 #include "admin/topic_change.h"
 
-/* An alteration of one option.  change.stored is the definition that is replaced, change.topic the
- * altered one: those of the last look at the topic. */
+/* An alteration of the fields that are named.  change.stored is the definition that is replaced,
+ * change.topic the altered one: those of the last look at the topic. */
 struct alteration {
     struct topic_change change;
-    const char *option, *value;
+    const smq_topic_options *options;
+    const char *fields;
     char from[GROUP_LIST_MAX];   /* the list of groups that it alters; "": not read yet */
     char to[GROUP_LIST_MAX];     /* what it makes of that */
     bool conflict;               /* another caller has altered the list */

@@ -1,7 +1,6 @@
 /* topic.c - public entry points: topics.
  *
  * Thread: any. */
-#include <slotmq/options.h>
 #include <slotmq/topic.h>
 
 #include "admin/admin.h"
@@ -101,18 +100,17 @@ SMQ_API smq_status smq_topic_search(smq_client *client, smq_topic_fn *visit, voi
     return status == SMQ_OK ? admin_topic_each(client->core, true, visit, user, err) : status;
 }
 
-SMQ_API smq_status smq_topic_alter(smq_client *client, const char *topic, const char *option,
-                                   const char *value, smq_error *err)
+SMQ_API smq_status smq_topic_alter(smq_client *client, const smq_topic_options *options,
+                                   const char *fields, smq_error *err)
 {
-    smq_topic_options parsed = SMQ_TOPIC_OPTIONS_INIT;
+    smq_topic_options known;
     smq_status status = client_check(client, err);
 
     if (status != SMQ_OK) {
         return status;
     }
-    /* only for its error text, which gives the most similar name or the range */
-    status = smq_option_parse(&parsed, SMQ_OPTION_SET_TOPIC, option, value, err);
-    return status == SMQ_OK ? admin_topic_alter(client->core, topic, option, value, err) : status;
+    status = options_check_and_copy(&known, sizeof(known), options, "SMQ_TOPIC_OPTIONS_INIT", err);
+    return status == SMQ_OK ? admin_topic_alter(client->core, &known, fields, err) : status;
 }
 
 SMQ_API smq_status smq_topic_pause(smq_client *client, const char *topic, smq_error *err)

@@ -43,6 +43,9 @@ extern const size_t option_count;
 /* Returns NULL if there is no such option. */
 const struct option *option_find(smq_option_set set, const char *name);
 
+/* As option_find(), but NULL is a failure, INVALID; its text gives the most similar name. */
+const struct option *option_parse_find(smq_option_set set, const char *name, smq_error *err);
+
 /* Read or write a field of `size` bytes that is no string. */
 int64_t option_load(const void *field, size_t size);
 void option_store(void *field, size_t size, int64_t value);

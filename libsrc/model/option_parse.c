@@ -34,8 +34,7 @@ static void option_parse_fail_unknown(smq_option_set set, const char *name, smq_
     }
 }
 
-/* Returns NULL on failure, with `err` filled. */
-static const struct option *option_parse_find(smq_option_set set, const char *name, smq_error *err)
+const struct option *option_parse_find(smq_option_set set, const char *name, smq_error *err)
 {
     const struct option *option;
 

@@ -133,10 +133,11 @@ bool topic_difference(char *out, size_t size, const struct topic *stored,
 bool topic_fixed_difference(char *out, size_t size, const struct topic *stored,
                             const struct topic *asked);
 
-/* Change one option, given by name and text: ("max_retries", "5"), ("ttl_ms", "1h"), ("delay_ms",
- * "none").  Version and nonce do not change.  Fails: INVALID (unknown, cannot be changed, out of
- * range, or does not fit the other options). */
-smq_status topic_alter(struct topic *topic, const char *option, const char *value, smq_error *err);
+/* Give the topic those of the options whose fields are named: "max_retries,ttl_ms".  Version and
+ * nonce do not change.  Fails: INVALID (unknown, cannot be changed, out of range, or does not fit
+ * the other options); then nothing has changed. */
+smq_status topic_alter(struct topic *topic, const smq_topic_options *options, const char *fields,
+                       smq_error *err);
 
 /* The stamp that each script checks: "<nonce>.<version>". */
 void topic_stamp(char out[TOPIC_STAMP_MAX], const struct topic *topic);

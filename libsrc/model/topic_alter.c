@@ -1,6 +1,7 @@
-/* topic_alter.c - changing one option of a definition, by its name.
+/* topic_alter.c - changing options of a definition, by the names of their fields.
  *
  * Pure. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -16,6 +17,7 @@ static bool topic_is_fixed(const char *option)
     return false;
 }
 
+/* `value` may be NULL: no groups. */
 static smq_status topic_alter_groups(struct topic *topic, const char *value, smq_error *err)
 {
     char groups[GROUP_LIST_MAX];
@@ -45,29 +47,49 @@ static smq_status topic_alter_groups(struct topic *topic, const char *value, smq
     return SMQ_OK;
 }
 
-smq_status topic_alter(struct topic *topic, const char *option, const char *value, smq_error *err)
+/* Copy one field of the caller's options. */
+static smq_status topic_alter_field(smq_topic_options *options, const smq_topic_options *given,
+                                    const char *name, smq_error *err)
+{
+    const struct option *option = option_parse_find(SMQ_OPTION_SET_TOPIC, name, err);
+
+    if (option == NULL) {
+        return SMQ_INVALID;
+    }
+    if (topic_is_fixed(name)) {
+        return status_set(err, SMQ_INVALID,
+                          "%s is fixed for the life of a topic: it cannot be altered", name);
+    }
+    memcpy((char *) options + option->offset, (const char *) given + option->offset, option->size);
+    return SMQ_OK;
+}
+
+smq_status topic_alter(struct topic *topic, const smq_topic_options *options, const char *fields,
+                       smq_error *err)
 {
     struct topic altered = *topic;
-    char backoff[BACKOFF_TEXT_MAX];
-    smq_topic_options options;
-    smq_status status;
+    char backoff[BACKOFF_TEXT_MAX], name[64];
+    smq_topic_options wanted;
+    smq_status status = SMQ_OK;
+    size_t len;
 
-    if (option == NULL || value == NULL) {
-        return status_set(err, SMQ_INVALID, "give the name of an option and its new value");
-    }
-    if (strcmp(option, "groups") == 0) {
-        return topic_alter_groups(topic, value, err);
-    }
-    if (topic_is_fixed(option)) {
+    if (fields == NULL || *fields == '\0') {
         return status_set(err, SMQ_INVALID,
-                          "%s is fixed for the life of a topic: it cannot be altered", option);
+                          "name the fields that change, as in \"max_retries,ttl_ms\"");
     }
-    topic_to_options(&options, backoff, topic);
-    status = option_parse(&options, SMQ_OPTION_SET_TOPIC, option, value, err);
-    if (status != SMQ_OK) {
-        return status;
+    topic_to_options(&wanted, backoff, topic);
+    for (const char *at = fields; status == SMQ_OK; at += len + 1) {
+        len = strcspn(at, ",");
+        snprintf(name, sizeof(name), "%.*s", (int) len, at);
+        status = strcmp(name, "groups") == 0 ? topic_alter_groups(&altered, options->groups, err)
+                                             : topic_alter_field(&wanted, options, name, err);
+        if (at[len] == '\0') {
+            break;
+        }
     }
-    status = topic_fill(&altered, &options, err);
+    if (status == SMQ_OK) {
+        status = topic_fill(&altered, &wanted, err);
+    }
     if (status == SMQ_OK) {
         *topic = altered;
     }

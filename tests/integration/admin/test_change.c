@@ -34,7 +34,7 @@ static void alter(smq_client *client, const char *topic, const char *option, con
 {
     smq_error err = SMQ_ERROR_INIT;
 
-    assert_ok(smq_topic_alter(client, topic, option, value, &err), &err);
+    assert_ok(cluster_alter(client, topic, option, value, &err), &err);
 }
 
 /* A field of a slot's hash as text, "" for none. */
@@ -211,7 +211,7 @@ static void *alter_often(void *user)
 
     for (int i = 1; i <= 10; i++) {
         snprintf(value, sizeof(value), "%d", 1000 + i);
-        if (smq_topic_alter(altering->client, altering->topic, altering->option, value, &err) !=
+        if (cluster_alter(altering->client, altering->topic, altering->option, value, &err) !=
             SMQ_OK) {
             return memcpy(malloc(sizeof(err.text)), err.text, sizeof(err.text));
         }
@@ -258,13 +258,13 @@ static void what_cannot_be_altered_is_told(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_int_equal(smq_topic_alter(client, topic, cases[i].option, cases[i].value, &err),
+        assert_int_equal(cluster_alter(client, topic, cases[i].option, cases[i].value, &err),
                          SMQ_INVALID);
         assert_non_null(strstr(err.text, cases[i].told));
     }
-    assert_int_equal(smq_topic_alter(client, "none", "max_retries", "1", &err), SMQ_NO_TOPIC);
-    assert_int_equal(smq_topic_alter(client, "n{}", "max_retries", "1", &err), SMQ_INVALID);
-    assert_int_equal(smq_topic_alter(NULL, topic, "max_retries", "1", &err), SMQ_INVALID);
+    assert_int_equal(cluster_alter(client, "none", "max_retries", "1", &err), SMQ_NO_TOPIC);
+    assert_int_equal(cluster_alter(client, "n{}", "max_retries", "1", &err), SMQ_INVALID);
+    assert_int_equal(cluster_alter(NULL, topic, "max_retries", "1", &err), SMQ_INVALID);
     assert_int_equal(smq_topic_pause(client, "none", &err), SMQ_NO_TOPIC);
     assert_int_equal(smq_topic_resume(client, "n{}", &err), SMQ_INVALID);
     smq_client_free(client);

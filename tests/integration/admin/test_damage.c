@@ -142,8 +142,7 @@ static void *alter_again_and_again(void *user)
 
     for (int i = 0; !atomic_load(&alterer->stopped); i++) {
         smq_error err = SMQ_ERROR_INIT;
-        smq_status status =
-            smq_topic_alter(alterer->client, "t", "max_retries", values[i % 2], &err);
+        smq_status status = cluster_alter(alterer->client, "t", "max_retries", values[i % 2], &err);
 
         if (status == SMQ_OK && i % 8 == 0) {
             status = smq_topic_pause(alterer->client, alterer->paused, &err);
@@ -219,7 +218,7 @@ static void a_lost_definition_comes_back_from_the_slots(void **state)
     (void) state;
     cluster_create_topic(client, &four_slots);
     keys_text(nonce, "topic{t}", "HGET topic{t} nonce");
-    assert_ok(smq_topic_alter(client, "t", "max_retries", "5", &err), &err);
+    assert_ok(cluster_alter(client, "t", "max_retries", "5", &err), &err);
     assert_ok(smq_topic_pause(client, "t", &err), &err);
     send_many(30);
     freeReplyObject(keys_command("t_2", "HSET slot{t_2} token 000000070000000000000123"));
@@ -362,7 +361,7 @@ static void an_alteration_that_topic_t_forgot_is_valid_again(void **state)
     (void) state;
     cluster_create_topic(client, &four_slots);
     keys_text(before, "topic{t}", "HGET topic{t} definition");
-    assert_ok(smq_topic_alter(client, "t", "max_retries", "5", &err), &err);
+    assert_ok(cluster_alter(client, "t", "max_retries", "5", &err), &err);
     freeReplyObject(keys_command("topic{t}", "HSET topic{t} version 1 definition %s", before));
     report = repaired();
     assert_true(report.repaired);

@@ -120,7 +120,7 @@ static void *alter_run(void *user)
 {
     (void) user;
     alter.status = alter.groups != NULL
-                       ? smq_topic_alter(slow, "orders", "groups", alter.groups, &alter.err)
+                       ? cluster_alter(slow, "orders", "groups", alter.groups, &alter.err)
                        : smq_topic_delete(slow, "orders/b", true, &alter.err);
     return NULL;
 }
@@ -153,7 +153,7 @@ static void assert_refused(const char *option, const char *value, const char *te
 {
     smq_error err = SMQ_ERROR_INIT;
 
-    assert_int_equal(smq_topic_alter(client, "orders", option, value, &err), SMQ_TOPIC_DIFFERS);
+    assert_int_equal(cluster_alter(client, "orders", option, value, &err), SMQ_TOPIC_DIFFERS);
     assert_string_equal(err.text, text);
 }
 
@@ -161,7 +161,7 @@ static void assert_altered(const char *option, const char *value)
 {
     smq_error err = SMQ_ERROR_INIT;
 
-    assert_ok(smq_topic_alter(client, "orders", option, value, &err), &err);
+    assert_ok(cluster_alter(client, "orders", option, value, &err), &err);
 }
 
 /* --- tests --- */

@@ -196,7 +196,7 @@ static void an_alteration_reaches_all_groups(void **state)
 
     (void) state;
     create("orders", "billing,search", 2);
-    assert_ok(smq_topic_alter(client, "orders", "max_waiting", "2", &err), &err);
+    assert_ok(cluster_alter(client, "orders", "max_waiting", "2", &err), &err);
     assert_int_equal(keys_number("topic{orders}", "HGET topic.search{orders} version"), 2);
     assert_non_null(strstr(keys_text(text, "topic{orders}", "HGET topic.search{orders} definition"),
                            "max_waiting=2"));
@@ -230,7 +230,7 @@ static void a_full_group_refuses_for_all(void **state)
 
     (void) state;
     create("orders", "billing,search", 1);
-    assert_ok(smq_topic_alter(client, "orders", "max_waiting", "1", &err), &err);
+    assert_ok(cluster_alter(client, "orders", "max_waiting", "1", &err), &err);
     send_text("orders", "one");
     await("orders/search", 1, 0);
     assert_ok(smq_topic_purge(client, "orders/billing", &SMQ_FILTER(.states = SMQ_STATE_WAITING),
@@ -274,7 +274,7 @@ static void a_full_topic_is_counted_by_its_name(void **state)
 
     (void) state;
     create("plain", NULL, 1);
-    assert_ok(smq_topic_alter(client, "plain", "max_waiting", "1", &err), &err);
+    assert_ok(cluster_alter(client, "plain", "max_waiting", "1", &err), &err);
     send_text("plain", "one");
     assert_metric("\nslotmq_sends_full_total{topic=\"plain\"} 0\n");
     assert_int_equal(send_refused("plain", "two", NULL, &err), SMQ_FULL);
@@ -289,15 +289,15 @@ static void a_group_is_added_and_dropped(void **state)
     (void) state;
     create("orders", "billing", 4);
     send_text("orders", "before");
-    assert_ok(smq_topic_alter(client, "orders", "groups", "search,billing", &err), &err);
+    assert_ok(cluster_alter(client, "orders", "groups", "search,billing", &err), &err);
     assert_groups("orders", "billing,search");
     send_text("orders", "after");
     await("orders/billing", 2, 0);
     await("orders/search", 1, 0);
-    assert_refused(smq_topic_alter(client, "orders", "groups", "search", why), SMQ_NOT_EMPTY,
+    assert_refused(cluster_alter(client, "orders", "groups", "search", why), SMQ_NOT_EMPTY,
                    "topic orders/billing still holds 2 messages; consume them, or force its "
                    "deletion");
-    assert_refused(smq_topic_alter(client, "orders", "groups", "search,audit", why), SMQ_NOT_EMPTY,
+    assert_refused(cluster_alter(client, "orders", "groups", "search,audit", why), SMQ_NOT_EMPTY,
                    "topic orders/billing still holds 2 messages; consume them, or force its "
                    "deletion");
     assert_topics("orders/billing orders/search");
@@ -314,7 +314,7 @@ static void a_group_is_added_and_dropped(void **state)
     assert_refused(smq_topic_delete(client, "orders/search", true, why), SMQ_INVALID,
                    "orders/search is the last group of topic orders: delete the topic, or add "
                    "another group first");
-    assert_ok(smq_topic_alter(client, "orders", "groups", "billing,search", &err), &err);
+    assert_ok(cluster_alter(client, "orders", "groups", "billing,search", &err), &err);
     await("orders/billing", 0, 0);
     send_text("orders", "again");
     await("orders/billing", 1, 0);
@@ -322,7 +322,7 @@ static void a_group_is_added_and_dropped(void **state)
                               &purged, NULL, NULL, &err),
               &err);
     assert_int_equal(purged, 4);
-    assert_ok(smq_topic_alter(client, "orders", "groups", "billing", &err), &err);
+    assert_ok(cluster_alter(client, "orders", "groups", "billing", &err), &err);
     assert_topics("orders/billing");
 }
 
@@ -401,7 +401,7 @@ static void lost_definitions_are_restored(void **state)
     (void) state;
     create("orders", "billing,search", 4);
     send_text("orders", "one");
-    assert_ok(smq_topic_alter(client, "orders", "max_retries", "3", &err), &err);
+    assert_ok(cluster_alter(client, "orders", "max_retries", "3", &err), &err);
     assert_int_equal(keys_number("topic{orders}", "DEL topic.billing{orders}"), 1);
     assert_ok(smq_topic_repair(client, "orders/billing", &report, &err), &err);
     assert_true(report.restored);
@@ -467,7 +467,7 @@ static void versions_are_one_after_a_repair(void **state)
 
     (void) state;
     create("orders", "billing,search", 1);
-    assert_ok(smq_topic_alter(client, "orders", "max_retries", "3", &err), &err);
+    assert_ok(cluster_alter(client, "orders", "max_retries", "3", &err), &err);
     (void) keys_number("topic{orders}", "HSET topic{orders} version 1");
     (void) keys_number("topic{orders}", "HSET topic.billing{orders} version 1");
     (void) keys_number("topic{orders}", "HSET topic.search{orders} version 1");
@@ -573,7 +573,7 @@ static void the_wrong_name_is_refused(void **state)
     assert_refused(send_refused("orders/billing", "one", NULL, why), SMQ_INVALID,
                    "orders/billing is a group of topic orders: send to the topic, which does it "
                    "for all its groups");
-    assert_refused(smq_topic_alter(client, "orders/billing", "max_retries", "3", why), SMQ_INVALID,
+    assert_refused(cluster_alter(client, "orders/billing", "max_retries", "3", why), SMQ_INVALID,
                    "orders/billing is a group of topic orders: alter the topic, which does it for "
                    "all its groups");
     assert_refused(smq_topic_delete(client, "orders/shipping", false, why), SMQ_NO_TOPIC,
@@ -582,15 +582,15 @@ static void the_wrong_name_is_refused(void **state)
     assert_refused(smq_topic_delete(client, "plain/billing", false, why), SMQ_NO_TOPIC,
                    "topic plain has no groups: name it without /billing");
     assert_refused(
-        smq_topic_alter(client, "orders", "groups", "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q", why),
+        cluster_alter(client, "orders", "groups", "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q", why),
         SMQ_INVALID, "a topic has at most 16 groups: name fewer");
-    assert_refused(smq_topic_alter(client, "orders", "groups", "billing,billing", why), SMQ_INVALID,
+    assert_refused(cluster_alter(client, "orders", "groups", "billing,billing", why), SMQ_INVALID,
                    "group billing is named twice: name each group once");
     assert_groups("orders", "billing,search");
-    assert_refused(smq_topic_alter(client, "plain", "groups", "billing", why), SMQ_INVALID,
+    assert_refused(cluster_alter(client, "plain", "groups", "billing", why), SMQ_INVALID,
                    "topic plain was created without groups: it cannot get any; create another "
                    "topic, with groups");
-    assert_refused(smq_topic_alter(client, "orders", "groups", "", why), SMQ_INVALID,
+    assert_refused(cluster_alter(client, "orders", "groups", "", why), SMQ_INVALID,
                    "topic orders was created with groups: name one at least, or delete the topic");
 }
 

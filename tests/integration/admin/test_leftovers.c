@@ -107,7 +107,7 @@ static void so_does_a_group_that_is_dropped(void **state)
     create("a,b", SMQ_LAYOUT_KEYED, false);
     before = keys_left(&ending);
     for (int i = 0; i < 3; i++) {
-        assert_ok(smq_topic_alter(client, "t", "groups", "a,b,c", &err), &err);
+        assert_ok(cluster_alter(client, "t", "groups", "a,b,c", &err), &err);
         send_and_handle("t", "t/c");
         delete_topic("t/c");
     }
@@ -169,7 +169,7 @@ static void a_late_call_makes_no_slot_again(void **state)
     delete_topic("t");
     assert_int_equal(smq_topic_repair(client, "t", NULL, &err), SMQ_NO_TOPIC);
     assert_int_equal(smq_topic_delete(client, "t", true, &err), SMQ_NO_TOPIC);
-    assert_int_equal(smq_topic_alter(client, "t", "max_retries", "3", &err), SMQ_NO_TOPIC);
+    assert_int_equal(cluster_alter(client, "t", "max_retries", "3", &err), SMQ_NO_TOPIC);
     assert_int_equal(keys_left(&ending), 0);
 }
 
@@ -316,7 +316,7 @@ static void start_group(smq_client *fleet)
     (void) fleet;
     cluster_create_topic(client, &SMQ_TOPIC_OPTIONS(.name = "g", .type = SMQ_TYPE_FIXED_TIME,
                                                     .slots = SLOTS, .groups = "a"));
-    assert_ok(smq_topic_alter(client, "g", "groups", "a,b", &err), &err);
+    assert_ok(cluster_alter(client, "g", "groups", "a,b", &err), &err);
 }
 
 static void drop_group(smq_client *fleet)
@@ -324,7 +324,7 @@ static void drop_group(smq_client *fleet)
     smq_error err;
 
     (void) fleet;
-    assert_ok(smq_topic_alter(client, "g", "groups", "a", &err), &err);
+    assert_ok(cluster_alter(client, "g", "groups", "a", &err), &err);
 }
 
 static void delete_g(smq_client *fleet)

@@ -134,9 +134,9 @@ static void a_change_of_one_topic_leaves_the_loss_visible(void **state)
     create("b", NULL);
     create("g", "x,y");
     lose_list();
-    assert_ok(smq_topic_alter(client, "a", "max_retries", "3", &err), &err);
+    assert_ok(cluster_alter(client, "a", "max_retries", "3", &err), &err);
     assert_topics(NULL, "a b! g/x! g/y!");
-    assert_ok(smq_topic_alter(client, "g", "max_retries", "3", &err), &err);
+    assert_ok(cluster_alter(client, "g", "max_retries", "3", &err), &err);
     assert_topics(NULL, "a b! g/x g/y");
     lose_list();
     assert_ok(smq_topic_repair(client, "a", &report, &err), &err);

@@ -148,7 +148,7 @@ static void admin_has_enough(void **state)
 
     (void) state;
     cluster_create_topic(admin, &options);
-    assert_ok(smq_topic_alter(admin, "other", "lease_ms", "10s", &err), &err);
+    assert_ok(cluster_alter(admin, "other", "lease_ms", "10s", &err), &err);
     assert_ok(smq_topic_pause(admin, "other", &err), &err);
     assert_ok(smq_topic_resume(admin, "other", &err), &err);
     assert_ok(smq_topic_repair(admin, "other", &report, &err), &err);
@@ -590,7 +590,7 @@ static void admin_that_may_not_publish_is_warned(void **state)
 
         assert_ok(smq_topic_pause(client, "orders", &err), &err);
         assert_ok(smq_topic_resume(client, "orders", &err), &err);
-        assert_ok(smq_topic_alter(client, "orders", "lease_ms", "20s", &err), &err);
+        assert_ok(cluster_alter(client, "orders", "lease_ms", "20s", &err), &err);
         end_named_once(client, rows[i].right);
     }
 }

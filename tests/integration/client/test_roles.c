@@ -223,15 +223,15 @@ static void alter_topic(smq_client *admin, const struct form *form)
 {
     smq_error err = SMQ_ERROR_INIT;
 
-    assert_ok(smq_topic_alter(admin, "orders", "max_retries", "3", &err), &err);
+    assert_ok(cluster_alter(admin, "orders", "max_retries", "3", &err), &err);
     assert_ok(smq_topic_pause(admin, form_consumed(form), &err), &err);
     assert_ok(smq_topic_resume(admin, form_consumed(form), &err), &err);
     if (form->topic.groups != NULL) {
-        assert_ok(smq_topic_alter(admin, "orders", "groups", "billing,search,mail", &err), &err);
-        assert_ok(smq_topic_alter(admin, "orders", "groups", "billing,search", &err), &err);
+        assert_ok(cluster_alter(admin, "orders", "groups", "billing,search,mail", &err), &err);
+        assert_ok(cluster_alter(admin, "orders", "groups", "billing,search", &err), &err);
     }
     if (form->topic.dedup_window_ms > 0) {
-        assert_ok(smq_topic_alter(admin, "orders", "dedup_window_ms", "none", &err), &err);
+        assert_ok(cluster_alter(admin, "orders", "dedup_window_ms", "none", &err), &err);
     }
     assert_ok(smq_topic_repair(admin, "orders", NULL, &err), &err);
     if (!form->topic.shared) { /* from the coordination of the consumers to the other one */

@@ -26,12 +26,13 @@ static void test_an_option_is_altered(void **state)
     command_done(NULL, ARGS("topic", "alter", "altered", "ttl_ms=none"));
     command_done(NULL, ARGS("topic", "alter", "altered", "expired_to_dead=true"));
     command_done(NULL, ARGS("topic", "alter", "altered", "max_retries=0"));
-    command_done(NULL, ARGS("topic", "alter", "altered", "backoff=fixed:5"));
+    command_done(NULL, ARGS("topic", "alter", "altered", "backoff=fixed:5", "lease_ms=2m"));
     topic = command_json(NULL, ARGS("topic", "show", "altered", "--json"));
     assert_int_equal(json_number(topic, "ttl_ms"), 0);
     assert_int_equal(json_number(topic, "max_retries"), 0);
     assert_true(json_is_true(json_object_get(topic, "expired_to_dead")));
     assert_string_equal(json_text(topic, "backoff"), "fixed:5");
+    assert_int_equal(json_number(topic, "lease_ms"), 120000);
     json_decref(topic);
 }
 

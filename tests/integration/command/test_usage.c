@@ -68,7 +68,7 @@ static const struct {
     {{"remove", "t"}, "remove needs NAME ID"},
     {{"reschedule", "t", "i"}, "needs one of --delay, --at and --priority"},
     {{"reschedule", "t", "i", "--delay", "1", "--at", "1"}, "needs one of"},
-    {{"topic", "alter", "t"}, "topic alter needs NAME KEY=VALUE"},
+    {{"topic", "alter", "t"}, "topic alter needs NAME KEY=VALUE..."},
     {{"topic", "alter", "t", "slots"}, "give KEY=VALUE"},
     {{"topic", "alter", "t", "max_retrys=5"}, "did you mean \"max_retries\"?"},
     {{"pause"}, "pause needs NAME"},

@@ -420,7 +420,7 @@ static void one_alteration_after_the_other_is_no_damage(void **state)
 
     (void) state;
     for (int i = 0; i < ALTERATIONS; i++) {
-        assert_ok(smq_topic_alter(client, topic, "max_retries", values[i % 2], &err), &err);
+        assert_ok(cluster_alter(client, topic, "max_retries", values[i % 2], &err), &err);
     }
     messages_send_numbers(client, topic, 0, COUNT);
     handler_log_await(log, COUNT);

@@ -247,7 +247,7 @@ static void a_group_is_added_under_load(void **state)
         for (int i = 0; i < SENDERS; i++) {
             before[step][i] = atomic_load(&senders[i]->ended);
         }
-        assert_ok(smq_topic_alter(client, "load", "groups", steps[step], &err), &err);
+        assert_ok(cluster_alter(client, "load", "groups", steps[step], &err), &err);
         for (int i = 0; i < SENDERS; i++) {
             after[step][i] = atomic_load(&senders[i]->begun);
         }
@@ -278,7 +278,7 @@ static void groups_are_dropped_under_load(void **state)
         await_more(senders);
         assert_ok(smq_topic_delete(client, "drops/search", true, &err), &err);
         await_more(senders);
-        assert_ok(smq_topic_alter(client, "drops", "groups", "billing,search", &err), &err);
+        assert_ok(cluster_alter(client, "drops", "groups", "billing,search", &err), &err);
     }
     await_more(senders);
     stop_senders(senders);

@@ -270,7 +270,7 @@ static void new_rate_reaches_who_waits_long_for_a_token(void **state)
     messages_send_numbers(client, part.topic, 0, 3 * MANY_SLOTS);
     handler_log_await(log, 1);
     part.slot = handler_log_seen(log, 0).slot;
-    assert_ok(smq_topic_alter(client, part.topic, "rate_per_s", "1000000", &err), &err);
+    assert_ok(cluster_alter(client, part.topic, "rate_per_s", "1000000", &err), &err);
     assert_true(wait_until(slot_is_empty, &part, TIMEOUT_MS));
     handler_log_stop_worker(worker);
     smq_consumer_free(consumer);

@@ -85,7 +85,7 @@ static void work_for_two_leases(const char *alter)
     handler_log_await(first, 1);
     two = handler_log_worker(other, topic, second);
     if (alter != NULL) {
-        assert_ok(smq_topic_alter(client, topic, "lease_ms", alter, &err), &err);
+        assert_ok(cluster_alter(client, topic, "lease_ms", alter, &err), &err);
     }
     assert_true(wait_until(two_leases_have_passed, first, TIMEOUT_MS));
     assert_int_equal(handler_log_count(second), 0);

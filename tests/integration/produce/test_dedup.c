@@ -237,17 +237,16 @@ static void the_window_is_altered(void **state)
     snprintf(key, sizeof(key), "done{%s_0}", subject.topic);
     handle(&subject, "a", 1);
     assert_int_equal(keys_number(key, "ZCARD %s", key), 1); /* the sentinel */
-    assert_ok(smq_topic_alter(subject.client, subject.topic, "dedup_window_ms", "1h", &err), &err);
+    assert_ok(cluster_alter(subject.client, subject.topic, "dedup_window_ms", "1h", &err), &err);
     handle(&subject, "a", 2);
     assert_int_equal(keys_number(key, "ZCARD %s", key), 2);
     assert_duplicate(&subject, "a");
-    assert_ok(smq_topic_alter(subject.client, subject.topic, "dedup_window_ms", "1ms", &err), &err);
+    assert_ok(cluster_alter(subject.client, subject.topic, "dedup_window_ms", "1ms", &err), &err);
     subject.id = "a";
     assert_true(wait_until(is_accepted, &subject, TIMEOUT_MS));
     messages_done(messages_poll(subject.consumer));
     messages_await_counts(subject.client, subject.topic, (struct message_counts){.done = 3});
-    assert_ok(smq_topic_alter(subject.client, subject.topic, "dedup_window_ms", "none", &err),
-              &err);
+    assert_ok(cluster_alter(subject.client, subject.topic, "dedup_window_ms", "none", &err), &err);
     assert_int_equal(keys_number(key, "ZCARD %s", key), 1);
     handle(&subject, "a", 4);
     subject_fini(&subject);

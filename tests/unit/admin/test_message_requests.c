@@ -175,7 +175,8 @@ static smq_status requeue(void)
 
 static smq_status alter(void)
 {
-    return smq_topic_alter(client, "t", "max_retries", "3", NULL);
+    return smq_topic_alter(client, &SMQ_TOPIC_OPTIONS(.name = "t", .max_retries = 3), "max_retries",
+                           NULL);
 }
 
 /* What inspect answers of a slot with one due and one dead message, and with two dead ones. */

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "model/group.h"
+#include "model/option.h"
 #include "model/topic.h"
 #include "support/group.h"
 
@@ -208,6 +209,14 @@ static void groups_differ(void **state)
     assert_string_equal(text, "groups is none, not a,b");
 }
 
+static smq_status alter(struct topic *topic, const char *option, const char *value, smq_error *err)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+    smq_status status = option_parse(&options, SMQ_OPTION_SET_TOPIC, option, value, err);
+
+    return status == SMQ_OK ? topic_alter(topic, &options, option, err) : status;
+}
+
 static void groups_are_altered(void **state)
 {
     struct topic topic = topic_of("a");
@@ -215,14 +224,14 @@ static void groups_are_altered(void **state)
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    assert_int_equal(topic_alter(&topic, "groups", "c,b", &err), SMQ_OK);
+    assert_int_equal(alter(&topic, "groups", "c,b", &err), SMQ_OK);
     assert_string_equal(topic.groups, "b,c");
-    assert_int_equal(topic_alter(&topic, "max_retries", "3", &err), SMQ_OK);
+    assert_int_equal(alter(&topic, "max_retries", "3", &err), SMQ_OK);
     assert_string_equal(topic.groups, "b,c");
-    assert_int_equal(topic_alter(&topic, "groups", "", &err), SMQ_INVALID);
-    assert_int_equal(topic_alter(&topic, "groups", "a b", &err), SMQ_INVALID);
+    assert_int_equal(alter(&topic, "groups", "", &err), SMQ_INVALID);
+    assert_int_equal(alter(&topic, "groups", "a b", &err), SMQ_INVALID);
     assert_string_equal(topic.groups, "b,c");
-    assert_int_equal(topic_alter(&none, "groups", "a", &err), SMQ_INVALID);
+    assert_int_equal(alter(&none, "groups", "a", &err), SMQ_INVALID);
 }
 
 TEST_GROUP(group)

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "model/option.h"
 #include "model/topic.h"
 #include "support/group.h"
 
@@ -29,6 +30,15 @@
     "format=4 type=priority layout=inline slots=64 shared=yes ties=arrival max_retries=16 "        \
     "backoff=none lease_ms=30000 "                                                                 \
     "delay_ms=none takeover=fast"
+
+/* The option of the topic as the text says. */
+static smq_status alter(struct topic *topic, const char *option, const char *value, smq_error *err)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+    smq_status status = option_parse(&options, SMQ_OPTION_SET_TOPIC, option, value, err);
+
+    return status == SMQ_OK ? topic_alter(topic, &options, option, err) : status;
+}
 
 static struct topic read_topic(const char *text)
 {
@@ -87,7 +97,7 @@ static void altered_options_differ(void **state)
         char difference[256] = "";
         smq_error err = SMQ_ERROR_INIT;
 
-        if (topic_alter(&topic, cases[i].option, cases[i].value, &err) != SMQ_OK) {
+        if (alter(&topic, cases[i].option, cases[i].value, &err) != SMQ_OK) {
             fail_msg("%s", err.text);
         }
         assert_true(topic_difference(difference, sizeof(difference), &topic, &before));
@@ -104,8 +114,8 @@ static void same_value_changes_nothing(void **state)
     char difference[256] = "";
 
     (void) state;
-    assert_int_equal(topic_alter(&topic, "max_retries", "16", NULL), SMQ_OK);
-    assert_int_equal(topic_alter(&topic, "ttl_ms", "none", NULL), SMQ_OK);
+    assert_int_equal(alter(&topic, "max_retries", "16", NULL), SMQ_OK);
+    assert_int_equal(alter(&topic, "ttl_ms", "none", NULL), SMQ_OK);
     assert_false(topic_difference(difference, sizeof(difference), &topic, &before));
 }
 
@@ -119,7 +129,7 @@ static const struct {
     {INLINE, "type", "fifo", "type" FIXED},
     {INLINE, "layout", "keyed", "layout" FIXED},
     {INLINE, "slots", "128", "slots" FIXED},
-    {INLINE, "shared", "yes", "shared" FIXED},
+    {INLINE, "shared", "true", "shared" FIXED},
     {INLINE, "ties", "bytes", "ties" FIXED},
     {INLINE, "max_retries", "64",
      "max_retries \"64\" cannot be used; give a whole number, 0 to 63, or none"},
@@ -191,14 +201,53 @@ static void bad_alterations_are_named(void **state)
         char difference[256] = "";
         smq_error err = SMQ_ERROR_INIT;
 
-        assert_int_equal(
-            topic_alter(&topic, bad_alterations[i].option, bad_alterations[i].value, &err),
-            SMQ_INVALID);
+        assert_int_equal(alter(&topic, bad_alterations[i].option, bad_alterations[i].value, &err),
+                         SMQ_INVALID);
         assert_string_equal(err.text, bad_alterations[i].text);
         assert_false(topic_difference(difference, sizeof(difference), &topic, &before));
     }
-    assert_int_equal(topic_alter(&(struct topic){.slots = 1}, NULL, "5", NULL), SMQ_INVALID);
-    assert_int_equal(topic_alter(&(struct topic){.slots = 1}, "lease_ms", NULL, NULL), SMQ_INVALID);
+}
+
+static void fields_are_altered_together_or_not_at_all(void **state)
+{
+    static const smq_topic_options options = {
+        .max_retries = SMQ_NONE, .lease_ms = 5000, .ttl_ms = 0, .slots = 8, .backoff = "fixed:5"};
+    static const struct {
+        const char *fields, *difference; /* the first of them */
+        int64_t lease_ms;
+    } rows[] = {
+        {"max_retries", "max_retries is 0, not 16", 30000},
+        {"lease_ms,max_retries", "max_retries is 0, not 16", 5000},
+        {"lease_ms", "lease_ms is 5000, not 30000", 5000},
+        {"ttl_ms,lease_ms", "lease_ms is 5000, not 30000", 5000},
+        {"backoff", "backoff is fixed:5, not none", 30000},
+        {"ttl_ms", "ttl_ms is none, not 9", 30000},
+    };
+    static const char *const bad[] = {NULL,
+                                      "",
+                                      ",",
+                                      "lease_ms,",
+                                      "lease_ms,slots",
+                                      "lease_ms max_retries",
+                                      "lease_ms,max_retrys"};
+    struct topic before = read_topic(KEYED " ttl_ms=9");
+    char difference[256];
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct topic topic = before;
+
+        assert_int_equal(topic_alter(&topic, &options, rows[i].fields, NULL), SMQ_OK);
+        assert_true(topic_difference(difference, sizeof(difference), &topic, &before));
+        assert_string_equal(difference, rows[i].difference);
+        assert_int_equal(topic.lease_ms, rows[i].lease_ms);
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct topic topic = before;
+
+        assert_int_equal(topic_alter(&topic, &options, bad[i], NULL), SMQ_INVALID);
+        assert_false(topic_difference(difference, sizeof(difference), &topic, &before));
+    }
 }
 
 TEST_GROUP(topic_alter)
@@ -207,6 +256,7 @@ TEST_GROUP(topic_alter)
         cmocka_unit_test(altered_options_differ),
         cmocka_unit_test(same_value_changes_nothing),
         cmocka_unit_test(bad_alterations_are_named),
+        cmocka_unit_test(fields_are_altered_together_or_not_at_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
