@@ -8,7 +8,7 @@ import collections
 import re
 
 import coordination
-from executed import Executed
+from executed import Executed, read
 from history import History
 from hot import Hot
 from priority import Priority
@@ -126,6 +126,8 @@ class Checker:
         self.too_late = self._too_late()
         self.kept = kept_takeovers(self.gains, self.may_be_lost)
         self.executed = Executed(history, self.verdict.add)
+        self.priority = Priority(
+            lambda text: self.verdict.add("the largest priority is claimed first", text))
         self.damaged = self._damaged()
         self.slot_of = {(run.topic, run.key): run.slot for run in history.runs}
         self.frozen = self._frozen()
@@ -309,7 +311,7 @@ class Checker:
         return found
 
     def check_executed(self):
-        self.executed.judge()
+        read(self.history, self.executed, self.priority)
         calls, pushes = self.executed.calls, self.executed.pushes
         self.verdict.figures["scripts judged"] = f"{calls}, {pushes} of them pushed"
         self.verdict.record |= {"scripts": calls, "pushes": pushes}
@@ -557,8 +559,7 @@ class Checker:
         self.verdict.record["held_up"] = dict(held)
 
     def check_priority(self):
-        judged = Priority(self.history, lambda text: self.verdict.add(
-            "the largest priority is claimed first", text)).judge()
+        judged = self.priority.judged
         self.verdict.figures["claims by priority judged"] = ", ".join(
             f"{count} {what}" for what, count in sorted(judged.items()))
         self.verdict.record["priority_claims"] = dict(judged)
@@ -750,8 +751,9 @@ class Checker:
         for check in (self.check_lost, self.check_overlaps, self.check_executed, self.check_late,
                       self.check_begun, self.check_gains, self.check_attempts, self.check_leased,
                       self.check_shared, self.check_dead, self.check_early, self.check_fifo,
-                      self.check_held, self.check_hot, self.check_priority, self.check_left, self.check_owned, self.check_damaged,
-                      self.check_moves, self.check_alarms, self.check_coordination):
+                      self.check_held, self.check_hot, self.check_priority, self.check_left,
+                      self.check_owned, self.check_damaged, self.check_moves, self.check_alarms,
+                      self.check_coordination):
             check()
         found = {name: len(texts) for name, texts in self.verdict.violations.items()}
         self.verdict.record |= {

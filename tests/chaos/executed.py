@@ -20,12 +20,23 @@ class Life:
     end_ns = float("inf")
 
 
+def read(history, *judges):
+    """Let each of the judges see what each node executed, in one pass over the logs."""
+    for node in history.nodes():
+        for judge in judges:
+            judge.begin_node()
+        for step in history.executed(node):
+            for judge in judges:
+                judge.take(step)
+
+
 class Executed:
     """`add(invariant, text)` is called with each violation."""
 
     def __init__(self, history, add):
         self.history, self.add = history, add
         self.calls = self.pushes = 0
+        self.life, self.slots = None, None  # of the node that is read
         self.leases = Leases(history, add)
         self.claimed = collections.defaultdict(set)  # (tag, token, number) -> lives
         self.stored = collections.defaultdict(list)  # (tag, token) -> lives, each with the time
@@ -36,28 +47,29 @@ class Executed:
     def _times():
         return array.array("q")
 
-    def judge(self):
-        for node in self.history.nodes():
-            life = Life()
-            self.leases.begin_node()
-            slots = collections.defaultdict(dict)  # by tag: what is known of the slot's hash
-            for step in self.history.executed(node):
-                if isinstance(step, Broken):
-                    slots.clear()
-                    self.leases.lose_sight(step)
-                    life.end_ns = step.at_ns
-                    life = Life()
-                elif isinstance(step, Change):
-                    self._note_slot(slots, step.command)
-                    self.leases.change(step)
-                elif self.leases.is_shared(step.tag):
-                    self.calls += 1
-                    self.leases.call(step)
-                elif step.tag is not None:
-                    self.calls += 1
-                    self.pushes += self._check_push(slots[step.tag], step)
-                    self._note_call(life, slots[step.tag], step)
-                    self._check_call(slots, step)
+    def begin_node(self):
+        self.life = Life()
+        self.leases.begin_node()
+        self.slots = collections.defaultdict(dict)  # by tag: what is known of the slot's hash
+
+    def take(self, step):
+        """The next step of the node."""
+        if isinstance(step, Broken):
+            self.slots.clear()
+            self.leases.lose_sight(step)
+            self.life.end_ns = step.at_ns
+            self.life = Life()
+        elif isinstance(step, Change):
+            self._note_slot(self.slots, step.command)
+            self.leases.change(step)
+        elif self.leases.is_shared(step.tag):
+            self.calls += 1
+            self.leases.call(step)
+        elif step.tag is not None:
+            self.calls += 1
+            self.pushes += self._check_push(self.slots[step.tag], step)
+            self._note_call(self.life, self.slots[step.tag], step)
+            self._check_call(self.slots, step)
 
     def is_given_again(self, topic, slot, token, number):
         """Did two nodes give out this claim?  Then a failover has lost one of them."""

@@ -60,26 +60,27 @@ class Slots:
 class Priority:
     """`add(text)` is called with each violation."""
 
-    def __init__(self, history, add):
-        self.history, self.add = history, add
+    def __init__(self, add):
+        self.add = add
+        self.judged = collections.Counter()  # claims, by what they took
+        self.slots = None  # of the node that is read; None: not all of it is known
 
-    def judge(self):
-        """How many claims were judged, by what they took."""
-        judged = collections.Counter()
-        for node in self.history.nodes():
-            slots = None
-            for step in self.history.executed(node):
-                if isinstance(step, Broken):
-                    # The first connection finds the node empty; later ones miss something.
-                    slots = Slots() if step.line == 1 else None
-                elif slots is None:
-                    continue
-                elif isinstance(step, Change):
-                    slots.note(step.command)
-                elif step.tag is not None and step.tag.startswith(TOPIC):
-                    judged[self._check_claim(slots, step)] += 1
-        del judged[None]
-        return judged
+    def begin_node(self):
+        self.slots = None
+
+    def take(self, step):
+        """The next step of the node."""
+        if isinstance(step, Broken):
+            # The first connection finds the node empty; later ones miss something.
+            self.slots = Slots() if step.line == 1 else None
+        elif self.slots is None:
+            return
+        elif isinstance(step, Change):
+            self.slots.note(step.command)
+        elif step.tag is not None and step.tag.startswith(TOPIC):
+            took = self._check_claim(self.slots, step)
+            if took is not None:
+                self.judged[took] += 1
 
     def _check_claim(self, slots, call):
         """What it claimed: all of it, a part of what waited, or a push; None: it is not judged."""

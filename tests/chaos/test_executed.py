@@ -3,7 +3,7 @@
 import collections
 import unittest
 
-from executed import Executed
+from executed import Executed, read
 from history import Broken, Call, Change
 
 TAG, OLD, NEW = "fifo_4", "0" * 23 + "1", "0" * 23 + "2"
@@ -49,7 +49,7 @@ class LostTakeovers(unittest.TestCase):
 
     def is_lost(self, *nodes):
         executed = Executed(Nodes(*nodes), lambda *violation: self.fail(violation))
-        executed.judge()
+        read(executed.history, executed)
         return executed.is_lost(Gain("fifo", 4, NEW, 11), OLD, 40, AGE_NS)
 
     def test_the_promoted_node_confirms_the_owner_before(self):

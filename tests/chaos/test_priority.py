@@ -2,6 +2,7 @@
 """Which claims take a message while one of a larger priority waits, as the nodes' logs show it."""
 import unittest
 
+from executed import read
 from history import Broken, Call, Change
 from priority import Priority
 
@@ -50,8 +51,9 @@ class Claims(unittest.TestCase):
     def judge(self, *steps):
         """Violations, and how many claims were judged."""
         found = []
-        judged = Priority(OneNode(*steps), found.append).judge()
-        return len(found), sum(judged.values())
+        priority = Priority(found.append)
+        read(OneNode(*steps), priority)
+        return len(found), sum(priority.judged.values())
 
     def test_the_largest_is_first(self):
         self.assertEqual(self.judge(send(), claim(LARGE, 8), claim(SMALL, 3)), (0, 2))
