@@ -14,7 +14,14 @@
 #include "base/waiter.h"
 #include "support/group.h"
 
-enum { BELLS = 4, SOON_US = 300, LATER_US = 900, NEVER_US = 600000000 };
+enum {
+    BELLS = 4,
+    MANY = 300,
+    SOON_US = 300,
+    LATER_US = 900,
+    SPREAD_US = 2000,
+    NEVER_US = 600000000
+};
 
 struct bell {
     struct alarm alarm;
@@ -110,11 +117,90 @@ static void last_time_that_was_set_counts(void **state)
     assert_string_equal(bells.rung, "ba");
 }
 
+/* --- many --- */
+
+static struct many {
+    struct alarm alarm[MANY];
+    int64_t at_us[MANY];
+    int64_t rung_us; /* the time of the last one that has rung */
+    size_t last, count;
+} many;
+
+static void ring_one(struct alarm *alarm)
+{
+    int64_t at_us = many.at_us[alarm - many.alarm];
+
+    assert_true(at_us >= many.rung_us);
+    many.rung_us = at_us;
+    if (++many.count == many.last) {
+        waiter_done(&bells.waiter);
+    }
+}
+
+/* Each third is cleared, and each other third is set once more. */
+static void set_many(struct loop_task *task)
+{
+    struct alarms *alarms = loop_alarms(bells.loop);
+    int64_t now_us = clock_now_us();
+
+    (void) task;
+    memset(&many, 0, sizeof(many));
+    many.last = MANY - (MANY + 2) / 3;
+    for (int i = 0; i < MANY; i++) {
+        many.alarm[i].ring = ring_one;
+        many.at_us[i] = now_us + i * 7919 % SPREAD_US;
+        alarm_set(alarms, &many.alarm[i], many.at_us[i]);
+    }
+    for (int i = 0; i < MANY; i++) {
+        if (i % 3 == 0) {
+            alarm_clear(alarms, &many.alarm[i]);
+        } else if (i % 3 == 1) {
+            many.at_us[i] = now_us + i * 104729 % SPREAD_US;
+            alarm_set(alarms, &many.alarm[i], many.at_us[i]);
+        }
+    }
+}
+
+static void many_ring_in_the_order_of_their_times(void **state)
+{
+    (void) state;
+    run(set_many, BELLS);
+    assert_int_equal(many.count, many.last);
+}
+
+/* --- a time that has passed --- */
+
+static void ring_again(struct alarm *alarm)
+{
+    bells.count++;
+    if (bells.count < bells.last) {
+        alarm_set(loop_alarms(bells.loop), alarm, 0);
+        return;
+    }
+    waiter_done(&bells.waiter);
+}
+
+static void set_in_the_past(struct loop_task *task)
+{
+    (void) task;
+    bells.bell[0].alarm.ring = ring_again;
+    alarm_set(loop_alarms(bells.loop), &bells.bell[0].alarm, 0);
+}
+
+static void one_that_is_set_for_the_past_rings_each_time(void **state)
+{
+    (void) state;
+    run(set_in_the_past, BELLS);
+    assert_int_equal(bells.count, BELLS);
+}
+
 TEST_GROUP(alarms)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alarms_ring_in_the_order_of_their_times),
         cmocka_unit_test(last_time_that_was_set_counts),
+        cmocka_unit_test(many_ring_in_the_order_of_their_times),
+        cmocka_unit_test(one_that_is_set_for_the_past_rings_each_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
