@@ -12,9 +12,8 @@
 #include "model/backoff.h"
 
 enum {
-    ENOUGH = 16,          /* sends of a slot that do not wait for more */
-    HALVES_APART_US = 30, /* Redis has read the first half by then */
-    LAST_TRY_MS = 50      /* after a failure no send is tried later before its deadline */
+    ENOUGH = 16,     /* sends of a slot that do not wait for more */
+    LAST_TRY_MS = 50 /* after a failure no send is tried later before its deadline */
 };
 
 /* Waits between the tries of a failed request. */
@@ -77,6 +76,8 @@ static void outbox_enter(struct outbox *outbox, enum outbox_state state)
         return;
     }
     assert(outbox_may(outbox->state, state));
+    outbox->set->ready_count +=
+        (state == OUTBOX_READY ? 1 : 0) - (outbox->state == OUTBOX_READY ? 1 : 0);
     outbox->state = state;
     if (from != NULL) {
         TAILQ_REMOVE(from, outbox, link);
@@ -116,32 +117,22 @@ static void outbox_note_haste(struct outbox *outbox, const struct send *send)
     set->callers += send->group != NULL && send->index == 0 ? 1 : 0;
 }
 
-static size_t outbox_set_ready(const struct outbox_set *set)
+struct next_call outbox_set_next(struct outbox_set *set)
 {
-    const struct outbox *outbox;
-    size_t count = 0;
+    const struct next_call_view view = {.now_us = set->now_us,
+                                        .opens_us = pace_opens_us(&set->pace),
+                                        .sends = set->ready_count,
+                                        .urgent = set->urgent,
+                                        .idle = LIST_EMPTY(&set->requests.wire),
+                                        .halves = set->pace.most_us > 0,
+                                        .callers = set->callers,
+                                        .rest_us = set->rest_us};
+    struct next_call next = next_call_of(&view);
 
-    TAILQ_FOREACH(outbox, &set->ready, link)
-    {
-        count++;
+    if (next.why == NEXT_CALL_HALF) {
+        set->rest_us = next.leave_at_us;
     }
-    return count;
-}
-
-size_t outbox_set_departing(struct outbox_set *set, int64_t *at_us)
-{
-    bool idle = LIST_EMPTY(&set->requests.wire);
-
-    *at_us = pace_opens_us(&set->pace);
-    if (!set->urgent && set->now_us < *at_us) {
-        return 0;
-    }
-    if (set->rest_us == 0 && idle && set->callers > 1 && set->pace.most_us > 0) {
-        set->rest_us = *at_us = set->now_us + HALVES_APART_US;
-        return (outbox_set_ready(set) + 1) / 2;
-    }
-    *at_us = set->rest_us;
-    return !idle && set->now_us < set->rest_us ? 0 : SIZE_MAX;
+    return next;
 }
 
 void outbox_set_departed(struct outbox_set *set)

@@ -8,6 +8,7 @@
 #ifndef PRODUCE_OUTBOX_H
 #define PRODUCE_OUTBOX_H
 
+#include "model/next_call.h"
 #include "model/pace.h"
 #include "produce/send_request.h"
 
@@ -49,6 +50,7 @@ struct outbox_set {
     struct send_sink sink;
     struct send_requests requests;
     struct outbox_list ready, backing_off;
+    int32_t ready_count;
     struct pace pace;
     int64_t now_us;   /* when this turn began to send */
     uint64_t hurried; /* sends up to this number must not wait */
@@ -62,14 +64,10 @@ struct outbox_set {
 /* Have the turn called at this time, by clock_now_ms(), or earlier. */
 void outbox_set_wake_at(struct outbox_set *set, int64_t ms);
 
-/* How many of the READY outboxes may send at `now_us`, the first ones first?  The others may at
- * `*at_us`, or after a reply.
- *
- * Callers that wait for their sends send again when the replies have come; if all of them left at
- * once, Redis would have nothing to do until then.  So when Redis is idle, and several callers
- * wait, one half leaves a little before the other.  From then on the halves take turns.  The call
- * notes that a half leaves, so as many must be sent. */
-size_t outbox_set_departing(struct outbox_set *set, int64_t *at_us);
+/* How many of the READY outboxes may send at `now_us`, the first ones first, and when may the
+ * others, unless a reply comes before?  There is one at least.  The call notes that a half leaves,
+ * so as many must be sent. */
+struct next_call outbox_set_next(struct outbox_set *set);
 
 /* No outbox is READY any more. */
 void outbox_set_departed(struct outbox_set *set);

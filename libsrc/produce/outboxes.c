@@ -58,17 +58,16 @@ static void outboxes_depart(struct outboxes *all)
     struct outbox_set *set = &all->topics.set;
     struct alarms *alarms = loop_alarms(set->sink.core->io);
     struct outbox *outbox;
-    int64_t at_us;
-    size_t most;
+    struct next_call next;
 
     set->now_us = clock_now_us();
-    most = outbox_set_departing(set, &at_us);
-    while ((outbox = TAILQ_FIRST(&set->ready)) != NULL && most > 0) {
+    next = outbox_set_next(set);
+    while ((outbox = TAILQ_FIRST(&set->ready)) != NULL &&
+           (next.why == NEXT_CALL_NOW || next.n-- > 0)) {
         outbox_topic_begin(outbox, set->now_us / 1000);
-        most--;
     }
     if (outbox != NULL) {
-        alarm_set(alarms, &all->departure, at_us);
+        alarm_set(alarms, &all->departure, next.leave_at_us);
         return;
     }
     alarm_clear(alarms, &all->departure);

@@ -200,79 +200,48 @@ static void blocked_caller_does_not_wait_for_company(void **state)
 
 /* --- halves --- */
 
-enum { NOW_US = 1000000, ALL = -1 };
+enum { NOW_US = 1000000 };
 
-static const struct halves {
-    const char *what;
-    int64_t linger_ms;
-    int ready, callers;
-    bool busy; /* a request is in flight */
-    int leave; /* READY outboxes */
-} halves[] = {
-    {"nobody waits", 1, 4, 0, false, ALL},     {"one caller", 1, 4, 1, false, ALL},
-    {"two callers", 1, 2, 2, false, 1},        {"several callers", 1, 4, 4, false, 2},
-    {"an odd number", 1, 3, 3, false, 2},      {"callers with one slot", 1, 1, 4, false, 1},
-    {"Redis is not idle", 1, 4, 4, true, ALL}, {"nothing may wait", 0, 4, 4, false, ALL},
-};
-
-static int departing(struct outbox_set *set, int64_t now_us, bool busy, int64_t *at_us)
+static struct next_call departing(struct outbox_set *set, int64_t now_us, bool busy)
 {
     static struct send_request request;
-    size_t most;
 
     LIST_INIT(&set->requests.wire);
     if (busy) {
         LIST_INSERT_HEAD(&set->requests.wire, &request, link);
     }
     set->now_us = now_us;
-    most = outbox_set_departing(set, at_us);
-    return most == SIZE_MAX ? ALL : (int) most;
+    return outbox_set_next(set);
 }
 
-static void set_up(struct outbox_set *set, const struct halves *row, struct outbox *outboxes)
+static void assert_next(struct next_call next, enum next_call_why why, int32_t n)
 {
-    *set = (struct outbox_set){.urgent = true, .callers = row->callers};
-    pace_init(&set->pace, row->linger_ms);
-    TAILQ_INIT(&set->ready);
-    for (int i = 0; i < row->ready; i++) {
-        TAILQ_INSERT_TAIL(&set->ready, &outboxes[i], link);
-    }
+    assert_int_equal(next.why, why);
+    assert_int_equal(next.n, n);
 }
 
-/* The others wait until their time, or until the first half is answered. */
-static void rest_leaves_later(struct outbox_set *set, int64_t rest_us)
+/* The others wait until their time, or until the first half is answered; which half leaves first
+ * in which case is a table of the unit test of next_call. */
+static void other_half_leaves_later(void **state)
 {
-    int64_t at_us;
-
-    assert_in_range(rest_us, NOW_US + 2, NOW_US + 100);
-    assert_int_equal(departing(set, NOW_US + 1, true, &at_us), 0);
-    assert_int_equal(at_us, rest_us);
-    assert_int_equal(departing(set, rest_us, true, &at_us), ALL);
-    assert_int_equal(departing(set, NOW_US + 1, false, &at_us), ALL);
-}
-
-static void half_of_several_callers_leaves_first(void **state)
-{
-    struct outbox outboxes[SLOTS];
-    int64_t rest_us;
+    struct outbox_set set = {.urgent = true, .callers = SLOTS, .ready_count = SLOTS};
+    struct next_call half;
 
     (void) state;
-    for (size_t i = 0; i < sizeof(halves) / sizeof(halves[0]); i++) {
-        const struct halves *row = &halves[i];
-        struct outbox_set set;
-
-        print_message("%s\n", row->what);
-        set_up(&set, row, outboxes);
-        assert_int_equal(departing(&set, NOW_US, row->busy, &rest_us), row->leave);
-        if (row->leave != ALL) {
-            rest_leaves_later(&set, rest_us);
-        }
-        outbox_set_departed(&set);
-        assert_false(set.urgent);
-        set.callers = row->callers; /* the next departure is halved, too */
-        set.urgent = true;
-        assert_int_equal(departing(&set, NOW_US, row->busy, &rest_us), row->leave);
-    }
+    pace_init(&set.pace, 1);
+    half = departing(&set, NOW_US, false);
+    assert_next(half, NEXT_CALL_HALF, SLOTS / 2);
+    assert_in_range(half.leave_at_us, NOW_US + 2, NOW_US + 100);
+    set.ready_count = SLOTS / 2;
+    assert_next(departing(&set, NOW_US + 1, true), NEXT_CALL_TOGETHER, 0);
+    assert_int_equal(departing(&set, NOW_US + 1, true).leave_at_us, half.leave_at_us);
+    assert_next(departing(&set, half.leave_at_us, true), NEXT_CALL_NOW, SLOTS / 2);
+    assert_next(departing(&set, NOW_US + 1, false), NEXT_CALL_NOW, SLOTS / 2);
+    outbox_set_departed(&set);
+    assert_false(set.urgent);
+    set.callers = SLOTS; /* the next ones leave in halves, too */
+    set.urgent = true;
+    assert_next(departing(&set, NOW_US, false), NEXT_CALL_HALF, SLOTS / 4);
 }
 
 TEST_GROUP(departures)
@@ -285,7 +254,7 @@ TEST_GROUP(departures)
         SENDING_TEST(flush_does_not_wait_for_company),
         SENDING_TEST(many_sends_of_a_slot_do_not_wait),
         SENDING_TEST(blocked_caller_does_not_wait_for_company),
-        cmocka_unit_test(half_of_several_callers_leaves_first),
+        cmocka_unit_test(other_half_leaves_later),
     };
 
     return cmocka_run_group_tests_name("departures", tests, NULL, NULL);
