@@ -98,16 +98,26 @@ static int32_t next_call_wanted(const struct next_call_view *view, struct next_c
         view, (int32_t) next_call_least((int64_t) (room - view->unanswered), view->batch));
 }
 
+static bool next_call_is_scarce(const struct next_call_view *view, int32_t wanted)
+{
+    return view->places < wanted && view->places < view->spare;
+}
+
+bool next_call_has_room(const struct next_call_view *view, int32_t wanted)
+{
+    return !next_call_is_scarce(view, wanted) && view->places > 0 && view->quota > 0 &&
+           view->credit > 0;
+}
+
 /* Is there no room for a claim of this size, or is it the turn of others?  While slots wait for
  * room, another one may claim for at most TURN_US, and then goes to the back of the queue.  A claim
  * that passes over keys takes what little is left, because nothing of these keys is in work. */
 static bool next_call_lacks_room(const struct next_call_view *view, const struct next_call *next,
                                  int32_t wanted)
 {
-    bool scarce = view->places < wanted && view->places < view->spare;
-
     return (view->contended && view->now_us - view->turn_us >= TURN_US) ||
-           (scarce && !next->passes) || view->places <= 0 || view->quota <= 0;
+           (next_call_is_scarce(view, wanted) && !next->passes) || view->places <= 0 ||
+           view->quota <= 0;
 }
 
 static void next_call_claim(const struct next_call_view *view, struct next_call *next)

@@ -106,6 +106,9 @@ struct next_call_view {
 /* The next call of a slot, or the next requests of a producer. */
 struct next_call next_call_of(const struct next_call_view *view);
 
+/* Has the worker room for a claim that would take `wanted` messages? */
+bool next_call_has_room(const struct next_call_view *view, int32_t wanted);
+
 /* Has the slot as many messages as it should claim ahead? */
 bool next_call_is_full(const struct next_call_view *view);
 

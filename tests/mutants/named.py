@@ -297,7 +297,7 @@ PATCHES = (
           tests=("consume_one_wake",)),
     Patch("full-keeps-the-look", "who is told to look and has no room keeps that to itself",
           "libsrc/consume/slot/shared.c",
-          "slot->shared.owes_call || (slot->set->shared && !slot->claimable);", "slot->shared.owes_call;",
+          "slot->set->shared && slot->store == NEXT_CALL_EMPTY", "false",
           tests=("consume_one_wake",)),
     Patch("password-in-ps", "the list of processes shows a password", "cli/secrets.c",
           "        secrets_hide(argv[i]);\n", "        if (argc < 0) {\n            secrets_hide(argv[i]);\n        }\n",

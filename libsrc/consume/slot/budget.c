@@ -10,7 +10,7 @@
 
 enum {
     LONG_MS = 500,
-    SHORT_PART = 4 /* of max_in_flight: so the handlers have work while the next claim is made */
+    SPARE_PART = 4 /* of max_in_flight: so the handlers have work while the next claim is made */
 };
 
 void budget_init(struct budget *budget)
@@ -34,39 +34,38 @@ static int64_t budget_room(const struct budget *budget)
     return budget->max_in_flight - budget->unanswered - budget->reserved;
 }
 
-/* How many of `wanted` fit below max_in_flight and max_messages, ignoring the rate limits. */
-static int64_t budget_capacity(const struct budget *budget, int64_t wanted)
+/* What is left of max_messages. */
+static int64_t budget_quota(const struct budget *budget)
 {
-    int64_t capacity = budget_room(budget);
     int64_t left = budget->max_messages - budget->handled - budget->in_flight - budget->reserved;
 
-    if (budget->max_messages > 0 && left < capacity) {
-        capacity = left;
-    }
-    if (capacity <= 0) {
-        return 0;
-    }
-    return capacity < wanted ? capacity : wanted;
+    return budget->max_messages > 0 ? left : INT64_MAX;
 }
 
-bool budget_is_short(const struct budget *budget, int32_t wanted)
+/* How many messages the rate limits allow now. */
+static int64_t budget_credit(const struct budget *budget)
 {
-    int64_t room = budget_room(budget);
+    int64_t now, credit = INT64_MAX;
 
-    return !budget->limited && room < wanted && room < budget->max_in_flight / SHORT_PART;
-}
-
-int32_t budget_available(const struct budget *budget, int32_t wanted)
-{
-    int64_t available = budget_capacity(budget, wanted);
-    int64_t now;
-
-    if (available > 0 && budget->limited) {
+    if (budget->limited) {
         now = clock_now_ms();
-        available = limiter_allows(&budget->own, available, now);
-        available = limiter_allows(&budget->share, available, now);
+        credit = limiter_allows(&budget->own, credit, now);
+        credit = limiter_allows(&budget->share, credit, now);
     }
-    return (int32_t) available;
+    return credit;
+}
+
+void budget_look(const struct budget *budget, struct next_call_view *view)
+{
+    view->places = budget_room(budget);
+    view->spare = budget->limited ? 0 : budget->max_in_flight / SPARE_PART;
+    view->quota = budget_quota(budget);
+    view->credit = budget_credit(budget);
+}
+
+bool budget_has_room(const struct budget *budget)
+{
+    return budget_room(budget) > 0 && budget_quota(budget) > 0 && budget_credit(budget) > 0;
 }
 
 void budget_reserve(struct budget *budget, int32_t count)
@@ -108,7 +107,7 @@ static int64_t budget_credit_ms(const struct budget *budget)
 
 int64_t budget_wait_ms(const struct budget *budget)
 {
-    if (!budget->limited || budget_capacity(budget, 1) == 0) {
+    if (!budget->limited || budget_room(budget) <= 0 || budget_quota(budget) <= 0) {
         return -1;
     }
     return budget_credit_ms(budget);

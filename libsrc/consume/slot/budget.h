@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "model/limiter.h"
+#include "model/next_call.h"
 
 /* Invariants: in_flight >= unanswered >= 0; `reserved` is the sum of what the consume calls in
  * progress may claim. */
@@ -28,13 +29,13 @@ void budget_init(struct budget *budget);
  * share_limited is set; it is 0 while the process owns no slot. */
 void budget_set_rates(struct budget *budget, int64_t own, double share, bool share_limited);
 
-/* How many of `wanted` messages may be claimed now. */
-int32_t budget_available(const struct budget *budget, int32_t wanted);
+/* May a message be claimed now? */
+bool budget_has_room(const struct budget *budget);
 
-/* Is so much of max_in_flight used that a claim should wait, until there is room for all of
- * `wanted` or for a quarter of it?  A smaller claim costs nearly as much, and leaves others as
- * small. */
-bool budget_is_short(const struct budget *budget, int32_t wanted);
+/* Fill the part of the view that says what the worker may claim.  A claim should wait until there
+ * is room for all that it wants, or for a quarter of max_in_flight: a smaller one costs nearly as
+ * much, and leaves others as small. */
+void budget_look(const struct budget *budget, struct next_call_view *view);
 
 /* A consume call that may claim `count` messages was sent; it has ended and claimed `used`.  A
  * repeated call keeps its first reservation. */

@@ -34,6 +34,7 @@ struct consume_call {
     bool open;            /* if it leaves the slot parked, sends may claim for this owner */
     bool requeues;        /* some of its answers requeue their message */
     bool sent;            /* in progress */
+    bool woken;           /* a message has come in the meantime, which the reply may not know */
     bool repeated;        /* an earlier try may have been executed */
     int64_t departed_us;  /* when it left together with those of other slots */
     int64_t sent_ms, lease_ms;
@@ -232,12 +233,6 @@ static void consume_send(struct consume_call *consume)
                   set->core->request_timeout_ms);
 }
 
-/* Was a slot woken that waits long for a rate limit?  Then the rate itself may have changed. */
-static bool consume_must_recheck(const struct owned_slot *slot)
-{
-    return slot->recheck && slot->starved && budget_waits_long(&slot->set->budget);
-}
-
 /* A claim was delivered in part, and half of the room is free for the next part. */
 static bool consume_awaits_part(const struct owned_slot *slot)
 {
@@ -259,29 +254,18 @@ static bool consume_may_open(const struct owned_slot *slot)
     return !set->shared && (slot->push.open || set->open < set->push_slots);
 }
 
-bool consume_begin(struct owned_slot *slot)
+static void consume_make(struct owned_slot *slot, int32_t n, bool passes)
 {
-    int32_t n = claiming_count(slot);
-    struct consume_call *consume;
+    struct consume_call *consume = memory_new(sizeof(*consume));
 
-    if (n == 0 && slot->answer_count == 0 && !consume_must_recheck(slot) &&
-        !consume_awaits_part(slot) && !consume_must_close(slot) && !slot->shared.owes_call) {
-        return false;
-    }
-    if (claiming_must_wait(slot)) {
-        return true;
-    }
-    owned_slot_end_waiting(slot);
-    slot_set_depart(slot->set);
-    slot->recheck = slot->shared.owes_call = false;
-    slot->shared.told_at = 0;
-    consume = memory_new(sizeof(*consume));
+    slot->notice = OWNED_UNNOTICED;
+    slot->shared.told_us = 0;
     consume->slot = slot;
     consume->departed_us = slot->set->now_us;
     consume->era = slot->era;
     consume->n = n;
     consume->last = slot->last;
-    if (n > 0 && slot->set->by_key && claiming_is_full(slot)) {
+    if (passes) {
         claiming_passes(slot);
         run_queue_append_blocked(slot->set->queue, &slot->lane, &consume->passes);
     }
@@ -296,7 +280,30 @@ bool consume_begin(struct owned_slot *slot)
     CHECK(consume_check(slot));
     budget_reserve(&slot->set->budget, consume->n);
     consume_send(consume);
-    return true;
+}
+
+bool consume_begin(struct owned_slot *slot)
+{
+    struct next_call next =
+        claiming_decide(slot, consume_awaits_part(slot) || consume_must_close(slot) ||
+                                  slot->notice == OWNED_OWES_CALL);
+
+    if (next.why == NEXT_CALL_NOW) {
+        slot_set_depart(slot->set);
+        consume_make(slot, next.n, next.passes);
+        return true;
+    }
+    return next_call_waits(next.why);
+}
+
+bool consume_wake(struct owned_slot *slot)
+{
+    if (slot->consuming != NULL) {
+        slot->consuming->woken = true;
+    } else {
+        owned_slot_may_claim(slot);
+    }
+    return slot->consuming != NULL;
 }
 
 void consume_repeat(struct owned_slot *slot)
@@ -506,12 +513,12 @@ static int32_t consume_add_claims(struct consume_call *consume, const struct sto
 static void consume_plan_look(struct owned_slot *slot, const struct consume_call *consume,
                               const struct store_consumed *consumed)
 {
-    if (slot->woken) {
-        slot->look_ms = 0;
+    if (consume->woken) {
+        slot->look_us = 0;
     } else if (consumed->count > 0 || consumed->again) {
         owned_slot_look_later(slot);
     } else if (consume->n > 0) {
-        slot->look_ms = OWNED_LOOK_WOKEN;
+        slot->look_us = NEXT_CALL_NEVER;
     }
 }
 
@@ -521,7 +528,7 @@ static void consume_sleep(struct owned_slot *slot, const struct consume_call *co
 {
     int64_t due_ms = consumed->next_ms - consumed->now_ms + 1;
 
-    if (slot->set->shared && consume->n == 0 && slot->due_at != 0) {
+    if (slot->set->shared && consume->n == 0 && slot->due_us != 0) {
         shared_sleeps(slot, slot->shared.backup);
         return;
     }
@@ -536,20 +543,21 @@ static void consume_plan_next(struct owned_slot *slot, const struct consume_call
                               const struct store_consumed *consumed)
 {
     bool by_key = slot->set->by_key;
+    bool full = consumed->count >= (size_t) consume->n;
 
     if (consume->n > 0) {
-        slot->more_available = consumed->again || consumed->count >= (size_t) consume->n;
-        slot->claimable = false;
+        slot->store = consumed->again || full ? NEXT_CALL_MORE : NEXT_CALL_EMPTY;
         if (consume->passes.len > 0) {
-            claiming_passed(slot, consumed->count >= (size_t) consume->n, consumed->again);
+            claiming_passed(slot, full, consumed->again);
         }
     }
     consume_plan_look(slot, consume, consumed);
-    slot->claimable = slot->claimable || slot->woken || consumed->again || consumed->count > 0 ||
-                      (slot->in_flight_count > 0 && (by_key || !claiming_is_wanting(slot)));
-    slot->woken = false;
+    if (consume->woken || consumed->again || consumed->count > 0 ||
+        (slot->in_flight_count > 0 && (by_key || !claiming_is_wanting(slot)))) {
+        owned_slot_may_claim(slot);
+    }
     if (slot->state == OWNED_ACTIVE &&
-        (!slot->claimable || (by_key && slot->look_ms == OWNED_LOOK_WOKEN))) {
+        (slot->store == NEXT_CALL_EMPTY || (by_key && slot->look_us == NEXT_CALL_NEVER))) {
         consume_sleep(slot, consume, consumed);
     }
 }

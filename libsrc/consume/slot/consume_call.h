@@ -15,6 +15,10 @@
  * there is nothing to do. */
 bool consume_begin(struct owned_slot *slot);
 
+/* A message has come; returns whether a call is in progress, whose reply may say that there is
+ * nothing to claim. */
+bool consume_wake(struct owned_slot *slot);
+
 /* Would a message that is claimed now overtake others that are being returned (strict fifo)? */
 bool consume_would_overtake(const struct owned_slot *slot);
 

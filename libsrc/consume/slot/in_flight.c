@@ -131,7 +131,7 @@ static void in_flight_answered(struct owned_slot *slot, smq_delivery *delivery)
     STAILQ_INSERT_TAIL(&slot->answers, delivery, link);
     slot->answer_count++;
     slot->requeue_count += delivery_op_is_final(delivery->answer.op) ? 0 : 1;
-    slot->claimable = true;
+    owned_slot_may_claim(slot);
 }
 
 void in_flight_requeue(struct owned_slot *slot, smq_delivery *delivery)

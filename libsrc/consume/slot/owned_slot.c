@@ -14,38 +14,34 @@
 #include "base/owner_of.h"
 #include "base/random.h"
 
-enum { BACKOFF_FIRST_MS = 50, BACKOFF_DOUBLINGS = 5, LOOK_LATER_MS = 5 };
+enum { BACKOFF_FIRST_MS = 50, BACKOFF_DOUBLINGS = 5, LOOK_LATER_US = 5000 };
 
 /* --- life --- */
 
-struct owned_slot *owned_slot_new(struct slot_set *set, int32_t number, uv_timer_cb on_timer)
+struct owned_slot *owned_slot_new(struct slot_set *set, int32_t number,
+                                  void (*ring)(struct alarm *alarm))
 {
     struct owned_slot *slot = memory_new(sizeof(*slot));
 
     slot->set = set;
     slot->number = number;
-    slot->on_timer = on_timer;
+    slot->alarm.ring = ring;
+    slot->next.leave_at_us = NEXT_CALL_NEVER;
     TAILQ_INIT(&slot->in_flight);
     STAILQ_INIT(&slot->answers);
     run_lane_init(&slot->lane);
-    uv_timer_init(loop_uv(set->core->io), &slot->timer);
-    slot->timer.data = slot;
-    set->handles_open++;
     set->slots[number] = slot;
     set->slot_count++;
     return slot;
 }
 
-static void owned_slot_on_timer_closed(uv_handle_t *handle)
+static void owned_slot_free(struct owned_slot *slot)
 {
-    struct owned_slot *slot = handle->data;
-    struct slot_set *set = slot->set;
-
+    alarm_clear(loop_alarms(slot->set->core->io), &slot->alarm);
     buf_fini(&slot->part.entry);
     free(slot->channel);
     free(slot->shared.channel);
     free(slot);
-    slot_set_handle_closed(set);
 }
 
 void owned_slot_free_if_unused(struct owned_slot *slot)
@@ -53,7 +49,7 @@ void owned_slot_free_if_unused(struct owned_slot *slot)
     struct slot_set *set = slot->set;
 
     if (slot->state != OWNED_IDLE || slot->grant != OWNED_GRANT_NONE || slot->calls > 0 ||
-        slot->changed) {
+        slot->place != SLOT_OUT) {
         return;
     }
     if (!run_queue_is_quiet(set->queue, &slot->lane)) {
@@ -65,7 +61,7 @@ void owned_slot_free_if_unused(struct owned_slot *slot)
     owned_slot_unwatch_handlers(slot);
     set->slots[slot->number] = NULL;
     set->slot_count--;
-    uv_close((uv_handle_t *) &slot->timer, owned_slot_on_timer_closed);
+    owned_slot_free(slot);
 }
 
 struct owned_slot *owned_slot_of(const smq_delivery *delivery)
@@ -135,46 +131,59 @@ void owned_slot_forget_pushes(struct owned_slot *slot)
     slot->push.newest_ms = slot->push.replied_ms = slot->push.asked_ms = 0;
 }
 
-void owned_slot_changed(struct owned_slot *slot)
-{
-    slot_set_changed(slot->set, slot);
-}
-
 /* --- time --- */
 
-void owned_slot_set_timer(struct owned_slot *slot)
+static int64_t owned_slot_earlier(int64_t at_us, int64_t other_us)
 {
-    int64_t at = slot->due_at;
-    int64_t left;
+    return at_us == 0 || (other_us != 0 && other_us < at_us) ? other_us : at_us;
+}
 
-    if (at == 0 || (slot->drain_at != 0 && slot->drain_at < at)) {
-        at = slot->drain_at;
+/* When is the call decided again by a time of the slot's own?  For what waits together there is one
+ * alarm of the set. */
+static int64_t owned_slot_decides_us(const struct owned_slot *slot)
+{
+    bool own = slot->next.why == NEXT_CALL_IDLE || slot->next.why == NEXT_CALL_TIME ||
+               slot->next.why == NEXT_CALL_MEMBER;
+
+    return own ? slot->next.leave_at_us : 0;
+}
+
+void owned_slot_set_alarm(struct owned_slot *slot)
+{
+    struct alarms *alarms = loop_alarms(slot->set->core->io);
+    int64_t at_us = owned_slot_earlier(owned_slot_earlier(slot->due_us, slot->drain_us),
+                                       owned_slot_decides_us(slot));
+
+    if (at_us == 0) {
+        alarm_clear(alarms, &slot->alarm);
+    } else {
+        alarm_set(alarms, &slot->alarm, at_us);
     }
-    if (at == 0) {
-        uv_timer_stop(&slot->timer);
-        return;
-    }
-    left = at - clock_now_ms();
-    uv_update_time(slot->timer.loop);
-    uv_timer_start(&slot->timer, slot->on_timer, left > 0 ? (uint64_t) left : 0, 0);
 }
 
 void owned_slot_arm(struct owned_slot *slot, int64_t ms)
 {
-    slot->due_at = clock_now_ms() + ms;
-    owned_slot_set_timer(slot);
+    slot->due_us = clock_now_us() + ms * 1000;
+    owned_slot_set_alarm(slot);
 }
 
 void owned_slot_look_later(struct owned_slot *slot)
 {
-    slot->look_ms = clock_now_ms() + LOOK_LATER_MS;
+    slot->look_us = clock_now_us() + LOOK_LATER_US;
+}
+
+void owned_slot_may_claim(struct owned_slot *slot)
+{
+    if (slot->store == NEXT_CALL_EMPTY) {
+        slot->store = NEXT_CALL_PERHAPS;
+    }
 }
 
 void owned_slot_look(struct owned_slot *slot)
 {
-    slot->claimable = true;
-    slot->look_ms = slot->look_ms == OWNED_LOOK_WOKEN ? 0 : slot->look_ms;
-    owned_slot_changed(slot);
+    owned_slot_may_claim(slot);
+    slot->look_us = slot->look_us == NEXT_CALL_NEVER ? 0 : slot->look_us;
+    slot_set_changed(slot);
 }
 
 int64_t owned_slot_next_backoff_ms(struct owned_slot *slot)
@@ -196,51 +205,51 @@ void owned_slot_call_begin(struct owned_slot *slot)
 void owned_slot_call_end(struct owned_slot *slot)
 {
     slot->calls--;
-    owned_slot_changed(slot);
+    slot_set_changed(slot);
 }
 
 void owned_slot_watch_handlers(struct owned_slot *slot)
 {
     struct slot_set *set = slot->set;
 
-    if (!slot->leaving) {
+    if (slot->leaving_link.le_prev == NULL) {
         LIST_INSERT_HEAD(&set->leaving, slot, leaving_link);
-        slot->leaving = true;
     }
     run_queue_watch(set->queue, true);
 }
 
 void owned_slot_unwatch_handlers(struct owned_slot *slot)
 {
-    if (slot->leaving) {
+    if (slot->leaving_link.le_prev != NULL) {
         LIST_REMOVE(slot, leaving_link);
-        slot->leaving = false;
+        slot->leaving_link.le_prev = NULL;
     }
 }
 
 void owned_slot_end_waiting(struct owned_slot *slot)
 {
-    if (slot->filling) {
-        TAILQ_REMOVE(&slot->set->filling, slot, filling_link);
+    if (slot->place != SLOT_CHANGED) {
+        slot_set_move(slot, SLOT_OUT);
     }
-    if (slot->lingering) {
-        TAILQ_REMOVE(&slot->set->lingering, slot, lingering_link);
-    }
-    slot->filling = slot->lingering = false;
-    slot->filling_us = slot->linger_us = 0;
+    slot->waits_us = 0;
+    slot->next = (struct next_call){.why = NEXT_CALL_NOTHING, .leave_at_us = NEXT_CALL_NEVER};
+    owned_slot_set_alarm(slot);
 }
 
-void owned_slot_leave_queues(struct owned_slot *slot)
+void owned_slot_queue(struct owned_slot *slot, struct owned_slot_queue *queue)
 {
-    owned_slot_end_waiting(slot);
-    if (slot->starved) {
-        TAILQ_REMOVE(&slot->set->starved, slot, link);
+    if (slot->queue == NULL) {
+        slot->queue = queue;
+        TAILQ_INSERT_TAIL(queue, slot, queue_link);
     }
-    if (slot->waits != NULL) {
-        TAILQ_REMOVE(&slot->waits->waiting, slot, link);
+}
+
+void owned_slot_unqueue(struct owned_slot *slot)
+{
+    if (slot->queue != NULL) {
+        TAILQ_REMOVE(slot->queue, slot, queue_link);
+        slot->queue = NULL;
     }
-    slot->starved = false;
-    slot->waits = NULL;
 }
 
 /* --- events --- */

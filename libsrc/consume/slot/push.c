@@ -43,7 +43,7 @@ static bool push_is_surplus(struct owned_slot *slot)
     struct slot_set *set = slot->set;
 
     return !set->claiming || !coord_link_may_claim(set->core->link) ||
-           consume_would_overtake(slot) || budget_available(&set->budget, 1) == 0;
+           consume_would_overtake(slot) || !budget_has_room(&set->budget);
 }
 
 /* A surplus message counts as claimed as well, and is returned as if it had never been. */
@@ -80,13 +80,9 @@ static void push_accept(struct owned_slot *slot, const struct store_push *push)
     slot->push.newest_ms = push->now_ms;
     owned_slot_set_open(slot, slot->consuming != NULL && slot->push.open);
     push_deliver(slot, push);
-    if (slot->consuming != NULL) { /* its reply may say that there is nothing to claim */
-        slot->woken = true;
-    } else {
-        slot->claimable = true;
-    }
+    (void) consume_wake(slot);
     owned_slot_look_later(slot);
-    owned_slot_changed(slot);
+    slot_set_changed(slot);
 }
 
 bool push_take(struct owned_slot *slot, const char *data, size_t len)

@@ -161,7 +161,7 @@ static void renewal_on_renewed(struct store_call *call, const struct store_resul
         }
     }
     renewal_lane_confirmed(slot, renewal->sent_ms);
-    owned_slot_changed(slot);
+    slot_set_changed(slot);
     renewal_end(renewal);
 }
 
@@ -246,7 +246,7 @@ void renewal_confirm(struct owned_slot *slot)
 
     if (slot->state != OWNED_ACTIVE || over) {
         in_flight_requeue_unbegun(slot);
-        owned_slot_changed(slot);
+        slot_set_changed(slot);
         return;
     }
     slot->unconfirmed = true;

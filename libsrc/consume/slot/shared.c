@@ -24,20 +24,23 @@ struct shared_probe {
 /* If this process was told to look before the slot's sleep ends, let it end then. */
 static void shared_shorten_sleep(struct owned_slot *slot)
 {
-    int64_t now = clock_now_ms(), at = slot->shared.told_at;
+    int64_t at_us = slot->shared.told_us;
 
-    slot->shared.told_at = 0;
-    if (at == 0 || (slot->due_at != 0 && slot->due_at <= at)) {
+    slot->shared.told_us = 0;
+    if (at_us == 0 || (slot->due_us != 0 && slot->due_us <= at_us)) {
         return;
     }
     sleep_noticed(slot);
     slot->shared.backup = slot->shared.told_backup;
-    owned_slot_arm(slot, at > now ? at - now : 1);
+    slot->due_us = at_us;
+    owned_slot_set_alarm(slot);
 }
 
 void shared_look(struct owned_slot *slot)
 {
-    slot->shared.owes_call = slot->shared.owes_call || (slot->set->shared && !slot->claimable);
+    if (slot->set->shared && slot->store == NEXT_CALL_EMPTY) {
+        slot->notice = OWNED_OWES_CALL;
+    }
     owned_slot_look(slot);
 }
 
@@ -49,11 +52,12 @@ bool shared_take(struct owned_slot *slot, const char *data, size_t len)
         return false;
     }
     if (slot->state == OWNED_ACTIVE) {
-        int64_t at = clock_now_ms() + told.in_ms + 1, before = slot->shared.told_at;
+        int64_t at_us = clock_now_us() + (told.in_ms + 1) * 1000, before_us = slot->shared.told_us;
 
-        slot->shared.told_at = before != 0 && before < at ? before : at;
-        slot->shared.told_backup = told.backup && (before == 0 || slot->shared.told_backup);
-        if (slot->consuming == NULL && !slot->shared.probing && !slot->claimable) {
+        slot->shared.told_us = before_us != 0 && before_us < at_us ? before_us : at_us;
+        slot->shared.told_backup = told.backup && (before_us == 0 || slot->shared.told_backup);
+        if (slot->consuming == NULL && slot->shared.probing == NULL &&
+            slot->store == NEXT_CALL_EMPTY) {
             shared_shorten_sleep(slot);
         }
     }
@@ -98,9 +102,9 @@ static void shared_on_probe(struct store_call *call, const struct store_result *
     struct slot_set *set = slot->set;
     struct store_sleepers sleepers = {0};
 
-    slot->shared.probing = false;
+    slot->shared.probing = NULL;
     if (probe->era == slot->era && slot->state == OWNED_ACTIVE && slot->consuming == NULL &&
-        !slot->claimable) {
+        slot->store == NEXT_CALL_EMPTY) {
         bool read =
             result->outcome == STORE_OK && store_sleepers_read(&sleepers, result, set->caller);
 
@@ -123,13 +127,13 @@ bool shared_probe(struct owned_slot *slot)
     bool by_itself = slot->sleep == OWNED_ASLEEP;
     struct shared_probe *probe;
 
-    if (!set->shared || slot->claimable || !(slot->shared.backup || by_itself)) {
+    if (!set->shared || slot->store != NEXT_CALL_EMPTY || !(slot->shared.backup || by_itself)) {
         return false;
     }
     sleep_over(slot);
     slot->shared.backup = false;
-    slot->shared.probing = true;
     probe = memory_new(sizeof(*probe));
+    slot->shared.probing = probe;
     probe->slot = slot;
     probe->era = slot->era;
     probe->by_itself = by_itself;

@@ -81,12 +81,12 @@ void sleep_noticed(struct owned_slot *slot)
 /* Those that sleep for longer than is due now look earlier, at different times. */
 static void sleep_shorten(struct slot_set *set)
 {
-    int64_t most = sleep_set_most_ms(set), now = clock_now_ms();
+    int64_t most = sleep_set_most_ms(set), last_us = clock_now_us() + most * 1000;
 
     for (int32_t i = 0; i < set->topic.slots; i++) {
         struct owned_slot *slot = set->slots[i];
 
-        if (slot != NULL && slot->sleep == OWNED_ASLEEP && slot->due_at > now + most) {
+        if (slot != NULL && slot->sleep == OWNED_ASLEEP && slot->due_us > last_us) {
             owned_slot_arm(slot, 1 + (int64_t) (random_u64() % (uint64_t) most));
         }
     }

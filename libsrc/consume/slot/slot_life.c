@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/owner_of.h"
 #include "consume/slot/consume_call.h"
 #include "consume/slot/damage.h"
 #include "consume/slot/in_flight.h"
@@ -22,13 +23,12 @@
 
 static void slot_life_wake(struct owned_slot *slot)
 {
-    slot->recheck = true;
-    if (slot->consuming != NULL) {
-        slot->woken = true;
-    } else {
-        slot->claimable = true;
-        slot->look_ms = 0;
-        owned_slot_changed(slot);
+    if (slot->notice == OWNED_UNNOTICED) {
+        slot->notice = OWNED_NOTICED;
+    }
+    if (!consume_wake(slot)) {
+        slot->look_us = 0;
+        slot_set_changed(slot);
     }
 }
 
@@ -80,7 +80,9 @@ static void slot_life_on_own_notice(enum redis_notice notice, const char *data, 
         slot_set_turn(slot->set);
         return;
     }
-    slot->shared.owes_call = notice == REDIS_NOTICE_MESSAGE;
+    if (notice == REDIS_NOTICE_MESSAGE) {
+        slot->notice = OWNED_OWES_CALL;
+    }
     slot_life_on_notice(notice, data, len, user);
 }
 
@@ -101,7 +103,6 @@ static void slot_life_subscribe(struct owned_slot *slot)
         .hash_slot = keys.hash_slot,
         .notice = set->shared ? slot_life_on_common_notice : slot_life_on_notice,
         .user = slot};
-    slot->subscribed = true;
     redis_subscribe(set->core->redis, &slot->subscription);
     if (set->shared) {
         slot->shared.subscription = (struct redis_subscription){.channel = slot->shared.channel,
@@ -114,12 +115,9 @@ static void slot_life_subscribe(struct owned_slot *slot)
 
 static void slot_life_unsubscribe(struct owned_slot *slot)
 {
-    if (slot->subscribed) {
-        slot->subscribed = false;
-        redis_unsubscribe(slot->set->core->redis, &slot->subscription);
-        if (slot->set->shared) {
-            redis_unsubscribe(slot->set->core->redis, &slot->shared.subscription);
-        }
+    redis_unsubscribe(slot->set->core->redis, &slot->subscription);
+    if (slot->set->shared) {
+        redis_unsubscribe(slot->set->core->redis, &slot->shared.subscription);
     }
 }
 
@@ -141,8 +139,8 @@ static void slot_life_clear(struct owned_slot *slot, smq_status validity)
 {
     in_flight_drop(slot, validity);
     consume_forget(slot);
-    slot_life_unsubscribe(slot);
-    owned_slot_leave_queues(slot);
+    owned_slot_end_waiting(slot);
+    owned_slot_unqueue(slot);
 }
 
 /* Enter IDLE by `event`. */
@@ -151,26 +149,30 @@ static void slot_life_end(struct owned_slot *slot, enum owned_event event, smq_s
 {
     bool owned = slot->state != OWNED_ACQUIRING && !slot->set->shared;
 
+    if (slot->state == OWNED_ACTIVE) {
+        slot_life_unsubscribe(slot);
+    }
     owned_slot_enter(slot, event);
     slot_life_clear(slot, validity);
     slot_set_forget_pause(slot);
-    slot->due_at = slot->drain_at = 0;
-    owned_slot_set_timer(slot);
-    slot->claimable = slot->woken = slot->recheck = slot->more_available = false;
+    slot->due_us = slot->drain_us = 0;
+    owned_slot_set_alarm(slot);
+    slot->store = NEXT_CALL_EMPTY;
+    slot->notice = OWNED_UNNOTICED;
     if (owned) {
         owned_slot_event(slot, SMQ_EVENT_SLOT_LOST, validity,
                          "slot %" PRId32 " of topic %s is no longer owned: %s", slot->number,
                          slot->set->name, why);
     }
     slot_life_release(slot);
-    owned_slot_changed(slot);
+    slot_set_changed(slot);
 }
 
 void slot_life_drop(struct owned_slot *slot, smq_status validity, const char *why)
 {
     if (slot->state == OWNED_IDLE) {
         slot_life_release(slot);
-        owned_slot_changed(slot);
+        slot_set_changed(slot);
         return;
     }
     slot_life_end(slot, OWNED_EVENT_DROPPED, validity, why);
@@ -206,7 +208,7 @@ void slot_life_detach(struct owned_slot *slot)
         slot->grant = OWNED_GRANT_NONE;
         coord_link_answer(set->core->link, COORD_RELEASED, set->name, slot->number, slot->token);
     }
-    owned_slot_changed(slot);
+    slot_set_changed(slot);
 }
 
 void slot_life_abandon(struct owned_slot *slot)
@@ -231,12 +233,13 @@ static void slot_life_begin_stopping(struct owned_slot *slot)
     }
     owned_slot_enter(slot, OWNED_EVENT_REVOKED);
     slot_life_unsubscribe(slot);
-    owned_slot_leave_queues(slot);
-    slot->drain_at = clock_now_ms() + slot->set->drain_timeout_ms;
-    owned_slot_set_timer(slot);
+    owned_slot_end_waiting(slot);
+    owned_slot_unqueue(slot);
+    slot->drain_us = clock_now_us() + slot->set->drain_timeout_ms * 1000;
+    owned_slot_set_alarm(slot);
     owned_slot_watch_handlers(slot);
     in_flight_release(slot);
-    owned_slot_changed(slot);
+    slot_set_changed(slot);
 }
 
 void slot_life_stop(struct owned_slot *slot)
@@ -244,10 +247,10 @@ void slot_life_stop(struct owned_slot *slot)
     switch (slot->state) {
     case OWNED_IDLE:
         slot_life_release(slot);
-        owned_slot_changed(slot);
+        slot_set_changed(slot);
         return;
     case OWNED_ACQUIRING:
-        if (slot->waits != NULL) {
+        if (slot->queue != NULL) {
             slot_life_end(slot, OWNED_EVENT_DROPPED, SMQ_OK, "");
             return;
         }
@@ -273,13 +276,13 @@ void slot_life_abandon_unanswered(struct owned_slot *slot)
 {
     if (slot->state == OWNED_STOPPING) {
         in_flight_abandon_unanswered(slot);
-        owned_slot_changed(slot);
+        slot_set_changed(slot);
     }
 }
 
 /* Must the slot be released with answers that are not stored?  It must if another member waits for
  * it, no handler works on its messages any more, and no Redis node answers, so that waiting until
- * drain_at would change nothing. */
+ * drain_us would change nothing. */
 static bool slot_life_is_cut_off(const struct owned_slot *slot)
 {
     return slot->state == OWNED_STOPPING && slot->grant == OWNED_GRANT_REVOKED &&
@@ -318,8 +321,8 @@ void slot_life_decide(struct owned_slot *slot)
 
 static void slot_life_due(struct owned_slot *slot)
 {
-    slot->due_at = 0;
-    owned_slot_set_timer(slot);
+    slot->due_us = 0;
+    owned_slot_set_alarm(slot);
     if (slot->state == OWNED_ACQUIRING) {
         takeover_begin(slot);
     } else if (slot->consuming != NULL) {
@@ -330,18 +333,18 @@ static void slot_life_due(struct owned_slot *slot)
     }
 }
 
-static void slot_life_on_timer(uv_timer_t *timer)
+static void slot_life_on_alarm(struct alarm *alarm)
 {
-    struct owned_slot *slot = timer->data;
+    struct owned_slot *slot = OWNER_OF(alarm, struct owned_slot, alarm);
     struct slot_set *set = slot->set;
-    int64_t now = clock_now_ms();
+    int64_t now_us = clock_now_us();
 
-    if (slot->drain_at != 0 && now >= slot->drain_at) {
+    if (slot->drain_us != 0 && now_us >= slot->drain_us) {
         slot_life_abandon(slot);
-    } else if (slot->due_at != 0 && now >= slot->due_at) {
+    } else if (slot->due_us != 0 && now_us >= slot->due_us) {
         slot_life_due(slot);
     } else {
-        owned_slot_set_timer(slot);
+        slot_set_changed(slot);
     }
     slot_set_turn(set);
 }
@@ -354,8 +357,7 @@ static void slot_life_taken_over(struct owned_slot *slot)
     struct slot_set *set = slot->set;
 
     owned_slot_enter(slot, OWNED_EVENT_TAKEN);
-    slot->claimable = true;
-    slot->more_available = false;
+    slot->store = NEXT_CALL_PERHAPS;
     slot->failures = 0;
     owned_slot_forget_pushes(slot);
     damage_on_accepted(slot);
@@ -365,7 +367,7 @@ static void slot_life_taken_over(struct owned_slot *slot)
                          "slot %" PRId32 " of topic %s is owned", slot->number, set->name);
         coord_link_answer(set->core->link, COORD_ACQUIRED, set->name, slot->number, slot->token);
     }
-    owned_slot_changed(slot);
+    slot_set_changed(slot);
 }
 
 void slot_life_grant(struct slot_set *set, int32_t number, struct token token)
@@ -382,7 +384,7 @@ void slot_life_grant(struct slot_set *set, int32_t number, struct token token)
     if (known) {
         slot_life_drop(slot, SMQ_FENCED, "granted anew");
     }
-    slot = slot != NULL ? slot : owned_slot_new(set, number, slot_life_on_timer);
+    slot = slot != NULL ? slot : owned_slot_new(set, number, slot_life_on_alarm);
     slot->token = token;
     slot->grant = set->shared ? OWNED_GRANT_NONE : OWNED_GRANT_HELD;
     if (!set->claiming) {
@@ -413,11 +415,12 @@ static void slot_life_rewind(struct owned_slot *slot)
         slot_life_drop(slot, SMQ_LEASE_LOST, "Redis has lost the token of this process");
         return;
     }
+    slot_life_unsubscribe(slot);
     slot_life_clear(slot, SMQ_LEASE_LOST);
     slot->era++;
     slot->renewing = slot->unconfirmed = false;
-    slot->due_at = 0;
-    owned_slot_set_timer(slot);
+    slot->due_us = 0;
+    owned_slot_set_alarm(slot);
     owned_slot_enter(slot, OWNED_EVENT_REWOUND);
     takeover_begin(slot);
 }
@@ -472,7 +475,7 @@ static void slot_life_failed(struct owned_slot *slot, enum slot_call call,
                    slot->number, set->name, result->text);
     }
     owned_slot_arm(slot, owned_slot_next_backoff_ms(slot));
-    owned_slot_changed(slot);
+    slot_set_changed(slot);
 }
 
 static bool slot_life_is_outdated(const struct store_result *result)
@@ -496,7 +499,7 @@ void slot_life_call_ended(struct owned_slot *slot, enum slot_call call, bool don
     } else if (done && call == SLOT_CALL_TAKEOVER) {
         slot_life_taken_over(slot);
     } else if (done) {
-        owned_slot_changed(slot);
+        slot_set_changed(slot);
     } else if (call != SLOT_CALL_RENEWAL) {
         slot_life_failed(slot, call, result);
     } else if (slot_life_is_outdated(

@@ -14,142 +14,144 @@
 #include "base/random.h"
 #include "consume/slot/owned_slot.h"
 
-/* --- departures --- */
+/* --- the calls that wait --- */
 
-static void slot_set_on_departure(struct alarm *alarm)
+static void slot_set_insert_batch(struct owned_slot_queue *batch, struct owned_slot *slot)
 {
-    slot_set_turn(OWNER_OF(alarm, struct slot_set, departure));
-}
+    struct owned_slot *before = TAILQ_LAST(batch, owned_slot_queue);
 
-static void slot_set_release_gathered(struct slot_set *set)
-{
-    struct owned_slot *slot;
-
-    while ((slot = TAILQ_FIRST(&set->gathered)) != NULL) {
-        slot_set_changed(set, slot);
+    while (before != NULL && before->waits_us > slot->waits_us) {
+        before = TAILQ_PREV(before, owned_slot_queue, place_link);
+    }
+    if (before != NULL) {
+        TAILQ_INSERT_AFTER(batch, before, slot, place_link);
+    } else {
+        TAILQ_INSERT_HEAD(batch, slot, place_link);
     }
 }
 
-static void slot_set_release_lingering(struct slot_set *set)
+/* Does its call leave by itself once calls may leave together?  Idle ones wait for another. */
+static bool slot_set_is_joining(const struct owned_slot *slot)
+{
+    return slot->place == SLOT_TOGETHER && slot->next.why == NEXT_CALL_TOGETHER;
+}
+
+void slot_set_move(struct owned_slot *slot, enum slot_place place)
+{
+    struct slot_set *set = slot->set;
+
+    if (slot->place != SLOT_OUT) {
+        TAILQ_REMOVE(&set->places[slot->place], slot, place_link);
+        set->joining -= slot_set_is_joining(slot) ? 1 : 0;
+    }
+    slot->place = place;
+    set->joining += slot_set_is_joining(slot) ? 1 : 0;
+    if (place == SLOT_BATCH) {
+        slot_set_insert_batch(&set->places[place], slot);
+    } else if (place != SLOT_OUT) {
+        TAILQ_INSERT_TAIL(&set->places[place], slot, place_link);
+    }
+}
+
+static void slot_set_release_together(struct slot_set *set)
 {
     struct owned_slot *slot;
 
-    set->linger_us = INT64_MAX;
-    while ((slot = TAILQ_FIRST(&set->lingering)) != NULL) {
-        slot->lingering = false;
-        slot->linger_us = set->now_us;
-        TAILQ_REMOVE(&set->lingering, slot, lingering_link);
-        slot_set_changed(set, slot);
+    while ((slot = TAILQ_FIRST(&set->places[SLOT_TOGETHER])) != NULL) {
+        slot_set_changed(slot);
     }
 }
 
 /* When the slot has waited long enough for more answers. */
 static int64_t slot_set_filled_us(const struct slot_set *set, const struct owned_slot *slot)
 {
-    return slot->filling_us + pace_wait_us(&set->pace);
+    return slot->waits_us + pace_wait_us(&set->pace);
 }
 
-static bool slot_set_is_filled(const struct slot_set *set, const struct owned_slot *slot)
-{
-    return set->flushed || set->now_us >= slot_set_filled_us(set, slot);
-}
-
-static void slot_set_release_filling(struct slot_set *set)
+static void slot_set_release_batch(struct slot_set *set)
 {
     struct owned_slot *slot;
 
-    while ((slot = TAILQ_FIRST(&set->filling)) != NULL && slot_set_is_filled(set, slot)) {
-        slot->filling = false;
-        TAILQ_REMOVE(&set->filling, slot, filling_link);
-        slot_set_changed(set, slot);
+    while ((slot = TAILQ_FIRST(&set->places[SLOT_BATCH])) != NULL &&
+           (set->flushed || set->now_us >= slot_set_filled_us(set, slot))) {
+        slot_set_changed(slot);
     }
+}
+
+bool slot_set_has_departed(const struct slot_set *set)
+{
+    return set->pace.departed_us == set->now_us;
 }
 
 void slot_set_begin_turn(struct slot_set *set)
 {
     set->now_us = clock_now_us();
     set->flushed = run_queue_is_flushed(set->queue);
-    set->departing = set->flushed || set->now_us >= pace_opens_us(&set->pace);
-    if (set->departing) {
-        slot_set_release_gathered(set);
+    if (set->flushed || (set->joining > 0 && set->now_us >= pace_opens_us(&set->pace))) {
+        slot_set_release_together(set);
     }
-    slot_set_release_filling(set);
-    if (set->flushed || set->now_us >= set->linger_us) {
-        slot_set_release_lingering(set);
-    }
-}
-
-bool slot_set_linger(struct slot_set *set, struct owned_slot *slot, int64_t until_us)
-{
-    if (slot->linger_us == 0) {
-        slot->linger_us = until_us;
-    }
-    if (set->flushed || set->now_us >= slot->linger_us || set->pace.departed_us == set->now_us) {
-        return false;
-    }
-    if (!slot->lingering) {
-        slot->lingering = true;
-        TAILQ_INSERT_TAIL(&set->lingering, slot, lingering_link);
-    }
-    set->linger_us = slot->linger_us < set->linger_us ? slot->linger_us : set->linger_us;
-    return true;
-}
-
-bool slot_set_gather(struct slot_set *set, struct owned_slot *slot)
-{
-    if (!set->departing && !slot->gathered) {
-        slot->gathered = true;
-        TAILQ_INSERT_TAIL(&set->gathered, slot, gathered_link);
-    }
-    return !set->departing;
-}
-
-bool slot_set_fill(struct slot_set *set, struct owned_slot *slot)
-{
-    if (slot->filling_us == 0) {
-        slot->filling_us = set->now_us;
-    }
-    if (slot_set_is_filled(set, slot)) {
-        return false;
-    }
-    if (!slot->filling) {
-        slot->filling = true;
-        TAILQ_INSERT_TAIL(&set->filling, slot, filling_link);
-    }
-    return true;
+    slot_set_release_batch(set);
 }
 
 void slot_set_depart(struct slot_set *set)
 {
     pace_depart(&set->pace, set->now_us);
-    set->departing = true;
-    slot_set_release_gathered(set);
-    slot_set_release_lingering(set);
+    slot_set_release_together(set);
+}
+
+static bool slot_set_has_room(const struct slot_set *set)
+{
+    struct next_call_view view = {0};
+
+    budget_look(&set->budget, &view);
+    return next_call_has_room(&view, set->batch_size);
 }
 
 bool slot_set_may_feed(const struct slot_set *set)
 {
-    return !budget_is_short(&set->budget, set->batch_size) && budget_available(&set->budget, 1) > 0;
+    bool open =
+        set->flushed || slot_set_has_departed(set) || set->now_us >= pace_opens_us(&set->pace);
+
+    return open && slot_set_has_room(set);
 }
 
-void slot_set_await_departure(struct slot_set *set)
+/* When throttled slots may claim, as far as that is a matter of time. */
+static int64_t slot_set_feeds_us(const struct slot_set *set)
+{
+    int64_t wait_ms;
+
+    if (TAILQ_EMPTY(&set->throttled)) {
+        return INT64_MAX;
+    }
+    if (slot_set_has_room(set)) {
+        return pace_opens_us(&set->pace);
+    }
+    wait_ms = budget_wait_ms(&set->budget);
+    return wait_ms > 0 && wait_ms < INT64_MAX ? set->now_us + wait_ms * 1000 : INT64_MAX;
+}
+
+void slot_set_await(struct slot_set *set)
 {
     struct alarms *alarms = loop_alarms(set->core->io);
-    bool may_feed = !TAILQ_EMPTY(&set->starved) && slot_set_may_feed(set);
-    const struct owned_slot *first = TAILQ_FIRST(&set->filling);
-    int64_t at_us = first != NULL ? slot_set_filled_us(set, first) : INT64_MAX;
+    const struct owned_slot *first = TAILQ_FIRST(&set->places[SLOT_BATCH]);
+    int64_t at_us = slot_set_feeds_us(set);
 
-    if ((may_feed || !TAILQ_EMPTY(&set->gathered)) && pace_opens_us(&set->pace) < at_us) {
+    if (first != NULL && slot_set_filled_us(set, first) < at_us) {
+        at_us = slot_set_filled_us(set, first);
+    }
+    if (set->joining > 0 && pace_opens_us(&set->pace) < at_us) {
         at_us = pace_opens_us(&set->pace);
     }
-    if (!TAILQ_EMPTY(&set->lingering) && set->linger_us < at_us) {
-        at_us = set->linger_us;
-    }
     if (at_us < INT64_MAX) {
-        alarm_set(alarms, &set->departure, at_us);
+        alarm_set(alarms, &set->alarm, at_us);
     } else {
-        alarm_clear(alarms, &set->departure);
+        alarm_clear(alarms, &set->alarm);
     }
+}
+
+static void slot_set_on_alarm(struct alarm *alarm)
+{
+    slot_set_turn(OWNER_OF(alarm, struct slot_set, alarm));
 }
 
 /* --- life --- */
@@ -161,12 +163,10 @@ void slot_set_init(struct slot_set *set, struct core *core, const struct slot_ho
     set->host = *host;
     set->ended = ended;
     (void) snprintf(set->caller, sizeof(set->caller), "w%08" PRIx32, (uint32_t) random_u64());
-    STAILQ_INIT(&set->changed);
-    TAILQ_INIT(&set->starved);
-    TAILQ_INIT(&set->gathered);
-    TAILQ_INIT(&set->filling);
-    TAILQ_INIT(&set->lingering);
-    set->linger_us = INT64_MAX;
+    for (int place = 0; place < SLOT_PLACES; place++) {
+        TAILQ_INIT(&set->places[place]);
+    }
+    TAILQ_INIT(&set->throttled);
     LIST_INIT(&set->busy);
     LIST_INIT(&set->leaving);
     delivery_pool_init(&set->pool);
@@ -194,11 +194,10 @@ void slot_set_open(struct slot_set *set)
     set->slots = memory_grow(NULL, (size_t) set->topic.slots, sizeof(struct owned_slot *));
     memset(set->slots, 0, (size_t) set->topic.slots * sizeof(struct owned_slot *));
     uv_timer_init(uv, &set->renewal);
-    uv_timer_init(uv, &set->credit);
     uv_prepare_init(uv, &set->wake);
-    set->renewal.data = set->credit.data = set->wake.data = set;
-    set->handles_open += 3;
-    set->departure.ring = slot_set_on_departure;
+    set->renewal.data = set->wake.data = set;
+    set->handles_open += 2;
+    set->alarm.ring = slot_set_on_alarm;
 }
 
 static void slot_set_on_closed(uv_handle_t *handle)
@@ -208,9 +207,8 @@ static void slot_set_on_closed(uv_handle_t *handle)
 
 void slot_set_close(struct slot_set *set)
 {
-    alarm_clear(loop_alarms(set->core->io), &set->departure);
+    alarm_clear(loop_alarms(set->core->io), &set->alarm);
     uv_close((uv_handle_t *) &set->renewal, slot_set_on_closed);
-    uv_close((uv_handle_t *) &set->credit, slot_set_on_closed);
     uv_close((uv_handle_t *) &set->wake, slot_set_on_closed);
 }
 
@@ -227,15 +225,10 @@ void slot_set_turn(struct slot_set *set)
     set->host.turn(set->host.user);
 }
 
-void slot_set_changed(struct slot_set *set, struct owned_slot *slot)
+void slot_set_changed(struct owned_slot *slot)
 {
-    if (slot->gathered) {
-        slot->gathered = false;
-        TAILQ_REMOVE(&set->gathered, slot, gathered_link);
-    }
-    if (!slot->changed) {
-        slot->changed = true;
-        STAILQ_INSERT_TAIL(&set->changed, slot, changed_link);
+    if (slot->place != SLOT_CHANGED) {
+        slot_set_move(slot, SLOT_CHANGED);
     }
 }
 
@@ -275,21 +268,6 @@ void slot_set_owns(struct slot_set *set, int32_t change)
     set->owned += change;
     set->core->slots_owned += change;
     slot_set_update_rates(set);
-}
-
-static void slot_set_on_credit(uv_timer_t *timer)
-{
-    slot_set_turn(timer->data);
-}
-
-void slot_set_await_credit(struct slot_set *set)
-{
-    int64_t wait = TAILQ_EMPTY(&set->starved) ? -1 : budget_wait_ms(&set->budget);
-
-    if (wait >= 0 && wait < INT64_MAX) {
-        uv_update_time(set->credit.loop);
-        uv_timer_start(&set->credit, slot_set_on_credit, (uint64_t) wait, 0);
-    }
 }
 
 /* --- pauses --- */

@@ -28,7 +28,6 @@
 struct owned_slot;
 
 TAILQ_HEAD(owned_slot_queue, owned_slot);
-STAILQ_HEAD(owned_slot_batch, owned_slot);
 LIST_HEAD(owned_slot_list, owned_slot);
 
 /* The callbacks of the slots to their worker, which notes the call and acts in the turn. */
@@ -71,9 +70,18 @@ struct takeovers {
 
 enum { SLOT_ROOM_MAX = 1000 };
 
+/* The list of its set in which a slot is. */
+enum slot_place {
+    SLOT_OUT,      /* in none */
+    SLOT_CHANGED,  /* it acts in this turn */
+    SLOT_BATCH,    /* its call waits for more answers; in the order of the times since when */
+    SLOT_TOGETHER, /* its call may leave with those of others */
+    SLOT_PLACES
+};
+
 /* Invariants: slot_count counts the slots that are not freed; gained - lost is the number of slots
- * that are owned by a token; each slot is in `changed` or in `gathered` at most once; `open` is at
- * most push_slots. */
+ * that are owned by a token; `joining` counts the slots in SLOT_TOGETHER that do not wait idly;
+ * `open` is at most push_slots. */
 struct slot_set {
     /* immutable after slot_set_open(), except a consumer's drain_timeout_ms */
     struct core *core;
@@ -116,23 +124,19 @@ struct slot_set {
     struct budget budget;
     struct delivery_pool pool;
     struct takeovers *takeovers; /* by server */
-    struct owned_slot_batch changed;
-    struct owned_slot_queue gathered;  /* slots whose calls wait for those of others */
-    struct owned_slot_queue filling;   /* slots whose calls wait until they are full, in the order
-                                          of the times since when */
-    struct owned_slot_queue lingering; /* slots whose calls may wait for those of others */
-    int64_t linger_us;                 /* when the first of them leaves, or earlier */
+    struct owned_slot_queue places[SLOT_PLACES];
+    int32_t joining;
     struct pace pace;
-    struct alarm departure;          /* at which the slots of these lists send their calls */
-    int64_t now_us;                  /* when this turn began */
-    bool departing;                  /* no call of this turn waits for others */
-    bool flushed;                    /* no call of this turn waits at all */
-    struct owned_slot_queue starved; /* slots that wait for room in the budget */
+    struct alarm alarm; /* for what does not concern one slot alone: when slots of SLOT_BATCH and
+                           SLOT_TOGETHER may call, and throttled ones may claim */
+    int64_t now_us;     /* when this turn began */
+    bool flushed;       /* no call of this turn waits */
+    struct owned_slot_queue throttled; /* slots that wait for room in the budget, or for a rate */
     struct owned_slot_list busy,
         leaving; /* slots with deliveries in flight; slots that wait for a handler */
-    uv_timer_t renewal, credit;
+    uv_timer_t renewal;
     uv_prepare_t wake;
-    int handles_open;        /* number of libuv handles of the set, its slots and its worker */
+    int handles_open;        /* number of libuv handles of the set and its worker */
     int32_t turns_unchecked; /* turns since the sums over all slots were checked */
 };
 
@@ -155,32 +159,29 @@ void slot_set_handle_closed(struct slot_set *set);
 /* End an entry from the loop.  May free slots and the set. */
 void slot_set_turn(struct slot_set *set);
 
-/* Mark the slot, so that the turn looks at it. */
-void slot_set_changed(struct slot_set *set, struct owned_slot *slot);
+/* Mark the slot: it acts in this turn. */
+void slot_set_changed(struct owned_slot *slot);
 
-/* The calls of the slots of this turn wait for others, if they must. */
+/* Move the slot to this list: the only function that changes its place.  While it is in
+ * SLOT_TOGETHER or SLOT_BATCH, what it waits for does not change. */
+void slot_set_move(struct owned_slot *slot, enum slot_place place);
+
+/* Mark the slots whose calls may leave in this turn. */
 void slot_set_begin_turn(struct slot_set *set);
 
-/* If the calls of this turn wait: have the slot look again when they may leave. */
-bool slot_set_gather(struct slot_set *set, struct owned_slot *slot);
-
-/* Have the slot look again when its call is full, or when it has waited for that as long as a
- * departure waits at most; false: it has. */
-bool slot_set_fill(struct slot_set *set, struct owned_slot *slot);
-
-/* Have the slot look again when another call leaves, but at `until_us` at the latest; false: it is
- * time, or a call of this turn has left. */
-bool slot_set_linger(struct slot_set *set, struct owned_slot *slot, int64_t until_us);
-
-/* A call leaves now: those that are gathered, and those that linger, leave with it. */
+/* A call leaves now: those of SLOT_TOGETHER leave with it. */
 void slot_set_depart(struct slot_set *set);
 
-/* Is there room for the claims of starved slots? */
+/* Has a call left in this turn? */
+bool slot_set_has_departed(const struct slot_set *set);
+
+/* May throttled slots claim: is it time for calls, and is there room?  Earlier, all of them would
+ * compete for the same free places. */
 bool slot_set_may_feed(const struct slot_set *set);
 
-/* Schedule a turn for the earliest time at which a delayed slot may send its call, or a starved
- * slot may be served. */
-void slot_set_await_departure(struct slot_set *set);
+/* Schedule a turn for the earliest time at which a call that waits may leave, or a throttled slot
+ * may claim. */
+void slot_set_await(struct slot_set *set);
 
 /* Wake the handler threads for deliveries that were added, once, before the loop sleeps. */
 void slot_set_wake_handlers(struct slot_set *set);
@@ -193,9 +194,6 @@ void slot_set_owns(struct slot_set *set, int32_t change);
 
 /* A rate limit or the number of slots has changed. */
 void slot_set_update_rates(struct slot_set *set);
-
-/* If slots are starved only by a rate limit: have a turn when the limit allows a claim again. */
-void slot_set_await_credit(struct slot_set *set);
 
 /* A consume call found its slot paused, or not.  Reports the first paused slot, and reports when no
  * slot is paused any more. */

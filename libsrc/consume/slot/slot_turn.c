@@ -15,16 +15,16 @@ static void slot_turn_check_slot(const struct owned_slot *slot)
     bool idle = slot->state == OWNED_IDLE;
     bool active = slot->state == OWNED_ACTIVE;
 
-    assert(!slot->changed && !slot->gathered);
-    assert(!idle || (slot->in_flight_count == 0 && slot->due_at == 0 && slot->drain_at == 0));
+    assert(slot->place == SLOT_OUT);
+    assert(!idle || (slot->in_flight_count == 0 && slot->due_us == 0 && slot->drain_us == 0));
     assert(!idle || (!slot->renewing && !slot->unconfirmed && !slot->paused));
-    assert(slot->drain_at == 0 || slot->state == OWNED_STOPPING || slot->state == OWNED_VACATING);
-    assert(slot->waits == NULL || slot->state == OWNED_ACQUIRING);
+    assert(slot->drain_us == 0 || slot->state == OWNED_STOPPING || slot->state == OWNED_VACATING);
+    assert(slot->queue == NULL || slot->state == OWNED_ACQUIRING ||
+           (active && slot->queue == &slot->set->throttled));
     assert(slot->replicas_until == 0 || slot->state == OWNED_ACQUIRING);
     assert(slot->consuming == NULL || active || slot->state == OWNED_STOPPING);
-    assert((!slot->subscribed && !slot->starved) || active);
-    assert(!slot->lingering || (active && slot->consuming == NULL && slot->linger_us > 0));
-    assert(!slot->filling || (active && slot->consuming == NULL && slot->filling_us > 0));
+    assert(!next_call_waits(slot->next.why) || (active && slot->consuming == NULL));
+    assert(slot->waits_us == 0 || next_call_waits(slot->next.why));
 }
 
 /* The lists of the slot are what it counts. */
@@ -92,43 +92,40 @@ static void slot_turn_decide_changed(struct slot_set *set)
 {
     struct owned_slot *slot;
 
-    while ((slot = STAILQ_FIRST(&set->changed)) != NULL) {
-        STAILQ_REMOVE_HEAD(&set->changed, changed_link);
-        slot->changed = false;
+    while ((slot = TAILQ_FIRST(&set->places[SLOT_CHANGED])) != NULL) {
+        slot_set_move(slot, SLOT_OUT);
         CHECK(slot_turn_check_slot(slot));
         CHECK(slot_turn_check_lists(slot));
         slot_life_decide(slot);
     }
 }
 
-/* Serve starved slots, but only when calls leave: earlier, all of them would compete for the same
- * free places.  Slots that again find no room return to the end of the set's list. */
-static void slot_turn_feed_starved(struct slot_set *set)
+/* Slots that again find no room return to the end of the set's list. */
+static void slot_turn_feed_throttled(struct slot_set *set)
 {
-    struct owned_slot_queue starved = TAILQ_HEAD_INITIALIZER(starved);
+    struct owned_slot_queue served = TAILQ_HEAD_INITIALIZER(served);
     struct owned_slot *slot;
 
-    if (!set->departing || !slot_set_may_feed(set)) {
+    if (TAILQ_EMPTY(&set->throttled) || !slot_set_may_feed(set)) {
         return;
     }
-    TAILQ_CONCAT(&starved, &set->starved, link);
-    while (slot_set_may_feed(set) && (slot = TAILQ_FIRST(&starved)) != NULL) {
-        TAILQ_REMOVE(&starved, slot, link);
-        slot->starved = false;
+    TAILQ_CONCAT(&served, &set->throttled, queue_link);
+    while (slot_set_may_feed(set) && (slot = TAILQ_FIRST(&served)) != NULL) {
+        TAILQ_REMOVE(&served, slot, queue_link);
+        slot->queue = NULL;
         slot_life_decide(slot);
     }
-    TAILQ_CONCAT(&starved, &set->starved, link);
-    TAILQ_CONCAT(&set->starved, &starved, link);
+    TAILQ_CONCAT(&served, &set->throttled, queue_link);
+    TAILQ_CONCAT(&set->throttled, &served, queue_link);
 }
 
 void slot_turn_run(struct slot_set *set)
 {
     slot_set_begin_turn(set);
     slot_turn_decide_changed(set);
-    slot_turn_feed_starved(set);
+    slot_turn_feed_throttled(set);
     slot_turn_decide_changed(set);
-    slot_set_await_departure(set);
-    slot_set_await_credit(set);
+    slot_set_await(set);
     takeover_begin_waiting(set);
     CHECK(slot_turn_check_set(set));
 }
@@ -139,7 +136,7 @@ void slot_turn_mark_leaving(struct slot_set *set)
 
     LIST_FOREACH(slot, &set->leaving, leaving_link)
     {
-        slot_set_changed(set, slot);
+        slot_set_changed(slot);
     }
     run_queue_watch(set->queue, !LIST_EMPTY(&set->leaving));
 }
@@ -150,6 +147,6 @@ void slot_turn_mark_busy(struct slot_set *set)
 
     LIST_FOREACH(slot, &set->busy, busy_link)
     {
-        slot_set_changed(set, slot);
+        slot_set_changed(slot);
     }
 }

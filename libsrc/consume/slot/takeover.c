@@ -215,8 +215,7 @@ void takeover_begin(struct owned_slot *slot)
     store_slot_fill(&target, &set->topic, slot->number);
     among = takeover_among(set, &target);
     if (among->running >= TAKEOVERS_MAX) {
-        slot->waits = among;
-        TAILQ_INSERT_TAIL(&among->waiting, slot, link);
+        owned_slot_queue(slot, &among->waiting);
         return;
     }
     among->running++;
@@ -236,8 +235,7 @@ void takeover_begin_waiting(struct slot_set *set)
 
         while (takeovers->running < TAKEOVERS_MAX &&
                (slot = TAILQ_FIRST(&takeovers->waiting)) != NULL) {
-            TAILQ_REMOVE(&takeovers->waiting, slot, link);
-            slot->waits = NULL;
+            owned_slot_unqueue(slot);
             takeover_begin(slot);
         }
     }

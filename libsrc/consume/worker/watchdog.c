@@ -54,7 +54,7 @@ static void watchdog_on_timer(uv_timer_t *timer)
 
         STAILQ_REMOVE_HEAD(&overdue, link);
         in_flight_overdue(slot, delivery);
-        owned_slot_changed(slot);
+        slot_set_changed(slot);
     }
     slot_turn_mark_leaving(&worker->set);
     if (worker->set.budget.in_flight > 0) {

@@ -76,7 +76,6 @@ static void worker_end(smq_worker *worker)
 
     worker_enter(worker, WORKER_ENDED);
     uv_timer_stop(&set->renewal);
-    uv_timer_stop(&set->credit);
     uv_timer_stop(&worker->drain);
     uv_timer_stop(&worker->overdue);
     worker_watch_standby(worker);
@@ -350,7 +349,7 @@ static void worker_turn(smq_worker *worker)
             worker_begin_stopping(worker);
         }
         slot_turn_run(set);
-    } while (!STAILQ_EMPTY(&set->changed) || worker->asked.refresh || worker->asked.fail ||
+    } while (!TAILQ_EMPTY(&set->places[SLOT_CHANGED]) || worker->asked.refresh || worker->asked.fail ||
              worker->asked.check_binding);
     if (set->budget.in_flight > 0 && worker->state != WORKER_ENDED) {
         worker_watch_handlers(worker);
@@ -415,7 +414,7 @@ static void worker_on_answer(smq_delivery *delivery, int64_t now_us)
     }
     slot = owned_slot_of(delivery);
     in_flight_add_answer(slot, delivery, now_us);
-    owned_slot_changed(slot);
+    slot_set_changed(slot);
 }
 
 static void worker_confirm_lanes(smq_worker *worker)
@@ -678,7 +677,7 @@ static void worker_on_dispose(struct loop_task *task)
         delivery_unref(delivery);
     }
     health_sources_remove(&worker->health);
-    worker_each_slot(worker, owned_slot_changed);
+    worker_each_slot(worker, slot_set_changed);
     slot_set_close(&worker->set);
     uv_close((uv_handle_t *) &worker->stop_signal, worker_on_closed);
     uv_close((uv_handle_t *) &worker->drain, worker_on_closed);

@@ -121,9 +121,11 @@ static void on_question(struct loop_task *task)
     const struct owned_slot *slot = question->worker->set.slots[0];
 
     question->consuming = slot != NULL && slot->consuming != NULL;
-    question->woken = slot != NULL && slot->woken;
+    /* by a notice, or by a push */
+    question->woken =
+        question->consuming && (slot->notice != OWNED_UNNOTICED || slot->unanswered > 0);
     question->idle = slot != NULL && slot->state == OWNED_ACTIVE && !question->consuming &&
-                     !slot->claimable && slot->subscribed;
+                     slot->store == NEXT_CALL_EMPTY;
     waiter_done(&question->waiter);
 }
 

@@ -15,6 +15,7 @@
 #include <slotmq/topic.h>
 
 #include "base/clock.h"
+#include "consume/slot/sleep.h"
 #include "scripts.h"
 #include "support/group.h"
 #include "support/wait.h"
@@ -22,7 +23,8 @@
 
 enum { WAIT_MS = 30000, LONG_MS = 60000, SLOTS = 2, PER_ANSWER = 4 };
 
-#define LATER_US (INT64_C(10000) * 1000000) /* so answers linger for longer than WAIT_MS */
+#define LATER_US  (INT64_C(10000) * 1000000) /* so answers linger for longer than WAIT_MS */
+#define ASLEEP_MS (INT64_C(1000000) * 1000)  /* no slot looks by itself, however late it is */
 
 /* A shared topic, whose slots have the messages that the test gives them. */
 static struct model {
@@ -88,6 +90,7 @@ static int set_up(void **state)
     memset(model.stored, 0, sizeof(model.stored));
     model.calls = 0;
     later_us = 0;
+    sleep_times.least = sleep_times.most = ASLEEP_MS;
     client = fake_client(serve, NULL);
     assert_non_null(client);
     return 0;

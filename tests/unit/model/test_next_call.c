@@ -304,6 +304,26 @@ static void sends_leave_together_and_callers_in_halves(void **state)
     CHECK_ROWS(rows);
 }
 
+static void there_is_room_if_a_claim_would_not_be_made_small(void **state)
+{
+    static const struct {
+        struct next_call_view view;
+        bool room;
+    } rows[] = {
+        {{.places = BATCH, .spare = PLACES, .quota = 1, .credit = 1}, true},
+        {{.places = BATCH - 1, .spare = PLACES, .quota = 1, .credit = 1}, false},
+        {{.places = BATCH - 1, .spare = BATCH - 1, .quota = 1, .credit = 1}, true},
+        {{.places = BATCH, .spare = PLACES, .quota = 0, .credit = 1}, false},
+        {{.places = BATCH, .spare = PLACES, .quota = 1, .credit = 0}, false},
+        {{.places = 0, .spare = 0, .quota = 1, .credit = 1}, false},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(next_call_has_room(&rows[i].view, BATCH), rows[i].room);
+    }
+}
+
 static void a_call_waits_to_leave_for_three_reasons(void **state)
 {
     (void) state;
@@ -324,6 +344,7 @@ TEST_GROUP(next_call)
         cmocka_unit_test(a_slot_with_a_backlog_settles_a_whole_batch),
         cmocka_unit_test(answers_of_an_idle_slot_wait_for_another_call),
         cmocka_unit_test(sends_leave_together_and_callers_in_halves),
+        cmocka_unit_test(there_is_room_if_a_claim_would_not_be_made_small),
         cmocka_unit_test(a_call_waits_to_leave_for_three_reasons),
     };
 
