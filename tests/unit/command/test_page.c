@@ -17,7 +17,25 @@ static const struct {
     const char *file; /* below cli/serve */
     const char *type;
 } rows[] = {
+    {"/", "page/index.html", "text/html; charset=utf-8"},
     {"/api/v1/openapi.json", "openapi.json", "application/json"},
+    {"/page/icon.svg", "page/icon.svg", "image/svg+xml"},
+    {"/page/style.css", "page/style.css", "text/css; charset=utf-8"},
+    {"/page/api.js", "page/api.js", "text/javascript; charset=utf-8"},
+    {"/page/app.js", "page/app.js", "text/javascript; charset=utf-8"},
+    {"/page/chart.js", "page/chart.js", "text/javascript; charset=utf-8"},
+    {"/page/dead.js", "page/dead.js", "text/javascript; charset=utf-8"},
+    {"/page/doctor.js", "page/doctor.js", "text/javascript; charset=utf-8"},
+    {"/page/dom.js", "page/dom.js", "text/javascript; charset=utf-8"},
+    {"/page/fleet.js", "page/fleet.js", "text/javascript; charset=utf-8"},
+    {"/page/format.js", "page/format.js", "text/javascript; charset=utf-8"},
+    {"/page/jobs.js", "page/jobs.js", "text/javascript; charset=utf-8"},
+    {"/page/message.js", "page/message.js", "text/javascript; charset=utf-8"},
+    {"/page/messages.js", "page/messages.js", "text/javascript; charset=utf-8"},
+    {"/page/parts.js", "page/parts.js", "text/javascript; charset=utf-8"},
+    {"/page/retry.js", "page/retry.js", "text/javascript; charset=utf-8"},
+    {"/page/topic.js", "page/topic.js", "text/javascript; charset=utf-8"},
+    {"/page/topics.js", "page/topics.js", "text/javascript; charset=utf-8"},
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 

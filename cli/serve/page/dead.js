@@ -1,0 +1,134 @@
+/* dead.js - the dead letters of a topic, by cause and by reason. */
+import { get } from './api.js';
+import { el, link } from './dom.js';
+import { clock, count, distance, plural, text } from './format.js';
+import { acts, button, heading, notice, table, topicTabs } from './parts.js';
+import { retryAll } from './retry.js';
+
+const COLUMNS = [
+    ['Reason', 'name reason'],
+    ['Messages', 'number'],
+    ['Share', 'share'],
+    ['First', 'number'],
+    ['Last', 'number'],
+    ['', 'act'],
+];
+
+/* A reason selects all whose reason contains it, so a short one may select more than its group. */
+function others(data, group) {
+    const more = data.reasons.filter(
+        (other) =>
+            other !== group &&
+            typeof other.reason === 'string' &&
+            other.reason.includes(group.reason),
+    );
+    const messages = more.reduce((sum, other) => sum + other.count, 0);
+    return more.length === 0
+        ? null
+        : `${plural(messages, 'message')} of ${plural(more.length, 'other reason')} contain this text, too, and are sent back with them.`;
+}
+
+function share(group, data) {
+    const part = data.looked_at > 0 ? group.count / data.looked_at : 0;
+    return el('meter', { min: 0, max: 1, value: part, title: `${Math.round(part * 100)} %` });
+}
+
+function row(group, data, page) {
+    const reason = text(group, 'reason');
+    const selectable = typeof group.reason === 'string' && group.reason !== '';
+    const shown = reason ?? 'no reason was given';
+    const cells = [
+        selectable
+            ? el(
+                  'a',
+                  {
+                      href: link('messages', {
+                          topic: data.topic,
+                          state: 'dead',
+                          reason: group.reason,
+                      }),
+                      class: 'go',
+                  },
+                  shown,
+              )
+            : el('span', { class: 'soft' }, shown),
+        count(group.count),
+        share(group, data),
+        distance(group.first_dead_at_ms),
+        distance(group.last_dead_at_ms),
+        page.self.write &&
+            selectable &&
+            button(
+                'Retry',
+                () => {
+                    const many =
+                        group.count +
+                        data.reasons
+                            .filter(
+                                (other) => other !== group && other.reason?.includes(group.reason),
+                            )
+                            .reduce((sum, other) => sum + other.count, 0);
+                    return retryAll(
+                        page,
+                        data.topic,
+                        { reason: group.reason },
+                        data.whole ? many : null,
+                        others(data, group),
+                    );
+                },
+                { 'aria-label': `Retry ${shown}` },
+            ),
+    ];
+    return { key: `${group.reason_base64 ?? ''} ${group.reason}`, cells };
+}
+
+export const dead = {
+    title: (parameters) => `Dead letters of ${parameters.get('topic')}`,
+    /* Groups are read from Redis, so they are read anew when something has changed. */
+    refresh: 'dead',
+
+    load(parameters, signal) {
+        return get('dead', { topic: parameters.get('topic') }, signal);
+    },
+
+    render(data, parameters, page) {
+        const causes = Object.entries(data.causes).filter(([, number]) => number > 0);
+        const all = link('messages', { topic: data.topic, state: 'dead' });
+        return [
+            heading(
+                data.topic,
+                acts(
+                    data.dead > 0 && el('a', { class: 'button', href: all }, 'List them'),
+                    page.self.write &&
+                        data.dead > 0 &&
+                        button('Retry all', () => retryAll(page, data.topic, {}, data.dead, null), {
+                            class: 'main',
+                        }),
+                ),
+            ),
+            topicTabs(data.topic, 'dead', data.dead),
+            el(
+                'p',
+                { class: 'foot' },
+                `${plural(data.dead, 'dead letter')}, read at ${clock(data.at_ms)}. `,
+                !data.whole && `The reasons are those of ${count(data.looked_at)} of them. `,
+                causes.length > 0 && [
+                    'Since the topic was created: ',
+                    causes.map(([cause, number], index) => [
+                        index > 0 && ', ',
+                        `${count(number)} ${cause.replace('_', ' ')}`,
+                    ]),
+                    '.',
+                ],
+            ),
+            data.reasons.length > 0
+                ? table(
+                      'Reasons',
+                      COLUMNS,
+                      data.reasons.map((group) => row(group, data, page)),
+                      'cards dead',
+                  )
+                : notice('There are no dead letters.', 'good'),
+        ];
+    },
+};

@@ -1,0 +1,229 @@
+/* messages.js - messages of a topic: found by state, text and reason; dead ones can be selected. */
+import { get } from './api.js';
+import { el, link } from './dom.js';
+import { UNKNOWN, bytes, clock, count, distance, plural, short, text } from './format.js';
+import { badge, button, heading, notice, table, topicTabs } from './parts.js';
+import { keyOf, nameOf, retryAll, retryThese } from './retry.js';
+
+const STATES = ['waiting', 'claimed', 'resting', 'dead'];
+const LIMIT = 100;
+
+/* What was selected, by the address of the list: it is forgotten with it. */
+let selected = new Map();
+let selectedIn = '';
+
+export function stateBadge(state) {
+    return badge(state, { dead: 'bad', resting: 'warn', claimed: 'accent' }[state] ?? '');
+}
+
+function messageLink(message) {
+    const named = nameOf(message);
+    return named && link('message', { topic: message.topic, ...named });
+}
+
+function label(message) {
+    const id = text(message, 'id');
+    const key = text(message, 'key');
+    return (
+        id ??
+        key ??
+        (message.hidden ? 'hidden' : short(text(message, 'body') ?? '', 40) || 'no text')
+    );
+}
+
+function time(message) {
+    if (message.state === 'dead') {
+        return ['died ', distance(message.dead_at_ms)];
+    }
+    return message.state === 'claimed'
+        ? ['lease ends ', distance(message.lease_at_ms)]
+        : ['due ', distance(message.due_at_ms)];
+}
+
+function preview(message) {
+    if (message.hidden) {
+        return el('span', { class: 'soft' }, 'hidden without the token');
+    }
+    const body = text(message, 'body');
+    return body === null || body === undefined ? UNKNOWN : el('code', {}, short(body, 90));
+}
+
+function row(message, page, choosing) {
+    const named = nameOf(message);
+    const address = messageLink(message);
+    const key = keyOf(named ?? message);
+    const box =
+        choosing &&
+        named &&
+        el('input', {
+            type: 'checkbox',
+            checked: selected.has(key),
+            'aria-label': `Select ${label(message)}`,
+            onchange: (event) => {
+                event.target.checked ? selected.set(key, named) : selected.delete(key);
+                page.draw();
+            },
+        });
+    const cells = [
+        address ? el('a', { href: address, class: 'go' }, label(message)) : label(message),
+        [stateBadge(message.state), ' ', time(message)],
+        message.attempt > 0 ? count(message.attempt) : '0',
+        bytes(message.body_size),
+        preview(message),
+        text(message, 'reason') ?? '',
+    ];
+    return {
+        key,
+        class: selected.has(key) ? 'chosen' : '',
+        cells: choosing ? [box || '', ...cells] : cells,
+    };
+}
+
+function columns(choosing, data, page) {
+    const plain = [
+        ['Message', 'name'],
+        ['State', 'state'],
+        ['Tries', 'number'],
+        ['Size', 'number'],
+        ['Body', 'body'],
+        ['Reason', 'reason'],
+    ];
+    if (!choosing) {
+        return plain;
+    }
+    const names = data.messages.map(nameOf).filter(Boolean);
+    const all = names.length > 0 && names.every((named) => selected.has(keyOf(named)));
+    const box = el('input', {
+        type: 'checkbox',
+        checked: all,
+        'aria-label': 'Select all on this page',
+        onchange: (event) => {
+            names.forEach((named) =>
+                event.target.checked
+                    ? selected.set(keyOf(named), named)
+                    : selected.delete(keyOf(named)),
+            );
+            page.draw();
+        },
+    });
+    return [[box, 'choose'], ...plain];
+}
+
+function filters(parameters, page) {
+    const states = (parameters.get('state') ?? 'waiting').split(',');
+    const kept = () => Object.fromEntries([...parameters].filter(([name]) => name !== 'cursor'));
+    const box = (name, placeholder, more = {}) =>
+        el('input', {
+            type: 'search',
+            name,
+            value: parameters.get(name) ?? '',
+            placeholder,
+            'aria-label': placeholder,
+            onchange: (event) => page.go('messages', { ...kept(), [name]: event.target.value }),
+            ...more,
+        });
+    const choice = STATES.map((state) =>
+        el(
+            'label',
+            { class: 'check' },
+            el('input', {
+                type: 'checkbox',
+                checked: states.includes(state),
+                onchange: (event) => {
+                    const chosen = STATES.filter((other) =>
+                        other === state ? event.target.checked : states.includes(other),
+                    );
+                    page.go('messages', { ...kept(), state: chosen.join(',') || state });
+                },
+            }),
+            state,
+        ),
+    );
+    return el(
+        'form',
+        { class: 'filters', role: 'search', onsubmit: (event) => event.preventDefault() },
+        el('fieldset', {}, el('legend', { class: 'unseen' }, 'States'), choice),
+        box(
+            'contains',
+            page.self.personal ? 'Text in body, key or id' : 'Text in bodies: needs the token',
+            page.self.personal ? { id: 'search' } : { disabled: true },
+        ),
+        box('reason', 'Text in the reason', page.self.personal ? {} : { id: 'search' }),
+    );
+}
+
+function actions(data, parameters, page) {
+    const reason = parameters.get('reason');
+    const contains = parameters.get('contains');
+    const names = [...selected.values()];
+    return el(
+        'div',
+        { class: 'actions' },
+        button(
+            names.length > 0 ? `Retry ${count(names.length)} selected` : 'Retry selected',
+            async () => {
+                selected = new Map();
+                await retryThese(page, data.topic, names);
+            },
+            { class: 'main', disabled: names.length === 0 },
+        ),
+        button(reason || contains ? 'Retry all that match' : 'Retry all', () =>
+            retryAll(page, data.topic, { reason, contains }, null, null),
+        ),
+    );
+}
+
+export const messages = {
+    title: (parameters) => `Messages of ${parameters.get('topic')}`,
+    refresh: 'changes',
+
+    load(parameters, signal) {
+        const { topic, state, contains, reason, older_than_ms, cursor } =
+            Object.fromEntries(parameters);
+        return get(
+            'messages',
+            { topic, state, contains, reason, older_than_ms, cursor, limit: LIMIT },
+            signal,
+        );
+    },
+
+    render(data, parameters, page) {
+        if (selectedIn !== page.address) {
+            selected = new Map();
+            selectedIn = page.address;
+        }
+        const states = (parameters.get('state') ?? 'waiting').split(',');
+        const choosing = page.self.write && states.length === 1 && states[0] === 'dead';
+        const others = Object.fromEntries(parameters);
+        const rows = data.messages.map((message) => row(message, page, choosing));
+        return [
+            heading(data.topic),
+            topicTabs(data.topic, 'messages', 0),
+            filters(parameters, page),
+            choosing && actions(data, parameters, page),
+            rows.length > 0
+                ? table('Messages', columns(choosing, data, page), rows, 'cards messages')
+                : notice('No message is so.'),
+            el(
+                'nav',
+                { class: 'pages', 'aria-label': 'Pages' },
+                parameters.get('cursor') &&
+                    el('a', { href: link('messages', { ...others, cursor: null }) }, 'First page'),
+                el(
+                    'span',
+                    {},
+                    `${plural(data.messages.length, 'message')}, slot by slot, read at ${clock(data.at_ms)}`,
+                ),
+                data.next !== null &&
+                    el(
+                        'a',
+                        { href: link('messages', { ...others, cursor: data.next }) },
+                        'Next page',
+                    ),
+                data.next === null &&
+                    data.more &&
+                    el('span', {}, 'There are more, for those who have the token.'),
+            ),
+        ];
+    },
+};
