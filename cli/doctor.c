@@ -35,13 +35,13 @@ json_t *doctor_findings_json(const struct doctor_report *report)
     return findings;
 }
 
-static void doctor_print_json(const struct doctor_report *report)
+json_t *doctor_json(const struct doctor_report *report)
 {
     json_t *document = json_object();
 
     output_set(document, "severity", json_string(doctor_words[report->worst]));
     output_set(document, "findings", doctor_findings_json(report));
-    output_json(document);
+    return document;
 }
 
 struct table *doctor_table(const struct doctor_report *report)
@@ -121,7 +121,7 @@ static enum exit_code doctor_run(const struct command *command)
 
     if (code == EXIT_DONE) {
         if (command->global.json) {
-            doctor_print_json(&report);
+            output_json(doctor_json(&report));
         } else {
             table_print(doctor_table(&report));
         }

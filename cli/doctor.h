@@ -14,7 +14,8 @@
 enum exit_code doctor_examine(struct doctor_report *report, struct doctor_facts *facts,
                               const struct command *command);
 
-/* All findings: an array, and a table. */
+/* The report as JSON; and all findings: an array, and a table. */
+json_t *doctor_json(const struct doctor_report *report);
 json_t *doctor_findings_json(const struct doctor_report *report);
 struct table *doctor_table(const struct doctor_report *report);
 

@@ -23,6 +23,23 @@ void output_set(json_t *object, const char *name, json_t *value)
     }
 }
 
+json_t *output_text(const char *text)
+{
+    json_t *string = json_string(text ? text : "");
+
+    if (!string) {
+        const size_t size = strlen(text);
+        char *safe = say_alloc(PRINTABLE_ROOM(size), 1);
+        (void) printable_text(safe, text, size, true);
+        string = json_string(safe);
+        free(safe);
+    }
+    if (!string) {
+        say_no_memory();
+    }
+    return string;
+}
+
 void output_set_bytes(json_t *object, const char *name, const void *bytes, size_t size)
 {
     char other[64];

@@ -13,6 +13,9 @@
 /* Sets `name` to the bytes if they are UTF-8, else `name`_base64 to their base64 form. */
 void output_set_bytes(json_t *object, const char *name, const void *bytes, size_t size);
 
+/* A text of a server, whatever its bytes are: what is no UTF-8 is escaped.  NULL is "". */
+json_t *output_text(const char *text);
+
 /* Fails as a whole for lack of memory only, which ends the command. */
 void output_set(json_t *object, const char *name, json_t *value);
 

@@ -9,6 +9,7 @@
 #include "look_flags.h"
 #include "output.h"
 #include "say.h"
+#include "stat_json.h"
 #include "stat_read.h"
 #include "stat_table.h"
 #include "verb.h"
@@ -31,18 +32,6 @@ static const struct flag stat_flags[] = {
      .help = "as Prometheus text; docs/METRICS.md"},
 };
 
-static void stat_set_stats(json_t *object, const smq_stats *stats)
-{
-    gauges_json(object, stats);
-#define X(member, title, weight)                                                                   \
-    output_set(object, #member, json_integer((json_int_t) stats->member));
-    COUNTER_FIELDS(X)
-#undef X
-#define X(member) output_set(object, #member, json_integer((json_int_t) stats->member));
-    DETAIL_FIELDS(X)
-#undef X
-}
-
 /* === JSON =============================================================== */
 
 static json_t *stat_slot_json(const struct stat_slot *slot)
@@ -52,7 +41,7 @@ static json_t *stat_slot_json(const struct stat_slot *slot)
     output_set(object, "slot", json_integer(slot->number));
     output_set(object, "owner", json_string(slot->owner));
     output_set(object, "token", json_string(slot->token));
-    stat_set_stats(object, &slot->stats);
+    stat_json_numbers(object, &slot->stats);
     return object;
 }
 
@@ -79,7 +68,7 @@ static json_t *stat_topic_json(const struct stat_topic *topic, bool slots)
                exclusive ? json_integer((json_int_t) topic->owner_count) : json_null());
     output_set(object, "slots_unowned",
                exclusive ? json_integer((json_int_t) topic->unowned) : json_null());
-    stat_set_stats(object, &topic->stats);
+    stat_json_numbers(object, &topic->stats);
     gauges_json_left_out(object, &topic->stats);
     for (size_t i = 0; i < topic->slot_count; i++) {
         stat_append(array, stat_slot_json(&topic->slots[i]));

@@ -30,7 +30,7 @@ static json_t *topic_json_groups(const smq_topic_options *topic)
     return array;
 }
 
-static json_t *topic_json(const smq_topic_info *info)
+json_t *topic_json(const smq_topic_info *info)
 {
     const smq_topic_options *topic = info->options;
     json_t *object = json_object();

@@ -2,6 +2,8 @@
 #ifndef CLI_TOPIC_H
 #define CLI_TOPIC_H
 
+#include <jansson.h>
+
 #include "verb.h"
 
 /* The parts of a definition that decide which flags make sense. */
@@ -31,7 +33,8 @@ enum exit_code topic_say_failure(smq_client *client, const char *name, smq_error
 /* Connects, looks up the topic that the first word names, and runs it. */
 enum exit_code topic_run(const struct command *command, verb_topic_fn *run);
 
-/* Prints the definition of a topic as JSON. */
+/* The definition of a topic as JSON; and prints it. */
+json_t *topic_json(const smq_topic_info *info);
 enum exit_code topic_print_json(smq_client *client, const char *name);
 
 /* What every group has as its topic has it. */
