@@ -14,6 +14,9 @@
 #include "say.h"
 #include "signals.h"
 #include "topic.h"
+#ifdef SLOTMQ_SERVE
+#include "serve/process.h"
+#endif
 
 /* Poll interval for "is the topic empty?": initial and maximum. */
 enum { POLL_FIRST_MS = 100, POLL_LAST_MS = 1000 };
@@ -26,6 +29,9 @@ struct consume_options {
     smq_worker_options worker; /* its drain_timeout_ms is never 0 */
     bool exit_when_empty;
     const char *delimiter;
+#ifdef SLOTMQ_SERVE
+    struct listen listen;
+#endif
 };
 
 #define CONSUME(member) offsetof(struct consume_options, member)
@@ -56,6 +62,10 @@ static const struct flag consume_flags[] = {
              "program gets SIGTERM"},
     {WORKER("drain-timeout", "drain_timeout_ms", "TIME"),
      .help = "how long handlers may take to end after a signal, or when a slot moves"},
+#ifdef SLOTMQ_SERVE
+    LISTEN_FLAGS(struct consume_options,
+                 "open a port with /metrics, /healthz and /readyz of this process"),
+#endif
 };
 
 static void consume_init(void *options)
@@ -224,6 +234,25 @@ static enum exit_code consume_run_worker(struct consume *consume)
     return code;
 }
 
+/* While the worker runs, others can ask how it is. */
+static enum exit_code consume_run_worker_with_port(struct consume *consume)
+{
+#ifdef SLOTMQ_SERVE
+    const struct consume_options *flags = consume->command->options;
+    struct process *process = NULL;
+    enum exit_code code =
+        process_begin(&process, &flags->listen, consume->client, consume->command->global.quiet);
+
+    if (code == EXIT_DONE) {
+        code = consume_run_worker(consume);
+    }
+    process_end(process);
+    return code;
+#else
+    return consume_run_worker(consume);
+#endif
+}
+
 static enum exit_code consume_check_flags(int *delimiter, const struct command *command)
 {
     const struct consume_options *flags = command->options;
@@ -262,7 +291,7 @@ static enum exit_code consume_verb_run(const struct command *command)
         code = connect_client(&consume.client, command);
     }
     if (code == EXIT_DONE && !signals_came()) {
-        code = consume_run_worker(&consume);
+        code = consume_run_worker_with_port(&consume);
     }
     smq_client_free(consume.client);
     consume_guard_end();

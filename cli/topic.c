@@ -132,6 +132,17 @@ enum exit_code topic_say_failure(smq_client *client, const char *name, smq_error
     return say_failure(err);
 }
 
+smq_status topic_layout(smq_layout *out, smq_client *client, const char *name, smq_error *err)
+{
+    struct topic_facts facts;
+    const smq_status status = topic_visit(client, name, topic_take_facts, &facts, err);
+
+    if (status == SMQ_OK) {
+        *out = facts.layout;
+    }
+    return status;
+}
+
 enum exit_code topic_look_up(struct topic_facts *out, smq_client *client, const char *name)
 {
     smq_error err;

@@ -20,6 +20,9 @@ struct topic_facts {
 smq_status topic_visit(smq_client *client, const char *name, smq_topic_fn *visit, void *user,
                        smq_error *err);
 
+/* Finds out the layout of a topic.  Fails as smq_topic_get(). */
+smq_status topic_layout(smq_layout *out, smq_client *client, const char *name, smq_error *err);
+
 /* Looks a topic up.  On any other result than EXIT_DONE the error has already been printed. */
 enum exit_code topic_look_up(struct topic_facts *out, smq_client *client, const char *name);
 

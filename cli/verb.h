@@ -66,7 +66,7 @@ extern const struct verb send_verb, copy_verb, consume_verb, pause_verb, resume_
 extern const struct verb peek_verb, get_verb, rank_verb, remove_verb, reschedule_verb, purge_verb;
 extern const struct verb dead_list_verb, dead_requeue_verb, dead_purge_verb, help_verb;
 extern const struct verb fleet_show_verb, fleet_evict_verb, fleet_raise_fence_verb;
-extern const struct verb doctor_verb, check_verb, completion_verb;
+extern const struct verb doctor_verb, check_verb, completion_verb, serve_verb;
 
 extern const struct flag global_flags[];
 extern const size_t global_flag_count;

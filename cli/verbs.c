@@ -33,6 +33,9 @@ const struct verb *const verbs[] = {
     &fleet_raise_fence_verb,
     &doctor_verb,
     &check_verb,
+#ifdef SLOTMQ_SERVE
+    &serve_verb,
+#endif
     &completion_verb,
     &help_verb,
     NULL,

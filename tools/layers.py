@@ -20,7 +20,7 @@ DOWN = {
     "libsrc/consume/worker": [*LOWER, "core", "consume/run", "consume/slot"],
     "libsrc/admin": [*LOWER, "core", "coord/coord.h"],
     "libsrc/client": [*LOWER, "core", "produce", "consume/run", "consume/worker", "admin"],
-    "cli": ["base/nearest.h"],
+    "cli": ["base/nearest.h", "serve"],
     "examples": [],
     "demo": ["support"],
     "bench": ["support", "scripts.h", "peers"],
@@ -33,6 +33,7 @@ FOREIGN = {
     "amqp.h": ["bench"],
     "uthash.h": ["libsrc/base"],
     "jansson.h": ["cli"],
+    "microhttpd.h": ["cli"],
     "libsmartcols": ["cli"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)

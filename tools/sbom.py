@@ -18,6 +18,7 @@ MATERIALS = {
     "zookeeper-client-c": ("Apache-2.0", "pkg:github/apache/zookeeper", "libzookeeper_mt.so", "library"),
     "uthash": ("BSD-1-Clause", "pkg:github/troydhanson/uthash", None, "library"),
     "jansson": ("MIT", "pkg:github/akheron/jansson", "libjansson.so", "command"),
+    "libmicrohttpd": ("LGPL-2.1-or-later", "pkg:github/Karlson2k/libmicrohttpd", "libmicrohttpd.so", "command"),
     "libsmartcols": ("LGPL-2.1-or-later", "pkg:github/util-linux/util-linux", "libsmartcols.so", "command"),
 }
 

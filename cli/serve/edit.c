@@ -1,0 +1,192 @@
+/* edit.c - what a caller who may write can change.
+ *
+ * Thread: serve:ask-N; edit_stop(), edit_jobs() and edit_job() run on that of the port. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "message.h"
+#include "output.h"
+#include "query.h"
+#include "say.h"
+#include "serve.h"
+#include "topic.h"
+
+static struct answer *edit_done(smq_status status, const smq_error *err)
+{
+    json_t *object = NULL;
+
+    if (status != SMQ_OK) {
+        return answer_failure(err);
+    }
+    object = json_object();
+    output_set(object, "done", json_integer(1));
+    return answer_json(200, object);
+}
+
+/* === One message, one topic ============================================= */
+
+struct answer *edit_remove(struct serve *serve, const json_t *query,
+                           const struct guard_caller *caller)
+{
+    const char *topic = query_text(query, "topic");
+    smq_error err = SMQ_ERROR_INIT;
+    smq_client *client = readings_client(serve->readings, &err);
+    smq_layout layout = SMQ_LAYOUT_KEYED;
+    smq_message which = SMQ_MESSAGE_INIT;
+    char *id_bytes = NULL;
+    char *key_bytes = NULL;
+    const smq_bytes id = query_bytes(query, "id", &id_bytes);
+
+    (void) caller;
+    smq_status status = client ? topic_layout(&layout, client, topic, &err) : err.status;
+    which.key = query_bytes(query, "key", &key_bytes);
+    which.id = layout == SMQ_LAYOUT_KEYED ? id : (smq_bytes){.data = NULL};
+    which.body = layout == SMQ_LAYOUT_KEYED ? (smq_bytes){.data = NULL} : id;
+    if (status == SMQ_OK) {
+        status = smq_message_remove(client, topic, &which, &err);
+    }
+    free(id_bytes);
+    free(key_bytes);
+    return edit_done(status, &err);
+}
+
+struct answer *edit_pause(struct serve *serve, const json_t *query,
+                          const struct guard_caller *caller)
+{
+    smq_error err = SMQ_ERROR_INIT;
+    smq_client *client = readings_client(serve->readings, &err);
+
+    (void) caller;
+    return edit_done(
+        client ? smq_topic_pause(client, query_text(query, "topic"), &err) : err.status, &err);
+}
+
+struct answer *edit_resume(struct serve *serve, const json_t *query,
+                           const struct guard_caller *caller)
+{
+    smq_error err = SMQ_ERROR_INIT;
+    smq_client *client = readings_client(serve->readings, &err);
+
+    (void) caller;
+    return edit_done(
+        client ? smq_topic_resume(client, query_text(query, "topic"), &err) : err.status, &err);
+}
+
+struct answer *edit_alter(struct serve *serve, const json_t *query,
+                          const struct guard_caller *caller)
+{
+    const char *option = query_text(query, "option");
+    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+    smq_error err = SMQ_ERROR_INIT;
+    smq_client *client = readings_client(serve->readings, &err);
+
+    (void) caller;
+    smq_status status = client ? smq_option_parse(&options, SMQ_OPTION_SET_TOPIC, option,
+                                                  query_text(query, "value"), &err)
+                               : err.status;
+    options.name = query_text(query, "topic");
+    if (status == SMQ_OK) {
+        status = smq_topic_alter(client, &options, option, &err);
+    }
+    return edit_done(status, &err);
+}
+
+/* === Jobs =============================================================== */
+
+/* Does it select all, or messages that it names, or some by a filter?  Only one of these. */
+static bool edit_selects(const json_t *query)
+{
+    const bool all = query_switch(query, "all");
+    const bool named = json_object_get(query, "messages") != NULL;
+    const bool some = json_object_get(query, "contains") || json_object_get(query, "reason") ||
+                      json_object_get(query, "older_than_ms");
+    const bool limited = json_object_get(query, "limit") != NULL;
+
+    return all + named + some == 1 && !(named && limited);
+}
+
+/* Every message that is named needs an id. */
+static bool edit_names(const json_t *query)
+{
+    const json_t *messages = json_object_get(query, "messages");
+
+    for (size_t i = 0; i < json_array_size(messages); i++) {
+        const json_t *one = json_array_get(messages, i);
+        if (!json_object_get(one, "id") && !json_object_get(one, "id_base64")) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static struct answer *edit_begin(struct serve *serve, const json_t *query, enum job_kind kind)
+{
+    smq_error err = SMQ_ERROR_INIT;
+    smq_client *client = readings_client(serve->readings, &err);
+    smq_layout layout = SMQ_LAYOUT_KEYED;
+
+    if (!edit_selects(query) || !edit_names(query)) {
+        return answer_problem(400, SMQ_INVALID,
+                              "select all, or messages with their ids, or some by contains, reason "
+                              "or older_than_ms: just one of these; limit is not for messages");
+    }
+    if (!client || topic_layout(&layout, client, query_text(query, "topic"), &err) != SMQ_OK) {
+        return answer_failure(&err);
+    }
+    json_t *job = jobs_begin(serve->jobs, client, kind, query, layout == SMQ_LAYOUT_INLINE);
+    return job ? answer_json(202, job)
+               : answer_problem(429, SMQ_FULL, "too many jobs run: stop one, or wait for its end");
+}
+
+struct answer *edit_requeue(struct serve *serve, const json_t *query,
+                            const struct guard_caller *caller)
+{
+    (void) caller;
+    return edit_begin(serve, query, JOB_REQUEUE);
+}
+
+struct answer *edit_purge(struct serve *serve, const json_t *query,
+                          const struct guard_caller *caller)
+{
+    const json_t *words = json_object_get(query, "states");
+
+    (void) caller;
+    for (size_t i = 0; i < json_array_size(words); i++) {
+        const smq_state state = message_state_named(json_string_value(json_array_get(words, i)));
+        if (state == 0 || state == SMQ_STATE_CLAIMED) {
+            return answer_problem(400, SMQ_INVALID, "states must be waiting, resting or dead");
+        }
+    }
+    return edit_begin(serve, query, JOB_PURGE);
+}
+
+static struct answer *edit_answer(json_t *job, const char *id)
+{
+    return job ? answer_json(200, job)
+               : answer_problem(404, SMQ_INVALID, "there is no job %.40s", id);
+}
+
+struct answer *edit_stop(struct serve *serve, const json_t *query,
+                         const struct guard_caller *caller)
+{
+    const char *id = query_text(query, "id");
+
+    (void) caller;
+    return edit_answer(jobs_stop(serve->jobs, id), id);
+}
+
+struct answer *edit_job(struct serve *serve, const json_t *query, const struct guard_caller *caller)
+{
+    const char *id = query_text(query, "id");
+
+    (void) caller;
+    return edit_answer(jobs_find_json(serve->jobs, id), id);
+}
+
+struct answer *edit_jobs(struct serve *serve, const json_t *query,
+                         const struct guard_caller *caller)
+{
+    (void) query;
+    (void) caller;
+    return answer_json(200, jobs_json(serve->jobs));
+}
