@@ -14,7 +14,6 @@ smq_message library_message(char body[TALLY_BODY], uint64_t number)
 
     tally_body(body, TALLY_BODY, number);
     message.body = (smq_bytes){body, TALLY_BODY};
-    message.delay_ms = SMQ_NONE;
     return message;
 }
 

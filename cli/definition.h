@@ -15,7 +15,7 @@ const char *definition_takeover_name(smq_takeover takeover);
 /* None is shown as 0. */
 int64_t definition_amount(int64_t amount);
 
-/* Must each send give one?  A delay of 0 is SMQ_NONE. */
+/* A range_merge topic without a delay; one of 0 is SMQ_NONE. */
 bool definition_lacks_delay(const smq_topic_options *topic);
 
 #endif

@@ -270,7 +270,7 @@ static void line_set_due(smq_message *message, const struct members *members,
     }
     message->delay_ms = 0;
     if (topic->type == SMQ_TYPE_RANGE_MERGE) {
-        message->delay_ms = due_ms > now_ms ? due_ms - now_ms : SMQ_NONE;
+        message->delay_ms = due_ms > now_ms ? due_ms - now_ms : 0;
     } else {
         message->due_at_ms = due_ms;
     }
@@ -295,7 +295,7 @@ static void line_make_new(smq_message *message, const struct members *members,
     }
     if (members->delay.given) {
         message->due_at_ms = 0;
-        message->delay_ms = line_none_if_0(members->delay.value);
+        message->delay_ms = members->delay.value;
     }
 }
 
@@ -437,10 +437,6 @@ static bool line_check_topic(const struct members *members, const struct message
     }
     if (topic->layout == SMQ_LAYOUT_INLINE && !line_check_inline(members, error)) {
         return false;
-    }
-    if (topic->lacks_delay && members->due_at.value == 0 && !members->delay.given &&
-        rules->defaults.delay_ms == 0) {
-        return line_say(error, "the topic has no delay of its own: give \"delay\" or \"due_at\"");
     }
     return line_check_type(members, topic, error);
 }

@@ -153,15 +153,10 @@ static enum exit_code send_check_options(const struct command *command,
     if (keyed && topic->layout != SMQ_LAYOUT_KEYED) {
         return say_error(EXIT_USAGE, "topic %s has layout inline: it has no %s", name, keyed);
     }
-    if (when.own.delay_ms == SMQ_NONE && !topic->lacks_delay) {
+    if (when.own.delay_ms == SMQ_NONE) {
         when.own.delay_ms = 0; /* topics of every type take what is due at once */
     }
-    const enum exit_code code = when_check(&when, name, topic);
-    if (code == EXIT_DONE && topic->lacks_delay && when.own.delay_ms == 0 &&
-        !send_is_json(command)) {
-        return say_error(EXIT_USAGE, "topic %s has no delay of its own: give --delay", name);
-    }
-    return code;
+    return when_check(&when, name, topic);
 }
 
 static smq_message send_make_message(const struct send_options *flags, const char *body,

@@ -86,7 +86,6 @@ static bool topic_take_facts(const smq_topic_info *info, void *user)
     *facts = (struct topic_facts){.type = topic->type,
                                   .layout = topic->layout,
                                   .ties = topic->ties,
-                                  .lacks_delay = definition_lacks_delay(topic),
                                   .max_body = topic->max_body,
                                   .max_retries =
                                       topic->max_retries == SMQ_NONE ? 0 : topic->max_retries};

@@ -11,7 +11,6 @@ struct topic_facts {
     smq_topic_type type;
     smq_layout layout;
     smq_ties ties;
-    bool lacks_delay; /* range_merge: each send must give one */
     int64_t max_body;
     int32_t max_retries;
 };

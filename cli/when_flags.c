@@ -51,11 +51,20 @@ enum exit_code when_check(const struct when *when, const char *topic,
     return when_check_priority(when->priority.value, topic, facts->ties);
 }
 
+/* Without a flag it is that of the topic. */
+static int64_t when_delay(const struct when *when)
+{
+    if (when->at.given || when->own.delay_ms == SMQ_NONE) {
+        return 0;
+    }
+    return when->own.delay_ms == 0 ? SMQ_TOPIC_DELAY : when->own.delay_ms;
+}
+
 void when_apply(smq_message *message, const struct when *when)
 {
     message->priority = when->priority.value;
     message->due_at_ms = when->at.value;
-    message->delay_ms = when->own.delay_ms;
+    message->delay_ms = when_delay(when);
     message->ttl_ms = when->own.ttl_ms;
     message->max_retries = when->own.max_retries;
 }

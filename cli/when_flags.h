@@ -6,7 +6,7 @@
 #include "topic.h"
 
 /* `own` holds what the message has of its own instead of the topic's: delay_ms, ttl_ms and
- * max_retries, each as a smq_message wants it: 0 is the topic's, SMQ_NONE is none, or at once. */
+ * max_retries, each as an option of a topic: 0 is the topic's, SMQ_NONE is none, or at once. */
 struct when {
     smq_topic_options own;
     struct flag_value at, priority;

@@ -100,7 +100,9 @@ static bool send_one(struct feed *feed, const char *topic, const char *package, 
     snprintf(sending->body, sizeof(sending->body), "%s %u", package, number);
     message.body = smq_text(sending->body);
     message.key = (smq_bytes){sending->body, strcspn(sending->body, " ")};
-    if (topic == rules_topics[1]) {
+    if (topic == rules_topics[0]) {
+        message.delay_ms = SMQ_TOPIC_DELAY;
+    } else if (topic == rules_topics[1]) {
         message.priority = number % PRIORITIES;
     } else if (topic == rules_topics[2]) {
         message.due_at_ms = wall_ms() + number % DUE_SPREAD_MS;

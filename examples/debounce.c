@@ -29,7 +29,8 @@ static smq_status send_changes(smq_producer *producer, smq_error *err)
         smq_receipt receipt;
 
         snprintf(revision, sizeof(revision), "revision %d", i);
-        smq_message change = SMQ_MESSAGE(.id = smq_text("document-7"), .body = smq_text(revision));
+        smq_message change = SMQ_MESSAGE(.id = smq_text("document-7"), .body = smq_text(revision),
+                                         .delay_ms = SMQ_TOPIC_DELAY);
         status = smq_send(producer, "reindex", &change, &receipt, err);
         merged += status == SMQ_OK && receipt.merged ? 1 : 0;
     }

@@ -19,9 +19,10 @@
 #define SMQ_API
 #endif
 
-#define SMQ_NONE    (-1) /* an option or field is off, where that is not its default */
-#define SMQ_FOREVER (-1) /* a time-out that never ends */
-#define SMQ_BACKOFF (-1) /* a delay: use the back-off of the topic */
+#define SMQ_NONE        (-1) /* an option or field is off, where that is not its default */
+#define SMQ_FOREVER     (-1) /* a time-out that never ends */
+#define SMQ_BACKOFF     (-1) /* a delay: use the back-off of the topic */
+#define SMQ_TOPIC_DELAY (-2) /* the delay of a send: that of the topic */
 
 #define SMQ_TEXT_SIZE  252 /* bytes of a text for people, with its NUL */
 #define SMQ_ID_SIZE    47  /* bytes of an id that the library makes, with its NUL */

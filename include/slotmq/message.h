@@ -25,9 +25,9 @@ typedef struct smq_message {
     smq_bytes id;
     /* Priority topics: larger is more urgent. */
     int64_t priority;
-    /* Range_merge and fixed_time topics: the message is due this long after the send.  SMQ_NONE:
-     * due at once; this is allowed in any topic.  0: in a range_merge topic the delay of the topic,
-     * which must then have one; in a fixed_time topic due_at_ms counts. */
+    /* Range_merge and fixed_time topics: the message is due this long after the send; 0: at once.
+     * SMQ_TOPIC_DELAY: in a range_merge topic its delay_ms, if it has one, else at once; this is
+     * allowed in any topic. */
     int64_t delay_ms;
     /* Fixed_time topics: when the message is due.  A time in the past or 0: due at once.  Give
      * either this or delay_ms. */

@@ -83,8 +83,8 @@ typedef struct smq_topic_options {
      * default "exp:1000:600000". */
     const char *backoff;
     int64_t lease_ms; /* a claim is renewed after a third of it; default 30000 */
-    /* Range_merge: delay of sends that give none.  SMQ_NONE: they are due at once.  Default 0: each
-     * send must give a delay. */
+    /* Range_merge: the delay of sends with SMQ_TOPIC_DELAY.  Default none: these are due at
+     * once. */
     int64_t delay_ms;
     /* Range_merge, keyed: each repeated send moves the time of the waiting message to now plus its
      * delay, but not past its first send plus debounce_ms.  Default none. */

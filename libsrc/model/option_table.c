@@ -166,11 +166,11 @@ const struct option option_table[] = {
      TEXT("Rest after a failure, as none, fixed:MS, exp:MS:MAX (full jitter) or ladder:MS,MS,MS.")},
     {TOPIC(lease_ms), DURATION(100, ms, 1, d), LASTING(30, s),
      TEXT("How long a claim lasts without renewal.")},
-    /* As in a message SMQ_NONE means no delay, due at once; the word "none" means that the topic
-     * has no default delay. */
+    /* SMQ_NONE is a delay of 0, the word "none" that the topic has none: both mean at once. */
     {TOPIC(delay_ms), TIME_OR_NONE(0, "0"), WORD("none", 0), MEANING("SMQ_NONE", 0),
      .fallback = SMQ_NONE, SHOWN("none"),
-     TEXT("Delay of the sends of a range_merge topic that give none; none: each must give one.")},
+     TEXT("Range_merge: delay of sends that ask for that of the topic; none: they are due at "
+          "once.")},
     {TOPIC(debounce_ms), TIME_OR_NONE(1, "1ms"), NONE,
      TEXT("Keyed range_merge: each re-send moves the due time, at most to first send + this.")},
     {TOPIC(ttl_ms), TIME_OR_NONE(1, "1ms"), NONE,

@@ -74,9 +74,15 @@ static smq_status send_check_time(const smq_message *message, smq_error *err)
     if (message->delay_ms != 0 && message->due_at_ms != 0) {
         return status_set(err, SMQ_INVALID, "set either delay_ms or due_at_ms, not both");
     }
-    if (message->delay_ms < SMQ_NONE || message->delay_ms > TOPIC_TIME_MAX_MS) {
+    if (message->delay_ms == SMQ_NONE) {
         return status_set(err, SMQ_INVALID,
-                          "delay_ms must be from 0 to %" PRId64 ", or SMQ_NONE, not %" PRId64,
+                          "delay_ms is SMQ_NONE: at once is 0, and the delay of the topic "
+                          "SMQ_TOPIC_DELAY");
+    }
+    if (message->delay_ms < SMQ_TOPIC_DELAY || message->delay_ms > TOPIC_TIME_MAX_MS) {
+        return status_set(err, SMQ_INVALID,
+                          "delay_ms must be from 0 to %" PRId64
+                          ", or SMQ_TOPIC_DELAY, not %" PRId64,
                           TOPIC_TIME_MAX_MS, message->delay_ms);
     }
     if (message->due_at_ms < -TOPIC_TIME_MAX_MS || message->due_at_ms > TOPIC_TIME_MAX_MS) {
@@ -173,7 +179,7 @@ static smq_status send_wrong_type(const struct topic *topic, const char *option,
 static smq_status send_place_range_merge(char *when, const struct topic *topic,
                                          const smq_message *message, smq_error *err)
 {
-    int64_t delay_ms = message->delay_ms;
+    int64_t delay_ms = message->delay_ms == SMQ_TOPIC_DELAY ? topic->delay_ms : message->delay_ms;
 
     if (message->due_at_ms != 0 && message->restored) {
         snprintf(when, SEND_WHEN_MAX, "%" PRId64, message->due_at_ms);
@@ -181,15 +187,6 @@ static smq_status send_place_range_merge(char *when, const struct topic *topic,
     }
     if (message->due_at_ms != 0) {
         return send_wrong_type(topic, "due_at_ms", "fixed_time", err);
-    }
-    if (delay_ms == 0 && topic->delay_ms == SMQ_NONE) {
-        return status_set(err, SMQ_INVALID,
-                          "a send to topic %s needs a delay: set delay_ms (SMQ_NONE for at once), "
-                          "or the topic's delay_ms",
-                          topic->name);
-    }
-    if (delay_ms == 0) {
-        delay_ms = topic->delay_ms;
     }
     snprintf(when, SEND_WHEN_MAX, "+%" PRId64, delay_ms == SMQ_NONE ? 0 : delay_ms);
     return SMQ_OK;

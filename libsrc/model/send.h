@@ -27,8 +27,8 @@ struct send_place {
 /* Does the library have to make an id for the message? */
 bool send_lacks_id(const struct topic *topic, const smq_message *message);
 
-/* `message` has passed send_check() and has an id if it needs one.  Fails: INVALID (range, empty,
- * or no delay where one is needed), WRONG_TYPE, TOO_BIG. */
+/* `message` has passed send_check() and has an id if it needs one.  Fails: INVALID (range, empty),
+ * WRONG_TYPE, TOO_BIG. */
 smq_status send_place(struct send_place *out, const struct topic *topic, const smq_message *message,
                       smq_error *err);
 

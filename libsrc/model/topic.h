@@ -50,7 +50,7 @@ struct topic {
     int32_t max_retries; /* 0 .. 63 */
     struct backoff backoff;
     int64_t lease_ms;
-    int64_t delay_ms; /* SMQ_NONE: each send must give a delay; 0: due at once */
+    int64_t delay_ms; /* of sends with SMQ_TOPIC_DELAY; SMQ_NONE, 0: at once */
     smq_takeover takeover;
     int64_t debounce_ms; /* 0: none */
     int64_t ttl_ms;      /* 0: none */

@@ -202,7 +202,7 @@ static void a_key_names_one_of_two_in_every_state(void **state)
     assert_ok(smq_message_reschedule(client, "two", &ann, &err), &err);
     assert_ok(smq_message_rank(client, "two", &ann, &count, &err), &err);
     assert_int_equal(count, 2);
-    ann.delay_ms = SMQ_NONE;
+    ann.delay_ms = 0;
     assert_ok(smq_message_reschedule(client, "two", &ann, &err), &err);
     consumer = consumer_made("two");
     for (int i = 0; i < 3; i++) {
@@ -219,7 +219,6 @@ static void a_key_names_one_of_two_in_every_state(void **state)
     assert_int_equal(state_of("two", "bob"), SMQ_STATE_DEAD);
     assert_int_equal(state_of("two", NULL), SMQ_STATE_DEAD);
     smq_consumer_free(consumer);
-    ann.delay_ms = 0;
     assert_ok(smq_dead_requeue(client, "two", &filter, &count, NULL, NULL, &err), &err);
     assert_int_equal(count, 1);
     assert_int_equal(state_of("two", "ann"), SMQ_STATE_WAITING);

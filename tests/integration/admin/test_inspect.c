@@ -56,7 +56,7 @@ static void counts_are_summed_over_the_slots(void **state)
     for (int i = 0; i < 30; i++) {
         snprintf(body, sizeof(body), "m-%d", i);
         message = messages_text(body);
-        message.delay_ms = i < 10 ? SMQ_NONE : 3600000;
+        message.delay_ms = i < 10 ? 0 : 3600000;
         (void) messages_send_by(producer, "t", &message);
     }
     (void) messages_send_by(producer, "t", &message);

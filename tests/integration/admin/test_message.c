@@ -388,7 +388,7 @@ static void a_rescheduled_message_comes_at_once(void **state)
         topic_with(topic, SMQ_TYPE_RANGE_MERGE, layouts[i], 1);
         consumer = consumer_made(topic);
         send_named(topic, layouts[i], "a", HOUR_MS);
-        which.delay_ms = SMQ_NONE;
+        which.delay_ms = 0;
         assert_ok(smq_message_reschedule(client, topic, &which, &err), &err);
         assert_ok(smq_done(messages_poll(consumer), &err), &err);
         smq_consumer_free(consumer);

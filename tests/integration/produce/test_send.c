@@ -70,18 +70,20 @@ static void range_merge_keeps_the_first_time(void **state)
     send_range("later", 1000, true);
     second = score_of("t_0", "later");
     assert_true(first == second);
-    send_range("now", SMQ_NONE, false);
+    send_range("now", 0, false);
     send_range("soon", 20000, false);
     assert_string_equal(keys_order(order, "t", 0, ""), "now,soon,later");
-    assert_int_equal(smq_send(producer, "t", &message, NULL, &err), SMQ_INVALID); /* no delay */
-    assert_non_null(strstr(err.text, "delay"));
+    message.delay_ms = SMQ_NONE; /* it was now in 0.1 */
+    assert_int_equal(smq_send(producer, "t", &message, NULL, &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "at once is 0"));
+    message.delay_ms = 0;
     message.due_at_ms = before_ms;
     assert_int_equal(smq_send(producer, "t", &message, NULL, &err), SMQ_WRONG_TYPE);
     assert_int_equal(keys_number("t_0", "HGET slot{t_0} sent"), 3);
     assert_int_equal(keys_number("t_0", "HGET slot{t_0} merged"), 1);
 }
 
-static void a_delay_of_the_topic_is_the_default(void **state)
+static void a_send_may_have_the_delay_of_the_topic(void **state)
 {
     smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_RANGE_MERGE, 1);
     smq_message message = messages_text("a");
@@ -90,6 +92,7 @@ static void a_delay_of_the_topic_is_the_default(void **state)
     (void) state;
     options.delay_ms = 70000;
     cluster_create_topic(client, &options);
+    message.delay_ms = SMQ_TOPIC_DELAY;
     before_ms = server_now_ms("t_0");
     (void) messages_send_by(producer, "t", &message);
     assert_true(score_of("t_0", "a") >= (double) (before_ms + 70000));
@@ -735,7 +738,7 @@ TEST_GROUP(send)
 {
     const struct CMUnitTest tests[] = {
         FRESH_CLIENT_TEST(range_merge_keeps_the_first_time),
-        FRESH_CLIENT_TEST(a_delay_of_the_topic_is_the_default),
+        FRESH_CLIENT_TEST(a_send_may_have_the_delay_of_the_topic),
         FRESH_CLIENT_TEST(fixed_time_takes_the_last_time),
         FRESH_CLIENT_TEST(priority_takes_the_last_one_and_keeps_arrival),
         FRESH_CLIENT_TEST(priority_by_bytes_has_the_larger_range),

@@ -113,9 +113,9 @@ static const struct row new_rows[] = {
      "b",
      NULL,
      NULL,
-     {.delay_ms = SMQ_NONE, .max_retries = SMQ_NONE, .ttl_ms = SMQ_NONE}},
+     {.max_retries = SMQ_NONE, .ttl_ms = SMQ_NONE}},
     {&merge, false, "{\"body\":\"b\",\"due_at_ms\":1000500}", "b", NULL, NULL, {.delay_ms = 500}},
-    {&merge, false, "{\"body\":\"b\",\"due_at_ms\":900}", "b", NULL, NULL, {.delay_ms = SMQ_NONE}},
+    {&merge, false, "{\"body\":\"b\",\"due_at_ms\":900}", "b", NULL, NULL, {.delay_ms = 0}},
     {&ranked,
      false,
      "{\"body\":\"b\",\"id\":\"b\",\"priority\":-3}",
@@ -246,8 +246,6 @@ static void test_what_is_no_message_is_refused_with_the_reason(void **state)
 
 static void test_what_a_topic_has_not_is_refused(void **state)
 {
-    static const struct topic_facts late = {
-        .type = SMQ_TYPE_RANGE_MERGE, .layout = SMQ_LAYOUT_KEYED, .lacks_delay = true};
     static const struct {
         const struct topic_facts *topic;
         const char *line, *text;
@@ -257,7 +255,6 @@ static void test_what_a_topic_has_not_is_refused(void **state)
         {&ranked, "{\"body\":\"a\",\"delay\":5}", "the topic is priority: it has no \"due_at\""},
         {&ranked, "{\"body\":\"a\",\"priority\":8192}", "give a number from -8191 to 8191"},
         {&merge, "{\"body\":\"a\",\"priority\":1}", "the topic is range_merge: it has no"},
-        {&late, "{\"body\":\"a\"}", "the topic has no delay of its own"},
     };
 
     (void) state;
