@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <slotmq/ops.h>
+
 #include "library.h"
 #include "member.h"
 #include "meter.h"

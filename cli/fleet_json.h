@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include <slotmq/ops.h>
 #include <slotmq/slotmq.h>
 
 /* The functions are called in the order of smq_fleet_visitor. */

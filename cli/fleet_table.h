@@ -2,6 +2,7 @@
 #ifndef CLI_FLEET_TABLE_H
 #define CLI_FLEET_TABLE_H
 
+#include <slotmq/ops.h>
 #include <slotmq/slotmq.h>
 
 #include "table.h"

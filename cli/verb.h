@@ -2,6 +2,7 @@
 #ifndef CLI_VERB_H
 #define CLI_VERB_H
 
+#include <slotmq/ops.h>
 #include <slotmq/slotmq.h>
 
 #include "flags.h"

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include <slotmq/client.h>
-#include <slotmq/fleet.h>
+#include <slotmq/ops.h>
 
 #include "base/event.h"
 #include "model/marks.h"

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <slotmq/fleet.h>
+#include <slotmq/ops.h>
 
 #include "coord/assignment.h"
 #include "coord/member_text.h"

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <slotmq/ops.h>
 #include <slotmq/slotmq.h>
 
 #include "damage.h"

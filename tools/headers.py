@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Check that every public header compiles alone, as C11 and as C++11, without a warning.
+"""Check that every public header compiles alone, as C11 and as C++11, without a warning, and that those
+of earlier versions say what is in their place.
 
 usage: headers.py INCLUDE_FOLDER
 """
@@ -12,19 +13,20 @@ WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
 COMPILERS = [("cc", "c", "c11"), ("c++", "c++", "c++11"), ("clang", "c", "c11"),
              ("clang++", "c++", "c++11")]
 STRUCTS = """client_options topic_options producer_options worker_options consumer_options message
-             filter stats metrics topic_report fence fleet_visitor binding""".split()
+             filter stats metrics topic_report""".split()
+OPS_STRUCTS = ["fence", "fleet_visitor", "binding"]
 
 
-def uses(language):
+def uses(language, structs):
     """A program that uses every initializer, so that its expansion is compiled too: in C also as an
     expression, with and without a field."""
     lines = ["int main(void)", "{", "    smq_error err = SMQ_ERROR_INIT;"]
-    for name in STRUCTS:
+    for name in structs:
         lines.append(f"    smq_{name} {name} = SMQ_{name.upper()}_INIT;")
         if language == "c":
             lines.append(f"    {name} = SMQ_{name.upper()}();")
         lines.append(f"    (void) {name};")
-    if language == "c":
+    if language == "c" and "message" in structs:
         lines += ["    const smq_message *delayed = &SMQ_MESSAGE(.delay_ms = 5, .ttl_ms = 7);",
                   "    (void) delayed;"]
     return "\n".join(lines + ["    return sizeof(err) == 256 ? 0 : 1;", "}", ""])
@@ -32,22 +34,29 @@ def uses(language):
 
 def compiles(folder, header, compiler, language, standard):
     source = f"#include <slotmq/{header}>\n"
-    source += uses(language) if header == "slotmq.h" else "extern int not_empty;\n"
+    structs = {"slotmq.h": STRUCTS, "ops.h": OPS_STRUCTS}.get(header)
+    source += uses(language, structs) if structs else "extern int not_empty;\n"
     command = [compiler, "-x", language, f"-std={standard}", *WARNINGS, "-I", folder,
                "-fsyntax-only", "-"]
     return subprocess.run(command, input=source, text=True, check=False).returncode == 0
 
 
+def errors(path):
+    return subprocess.run(["cc", "-fsyntax-only", path], check=False, capture_output=True, text=True).stderr
+
+
 def main():
     folder = sys.argv[1]
     headers = sorted(path.name for path in (pathlib.Path(folder) / "slotmq").glob("*.h"))
-    failed = [f"slotmq/{header} as {standard} by {compiler}"
+    failed = [f"slotmq/{header} as {standard} by {compiler}: does not compile"
               for header in headers
               for compiler, language, standard in COMPILERS
               if shutil.which(compiler)
               if not compiles(folder, header, compiler, language, standard)]
+    failed += [f"{path} does not say what is in its place" for path in (pathlib.Path(folder) / "former").glob("*.h")
+               if "is slotmq/" not in errors(path)]
     for what in failed:
-        print(f"{what}: does not compile", file=sys.stderr)
+        print(what, file=sys.stderr)
     sys.exit(1 if failed or not headers else 0)
 
 

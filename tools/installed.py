@@ -68,7 +68,7 @@ class Installed:
 
     def check_files(self):
         """Headers, names of libraries, pages of the manual, completions, documents, examples."""
-        headers = {path.name for path in (self.source / "include/slotmq").glob("*.h")}
+        headers = {path.name for path in (self.source / "include").glob("*/*.h")}
         yield from (f"include/meson.build does not install slotmq/{name}" for name in
                     sorted(headers - {path.name for path in (self.prefix / "include/slotmq").iterdir()}))
         soversion = version.soversion(self.version)

@@ -7,6 +7,8 @@
  *    fleet member  +-- smq_consumer   is polled by the application; has a descriptor to wait for
  *                  +-- smq_topic_..., smq_message_..., smq_dead_...   administration
  *
+ * What only operators and their tools need is in slotmq/ops.h.
+ *
  * The states of a message, the answers to its delivery, and what other queues call them:
  *
  *   send -> WAITING -> CLAIMED -- done     gone               (ack)
@@ -65,10 +67,8 @@
 #include <slotmq/worker.h>
 
 #include <slotmq/admin.h>
-#include <slotmq/fleet.h>
 #include <slotmq/health.h>
 #include <slotmq/metrics.h>
-#include <slotmq/server.h>
 
 #include <slotmq/options.h>
 

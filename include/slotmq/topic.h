@@ -147,23 +147,6 @@ typedef struct smq_topic_report {
 SMQ_API smq_status smq_topic_create(smq_client *client, const smq_topic_options *options,
                                     smq_topic_report *out, smq_error *err);
 
-/* Repair a topic of which Redis has lost a part, because a node restarted empty or a failover lost
- * the last writes: keys of slots, the definition, an alteration or a pause.  Messages that are
- * still stored are kept, and consumers continue by themselves.  The call changes nothing in a topic
- * that is not damaged.  A group is repaired with its topic.  If the definition of a topic with
- * groups is lost, smq_topic_create() with these groups restores it.  `out` may be NULL.
- * With `topic` "*" all keys of all masters are looked at, the list of all topics is made anew, and
- * every topic is repaired; keys that earlier versions have left of deleted topics are removed.  A
- * topic that cannot be repaired does not hold up the others; the call fails afterwards with the
- * error of the first such topic.  If every topic was repaired, the nodes of deleted topics are
- * removed from the client's `zookeeper`, if it has one; the call does not fail when that cannot be
- * done, and `text` says why.
- * Blocks: request_timeout_ms per round trip, and with "*" up to 26 s for ZooKeeper; every slot must
- * be reachable.  Fails: NO_TOPIC (also if the topic is half created or half deleted), DAMAGED
- * (slots disagree; the text lists them). */
-SMQ_API smq_status smq_topic_repair(smq_client *client, const char *topic, smq_topic_report *out,
-                                    smq_error *err);
-
 /* Change options of the topic options->name: those that `fields` names, separated by commas.  All
  * others stay as they are, whatever the struct has there.
  *
@@ -192,21 +175,6 @@ SMQ_API smq_status smq_topic_alter(smq_client *client, const smq_topic_options *
  * Blocks: request_timeout_ms per round trip.  Fails: NO_TOPIC. */
 SMQ_API smq_status smq_topic_pause(smq_client *client, const char *topic, smq_error *err);
 SMQ_API smq_status smq_topic_resume(smq_client *client, const char *topic, smq_error *err);
-
-/* Bind a topic to the coordination of this client.  A topic that is not shared is bound to the
- * coordination of its first consumer: a root of ZooKeeper, or standalone.  Call this after the
- * topic's consumers have ended.
- *
- * The call fails if it finds a living owner: a subscription to a wake channel, a claim whose lease
- * lasts, or the lease of a standalone topic.  With `force` it does not look for owners; use that
- * when the owners are known to be dead.  An owner that lives nevertheless is fenced as soon as its
- * slots have new owners, and ends with SMQ_OTHER_FLEET; an owner under the same root of ZooKeeper
- * continues.
- * Blocks: request_timeout_ms per round trip, and up to 8 s for ZooKeeper.
- * Fails: NO_TOPIC, IN_WORK (an owner lives), INVALID (the topic is shared), UNAVAILABLE (Redis, or
- * the client's ZooKeeper). */
-SMQ_API smq_status smq_topic_rebind(smq_client *client, const char *topic, bool force,
-                                    smq_error *err);
 
 /* Delete a topic and all its messages.  Without `force` the topic must be empty.  Owners are
  * fenced; workers and consumers end with SMQ_NO_TOPIC.  If the call was interrupted, repeating it

@@ -8,8 +8,7 @@
 #define ADMIN_ADMIN_H
 
 #include <slotmq/admin.h>
-#include <slotmq/fleet.h>
-#include <slotmq/server.h>
+#include <slotmq/ops.h>
 #include <slotmq/topic.h>
 
 #include "core/core.h"

@@ -1,7 +1,7 @@
 /* fleet.c - public entry points: operations on a fleet.
  *
  * Thread: any. */
-#include <slotmq/fleet.h>
+#include <slotmq/ops.h>
 
 #include "admin/admin.h"
 #include "client/client.h"

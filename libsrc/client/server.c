@@ -1,7 +1,7 @@
 /* server.c - public entry points: the servers of a client.
  *
  * Thread: any. */
-#include <slotmq/server.h>
+#include <slotmq/ops.h>
 
 #include "admin/admin.h"
 #include "client/client.h"

@@ -1,6 +1,7 @@
 /* topic.c - public entry points: topics.
  *
  * Thread: any. */
+#include <slotmq/ops.h>
 #include <slotmq/topic.h>
 
 #include "admin/admin.h"

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <slotmq/health.h>
+#include <slotmq/ops.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"

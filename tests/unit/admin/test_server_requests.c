@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-#include <slotmq/server.h>
+#include <slotmq/ops.h>
 
 #include "support/group.h"
 #include "unit/fixture/fake_redis.h"

@@ -1,10 +1,14 @@
-/* fleet.h - operations on a fleet that is coordinated through ZooKeeper.
+/* ops.h - for operators and their tools: fleets, bindings of topics, repairs, servers.
+ *
+ * slotmq.h does not include this header.  It serves the command slotmq and programs that are
+ * upgraded with the library: what it declares may change with each minor version, also after 1.0.
  *
  * Copyright (c) the slotmq authors.  SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SLOTMQ_FLEET_H
-#define SLOTMQ_FLEET_H
+#ifndef SLOTMQ_OPS_H
+#define SLOTMQ_OPS_H
 
 #include <slotmq/client.h>
+#include <slotmq/topic.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -131,6 +135,8 @@ SMQ_API smq_status smq_fleet_describe(smq_client *client, const smq_fleet_visito
 SMQ_API smq_status smq_fleet_evict(smq_client *client, const char *member, int64_t incarnation,
                                    smq_error *err);
 
+/* === What a topic is bound to =========================================== */
+
 /* What a topic is bound to, and the largest token that Redis stores for its slots. */
 typedef struct smq_binding {
     size_t struct_size;
@@ -148,6 +154,21 @@ typedef struct smq_binding {
  * Fails: NO_TOPIC, DAMAGED (the definition is lost), UNAVAILABLE. */
 SMQ_API smq_status smq_topic_binding(smq_client *client, const char *topic, smq_binding *out,
                                      smq_error *err);
+
+/* Bind a topic to the coordination of this client.  A topic that is not shared is bound to the
+ * coordination of its first consumer: a root of ZooKeeper, or standalone.  Call this after the
+ * topic's consumers have ended.
+ *
+ * The call fails if it finds a living owner: a subscription to a wake channel, a claim whose lease
+ * lasts, or the lease of a standalone topic.  With `force` it does not look for owners; use that
+ * when the owners are known to be dead.  An owner that lives nevertheless is fenced as soon as its
+ * slots have new owners, and ends with SMQ_OTHER_FLEET; an owner under the same root of ZooKeeper
+ * continues.
+ * Blocks: request_timeout_ms per round trip, and up to 8 s for ZooKeeper.
+ * Fails: NO_TOPIC, IN_WORK (an owner lives), INVALID (the topic is shared), UNAVAILABLE (Redis, or
+ * the client's ZooKeeper). */
+SMQ_API smq_status smq_topic_rebind(smq_client *client, const char *topic, bool force,
+                                    smq_error *err);
 
 /* === After a loss ======================================================= */
 
@@ -176,8 +197,96 @@ typedef struct smq_fence {
  * to another program). */
 SMQ_API smq_status smq_fleet_raise_fence(smq_client *client, smq_fence *out, smq_error *err);
 
+/* Repair a topic of which Redis has lost a part, because a node restarted empty or a failover lost
+ * the last writes: keys of slots, the definition, an alteration or a pause.  Messages that are
+ * still stored are kept, and consumers continue by themselves.  The call changes nothing in a topic
+ * that is not damaged.  A group is repaired with its topic.  If the definition of a topic with
+ * groups is lost, smq_topic_create() with these groups restores it.  `out` may be NULL.
+ * With `topic` "*" all keys of all masters are looked at, the list of all topics is made anew, and
+ * every topic is repaired; keys that earlier versions have left of deleted topics are removed.  A
+ * topic that cannot be repaired does not hold up the others; the call fails afterwards with the
+ * error of the first such topic.  If every topic was repaired, the nodes of deleted topics are
+ * removed from the client's `zookeeper`, if it has one; the call does not fail when that cannot be
+ * done, and `text` says why.
+ * Blocks: request_timeout_ms per round trip, and with "*" up to 26 s for ZooKeeper; every slot must
+ * be reachable.  Fails: NO_TOPIC (also if the topic is half created or half deleted), DAMAGED
+ * (slots disagree; the text lists them). */
+SMQ_API smq_status smq_topic_repair(smq_client *client, const char *topic, smq_topic_report *out,
+                                    smq_error *err);
+
+/* === Servers ============================================================= */
+
+typedef enum smq_server_kind { SMQ_SERVER_REDIS = 1, SMQ_SERVER_VALKEY } smq_server_kind;
+
+/* One server.  A number is SMQ_NONE and a text "" if it is not known. */
+typedef struct smq_server_info {
+    size_t struct_size;
+    smq_server_kind kind;
+    const char *address; /* "host:port" */
+    smq_status status;   /* not SMQ_OK: it did not answer or may not be used, and nothing else is
+                            known */
+    const char *why;     /* the reason in one line; "" for SMQ_OK */
+    const char *version;
+    const char *version_why; /* why the version is not known; "" if it is known */
+    const char *role;        /* "master", "slave" */
+    /* memory of Redis */
+    int64_t used_memory; /* bytes */
+    int64_t maxmemory;   /* bytes; 0: no limit */
+    const char *maxmemory_policy;
+    /* what Redis keeps on disk */
+    int32_t appendonly;     /* 1: the append-only file is on; 0: it is off */
+    bool write_failed;      /* the last write of that file or of a snapshot failed */
+    const char *config_why; /* why CONFIG GET was refused; "": appendfsync and save are known */
+    const char *appendfsync;
+    const char *save; /* when snapshots are made; "": never */
+    /* replicas of a Redis master */
+    int64_t replicas;       /* number of replicas that are in sync */
+    int64_t replicas_known; /* number of replicas that the cluster knows */
+    int64_t lag_bytes;      /* how far the slowest replica in sync is behind */
+    /* Redis Cluster, as this master sees it */
+    bool cluster;              /* the server is in cluster mode */
+    const char *cluster_why;   /* why CLUSTER INFO or NODES was refused; "": they were answered */
+    const char *cluster_state; /* "ok", "fail" */
+    int64_t cluster_slots_ok;  /* number of hash slots that are served, of 16384 */
+    int64_t migrations;        /* number of hash slots that are moving from or to this master */
+    /* clock of a Redis master; both are 0 if clock_why is not "" */
+    const char *clock_why;   /* why TIME was refused */
+    int64_t clock_offset_ms; /* time of the server minus time of this machine */
+    int64_t clock_error_ms;  /* the offset is accurate to plus or minus this */
+} smq_server_info;
+
+/* The visitor runs on the calling thread.  What it is shown is valid until it returns.  If it
+ * returns false, the visit ends, and the call returns SMQ_OK. */
+typedef bool smq_server_fn(const smq_server_info *server, void *user);
+
+/* Visit each Redis master that the client knows.  All are asked at once: masters that are away cost
+ * one time-out together.  Blocks: request_timeout_ms per round trip, of which there are a few.
+ * Fails: CLOSED. */
+SMQ_API smq_status smq_server_each(smq_client *client, smq_server_fn *visit, void *user,
+                                   smq_error *err);
+
+/* A user of Redis who may send to a topic. */
+typedef struct smq_sender_info {
+    size_t struct_size;
+    const char *user;
+    const char *topic;
+    /* The rights that it lacks and without which its sends wake no consumer, or push nothing:
+     * "+spublish", "&wake{orders_*", "+pubsub|shardnumsub", with a blank between two; "": none. */
+    const char *missing;
+} smq_sender_info;
+
+/* As smq_server_fn. */
+typedef bool smq_sender_fn(const smq_sender_info *sender, void *user);
+
+/* Visit the users of Redis who are on and may send to a topic, or to a group of one; of a client
+ * whose user may not ask for others (+acl|users) its own user alone.  Redis is asked with ACL
+ * GETUSER and ACL DRYRUN.  Blocks: request_timeout_ms per round trip. Fails: DENIED (the user may
+ * not ask), UNAVAILABLE, BAD_SERVER (it has no ACL). */
+SMQ_API smq_status smq_sender_each(smq_client *client, const char *topic, smq_sender_fn *visit,
+                                   void *user, smq_error *err);
+
 #ifdef __cplusplus
 }
 #endif
 
-#endif /* SLOTMQ_FLEET_H */
+#endif /* SLOTMQ_OPS_H */
