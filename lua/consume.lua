@@ -1,52 +1,31 @@
 #!lua flags=allow-oom
 -- KEYS store, prepare, dead, why, slot, [body], [done]
--- ARGV def, token, kind, channel, n, max_bytes, lease_ms, max_retries, dedup_ms (0: none), last,
---      oldest, open (0 or 1), pushed (ms; 0: none), passes, flags, ndone, answers...
--- RETURN OK, now, next (ms, or empty: never by itself), claims (of a shared slot, to a caller that
---        sleeps from now on: how many sleep), results (one character per answer: 1 done, 0 gone, u
---        one of the two), again (1 more is claimable now, 2 paused, 3 another one looks before:
---        lib/park.lua),
---        (entry, attempts [, header, body])..., [how many had expired, if any], [failed]
+-- ARGV def, token, kind, channel, n, max_bytes, lease_ms, max_retries, dedup_ms, last, oldest,
+--      open, pushed, passes, flags, ndone, answers...
+-- UNUSED channel, max_retries
+-- RETURN OK, now, next (ms, or empty: never by itself), claims, results (one character per answer),
+--        again (1: more is claimable now), (entry, attempts [, header, body])...
+--        | ANY: this call is not an ordinary one; nothing was written
 --        | FENCED, token | NO_TOPIC | STALE
 --
--- last: the number of the newest claim that the caller knows.  When it knows a part of the next,
--- too, up to a message: last,attempts,entry.  Shared: the name of the caller, w and hex digits
--- oldest: the number of the oldest claim of which the caller has a message in flight, or behind all
--- that it knows.  Shared: -
--- open: while this call leaves its caller parked, a send may claim for it: a push (lib/push.lua).
--- Any other call that leaves it parked ends that, so a call with n = 0 knows of the last push.
--- pushed: the time in the newest push that the caller has got.  Shared: 0
--- passes: the keys whose messages are not to be claimed, each as LEN:KEY; or -
--- flags: s skip failed, x expired ones die, r the call is repeated, k by key (kind f), w what the
---        former owner has claimed keeps its keys (strict takeover), W it keeps the slot; or -
--- answers: ndone entries that are done and have no retries used, then (op, entry, delay, reason)...
--- with op d done with retries used, t retry, x reject, b release, h hung
+-- The ordinary call of an owner: its answers are done and were never retried, it knows the newest
+-- claim, nothing is to be brought back, and it claims messages that were never tried.  Every other
+-- call is for consume_any, which takes the same arguments and says what they are.
 --
--- In this order it settles answers, brings back rests that have ended and claims that have expired,
--- and claims up to n.  If the caller does not know the newest claim, because its reply was lost, it
--- gets that one again, whatever n is, and no other.  When not all of it fits into one reply, claims
--- is last as before, and the caller names the last message of the reply in its next call.
--- attempts: retries * 2 + suspect.
+-- First it reads what decides whether it is ordinary, then it writes.  Only what comes behind
+-- several answers in prepare is read after these were removed.  If that is to be brought back, or
+-- is a suspect, which is rare, nothing is claimed and again is 1: the next call is not ordinary.
 --
--- Kind f: a message that rests is not brought back but claimed where it is, alone, and nothing that
--- was sent after it is claimed before it, unless the topic skips failed messages.  By key that is
--- true of each key by itself, and it holds also while a message that failed before is claimed.
--- Only a push comes beside such a message, and the owner, which has both, keeps their order.
---
--- Order of writes: answers, what is brought back, the claim, each in an order of its own (see the
--- parts), then the counters and who sleeps.  After an error the call is repeated: it finds what was
--- settled gone, and a claim that was made is handed over.
---
--- With w, no message is claimed while the former owner's claim of one of its key lasts; with W,
--- nothing is claimed while any of its claims lasts.  Nor is anything pushed then.
+-- Order of writes: the answers, of layout keyed their bodies; the number of the claim, with the
+-- counter `done`; the claim; what waits; who sleeps.  If bodies cannot be removed, the answers are
+-- put back (lib/unsettle.lua); if what waits cannot be removed, the claim is (lib/unclaim.lua), and
+-- the next call finds a number without a claim, as that of a claim that was answered.
 
--- How many messages a call moves in each of its steps: those with bodies cost more.
-local MOST = body and 200 or 1000
-n, max_bytes = math.min(tonumber(n), MOST), tonumber(max_bytes)
-passes = n > 0 and passes or '-'
-local shared, fifo, priority = token == 'shared', kind == 'f', kind == 'p' or kind == 'b'
-local repeated = flags ~= '-' and string.find(flags, 'r', 1, true)
-local former_keeps = flags ~= '-' and string.match(flags, '[wW]')
+-- 1. Read.
+
+-- How many messages a call moves: those with bodies cost more.
+n, max_bytes = math.min(tonumber(n), body and 200 or 1000), tonumber(max_bytes)
+local priority, many, NEVER = kind == 'p' or kind == 'b', tonumber(ndone), 9007199254740992
 
 local stored, current, base, claims, parked, paused, done_so_far =
     unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims', 'parked', 'paused', 'done'))
@@ -63,365 +42,252 @@ if current ~= token or current == NOBODY then
     return { 'FENCED', current }
 end
 -- fence: end
--- @include def_keep
-claims = tonumber(claims)
-local known = tonumber(last)
--- The end of the last lease of the former owner.  And where others wait for the leases of claims:
--- what the clock showed when one was given last (lib/step_back.lua).
+-- The end of the last lease of a former owner, and what the clock showed at the last lease, where
+-- others wait for the leases of claims (lib/step_back.lua).
 local former, leased
-if shared or former_keeps then
+if flags ~= '-' and string.find(flags, '[wW]') then
     former, leased = unpack(redis.call('HMGET', slot, 'former', 'leased'))
     leased = tonumber(leased or 0)
 end
-open = open == '1'
 -- The time of a push since the owner has called.
 local push_at = parked and string.byte(parked) == 45 and string.match(parked, '%d+')
+claims = tonumber(claims)
 
 -- @include clock
 -- @include score
 
-local lease_end, NEVER = now + tonumber(lease_ms), 9007199254740992
+if token == 'shared' or kind == 'f' or paused or former or leased and leased > now
+    or flags ~= '-' and string.find(flags, 'r', 1, true)
+    or tonumber(last) ~= claims or push_at and push_at ~= pushed or n > 0 and passes ~= '-'
+    or ANSWERS + many <= #ARGV or body and many > 0 and dedup_ms ~= '0' then
+    return { 'ANY' }
+end
 
--- The end of the first lease (nil: nothing is in flight), whether it is that of a suspect, the end
--- of the first rest (nil: none), the number of the claim with the first lease.
-local function look(prepare, split, REST)
-    local head = redis.call('ZRANGE', prepare, '0', '0', 'WITHSCORES')
-    if not head[1] or head[1] == '' then
-        return nil, false, nil
+-- What comes first in prepare, but for one answer: when its lease ends (nil: nothing is claimed),
+-- when the first rest ends (nil: nothing rests), and whether something is to be brought back, or a
+-- suspect is in flight.
+base, oldest = tonumber(base), tonumber(oldest)
+local function look(prepare, answer, now, base, oldest, split, REST)
+    local head = redis.call('ZRANGE', prepare, '0', answer and '1' or '0', 'WITHSCORES')
+    local at = answer and head[1] == answer and 3 or 1
+    if not head[at] or head[at] == '' then
+        return nil, nil, false
     end
-    local lease, attempts = split(head[2])
-    if lease >= REST then
-        return nil, false, lease - REST
+    local ends, attempts = split(head[at + 1])
+    if ends >= REST then
+        return nil, ends - REST, ends - REST <= now
     end
     local resting = redis.call('ZRANGE', prepare, REST, '(inf', 'BYSCORE', 'LIMIT', '0', '1',
         'WITHSCORES')
-    return lease, attempts % 2 == 1, resting[1] and split(resting[2]) - REST,
-        tonumber(string.match(head[1], '^%-?%d+c(%d+):'))
+    local rest_end = resting[1] and split(resting[2]) - REST
+    local claim = tonumber(string.match(head[at], '^%-?%d+c(%d+):') or base)
+    return ends, rest_end, ends <= now or attempts % 2 == 1 or rest_end and rest_end <= now
+        or claim > base and claim < oldest
 end
 
--- The entries that an owner answers exist, unless the call is repeated or a failover lost writes.
--- So they are removed without reading them, and if only some existed it is unknown which.
--- removed: how many existed; nil: they were not removed, because the name of one is empty.
-local many = tonumber(ndone)
-local others, removed, settled = ANSWERS + many, nil, ''
-if many > 0 and not (shared or body or repeated) then
-    local named = true
-    for i = ANSWERS, others - 1 do
-        named = named and ARGV[i] ~= ''
+local lease, rest_end, is_unfit
+if many < 2 then
+    lease, rest_end, is_unfit = look(prepare, many == 1 and ARGV[ANSWERS], now, base, oldest,
+        split, REST)
+    if is_unfit then
+        return { 'ANY' }
     end
-    removed = named and redis.call('ZREM', prepare, unpack(ARGV, ANSWERS, others - 1)) or nil
-    settled = string.rep(removed == many and '1' or removed == 0 and '0' or 'u', many)
 end
 
-if not (shared or paused or repeated or former or leased and leased > now)
-    and others > #ARGV
-    and known == claims and passes == '-' and (not push_at or push_at == pushed)
-    and (body and dedup_ms == '0' or not body and (removed or many == 0)) then
-    local reply, head, count
-    local done_now, asleep = removed and removed > 0
-        and string.format('%d', (done_so_far or 0) + removed), nil
-    local lease, has_suspect, rest_end, first_claim = look(prepare, split, REST)
-    if lease and lease <= now or has_suspect or rest_end and (fifo or rest_end <= now)
-        or first_claim and first_claim < tonumber(oldest) then
-        reply = nil
-    elseif body then
--- @include ordinary_keyed
-        local scores, dropped
-        reply, head, count, done_now, scores, dropped = ordinary_keyed()
+-- Of the answers: their results; keyed, what is to be removed of prepare and body, and the scores
+-- of their claims.
+local results, present, ended, scores = '', nil, nil, nil
+if body and many > 0 then
+    present, ended = {}, {}
+    local fields, seen, found = {}, { [''] = true }, {}
+    scores = redis.call('ZMSCORE', prepare, unpack(ARGV, ANSWERS, #ARGV))
+    for i, score in ipairs(scores) do
+        local entry = ARGV[ANSWERS + i - 1]
+        if seen[entry] then
+            return { 'ANY' }
+        end
+        seen[entry], found[i] = true, score and '1' or '0'
+        if score then
+            present[#present + 1] = entry
+            fields[#fields + 1] = 'h' .. string.sub(entry, string.find(entry, ':', 1, true) + 1)
+        end
+    end
+    for i, header in ipairs(#fields > 0 and redis.call('HMGET', body, unpack(fields)) or {}) do
+        if header and string.find(header, ',', 1, true) and string.sub(header, -2) ~= ',1' then
+            return { 'ANY' } -- it has other references
+        elseif header then
+            ended[#ended + 1], ended[#ended + 2] = fields[i], 'b' .. string.sub(fields[i], 2)
+        end
+    end
+    results = table.concat(found)
+end
+for i = ANSWERS, body and 0 or #ARGV do
+    if ARGV[i] == '' then
+        return { 'ANY' }
+    end
+end
+
+-- The first that wait, up to n, as { fresh, entry, fresh, entry, ... }, how many, and the score of
+-- the next one (nil: none).  nil: one was tried before.  Puts them into the reply, or keyed their
+-- fields into `headers`.  It reads a few, then more, as many as fit by the sizes seen.  Scores are
+-- expensive to read: where some have the same one, it counts them and reads the members alone.
+local function meet(store, n, max_bytes, ready, priority, reply, headers, fresh, mark)
+    local count, bytes, upto, moved, width = 0, 0, math.min(n, 3), nil, 2
+    local score, number, prefix, begun, last_alike, part
+    while true do
+        if width == 1 then
+            part = priority and redis.call('ZRANGE', store, count, upto, 'REV')
+                or redis.call('ZRANGE', store, count, upto)
+        else
+            part = priority and redis.call('ZRANGE', store, count, upto, 'REV', 'WITHSCORES')
+                or redis.call('ZRANGE', store, count, upto, 'WITHSCORES')
+        end
+        moved = moved or part
+        if #part == 0 then
+            return moved, count, nil
+        end
+        for i = 1, #part, width do
+            local member = part[i]
+            if member == '' then
+                return moved, count, nil
+            elseif width == 2 and part[i + 1] ~= score then
+                score, begun, last_alike = part[i + 1], count, nil
+                number, prefix = tonumber(score), nil
+            end
+            bytes = bytes + #member
+            if count == n or number >= ready or bytes > max_bytes and count > 0 then
+                return moved, count, score
+            elseif number % 1 ~= 0 then
+                return nil
+            end
+            local at, entry = 2 * count, prefix and prefix .. member or score .. mark .. member
+            moved[at + 1], moved[at + 2] = fresh, entry
+            count = count + 1
+            if headers then
+                headers[count] = 'h' .. member
+            else
+                reply[at + 7], reply[at + 8] = entry, 0
+            end
+        end
+        local fit = math.floor(math.max(max_bytes - bytes, 0) * count / bytes)
+        upto, width = math.min(n, count + fit, 5 * count), 2
+        if not last_alike and count - begun > 2 then
+            last_alike = begun + redis.call('ZCOUNT', store, score, score) - 1
+        end
+        if last_alike and last_alike >= count then
+            upto, width, prefix = math.min(upto, last_alike), 1, score .. mark
+        end
+    end
+end
+
+local reply = { 'OK', now, '', claims, '', 0 }
+local headers = body and {} or nil
+local fresh = string.format('%d', now + tonumber(lease_ms))
+local moved, count, head = meet(store, n, max_bytes, priority and math.huge or now + 1, priority,
+    reply, headers, fresh, string.format('c%d:', claims + 1))
+if not moved then
+    return { 'ANY' }
+end
+
+-- Keyed: their headers, and as many bodies as fit.
+if body and count > 0 then
+    local bodies, bytes = {}, 0
+    for i, header in ipairs(redis.call('HMGET', body, unpack(headers))) do
+        local expiry = header and string.match(header, '^%d+,%d*,(%d+),')
+        if not header or expiry and tonumber(expiry) <= now then
+            return { 'ANY' }
+        end
+        local field = 'b' .. string.sub(headers[i], 2)
+        bytes = bytes + #field - 1 + redis.call('HSTRLEN', body, field)
+        if i > 1 and bytes > max_bytes then
+            count, head = i - 1, string.match(moved[2 * i], '^%-?%d+')
+            break
+        end
+        bodies[i], reply[4 * i + 3], reply[4 * i + 4] = field, moved[2 * i], 0
+        reply[4 * i + 5] = header
+    end
+    for i, bytes_of in ipairs(redis.call('HMGET', body, unpack(bodies))) do
+        if not bytes_of then
+            return { 'ANY' }
+        end
+        reply[4 * i + 6] = bytes_of
+    end
+end
+
+-- 2. Write: the answers.
+
+-- @include def_keep
+local done_now
+if many > 0 then
+    local removed = 0
+    if not body then
+        removed = redis.call('ZREM', prepare, unpack(ARGV, ANSWERS, #ARGV))
+        results = string.rep(removed == many and '1' or removed == 0 and '0' or 'u', many)
+    elseif #present > 0 then
+        removed = redis.call('ZREM', prepare, unpack(present))
+        local dropped = #ended > 0 and redis.pcall('HDEL', body, unpack(ended))
         if type(dropped) == 'table' then
 -- @include unsettle
         end
-        -- Now a claim that a failover has brought back may have the first lease.
-        if reply and first_claim and first_claim < tonumber(oldest) then
-            removed, settled = done_now and done_now - (done_so_far or 0) or 0, reply[5]
-            reply = nil
-        end
-    else
-        local moved, gone
--- @include ordinary
-        if type(gone) == 'table' then
-            local claimed = count
--- @include unclaim
-        end
     end
-    if reply then
-        if leased and leased < now then
-            redis.call('HSET', slot, 'leased', string.format('%d', now))
-        end
-        local due = math.min(lease or NEVER, rest_end or NEVER)
-        local head_due, attempts = split(head or NEVER)
-        if not lease or attempts % 2 == 0 then
-            due = math.min(due, head and (priority or fifo) and now or head_due)
-        end
-        if due < NEVER then
-            reply[3], reply[6] = due, due <= now and 1 or 0
-        end
-        if n > 0 and count == 0 and due > now then
-            asleep = open and string.format('%d/%s', due, lease_ms) or due
-        elseif count > 0 and parked then
-            redis.call('HDEL', slot, 'parked')
-        elseif parked and not (open and n > 0) and string.find(parked, '/', 1, true) then
-            asleep = string.match(parked, '^%d+')
-        end
-        if done_now and asleep then
-            redis.call('HSET', slot, 'done', done_now, 'parked', asleep)
-        elseif done_now then
-            redis.call('HSET', slot, 'done', done_now)
-        elseif asleep then
-            redis.call('HSET', slot, 'parked', asleep)
-        end
-        return reply
-    end
-end
-
-base, oldest = tonumber(base), tonumber(oldest)
-max_retries, dedup_ms = tonumber(max_retries), tonumber(dedup_ms)
-local skip_failed = string.find(flags, 's', 1, true)
-local by_key = fifo and not skip_failed and string.find(flags, 'k', 1, true)
-local expired_to_dead = string.find(flags, 'x', 1, true)
-
--- @include entry
--- @include first
--- @include count
--- @include body
--- @include try
--- @include look_again
--- @include give_back
--- @include reason
--- @include bury
--- @include lose
--- @include failed
-
--- 1. Settle.
-
-local results, remember = {}, nil -- without a window nothing is remembered
-
-if dedup_ms > 0 and ANSWERS <= #ARGV then
--- @include remember
-end
-if removed then
     if removed > 0 then
-        count('done', removed)
+        done_now = string.format('%d', (done_so_far or 0) + removed)
     end
-    results[1] = settled
-elseif many > 0 then
--- @include settle_done
-    local scores, dropped = settle_done(ANSWERS, others - 1)
-    if type(dropped) == 'table' then
--- @include unsettle
+    if many > 1 then
+        lease, rest_end, is_unfit = look(prepare, nil, now, base, oldest, split, REST)
     end
-end
-if others <= #ARGV then
--- @include settle
-    settle_others(others)
-end
-
-local reply = { 'OK', now, '', claims, table.concat(results), 0 }
-
-local function deliver(entry, attempts, header, bytes)
-    local at = #reply
-    reply[at + 1], reply[at + 2] = entry, attempts
-    if body then
-        reply[at + 3], reply[at + 4] = header, bytes
+    if is_unfit then
+        reply, count, head = { 'OK', now, '', claims, '', 0 }, 0, nil
     end
+    reply[5] = results
 end
 
--- Keyed: the fields that are stored for the member.
-local function beside(member)
-    return unpack(redis.call('HMGET', body, 'h' .. member, 'b' .. member))
-end
+-- 3. Write: the claim.
 
-local function body_size(member)
-    return body and redis.call('HSTRLEN', body, 'b' .. member) or 0
-end
-
--- 2. Bring back.
-
-local position
-if not shared and not known then
-    local attempts, entry
-    known, attempts, entry = string.match(last, '^(%d+),(%d+),(.*)$')
-    known, position = tonumber(known), { attempts = tonumber(attempts), entry = entry }
-end
-local lost = not shared and known < claims
--- The owner knows the number of the push, but not the push.
-local strange = not lost and push_at and push_at ~= pushed
-
-if leased and leased > now then
--- @include step_back
-    step_back(leased)
-elseif leased and leased < now then
-    redis.call('HSET', slot, 'leased', string.format('%.0f', now))
-end
-local claimed_until = (lost or strange)
-    and tonumber(redis.call('HGET', slot, 'claimed_until') or '')
-
--- After a failover that lost writes Redis may know fewer claims than the owner.
-local disputed = false
-if strange then
--- @include disown
-    disputed = not disown()
-end
-if known and known > claims then
-    claims = known
-    redis.call('HSET', slot, 'claims', claims)
-end
-
-local more = false
-local lease, has_suspect, rest_end, first_claim = look(prepare, split, REST)
-local lapses = lease and lease <= now
--- The owner has answered it: a failover has lost the answer.
-local forgotten = not shared and first_claim and first_claim > base and first_claim < oldest
-local brings_back = rest_end and rest_end <= now and not fifo
-if lapses or forgotten or brings_back then
--- @include bring_back
-    if lapses or forgotten then
-        more = sweep(0, forgotten and REST or now + 1, lapsed)
+if count > 0 then
+    if done_now then
+        redis.call('HSET', slot, 'claims', claims + 1, 'claimed_until', fresh, 'done', done_now)
+        done_now = nil
+    else
+        redis.call('HSET', slot, 'claims', claims + 1, 'claimed_until', fresh)
     end
-    if brings_back then
-        more = sweep(REST, REST + now + 1, rested) or more
-    end
-    lease, has_suspect, rest_end = look(prepare, split, REST)
-end
-
--- 3. Claim.
-
-local function by_place(a, b)
-    return a.place < b.place
-end
-
-local keys, holds, rests, passed = {}, {}, {}, by_key and redis.call('HGET', slot, 'passed')
-if by_key or passes ~= '-' or former then
--- @include keys
-end
-local formers, kept = {}, false -- the keys that the former owner keeps; does it keep the slot?
-if former then
--- @include former
-end
-if by_key then
--- @include holds
-    holds.read()
-    holds.load()
-end
-if fifo and rest_end and not by_key then
--- @include rests
-end
-
-local taken, part = 0, false
-local gone, stopped, save_passed = {}, nil, nil -- of a claim that passes over keys
-if lost then
--- @include bytes
--- @include hand_over
-    part = hand_over(position)
-elseif n > 0 and not (has_suspect or paused or disputed or kept) then
-    local mark, up_to, ranks = string.format('c%.0f:', claims + 1), 'inf', 0
--- @include claim
-    if by_key then
--- @include claim_by_key
-        stopped, up_to = claim_by_key(mark), nil
-    elseif fifo and rest_end then
--- @include claim_rested
-        up_to = claim_rested(mark)
-    end
-    if up_to then
-        if passes == '-' and not next(formers) then
-            ranks = claim_waiting(mark, up_to)
-        else
--- @include looked
--- @include pass
-            stopped, save_passed = claim_passing(mark, up_to), save_looked
-        end
-    end
-    read_bodies()
-    -- Order of writes: the number of the claim, what is set aside, the claim, what it was before.
-    -- A number without a claim is found by the next call, as that of a claim that was answered.
-    if #rested_entries > 0 then
-        redis.call('ZREM', prepare, '-') -- tries: they come last
-    end
-    if #gone > 0 then
-        redis.call('ZREM', store, '\0')
-    end
-    if taken > 0 then
-        claims = claims + 1
-        redis.call('HSET', slot, 'claims', claims, 'claimed_until',
-            string.format('%.0f', lease_end))
-    end
-    if #dying > 0 or #dropped > 0 then
--- @include set_aside
-        end_set_aside()
-    end
-    if taken > 0 then
-        redis.call('ZADD', prepare, unpack(moved))
-    end
-    if #gone > 0 then
-        redis.call('ZREM', store, unpack(gone))
-    elseif ranks > 0 then
-        local gone = priority and redis.pcall('ZREMRANGEBYRANK', store, -ranks, -1)
-            or redis.pcall('ZREMRANGEBYRANK', store, 0, ranks - 1)
-        if type(gone) == 'table' then
-            local claimed = taken
+    redis.call('ZADD', prepare, unpack(moved, 1, 2 * count))
+    local gone = priority and redis.pcall('ZREMRANGEBYRANK', store, -count, '-1')
+        or redis.pcall('ZREMRANGEBYRANK', store, '0', count - 1)
+    if type(gone) == 'table' then
+        local claimed = count
 -- @include unclaim
-        end
     end
-    if #rested_entries > 0 then
-        redis.call('ZREM', prepare, unpack(rested_entries))
-    end
+    reply[4] = claims + 1
+    lease = math.min(lease or NEVER, tonumber(fresh))
 end
-count_save()
-
--- 4. Report when the next claim can succeed; the caller sleeps until then if nothing was claimed.
-
-local function next_claim()
-    if kept then
-        return lease
-    elseif by_key then
-        return holds.next(stopped)
-    end
-    local earliest, blocked = math.min(lease or NEVER, rest_end or NEVER), has_suspect
-    if fifo and rest_end then
-        local soonest, holds = rests.next()
-        earliest, blocked = math.min(lease or NEVER, soonest), blocked or holds
-    end
-    local rank, head = priority and -1 or 0, nil
-    if stopped == 'full' then
-        return math.min(earliest, now)
-    elseif not stopped then
-        head = redis.call('ZRANGE', store, rank, rank, 'WITHSCORES')
-    elseif stopped == 'end' and not (priority or fifo) then
-        head = redis.call('ZRANGE', store, now + 1, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
-    end
-    if blocked or not head or not head[1] or head[1] == '' then
-        return earliest
-    end
-    local due, attempts = split(head[2])
-    if lease and attempts % 2 == 1 then
-        return earliest
-    end
-    return math.min(earliest, (priority or fifo) and now or due)
+if leased and leased < now then
+    redis.call('HSET', slot, 'leased', string.format('%d', now))
 end
 
-local due = disputed and now + 1000 or next_claim()
-if by_key then
-    holds.save()
-elseif save_passed then
-    save_passed()
-end
-reply[3] = due < NEVER and not paused and due or ''
-reply[4] = part and claims - 1 or claims
-reply[6] = paused and 2 or (more or lost or due <= now) and 1 or 0
-reply[#reply + 1] = counted.expired
+-- 4. When the next claim can succeed; the caller sleeps until then if nothing was claimed.
 
-if n > 0 and taken == 0 and paused then
-    redis.call('HSET', slot, 'parked', 0)
-elseif shared and not paused then
--- @include idle
--- @include park
-elseif n > 0 and taken == 0 and reply[6] == 0 and not disputed then
-    redis.call('HSET', slot, 'parked', open and string.format('%d/%s', due, lease_ms) or due)
-elseif parked and (taken > 0 or push_at and (lost or strange and not disputed)) then
+local due = is_unfit and now or math.min(lease or NEVER, rest_end or NEVER)
+local head_due, attempts = split(head or NEVER)
+if not lease or attempts % 2 == 0 then
+    due = math.min(due, head and priority and now or head_due)
+end
+if due < NEVER then
+    reply[3], reply[6] = due, due <= now and 1 or 0
+end
+local asleep
+if n > 0 and count == 0 and due > now then
+    asleep = open == '1' and string.format('%d/%s', due, lease_ms) or due
+elseif count > 0 and parked then
     redis.call('HDEL', slot, 'parked')
-elseif parked and not (open and n > 0) and string.find(parked, '/', 1, true) then
-    redis.call('HSET', slot, 'parked', string.match(parked, '^%d+'))
+elseif parked and not (open == '1' and n > 0) and string.find(parked, '/', 1, true) then
+    asleep = string.match(parked, '^%d+')
 end
-reply[#reply + 1] = failed
+if done_now and asleep then
+    redis.call('HSET', slot, 'done', done_now, 'parked', asleep)
+elseif done_now then
+    redis.call('HSET', slot, 'done', done_now)
+elseif asleep then
+    redis.call('HSET', slot, 'parked', asleep)
+end
 return reply

@@ -198,122 +198,127 @@ if one_time and (timed or many == 1) and max_waiting == 0 and not (body or looke
     end
 end
 
+-- All other calls.  A function, so that the names of these are its own.
+local function store_messages()
 -- @include body
 -- @include has_priority
 -- @include look_again
-debounce_ms = tonumber(debounce_ms)
+    debounce_ms = tonumber(debounce_ms)
 
-local members, whens = {}, {}
-for i = MESSAGES, #ARGV, WIDTH do
-    members[#members + 1], whens[#members + 1] = ARGV[i], ARGV[i + 1]
-end
-
--- Does a message that waits keep its place when it is sent again?
-local function stays(score, when)
-    return kind == 'm' and debounce_ms == 0
-        or kind == 'f'
-        or kind == 'p' and has_priority(score, when)
-end
-
--- Keyed: what is stored beside the members, kept up to date while messages are added.
-local headers, beside = {}, {}
-if body then
-    local fields = {}
-    for i, member in ipairs(members) do
-        fields[i] = 'h' .. member
+    local members, whens = {}, {}
+    for i = MESSAGES, #ARGV, WIDTH do
+        members[#members + 1], whens[#members + 1] = ARGV[i], ARGV[i + 1]
     end
-    headers_before = redis.call('HMGET', body, unpack(fields))
-    for i, text in ipairs(headers_before) do
-        headers[members[i]] = text
-    end
-end
 
--- Stores the body; answers when the message was sent first.
-local function keep_body(member, at, old)
-    local its = restored and restored[at]
-    local first, refs, _ = its and its.first or now, 1, nil
-    if headers[member] then
-        local its_first
-        its_first, _, _, refs = header_split(headers[member])
-        first, refs = old and its_first or first, refs + (old and 0 or 1)
+    -- Does a message that waits keep its place when it is sent again?
+    local function stays(score, when)
+        return kind == 'm' and debounce_ms == 0
+            or kind == 'f'
+            or kind == 'p' and has_priority(score, when)
     end
-    local ttl = tonumber(ARGV[at + 4])
-    local expiry = its and its.expiry or ttl and now + ttl
-    headers[member] = header_join(first, tonumber(ARGV[at + 3]), expiry, refs)
-    local n = #beside
-    beside[n + 1], beside[n + 2] = 'h' .. member, headers[member]
-    beside[n + 3], beside[n + 4] = 'b' .. member, ARGV[at + 2]
-    return first
-end
 
-local scores, ended = redis.call('ZMSCORE', store, unpack(members)), nil
-local waiting, placed, at, results, earliest = {}, {}, 0, {}, math.huge
-local room = max_waiting > 0 and max_waiting - redis.call('ZCARD', store) + 1 or math.huge
-local added, merges, refusals = 0, 0, 0
-if dedup_ms > 0 then
--- @include ended_lately
-    ended = ended_lately(members)
-end
-
-local function put(member, when, index, old)
-    local first = body and keep_body(member, index, old)
-    if old and stays(old, when) then
-        return
-    end
-    local its = restored and restored[index]
-    local attempts, integer, _ = its and its.attempts or 0, nil, nil
-    integer, seq = place(kind, seq, now, when, its)
-    if old then
-        _, attempts = split(old)
-        if debounce_ms > 0 then
-            integer = math.min(integer, first + debounce_ms)
+    -- Keyed: what is stored beside the members, kept up to date while messages are added.
+    local headers, beside = {}, {}
+    if body then
+        local fields = {}
+        for i, member in ipairs(members) do
+            fields[i] = 'h' .. member
+        end
+        headers_before = redis.call('HMGET', body, unpack(fields))
+        for i, text in ipairs(headers_before) do
+            headers[members[i]] = text
         end
     end
-    look_again(looked, integer)
-    local score = attempts == 0 and integer or join(integer, attempts)
-    waiting[member] = score
-    placed[at + 1], placed[at + 2], at = score, member, at + 2
-    earliest = math.min(earliest, attempts % 2 == 1 and 0 or integer)
-end
 
--- Of times: what was placed last, as most of a call are for the same time.
-local last_when, last_score
-timed = timed and not body and not restored
+    -- Stores the body; answers when the message was sent first.
+    local function keep_body(member, at, old)
+        local its = restored and restored[at]
+        local first, refs, _ = its and its.first or now, 1, nil
+        if headers[member] then
+            local its_first
+            its_first, _, _, refs = header_split(headers[member])
+            first, refs = old and its_first or first, refs + (old and 0 or 1)
+        end
+        local ttl = tonumber(ARGV[at + 4])
+        local expiry = its and its.expiry or ttl and now + ttl
+        headers[member] = header_join(first, tonumber(ARGV[at + 3]), expiry, refs)
+        local n = #beside
+        beside[n + 1], beside[n + 2] = 'h' .. member, headers[member]
+        beside[n + 3], beside[n + 4] = 'b' .. member, ARGV[at + 2]
+        return first
+    end
 
-for i = 1, many do
-    local member, when = members[i], whens[i]
-    local old = waiting[member] or scores[i]
-    if ended and not old and (headers[member] or ended[i]) then
-        refusals, results[i] = refusals + 1, 'd' -- in flight, resting, or done within the window
-    elseif room <= 0 and not old then
-        results[i] = 'f'
-    elseif timed and not old and when == last_when then
-        waiting[member] = last_score
-        placed[at + 1], placed[at + 2], at = last_score, member, at + 2
-        room, added, results[i] = room - 1, added + 1, 'a'
-    else
-        put(member, when, MESSAGES + (i - 1) * WIDTH, old)
+    local scores, ended = redis.call('ZMSCORE', store, unpack(members)), nil
+    local waiting, placed, at, results, earliest = {}, {}, 0, {}, math.huge
+    local room = max_waiting > 0 and max_waiting - redis.call('ZCARD', store) + 1 or math.huge
+    local added, merges, refusals = 0, 0, 0
+    if dedup_ms > 0 then
+-- @include ended_lately
+        ended = ended_lately(members)
+    end
+
+    local function put(member, when, index, old)
+        local first = body and keep_body(member, index, old)
+        if old and stays(old, when) then
+            return
+        end
+        local its = restored and restored[index]
+        local attempts, integer, _ = its and its.attempts or 0, nil, nil
+        integer, seq = place(kind, seq, now, when, its)
         if old then
-            merges, results[i] = merges + 1, 'm'
-        else
+            _, attempts = split(old)
+            if debounce_ms > 0 then
+                integer = math.min(integer, first + debounce_ms)
+            end
+        end
+        look_again(looked, integer)
+        local score = attempts == 0 and integer or join(integer, attempts)
+        waiting[member] = score
+        placed[at + 1], placed[at + 2], at = score, member, at + 2
+        earliest = math.min(earliest, attempts % 2 == 1 and 0 or integer)
+    end
+
+    -- Of times: what was placed last, as most of a call are for the same time.
+    local last_when, last_score
+    timed = timed and not body and not restored
+
+    for i = 1, many do
+        local member, when = members[i], whens[i]
+        local old = waiting[member] or scores[i]
+        if ended and not old and (headers[member] or ended[i]) then
+            -- in flight, resting, or done within the window
+            refusals, results[i] = refusals + 1, 'd'
+        elseif room <= 0 and not old then
+            results[i] = 'f'
+        elseif timed and not old and when == last_when then
+            waiting[member] = last_score
+            placed[at + 1], placed[at + 2], at = last_score, member, at + 2
             room, added, results[i] = room - 1, added + 1, 'a'
-            if timed then
-                last_when, last_score = when, string.format('%.0f', waiting[member])
+        else
+            put(member, when, MESSAGES + (i - 1) * WIDTH, old)
+            if old then
+                merges, results[i] = merges + 1, 'm'
+            else
+                room, added, results[i] = room - 1, added + 1, 'a'
+                if timed then
+                    last_when, last_score = when, string.format('%.0f', waiting[member])
+                end
             end
         end
     end
-end
-if at > 0 then
-    redis.call('ZADD', store, unpack(placed))
-end
-results = table.concat(results)
-local reply = #beside > 0 and redis.pcall('HSET', body, unpack(beside)) or 0
-if type(reply) ~= 'table' then
-    reply = answer({}, results, added, merges, refusals)
-end
-if reply.err then
+    if at > 0 then
+        redis.call('ZADD', store, unpack(placed))
+    end
+    results = table.concat(results)
+    local reply = #beside > 0 and redis.pcall('HSET', body, unpack(beside)) or 0
+    if type(reply) ~= 'table' then
+        reply = answer({}, results, added, merges, refusals)
+    end
+    if reply.err then
 -- @include unsend
+    end
+    wake(parked, (ordered or kind == 'b') and at > 0 and 0 or earliest)
+    reply[3] = failed
+    return reply
 end
-wake(parked, (ordered or kind == 'b') and at > 0 and 0 or earliest)
-reply[3] = failed
-return reply
+return store_messages()

@@ -7,6 +7,7 @@ Every script begins with
     -- KEYS name, [name], [name]    those in brackets may be left out together; or the last is a tail of
                                  any length: name...
     -- ARGV name, name (words on it), name...      the last may be a tail of any length
+    -- UNUSED name, name           arguments that it takes only because another script does; may be left out
     -- RETURN ...
 
 Keys and arguments are embedded as locals of these names, and the place where a tail begins as a
@@ -46,6 +47,8 @@ ONE_BY_ONE = 2
 SHEBANGS = ("#!lua", "#!lua flags=allow-oom", "#!lua flags=no-writes")
 WITHOUT_KEY = ("TIME", "SPUBLISH", "PUBSUB")
 USES = "-- USES "
+# Lua allows 200 names at a time in a function, and nobody keeps as many in mind.
+MAIN_NAMES = 120
 
 
 class Refused(Exception):
@@ -184,12 +187,13 @@ class Contract:
         argv = re.sub(r" *\([^()]*\)", "", fields["ARGV"])
         self.argv = self.names("ARGV", argv.split(", ") if argv else [])
         self.tail = self.argv.pop().removesuffix("...") if argv.endswith("...") else None
+        self.unused = lua_names.listed(fields.get("UNUSED", ""))
 
     def fields(self):
-        """{KEYS, ARGV, RETURN}, each with the lines that continue it."""
+        """{KEYS, ARGV, perhaps UNUSED, RETURN}, each with the lines that continue it."""
         fields, word = {}, None
         for line in self.lines:
-            match = re.match(r"(KEYS|ARGV|RETURN) (.*)", line)
+            match = re.match(r"(KEYS|ARGV|UNUSED|RETURN) (.*)", line)
             if match:
                 word = match.group(1)
                 fields[word] = match.group(2)
@@ -197,7 +201,7 @@ class Contract:
                 fields[word] += " " + line
             else:
                 break
-        if list(fields) != ["KEYS", "ARGV", "RETURN"]:
+        if [word for word in fields if word != "UNUSED"] != ["KEYS", "ARGV", "RETURN"]:
             raise Refused(f"{self.path}: the header has KEYS, ARGV and RETURN, in this order")
         return fields
 
@@ -282,8 +286,11 @@ class Script:
         check_keys(keys, contract.keys_tail, lines)
         names = check_names(whole[1:], contract.bound(), "local, or given by Redis")
         for name in contract.bound():
-            if name not in names.used and name not in contract.keys:
-                raise Refused(f"{path}: ARGV {name.lower()}, which is not used")
+            if (name in names.used) == (name in contract.unused) and name not in contract.keys:
+                raise Refused(f"{path}: ARGV {name.lower()}, which is {'' if name in names.used else 'not '}used")
+        many = len(contract.bound()) + names.main
+        if many > MAIN_NAMES:
+            raise Refused(f"{path}: {many} names outside of functions; {MAIN_NAMES} are allowed")
         self.text = strip(lines, contract.bindings())
 
     def declaration(self):

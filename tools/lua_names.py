@@ -58,13 +58,14 @@ def listed(text):
 
 class Names:
     """free: (where, name) of each use of a name that is not local.  used: those of `given` that are
-    used.  given: names that are local to begin with."""
+    used.  given: names that are local to begin with.  main: how many names are made local outside
+    of functions, in whichever block."""
 
     def __init__(self, lines, given=()):
         self.tokens = list(read_tokens(lines))
         self.at = 0
         self.given, self.used, self.free = frozenset(given), set(), []
-        self.scopes = []
+        self.scopes, self.main, self.depth = [], 0, 0
         self.block((END,))
 
     # --- tokens ---
@@ -108,6 +109,7 @@ class Names:
 
     def declare(self, names):
         self.scopes[-1].update(names)
+        self.main += 0 if self.depth else len(names)
 
     def uses(self):
         where, _, text = self.tokens[self.at]
@@ -120,7 +122,8 @@ class Names:
 
     def block(self, closers, names=()):
         """Up to the closer, which is taken, too."""
-        self.scopes.append(set(names))
+        self.scopes.append(set())
+        self.declare(names)
         while not self.accept(*closers):
             self.statement()
         self.scopes.pop()
@@ -205,7 +208,9 @@ class Names:
         while not self.accept(")"):
             if not self.accept("...", ","):
                 names.append(self.name()[1])
+        self.depth += 1
         self.block(("end",), names)
+        self.depth -= 1
 
     def expressions(self):
         self.expression()

@@ -101,11 +101,28 @@ static struct store_result call_result_of(const struct store_call *call,
         .outcome = STORE_OK, .status = SMQ_OK, .word = "", .text = "", .reply = redis->reply};
 }
 
+/* The script does not take the call; another one does. */
+static bool call_is_for_another(const struct store_call *call, const struct redis_result *redis)
+{
+    const char *data;
+    size_t len;
+
+    return call->any != NULL && redis->outcome == REDIS_DONE &&
+           reply_string(&data, &len, redis->reply, 0) && len == 3 && memcmp(data, "ANY", len) == 0;
+}
+
 static void call_done(const struct redis_result *redis, void *user)
 {
     struct store_call *call = user;
-    struct store_result result = call_result_of(call, redis);
+    struct store_result result;
 
+    if (call_is_for_another(call, redis)) {
+        call->command.script = call->any;
+        call->any = NULL;
+        redis_send(call->publishes, &call->command);
+        return;
+    }
+    result = call_result_of(call, redis);
     if (call->publishes != NULL && result.outcome == STORE_OK) {
         call_report_lack(call, result.reply);
     }
@@ -160,6 +177,7 @@ void call_begin(struct store_call *call, const struct script *script, int32_t ha
 {
     redis_command_clear(&call->command);
     call->publishes = NULL;
+    call->any = NULL;
     call->command.script = script;
     call->command.keys = script != NULL ? script->keys : 0;
     call->command.hash_slot = hash_slot;

@@ -1,4 +1,5 @@
-/* consume.c - the script `consume`: settles answers and claims messages in one round trip.
+/* consume.c - the scripts `consume` and `consume_any`: they settle answers and claim messages in
+ * one round trip.  The first takes ordinary calls alone, with the same arguments.
  *
  * Thread: smq:io. */
 
@@ -10,6 +11,8 @@
 
 /* CONSUME_HEAD: elements of a reply before the claimed messages.  CONSUME_MAX: claimed messages
  * that a lost reply can leave behind. */
+_Static_assert((int) SCRIPT_CONSUME_ARGV_ANSWERS == (int) SCRIPT_CONSUME_ANY_ARGV_ANSWERS,
+               "both scripts have the same arguments");
 enum { CONSUME_HEAD = 6, CONSUME_MAX = 1000, CONSUME_INLINE = 2, CONSUME_KEYED = 4 };
 
 /* How many elements one message has. */
@@ -103,10 +106,22 @@ static void consume_arg_answers(struct store_call *call, const struct store_answ
     }
 }
 
+bool store_consume_is_any(const struct store_slot *slot, const struct store_consume *consume)
+{
+    size_t done = consume_count_done(consume->answers, consume->answer_count);
+    bool remembers = slot->keyed && slot->dedup_ms > 0 && done > 0;
+
+    return slot->shared || slot->kind == 'f' || consume->repeated || consume->part != NULL ||
+           consume->passes_len > 0 || done < consume->answer_count || remembers || consume->any;
+}
+
 void store_consume(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                    const struct store_consume *consume, int64_t timeout_ms)
 {
-    call_begin_slot(call, &script_consume, slot);
+    bool any = store_consume_is_any(slot, consume);
+
+    call_begin_slot(call, any ? &script_consume_any : &script_consume, slot);
+    call->any = any ? NULL : &script_consume_any;
     call_token(call, SCRIPT_CONSUME_ARGV_TOKEN, slot, consume->token);
     call_kind(call, SCRIPT_CONSUME_ARGV_KIND, slot);
     redis_arg_string(call_argv(call, SCRIPT_CONSUME_ARGV_CHANNEL), slot->keys.wake);

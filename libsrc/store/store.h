@@ -49,7 +49,9 @@ typedef void store_done_fn(struct store_call *call, const struct store_result *r
 
 struct store_call {
     struct redis_command command;
-    struct redis *publishes; /* private: its script publishes, and this client sends it; or NULL */
+    struct redis *publishes;  /* private: its script publishes, and this client sends it; or NULL */
+    const struct script *any; /* private: which script takes the call if its own answers ANY, of
+                                 which nothing is written then; or NULL */
     store_done_fn *done;
     void *user;
 };
@@ -164,6 +166,7 @@ struct store_consume {
     size_t passes_len;                  /* 0: none */
     bool by_key;                        /* what holds back others holds its key, not its slot */
     bool repeated;                      /* an earlier try may have been executed */
+    bool any;                           /* it is known for another reason not to be ordinary */
     const struct store_answer *answers; /* DONE first, then the others */
     size_t answer_count;
 };
@@ -179,6 +182,11 @@ struct store_consumed {
     size_t count;        /* claimed messages */
     uint64_t expired;    /* expired messages that were found, and dropped or made dead */
 };
+/* Is it known not to be ordinary, so that `consume_any` must take it?  Pure. */
+bool store_consume_is_any(const struct store_slot *slot, const struct store_consume *consume);
+/* Calls `consume`, and `consume_any` at once or when `consume` answers that the call is not
+ * ordinary.  It has written nothing then, and the outcome is that of the second call, which has the
+ * same time again. */
 void store_consume(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                    const struct store_consume *consume, int64_t timeout_ms);
 bool store_consume_read(struct store_consumed *out, const struct store_result *result,

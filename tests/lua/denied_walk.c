@@ -166,14 +166,16 @@ bool walk_call(struct walk *walk, enum walk_role role, const struct call *call, 
 
     call_args(args, walk->model, call);
     walk->fixture->redis = walk->users->connection[role];
+    walk->fixture->any = walk_percent(walk, 40);
     reply = fixture_call(walk->fixture, fixture_script(call_script(call)), args);
     walk->fixture->redis = admin;
+    walk->fixture->any = false;
     buf_clear(seen);
     reply_format(seen, reply);
     report_call(walk, role, call, args, seen->data);
     done = reply->type != REDIS_REPLY_ERROR;
     if (!done) {
-        hit(walk, call_script(call));
+        hit(walk, walk->fixture->called);
         if (!walk->denied || role != walk->denial->role || !is_denial(seen->data)) {
             walk_fail(walk, "an error", seen->data);
         }

@@ -182,8 +182,26 @@ void fixture_append(struct fixture *fixture, const struct script *script, const 
 redisReply *fixture_call(struct fixture *fixture, const struct script *script,
                          const struct args *args)
 {
-    fixture_append(fixture, script, script->sha1, args);
-    return fixture_reply(fixture);
+    bool consumes = strcmp(script->name, "consume") == 0;
+    const struct script *called = consumes && fixture->any ? fixture_script("consume_any") : script;
+    redisReply *reply;
+
+    fixture_append(fixture, called, called->sha1, args);
+    reply = fixture_reply(fixture);
+    if (consumes && fixture_is_any(reply)) {
+        freeReplyObject(reply);
+        called = fixture_script("consume_any");
+        fixture_append(fixture, called, called->sha1, args);
+        reply = fixture_reply(fixture);
+    }
+    fixture->called = called->name;
+    return reply;
+}
+
+bool fixture_is_any(const redisReply *reply)
+{
+    return reply->type == REDIS_REPLY_ARRAY && reply->elements == 1 &&
+           strcmp(reply->element[0]->str, "ANY") == 0;
 }
 
 redisReply *fixture_redis(struct fixture *fixture, const char *command)

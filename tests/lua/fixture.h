@@ -36,6 +36,8 @@ struct fixture {
     redisContext *redis;
     redisContext *listener; /* subscribed to wake{x} and some callers'; NULL: none */
     bool keyed;             /* scripts get the keys of layout keyed too */
+    bool any;               /* consume_any is called in the place of consume */
+    const char *called;     /* the script that gave the last reply of fixture_call() */
 };
 
 /* Arguments of one call, owned copies. */
@@ -58,7 +60,8 @@ enum { SHA1_SIZE = 41 };
 /* Load a script; a test may have changed its text.  `sha1` gets its name for EVALSHA. */
 void fixture_load(struct fixture *fixture, const char *text, char sha1[SHA1_SIZE]);
 
-/* Run a script on its keys; the caller frees the reply.  Errors are replies. */
+/* Run a script on its keys; the caller frees the reply.  Errors are replies.  A consume that
+ * answers that it is not ordinary is called again as consume_any, as the library does. */
 redisReply *fixture_call(struct fixture *fixture, const struct script *script,
                          const struct args *args);
 
@@ -66,6 +69,9 @@ redisReply *fixture_call(struct fixture *fixture, const struct script *script,
 void fixture_append(struct fixture *fixture, const struct script *script, const char *sha1,
                     const struct args *args);
 redisReply *fixture_reply(struct fixture *fixture);
+
+/* Does consume answer that consume_any is to be called? */
+bool fixture_is_any(const redisReply *reply);
 
 /* Any command, words separated by spaces. */
 redisReply *fixture_redis(struct fixture *fixture, const char *command);

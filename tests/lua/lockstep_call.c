@@ -194,22 +194,52 @@ static void report_call(struct round *round, const struct args *args, const char
     buf_printf(round->report, "\n    %s\n", reply);
 }
 
-void round_execute(struct round *round, const struct call *call, struct buf *seen)
+static redisReply *run(struct round *round, const char *name, const struct args *args, bool look)
 {
-    size_t index = script_index(call_script(call));
-    bool look = ++round->model->step % LOOK_EVERY == 0;
-    struct args *args = memory_new(sizeof(*args));
-    struct buf expected = {0};
-    redisReply *reply;
+    size_t index = script_index(name);
 
-    call_args(args, round->model, call);
     append(round, "SET test.now %lld", (long long) round->model->now);
     fixture_append(round->fixture, scripts_all[index], round->scripts[index], args);
     if (look) {
         append(round, LOOK, look_text);
     }
     freeReplyObject(fixture_reply(round->fixture));
-    reply = fixture_reply(round->fixture);
+    return fixture_reply(round->fixture);
+}
+
+/* As the library, which knows of some calls that they are not ordinary.  Both scripts take all. */
+static redisReply *consume(struct round *round, const struct args *args, bool look)
+{
+    redisReply *reply;
+
+    round->model->ordinary = round->model->step * 2654435761U % 100 < 70;
+    if (!round->model->ordinary) {
+        return run(round, "consume_any", args, look);
+    }
+    reply = run(round, "consume", args, look);
+    round->asked++;
+    if (!fixture_is_any(reply)) {
+        return reply;
+    }
+    round->any++;
+    freeReplyObject(reply);
+    if (look) {
+        compare_state(round); /* it wrote nothing */
+    }
+    round->model->ordinary = false;
+    return run(round, "consume_any", args, look);
+}
+
+void round_execute(struct round *round, const struct call *call, struct buf *seen)
+{
+    bool look = ++round->model->step % LOOK_EVERY == 0;
+    struct args *args = memory_new(sizeof(*args));
+    struct buf expected = {0};
+    redisReply *reply;
+
+    call_args(args, round->model, call);
+    reply = call->kind == CALL_CONSUME ? consume(round, args, look)
+                                       : run(round, call_script(call), args, look);
     buf_clear(seen);
     reply_format(seen, reply);
     freeReplyObject(reply);

@@ -78,6 +78,7 @@ struct round {
     size_t push_count;
     int woken;                /* wake-ups that were looked at already */
     struct snapshot *replica; /* the slot as it was, for a failover; NULL: none */
+    uint64_t asked, any;      /* calls of consume, and those that were not ordinary */
     bool failed;
 };
 

@@ -136,6 +136,7 @@ struct model {
     unsigned passes; /* the keys that the last consume passed over */
     bool by_key;     /* of kind f it held the keys of failed messages */
     int stopped;     /* of the call in progress: why its claim passed over no more keys */
+    bool ordinary;   /* of the call in progress: consume has answered it, not consume_any */
     struct model_body bodies[MODEL_MEMBERS];
     const char *reasons[MODEL_MEMBERS]; /* of the last answer retry; NULL: none */
     int64_t done_at[MODEL_MEMBERS]; /* what the slot remembers of ids that are done; 0: nothing */

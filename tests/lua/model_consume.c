@@ -659,6 +659,24 @@ static void blur_results(const struct model *model, struct buf *results, const s
     }
 }
 
+/* Behind the answers that the ordinary call has settled something is to be brought back,
+ * or a suspect: the next call sees to it. */
+static bool leaves_the_rest(struct model *model, const struct call *call)
+{
+    const struct model_message *first = &model->prepare.item[0];
+
+    if (!model->ordinary || model->prepare.count == 0) {
+        return false;
+    }
+    for (size_t i = 0; i < model->prepare.count; i++) {
+        if (model->prepare.item[i].at <= model->now) {
+            return true;
+        }
+    }
+    sort_prepare(&model->prepare);
+    return !first->resting && (first->attempts.suspect || is_forgotten(model, call, first));
+}
+
 void model_consume(struct model *model, struct buf *reply, const struct call *call)
 {
     struct buf results = {0}, delivered = {0};
@@ -666,6 +684,7 @@ void model_consume(struct model *model, struct buf *reply, const struct call *ca
     bool lost = is_lost(model, call), part = false;
     bool strange = !model->shared && is_strange(model, call), disputed = false;
     struct in_flight in_flight;
+    bool leaves;
     int64_t next;
     int again, asleep = -1;
 
@@ -689,19 +708,20 @@ void model_consume(struct model *model, struct buf *reply, const struct call *ca
     if (!model->shared && call->last > model->claims) {
         model->claims = call->last;
     }
-    again = bring_back(model, call) || lost ? 1 : 0;
+    leaves = leaves_the_rest(model, call);
+    again = leaves || bring_back(model, call) || lost ? 1 : 0;
     in_flight = model_in_flight(model);
     find_formers(&claiming);
     if (lost) {
         part = hand_over(model, &delivered, call);
     } else {
-        if (!disputed) {
+        if (!disputed && !leaves) {
             claim(&claiming);
         }
         in_flight = model_in_flight(model);
     }
     model->stopped = (int) claiming.stopped;
-    next = disputed ? model->now + 1000 : next_claim(&claiming, &in_flight);
+    next = leaves ? model->now : disputed ? model->now + 1000 : next_claim(&claiming, &in_flight);
     again = again || next <= model->now ? 1 : 0;
     if (model->shared && !model->paused) {
         asleep = sleepers_called(model, call, claiming.taken > 0, &next, &again);

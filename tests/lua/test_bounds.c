@@ -119,10 +119,11 @@ static long long did(struct fixture *fixture, const char *command, const char *f
     return value;
 }
 
-/* How long the server worked for the one script since then. */
+/* How long the server worked for one call since then: of consume, and of consume_any if that was
+ * not ordinary. */
 static long long microseconds(struct fixture *fixture)
 {
-    assert_int_equal(did(fixture, "evalsha", "calls"), 1);
+    assert_in_range(did(fixture, "evalsha", "calls"), 1, 2);
     return did(fixture, "evalsha", "usec");
 }
 

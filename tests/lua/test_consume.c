@@ -635,9 +635,102 @@ static void test_brings_back_a_thousand_a_call(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* --- which calls are ordinary --- */
+
+static void test_the_ordinary_call_settles_and_claims(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 0 b 0 c 0 d 2000", "OK aaaa"},
+        {"ordinary 1 n=2", "OK 1000 1000 1 '' 1 1000c1:a 0 1000c1:b 0"},
+        {"ordinary 1 n=1 last=1 done 1000c1:a done 1000c1:b", "OK 1000 2000 2 11 0 1000c2:c 0"},
+        {"ordinary 1 n=1 last=2 oldest=2 done 1000c2:c", "OK 1000 2000 2 1 0"},
+        {"field done", "3"},
+        {"field parked", "2000"},
+        {"open b keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 5 one '' '' b 6 two 3 ''", "OK aa"},
+        {"ordinary 1 n=1", "OK 1000 1000 1 '' 1 6c1:b 0 1000,3,,1 two"},
+        {"ordinary 1 last=1 done 6c1:b", "OK 1000 31000 2 1 0 5c2:a 0 1000 one"},
+        {"body", "ba=one ha=1000"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+/* Nothing is written then. */
+static void test_other_calls_are_for_consume_any(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 0 x '' '' b 0 x '' 500", "OK aa"},
+        {"consume 1 n=1", "OK 1000 1000 1 '' 1 1000c1:a 0 1000 x"},
+        {"ordinary 1 n=0 last=1 flags=r done 1000c1:a", "ANY"},
+        {"ordinary 1 n=0 last=0 done 1000c1:a", "ANY"},
+        {"ordinary 1 n=0 last=1,0,1000c1:a done 1000c1:a", "ANY"},
+        {"ordinary 1 n=0 last=1 dedup=5 done 1000c1:a", "ANY"},
+        {"ordinary 1 n=0 last=1 retry 1000c1:a 5 why", "ANY"},
+        {"ordinary 1 n=0 last=1 done 1000c1:a done 1000c1:a", "ANY"},
+        {"ordinary 1 n=1 last=1 passes=1:k done 1000c1:a", "ANY"},
+        {"ordinary 1 n=0 last=1 oldest=2", "ANY"}, /* a failover has lost the answer */
+        {"at 1500", ""},
+        {"ordinary 1 last=1 def=n.2 done 1000c1:a", "ANY"}, /* what waits has expired */
+        {"at 31000", ""},
+        {"ordinary 1 n=0 last=1", "ANY"}, /* a lease has ended */
+        {"field def", "n.1"},
+        {"prepare", "1000c1:a@31000"},
+        {"store", "b@1000"},
+        {"body", "ba=x bb=x ha=1000 hb=1000,,1500,1"},
+        {"field done", "nil"},
+        {"ordinary 2 n=0", "FENCED 000000010000000000000001"},
+        {"ordinary 1 n=0 def=o.1", "STALE"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+static void test_what_was_tried_is_for_consume_any(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 0 b 0 c 0 d 0", "OK aaaa"},
+        {"consume 1 n=3", NULL},
+        {"consume 1 n=0 last=1 retry 1000c1:a 500 why", "OK 1000 1000 1 1 1"},
+        {"ordinary 1 n=0 last=1 done 1000c1:b", "OK 1000 1000 1 1 1"}, /* it rests */
+        {"at 1500", ""},
+        {"ordinary 1 n=0 last=1 done 1000c1:c", "ANY"},
+        {"redis ZADD prepare{x} 31000 1000c1:e", "1"},
+        {"ordinary 1 last=1 done 1000c1:c done 1000c1:e", "OK 1500 1500 1 11 1"}, /* is left */
+        {"store", "d@1000"},
+        {"consume 1 n=0 last=1", "OK 1500 1000 1 '' 1"},
+        {"store", "d@1000 a@1000~1"},
+        {"ordinary 1 n=2 last=1", "ANY"},
+        {"ordinary 1 n=1 last=1", "OK 1500 1000 2 '' 1 1000c2:d 0"},
+        {"slot_pause 1", NULL},
+        {"ordinary 1 n=0 last=2", "ANY"},
+        {"open t shared", "OK"},
+        {"ordinary shared", "ANY"},
+        {"open f keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"ordinary 1", "ANY"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 TEST_GROUP(consume)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_ordinary_call_settles_and_claims),
+        cmocka_unit_test(test_other_calls_are_for_consume_any),
+        cmocka_unit_test(test_what_was_tried_is_for_consume_any),
         cmocka_unit_test(test_claims_what_is_due_in_order),
         cmocka_unit_test(test_claims_priorities_from_the_largest),
         cmocka_unit_test(test_claims_no_more_than_n_and_says_that_more_is_there),

@@ -224,8 +224,9 @@ static const struct {
     const char *name;
     enum walk_role role;
 } walk_scripts[] = {
-    {"send", WALK_SENDER}, {"consume", WALK_OWNER}, {"takeover", WALK_OWNER},
-    {"renew", WALK_OWNER}, {"vacate", WALK_OWNER},  {"edit", WALK_EDITOR},
+    {"send", WALK_SENDER},    {"consume", WALK_OWNER}, {"consume_any", WALK_OWNER},
+    {"takeover", WALK_OWNER}, {"renew", WALK_OWNER},   {"vacate", WALK_OWNER},
+    {"edit", WALK_EDITOR},
 };
 
 struct denials {

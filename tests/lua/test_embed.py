@@ -233,6 +233,19 @@ class Embed(unittest.TestCase):
         self.assertIn("expected", self.part(PART, "local a = (1")[0])
         self.assertIn("expected", self.part(PART, "end")[0])
 
+    def test_arguments_that_another_script_uses(self):
+        header, source = self.run_embed(GOOD.replace("ARGV token", "ARGV token, other\n-- UNUSED other"))
+        self.assertIn("SCRIPT_GOOD_ARGV_OTHER = 2", header)
+        self.assertIn("local token, other = ARGV[1], ARGV[2]", source)
+
+    def test_names_outside_of_functions(self):
+        """Those of all blocks, but not those of functions.  GOOD and its part have four."""
+        def several(count):
+            return [f"do local a{i} = {i} end" for i in range(count)]
+
+        self.assertNotEqual(self.part(PART, *several(115), "local function f(a, b) local c = a + b return c end")[1], "")
+        self.assertIn("121 names", self.part(PART, *several(115), "for i = 1, 2 do local f = i end")[0])
+
     def test_refuses(self):
         self.refused("first line", "#!lua flags=allow-oom", "#!lua flags=no-cluster")
         self.refused("header", "-- KEYS store, slot\n", "")
@@ -244,6 +257,7 @@ class Embed(unittest.TestCase):
         self.refused("ARGV other, which is not used", "ARGV token", "ARGV token, other")
         self.refused("ARGV others, which is not used", "ARGV token", "ARGV token, others...")
         self.refused("token is not local", "ARGV token", "ARGV (none)")
+        self.refused("ARGV token, which is used", "ARGV token", "ARGV token\n-- UNUSED token")
         self.refused("KEYS[1]", "return { 'OK' }", "return { KEYS[1] }")
         self.refused("KEYS[i]", "return { 'OK' }", "return { KEYS[i] }")
         self.refused("ARGV[1]", "return { 'OK' }", "return { ARGV[1] }")

@@ -160,7 +160,8 @@ static const struct script *script_of(const char *name)
 /* "rights" asks for each command that an owner cannot do without. */
 static void test_the_rights_are_those_of_the_scripts(void **state)
 {
-    static const char *const owners[] = {"takeover", "consume", "renew", "vacate", "lease"};
+    static const char *const owners[] = {"takeover", "consume", "consume_any",
+                                         "renew",    "vacate",  "lease"};
     static const char begin[] = ".call('";
     const char *rights = script_of("rights")->text;
 

@@ -33,6 +33,7 @@ struct consume_call {
                              came */
     bool open;            /* if it leaves the slot parked, sends may claim for this owner */
     bool requeues;        /* some of its answers requeue their message */
+    bool tried;           /* some of its messages were tried before */
     bool sent;            /* in progress */
     bool woken;           /* a message has come in the meantime, which the reply may not know */
     bool repeated;        /* an earlier try may have been executed */
@@ -196,6 +197,14 @@ static uint64_t consume_oldest_claim(const struct owned_slot *slot)
     return slot->kept > 0 && slot->kept < oldest ? slot->kept : oldest;
 }
 
+/* Redis' time when a call arrives that is sent now; 0 before the first reply. */
+static int64_t consume_redis_ms(const struct owned_slot *slot)
+{
+    return slot->push.replied_ms == 0
+               ? 0
+               : slot->push.replied_ms + clock_now_ms() - slot->push.asked_ms;
+}
+
 /* A repeated call names the same newest claim.  If a push came in between, that number may be the
  * one that the first try gave to a message. */
 static void consume_send(struct consume_call *consume)
@@ -220,6 +229,8 @@ static void consume_send(struct consume_call *consume)
                                  .passes_len = consume->n > 0 ? consume->passes.len : 0,
                                  .by_key = set->by_key,
                                  .repeated = consume->repeated,
+                                 .any = slot->paused ||
+                                        !ordinary_is(&slot->ordinary, consume_redis_ms(slot)),
                                  .answers = consume->answers,
                                  .answer_count = consume->count};
 
@@ -431,6 +442,9 @@ static void consume_settle(struct consume_call *consume, const struct store_cons
 
         if (status == SMQ_OK) {
             consume_report_settled(slot, delivery, consumed->now_ms);
+            if (!delivery_op_is_final(delivery->answer.op)) {
+                ordinary_rests(&slot->ordinary, consumed->now_ms + consume->answers[i].delay_ms);
+            }
             slot->set->budget.handled += delivery->unseen ? 0 : 1;
         } else {
             consume_report_unsettled(slot, delivery, status);
@@ -497,6 +511,8 @@ static int32_t consume_add_claims(struct consume_call *consume, const struct sto
             in_flight_report_unreadable(slot);
         } else if (consume_add_claim(consume, &message, &terms, &list)) {
             added++;
+            consume->tried =
+                consume->tried || message.attempts.retries > 0 || message.attempts.suspect;
         }
     }
     if (added > 0 && consume->lease_ms < slot->set->topic.lease_ms) {
@@ -621,6 +637,8 @@ static void consume_finish(struct consume_call *consume, const struct store_resu
     consume_report_expired(slot, consumed->expired);
     sleep_looked(slot, consumed->count > 0);
     added = consume_add_claims(consume, result, consumed->count);
+    ordinary_replied(&slot->ordinary, consumed->now_ms,
+                     consumed->again && (consume->tried || consumed->count == 0));
     budget_unreserve(&slot->set->budget, consume->n, added);
     consume_plan_next(slot, consume, consumed);
     CHECK(consume_check(slot));

@@ -3,6 +3,7 @@
  *   slot_set.h      what the slots of one topic share
  *   owned_slot.c    the parts of a slot that all others use
  *   in_flight.c     its deliveries, from their claim until their answer is stored
+ *   ordinary.c      whether its next consume call is an ordinary one
  *   damage.c        slots of which Redis has lost a part
  *   takeover.c      taking a slot over in Redis, and leaving it
  *   renewal.c       the leases of its deliveries
@@ -22,6 +23,7 @@
 #include "base/buf.h"
 #include "consume/run/delivery.h"
 #include "consume/run/run_queue.h"
+#include "consume/slot/ordinary.h"
 #include "consume/slot/owned_state.h"
 #include "consume/slot/sleep.h"
 #include "consume/slot/slot_set.h"
@@ -82,6 +84,7 @@ struct owned_slot {
         int64_t replied_ms; /* Redis' time in the last reply to a consume call; 0: none yet */
         int64_t asked_ms;   /* when that call was sent */
     } push;                 /* since the takeover */
+    struct ordinary ordinary;
     uint32_t era;
     uint32_t calls; /* in progress */
     enum owned_grant grant;

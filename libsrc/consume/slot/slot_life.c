@@ -360,6 +360,8 @@ static void slot_life_taken_over(struct owned_slot *slot)
     slot->store = NEXT_CALL_PERHAPS;
     slot->failures = 0;
     owned_slot_forget_pushes(slot);
+    ordinary_begin(&slot->ordinary,
+                   set->topic.takeover == SMQ_TAKEOVER_STRICT ? set->topic.lease_ms : 0);
     damage_on_accepted(slot);
     slot_life_subscribe(slot);
     if (!set->shared) {

@@ -104,8 +104,8 @@ static redisReply *serve_script(const struct redis_command *command)
     static const int64_t lease[] = {1, 1, TOPIC_LEASE_MS}, takeover[] = {0, 0, 0}, bound[] = {1};
     const char *name = command->script->name;
 
-    if (strcmp(name, "consume") == 0) {
-        return model.hold_consume ? hold_back(name) : consume(command);
+    if (fake_is_consume(command)) {
+        return model.hold_consume ? hold_back("consume") : consume(command);
     } else if (strcmp(name, "renew") == 0) {
         return model.hold_renew ? hold_back(name) : renew(command);
     } else if (strcmp(name, "lease") == 0) {

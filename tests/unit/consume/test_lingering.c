@@ -72,7 +72,7 @@ static bool serve(const struct redis_command *command, struct fake_answer *answe
     pthread_mutex_lock(&model.lock);
     if (command->script == NULL) {
         answer->reply = fake_shared_topic(SLOTS, 0);
-    } else if (strcmp(command->script->name, "consume") == 0) {
+    } else if (fake_is_consume(command)) {
         answer->reply = consume(command);
     } else {
         answer->reply = fake_ok();

@@ -137,10 +137,10 @@ static void serve_script(const struct redis_command *command, struct fake_answer
         take_over(command, answer);
     } else if (strcmp(name, "lease") == 0) {
         answer->reply = numbers(3, lease);
-    } else if (strcmp(name, "consume") == 0 && model.lost > 0) {
+    } else if (fake_is_consume(command) && model.lost > 0) {
         model.lost--;
         answer->reply = fenced("000000000000000000000001");
-    } else if (strcmp(name, "consume") == 0) {
+    } else if (fake_is_consume(command)) {
         model.consumes++;
         answer->reply = consume();
     } else {
