@@ -22,7 +22,7 @@ enum exit_code bulk_check(const struct bulk_filter *filter)
     return EXIT_DONE;
 }
 
-void bulk_filter_make(smq_filter *out, smq_message *which, const struct bulk_filter *filter,
+void bulk_filter_make(smq_filter *out, smq_message_ref *which, const struct bulk_filter *filter,
                       const struct topic_facts *topic)
 {
     if (filter->id) {

@@ -47,7 +47,7 @@ bool bulk_selects(const struct bulk_filter *filter);
 enum exit_code bulk_check(const struct bulk_filter *filter);
 
 /* Fills `out` and, if one message is named, *which, which must live as long. */
-void bulk_filter_make(smq_filter *out, smq_message *which, const struct bulk_filter *filter,
+void bulk_filter_make(smq_filter *out, smq_message_ref *which, const struct bulk_filter *filter,
                       const struct topic_facts *topic);
 
 /* smq_dead_requeue() or smq_topic_purge(). */

@@ -33,7 +33,7 @@ static enum exit_code dead_list_letters(smq_client *client, const struct command
     const struct dead_options *flags = command->options;
     struct listing listing = listing_begin(command, topic, true);
     smq_filter filter = SMQ_FILTER_INIT;
-    smq_message which;
+    smq_message_ref which;
     smq_error err;
 
     bulk_filter_make(&filter, &which, &flags->filter, topic);
@@ -107,7 +107,7 @@ static enum exit_code dead_edit_letters(smq_client *client, const struct command
 {
     const struct dead_options *flags = command->options;
     smq_filter filter = SMQ_FILTER_INIT;
-    smq_message which;
+    smq_message_ref which;
 
     bulk_filter_make(&filter, &which, &flags->filter, topic);
     filter.states = SMQ_STATE_DEAD;

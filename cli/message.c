@@ -19,9 +19,9 @@ static const struct {
 };
 #define STATE_COUNT (sizeof(states) / sizeof(states[0]))
 
-smq_message message_named(const struct topic_facts *topic, const char *id, const char *key)
+smq_message_ref message_named(const struct topic_facts *topic, const char *id, const char *key)
 {
-    smq_message message = SMQ_MESSAGE_INIT;
+    smq_message_ref message = SMQ_MESSAGE_REF_INIT;
 
     if (topic->layout == SMQ_LAYOUT_KEYED) {
         message.id = smq_text(id);

@@ -9,7 +9,7 @@
 #include "topic.h"
 
 /* The message that ID and --key name: in layout inline ID is its body.  The texts are borrowed. */
-smq_message message_named(const struct topic_facts *topic, const char *id, const char *key);
+smq_message_ref message_named(const struct topic_facts *topic, const char *id, const char *key);
 
 /* Says why a call about one message failed; `key` as for message_named(). */
 enum exit_code message_say_failure(const smq_error *err, const char *key);

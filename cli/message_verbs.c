@@ -88,7 +88,7 @@ static enum exit_code message_get(smq_client *client, const struct command *comm
                                   const struct topic_facts *topic)
 {
     const struct message_options *flags = command->options;
-    const smq_message which = message_named(topic, command->words[1], flags->key);
+    const smq_message_ref which = message_named(topic, command->words[1], flags->key);
     smq_message_info *message = NULL;
     smq_error err;
 
@@ -108,7 +108,7 @@ static enum exit_code message_rank(smq_client *client, const struct command *com
                                    const struct topic_facts *topic)
 {
     const struct message_options *flags = command->options;
-    const smq_message which = message_named(topic, command->words[1], flags->key);
+    const smq_message_ref which = message_named(topic, command->words[1], flags->key);
     uint64_t rank = 0;
     smq_error err;
 
@@ -176,7 +176,7 @@ static enum exit_code message_remove(smq_client *client, const struct command *c
                                      const struct topic_facts *topic)
 {
     const struct message_options *flags = command->options;
-    const smq_message which = message_named(topic, command->words[1], flags->key);
+    const smq_message_ref which = message_named(topic, command->words[1], flags->key);
     smq_error err;
 
     if (smq_message_remove(client, command->words[0], &which, &err) != SMQ_OK) {
@@ -221,15 +221,16 @@ static enum exit_code message_reschedule(smq_client *client, const struct comman
                                          const struct topic_facts *topic)
 {
     const struct reschedule_options *flags = command->options;
-    smq_message which = message_named(topic, command->words[1], flags->key);
+    const smq_message_ref which = message_named(topic, command->words[1], flags->key);
+    smq_message place = SMQ_MESSAGE_INIT;
     const enum exit_code code = when_check(&flags->when, command->words[0], topic);
     smq_error err;
 
     if (code != EXIT_DONE) {
         return code;
     }
-    when_apply(&which, &flags->when);
-    if (smq_message_reschedule(client, command->words[0], &which, &err) != SMQ_OK) {
+    when_apply(&place, &flags->when);
+    if (smq_message_reschedule(client, command->words[0], &which, &place, &err) != SMQ_OK) {
         return message_say_failure(&err, flags->key);
     }
     message_report_done(command, "rescheduled");

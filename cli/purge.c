@@ -33,7 +33,7 @@ static enum exit_code purge_some(smq_client *client, const struct command *comma
 {
     const struct purge_options *flags = command->options;
     smq_filter filter = SMQ_FILTER_INIT;
-    smq_message which;
+    smq_message_ref which;
     const enum exit_code code = message_states_read(&filter.states, flags->state);
 
     if (code != EXIT_DONE) {

@@ -20,15 +20,16 @@ static smq_status remind(smq_producer *producer, const char *id, const char *tex
 /* A reminder that was delivered in the meantime cannot be moved or cancelled: NO_MESSAGE. */
 static smq_status plan(smq_client *client, smq_producer *producer, smq_error *err)
 {
-    smq_message dentist = SMQ_MESSAGE(.id = smq_text("dentist"), .delay_ms = 400);
-    smq_message gym = SMQ_MESSAGE(.id = smq_text("gym"));
+    smq_message_ref dentist = SMQ_MESSAGE_REF(.id = smq_text("dentist"));
+    smq_message_ref gym = SMQ_MESSAGE_REF(.id = smq_text("gym"));
+    smq_message sooner = SMQ_MESSAGE(.delay_ms = 400);
     smq_status status = remind(producer, "call", "call back", 200, err);
 
     if (status == SMQ_OK) {
         status = remind(producer, "dentist", "see the dentist", HOUR_MS, err);
     }
     if (status == SMQ_OK) {
-        status = smq_message_reschedule(client, "reminders", &dentist, err);
+        status = smq_message_reschedule(client, "reminders", &dentist, &sooner, err);
     }
     if (status == SMQ_OK) {
         status = remind(producer, "gym", "go to the gym", 300, err);

@@ -32,7 +32,7 @@ struct answer *edit_remove(struct serve *serve, const json_t *query,
     smq_error err = SMQ_ERROR_INIT;
     smq_client *client = readings_client(serve->readings, &err);
     smq_layout layout = SMQ_LAYOUT_KEYED;
-    smq_message which = SMQ_MESSAGE_INIT;
+    smq_message_ref which = SMQ_MESSAGE_REF_INIT;
     char *id_bytes = NULL;
     char *key_bytes = NULL;
     const smq_bytes id = query_bytes(query, "id", &id_bytes);

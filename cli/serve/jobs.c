@@ -162,7 +162,7 @@ static smq_status job_run_one(struct job *job, const json_t *named, uint64_t *co
     char *id_bytes = NULL;
     char *key_bytes = NULL;
     smq_filter filter = SMQ_FILTER_INIT;
-    smq_message which = SMQ_MESSAGE_INIT;
+    smq_message_ref which = SMQ_MESSAGE_REF_INIT;
     const smq_bytes id = query_bytes(named, "id", &id_bytes);
 
     which.key = query_bytes(named, "key", &key_bytes);

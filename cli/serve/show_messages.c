@@ -160,7 +160,7 @@ struct answer *show_message(struct serve *serve, const json_t *query,
     smq_client *client = readings_client(serve->readings, &err);
     smq_layout layout = SMQ_LAYOUT_KEYED;
     smq_message_info *found = NULL;
-    smq_message which = SMQ_MESSAGE_INIT;
+    smq_message_ref which = SMQ_MESSAGE_REF_INIT;
     struct answer *answer = NULL;
     char *id_bytes = NULL;
     char *key_bytes = NULL;

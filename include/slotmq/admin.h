@@ -57,48 +57,49 @@ typedef struct smq_stats {
 SMQ_API smq_status smq_topic_stats(smq_client *client, const char *topic, smq_stats *out,
                                    smq_error *err);
 
-/* Find one message by its key and id, in layout inline by its key and body.  Give the key only if
- * the message was sent with one.  If the message is stored more than once, the waiting copy is
+/* Find one message.  If the message is stored more than once, the waiting copy is
  * found, else the claimed one, else the resting one, else the dead one.
  * Free *out with smq_message_info_free().  If `out` is NULL the call only tells whether the message
  * exists.
  * Fails: NO_MESSAGE, INVALID (`which` has neither id nor body). */
-SMQ_API smq_status smq_message_get(smq_client *client, const char *topic, const smq_message *which,
-                                   smq_message_info **out, smq_error *err);
+SMQ_API smq_status smq_message_get(smq_client *client, const char *topic,
+                                   const smq_message_ref *which, smq_message_info **out,
+                                   smq_error *err);
 SMQ_API void smq_message_info_free(smq_message_info *info);
 
 /* Count the waiting messages that come before this one: in all slots those with a strictly better
  * priority or time, in its own slot also the equal ones that come first.  In a fifo topic only its
  * own slot counts.
  * Fails: NO_MESSAGE (also if the message rests or is dead), IN_WORK (it is claimed). */
-SMQ_API smq_status smq_message_rank(smq_client *client, const char *topic, const smq_message *which,
-                                    uint64_t *out, smq_error *err);
+SMQ_API smq_status smq_message_rank(smq_client *client, const char *topic,
+                                    const smq_message_ref *which, uint64_t *out, smq_error *err);
 
 /* Remove one message: the waiting copy, else the resting one, else the dead one.
  * Fails: NO_MESSAGE, IN_WORK (the message is claimed, and no copy of it waits). */
 SMQ_API smq_status smq_message_remove(smq_client *client, const char *topic,
-                                      const smq_message *which, smq_error *err);
+                                      const smq_message_ref *which, smq_error *err);
 
-/* Give a waiting message the priority, delay_ms or due_at_ms of `which`, as a new send would.  The
- * message keeps the number of its used retries.
+/* Give a waiting message the priority, delay_ms or due_at_ms of `place`, as a new send would; the
+ * other fields of `place` do not count.  The message keeps the number of its used retries.
  * Fails: NO_MESSAGE (also if the message rests or is dead), IN_WORK (it is claimed), WRONG_TYPE
  * (the topic has no such field, as every fifo topic), INVALID (a value is out of range), FULL (as
  * for a send). */
 SMQ_API smq_status smq_message_reschedule(smq_client *client, const char *topic,
-                                          const smq_message *which, smq_error *err);
+                                          const smq_message_ref *which, const smq_message *place,
+                                          smq_error *err);
 
 /* Selects messages.  A message must meet all conditions that are given. */
 typedef struct smq_filter {
     size_t struct_size;
-    unsigned states;          /* smq_state values, or-ed; the default of visits is WAITING */
-    const smq_message *which; /* only the message with this key and id, or key and body */
-    const char *contains;     /* text that body, key or id contains */
-    const char *reason;       /* text that the reason of the last failure contains */
-    int64_t older_than_ms;    /* time since the message was due or became dead; since its first send
-                                 if it has no due time */
-    uint64_t limit;           /* number of messages at most; default no limit */
-    int64_t rate_per_s;       /* messages per second of a bulk edit; default no limit */
-    const char *cursor;       /* continue a visit behind the message that had this cursor */
+    unsigned states;              /* smq_state values, or-ed; the default of visits is WAITING */
+    const smq_message_ref *which; /* only this message */
+    const char *contains;         /* text that body, key or id contains */
+    const char *reason;           /* text that the reason of the last failure contains */
+    int64_t older_than_ms; /* time since the message was due or became dead; since its first send
+                              if it has no due time */
+    uint64_t limit;        /* number of messages at most; default no limit */
+    int64_t rate_per_s;    /* messages per second of a bulk edit; default no limit */
+    const char *cursor;    /* continue a visit behind the message that had this cursor */
 } smq_filter;
 #define SMQ_FILTER_INIT SMQ_INIT(smq_filter)
 #define SMQ_FILTER(...) SMQ_WITH(smq_filter, __VA_ARGS__)

@@ -10,8 +10,7 @@
 extern "C" {
 #endif
 
-/* A message to send.  The same struct names a stored message in smq_message_...() and smq_filter;
- * there key and id, in layout inline key and body, must be those that were sent.
+/* A message to send.
  *
  * Fields without a layout or type apply to all topics; the others are refused elsewhere. */
 typedef struct smq_message {
@@ -51,6 +50,17 @@ typedef struct smq_message {
 #define SMQ_MESSAGE(...) SMQ_WITH(smq_message, __VA_ARGS__)
 
 /* === A stored message =================================================== */
+
+/* Names a stored message: by the key and id, in layout inline by the key and body, that were sent.
+ * Give the key only if the message was sent with one. */
+typedef struct smq_message_ref {
+    size_t struct_size;
+    smq_bytes key;
+    smq_bytes id;   /* layout keyed */
+    smq_bytes body; /* layout inline */
+} smq_message_ref;
+#define SMQ_MESSAGE_REF_INIT SMQ_INIT(smq_message_ref)
+#define SMQ_MESSAGE_REF(...) SMQ_WITH(smq_message_ref, __VA_ARGS__)
 
 typedef enum smq_state {
     SMQ_STATE_WAITING = 1, /* it waits to be claimed, due or not yet */

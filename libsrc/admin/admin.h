@@ -68,13 +68,14 @@ smq_status admin_slots(struct core *core, const char *topic, smq_slot_fn *visit,
 smq_status admin_message_each(struct core *core, const char *topic, const smq_filter *filter,
                               smq_message_fn *visit, void *user, smq_error *err);
 smq_status admin_message_get(smq_message_info **out, struct core *core, const char *topic,
-                             const smq_message *which, smq_error *err);
+                             const smq_message_ref *which, smq_error *err);
 void admin_message_info_free(smq_message_info *info);
 smq_status admin_message_rank(uint64_t *out, struct core *core, const char *topic,
-                              const smq_message *which, smq_error *err);
-smq_status admin_message_remove(struct core *core, const char *topic, const smq_message *which,
+                              const smq_message_ref *which, smq_error *err);
+smq_status admin_message_remove(struct core *core, const char *topic, const smq_message_ref *which,
                                 smq_error *err);
-smq_status admin_message_reschedule(struct core *core, const char *topic, const smq_message *which,
+smq_status admin_message_reschedule(struct core *core, const char *topic,
+                                    const smq_message_ref *which, const smq_message *place,
                                     smq_error *err);
 
 smq_status admin_dead_requeue(uint64_t *count, struct core *core, const char *topic,

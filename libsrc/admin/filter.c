@@ -18,15 +18,14 @@ const smq_state filter_states[FILTER_STATES] = {SMQ_STATE_WAITING, SMQ_STATE_CLA
 /* --- one message --- */
 
 smq_status message_ref_check_and_copy(struct message_ref *out, const struct topic *topic,
-                                      const smq_message *message, smq_error *err)
+                                      const smq_message_ref *which, smq_error *err)
 {
+    const smq_message message =
+        SMQ_MESSAGE(.key = which->key, .id = which->id, .body = which->body);
     smq_status status;
 
     *out = (struct message_ref){0};
-    if (message == NULL) {
-        return status_set(err, SMQ_INVALID, "no message given: `which` is NULL");
-    }
-    status = send_check(&out->message, message, err);
+    status = send_check(&out->message, &message, err);
     if (status != SMQ_OK) {
         return status;
     }

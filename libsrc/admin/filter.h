@@ -1,5 +1,5 @@
-/* filter.h - smq_message and smq_filter of the caller, checked against the topic: which message or
- * messages.
+/* filter.h - smq_message_ref and smq_filter of the caller, checked against the topic: which message
+ * or messages.
  *
  * Thread: any. */
 #ifndef ADMIN_FILTER_H
@@ -22,7 +22,7 @@ struct message_ref {
 /* Fails: INVALID (the id or body by which the layout identifies the message is missing),
  * TOO_BIG. */
 smq_status message_ref_check_and_copy(struct message_ref *out, const struct topic *topic,
-                                      const smq_message *message, smq_error *err);
+                                      const smq_message_ref *which, smq_error *err);
 void message_ref_fini(struct message_ref *which);
 
 /* A checked smq_filter; its strings belong to the caller. */

@@ -40,7 +40,7 @@ struct message_op {
 };
 
 static smq_status message_begin(struct message_op *op, struct core *core, const char *topic,
-                                const smq_message *which, smq_error *err)
+                                const smq_message_ref *which, smq_error *err)
 {
     smq_status status;
 
@@ -175,7 +175,7 @@ void admin_message_info_free(smq_message_info *info)
 }
 
 smq_status admin_message_get(smq_message_info **out, struct core *core, const char *topic,
-                             const smq_message *which, smq_error *err)
+                             const smq_message_ref *which, smq_error *err)
 {
     struct info_owned *owned = memory_new(sizeof(*owned));
     struct message_op op;
@@ -294,7 +294,7 @@ static smq_status message_rank_everywhere(struct message_op *op, smq_error *err)
 }
 
 smq_status admin_message_rank(uint64_t *out, struct core *core, const char *topic,
-                              const smq_message *which, smq_error *err)
+                              const smq_message_ref *which, smq_error *err)
 {
     struct message_op op;
     smq_status status = message_begin(&op, core, topic, which, err);
@@ -371,7 +371,7 @@ static smq_status message_remove_found(struct message_op *op, struct page *page,
     return message_edit(op, err);
 }
 
-smq_status admin_message_remove(struct core *core, const char *topic, const smq_message *which,
+smq_status admin_message_remove(struct core *core, const char *topic, const smq_message_ref *which,
                                 smq_error *err)
 {
     struct page page = {0};
@@ -388,18 +388,27 @@ smq_status admin_message_remove(struct core *core, const char *topic, const smq_
     return message_end(&op, status, err);
 }
 
+/* Where `to` would be put, if it were this message. */
 static smq_status message_make_place(struct send_place *place, const struct message_op *op,
-                                     smq_error *err)
+                                     const smq_message *to, smq_error *err)
 {
+    smq_message message = op->which.message;
+    smq_status status;
+
     if (op->topic.type == SMQ_TYPE_FIFO) {
         return status_set(err, SMQ_WRONG_TYPE,
                           "topic %s has type fifo: its messages have neither time nor priority",
                           op->topic.name);
     }
-    return send_place(place, &op->topic, &op->which.message, err);
+    message.priority = to->priority;
+    message.delay_ms = to->delay_ms;
+    message.due_at_ms = to->due_at_ms;
+    status = send_check(&message, &message, err);
+    return status == SMQ_OK ? send_place(place, &op->topic, &message, err) : status;
 }
 
-smq_status admin_message_reschedule(struct core *core, const char *topic, const smq_message *which,
+smq_status admin_message_reschedule(struct core *core, const char *topic,
+                                    const smq_message_ref *which, const smq_message *to,
                                     smq_error *err)
 {
     struct send_place place;
@@ -409,7 +418,7 @@ smq_status admin_message_reschedule(struct core *core, const char *topic, const 
     if (status != SMQ_OK) {
         goto out;
     }
-    status = message_make_place(&place, &op, err);
+    status = message_make_place(&place, &op, to, err);
     op.edit.when = place.when;
     for (int i = 0; i < MOVED_TRIES && status == SMQ_OK && !op.edit.done; i++) {
         status = message_edit(&op, err);

@@ -265,7 +265,7 @@ static void a_cursor_stands_what_happens_meanwhile(void **state)
         filter.cursor = cursor;
         assert_string_equal(visited(layout, &filter)->seen[0].body, "later");
         message = named(layout, (smq_bytes){odd, 5});
-        assert_ok(smq_message_remove(client, names[layout], &message, &err), &err);
+        assert_ok(smq_message_remove(client, names[layout], MESSAGE_SENT(&message), &err), &err);
         assert_string_equal(visited(layout, &filter)->seen[0].body, "later");
     }
 }
@@ -303,7 +303,7 @@ static void only_what_passes_the_filter_is_shown(void **state)
         filter.contains = "%d";
         assert_true(filtered_is(layout, &filter, ""));
         filter.contains = "";
-        filter.which = &which;
+        filter.which = MESSAGE_SENT(&which);
         assert_true(filtered_is(layout, &filter, "m-2"));
         filter.states = SMQ_STATE_WAITING | SMQ_STATE_CLAIMED | SMQ_STATE_RESTING | SMQ_STATE_DEAD;
         assert_true(filtered_is(layout, &filter, "m-2,m-2"));
@@ -464,7 +464,7 @@ static void dead_letters_are_requeued_by_filter(void **state)
         assert_int_equal(requeued(layout, NULL), 0);
         bury_many(layout, 1000);
         filter.states = SMQ_STATE_WAITING; /* ignored */
-        filter.which = &which;
+        filter.which = MESSAGE_SENT(&which);
         assert_int_equal(requeued(layout, &filter), 1);
         assert_int_equal(requeued(layout, &filter), 0);
         filter.which = NULL;

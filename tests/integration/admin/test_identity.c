@@ -119,9 +119,10 @@ static void equal_bodies_of_different_keys_are_different_messages(void **state)
     assert_int_equal(stats_of("orders").waiting, CUSTOMERS);
     assert_int_equal(order_for_all("orders"), CUSTOMERS); /* sent again, each merges */
     assert_int_equal(stats_of("orders").waiting, CUSTOMERS);
-    assert_ok(smq_message_remove(client, "orders", &second, &err), &err);
-    assert_int_equal(smq_message_get(client, "orders", &second, NULL, &err), SMQ_NO_MESSAGE);
-    assert_ok(smq_message_get(client, "orders", &first, NULL, &err), &err);
+    assert_ok(smq_message_remove(client, "orders", MESSAGE_SENT(&second), &err), &err);
+    assert_int_equal(smq_message_get(client, "orders", MESSAGE_SENT(&second), NULL, &err),
+                     SMQ_NO_MESSAGE);
+    assert_ok(smq_message_get(client, "orders", MESSAGE_SENT(&first), NULL, &err), &err);
     assert_ok(smq_message_each(client, "orders", NULL, visit, &customers, &err), &err);
     assert_all_seen(&customers, 2);
 }
@@ -167,7 +168,7 @@ static smq_state state_of(const char *topic, const char *key)
     smq_state state;
     smq_error err;
 
-    assert_ok(smq_message_get(client, topic, &which, &info, &err), &err);
+    assert_ok(smq_message_get(client, topic, MESSAGE_SENT(&which), &info, &err), &err);
     if (key == NULL) {
         assert_null(info->key.data);
         assert_int_equal(info->key.len, 0);
@@ -187,7 +188,7 @@ static void a_key_names_one_of_two_in_every_state(void **state)
     smq_message ann = message_for("ann", order);
     smq_message bob = message_for("bob", order);
     smq_message nobody = message_for(NULL, order);
-    smq_filter filter = SMQ_FILTER(.which = &ann);
+    smq_filter filter = SMQ_FILTER(.which = MESSAGE_SENT(&ann));
     smq_consumer *consumer;
     smq_delivery *deliveries[3];
     uint64_t count = 0;
@@ -199,11 +200,11 @@ static void a_key_names_one_of_two_in_every_state(void **state)
     assert_false(messages_send_by(producer, "two", &bob));
     assert_false(messages_send_by(producer, "two", &nobody));
     ann.delay_ms = HOUR_MS;
-    assert_ok(smq_message_reschedule(client, "two", &ann, &err), &err);
-    assert_ok(smq_message_rank(client, "two", &ann, &count, &err), &err);
+    assert_ok(smq_message_reschedule(client, "two", MESSAGE_SENT(&ann), &ann, &err), &err);
+    assert_ok(smq_message_rank(client, "two", MESSAGE_SENT(&ann), &count, &err), &err);
     assert_int_equal(count, 2);
     ann.delay_ms = 0;
-    assert_ok(smq_message_reschedule(client, "two", &ann, &err), &err);
+    assert_ok(smq_message_reschedule(client, "two", MESSAGE_SENT(&ann), &ann, &err), &err);
     consumer = consumer_made("two");
     for (int i = 0; i < 3; i++) {
         deliveries[i] = messages_poll(consumer);
@@ -223,8 +224,9 @@ static void a_key_names_one_of_two_in_every_state(void **state)
     assert_int_equal(count, 1);
     assert_int_equal(state_of("two", "ann"), SMQ_STATE_WAITING);
     assert_int_equal(state_of("two", "bob"), SMQ_STATE_DEAD);
-    assert_ok(smq_message_remove(client, "two", &bob, &err), &err);
-    assert_int_equal(smq_message_get(client, "two", &bob, NULL, &err), SMQ_NO_MESSAGE);
+    assert_ok(smq_message_remove(client, "two", MESSAGE_SENT(&bob), &err), &err);
+    assert_int_equal(smq_message_get(client, "two", MESSAGE_SENT(&bob), NULL, &err),
+                     SMQ_NO_MESSAGE);
     assert_int_equal(state_of("two", NULL), SMQ_STATE_DEAD);
     assert_int_equal(state_of("two", "ann"), SMQ_STATE_WAITING);
 }

@@ -61,7 +61,7 @@ static smq_message_info *got(const char *topic, const smq_message *which)
     smq_message_info *info = NULL;
     smq_error err;
 
-    assert_ok(smq_message_get(client, topic, which, &info, &err), &err);
+    assert_ok(smq_message_get(client, topic, MESSAGE_SENT(which), &info, &err), &err);
     return info;
 }
 
@@ -80,7 +80,7 @@ static uint64_t rank_of(const char *topic, const smq_message *which)
     uint64_t rank = UINT64_MAX;
     smq_error err;
 
-    assert_ok(smq_message_rank(client, topic, which, &rank, &err), &err);
+    assert_ok(smq_message_rank(client, topic, MESSAGE_SENT(which), &rank, &err), &err);
     return rank;
 }
 
@@ -184,7 +184,7 @@ static void a_message_is_shown_in_every_state(void **state)
         assert_true(info->lease_at_ms > info->due_at_ms);
         assert_int_equal(info->attempt, 1);
         smq_message_info_free(info);
-        assert_ok(smq_message_get(client, topic, &which, NULL, &err), &err);
+        assert_ok(smq_message_get(client, topic, MESSAGE_SENT(&which), NULL, &err), &err);
         assert_ok(smq_done(claimed, &err), &err);
         smq_consumer_free(consumer);
     }
@@ -248,7 +248,8 @@ static void a_keyed_message_is_shown_with_all_it_has(void **state)
     assert_int_equal(info->expires_at_ms, info->sent_at_ms + HOUR_MS);
     smq_message_info_free(info);
     which.key = (smq_bytes){NULL, 0}; /* another key: another message */
-    assert_int_equal(smq_message_get(client, "keyed", &which, NULL, &err), SMQ_NO_MESSAGE);
+    assert_int_equal(smq_message_get(client, "keyed", MESSAGE_SENT(&which), NULL, &err),
+                     SMQ_NO_MESSAGE);
 }
 
 static void an_unknown_message_is_no_message(void **state)
@@ -264,24 +265,34 @@ static void an_unknown_message_is_no_message(void **state)
         topic_with(names[i], SMQ_TYPE_FIXED_TIME, layouts[i], 4);
         send_named(names[i], layouts[i], "there", 0);
         which = named(layouts[i], "not there");
-        assert_int_equal(smq_message_get(client, names[i], &which, &info, &err), SMQ_NO_MESSAGE);
+        assert_int_equal(smq_message_get(client, names[i], MESSAGE_SENT(&which), &info, &err),
+                         SMQ_NO_MESSAGE);
         assert_ptr_equal(info, &err); /* untouched */
-        assert_int_equal(smq_message_rank(client, names[i], &which, &rank, &err), SMQ_NO_MESSAGE);
-        assert_int_equal(smq_message_remove(client, names[i], &which, &err), SMQ_NO_MESSAGE);
-        assert_int_equal(smq_message_reschedule(client, names[i], &which, &err), SMQ_NO_MESSAGE);
+        assert_int_equal(smq_message_rank(client, names[i], MESSAGE_SENT(&which), &rank, &err),
+                         SMQ_NO_MESSAGE);
+        assert_int_equal(smq_message_remove(client, names[i], MESSAGE_SENT(&which), &err),
+                         SMQ_NO_MESSAGE);
+        assert_int_equal(
+            smq_message_reschedule(client, names[i], MESSAGE_SENT(&which), &which, &err),
+            SMQ_NO_MESSAGE);
         assert_non_null(strstr(err.text, names[i]));
-        assert_int_equal(smq_message_get(client, "none", &which, NULL, &err), SMQ_NO_TOPIC);
+        assert_int_equal(smq_message_get(client, "none", MESSAGE_SENT(&which), NULL, &err),
+                         SMQ_NO_TOPIC);
         assert_int_equal(smq_message_get(client, names[i], NULL, NULL, &err), SMQ_INVALID);
     }
     which = SMQ_MESSAGE();
-    assert_int_equal(smq_message_get(client, "inline", &which, NULL, &err), SMQ_INVALID);
+    assert_int_equal(smq_message_get(client, "inline", MESSAGE_SENT(&which), NULL, &err),
+                     SMQ_INVALID);
     assert_non_null(strstr(err.text, "body"));
     which.body = (smq_bytes){"there", 5};
-    assert_int_equal(smq_message_get(client, "keyed", &which, NULL, &err), SMQ_INVALID);
+    assert_int_equal(smq_message_get(client, "keyed", MESSAGE_SENT(&which), NULL, &err),
+                     SMQ_INVALID);
     assert_non_null(strstr(err.text, "id"));
-    which.struct_size = 0;
-    assert_int_equal(smq_message_get(client, "inline", &which, NULL, &err), SMQ_INVALID);
-    assert_int_equal(smq_message_rank(client, "inline", &which, NULL, &err), SMQ_INVALID);
+    assert_int_equal(
+        smq_message_get(client, "inline", &(smq_message_ref){.body = {"a", 1}}, NULL, &err),
+        SMQ_INVALID);
+    assert_int_equal(smq_message_rank(client, "inline", MESSAGE_SENT(&which), NULL, &err),
+                     SMQ_INVALID);
     smq_message_info_free(NULL);
 }
 
@@ -297,7 +308,7 @@ static void a_message_of_one_byte_is_found(void **state)
     (void) state;
     for (EACH_LAYOUT(i)) {
         smq_message which = named(layouts[i], "a");
-        smq_filter filter = SMQ_FILTER(.which = &which);
+        smq_filter filter = SMQ_FILTER(.which = MESSAGE_SENT(&which));
         smq_error err;
         int count = 0;
 
@@ -335,7 +346,8 @@ static void a_dead_letter_is_found_among_thousands(void **state)
     assert_int_equal(info->due_at_ms, 4321);
     smq_message_info_free(info);
     which = messages_text("body-5000");
-    assert_int_equal(smq_message_get(client, "t", &which, NULL, &err), SMQ_NO_MESSAGE);
+    assert_int_equal(smq_message_get(client, "t", MESSAGE_SENT(&which), NULL, &err),
+                     SMQ_NO_MESSAGE);
 }
 
 /* --- remove --- */
@@ -358,11 +370,13 @@ static void all_but_claimed_messages_are_removed(void **state)
         claimed = one_in_each_state(topic, layouts[i], consumer);
         for (size_t j = 0; j < 3; j++) {
             which = named(layouts[i], gone[j]);
-            assert_ok(smq_message_remove(client, topic, &which, &err), &err);
-            assert_int_equal(smq_message_get(client, topic, &which, NULL, &err), SMQ_NO_MESSAGE);
+            assert_ok(smq_message_remove(client, topic, MESSAGE_SENT(&which), &err), &err);
+            assert_int_equal(smq_message_get(client, topic, MESSAGE_SENT(&which), NULL, &err),
+                             SMQ_NO_MESSAGE);
         }
         which = named(layouts[i], "claimed");
-        assert_int_equal(smq_message_remove(client, topic, &which, &err), SMQ_IN_WORK);
+        assert_int_equal(smq_message_remove(client, topic, MESSAGE_SENT(&which), &err),
+                         SMQ_IN_WORK);
         assert_ok(smq_delivery_check(claimed), &err);
         assert_ok(smq_done(claimed, &err), &err);
         assert_ok(smq_consumer_flush(consumer, TIMEOUT_MS, &err), &err);
@@ -389,7 +403,7 @@ static void a_rescheduled_message_comes_at_once(void **state)
         consumer = consumer_made(topic);
         send_named(topic, layouts[i], "a", HOUR_MS);
         which.delay_ms = 0;
-        assert_ok(smq_message_reschedule(client, topic, &which, &err), &err);
+        assert_ok(smq_message_reschedule(client, topic, MESSAGE_SENT(&which), &which, &err), &err);
         assert_ok(smq_done(messages_poll(consumer), &err), &err);
         smq_consumer_free(consumer);
     }
@@ -405,26 +419,32 @@ static void a_message_gets_another_time_or_priority(void **state)
     topic_with("times", SMQ_TYPE_FIXED_TIME, SMQ_LAYOUT_KEYED, 4);
     send_named("times", SMQ_LAYOUT_KEYED, "a", HOUR_MS);
     which.due_at_ms = 4000000000000;
-    assert_ok(smq_message_reschedule(client, "times", &which, &err), &err);
+    assert_ok(smq_message_reschedule(client, "times", MESSAGE_SENT(&which), &which, &err), &err);
     info = got("times", &which);
     assert_int_equal(info->due_at_ms, 4000000000000);
     smq_message_info_free(info);
     which.delay_ms = 1; /* not both */
-    assert_int_equal(smq_message_reschedule(client, "times", &which, &err), SMQ_INVALID);
+    assert_int_equal(smq_message_reschedule(client, "times", MESSAGE_SENT(&which), &which, &err),
+                     SMQ_INVALID);
     which = named(SMQ_LAYOUT_KEYED, "a");
     which.priority = 1;
-    assert_int_equal(smq_message_reschedule(client, "times", &which, &err), SMQ_WRONG_TYPE);
+    assert_int_equal(smq_message_reschedule(client, "times", MESSAGE_SENT(&which), &which, &err),
+                     SMQ_WRONG_TYPE);
     topic_with("priorities", SMQ_TYPE_PRIORITY, SMQ_LAYOUT_KEYED, 1);
     send_named("priorities", SMQ_LAYOUT_KEYED, "a", 0);
     send_named("priorities", SMQ_LAYOUT_KEYED, "b", 0);
     which.priority = -8191;
-    assert_ok(smq_message_reschedule(client, "priorities", &which, &err), &err);
+    assert_ok(smq_message_reschedule(client, "priorities", MESSAGE_SENT(&which), &which, &err),
+              &err);
     assert_int_equal(rank_of("priorities", &which), 1);
     which.priority = 8191;
-    assert_ok(smq_message_reschedule(client, "priorities", &which, &err), &err);
+    assert_ok(smq_message_reschedule(client, "priorities", MESSAGE_SENT(&which), &which, &err),
+              &err);
     assert_int_equal(rank_of("priorities", &which), 0);
     which.priority = 8192;
-    assert_int_equal(smq_message_reschedule(client, "priorities", &which, &err), SMQ_INVALID);
+    assert_int_equal(
+        smq_message_reschedule(client, "priorities", MESSAGE_SENT(&which), &which, &err),
+        SMQ_INVALID);
     info = got("priorities", &which);
     assert_int_equal(info->priority, 8191);
     smq_message_info_free(info);
@@ -449,8 +469,11 @@ static void only_waiting_messages_are_rescheduled_and_ranked(void **state)
             smq_message which = named(layouts[i], cases[j]);
             smq_status expected = j == 0 ? SMQ_IN_WORK : SMQ_NO_MESSAGE;
 
-            assert_int_equal(smq_message_reschedule(client, topic, &which, &err), expected);
-            assert_int_equal(smq_message_rank(client, topic, &which, &rank, &err), expected);
+            assert_int_equal(
+                smq_message_reschedule(client, topic, MESSAGE_SENT(&which), &which, &err),
+                expected);
+            assert_int_equal(smq_message_rank(client, topic, MESSAGE_SENT(&which), &rank, &err),
+                             expected);
             assert_int_equal(rank, 7);
         }
         assert_ok(smq_release(claimed, 0, &err), &err);
@@ -462,7 +485,8 @@ static void only_waiting_messages_are_rescheduled_and_ranked(void **state)
         smq_message which = named(SMQ_LAYOUT_KEYED, "a");
         smq_error err;
 
-        assert_int_equal(smq_message_reschedule(client, "fifo", &which, &err), SMQ_WRONG_TYPE);
+        assert_int_equal(smq_message_reschedule(client, "fifo", MESSAGE_SENT(&which), &which, &err),
+                         SMQ_WRONG_TYPE);
     }
 }
 
@@ -543,7 +567,7 @@ static void the_last_reason_is_shown_until_it_is_done(void **state)
         flushed(consumer);
         assert_failed(topic, &which, SMQ_STATE_RESTING, "not now");
         assert_int_equal(not_now_count(topic, SMQ_STATE_RESTING | SMQ_STATE_WAITING), 1);
-        assert_ok(smq_message_remove(client, topic, &which, &err), &err);
+        assert_ok(smq_message_remove(client, topic, MESSAGE_SENT(&which), &err), &err);
         assert_no_reason_is_left(topic, 4);
         send_named(topic, layouts[i], "a", 0);
         delivery = messages_poll(consumer);
@@ -551,7 +575,8 @@ static void the_last_reason_is_shown_until_it_is_done(void **state)
         assert_ok(smq_retry(delivery, 0, "not now", &err), &err);
         assert_ok(smq_done(messages_poll(consumer), &err), &err);
         flushed(consumer);
-        assert_int_equal(smq_message_get(client, topic, &which, NULL, &err), SMQ_NO_MESSAGE);
+        assert_int_equal(smq_message_get(client, topic, MESSAGE_SENT(&which), NULL, &err),
+                         SMQ_NO_MESSAGE);
         assert_no_reason_is_left(topic, 4);
         smq_consumer_free(consumer);
     }

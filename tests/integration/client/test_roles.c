@@ -205,13 +205,14 @@ static void edit_messages(smq_client *admin, const struct form *form)
     smq_error err = SMQ_ERROR_INIT;
 
     send_some(admin, form, 100, 4);
-    assert_ok(smq_message_get(admin, topic, &message, NULL, &err), &err);
-    assert_ok(smq_message_rank(admin, topic, &message, &count, &err), &err);
+    assert_ok(smq_message_get(admin, topic, MESSAGE_SENT(&message), NULL, &err), &err);
+    assert_ok(smq_message_rank(admin, topic, MESSAGE_SENT(&message), &count, &err), &err);
     if (form->topic.type == SMQ_TYPE_FIXED_TIME) {
         message.delay_ms = 60000;
-        assert_ok(smq_message_reschedule(admin, topic, &message, &err), &err);
+        assert_ok(smq_message_reschedule(admin, topic, MESSAGE_SENT(&message), &message, &err),
+                  &err);
     }
-    assert_ok(smq_message_remove(admin, topic, &message, &err), &err);
+    assert_ok(smq_message_remove(admin, topic, MESSAGE_SENT(&message), &err), &err);
     assert_ok(smq_dead_requeue(admin, topic, NULL, &count, NULL, NULL, &err), &err);
     assert_int_equal(count, FAILED);
     filter.states = SMQ_STATE_WAITING;

@@ -125,7 +125,7 @@ static smq_status use_rank(const void *given, smq_error *err)
 
 static smq_status use_reschedule(const void *given, smq_error *err)
 {
-    return smq_message_reschedule(client, "jobs", given, err);
+    return smq_message_reschedule(client, "jobs", given, &SMQ_MESSAGE(.delay_ms = 1), err);
 }
 
 static smq_status use_remove(const void *given, smq_error *err)
@@ -182,7 +182,7 @@ static const smq_worker_options worker = {.topic = "jobs", .handler = done};
 static const smq_consumer_options consumer = {.topic = "jobs"};
 static const smq_producer_options producing = {.struct_size = 0};
 static const smq_message body = {.body = {"x", 1}};
-static const smq_message which = {.id = {"known", 5}};
+static const smq_message_ref which = {.id = {"known", 5}};
 static const smq_filter filter = {.states = SMQ_STATE_WAITING};
 static const smq_fleet_visitor visitor = {.fleet = note_fleet};
 
@@ -203,11 +203,11 @@ static const struct {
     ROW(use_message, body, offsetof(smq_message, key)),
     ROW(use_message_async, body, offsetof(smq_message, key)),
     ROW(use_messages, body, offsetof(smq_message, key)),
-    ROW(use_get, which, offsetof(smq_message, priority)),
-    ROW(use_rank, which, offsetof(smq_message, priority)),
-    ROW(use_reschedule, which, offsetof(smq_message, priority)),
-    ROW(use_filter_of_one, which, offsetof(smq_message, priority)),
-    ROW(use_remove, which, offsetof(smq_message, priority)),
+    ROW(use_get, which, offsetof(smq_message_ref, body)),
+    ROW(use_rank, which, offsetof(smq_message_ref, body)),
+    ROW(use_reschedule, which, offsetof(smq_message_ref, body)),
+    ROW(use_filter_of_one, which, offsetof(smq_message_ref, body)),
+    ROW(use_remove, which, offsetof(smq_message_ref, body)),
     ROW(use_filter, filter, offsetof(smq_filter, which)),
     ROW(use_visitor, visitor, offsetof(smq_fleet_visitor, member)),
 };

@@ -112,14 +112,14 @@ static void answer_with(const char *const *lines, size_t count)
 }
 
 static smq_client *client;
-static smq_message which;
+static smq_message_ref which;
 
 static int set_up(void **state)
 {
     (void) state;
     layout = SMQ_LAYOUT_INLINE;
     altered = false;
-    which = SMQ_MESSAGE();
+    which = SMQ_MESSAGE_REF();
     which.body = (smq_bytes){"a", 1};
     client = fake_client(serve, NULL);
     assert_non_null(client);
@@ -165,7 +165,7 @@ static smq_status rank(void)
 
 static smq_status reschedule(void)
 {
-    return smq_message_reschedule(client, "t", &which, NULL);
+    return smq_message_reschedule(client, "t", &which, &SMQ_MESSAGE(), NULL);
 }
 
 static smq_status requeue(void)
