@@ -90,13 +90,13 @@ static void copy_settle(struct copy *copy)
 static bool copy_message(const smq_message_info *info, void *user)
 {
     struct copy *copy = user;
-    const smq_message message = message_restored(info, &copy->to_facts);
+    const smq_message_copy message = message_restored(info, &copy->to_facts);
 
     if (signals_came()) {
         return false;
     }
     copy->count++;
-    tally_send(&copy->tally, copy->count, copy->producer, copy->to, &message);
+    tally_restore(&copy->tally, copy->count, copy->producer, copy->to, &message);
     copy_keep(&copy->seen, info->cursor);
     copy_keep(&copy->batch[(copy->count - 1) % COPY_BATCH], info->cursor);
     if (copy->count % COPY_BATCH == 0) {

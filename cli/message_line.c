@@ -299,16 +299,15 @@ static void line_make_new(smq_message *message, const struct members *members,
     }
 }
 
-smq_message message_restored(const smq_message_info *info, const struct topic_facts *topic)
+smq_message_copy message_restored(const smq_message_info *info, const struct topic_facts *topic)
 {
     const bool keyed = topic->layout == SMQ_LAYOUT_KEYED;
     const bool dead = info->state == SMQ_STATE_DEAD;
     const bool delivered = dead || info->state == SMQ_STATE_CLAIMED;
     const int32_t used = info->attempt > 0 ? info->attempt - (delivered ? 1 : 0) : 0;
     const int32_t limit = used + info->retries_left;
-    smq_message message = SMQ_MESSAGE_INIT;
+    smq_message_copy message = SMQ_MESSAGE_COPY_INIT;
 
-    message.restored = true;
     message.body = info->body;
     message.key = info->key;
     message.attempt = dead ? 0 : used;
@@ -323,7 +322,6 @@ smq_message message_restored(const smq_message_info *info, const struct topic_fa
     message.id = info->id;
     message.sent_at_ms = info->sent_at_ms;
     message.expires_at_ms = dead ? 0 : info->expires_at_ms;
-    message.ttl_ms = message.expires_at_ms == 0 ? SMQ_NONE : 0;
     if (limit != topic->max_retries) {
         message.max_retries = limit == 0 ? SMQ_NONE : limit;
     }
@@ -331,8 +329,8 @@ smq_message message_restored(const smq_message_info *info, const struct topic_fa
 }
 
 /* As it was stored.  A line without a state is that of a waiting message. */
-static void line_make_restored(smq_message *message, const struct members *members,
-                               const struct topic_facts *topic)
+static void line_make_restored(smq_message_copy *copy, const smq_message *message,
+                               const struct members *members, const struct topic_facts *topic)
 {
     const smq_message_info info = {
         .struct_size = sizeof(info),
@@ -348,12 +346,12 @@ static void line_make_restored(smq_message *message, const struct members *membe
         .retries_left = (int32_t) members->retries_left.value,
     };
 
-    *message = message_restored(&info, topic);
+    *copy = message_restored(&info, topic);
     if (!members->retries_left.given) {
-        message->max_retries = 0;
+        copy->max_retries = 0;
     }
     if (members->max_retries.given) {
-        message->max_retries = (int32_t) line_none_if_0(members->max_retries.value);
+        copy->max_retries = (int32_t) line_none_if_0(members->max_retries.value);
     }
 }
 
@@ -462,7 +460,7 @@ bool message_line_read(struct message_line *out, char error[MESSAGE_LINE_ERROR],
         message->id = members.id;
     }
     if (rules->restore) {
-        line_make_restored(message, &members, topic);
+        line_make_restored(&out->copy, message, &members, topic);
     } else {
         line_make_new(message, &members, topic, now_ms);
     }

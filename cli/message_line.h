@@ -19,6 +19,7 @@ struct message_rules {
 /* A message and what it points to.  Zeroed: none. */
 struct message_line {
     smq_message message;
+    smq_message_copy copy; /* in its place, with rules.restore; then of `message` only the bytes */
     json_t *document;
     char *decoded[3]; /* from base64: body, key, id */
 };
@@ -38,6 +39,6 @@ size_t message_line_most(int64_t max_body);
 /* A stored message as one to be restored in a topic: with its time, its first send, its expiry and
  * its deliveries, as far as that topic has them.  A dead letter waits again, with all its retries
  * and without an expiry.  The bytes are those of `info`. */
-smq_message message_restored(const smq_message_info *info, const struct topic_facts *topic);
+smq_message_copy message_restored(const smq_message_info *info, const struct topic_facts *topic);
 
 #endif

@@ -267,7 +267,11 @@ static void send_json_line(struct sender *sender, uint64_t line, const char *tex
 
     if (!message_line_read(&read, error, text, size, &sender->rules, send_now_ms())) {
         tally_failed(&sender->tally, line, EXIT_DATA, error);
-    } else if (send_check_body(sender, line, read.message.body.len)) {
+    } else if (!send_check_body(sender, line, read.message.body.len)) {
+        ; /* it was counted */
+    } else if (sender->rules.restore) {
+        tally_restore(&sender->tally, line, sender->producer, sender->topic, &read.copy);
+    } else {
         tally_send(&sender->tally, line, sender->producer, sender->topic, &read.message);
     }
     message_line_fini(&read);

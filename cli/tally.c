@@ -139,17 +139,41 @@ static void tally_on_receipt(const smq_receipt *receipt, void *user)
     free(pending);
 }
 
+static struct tally_pending *tally_pending_new(struct tally *tally, uint64_t number)
+{
+    struct tally_pending *pending = say_alloc(1, sizeof(*pending));
+
+    *pending = (struct tally_pending){.tally = tally, .number = number};
+    return pending;
+}
+
+/* What was not accepted has no receipt. */
+static void tally_accepted(struct tally_pending *pending, smq_status status, const smq_error *err)
+{
+    if (status != SMQ_OK) {
+        tally_failed(pending->tally, pending->number, exit_code_of(err->status), err->text);
+        free(pending);
+    }
+}
+
 void tally_send(struct tally *tally, uint64_t number, smq_producer *producer, const char *topic,
                 const smq_message *message)
 {
-    struct tally_pending *pending = say_alloc(1, sizeof(*pending));
+    struct tally_pending *pending = tally_pending_new(tally, number);
     smq_error err;
 
-    *pending = (struct tally_pending){.tally = tally, .number = number};
-    if (smq_send_async(producer, topic, message, tally_on_receipt, pending, &err) != SMQ_OK) {
-        tally_failed(tally, number, exit_code_of(err.status), err.text);
-        free(pending);
-    }
+    tally_accepted(pending,
+                   smq_send_async(producer, topic, message, tally_on_receipt, pending, &err), &err);
+}
+
+void tally_restore(struct tally *tally, uint64_t number, smq_producer *producer, const char *topic,
+                   const smq_message_copy *copy)
+{
+    struct tally_pending *pending = tally_pending_new(tally, number);
+    smq_error err;
+
+    tally_accepted(pending,
+                   smq_restore_async(producer, topic, copy, tally_on_receipt, pending, &err), &err);
 }
 
 void tally_flush(struct tally *tally, smq_producer *producer)

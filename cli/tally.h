@@ -61,6 +61,8 @@ enum exit_code tally_say_duplicates(const struct tally *tally, const char *count
  * producer was flushed. */
 void tally_send(struct tally *tally, uint64_t number, smq_producer *producer, const char *topic,
                 const smq_message *message);
+void tally_restore(struct tally *tally, uint64_t number, smq_producer *producer, const char *topic,
+                   const smq_message_copy *copy);
 
 /* Waits for all receipts. */
 void tally_flush(struct tally *tally, smq_producer *producer);

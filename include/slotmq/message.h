@@ -37,17 +37,25 @@ typedef struct smq_message {
     /* Layout keyed: retries before the message is dead, 1 .. 63.  0: the max_retries of the topic.
      * SMQ_NONE: no retry, so the message is delivered once. */
     int32_t max_retries;
-    /* Restoring a message from a copy, such as smq_message_info or a line of `slotmq peek --json`.
-     * With `restored` set the fields below count, and due_at_ms applies to range_merge topics too
-     * and stays as it is, although it has passed.  Without `restored` they must be 0.  If the
-     * message waits already the send merges with it as any other does; its deliveries stay. */
-    int64_t sent_at_ms;    /* layout keyed: time of the first send; 0: now */
-    int64_t expires_at_ms; /* layout keyed: end of its time to live; 0: as ttl_ms says */
-    int32_t attempt;       /* deliveries that failed, each of which used a retry; 0 .. 63 */
-    bool restored;
 } smq_message;
 #define SMQ_MESSAGE_INIT SMQ_INIT(smq_message)
 #define SMQ_MESSAGE(...) SMQ_WITH(smq_message, __VA_ARGS__)
+
+/* A message that was stored, to be stored again by smq_restore(): made of an smq_message_info, or
+ * of a line of `slotmq peek --json`.  Without the fields that its topic does not have. */
+typedef struct smq_message_copy {
+    size_t struct_size;
+    smq_bytes body, key, id; /* as in smq_message */
+    int64_t priority;        /* priority topics */
+    /* Range_merge and fixed_time topics: when it is due, also if that has passed; 0: at once. */
+    int64_t due_at_ms;
+    int64_t sent_at_ms;    /* layout keyed: time of the first send; 0: now */
+    int64_t expires_at_ms; /* layout keyed: end of its time to live; 0: it does not expire */
+    int32_t max_retries;   /* as in smq_message */
+    int32_t attempt;       /* deliveries that failed, each of which used a retry; 0 .. 63 */
+} smq_message_copy;
+#define SMQ_MESSAGE_COPY_INIT SMQ_INIT(smq_message_copy)
+#define SMQ_MESSAGE_COPY(...) SMQ_WITH(smq_message_copy, __VA_ARGS__)
 
 /* === A stored message =================================================== */
 

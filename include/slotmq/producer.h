@@ -87,6 +87,15 @@ SMQ_API smq_status smq_send_batch(smq_producer *producer, const char *topic,
                                   const smq_message *messages, size_t count, smq_receipt *receipts,
                                   smq_error *err);
 
+/* Store a message again as it was, and wait until it is stored.  If the message waits already it
+ * merges with it as a send does; its deliveries stay.  All else is as with smq_send() and
+ * smq_send_async(). */
+SMQ_API smq_status smq_restore(smq_producer *producer, const char *topic,
+                               const smq_message_copy *copy, smq_receipt *out, smq_error *err);
+SMQ_API smq_status smq_restore_async(smq_producer *producer, const char *topic,
+                                     const smq_message_copy *copy, smq_sent_fn *sent, void *user,
+                                     smq_error *err);
+
 /* Wait until every send so far has its receipt, and its callback has returned.  None of them waits
  * for others any more.
  * Blocks: timeout_ms.  Fails: TIMED_OUT. */

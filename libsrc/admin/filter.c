@@ -20,12 +20,11 @@ const smq_state filter_states[FILTER_STATES] = {SMQ_STATE_WAITING, SMQ_STATE_CLA
 smq_status message_ref_check_and_copy(struct message_ref *out, const struct topic *topic,
                                       const smq_message_ref *which, smq_error *err)
 {
-    const smq_message message =
-        SMQ_MESSAGE(.key = which->key, .id = which->id, .body = which->body);
     smq_status status;
 
-    *out = (struct message_ref){0};
-    status = send_check(&out->message, &message, err);
+    *out =
+        (struct message_ref){.message = {.key = which->key, .id = which->id, .body = which->body}};
+    status = send_check(&out->message, err);
     if (status != SMQ_OK) {
         return status;
     }

@@ -9,10 +9,11 @@
 
 #include "admin/page.h"
 #include "model/cursor.h"
+#include "model/send.h"
 
 /* Refers to one message of a topic by its member in the sorted sets of its slot. */
 struct message_ref {
-    smq_message message; /* its pointers belong to the caller */
+    struct message message; /* its pointers belong to the caller */
     int32_t slot;
     const void *member;
     size_t member_len;

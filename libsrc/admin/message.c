@@ -392,7 +392,7 @@ smq_status admin_message_remove(struct core *core, const char *topic, const smq_
 static smq_status message_make_place(struct send_place *place, const struct message_op *op,
                                      const smq_message *to, smq_error *err)
 {
-    smq_message message = op->which.message;
+    struct message message = op->which.message;
     smq_status status;
 
     if (op->topic.type == SMQ_TYPE_FIFO) {
@@ -403,7 +403,7 @@ static smq_status message_make_place(struct send_place *place, const struct mess
     message.priority = to->priority;
     message.delay_ms = to->delay_ms;
     message.due_at_ms = to->due_at_ms;
-    status = send_check(&message, &message, err);
+    status = send_check(&message, err);
     return status == SMQ_OK ? send_place(place, &op->topic, &message, err) : status;
 }
 

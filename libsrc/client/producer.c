@@ -18,19 +18,45 @@ static smq_status producer_check(const smq_producer *producer, smq_error *err)
     return core_check(producer_core(producer), err);
 }
 
-static smq_status producer_check_and_copy_message(smq_message *out, const smq_message *message,
-                                                  smq_error *err)
+static smq_status producer_take(struct message *out, const smq_message *message, smq_error *err)
 {
-    return options_check_and_copy(out, sizeof(*out), message, "SMQ_MESSAGE_INIT", err);
+    smq_message known;
+    smq_status status =
+        options_check_and_copy(&known, sizeof(known), message, "SMQ_MESSAGE_INIT", err);
+
+    if (status == SMQ_OK) {
+        *out = (struct message){.body = known.body,
+                                .key = known.key,
+                                .id = known.id,
+                                .priority = known.priority,
+                                .delay_ms = known.delay_ms,
+                                .due_at_ms = known.due_at_ms,
+                                .ttl_ms = known.ttl_ms,
+                                .max_retries = known.max_retries};
+    }
+    return status;
 }
 
-/* The checks before a send of one message. */
-static smq_status producer_begin_send(smq_message *out, const smq_producer *producer,
-                                      const smq_message *message, smq_error *err)
+static smq_status producer_take_copy(struct message *out, const smq_message_copy *copy,
+                                     smq_error *err)
 {
-    smq_status status = producer_check(producer, err);
+    smq_message_copy known;
+    smq_status status =
+        options_check_and_copy(&known, sizeof(known), copy, "SMQ_MESSAGE_COPY_INIT", err);
 
-    return status == SMQ_OK ? producer_check_and_copy_message(out, message, err) : status;
+    if (status == SMQ_OK) {
+        *out = (struct message){.body = known.body,
+                                .key = known.key,
+                                .id = known.id,
+                                .priority = known.priority,
+                                .due_at_ms = known.due_at_ms,
+                                .max_retries = known.max_retries,
+                                .restored = true,
+                                .attempt = known.attempt,
+                                .sent_at_ms = known.sent_at_ms,
+                                .expires_at_ms = known.expires_at_ms};
+    }
+    return status;
 }
 
 SMQ_API smq_status smq_producer_new(smq_producer **out, smq_client *client,
@@ -52,14 +78,13 @@ SMQ_API smq_status smq_producer_new(smq_producer **out, smq_client *client,
     return status;
 }
 
-SMQ_API smq_status smq_send(smq_producer *producer, const char *topic, const smq_message *message,
-                            smq_receipt *out, smq_error *err)
+/* `status` is that of the checks before it. */
+static smq_status producer_send_checked(smq_receipt *out, smq_producer *producer, const char *topic,
+                                        const struct message *message, smq_status status,
+                                        smq_error *err)
 {
-    smq_message known;
-    smq_status status = producer_begin_send(&known, producer, message, err);
-
     if (status == SMQ_OK) {
-        return producer_send(out, producer, topic, &known, err);
+        return producer_send(out, producer, topic, message, err);
     }
     if (out != NULL) {
         *out = (smq_receipt){.status = status, .slot = -1};
@@ -67,13 +92,46 @@ SMQ_API smq_status smq_send(smq_producer *producer, const char *topic, const smq
     return status;
 }
 
+SMQ_API smq_status smq_send(smq_producer *producer, const char *topic, const smq_message *message,
+                            smq_receipt *out, smq_error *err)
+{
+    struct message known;
+    smq_status status = producer_check(producer, err);
+
+    status = status == SMQ_OK ? producer_take(&known, message, err) : status;
+    return producer_send_checked(out, producer, topic, &known, status, err);
+}
+
+SMQ_API smq_status smq_restore(smq_producer *producer, const char *topic,
+                               const smq_message_copy *copy, smq_receipt *out, smq_error *err)
+{
+    struct message known;
+    smq_status status = producer_check(producer, err);
+
+    status = status == SMQ_OK ? producer_take_copy(&known, copy, err) : status;
+    return producer_send_checked(out, producer, topic, &known, status, err);
+}
+
 SMQ_API smq_status smq_send_async(smq_producer *producer, const char *topic,
                                   const smq_message *message, smq_sent_fn *sent, void *user,
                                   smq_error *err)
 {
-    smq_message known;
-    smq_status status = producer_begin_send(&known, producer, message, err);
+    struct message known;
+    smq_status status = producer_check(producer, err);
 
+    status = status == SMQ_OK ? producer_take(&known, message, err) : status;
+    return status == SMQ_OK ? producer_send_async(producer, topic, &known, sent, user, err)
+                            : status;
+}
+
+SMQ_API smq_status smq_restore_async(smq_producer *producer, const char *topic,
+                                     const smq_message_copy *copy, smq_sent_fn *sent, void *user,
+                                     smq_error *err)
+{
+    struct message known;
+    smq_status status = producer_check(producer, err);
+
+    status = status == SMQ_OK ? producer_take_copy(&known, copy, err) : status;
     return status == SMQ_OK ? producer_send_async(producer, topic, &known, sent, user, err)
                             : status;
 }
@@ -87,13 +145,13 @@ static void producer_refuse_all(smq_receipt *receipts, size_t count, smq_status 
 
 /* In a program with an older header the messages are smaller, and so are the steps between them;
  * all have the size of the first one. */
-static smq_status producer_check_and_copy_messages(smq_message **out, const smq_message *messages,
-                                                   size_t count, smq_error *err)
+static smq_status producer_take_all(struct message **out, const smq_message *messages, size_t count,
+                                    smq_error *err)
 {
     const char *from = (const char *) messages;
-    smq_message first;
+    struct message first;
     size_t step;
-    smq_status status = producer_check_and_copy_message(&first, messages, err);
+    smq_status status = producer_take(&first, messages, err);
 
     if (status != SMQ_OK) {
         return status;
@@ -104,8 +162,7 @@ static smq_status producer_check_and_copy_messages(smq_message **out, const smq_
         return status_set(err, SMQ_NO_MEMORY, "no memory for %zu messages", count);
     }
     for (size_t i = 0; i < count && status == SMQ_OK; i++) {
-        status = producer_check_and_copy_message(&(*out)[i],
-                                                 (const smq_message *) (from + i * step), err);
+        status = producer_take(&(*out)[i], (const smq_message *) (from + i * step), err);
     }
     return status;
 }
@@ -114,14 +171,14 @@ SMQ_API smq_status smq_send_batch(smq_producer *producer, const char *topic,
                                   const smq_message *messages, size_t count, smq_receipt *receipts,
                                   smq_error *err)
 {
-    smq_message *known = NULL;
+    struct message *known = NULL;
     smq_status status = producer_check(producer, err);
 
     if (status == SMQ_OK && count == 0) {
         return SMQ_OK;
     }
     if (status == SMQ_OK) {
-        status = producer_check_and_copy_messages(&known, messages, count, err);
+        status = producer_take_all(&known, messages, count, err);
     }
     if (status != SMQ_OK) {
         producer_refuse_all(receipts, count, status);

@@ -52,7 +52,7 @@ static smq_status send_check_name(smq_bytes name, const char *what, smq_error *e
     return SMQ_OK;
 }
 
-static smq_status send_check_limits(const smq_message *message, smq_error *err)
+static smq_status send_check_limits(const struct message *message, smq_error *err)
 {
     if (message->ttl_ms < SMQ_NONE || message->ttl_ms > TOPIC_TIME_MAX_MS) {
         return status_set(err, SMQ_INVALID,
@@ -69,7 +69,7 @@ static smq_status send_check_limits(const smq_message *message, smq_error *err)
     return SMQ_OK;
 }
 
-static smq_status send_check_time(const smq_message *message, smq_error *err)
+static smq_status send_check_time(const struct message *message, smq_error *err)
 {
     if (message->delay_ms != 0 && message->due_at_ms != 0) {
         return status_set(err, SMQ_INVALID, "set either delay_ms or due_at_ms, not both");
@@ -94,14 +94,8 @@ static smq_status send_check_time(const smq_message *message, smq_error *err)
 }
 
 /* Check what a message brings along that is restored. */
-static smq_status send_check_restored(const smq_message *message, smq_error *err)
+static smq_status send_check_restored(const struct message *message, smq_error *err)
 {
-    if (!message->restored &&
-        (message->sent_at_ms != 0 || message->expires_at_ms != 0 || message->attempt != 0)) {
-        return status_set(
-            err, SMQ_INVALID,
-            "sent_at_ms, expires_at_ms and attempt are for messages with restored set");
-    }
     if (message->attempt < 0 || message->attempt > TOPIC_RETRIES_MAX) {
         return status_set(err, SMQ_INVALID, "attempt must be from 0 to %d, not %" PRId32,
                           TOPIC_RETRIES_MAX, message->attempt);
@@ -116,55 +110,30 @@ static smq_status send_check_restored(const smq_message *message, smq_error *err
                           "expires_at_ms must be from 0 to %" PRId64 ", not %" PRId64,
                           TOPIC_TIME_MAX_MS, message->expires_at_ms);
     }
-    if (message->expires_at_ms != 0 && message->ttl_ms != 0) {
-        return status_set(err, SMQ_INVALID, "set either ttl_ms or expires_at_ms, not both");
-    }
     return SMQ_OK;
 }
 
-smq_status send_check(smq_message *out, const smq_message *message, smq_error *err)
+smq_status send_check(const struct message *message, smq_error *err)
 {
-    smq_message checked = {0};
-    smq_status status = SMQ_OK;
+    smq_status status = send_check_body(message->body, err);
 
-    if (message->struct_size < sizeof(message->struct_size)) {
-        return status_set(err, SMQ_INVALID,
-                          "struct_size of the message is %zu: begin it with SMQ_MESSAGE_INIT",
-                          message->struct_size);
-    }
-    if (message->struct_size > sizeof(checked)) {
-        return status_set(err, SMQ_INVALID,
-                          "struct_size of the message is %zu, more than this library knows: the "
-                          "header is newer than the library (SMQ_MESSAGE_INIT)",
-                          message->struct_size);
-    }
-    memcpy(&checked, message, message->struct_size);
-    checked.struct_size = sizeof(checked);
-    status = send_check_body(checked.body, err);
     if (status != SMQ_OK) {
         return status;
     }
-    status = send_check_name(checked.key, "key", err);
+    status = send_check_name(message->key, "key", err);
     if (status != SMQ_OK) {
         return status;
     }
-    status = send_check_name(checked.id, "id", err);
+    status = send_check_name(message->id, "id", err);
     if (status != SMQ_OK) {
         return status;
     }
-    status = send_check_limits(&checked, err);
+    status = send_check_limits(message, err);
     if (status != SMQ_OK) {
         return status;
     }
-    status = send_check_time(&checked, err);
-    if (status != SMQ_OK) {
-        return status;
-    }
-    status = send_check_restored(&checked, err);
-    if (status == SMQ_OK) {
-        *out = checked;
-    }
-    return status;
+    status = send_check_time(message, err);
+    return status == SMQ_OK ? send_check_restored(message, err) : status;
 }
 
 /* --- what depends on the topic --- */
@@ -177,7 +146,7 @@ static smq_status send_wrong_type(const struct topic *topic, const char *option,
 }
 
 static smq_status send_place_range_merge(char *when, const struct topic *topic,
-                                         const smq_message *message, smq_error *err)
+                                         const struct message *message, smq_error *err)
 {
     int64_t delay_ms = message->delay_ms == SMQ_TOPIC_DELAY ? topic->delay_ms : message->delay_ms;
 
@@ -192,7 +161,7 @@ static smq_status send_place_range_merge(char *when, const struct topic *topic,
     return SMQ_OK;
 }
 
-static smq_status send_place_fixed_time(char *when, const smq_message *message)
+static smq_status send_place_fixed_time(char *when, const struct message *message)
 {
     if (message->delay_ms > 0) {
         snprintf(when, SEND_WHEN_MAX, "+%" PRId64, message->delay_ms);
@@ -203,7 +172,7 @@ static smq_status send_place_fixed_time(char *when, const smq_message *message)
 }
 
 static smq_status send_place_priority(char *when, const struct topic *topic,
-                                      const smq_message *message, smq_error *err)
+                                      const struct message *message, smq_error *err)
 {
     int64_t max = topic->ties == SMQ_TIES_ARRIVAL ? TOPIC_PRIORITY_ARRIVAL : TOPIC_PRIORITY_BYTES;
 
@@ -224,8 +193,8 @@ static smq_status send_place_priority(char *when, const struct topic *topic,
     return SMQ_OK;
 }
 
-static smq_status send_place_fifo(char *when, const struct topic *topic, const smq_message *message,
-                                  smq_error *err)
+static smq_status send_place_fifo(char *when, const struct topic *topic,
+                                  const struct message *message, smq_error *err)
 {
     if (message->delay_ms > 0) {
         return send_wrong_type(topic, "delay_ms", "range_merge or fixed_time", err);
@@ -237,8 +206,8 @@ static smq_status send_place_fifo(char *when, const struct topic *topic, const s
     return SMQ_OK;
 }
 
-static smq_status send_place_when(char *when, const struct topic *topic, const smq_message *message,
-                                  smq_error *err)
+static smq_status send_place_when(char *when, const struct topic *topic,
+                                  const struct message *message, smq_error *err)
 {
     if (topic->type != SMQ_TYPE_PRIORITY && message->priority != 0) {
         return send_wrong_type(topic, "priority", "priority", err);
@@ -257,7 +226,7 @@ static smq_status send_place_when(char *when, const struct topic *topic, const s
 }
 
 /* Refuse fields that only layout keyed can store. */
-static smq_status send_place_inline(const struct topic *topic, const smq_message *message,
+static smq_status send_place_inline(const struct topic *topic, const struct message *message,
                                     smq_error *err)
 {
     const char *option = message->id.data != NULL      ? "id"
@@ -280,7 +249,7 @@ static smq_status send_place_inline(const struct topic *topic, const smq_message
     return SMQ_OK;
 }
 
-static smq_status send_place_body(const struct topic *topic, const smq_message *message,
+static smq_status send_place_body(const struct topic *topic, const struct message *message,
                                   smq_error *err)
 {
     bool keyed = topic->layout == SMQ_LAYOUT_KEYED;
@@ -296,7 +265,7 @@ static smq_status send_place_body(const struct topic *topic, const smq_message *
                           : "");
 }
 
-int32_t send_slot(const struct topic *topic, const smq_message *message)
+int32_t send_slot(const struct topic *topic, const struct message *message)
 {
     if (message->key.data != NULL) {
         return slot_of_key(message->key.data, message->key.len, topic->slots);
@@ -306,13 +275,13 @@ int32_t send_slot(const struct topic *topic, const smq_message *message)
                : slot_of_key(message->body.data, message->body.len, topic->slots);
 }
 
-bool send_lacks_id(const struct topic *topic, const smq_message *message)
+bool send_lacks_id(const struct topic *topic, const struct message *message)
 {
     return topic->layout == SMQ_LAYOUT_KEYED && message->id.data == NULL;
 }
 
-smq_status send_place(struct send_place *out, const struct topic *topic, const smq_message *message,
-                      smq_error *err)
+smq_status send_place(struct send_place *out, const struct topic *topic,
+                      const struct message *message, smq_error *err)
 {
     struct send_place place = {.max_retries = -1, .ttl_ms = -1};
     smq_status status = send_place_when(place.when, topic, message, err);
@@ -334,7 +303,7 @@ smq_status send_place(struct send_place *out, const struct topic *topic, const s
     }
     if (message->ttl_ms > 0) {
         place.ttl_ms = message->ttl_ms;
-    } else if (message->ttl_ms == 0 && message->expires_at_ms == 0 && topic->ttl_ms > 0) {
+    } else if (message->ttl_ms == 0 && !message->restored && topic->ttl_ms > 0) {
         place.ttl_ms = topic->ttl_ms;
     }
     *out = place;
@@ -351,7 +320,7 @@ static void send_time_text(char text[SEND_WHEN_MAX], int64_t at_ms)
 }
 
 const char *send_when(char scratch[SEND_RESTORED_MAX], const struct send_place *place,
-                      const smq_message *message)
+                      const struct message *message)
 {
     char first[SEND_WHEN_MAX];
     char expiry[SEND_WHEN_MAX];
@@ -367,7 +336,7 @@ const char *send_when(char scratch[SEND_RESTORED_MAX], const struct send_place *
 }
 
 void send_member(const void **out, size_t *len, struct buf *scratch, const struct topic *topic,
-                 const smq_message *message)
+                 const struct message *message)
 {
     bool keyed = topic->layout == SMQ_LAYOUT_KEYED;
     const void *id = keyed ? message->id.data : message->body.data;

@@ -8,10 +8,20 @@
 
 #include "model/topic.h"
 
-/* Check what does not depend on the topic: lengths, delay together with due time, ranges.  *out is
- * the message in the form of this version; its pointers still belong to the caller.  Fails:
+/* A message to send, or one to restore.  Its pointers belong to the caller. */
+struct message {
+    smq_bytes body, key, id;
+    int64_t priority, delay_ms, due_at_ms;
+    int64_t ttl_ms;
+    int32_t max_retries;
+    bool restored; /* only then the others are set */
+    int32_t attempt;
+    int64_t sent_at_ms, expires_at_ms;
+};
+
+/* Check what does not depend on the topic: lengths, delay together with due time, ranges.  Fails:
  * INVALID, TOO_BIG. */
-smq_status send_check(smq_message *out, const smq_message *message, smq_error *err);
+smq_status send_check(const struct message *message, smq_error *err);
 
 enum { SEND_WHEN_MAX = 24, SEND_RESTORED_MAX = 96 };
 
@@ -25,24 +35,24 @@ struct send_place {
 };
 
 /* Does the library have to make an id for the message? */
-bool send_lacks_id(const struct topic *topic, const smq_message *message);
+bool send_lacks_id(const struct topic *topic, const struct message *message);
 
 /* `message` has passed send_check() and has an id if it needs one.  Fails: INVALID (range, empty),
  * WRONG_TYPE, TOO_BIG. */
-smq_status send_place(struct send_place *out, const struct topic *topic, const smq_message *message,
-                      smq_error *err);
+smq_status send_place(struct send_place *out, const struct topic *topic,
+                      const struct message *message, smq_error *err);
 
 /* The argument `when` of the script: that of the place, or for a message that is restored, in
  * `scratch`, the place and what was stored: "PLACE/ATTEMPTS/FIRST/EXPIRY" (lua/send.lua). */
 const char *send_when(char scratch[SEND_RESTORED_MAX], const struct send_place *place,
-                      const smq_message *message);
+                      const struct message *message);
 
 /* The slot of a message, which has an id if it needs one. */
-int32_t send_slot(const struct topic *topic, const smq_message *message);
+int32_t send_slot(const struct topic *topic, const struct message *message);
 
 /* The member of the message in the sorted sets of its slot.  *out points into the message or into
  * `scratch`, which is overwritten. */
 void send_member(const void **out, size_t *len, struct buf *scratch, const struct topic *topic,
-                 const smq_message *message);
+                 const struct message *message);
 
 #endif

@@ -396,12 +396,12 @@ static smq_status producer_closed_error(smq_error *err)
     return status_set(err, SMQ_CLOSED, "the producer is being freed");
 }
 
-static smq_status producer_check_send(smq_message *out, const char *topic,
-                                      const smq_message *message, smq_error *err)
+static smq_status producer_check_send(const char *topic, const struct message *message,
+                                      smq_error *err)
 {
     smq_status status = topic_check_new(topic, "send to", err);
 
-    return status == SMQ_OK ? send_check(out, message, err) : status;
+    return status == SMQ_OK ? send_check(message, err) : status;
 }
 
 /* Pass `sends` to smq:io, and wait until all have ended.  Sends that have a status already were
@@ -441,13 +441,13 @@ static void producer_group_refuse(struct send_group *group, struct send *send, c
 
 /* Initialize a send of a blocking call; false: it is refused, and the group has noted that. */
 static bool producer_group_add(struct send_group *group, struct send *send, size_t index,
-                               const char *topic, const smq_message *message, int64_t deadline_ms)
+                               const char *topic, const struct message *message,
+                               int64_t deadline_ms)
 {
-    smq_message checked = {.struct_size = 0};
     smq_error err;
-    smq_status status = producer_check_send(&checked, topic, message, &err);
+    smq_status status = producer_check_send(topic, message, &err);
 
-    send_init(send, topic, &checked, deadline_ms);
+    send_init(send, topic, message, deadline_ms);
     send->group = group;
     send->index = index;
     if (status != SMQ_OK) {
@@ -458,13 +458,13 @@ static bool producer_group_add(struct send_group *group, struct send *send, size
 }
 
 smq_status producer_send(smq_receipt *out, smq_producer *producer, const char *topic,
-                         const smq_message *message, smq_error *err)
+                         const struct message *message, smq_error *err)
 {
     return producer_send_batch(out, producer, topic, message, 1, err);
 }
 
 smq_status producer_send_batch(smq_receipt *receipts, smq_producer *producer, const char *topic,
-                               const smq_message *messages, size_t count, smq_error *err)
+                               const struct message *messages, size_t count, smq_error *err)
 {
     struct send one, *sends = &one;
     struct send_group group = {.first_failed = SIZE_MAX};
@@ -509,7 +509,7 @@ static const void *producer_copy_bytes(char **bytes, const void *data, size_t le
 }
 
 /* One allocation that holds the send and everything that it points to. */
-static struct send *producer_copy_send(const char *topic, const smq_message *message,
+static struct send *producer_copy_send(const char *topic, const struct message *message,
                                        int64_t deadline_ms)
 {
     size_t name = strlen(topic) + 1;
@@ -560,20 +560,19 @@ static smq_status producer_wait_for_room(smq_producer *producer, int64_t bytes, 
 }
 
 smq_status producer_send_async(smq_producer *producer, const char *topic,
-                               const smq_message *message, smq_sent_fn *sent, void *user,
+                               const struct message *message, smq_sent_fn *sent, void *user,
                                smq_error *err)
 {
-    smq_message checked;
     struct send *send;
-    smq_status status = producer_check_send(&checked, topic, message, err);
+    smq_status status = producer_check_send(topic, message, err);
 
     if (status != SMQ_OK) {
         return status;
     }
-    send = producer_copy_send(topic, &checked, producer_deadline(producer->send_timeout_ms));
+    send = producer_copy_send(topic, message, producer_deadline(producer->send_timeout_ms));
     if (send == NULL) {
         return status_set(err, SMQ_NO_MEMORY, "no memory for a message of %zu bytes",
-                          checked.body.len);
+                          message->body.len);
     }
     send->sent = sent;
     send->user = user;

@@ -9,6 +9,7 @@
 #include <slotmq/producer.h>
 
 #include "core/core.h"
+#include "model/send.h"
 
 /* The struct smq_producer of the public header; the options are complete. */
 smq_producer *producer_new(struct core *core, const smq_producer_options *options);
@@ -19,14 +20,14 @@ void producer_free(smq_producer *producer);
 
 struct core *producer_core(const smq_producer *producer);
 
-/* The calls of the public header; every struct has its full size. */
+/* The calls of the public header. */
 smq_status producer_send(smq_receipt *out, smq_producer *producer, const char *topic,
-                         const smq_message *message, smq_error *err);
+                         const struct message *message, smq_error *err);
 smq_status producer_send_async(smq_producer *producer, const char *topic,
-                               const smq_message *message, smq_sent_fn *sent, void *user,
+                               const struct message *message, smq_sent_fn *sent, void *user,
                                smq_error *err);
 smq_status producer_send_batch(smq_receipt *receipts, smq_producer *producer, const char *topic,
-                               const smq_message *messages, size_t count, smq_error *err);
+                               const struct message *messages, size_t count, smq_error *err);
 smq_status producer_flush(smq_producer *producer, int64_t timeout_ms, smq_error *err);
 
 #endif

@@ -10,7 +10,7 @@
 
 enum { TEXT_MAX = 400 };
 
-void send_init(struct send *send, const char *topic, const smq_message *message,
+void send_init(struct send *send, const char *topic, const struct message *message,
                int64_t deadline_ms)
 {
     *send = (struct send){.topic = topic,

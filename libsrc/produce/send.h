@@ -30,7 +30,7 @@ struct send {
     TAILQ_ENTRY(send) pending; /* in the producer's list, under its lock */
     uint64_t number;           /* number within the producer, in the order of acceptance */
     const char *topic;
-    smq_message message;         /* checked by send_check() */
+    struct message message;      /* checked by send_check() */
     char id[MESSAGE_ID_LEN + 1]; /* made by the library, and message.id points to it; "": none */
     int64_t deadline_ms;         /* by clock_now_ms() */
     struct send_group *group;
@@ -54,7 +54,7 @@ struct send_sink {
 };
 
 /* `status` is the status of the receipt if the send is never tried.  Thread: any. */
-void send_init(struct send *send, const char *topic, const smq_message *message,
+void send_init(struct send *send, const char *topic, const struct message *message,
                int64_t deadline_ms);
 
 /* A send whose outcome is not known is repeated for this long at most, from its first request on:

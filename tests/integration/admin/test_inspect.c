@@ -131,13 +131,12 @@ static void the_lag_is_known_or_said_to_be_unknown(void **state)
 static void send_of(const char *const topics[2], const char *id, int64_t priority, int64_t sent_at)
 {
     for (int i = 0; i < 2; i++) {
-        smq_message message = messages_text("x");
+        const smq_message_copy copy =
+            SMQ_MESSAGE_COPY(.body = {"x", 1}, .id = smq_text(id),
+                             .priority = i == 0 ? priority : 0, .sent_at_ms = sent_at);
+        smq_error err;
 
-        message.id = smq_text(id);
-        message.priority = i == 0 ? priority : 0;
-        message.sent_at_ms = sent_at;
-        message.restored = true;
-        (void) messages_send_by(producer, topics[i], &message);
+        assert_ok(smq_restore(producer, topics[i], &copy, NULL, &err), &err);
     }
 }
 

@@ -93,6 +93,19 @@ static smq_status use_message_async(const void *given, smq_error *err)
     return status;
 }
 
+static smq_status use_copy(const void *given, smq_error *err)
+{
+    return smq_restore(producer, "jobs", given, NULL, err);
+}
+
+static smq_status use_copy_async(const void *given, smq_error *err)
+{
+    const smq_status status = smq_restore_async(producer, "jobs", given, NULL, NULL, err);
+
+    assert_ok(smq_producer_flush(producer, TIMEOUT_MS, NULL), err);
+    return status;
+}
+
 /* Two of them, one behind the other: the steps are as wide as the program's struct. */
 static smq_status use_messages(const void *given, smq_error *err)
 {
@@ -182,6 +195,7 @@ static const smq_worker_options worker = {.topic = "jobs", .handler = done};
 static const smq_consumer_options consumer = {.topic = "jobs"};
 static const smq_producer_options producing = {.struct_size = 0};
 static const smq_message body = {.body = {"x", 1}};
+static const smq_message_copy copied = {.body = {"x", 1}, .id = {"known", 5}};
 static const smq_message_ref which = {.id = {"known", 5}};
 static const smq_filter filter = {.states = SMQ_STATE_WAITING};
 static const smq_fleet_visitor visitor = {.fleet = note_fleet};
@@ -202,6 +216,8 @@ static const struct {
     ROW(use_consumer, consumer, offsetof(smq_consumer_options, weight)),
     ROW(use_message, body, offsetof(smq_message, key)),
     ROW(use_message_async, body, offsetof(smq_message, key)),
+    ROW(use_copy, copied, offsetof(smq_message_copy, priority)),
+    ROW(use_copy_async, copied, offsetof(smq_message_copy, priority)),
     ROW(use_messages, body, offsetof(smq_message, key)),
     ROW(use_get, which, offsetof(smq_message_ref, body)),
     ROW(use_rank, which, offsetof(smq_message_ref, body)),

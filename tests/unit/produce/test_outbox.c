@@ -200,7 +200,7 @@ static void a_send_is_repeated_while_redis_remembers_it(void **state)
     (void) state;
     assert_true(SEND_REPEAT_MAX_MS < 3600000); /* after which a slot forgets its producer */
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        smq_message message = sending_message("hello", NULL);
+        const struct message message = {.body = smq_text("hello")};
         struct send send;
 
         send_init(&send, "orders", &message, rows[i].deadline_ms);
