@@ -68,6 +68,25 @@ SMQ_API smq_status smq_reject(smq_delivery *delivery, const char *reason, smq_er
  * should give a delay, else the message is delivered again immediately. */
 SMQ_API smq_status smq_release(smq_delivery *delivery, int64_t delay_ms, smq_error *err);
 
+/* One answer of several.  The layout of this struct never changes. */
+typedef struct smq_answer {
+    smq_delivery *delivery;
+    smq_verdict verdict; /* SMQ_DONE, SMQ_RETRY, SMQ_REJECT or SMQ_RELEASE */
+    smq_status status;   /* written: what the call that gives this answer alone would return */
+    int64_t delay_ms;    /* SMQ_RETRY, also SMQ_BACKOFF; SMQ_RELEASE */
+    const char *reason;  /* SMQ_RETRY, SMQ_REJECT; may be NULL */
+} smq_answer;
+
+/* Give several answers in one call; the deliveries may be of any topics.  It costs least if those
+ * of one consumer stand together.  Each answer is accepted or too late by itself, and the others do
+ * not depend on it.  The call frees the deliveries, whatever it returns.  A verdict that is none of
+ * these four means SMQ_RETRY with SMQ_BACKOFF, and the status of its answer is INVALID.  The call
+ * returns the first status that is not SMQ_OK. */
+SMQ_API smq_status smq_answer_all(smq_answer *answers, size_t count, smq_error *err);
+
+/* The same with SMQ_DONE for each. */
+SMQ_API smq_status smq_done_all(smq_delivery *const *deliveries, size_t count, smq_error *err);
+
 /* Extend the lease so that it lasts at least `lease_ms` (1 ms .. 1 day) from now, even if this
  * process stalls or ends: until then no other consumer gets the message.  Slow handlers do not need
  * this, because the library renews leases.  In an exclusive topic it has an effect only with

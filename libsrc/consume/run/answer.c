@@ -60,8 +60,9 @@ static char *answer_copy_reason(const char *reason)
                                                : NULL;
 }
 
-smq_status answer_give(smq_delivery *delivery, enum store_answer_op op, int64_t delay_ms,
-                       const char *reason, smq_error *err)
+smq_status answer_prepare(struct delivery_list *list, smq_delivery *delivery,
+                          enum store_answer_op op, int64_t delay_ms, const char *reason,
+                          smq_error *err)
 {
     smq_status status = answer_claim_right(delivery);
 
@@ -77,12 +78,32 @@ smq_status answer_give(smq_delivery *delivery, enum store_answer_op op, int64_t 
     delivery->answer.op = op;
     delivery->answer.delay_ms = delay_ms;
     delivery->answer.reason = answer_copy_reason(reason);
-    if (!run_queue_answer(run_queue_of(delivery), delivery)) {
-        (void) answer_refuse(delivery, SMQ_CLOSED, err);
-        delivery_unref(delivery);
-        return SMQ_CLOSED;
-    }
+    STAILQ_INSERT_TAIL(list, delivery, link);
     return SMQ_OK;
+}
+
+smq_status answer_pass(struct delivery_list *list, smq_error *err)
+{
+    smq_delivery *delivery = STAILQ_FIRST(list);
+
+    if (delivery == NULL || run_queue_answer(run_queue_of(delivery), list)) {
+        return SMQ_OK;
+    }
+    (void) answer_refuse(delivery, SMQ_CLOSED, err);
+    while ((delivery = STAILQ_FIRST(list)) != NULL) {
+        STAILQ_REMOVE_HEAD(list, link);
+        delivery_unref(delivery);
+    }
+    return SMQ_CLOSED;
+}
+
+smq_status answer_give(smq_delivery *delivery, enum store_answer_op op, int64_t delay_ms,
+                       const char *reason, smq_error *err)
+{
+    struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
+    smq_status status = answer_prepare(&list, delivery, op, delay_ms, reason, err);
+
+    return status == SMQ_OK ? answer_pass(&list, err) : status;
 }
 
 smq_status answer_extend(smq_delivery *delivery, int64_t lease_ms, smq_error *err)

@@ -16,6 +16,16 @@ smq_status answer_check(const smq_delivery *delivery);
 smq_status answer_give(smq_delivery *delivery, enum store_answer_op op, int64_t delay_ms,
                        const char *reason, smq_error *err);
 
+/* As answer_give(), but an answer that can be given waits at the end of the list, for
+ * answer_pass(). The list is of one queue.  Thread: any. */
+smq_status answer_prepare(struct delivery_list *list, smq_delivery *delivery,
+                          enum store_answer_op op, int64_t delay_ms, const char *reason,
+                          smq_error *err);
+
+/* Give the answers that wait; the list is empty afterwards.  Fails: CLOSED, for all of them.
+ * Thread: any. */
+smq_status answer_pass(struct delivery_list *list, smq_error *err);
+
 /* Extend the lease of a delivery so that it lasts at least `lease_ms` from now.  Blocks:
  * request_timeout_ms.  Fails: LEASE_LOST, FENCED, CLOSED, UNKNOWN, UNAVAILABLE and others.  Thread:
  * any but smq:io. */

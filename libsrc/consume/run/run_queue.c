@@ -127,14 +127,12 @@ void run_queue_set_confirmed(struct run_queue *queue, struct run_lane *lane)
 
 /* --- answers --- */
 
-bool run_queue_answer(struct run_queue *queue, smq_delivery *delivery)
+bool run_queue_answer(struct run_queue *queue, struct delivery_list *list)
 {
-    struct delivery_list answers = STAILQ_HEAD_INITIALIZER(answers);
     bool taken, post;
 
-    STAILQ_INSERT_TAIL(&answers, delivery, link);
     run_lanes_lock(queue);
-    taken = run_lanes_answer(queue, &answers, &post);
+    taken = run_lanes_answer(queue, list, &post);
     if (post) {
         run_lanes_post(queue);
     }

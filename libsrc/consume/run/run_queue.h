@@ -121,9 +121,9 @@ void run_queue_set_descriptor(struct run_queue *queue, int descriptor);
 /* Has the membership of this process expired by its own clock?  Cheap. */
 bool run_queue_is_over(const struct run_queue *queue);
 
-/* Accept the answer that the delivery holds, with the answerer's reference; false: the queue is
- * closed. */
-bool run_queue_answer(struct run_queue *queue, smq_delivery *delivery);
+/* Accept the answers that the deliveries of a list hold, with the answerer's references.  The list
+ * is empty afterwards; false: the queue is closed, and it is as before. */
+bool run_queue_answer(struct run_queue *queue, struct delivery_list *list);
 
 /* An answer of this delivery was refused; the next flush reports it.  Called before the answerer's
  * reference is dropped. */

@@ -144,6 +144,90 @@ static void each_answer_does_what_it_says(void **state)
     smq_client_free(client);
 }
 
+/* Poll until there are as many. */
+static void poll_some(smq_consumer *consumer, smq_delivery **out, size_t count)
+{
+    for (size_t have = 0, some; have < count; have += some) {
+        assert_int_equal(
+            smq_consumer_poll(consumer, out + have, count - have, &some, TIMEOUT_MS, NULL), SMQ_OK);
+        assert_true(some > 0);
+    }
+}
+
+/* Of two topics, one behind the other and mixed. */
+static void several_answers_are_given_in_one_call(void **state)
+{
+    enum { EACH = 8 };
+    smq_client *client = cluster_client();
+    smq_consumer *consumers[2];
+    const char *topics[2];
+    smq_delivery *polled[2][EACH];
+    smq_answer answers[2 * EACH];
+    smq_stats stats;
+    smq_error err;
+
+    (void) state;
+    for (int t = 0; t < 2; t++) {
+        topics[t] = cluster_priority_topic(client, false, 4);
+        consumers[t] = messages_consumer(client, topics[t]);
+        messages_send_numbers(client, topics[t], 0, EACH);
+        poll_some(consumers[t], polled[t], EACH);
+    }
+    for (int i = 0; i < 2 * EACH; i++) { /* of each: 4 done, 1 retry, 1 reject, 1 release */
+        static const smq_verdict verdicts[EACH] = {SMQ_DONE,   SMQ_DONE,    SMQ_RETRY, SMQ_DONE,
+                                                   SMQ_REJECT, SMQ_RELEASE, SMQ_DONE,  SMQ_LATER};
+
+        answers[i] = (smq_answer){.delivery = polled[i % 2][i / 2], .verdict = verdicts[i / 2]};
+        answers[i].delay_ms = answers[i].verdict == SMQ_DONE ? -5 : 60000; /* it has no delay */
+        answers[i].reason = "in one call";
+    }
+    assert_int_equal(smq_answer_all(answers, 2 * EACH, &err), SMQ_INVALID);
+    assert_string_equal(err.text, "verdict 4 is no answer: the message is retried");
+    for (int i = 0; i < 2 * EACH; i++) {
+        assert_int_equal(answers[i].status, i / 2 == EACH - 1 ? SMQ_INVALID : SMQ_OK);
+    }
+    for (int t = 0; t < 2; t++) {
+        flush(consumers[t]);
+        stats = messages_stats(client, topics[t]);
+        assert_int_equal(stats.done, 4);
+        assert_int_equal(stats.retried, 2); /* the last one, too, which comes again */
+        assert_int_equal(stats.released, 1);
+        assert_int_equal(stats.dead, 1);
+        smq_consumer_free(consumers[t]);
+    }
+    smq_client_free(client);
+}
+
+static void what_is_answered_too_late_is_told_for_each(void **state)
+{
+    enum { COUNT = 3 };
+    smq_client *client = cluster_client();
+    const char *topic = cluster_priority_topic(client, false, 4);
+    smq_consumer *consumer = messages_consumer(client, topic);
+    smq_delivery *polled[2 * COUNT];
+    smq_answer answers[COUNT + 1] = {{.delivery = NULL}};
+    smq_error err;
+
+    (void) state;
+    messages_send_numbers(client, topic, 0, 2 * COUNT);
+    poll_some(consumer, polled, 2 * COUNT);
+    assert_ok(smq_done_all(polled, COUNT, &err), &err);
+    flush(consumer);
+    assert_int_equal(messages_stats(client, topic).done, COUNT);
+    smq_consumer_free(consumer);
+    for (int i = 0; i < COUNT; i++) {
+        answers[i + 1] = (smq_answer){.delivery = polled[COUNT + i], .verdict = SMQ_DONE};
+    }
+    assert_int_equal(smq_answer_all(answers, COUNT + 1, &err), SMQ_INVALID); /* the first is NULL */
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(answers[i + 1].status, SMQ_CLOSED);
+    }
+    assert_int_equal(smq_answer_all(NULL, 1, &err), SMQ_INVALID);
+    assert_int_equal(smq_done_all(NULL, 1, &err), SMQ_INVALID);
+    assert_ok(smq_answer_all(NULL, 0, &err), &err);
+    smq_client_free(client);
+}
+
 static void poll_waits_for_a_message_and_for_its_time(void **state)
 {
     smq_client *client = cluster_client();
@@ -502,6 +586,8 @@ TEST_GROUP(poll)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(polls_give_all_messages_once),
         cmocka_unit_test(each_answer_does_what_it_says),
+        cmocka_unit_test(several_answers_are_given_in_one_call),
+        cmocka_unit_test(what_is_answered_too_late_is_told_for_each),
         cmocka_unit_test(poll_waits_for_a_message_and_for_its_time),
         cmocka_unit_test(one_slot_is_serial_in_order_of_slots),
         cmocka_unit_test(per_slot_gives_more_in_order),

@@ -295,6 +295,15 @@ static void call_inside_the_handler_wins_over_its_verdict(void **state)
     stage_fini(&stage);
 }
 
+/* Does the queue take the answer that the delivery holds? */
+static bool passes(struct run_queue *queue, smq_delivery *delivery)
+{
+    struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
+
+    STAILQ_INSERT_TAIL(&list, delivery, link);
+    return run_queue_answer(queue, &list);
+}
+
 static void verdicts_answer_as_they_say(void **state)
 {
     static const struct {
@@ -328,7 +337,7 @@ static void verdicts_answer_as_they_say(void **state)
         assert_int_equal(delivery->answer.op, rows[i].op);
         assert_int_equal(delivery->answer.delay_ms, rows[i].delay_ms);
         assert_int_equal(answer_by_verdict(delivery, rows[i].verdict), ANSWER_LEFT);
-        assert_true(run_queue_answer(stage.queue, delivery));
+        assert_true(passes(stage.queue, delivery));
         stage_fini(&stage);
     }
 }
@@ -765,7 +774,7 @@ static void ids_are_escaped_and_cut(void **state)
     delivery_id(id, delivery);
     assert_string_equal(id, "a\\x01\\x5cb");
     assert_int_equal(answer_by_verdict(delivery, SMQ_DONE), ANSWER_GIVEN);
-    assert_true(run_queue_answer(stage.queue, delivery));
+    assert_true(passes(stage.queue, delivery));
     stage_fini(&stage);
 }
 
