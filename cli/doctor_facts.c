@@ -97,6 +97,7 @@ static bool doctor_take_topic(const smq_topic_info *topic, void *user)
         .damaged = topic->damaged,
         .paused = topic->paused,
         .fifo = topic->options->type == SMQ_TYPE_FIFO,
+        .rate_per_s = topic->options->rate_per_s,
         .idle_owner = "",
         .unlisted = topic->unlisted,
         .unreadable = topic->unreadable ? doctor_keep(facts, topic->unreadable) : NULL,

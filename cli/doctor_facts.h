@@ -25,6 +25,7 @@ struct doctor_topic {
     smq_stats stats;
     smq_binding binding;
     bool fifo;
+    int64_t rate_per_s; /* 0: no limit */
     /* a slot with due messages of which its owner has claimed none for a while; "": there is none
      */
     const char *idle_owner;

@@ -238,18 +238,27 @@ static const smq_fleet_topic *doctor_fleet_topic(const struct doctor_facts *fact
     return NULL;
 }
 
+/* Only the process of the owner knows the limits that it has itself. */
 static void doctor_judge_idle(struct doctor_report *report, const struct doctor_topic *topic)
 {
-    if (topic->idle_owner != NULL && topic->idle_owner[0] != '\0') {
-        doctor_report_add(
-            report, DOCTOR_WARNING, topic->name,
-            "a sender that may not publish wakes no owner: slotmq doctor, check rights; if that "
-            "member hangs or was killed, restart it",
-            "%" PRIu64 " messages are due, for %" PRId64 " s, although member %.120s owns slot "
-            "%" PRId32 ": it claims none",
-            topic->stats.due, topic->stats.oldest_due_age_ms / 1000, topic->idle_owner,
-            topic->idle_slot);
+    char rate[80] = "";
+
+    if (topic->idle_owner == NULL || topic->idle_owner[0] == '\0') {
+        return;
     }
+    if (topic->rate_per_s > 0) {
+        snprintf(rate, sizeof(rate), ", and rate_per_s of the topic is %" PRId64,
+                 topic->rate_per_s);
+    }
+    doctor_report_add(
+        report, DOCTOR_WARNING, topic->name,
+        "a sender that may not publish wakes no owner: slotmq doctor, check rights; `waiting` of "
+        "smq_client_health() says in that process which limit or which messages it waits for; if "
+        "it hangs or was killed, restart it",
+        "%" PRIu64 " messages are due, for %" PRId64 " s, although member %.120s owns slot "
+        "%" PRId32 ": it claims none%s",
+        topic->stats.due, topic->stats.oldest_due_age_ms / 1000, topic->idle_owner,
+        topic->idle_slot, rate);
 }
 
 void doctor_check_consumers(struct doctor_report *report, const struct doctor_facts *facts)

@@ -37,6 +37,9 @@ typedef struct smq_health {
     int32_t slots_damaged;   /* slots of which Redis has lost a part */
     int64_t oldest_claim_ms; /* since when the oldest message in flight is claimed, in
                                 milliseconds ago; SMQ_NONE: no message is in flight */
+    int32_t slots_waiting; /* owned slots that have messages due and do not claim them now, because
+                              of a limit or of messages without an answer; this is not wrong */
+    char waiting[SMQ_HEALTH_TEXT_SIZE]; /* why the first of these does not; "" if there is none */
 } smq_health;
 #define SMQ_HEALTH_INIT SMQ_INIT(smq_health)
 #define SMQ_HEALTH(...) SMQ_WITH(smq_health, __VA_ARGS__)

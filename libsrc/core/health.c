@@ -27,6 +27,19 @@ void health_find(struct health *health, enum health_rank rank, smq_status status
     va_end(args);
 }
 
+void health_note_waiting(struct health *health, const char *format, ...)
+{
+    va_list args;
+
+    health->known.slots_waiting++;
+    if (health->known.waiting[0] != '\0') {
+        return;
+    }
+    va_start(args, format);
+    (void) vsnprintf(health->known.waiting, sizeof(health->known.waiting), format, args);
+    va_end(args);
+}
+
 void health_sources_add(struct health_sources *sources, struct health_source *source)
 {
     LIST_INSERT_HEAD(sources, source, link);

@@ -34,6 +34,11 @@ void health_init(struct health *health);
 void health_find(struct health *health, enum health_rank rank, smq_status status,
                  const char *format, ...) __attribute__((format(printf, 4, 5)));
 
+/* Note why an owned slot does not claim what is due in it, in one line; only the first text is
+ * kept. This is no finding. */
+void health_note_waiting(struct health *health, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* A part of a client that adds what it knows.  It removes itself before it ends. */
 struct health_source {
     void (*report)(struct health *health, void *user);

@@ -2,13 +2,88 @@
  *
  * Thread: smq:io. */
 #include <inttypes.h>
+#include <stdio.h>
 
+#include "base/clock.h"
 #include "consume/slot/owned_slot.h"
 #include "consume/worker/worker.h"
 #include "core/health.h"
 
 /* Failed calls of a slot in a row after which something is wrong, and not only slow. */
-enum { FAILURES_MANY = 3 };
+enum { FAILURES_MANY = 3, REASON_MAX = 200 };
+
+/* --- slots that wait --- */
+
+/* Has the slot messages that are due, for all it knows, and does it not call Redis for them? */
+static bool health_is_waiting(const struct owned_slot *slot)
+{
+    return slot->state == OWNED_ACTIVE && slot->consuming == NULL &&
+           (slot->store == NEXT_CALL_MORE || slot->notice != OWNED_UNNOTICED);
+}
+
+static void health_explain_room(char *out, size_t size, const struct budget *budget)
+{
+    struct next_call_view view = {0};
+
+    budget_look(budget, &view);
+    if (view.quota <= 0) {
+        snprintf(out, size, "max_messages is %" PRId64 ", and as many were claimed",
+                 budget->max_messages);
+    } else {
+        snprintf(out, size,
+                 "max_in_flight is %" PRId32 ", and the worker has %" PRId64
+                 " messages without an answer",
+                 budget->max_in_flight, budget->unanswered);
+    }
+}
+
+static void health_explain(char *out, size_t size, const struct owned_slot *slot)
+{
+    int64_t left_ms = (slot->next.leave_at_us - clock_now_us()) / 1000;
+
+    switch (slot->next.why) {
+    case NEXT_CALL_ANSWERS:
+        snprintf(out, size, "%zu of its messages have no answer, and it claims no more before",
+                 slot->unanswered);
+        return;
+    case NEXT_CALL_ROOM:
+        health_explain_room(out, size, &slot->set->budget);
+        return;
+    case NEXT_CALL_RATE:
+        snprintf(out, size, "a rate limit allows none yet");
+        return;
+    case NEXT_CALL_MEMBER:
+        snprintf(out, size, "ZooKeeper has not confirmed the session of this process in time");
+        return;
+    case NEXT_CALL_TIME:
+        snprintf(out, size, "it looks again in %" PRId64 " ms, unless an answer comes before",
+                 left_ms > 0 ? left_ms : 0);
+        return;
+    case NEXT_CALL_BATCH:
+    case NEXT_CALL_TOGETHER:
+    case NEXT_CALL_IDLE:
+        snprintf(out, size, "its call waits for more answers, or for calls of other slots");
+        return;
+    case NEXT_CALL_NOTHING:
+    case NEXT_CALL_NOW:
+    case NEXT_CALL_HALF:
+    case NEXT_CALLS:
+        break;
+    }
+    snprintf(out, size, "its worker does not claim now");
+}
+
+static void health_note_slot(struct health *health, const struct owned_slot *slot)
+{
+    char reason[REASON_MAX];
+
+    health_explain(reason, sizeof(reason), slot);
+    health_note_waiting(health,
+                        "slot %" PRId32 " of topic %s has messages due and does not claim them: %s",
+                        slot->number, slot->set->name, reason);
+}
+
+/* --- the worker --- */
 
 static void health_add_slot(struct health *health, const struct owned_slot *slot)
 {
@@ -27,6 +102,9 @@ static void health_add_slot(struct health *health, const struct owned_slot *slot
         health_find(health, HEALTH_CALLS, SMQ_UNAVAILABLE,
                     "the last %d calls for slot %" PRId32 " of topic %s have failed",
                     slot->failures, slot->number, topic);
+    }
+    if (health_is_waiting(slot)) {
+        health_note_slot(health, slot);
     }
     if (oldest != NULL && (health->claimed_us == 0 || oldest->claimed_us < health->claimed_us)) {
         health->claimed_us = oldest->claimed_us;

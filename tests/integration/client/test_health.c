@@ -15,7 +15,7 @@
 #include "support/group.h"
 #include "support/wait.h"
 
-enum { SLOTS = 4, MASTERS = 3, SESSION_MS = 2000 };
+enum { SLOTS = 4, MASTERS = 3, SESSION_MS = 2000, BATCH = 10, BACKLOG = 30 };
 
 static smq_health health_of(smq_client *client)
 {
@@ -149,6 +149,71 @@ static void a_worker_says_what_it_has(void **state)
     consuming_free(&it);
 }
 
+/* --- slots that wait --- */
+
+struct waiting {
+    smq_client *client;
+    const char *why; /* NULL: no slot waits */
+};
+
+static bool is_waiting(void *arg)
+{
+    const struct waiting *waiting = arg;
+    smq_health health = health_of(waiting->client);
+
+    assert_int_equal(health.status, SMQ_OK);
+    assert_string_equal(health.wrong, "");
+    if (waiting->why == NULL) {
+        return health.slots_waiting == 0 && health.waiting[0] == '\0';
+    }
+    return health.slots_waiting == 1 && strstr(health.waiting, waiting->why) != NULL;
+}
+
+static void await_waiting(smq_client *client, const char *why)
+{
+    struct waiting waiting = {client, why};
+
+    if (!wait_until(is_waiting, &waiting, TIMEOUT_MS)) {
+        fail_msg("not \"%s\": \"%s\"", why != NULL ? why : "", health_of(client).waiting);
+    }
+}
+
+static void a_slot_with_due_messages_says_why_it_claims_none(void **state)
+{
+    static const struct {
+        int64_t rate_per_s;
+        int32_t max_in_flight;
+        const char *why;
+    } rows[] = {
+        {0, 0, "messages due and does not claim them: 20 of its messages have no answer"},
+        {0, BATCH, "max_in_flight is 10, and the worker has 10 messages without an answer"},
+        {1, 0, "a rate limit allows none yet"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
+        smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+        struct consuming it = {.client = cluster_client(), .log = handler_log_new(NULL)};
+
+        topic.slots = 1;
+        topic.rate_per_s = rows[i].rate_per_s;
+        options.batch_size = BATCH;
+        options.max_in_flight = rows[i].max_in_flight;
+        it.topic = cluster_topic(it.client, &topic);
+        handler_log_gate(it.log);
+        messages_send_numbers(it.client, it.topic, 0, BACKLOG);
+        it.worker = handler_log_worker_with(it.client, &options, it.topic, it.log);
+        await_waiting(it.client, rows[i].why);
+        if (rows[i].rate_per_s == 0) {
+            handler_log_open(it.log, BACKLOG);
+            await_waiting(it.client, NULL);
+        }
+        handler_log_open(it.log, BACKLOG);
+        consuming_stop(&it);
+    }
+}
+
 static void a_worker_that_has_ended_is_named(void **state)
 {
     struct consuming it = consuming_start(cluster_client());
@@ -223,6 +288,7 @@ TEST_GROUP(health)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_client_that_only_sends_is_well),
         cmocka_unit_test(a_worker_says_what_it_has),
+        cmocka_unit_test(a_slot_with_due_messages_says_why_it_claims_none),
         cmocka_unit_test(a_worker_that_has_ended_is_named),
         cmocka_unit_test(a_damaged_slot_is_named),
         cmocka_unit_test(a_lost_session_is_wrong),

@@ -313,8 +313,12 @@ static void test_judgement_of_topics(void **state)
     assert_found(&facts, "consumers", DOCTOR_OK, "nothing");
     topic.idle_owner = "worker-1";
     topic.idle_slot = 3;
+    assert_found(
+        &facts, "consumers", DOCTOR_WARNING,
+        "5 messages are due, for 12 s, although member worker-1 owns slot 3: it claims none");
+    topic.rate_per_s = 2;
     assert_found(&facts, "consumers", DOCTOR_WARNING,
-                 "5 messages are due, for 12 s, although member worker-1 owns slot 3");
+                 "it claims none, and rate_per_s of the topic is 2");
     topic = topic_bound("", 0, 0);
     topic.stats.due = 5;
     assert_found(&facts, "consumers", DOCTOR_WARNING, "never consumed, and 5 messages");
