@@ -152,7 +152,7 @@ static void next_call_leave(struct next_call *next, enum next_call_why why, int6
 /* May what is ready leave, alone or with others? */
 static bool next_call_is_open(const struct next_call_view *view)
 {
-    return view->flushed || view->left || view->urgent || view->now_us >= view->opens_us;
+    return view->awaited || view->left || view->urgent || view->now_us >= view->opens_us;
 }
 
 /* The call of a slot with a backlog is full if it settles a batch and claims another.  One with
@@ -194,7 +194,7 @@ static void next_call_time(const struct next_call_view *view, struct next_call *
         return;
     }
     if (next_call_may_fill(view)) {
-        if (!view->flushed && view->now_us < filled_us) {
+        if (!view->awaited && view->now_us < filled_us) {
             next_call_leave(next, NEXT_CALL_BATCH, filled_us);
         }
         return;
@@ -202,7 +202,7 @@ static void next_call_time(const struct next_call_view *view, struct next_call *
     if (view->answers > (size_t) view->batch / 2) {
         return;
     }
-    if (next_call_may_idle(view, next) && !view->flushed && !view->left &&
+    if (next_call_may_idle(view, next) && !view->awaited && !view->left &&
         view->now_us < until_us) {
         next_call_leave(next, NEXT_CALL_IDLE, until_us);
     } else if (!next_call_is_open(view)) {

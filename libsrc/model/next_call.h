@@ -91,7 +91,7 @@ struct next_call_view {
     int64_t opens_us; /* from when on requests may leave together */
     int64_t wait_us;  /* how long they wait for each other */
     bool left;        /* a call has left in this turn: others leave with it */
-    bool flushed;     /* somebody waits for all answers */
+    bool awaited;     /* somebody waits for all answers */
 
     /* of a producer, whose outboxes send together */
     int32_t sends; /* outboxes that are ready; 0: this is no producer */

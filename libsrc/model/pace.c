@@ -3,14 +3,14 @@
 
 /* docs/decisions/0020-departures.md and 0032-lingering-answers.md have the measurements. */
 enum {
-    PACE_TIMES = 2,        /* as long as its replies take until the next departure leaves */
-    PACE_LINGER_TIMES = 4, /* the longest time between two departures: the longest to linger */
+    PACE_TIMES = 2,        /* as long as its replies take until the next flush leaves */
+    PACE_LINGER_TIMES = 4, /* the longest time between two flushes: the longest to linger */
     PACE_LINGER_PART = 32  /* so one message of this many comes while answers of its slot linger */
 };
 
 void pace_init(struct pace *pace, int64_t linger_ms)
 {
-    *pace = (struct pace){.most_us = linger_ms * 1000 / 2, .departed_us = -1};
+    *pace = (struct pace){.most_us = linger_ms * 1000 / 2, .flushed_us = -1};
 }
 
 int64_t pace_wait_us(const struct pace *pace)
@@ -22,7 +22,7 @@ int64_t pace_wait_us(const struct pace *pace)
 
 int64_t pace_opens_us(const struct pace *pace)
 {
-    return pace->departed_us < 0 ? 0 : pace->departed_us + pace_wait_us(pace);
+    return pace->flushed_us < 0 ? 0 : pace->flushed_us + pace_wait_us(pace);
 }
 
 int64_t pace_linger_us(const struct pace *pace, int64_t apart_us)
@@ -32,16 +32,16 @@ int64_t pace_linger_us(const struct pace *pace, int64_t apart_us)
     return part_us < most_us ? part_us : most_us;
 }
 
-void pace_depart(struct pace *pace, int64_t now_us)
+void pace_flush(struct pace *pace, int64_t now_us)
 {
-    pace->answered = pace->answered && pace->departed_us == now_us;
-    pace->departed_us = now_us;
+    pace->answered = pace->answered && pace->flushed_us == now_us;
+    pace->flushed_us = now_us;
 }
 
-void pace_answered(struct pace *pace, int64_t departed_us, int64_t now_us)
+void pace_answered(struct pace *pace, int64_t flushed_us, int64_t now_us)
 {
-    if (departed_us == pace->departed_us) {
+    if (flushed_us == pace->flushed_us) {
         pace->answered = true;
-        pace->took_us = now_us - departed_us;
+        pace->took_us = now_us - flushed_us;
     }
 }

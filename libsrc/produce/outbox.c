@@ -105,12 +105,12 @@ static void outbox_back_off(struct outbox *outbox)
 }
 
 /* The outbox is READY, and has this send: must it wait for others? */
-static void outbox_note_haste(struct outbox *outbox, const struct send *send)
+static void outbox_note_urgent(struct outbox *outbox, const struct send *send)
 {
     struct outbox_set *set = outbox->set;
     int64_t most_ms = (set->pace.most_us + 999) / 1000;
 
-    if (outbox->added >= ENOUGH || send->number <= set->hurried || send->group != NULL ||
+    if (outbox->added >= ENOUGH || send->number <= set->flush_to || send->group != NULL ||
         send->deadline_ms - most_ms <= clock_now_ms()) {
         set->urgent = true;
     }
@@ -135,7 +135,7 @@ struct next_call outbox_set_next(struct outbox_set *set)
     return next;
 }
 
-void outbox_set_departed(struct outbox_set *set)
+void outbox_set_flushed(struct outbox_set *set)
 {
     set->urgent = false;
     set->callers = 0;
@@ -151,7 +151,7 @@ void outbox_settle(struct outbox *outbox)
         outbox_back_off(outbox);
     } else {
         outbox_enter(outbox, OUTBOX_READY);
-        outbox_note_haste(outbox, STAILQ_FIRST(&outbox->queue));
+        outbox_note_urgent(outbox, STAILQ_FIRST(&outbox->queue));
     }
     CHECK(outbox_check(outbox));
 }
@@ -163,7 +163,7 @@ void outbox_add(struct outbox *outbox, struct send *send)
     if (outbox->state == OUTBOX_EMPTY) {
         outbox_settle(outbox);
     } else if (outbox->state == OUTBOX_READY) {
-        outbox_note_haste(outbox, send);
+        outbox_note_urgent(outbox, send);
     }
     CHECK(outbox_check(outbox));
 }
@@ -173,15 +173,15 @@ void outbox_begin(struct outbox *outbox, const struct topic *topic, int64_t now_
     struct outbox_set *set = outbox->set;
 
     outbox_enter(outbox, OUTBOX_IN_FLIGHT);
-    pace_depart(&set->pace, set->now_us);
-    outbox->departed_us = set->now_us;
+    pace_flush(&set->pace, set->now_us);
+    outbox->flushed_us = set->now_us;
     send_request_begin(&set->requests, &outbox->queue, topic, outbox->slot, now_ms, outbox);
     outbox->added = STAILQ_EMPTY(&outbox->queue) ? 0 : ENOUGH;
 }
 
 void outbox_answered(struct outbox *outbox)
 {
-    pace_answered(&outbox->set->pace, outbox->departed_us, clock_now_us());
+    pace_answered(&outbox->set->pace, outbox->flushed_us, clock_now_us());
 }
 
 /* --- failures --- */

@@ -36,12 +36,12 @@ struct outbox {
     struct send_list queue;
     enum outbox_state state;
     int32_t slot;
-    size_t added;        /* sends in the queue since its last request; enough not to wait, if
-                            that request had no room for all */
-    int64_t departed_us; /* when that request left */
-    int failures;        /* consecutive failures */
-    int64_t resume_ms;   /* no request is sent before this time */
-    char *why;           /* the cause of the last failure; NULL: none */
+    size_t added;       /* sends in the queue since its last request; enough not to wait, if
+                           that request had no room for all */
+    int64_t flushed_us; /* when that request left */
+    int failures;       /* consecutive failures */
+    int64_t resume_ms;  /* no request is sent before this time */
+    char *why;          /* the cause of the last failure; NULL: none */
 };
 TAILQ_HEAD(outbox_list, outbox);
 
@@ -52,13 +52,13 @@ struct outbox_set {
     struct outbox_list ready, backing_off;
     int32_t ready_count;
     struct pace pace;
-    int64_t now_us;   /* when this turn began to send */
-    uint64_t hurried; /* sends up to this number must not wait */
-    bool urgent;      /* a READY outbox must not wait */
-    int callers;      /* that wait for sends which became READY since the last departure */
-    int64_t rest_us;  /* one half of a departure has left, and the other may leave at this time;
-                         0: none is halved */
-    int64_t wake_ms;  /* when the turn has to be called; INT64_MAX: never */
+    int64_t now_us;    /* when this turn began to send */
+    uint64_t flush_to; /* sends up to this number are flushed: they must not wait */
+    bool urgent;       /* a READY outbox must not wait */
+    int callers;       /* that wait for sends which became READY since the last flush */
+    int64_t rest_us;   /* one half of a flush has left, and the other may leave at this time;
+                          0: none is halved */
+    int64_t wake_ms;   /* when the turn has to be called; INT64_MAX: never */
 };
 
 /* Have the turn called at this time, by clock_now_ms(), or earlier. */
@@ -69,8 +69,8 @@ void outbox_set_wake_at(struct outbox_set *set, int64_t ms);
  * so as many must be sent. */
 struct next_call outbox_set_next(struct outbox_set *set);
 
-/* No outbox is READY any more. */
-void outbox_set_departed(struct outbox_set *set);
+/* All that was READY has left. */
+void outbox_set_flushed(struct outbox_set *set);
 
 /* How long to wait after this many consecutive failures. */
 int64_t outbox_backoff_ms(int failures);

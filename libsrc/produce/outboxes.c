@@ -18,7 +18,7 @@ struct outboxes {
     outboxes_ended_fn *ended;
     void *user;
     uv_timer_t timer;
-    struct alarm departure;
+    struct alarm alarm;
     int64_t timer_ms; /* when the timer ends; INT64_MAX: it does not run */
     void (*closed)(void *user);
     void *closed_user;
@@ -53,7 +53,7 @@ static void outboxes_set_timer(struct outboxes *all)
 }
 
 /* Send what is READY, a part of it, or nothing yet. */
-static void outboxes_depart(struct outboxes *all)
+static void outboxes_send(struct outboxes *all)
 {
     struct outbox_set *set = &all->topics.set;
     struct alarms *alarms = loop_alarms(set->sink.core->io);
@@ -67,11 +67,11 @@ static void outboxes_depart(struct outboxes *all)
         outbox_topic_begin(outbox, set->now_us / 1000);
     }
     if (outbox != NULL) {
-        alarm_set(alarms, &all->departure, next.leave_at_us);
+        alarm_set(alarms, &all->alarm, next.leave_at_us);
         return;
     }
-    alarm_clear(alarms, &all->departure);
-    outbox_set_departed(set);
+    alarm_clear(alarms, &all->alarm);
+    outbox_set_flushed(set);
 }
 
 static void outboxes_turn(void *user)
@@ -80,15 +80,15 @@ static void outboxes_turn(void *user)
     struct outbox_set *set = &all->topics.set;
 
     if (!TAILQ_EMPTY(&set->ready)) {
-        outboxes_depart(all);
+        outboxes_send(all);
     }
     outboxes_set_timer(all);
     outboxes_report(all);
 }
 
-static void outboxes_on_departure(struct alarm *alarm)
+static void outboxes_on_alarm(struct alarm *alarm)
 {
-    outboxes_turn(OWNER_OF(alarm, struct outboxes, departure));
+    outboxes_turn(OWNER_OF(alarm, struct outboxes, alarm));
 }
 
 static void outboxes_on_timer(uv_timer_t *timer)
@@ -119,7 +119,7 @@ struct outboxes *outboxes_new(struct core *core, const struct outboxes_options *
     TAILQ_INIT(&set->ready);
     TAILQ_INIT(&set->backing_off);
     pace_init(&set->pace, options->linger_ms);
-    all->departure.ring = outboxes_on_departure;
+    all->alarm.ring = outboxes_on_alarm;
     set->wake_ms = INT64_MAX;
     TAILQ_INIT(&all->topics.blocked);
     all->topics.turn = outboxes_turn;
@@ -143,9 +143,9 @@ void outboxes_add(struct outboxes *all, struct send_list *list)
     outboxes_turn(all);
 }
 
-void outboxes_hurry(struct outboxes *all, uint64_t number)
+void outboxes_flush(struct outboxes *all, uint64_t number)
 {
-    all->topics.set.hurried = number;
+    all->topics.set.flush_to = number;
     all->topics.set.urgent = true;
     outboxes_turn(all);
 }
@@ -162,7 +162,7 @@ static void outboxes_on_timer_closed(uv_handle_t *handle)
 
 void outboxes_close(struct outboxes *all, void (*closed)(void *user), void *user)
 {
-    alarm_clear(loop_alarms(all->topics.set.sink.core->io), &all->departure);
+    alarm_clear(loop_alarms(all->topics.set.sink.core->io), &all->alarm);
     send_requests_abandon(&all->topics.set.requests);
     outbox_topics_close(&all->topics);
     outboxes_report(all);

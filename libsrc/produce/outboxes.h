@@ -29,7 +29,7 @@ struct outboxes *outboxes_new(struct core *core, const struct outboxes_options *
 void outboxes_add(struct outboxes *all, struct send_list *list);
 
 /* No send up to this number waits for others any more. */
-void outboxes_hurry(struct outboxes *all, uint64_t number);
+void outboxes_flush(struct outboxes *all, uint64_t number);
 
 /* End every send with CLOSED or UNKNOWN; then call `closed`, and free the outboxes. */
 void outboxes_close(struct outboxes *all, void (*closed)(void *user), void *user);

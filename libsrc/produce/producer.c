@@ -31,7 +31,7 @@ struct smq_producer {
     struct outboxes_options options;
 
     /* any thread */
-    struct loop_task take, hurry, close; /* they run on smq:io */
+    struct loop_task take, flush, close; /* they run on smq:io */
     struct loop_task give;               /* it runs on smq:call */
 
     /* smq:io */
@@ -304,16 +304,16 @@ static void producer_on_take(struct loop_task *task)
     outboxes_add(producer->outboxes, &list);
 }
 
-static void producer_on_hurry(struct loop_task *task)
+static void producer_on_flush(struct loop_task *task)
 {
-    smq_producer *producer = OWNER_OF(task, smq_producer, hurry);
+    smq_producer *producer = OWNER_OF(task, smq_producer, flush);
     uint64_t last;
 
     producer_state_lock(producer);
     last = producer->state.last_number;
     producer_state_unlock(producer);
     if (producer->outboxes != NULL) {
-        outboxes_hurry(producer->outboxes, last);
+        outboxes_flush(producer->outboxes, last);
     }
 }
 
@@ -352,7 +352,7 @@ smq_producer *producer_new(struct core *core, const smq_producer_options *option
                                                   .linger_ms = options->linger_ms,
                                                   .replicas = options->replicas};
     producer->take.run = producer_on_take;
-    producer->hurry.run = producer_on_hurry;
+    producer->flush.run = producer_on_flush;
     producer->close.run = producer_on_close;
     producer->give.run = producer_on_give;
     producer->state.references = 2; /* those of the handle and of smq:io */
@@ -601,7 +601,7 @@ smq_status producer_flush(smq_producer *producer, int64_t timeout_ms, smq_error 
     producer_state_lock(producer);
     last = producer->state.last_number;
     if (!producer->state.closing && producer_state_pending(producer, last)) {
-        loop_post(producer->core->io, &producer->hurry);
+        loop_post(producer->core->io, &producer->flush);
     }
     while ((pending = producer_state_pending(producer, last)) && in_time) {
         in_time = producer_state_await(producer, last, deadline_ms);

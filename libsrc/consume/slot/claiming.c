@@ -95,8 +95,8 @@ static void claiming_view_pace(struct next_call_view *view, const struct owned_s
     view->linger_us = pace_linger_us(&set->pace, slot->apart_us);
     view->opens_us = pace_opens_us(&set->pace);
     view->wait_us = pace_wait_us(&set->pace);
-    view->left = slot_set_has_departed(set);
-    view->flushed = set->flushed;
+    view->left = slot_set_has_flushed(set);
+    view->awaited = set->awaited;
 }
 
 /* --- the decision --- */

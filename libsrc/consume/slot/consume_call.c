@@ -37,7 +37,7 @@ struct consume_call {
     bool sent;            /* in progress */
     bool woken;           /* a message has come in the meantime, which the reply may not know */
     bool repeated;        /* an earlier try may have been executed */
-    int64_t departed_us;  /* when it left together with those of other slots */
+    int64_t flushed_us;   /* when it left together with those of other slots */
     int64_t sent_ms, lease_ms;
     size_t count;
     smq_delivery **settling;
@@ -272,7 +272,7 @@ static void consume_make(struct owned_slot *slot, int32_t n, bool passes)
     slot->notice = OWNED_UNNOTICED;
     slot->shared.told_us = 0;
     consume->slot = slot;
-    consume->departed_us = slot->set->now_us;
+    consume->flushed_us = slot->set->now_us;
     consume->era = slot->era;
     consume->n = n;
     consume->last = slot->last;
@@ -300,7 +300,7 @@ bool consume_begin(struct owned_slot *slot)
                                   slot->notice == OWNED_OWES_CALL);
 
     if (next.why == NEXT_CALL_NOW) {
-        slot_set_depart(slot->set);
+        slot_set_flush(slot->set);
         consume_make(slot, next.n, next.passes);
         return true;
     }
@@ -667,7 +667,7 @@ static void consume_on_reply(struct store_call *call, const struct store_result 
     struct store_consumed consumed;
 
     consume->sent = false;
-    pace_answered(&set->pace, consume->departed_us, clock_now_us());
+    pace_answered(&set->pace, consume->flushed_us, clock_now_us());
     if (consume->era != slot->era) {
         if (result->outcome == STORE_FENCED) {
             owned_slot_report_fenced(slot);

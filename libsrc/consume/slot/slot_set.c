@@ -73,29 +73,29 @@ static void slot_set_release_batch(struct slot_set *set)
     struct owned_slot *slot;
 
     while ((slot = TAILQ_FIRST(&set->places[SLOT_BATCH])) != NULL &&
-           (set->flushed || set->now_us >= slot_set_filled_us(set, slot))) {
+           (set->awaited || set->now_us >= slot_set_filled_us(set, slot))) {
         slot_set_changed(slot);
     }
 }
 
-bool slot_set_has_departed(const struct slot_set *set)
+bool slot_set_has_flushed(const struct slot_set *set)
 {
-    return set->pace.departed_us == set->now_us;
+    return set->pace.flushed_us == set->now_us;
 }
 
 void slot_set_begin_turn(struct slot_set *set)
 {
     set->now_us = clock_now_us();
-    set->flushed = run_queue_is_flushed(set->queue);
-    if (set->flushed || (set->joining > 0 && set->now_us >= pace_opens_us(&set->pace))) {
+    set->awaited = run_queue_is_flushed(set->queue);
+    if (set->awaited || (set->joining > 0 && set->now_us >= pace_opens_us(&set->pace))) {
         slot_set_release_together(set);
     }
     slot_set_release_batch(set);
 }
 
-void slot_set_depart(struct slot_set *set)
+void slot_set_flush(struct slot_set *set)
 {
-    pace_depart(&set->pace, set->now_us);
+    pace_flush(&set->pace, set->now_us);
     slot_set_release_together(set);
 }
 
@@ -110,7 +110,7 @@ static bool slot_set_has_room(const struct slot_set *set)
 bool slot_set_may_feed(const struct slot_set *set)
 {
     bool open =
-        set->flushed || slot_set_has_departed(set) || set->now_us >= pace_opens_us(&set->pace);
+        set->awaited || slot_set_has_flushed(set) || set->now_us >= pace_opens_us(&set->pace);
 
     return open && slot_set_has_room(set);
 }

@@ -130,7 +130,7 @@ struct slot_set {
     struct alarm alarm; /* for what does not concern one slot alone: when slots of SLOT_BATCH and
                            SLOT_TOGETHER may call, and throttled ones may claim */
     int64_t now_us;     /* when this turn began */
-    bool flushed;       /* no call of this turn waits */
+    bool awaited;       /* the application flushes: no call of this turn waits */
     struct owned_slot_queue throttled; /* slots that wait for room in the budget, or for a rate */
     struct owned_slot_list busy,
         leaving; /* slots with deliveries in flight; slots that wait for a handler */
@@ -169,11 +169,11 @@ void slot_set_move(struct owned_slot *slot, enum slot_place place);
 /* Mark the slots whose calls may leave in this turn. */
 void slot_set_begin_turn(struct slot_set *set);
 
-/* A call leaves now: those of SLOT_TOGETHER leave with it. */
-void slot_set_depart(struct slot_set *set);
+/* A call leaves now: those of SLOT_TOGETHER leave with it, in one flush. */
+void slot_set_flush(struct slot_set *set);
 
 /* Has a call left in this turn? */
-bool slot_set_has_departed(const struct slot_set *set);
+bool slot_set_has_flushed(const struct slot_set *set);
 
 /* May throttled slots claim: is it time for calls, and is there room?  Earlier, all of them would
  * compete for the same free places. */

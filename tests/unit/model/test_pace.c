@@ -20,7 +20,7 @@ static void first_request_leaves_at_once(void **state)
     assert_int_equal(pace_opens_us(&pace), 0);
 }
 
-/* A departure at 1,000,000 us, and when its replies come, if any; then when the next one may
+/* A flush at 1,000,000 us, and when its replies come, if any; then when the next one may
  * leave. */
 static void next_ones_wait_as_long_again_as_the_replies_took(void **state)
 {
@@ -44,7 +44,7 @@ static void next_ones_wait_as_long_again_as_the_replies_took(void **state)
         struct pace pace;
 
         pace_init(&pace, rows[i].linger_ms);
-        pace_depart(&pace, 1000000);
+        pace_flush(&pace, 1000000);
         for (int reply = 0; reply < 2 && rows[i].replies_us[reply] > 0; reply++) {
             pace_answered(&pace, 1000000, rows[i].replies_us[reply]);
         }
@@ -52,19 +52,19 @@ static void next_ones_wait_as_long_again_as_the_replies_took(void **state)
     }
 }
 
-/* All requests of one turn are one departure. */
-static void late_replies_of_earlier_departures_say_nothing(void **state)
+/* All requests of one turn are one flush. */
+static void late_replies_of_earlier_flushes_say_nothing(void **state)
 {
     struct pace pace;
 
     (void) state;
     pace_init(&pace, LINGER_MS);
-    pace_depart(&pace, 1000000);
-    pace_depart(&pace, 1000000);
+    pace_flush(&pace, 1000000);
+    pace_flush(&pace, 1000000);
     pace_answered(&pace, 1000000, 1000100);
-    pace_depart(&pace, 1000000);
+    pace_flush(&pace, 1000000);
     assert_int_equal(pace_opens_us(&pace), 1000200);
-    pace_depart(&pace, 1000300);
+    pace_flush(&pace, 1000300);
     assert_int_equal(pace_opens_us(&pace), 1005300);
     pace_answered(&pace, 1000000, 1000400);
     assert_int_equal(pace_opens_us(&pace), 1005300);
@@ -99,7 +99,7 @@ TEST_GROUP(pace)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_request_leaves_at_once),
         cmocka_unit_test(next_ones_wait_as_long_again_as_the_replies_took),
-        cmocka_unit_test(late_replies_of_earlier_departures_say_nothing),
+        cmocka_unit_test(late_replies_of_earlier_flushes_say_nothing),
         cmocka_unit_test(answers_linger_for_a_part_of_the_time_between_messages),
     };
 

@@ -1,4 +1,4 @@
-/* test_lingering.c - answers for which nothing waits leave with the calls of other slots, against a
+/* test_idle.c - answers for which nothing waits leave with the calls of other slots, against a
  * fake of the Redis client. */
 #include <pthread.h>
 #include <setjmp.h>
@@ -263,7 +263,7 @@ static void stop_ends_the_wait(void **state)
     await_stored(0, 2);
 }
 
-TEST_GROUP(lingering)
+TEST_GROUP(idle)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(answers_of_rare_messages_leave_with_the_next_call, set_up,
@@ -278,5 +278,5 @@ TEST_GROUP(lingering)
         cmocka_unit_test_setup_teardown(stop_ends_the_wait, set_up, tear_down),
     };
 
-    return cmocka_run_group_tests_name("lingering", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("idle", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* test_departures.c - sends that wait for others, against a fake of the Redis client: what goes
+/* test_together.c - sends that wait for others, against a fake of the Redis client: what goes
  * together, and what does not wait. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -202,7 +202,7 @@ static void blocked_caller_does_not_wait_for_company(void **state)
 
 enum { NOW_US = 1000000 };
 
-static struct next_call departing(struct outbox_set *set, int64_t now_us, bool busy)
+static struct next_call next_at(struct outbox_set *set, int64_t now_us, bool busy)
 {
     static struct send_request request;
 
@@ -229,22 +229,22 @@ static void other_half_leaves_later(void **state)
 
     (void) state;
     pace_init(&set.pace, 1);
-    half = departing(&set, NOW_US, false);
+    half = next_at(&set, NOW_US, false);
     assert_next(half, NEXT_CALL_HALF, SLOTS / 2);
     assert_in_range(half.leave_at_us, NOW_US + 2, NOW_US + 100);
     set.ready_count = SLOTS / 2;
-    assert_next(departing(&set, NOW_US + 1, true), NEXT_CALL_TOGETHER, 0);
-    assert_int_equal(departing(&set, NOW_US + 1, true).leave_at_us, half.leave_at_us);
-    assert_next(departing(&set, half.leave_at_us, true), NEXT_CALL_NOW, SLOTS / 2);
-    assert_next(departing(&set, NOW_US + 1, false), NEXT_CALL_NOW, SLOTS / 2);
-    outbox_set_departed(&set);
+    assert_next(next_at(&set, NOW_US + 1, true), NEXT_CALL_TOGETHER, 0);
+    assert_int_equal(next_at(&set, NOW_US + 1, true).leave_at_us, half.leave_at_us);
+    assert_next(next_at(&set, half.leave_at_us, true), NEXT_CALL_NOW, SLOTS / 2);
+    assert_next(next_at(&set, NOW_US + 1, false), NEXT_CALL_NOW, SLOTS / 2);
+    outbox_set_flushed(&set);
     assert_false(set.urgent);
     set.callers = SLOTS; /* the next ones leave in halves, too */
     set.urgent = true;
-    assert_next(departing(&set, NOW_US, false), NEXT_CALL_HALF, SLOTS / 4);
+    assert_next(next_at(&set, NOW_US, false), NEXT_CALL_HALF, SLOTS / 4);
 }
 
-TEST_GROUP(departures)
+TEST_GROUP(together)
 {
     const struct CMUnitTest tests[] = {
         SENDING_TEST(what_comes_meanwhile_goes_together),
@@ -257,5 +257,5 @@ TEST_GROUP(departures)
         cmocka_unit_test(other_half_leaves_later),
     };
 
-    return cmocka_run_group_tests_name("departures", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("together", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* test_departures.c - calls that wait for those of other slots, against a fake of the Redis client:
+/* test_together.c - calls that wait for those of other slots, against a fake of the Redis client:
  * what goes together, and what does not wait. */
 #include <pthread.h>
 #include <setjmp.h>
@@ -240,7 +240,7 @@ static void stop_does_not_wait_for_company(void **state)
     end(consumer, polled, FEW);
 }
 
-TEST_GROUP(departures)
+TEST_GROUP(together)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(answers_wait_for_calls_in_progress_and_go_together, set_up,
@@ -253,5 +253,5 @@ TEST_GROUP(departures)
         cmocka_unit_test_setup_teardown(stop_does_not_wait_for_company, set_up, tear_down),
     };
 
-    return cmocka_run_group_tests_name("departures", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("together", tests, NULL, NULL);
 }
