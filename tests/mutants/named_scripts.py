@@ -420,8 +420,6 @@ ANYWHERE = (
             "or rest_end and rest_end <= now\n", "\n"),
     Mistake("a lost reply is ordinary", "consume", "tonumber(last) ~= claims or push_at",
             "push_at"),
-    Mistake("a lost push is ordinary", "consume", "push_at and push_at ~= pushed or", "",
-            pushing=True),
     Mistake("who repeats a call learns of all or none", "consume",
             "or flags ~= '-' and string.find(flags, 'r', 1, true)\n", "\n"),
     Mistake("a pause is ordinary", "consume", "or paused or former", "or former"),
