@@ -21,7 +21,8 @@ enum {
     READINGS_SHARE = 50,        /* one part of so many is spent reading: 2 % */
     READINGS_BATCH_SLOTS = 256, /* read at once, so that no Redis is busy for long */
     READINGS_BATCH_TOPICS = 64,
-    READINGS_PAUSE_MAX_MS = 30000, /* also after calls that waited for a server */
+    READINGS_PAUSE_MAX_MS = 30000,
+    READINGS_SLOT_US = 100, /* what a slot takes, while nothing is known of that */
     READINGS_ROUND_MIN_MS = 2000,
     READINGS_RETRY_MS = 2000, /* after a round that failed */
     READINGS_OLD_MS = 60000,  /* not ready any more, unless rounds take as long */
@@ -32,6 +33,7 @@ struct readings {
     struct readings_options options;
     pthread_t thread;
     bool started;
+    int64_t slot_us; /* serve:read: what a slot took when all servers answered; 0: not known */
     pthread_mutex_t lock;
     pthread_cond_t stopped;
     /* guarded by lock; only serve:read changes what topics are */
@@ -69,12 +71,25 @@ static bool readings_wait(struct readings *readings, int64_t ms)
     return goes_on;
 }
 
-/* Pauses after a call that began at this time.  false: it is to stop. */
-static bool readings_pace(struct readings *readings, int64_t began_us)
+/* Pauses after a call that took this long.  false: it is to stop. */
+static bool readings_pause(struct readings *readings, int64_t us)
 {
-    const int64_t ms = (moment_us() - began_us) * (READINGS_SHARE - 1) / 1000;
+    const int64_t ms = us * (READINGS_SHARE - 1) / 1000;
 
     return readings_wait(readings, ms < READINGS_PAUSE_MAX_MS ? ms : READINGS_PAUSE_MAX_MS);
+}
+
+static bool readings_pace(struct readings *readings, int64_t began_us)
+{
+    return readings_pause(readings, moment_us() - began_us);
+}
+
+/* The same after a call that read so many slots and waited for a server that is away: the others
+ * have worked no longer than they do for as many slots. */
+static bool readings_pace_slots(struct readings *readings, int64_t slots)
+{
+    return readings_pause(readings,
+                          slots * (readings->slot_us > 0 ? readings->slot_us : READINGS_SLOT_US));
 }
 
 /* === Which topics there are ============================================= */
@@ -314,9 +329,11 @@ static void readings_commit(struct reading_topic *topic, int64_t at_us)
     }
 }
 
-static void readings_take_text(struct readings_batch *batch, struct samples *samples,
+/* false: some slots are silent. */
+static bool readings_take_text(struct readings_batch *batch, struct samples *samples,
                                const char *text)
 {
+    bool whole = true;
     struct readings *readings = batch->readings;
     const char *found = strstr(text, "# HELP slotmq_topic_");
     const int64_t at_us = moment_us();
@@ -330,9 +347,11 @@ static void readings_take_text(struct readings_batch *batch, struct samples *sam
         samples_add(samples, found, strlen(found), readings_on_sample, batch);
     }
     for (size_t i = batch->first; i < batch->end; i++) {
+        whole = whole && readings->topics[i]->next.stats.slots_silent == 0;
         readings_commit(readings->topics[i], at_us);
     }
     pthread_mutex_unlock(&readings->lock);
+    return whole;
 }
 
 /* A topic of which nothing can be said but why. */
@@ -380,7 +399,7 @@ static bool readings_read_each(const struct readings_batch *batch, struct sample
             continue;
         }
         if (smq_metrics_text(readings->client, topic->name, &text, &err) == SMQ_OK) {
-            readings_take_text(&one, samples, text);
+            (void) readings_take_text(&one, samples, text);
             smq_free(text);
         } else {
             readings_take_failure(readings, topic, &err);
@@ -401,6 +420,33 @@ static bool readings_is_away(const smq_error *err)
     return class == SMQ_CLASS_RETRY || class == SMQ_CLASS_UNKNOWN;
 }
 
+static int64_t readings_slots(const struct readings_batch *batch)
+{
+    int64_t slots = 0;
+
+    for (size_t i = batch->first; i < batch->end; i++) {
+        slots += batch->readings->topics[i]->slots;
+    }
+    return slots;
+}
+
+/* The text of a batch has come.  false: as readings_read_batch(). */
+static bool readings_take_batch(struct readings_batch *batch, struct samples *samples,
+                                const char *text, int64_t began_us, smq_error *err)
+{
+    struct readings *readings = batch->readings;
+    const int64_t slots = readings_slots(batch);
+    const int64_t us = moment_us() - began_us;
+
+    if (!readings_take_text(batch, samples, text)) {
+        (void) readings_pace_slots(readings, slots);
+        *err = (smq_error){SMQ_UNAVAILABLE, "slots do not answer"};
+        return false;
+    }
+    readings->slot_us = slots > 0 ? us / slots + 1 : readings->slot_us;
+    return readings_pause(readings, us);
+}
+
 /* false: it is to stop, or *err has why all must be read at once. */
 static bool readings_read_batch(struct readings_batch *batch, struct samples *samples,
                                 smq_error *err)
@@ -408,22 +454,21 @@ static bool readings_read_batch(struct readings_batch *batch, struct samples *sa
     struct readings *readings = batch->readings;
     const int64_t began_us = moment_us();
     char *names = readings_names(batch);
-    char *text = NULL;
-    const smq_status status =
-        names[0] == '\0' ? SMQ_OK : smq_metrics_text(readings->client, names, &text, err);
     const bool none = names[0] == '\0';
+    char *text = NULL;
+    const smq_status status = none ? SMQ_OK : smq_metrics_text(readings->client, names, &text, err);
 
     free(names);
     if (none) {
         return true;
     }
     if (status == SMQ_OK) {
-        readings_take_text(batch, samples, text);
+        const bool goes_on = readings_take_batch(batch, samples, text, began_us, err);
         smq_free(text);
-        return readings_pace(readings, began_us);
+        return goes_on;
     }
     if (readings_is_away(err)) {
-        (void) readings_pace(readings, began_us);
+        (void) readings_pace_slots(readings, readings_slots(batch));
         return false;
     }
     *err = (smq_error) SMQ_ERROR_INIT;
@@ -448,16 +493,15 @@ static bool readings_read_all_at_once(struct readings *readings, struct samples 
                                       smq_error *err)
 {
     struct readings_batch all = {readings, 0, readings->count};
-    const int64_t began_us = moment_us();
     char *text = NULL;
 
     if (smq_metrics_text(readings->client, "*", &text, err) != SMQ_OK) {
         return false;
     }
-    readings_take_text(&all, samples, text);
+    (void) readings_take_text(&all, samples, text);
     smq_free(text);
     *err = (smq_error) SMQ_ERROR_INIT;
-    return readings_pace(readings, began_us);
+    return readings_pace_slots(readings, readings_slots(&all));
 }
 
 /* What only the list says, and topics that are in no text. */

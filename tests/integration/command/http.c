@@ -1,0 +1,214 @@
+/* http.c - slotmq serve under test, and what is said to it over plain sockets. */
+#include "http.h"
+
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+const char *http_token_file(struct http *http)
+{
+    FILE *file = NULL;
+
+    snprintf(http->token_file, sizeof(http->token_file), "%s/token",
+             servers_folder(command_servers()));
+    file = fopen(http->token_file, "we");
+    assert_non_null(file);
+    fputs(HTTP_TOKEN "\n", file);
+    assert_int_equal(fclose(file), 0);
+    return http->token_file;
+}
+
+void http_start(struct http *http, const char *const *arguments)
+{
+    static const char says[] = "listening on http://";
+
+    command_start(&http->run, NULL, arguments);
+    if (!run_wait_err(&http->run, says, TIMEOUT_MS) ||
+        !run_wait_err(&http->run, "\n", TIMEOUT_MS)) {
+        fail_msg("it does not listen: %s", http->run.err);
+    }
+    const char *address = strstr(http->run.err, says) + strlen(says);
+    http->port = atoi(strrchr(address, ':') + 1);
+    assert_true(http->port > 0);
+}
+
+void http_end(struct http *http)
+{
+    run_signal(&http->run, SIGTERM);
+    command_end(&http->run);
+    run_fini(&http->run);
+}
+
+int http_connect(const struct http *http)
+{
+    const struct sockaddr_in address = {.sin_family = AF_INET,
+                                        .sin_port = htons((uint16_t) http->port),
+                                        .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_true(fd >= 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *) &address, sizeof(address)), 0);
+    return fd;
+}
+
+void http_send(int fd, const char *bytes, size_t size)
+{
+    while (size > 0) {
+        const ssize_t sent = send(fd, bytes, size, MSG_NOSIGNAL);
+        if (sent <= 0) {
+            return;
+        }
+        bytes += sent;
+        size -= (size_t) sent;
+    }
+}
+
+char *http_read(int fd, size_t *size)
+{
+    char part[65536];
+    char *text = NULL;
+    ssize_t got = 0;
+    FILE *all = open_memstream(&text, size);
+
+    assert_non_null(all);
+    while ((got = recv(fd, part, sizeof(part), 0)) > 0) {
+        assert_int_equal(fwrite(part, 1, (size_t) got, all), got);
+    }
+    close(fd);
+    assert_int_equal(fclose(all), 0);
+    if (*size == 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static void http_split(struct http_answer *out, char *text, size_t size)
+{
+    char *end = strstr(text, "\r\n\r\n");
+
+    if (!end || strncmp(text, "HTTP/1.", 7) != 0) {
+        fail_msg("no answer of HTTP: %s", text);
+    }
+    *out = (struct http_answer){.status = atoi(text + strlen("HTTP/1.1 ")), .head = text};
+    end[2] = '\0';
+    out->size = size - (size_t) (end + 4 - text);
+    out->body = malloc(out->size + 1);
+    assert_non_null(out->body);
+    memcpy(out->body, end + 4, out->size);
+    out->body[out->size] = '\0';
+}
+
+void http_raw(struct http_answer *out, const struct http *http, const char *request)
+{
+    const int fd = http_connect(http);
+    size_t size = 0;
+
+    http_send(fd, request, strlen(request));
+    char *text = http_read(fd, &size);
+    if (!text) {
+        fail_msg("no answer to %.200s", request);
+    }
+    http_split(out, text, size);
+}
+
+void http_fini(struct http_answer *answer)
+{
+    free(answer->head);
+    free(answer->body);
+}
+
+void http_get(struct http_answer *out, const struct http *http, const char *path,
+              const char *headers)
+{
+    char *request = NULL;
+
+    assert_true(asprintf(&request,
+                         "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n%s\r\n",
+                         path, http->port, headers) > 0);
+    http_raw(out, http, request);
+    free(request);
+}
+
+void http_post(struct http_answer *out, const struct http *http, const char *path, const char *body)
+{
+    char *request = NULL;
+
+    assert_true(asprintf(&request,
+                         "POST %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n"
+                         "Content-Type: application/json\r\nContent-Length: %zu\r\n" HTTP_WITH_TOKEN
+                         "\r\n%s",
+                         path, http->port, strlen(body), body) > 0);
+    http_raw(out, http, request);
+    free(request);
+}
+
+int http_status(const struct http *http, const char *path, const char *headers)
+{
+    struct http_answer answer;
+
+    http_get(&answer, http, path, headers);
+    const int status = answer.status;
+    http_fini(&answer);
+    return status;
+}
+
+static json_t *http_json_with(const struct http *http, const char *path, const char *headers)
+{
+    struct http_answer answer;
+    json_error_t error;
+
+    http_get(&answer, http, path, headers);
+    if (answer.status != 200) {
+        fail_msg("%s: %d %s", path, answer.status, answer.body);
+    }
+    json_t *document = json_loads(answer.body, 0, &error);
+    if (!document) {
+        fail_msg("%s: not JSON (%s): %s", path, error.text, answer.body);
+    }
+    http_fini(&answer);
+    return document;
+}
+
+json_t *http_json(const struct http *http, const char *path)
+{
+    return http_json_with(http, path, "");
+}
+
+json_t *http_json_with_token(const struct http *http, const char *path)
+{
+    return http_json_with(http, path, HTTP_WITH_TOKEN);
+}
+
+void assert_problem(const struct http_answer *answer, int status, const char *code,
+                    const char *text)
+{
+    json_t *problem = json_loads(answer->body, 0, NULL);
+
+    if (answer->status != status || !problem) {
+        fail_msg("wanted %d %s; %d %s", status, code, answer->status, answer->body);
+    }
+    assert_header(answer, "Content-Type: application/problem+json");
+    assert_int_equal(json_number(problem, "status"), status);
+    assert_string_equal(json_text(problem, "code"), code);
+    if (!strstr(json_text(problem, "detail"), text)) {
+        fail_msg("wanted \"%s\": %s", text, answer->body);
+    }
+    json_decref(problem);
+}
+
+void assert_header(const struct http_answer *answer, const char *line)
+{
+    const size_t size = strlen(line);
+
+    for (const char *at = strstr(answer->head, line); at; at = strstr(at + 1, line)) {
+        if (at[-1] == '\n' && at[size] == '\r') {
+            return;
+        }
+    }
+    fail_msg("no header \"%s\" in:\n%s", line, answer->head);
+}
