@@ -12,7 +12,7 @@ import sys
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
 COMPILERS = [("cc", "c", "c11"), ("c++", "c++", "c++11"), ("clang", "c", "c11"),
              ("clang++", "c++", "c++11")]
-STRUCTS = """client_options topic_options producer_options worker_options consumer_options message message_ref message_copy
+STRUCTS = """client_options topic_options producer_options worker_options consumer_options message message_ref message_copy process_settings
              filter stats metrics topic_report""".split()
 OPS_STRUCTS = ["fence", "fleet_visitor", "binding"]
 

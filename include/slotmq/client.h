@@ -165,10 +165,34 @@ typedef struct smq_client_options {
 #define SMQ_CLIENT_OPTIONS_INIT SMQ_INIT(smq_client_options)
 #define SMQ_CLIENT_OPTIONS(...) SMQ_WITH(smq_client_options, __VA_ARGS__)
 
+/* Called when memory for the library itself cannot be had; `size` bytes were asked for, 0: the
+ * number is not known.  true: memory was freed, the library tries again.  false: the process is
+ * aborted. The function may also end the process in its own way.  Thread: any; it must not call the
+ * library. */
+typedef bool smq_no_memory_fn(size_t size, void *user);
+
+/* What the library does to its process.  The defaults suit most programs. */
+typedef struct smq_process_settings {
+    size_t struct_size;
+    /* Do not open the descriptors 0, 1 and 2 when they are closed.  Then the program itself keeps
+     * them open: a connection that gets such a number ends the process when it is closed. */
+    bool leave_descriptors;
+    /* Default: the process is aborted when memory for the library itself cannot be had.  Calls
+     * whose size the caller chooses fail with NO_MEMORY instead. */
+    smq_no_memory_fn *no_memory;
+    void *user; /* passed to it */
+} smq_process_settings;
+#define SMQ_PROCESS_SETTINGS_INIT SMQ_INIT(smq_process_settings)
+#define SMQ_PROCESS_SETTINGS(...) SMQ_WITH(smq_process_settings, __VA_ARGS__)
+
+/* Set them for the whole process, before the first client is made.  Fails: INVALID. */
+SMQ_API smq_status smq_process_set(const smq_process_settings *settings, smq_error *err);
+
 /* Connect to Redis.  One client per process is enough.  The client connects to ZooKeeper with its
  * first worker or consumer of an exclusive topic; sending never needs ZooKeeper.
  * If one of the descriptors 0, 1 and 2 of the process is closed, the call opens it on a file that
- * can be neither read nor written, so that no connection gets its number.
+ * can be neither read nor written, so that no connection gets its number; smq_process_set() can
+ * prevent that.
  * Blocks: connect_timeout_ms.  Fails: UNAVAILABLE, DENIED, BAD_SERVER. */
 SMQ_API smq_status smq_client_new(smq_client **out, const smq_client_options *options,
                                   smq_error *err);

@@ -8,27 +8,46 @@
 
 #include <slotmq/core.h>
 
-static void *memory_or_abort(void *memory)
+static struct {
+    memory_lack_fn *lack; /* does not change once there are clients */
+    void *user;
+} memory_settings;
+
+void memory_on_lack(memory_lack_fn *lack, void *user)
 {
-    if (memory == NULL) {
+    memory_settings.lack = lack;
+    memory_settings.user = user;
+}
+
+void memory_lacks(size_t size)
+{
+    if (memory_settings.lack == NULL || !memory_settings.lack(size, memory_settings.user)) {
         abort();
     }
-    return memory;
 }
 
 void *memory_new(size_t size)
 {
-    return memory_or_abort(calloc(1, size > 0 ? size : 1));
+    void *memory;
+
+    while ((memory = calloc(1, size > 0 ? size : 1)) == NULL) {
+        memory_lacks(size);
+    }
+    return memory;
 }
 
 void *memory_grow(void *memory, size_t count, size_t size)
 {
     size_t bytes = 0;
+    void *grown;
 
     if (__builtin_mul_overflow(count, size, &bytes)) {
         abort();
     }
-    return memory_or_abort(realloc(memory, bytes > 0 ? bytes : 1));
+    while ((grown = realloc(memory, bytes > 0 ? bytes : 1)) == NULL) {
+        memory_lacks(bytes);
+    }
+    return grown;
 }
 
 char *memory_string(const char *string)
@@ -47,7 +66,9 @@ char *memory_copy(const void *data, size_t len)
     if (__builtin_add_overflow(len, 1, &size)) {
         abort();
     }
-    copy = memory_or_abort(malloc(size));
+    while ((copy = malloc(size)) == NULL) {
+        memory_lacks(size);
+    }
     memcpy(copy, data, len);
     copy[len] = '\0';
     return copy;

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/descriptor.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "client/options.h"
@@ -43,6 +44,19 @@ smq_status client_complete(void *out, smq_option_set set, const smq_client *clie
     smq_status status = client_check(client, err);
 
     return status == SMQ_OK ? options_complete(out, set, options, err) : status;
+}
+
+SMQ_API smq_status smq_process_set(const smq_process_settings *settings, smq_error *err)
+{
+    smq_process_settings known;
+    smq_status status =
+        options_check_and_copy(&known, sizeof(known), settings, "SMQ_PROCESS_SETTINGS_INIT", err);
+
+    if (status == SMQ_OK) {
+        descriptors_leave(known.leave_descriptors);
+        memory_on_lack(known.no_memory, known.user);
+    }
+    return status;
 }
 
 SMQ_API smq_status smq_client_new(smq_client **out, const smq_client_options *options,

@@ -752,9 +752,8 @@ struct connection *connection_new(struct loop *loop, const struct connection_opt
     connection->options = *options;
     connection->loop = loop;
     connection->heard_ms = clock_now_ms();
-    connection->reader = reply_reader_new(&connection->room);
-    if (connection->reader == NULL) {
-        abort(); /* out of memory, as in base/memory.h */
+    while ((connection->reader = reply_reader_new(&connection->room)) == NULL) {
+        memory_lacks(0);
     }
     TAILQ_INIT(&connection->exchanges);
     server_address_format(connection->name, &options->address);

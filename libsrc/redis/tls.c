@@ -415,8 +415,9 @@ static void tls_stream_expect(struct tls_stream *stream, const char *host)
     ERR_clear_error();
     X509_VERIFY_PARAM_set_hostflags(verify, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
                                                 X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-    if (SSL_set1_host(stream->ssl, host) != 1 || SSL_set_tlsext_host_name(stream->ssl, host) != 1) {
-        abort(); /* out of memory, as in base/memory.h */
+    while (SSL_set1_host(stream->ssl, host) != 1 ||
+           SSL_set_tlsext_host_name(stream->ssl, host) != 1) {
+        memory_lacks(0);
     }
 }
 
@@ -446,11 +447,14 @@ struct tls_stream *tls_stream_new(struct tls *tls, const struct server_address *
     stream = memory_new(sizeof(*stream));
     stream->tls = tls;
     memcpy(stream->server, name, sizeof(name));
-    stream->ssl = SSL_new(tls->context);
-    stream->from = BIO_new(BIO_s_mem());
-    stream->to = BIO_new(BIO_s_mem());
-    if (stream->ssl == NULL || stream->from == NULL || stream->to == NULL) {
-        abort(); /* out of memory, as in base/memory.h */
+    while ((stream->ssl = SSL_new(tls->context)) == NULL) {
+        memory_lacks(0);
+    }
+    while ((stream->from = BIO_new(BIO_s_mem())) == NULL) {
+        memory_lacks(0);
+    }
+    while ((stream->to = BIO_new(BIO_s_mem())) == NULL) {
+        memory_lacks(0);
     }
     SSL_set_bio(stream->ssl, stream->from, stream->to);
     SSL_set_app_data(stream->ssl, stream);
@@ -571,8 +575,8 @@ smq_status tls_stream_receive(struct tls_stream *stream, const char *bytes, size
 {
     int result = 1;
 
-    if (BIO_write(stream->from, bytes, (int) len) != (int) len) {
-        abort(); /* out of memory, as in base/memory.h */
+    while (BIO_write(stream->from, bytes, (int) len) != (int) len) {
+        memory_lacks(len);
     }
     if (!stream->secure) {
         result = tls_stream_handshake(stream);

@@ -93,6 +93,11 @@ static smq_status use_message_async(const void *given, smq_error *err)
     return status;
 }
 
+static smq_status use_process(const void *given, smq_error *err)
+{
+    return smq_process_set(given, err);
+}
+
 static smq_status use_copy(const void *given, smq_error *err)
 {
     return smq_restore(producer, "jobs", given, NULL, err);
@@ -195,6 +200,7 @@ static const smq_worker_options worker = {.topic = "jobs", .handler = done};
 static const smq_consumer_options consumer = {.topic = "jobs"};
 static const smq_producer_options producing = {.struct_size = 0};
 static const smq_message body = {.body = {"x", 1}};
+static const smq_process_settings process = {.leave_descriptors = false};
 static const smq_message_copy copied = {.body = {"x", 1}, .id = {"known", 5}};
 static const smq_message_ref which = {.id = {"known", 5}};
 static const smq_filter filter = {.states = SMQ_STATE_WAITING};
@@ -216,6 +222,7 @@ static const struct {
     ROW(use_consumer, consumer, offsetof(smq_consumer_options, weight)),
     ROW(use_message, body, offsetof(smq_message, key)),
     ROW(use_message_async, body, offsetof(smq_message, key)),
+    ROW(use_process, process, offsetof(smq_process_settings, no_memory)),
     ROW(use_copy, copied, offsetof(smq_message_copy, priority)),
     ROW(use_copy_async, copied, offsetof(smq_message_copy, priority)),
     ROW(use_messages, body, offsetof(smq_message, key)),

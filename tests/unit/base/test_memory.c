@@ -104,6 +104,54 @@ static void overflow_aborts(void **state)
     }
 }
 
+/* --- what the application may do about it --- */
+
+enum { TIMES = 3 };
+
+/* Memory comes at the third try; then it is ended by the application. */
+static bool frees_some(size_t size, void *user)
+{
+    int *asked = user;
+
+    assert_int_equal(size, 7);
+    return ++*asked < TIMES;
+}
+
+static bool ends_in_its_own_way(size_t size, void *user)
+{
+    _exit(*(int *) user == 5 && size == 7 ? TIMES : 0);
+}
+
+static void the_application_decides_what_a_failure_does(void **state)
+{
+    int asked = 0, five = 5, status = 0;
+
+    (void) state;
+    memory_on_lack(frees_some, &asked);
+    memory_lacks(7);
+    memory_lacks(7);
+    assert_int_equal(asked, 2);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        signal(SIGABRT, SIG_DFL);
+        memory_lacks(7);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    memory_on_lack(ends_in_its_own_way, &five);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        memory_lacks(7);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == TIMES);
+    memory_on_lack(NULL, NULL);
+}
+
 TEST_GROUP(memory)
 {
     const struct CMUnitTest tests[] = {
@@ -111,6 +159,7 @@ TEST_GROUP(memory)
         cmocka_unit_test(memory_grows_and_keeps_its_bytes),
         cmocka_unit_test(copies_end_with_nul),
         cmocka_unit_test(overflow_aborts),
+        cmocka_unit_test(the_application_decides_what_a_failure_does),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
