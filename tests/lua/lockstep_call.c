@@ -217,8 +217,8 @@ static redisReply *consume(struct round *round, const struct args *args, bool lo
         return run(round, "consume_any", args, look);
     }
     reply = run(round, "consume", args, look);
-    round->asked++;
     if (!fixture_is_any(reply)) {
+        round->ordinary += reply->type == REDIS_REPLY_ARRAY && reply->elements > 2 ? 1 : 0;
         return reply;
     }
     round->any++;

@@ -78,7 +78,7 @@ struct round {
     size_t push_count;
     int woken;                /* wake-ups that were looked at already */
     struct snapshot *replica; /* the slot as it was, for a failover; NULL: none */
-    uint64_t asked, any;      /* calls of consume, and those that were not ordinary */
+    uint64_t ordinary, any;   /* calls of consume that it has taken, and that it has not */
     bool failed;
 };
 
