@@ -1,0 +1,236 @@
+/* test_serve.c - the pure parts of slotmq serve: addresses, who may do what, the last hour, and the
+ * text of Prometheus. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/serve/address.h"
+#include "cli/serve/guard.h"
+#include "cli/serve/history.h"
+#include "cli/serve/query.h"
+#include "cli/serve/samples.h"
+#include "support/group.h"
+
+/* === Addresses ========================================================== */
+
+static void test_addresses_are_read(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *again; /* NULL: it is none */
+        bool loopback;
+    } rows[] = {
+        {"127.0.0.1:9095", "127.0.0.1:9095", true},
+        {"127.9.9.9:1", "127.9.9.9:1", true},
+        {"localhost:80", "127.0.0.1:80", true},
+        {"0.0.0.0:0", "0.0.0.0:0", false},
+        {"[::1]:9095", "[::1]:9095", true},
+        {"[::]:65535", "[::]:65535", false},
+        {"10.0.0.1:65536", NULL, false},
+        {"10.0.0.1", NULL, false},
+        {":9095", NULL, false},
+        {"example.com:80", NULL, false},
+        {"::1:80", NULL, false},
+        {"[127.0.0.1]:80", NULL, false},
+        {"127.1:80", "127.0.0.1:80", true},
+        {"", NULL, false},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct address address;
+        char again[ADDRESS_ROOM];
+        if (address_parse(&address, rows[i].text) != (rows[i].again != NULL)) {
+            fail_msg("\"%s\"", rows[i].text);
+        }
+        if (rows[i].again) {
+            address_text(again, &address);
+            assert_string_equal(again, rows[i].again);
+            assert_int_equal(address.loopback, rows[i].loopback);
+        }
+    }
+}
+
+/* === Who may do what ==================================================== */
+
+#define TOKEN  "0123456789abcdef"
+#define BEARER "Bearer " TOKEN
+
+static void test_rights_follow_from_flags_and_token(void **state)
+{
+    static const struct {
+        bool open, show_bodies, write;
+        const char *authorization;
+        bool read, personal, writes;
+    } rows[] = {
+        {true, false, false, NULL, true, false, false},
+        {true, true, false, NULL, true, true, false},
+        {true, false, true, NULL, true, false, false},
+        {true, true, true, NULL, true, true, false},
+        {true, false, true, BEARER, true, true, true},
+        {true, false, false, BEARER, true, true, false},
+        {false, false, false, NULL, false, false, false},
+        {false, true, true, NULL, false, false, false},
+        {false, false, true, "Basic " TOKEN, false, false, false},
+        {false, false, true, "bearer " TOKEN, true, true, true},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct guard guard = {.open = rows[i].open,
+                                    .show_bodies = rows[i].show_bodies,
+                                    .write = rows[i].write,
+                                    .token = TOKEN};
+        const struct guard_facts facts = {.host = "127.0.0.1",
+                                          .authorization = rows[i].authorization};
+        struct guard_caller caller;
+        assert_int_equal(guard_check(&caller, &guard, &facts), GUARD_KNOWN);
+        assert_int_equal(caller.read, rows[i].read);
+        assert_int_equal(caller.personal, rows[i].personal);
+        assert_int_equal(caller.write, rows[i].writes);
+    }
+}
+
+static void test_a_token_is_wrong_where_none_is_known(void **state)
+{
+    const struct guard guard = {.open = true};
+    const struct guard_facts facts = {.host = "localhost", .authorization = BEARER};
+    struct guard_caller caller;
+
+    (void) state;
+    assert_int_equal(guard_check(&caller, &guard, &facts), GUARD_BAD_TOKEN);
+    assert_false(caller.read);
+}
+
+/* === The last hour ====================================================== */
+
+static void add_points(struct history *history, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct history_point point = {.at_ms = (int64_t) i * HISTORY_STEP_MS,
+                                            .sent_per_s = i == 0 ? -1 : (float) i,
+                                            .lag_ms = i % 2 == 0 ? (int64_t) i : SMQ_AGE_UNKNOWN,
+                                            .waiting = i};
+        assert_true(history_wants(history, point.at_ms));
+        history_add(history, &point);
+        assert_false(history_wants(history, point.at_ms + HISTORY_STEP_MS - 1));
+    }
+}
+
+static void assert_series(json_t *document, const char *name, const char *wanted)
+{
+    char *text = json_dumps(json_object_get(document, name), JSON_COMPACT | JSON_REAL_PRECISION(4));
+
+    assert_string_equal(text, wanted);
+    free(text);
+}
+
+static void test_points_become_fewer(void **state)
+{
+    struct history history = {.count = 0};
+    json_t *document = NULL;
+
+    (void) state;
+    add_points(&history, 5);
+    document = history_json(&history, 5 * HISTORY_STEP_MS, 3);
+    assert_series(document, "at_ms", "[10000,30000,40000]");
+    assert_series(document, "sent_per_s", "[1.0,2.5,4.0]"); /* the first rate was not known */
+    assert_series(document, "oldest_due_age_ms", "[0,2,4]");
+    assert_series(document, "waiting", "[1,3,4]");
+    json_decref(document);
+    document = history_json(&history, 5 * HISTORY_STEP_MS, 0);
+    assert_series(document, "at_ms", "[]");
+    json_decref(document);
+    history_fini(&history);
+}
+
+static void test_an_hour_is_kept(void **state)
+{
+    struct history history = {.count = 0};
+    const size_t count = HISTORY_POINTS + 100;
+
+    (void) state;
+    add_points(&history, count);
+    json_t *document =
+        history_json(&history, (int64_t) (count - 1) * HISTORY_STEP_MS, HISTORY_POINTS);
+    const json_t *at_ms = json_object_get(document, "at_ms");
+    assert_int_equal(json_array_size(at_ms), HISTORY_POINTS);
+    assert_int_equal(json_integer_value(json_array_get(at_ms, 0)), 100 * HISTORY_STEP_MS);
+    json_decref(document);
+    document = history_json(&history, (int64_t) (count - 1) * HISTORY_STEP_MS + HISTORY_SPAN_MS, 9);
+    assert_series(document, "waiting", "[459]"); /* the others are older than an hour */
+    json_decref(document);
+    history_fini(&history);
+}
+
+/* === Prometheus ========================================================= */
+
+static struct samples_topic *find_orders(const char *name, size_t size, void *user)
+{
+    return size == 6 && memcmp(name, "orders", 6) == 0 ? user : NULL;
+}
+
+static void test_numbers_and_text_come_from_parts(void **state)
+{
+    static const char head[] = "# HELP slotmq_topic_messages_due Due.\n"
+                               "# TYPE slotmq_topic_messages_due gauge\n";
+    static const char part[] =
+        "# HELP slotmq_messages_sent_total Of the process.\n"
+        "slotmq_messages_sent_total 7\n"
+        "# HELP slotmq_topic_messages_due Due.\n"
+        "# TYPE slotmq_topic_messages_due gauge\n"
+        "slotmq_topic_messages_due{topic=\"orders\"} 12\n"
+        "slotmq_topic_messages_due{topic=\"others\"} 13\n"
+        "slotmq_topic_oldest_due_age_seconds{topic=\"orders\"} 1.250\n"
+        "slotmq_topic_dead_letters_total{topic=\"orders\",cause=\"timed_out\"} 5\n"
+        "slotmq_topic_owners{topic=\"orders\"} 2\n"
+        "slotmq_topic_slots_unowned{topic=\"orders\"} 1\n"
+        "slotmq_topic_unreadable{topic=\"orders\"} 0\n"
+        "slotmq_topic_messages_dead{topic=\"orders\"} -1\n"
+        "slotmq_topic_messages_dead{topic=\"orders\"} 99999999999999999999\n"
+        "slotmq_topic_messages_dead{topic=\"orders";
+    struct samples samples = {.count = 0};
+    struct samples_topic orders = {.unreadable = true};
+    size_t size = 0;
+
+    (void) state;
+    samples_add(&samples, part, strlen(part), find_orders, &orders);
+    samples_add(&samples, part, strlen(part), find_orders, &orders);
+    assert_int_equal(orders.stats.due, 12);
+    assert_int_equal(orders.stats.oldest_due_age_ms, 1250);
+    assert_true(orders.has_lag && orders.has_owners && !orders.unreadable);
+    assert_int_equal(orders.stats.dead_timed_out, 5);
+    assert_int_equal(orders.stats.dead, 0);
+    assert_int_equal(orders.owners, 2);
+    assert_int_equal(orders.slots_unowned, 1);
+    samples_add_mark(&samples, SAMPLES_UNREADABLE, "Why.", "orders", true);
+    char *text = samples_text(&samples, &size);
+    assert_int_equal(strncmp(text, head, strlen(head)), 0);
+    assert_null(strstr(text + 1, "# HELP slotmq_topic_messages_due"));
+    assert_null(strstr(text, "others"));
+    assert_null(strstr(text, "slotmq_messages_sent_total"));
+    assert_non_null(strstr(text, "# HELP slotmq_topic_unreadable Why.\n"
+                                 "# TYPE slotmq_topic_unreadable gauge\n"
+                                 "slotmq_topic_unreadable{topic=\"orders\"} 1\n"));
+    free(text);
+    samples_fini(&samples);
+}
+
+TEST_GROUP(serve)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_addresses_are_read),
+        cmocka_unit_test(test_rights_follow_from_flags_and_token),
+        cmocka_unit_test(test_a_token_is_wrong_where_none_is_known),
+        cmocka_unit_test(test_points_become_fewer),
+        cmocka_unit_test(test_an_hour_is_kept),
+        cmocka_unit_test(test_numbers_and_text_come_from_parts),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
