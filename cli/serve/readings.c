@@ -22,7 +22,8 @@ enum {
     READINGS_BATCH_SLOTS = 256, /* read at once, so that no Redis is busy for long */
     READINGS_BATCH_TOPICS = 64,
     READINGS_PAUSE_MAX_MS = 30000,
-    READINGS_SLOT_US = 100, /* what a slot takes, while nothing is known of that */
+    READINGS_PART_US = 100, /* what a part takes, while nothing is known of that */
+    READINGS_CALLS = 16,
     READINGS_ROUND_MIN_MS = 2000,
     READINGS_RETRY_MS = 2000, /* after a round that failed */
     READINGS_OLD_MS = 60000,  /* not ready any more, unless rounds take as long */
@@ -33,7 +34,9 @@ struct readings {
     struct readings_options options;
     pthread_t thread;
     bool started;
-    int64_t slot_us; /* serve:read: what a slot took when all servers answered; 0: not known */
+    /* serve:read: what a part took in the last calls for which no server was away; 0: not known */
+    double part_us[READINGS_CALLS];
+    size_t calls;
     pthread_mutex_t lock;
     pthread_cond_t stopped;
     /* guarded by lock; only serve:read changes what topics are */
@@ -84,12 +87,18 @@ static bool readings_pace(struct readings *readings, int64_t began_us)
     return readings_pause(readings, moment_us() - began_us);
 }
 
-/* The same after a call that read so many slots and waited for a server that is away: the others
- * have worked no longer than they do for as many slots. */
-static bool readings_pace_slots(struct readings *readings, int64_t slots)
+/* How long a server has worked for so many parts, slots and definitions.  That is no longer than
+ * the quickest of the last calls took for each of its parts: in the others the servers, the network
+ * or this process did something else, too. */
+static int64_t readings_work_us(const struct readings *readings, int64_t parts)
 {
-    return readings_pause(readings,
-                          slots * (readings->slot_us > 0 ? readings->slot_us : READINGS_SLOT_US));
+    double least = 0;
+
+    for (size_t i = 0; i < READINGS_CALLS; i++) {
+        const double us = readings->part_us[i];
+        least = us > 0 && (least <= 0 || us < least) ? us : least;
+    }
+    return (int64_t) ((double) parts * (least > 0 ? least : READINGS_PART_US)) + 1;
 }
 
 /* === Which topics there are ============================================= */
@@ -420,14 +429,14 @@ static bool readings_is_away(const smq_error *err)
     return class == SMQ_CLASS_RETRY || class == SMQ_CLASS_UNKNOWN;
 }
 
-static int64_t readings_slots(const struct readings_batch *batch)
+static int64_t readings_parts(const struct readings_batch *batch)
 {
-    int64_t slots = 0;
+    int64_t parts = 0;
 
     for (size_t i = batch->first; i < batch->end; i++) {
-        slots += batch->readings->topics[i]->slots;
+        parts += batch->readings->topics[i]->slots + 1;
     }
-    return slots;
+    return parts;
 }
 
 /* The text of a batch has come.  false: as readings_read_batch(). */
@@ -435,16 +444,16 @@ static bool readings_take_batch(struct readings_batch *batch, struct samples *sa
                                 const char *text, int64_t began_us, smq_error *err)
 {
     struct readings *readings = batch->readings;
-    const int64_t slots = readings_slots(batch);
-    const int64_t us = moment_us() - began_us;
+    const int64_t parts = readings_parts(batch);
+    const double us = (double) (moment_us() - began_us);
 
     if (!readings_take_text(batch, samples, text)) {
-        (void) readings_pace_slots(readings, slots);
+        (void) readings_pause(readings, readings_work_us(readings, parts));
         *err = (smq_error){SMQ_UNAVAILABLE, "slots do not answer"};
         return false;
     }
-    readings->slot_us = slots > 0 ? us / slots + 1 : readings->slot_us;
-    return readings_pause(readings, us);
+    readings->part_us[readings->calls++ % READINGS_CALLS] = us / (double) parts;
+    return readings_pause(readings, readings_work_us(readings, parts));
 }
 
 /* false: it is to stop, or *err has why all must be read at once. */
@@ -468,7 +477,7 @@ static bool readings_read_batch(struct readings_batch *batch, struct samples *sa
         return goes_on;
     }
     if (readings_is_away(err)) {
-        (void) readings_pace_slots(readings, readings_slots(batch));
+        (void) readings_pause(readings, readings_work_us(readings, readings_parts(batch)));
         return false;
     }
     *err = (smq_error) SMQ_ERROR_INIT;
@@ -501,7 +510,7 @@ static bool readings_read_all_at_once(struct readings *readings, struct samples 
     (void) readings_take_text(&all, samples, text);
     smq_free(text);
     *err = (smq_error) SMQ_ERROR_INIT;
-    return readings_pace_slots(readings, readings_slots(&all));
+    return readings_pause(readings, readings_work_us(readings, readings_parts(&all)));
 }
 
 /* What only the list says, and topics that are in no text. */

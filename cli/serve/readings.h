@@ -1,7 +1,7 @@
 /* readings.h - the topics of a server, as they were read last, and their last hour.
  *
  * A thread of its own reads all topics, some at a time, again and again.  After each call it pauses
- * so long that the calls take at most 2 % of the time, and so no Redis works more than that for it.
+ * so long that no Redis works more than 2 % of the time for it.
  * Whatever many readers ask for comes from memory.
  *
  * Thread: any, but for readings_begin(), readings_stop() and readings_end(): main. */
