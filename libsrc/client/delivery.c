@@ -6,7 +6,7 @@
 #include <inttypes.h>
 
 #include "base/status.h"
-#include "consume/run/run_queue.h"
+#include "consume/run/scheduler.h"
 
 /* The end of a rest must stay far below 2^44, where scores of rests would leave their range. */
 #define DELAY_MAX_MS (INT64_C(1) << 40)
@@ -67,10 +67,10 @@ SMQ_API smq_status smq_release(smq_delivery *delivery, int64_t delay_ms, smq_err
 
 /* --- several --- */
 
-/* Answers of one queue that wait to be passed on together. */
+/* Answers of one scheduler that wait to be passed on together. */
 struct delivery_batch {
     struct delivery_list list;
-    const struct run_queue *queue;
+    const struct scheduler *scheduler;
     smq_answer *from;
     smq_status first; /* that is not SMQ_OK */
     smq_error *err;
@@ -153,12 +153,12 @@ SMQ_API smq_status smq_answer_all(smq_answer *answers, size_t count, smq_error *
         return status_set(err, SMQ_INVALID, "there are no answers: answers is NULL");
     }
     for (smq_answer *answer = answers; answer < answers + count; answer++) {
-        const struct run_queue *queue =
-            answer->delivery != NULL ? run_queue_of(answer->delivery) : NULL;
+        const struct scheduler *scheduler =
+            answer->delivery != NULL ? scheduler_of(answer->delivery) : NULL;
 
-        if (queue != batch.queue) {
+        if (scheduler != batch.scheduler) {
             delivery_pass(&batch, answer);
-            batch.queue = queue;
+            batch.scheduler = scheduler;
             batch.from = answer;
         }
         answer->status = delivery_note(&batch, delivery_take(&batch.list, answer, &why), &why);

@@ -1,4 +1,4 @@
-/* answer.c - answering a delivery: who may do it, and the answer's way into the run queue.
+/* answer.c - answering a delivery: who may do it, and the answer's way into the scheduler.
  *
  * Thread: as each function of answer.h says. */
 #include "consume/run/answer.h"
@@ -6,7 +6,7 @@
 #include "base/line.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "consume/run/run_queue.h"
+#include "consume/run/scheduler.h"
 
 enum { REASON_MAX = 200 };
 
@@ -17,7 +17,7 @@ smq_status answer_check(const smq_delivery *delivery)
     if (delivery_is_late(validity) || validity == SMQ_UNKNOWN) {
         return validity;
     }
-    return run_queue_is_over(run_queue_of(delivery)) ? SMQ_LEASE_LOST : validity;
+    return scheduler_is_over(scheduler_of(delivery)) ? SMQ_LEASE_LOST : validity;
 }
 
 static smq_status answer_refuse(const smq_delivery *delivery, smq_status status, smq_error *err)
@@ -71,7 +71,7 @@ smq_status answer_prepare(struct delivery_list *list, smq_delivery *delivery,
     }
     if (status != SMQ_OK) {
         (void) answer_refuse(delivery, status, err);
-        run_queue_refuse(run_queue_of(delivery), delivery, status);
+        scheduler_refuse(scheduler_of(delivery), delivery, status);
         delivery_unref(delivery);
         return status;
     }
@@ -86,7 +86,7 @@ smq_status answer_pass(struct delivery_list *list, smq_error *err)
 {
     smq_delivery *delivery = STAILQ_FIRST(list);
 
-    if (delivery == NULL || run_queue_answer(run_queue_of(delivery), list)) {
+    if (delivery == NULL || scheduler_answer(scheduler_of(delivery), list)) {
         return SMQ_OK;
     }
     (void) answer_refuse(delivery, SMQ_CLOSED, err);
@@ -114,7 +114,7 @@ smq_status answer_extend(smq_delivery *delivery, int64_t lease_ms, smq_error *er
         return answer_refuse(delivery, status, err);
     }
     delivery_ref(delivery);
-    status = extension_ask(run_queue_extensions(run_queue_of(delivery)), delivery, lease_ms, err);
+    status = extension_ask(scheduler_extensions(scheduler_of(delivery)), delivery, lease_ms, err);
     delivery_unref(delivery);
     return status;
 }

@@ -1,4 +1,4 @@
-/* answer.h - answering a delivery: who may do it, and the answer's way into the run queue.
+/* answer.h - answering a delivery: who may do it, and the answer's way into the scheduler.
  *
  * Thread: as each function says. */
 #ifndef CONSUME_RUN_ANSWER_H
@@ -17,7 +17,7 @@ smq_status answer_give(smq_delivery *delivery, enum store_answer_op op, int64_t 
                        const char *reason, smq_error *err);
 
 /* As answer_give(), but an answer that can be given waits at the end of the list, for
- * answer_pass(). The list is of one queue.  Thread: any. */
+ * answer_pass(). The list is of one scheduler.  Thread: any. */
 smq_status answer_prepare(struct delivery_list *list, smq_delivery *delivery,
                           enum store_answer_op op, int64_t delay_ms, const char *reason,
                           smq_error *err);
@@ -37,7 +37,7 @@ bool answer_is_verdict(smq_verdict verdict);
 /* Answer a delivery with the verdict that its handler returned; what is no verdict, and ANSWERED
  * for a delivery that was not, mean RETRY.  Thread: smq:work-N. */
 enum answer_verdict {
-    ANSWER_GIVEN,    /* the delivery holds the answer, for run_queue_answer() */
+    ANSWER_GIVEN,    /* the delivery holds the answer, for scheduler_answer() */
     ANSWER_TOO_LATE, /* the caller ends the answerer's reference */
     ANSWER_LEFT      /* it was answered before, or will be later (SMQ_LATER) */
 };

@@ -174,7 +174,7 @@ void delivery_pool_fini(struct delivery_pool *pool)
 }
 
 smq_delivery *delivery_new(struct delivery_pool *pool, struct delivery_origin *origin,
-                           struct run_lane *lane, const struct topic *topic, int32_t slot,
+                           struct run_queue *queue, const struct topic *topic, int32_t slot,
                            const char *token, const struct store_claimed *claimed)
 {
     size_t body_len = topic->layout == SMQ_LAYOUT_KEYED ? claimed->body_len : 0;
@@ -193,7 +193,7 @@ smq_delivery *delivery_new(struct delivery_pool *pool, struct delivery_origin *o
         memcpy(delivery->entry + claimed->entry_len, claimed->body, body_len);
     }
     delivery->entry[len] = '\0';
-    delivery->lane = lane;
+    delivery->queue = queue;
     delivery->attempts = claimed->attempts;
     delivery->held = 1;
     atomic_init(&delivery->references, 2);

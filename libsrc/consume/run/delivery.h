@@ -19,9 +19,9 @@
 
 struct run_call;
 struct run_key;
-struct run_lane;
+struct run_queue;
 
-/* The part of a run queue that its deliveries refer to; it lives as long as they do.  Its maker
+/* The part of a scheduler that its deliveries refer to; it lives as long as they do.  Its maker
  * holds one reference, and each delivery another. */
 struct delivery_origin {
     atomic_int references;
@@ -38,29 +38,29 @@ enum delivery_answered {
 };
 
 /* Invariants: `answered` leaves OPEN once; the thread that changes it is the only one to write the
- * answer, and then passes the delivery to the queue.  A late answer of an overdue delivery sets it
- * to ANSWERED and changes nothing else.  `lane` is NULL once the slot has dropped the delivery.
+ * answer, and then passes the delivery to the scheduler.  A late answer of an overdue delivery sets
+ * it to ANSWERED and changes nothing else.  `queue` is NULL once the slot has dropped the delivery.
  *
  * References: the slot holds one while the delivery is in flight.  Another one belongs to the part
- * that must answer it: to the lane before a handler or poll has begun it, to the application after
- * that, and once it is answered to the queue, then to the slot.  A call of a handler has no
+ * that must answer it: to the queue before a handler or poll has begun it, to the application after
+ * that, and once it is answered to the scheduler, then to the slot.  A call of a handler has no
  * reference of its own while it waits for its answer; it gets one when another thread answers. */
 struct smq_delivery {
     struct delivery_origin *origin;
-    struct run_lane *lane; /* guarded by the queue's lock */
-    struct run_key *key;   /* queue's lock: while it waits, is begun or holds it; else it may be
+    struct run_queue *queue; /* guarded by the scheduler's lock */
+    struct run_key *key;   /* scheduler's lock: while it waits, is begun or holds it; else it may be
                               gone */
-    struct run_call *call; /* queue's lock: the handler call that has it, without a reference */
+    struct run_call *call; /* scheduler's lock: the handler call that has it, without a reference */
     STAILQ_ENTRY(smq_delivery)
-    link; /* in the lane, in the answers of the queue or slot, or in the pool */
+    link; /* in the queue, in the answers of the scheduler or slot, or in the pool */
     TAILQ_ENTRY(smq_delivery) in_flight_link; /* smq:io */
     atomic_int references;
     atomic_int answered;             /* enum delivery_answered */
     atomic_int validity;             /* smq_status: whether an answer still counts */
     _Atomic int64_t leased_until_ms; /* by clock_now_ms(), from when the lease was requested */
     int held;                        /* smq:io: number of its slot's references */
-    bool begun;                      /* queue's lock: counted in lane->begun */
-    bool holds;                      /* queue's lock: its answer holds its key */
+    bool begun;                      /* scheduler's lock: counted in queue->begun */
+    bool holds;                      /* scheduler's lock: its answer holds its key */
     bool in_flight, unanswered;      /* smq:io: whether its slot counts it as such */
     bool unseen;                     /* smq:io: it is requeued and no handler saw it */
     bool usual;                      /* it has the size of the pool's deliveries */
@@ -73,16 +73,16 @@ struct smq_delivery {
     int64_t claimed_us; /* smq:io: when it was claimed, by clock_now_us() */
     int64_t leased_ms;  /* smq:io: when its lease was last requested */
     size_t entry_len;
-    uint32_t key_hash; /* of the message's key, if the queue runs keys of a lane at once */
-    uint64_t number;   /* queue's lock: in its lane, in the order in which they were added */
+    uint32_t key_hash; /* of the message's key, if the scheduler runs keys of a queue at once */
+    uint64_t number;   /* scheduler's lock: in its queue, in the order in which they were added */
     struct attempts attempts;
     int32_t max_retries; /* limit of the message; -1: that of the topic */
 
     /* fields that most deliveries do not use */
-    int64_t begun_ms; /* queue's lock: when it was begun, if there is a handler time-out */
+    int64_t begun_ms; /* scheduler's lock: when it was begun, if there is a handler time-out */
     TAILQ_ENTRY(smq_delivery) begun_link;
-    uint64_t flush_number; /* queue's lock: number of its answer while flushes wait for it; 0: none
-                              does */
+    uint64_t flush_number; /* scheduler's lock: number of its answer while flushes wait for it; 0:
+                              none does */
     TAILQ_ENTRY(smq_delivery) flush_link;
 
     smq_message_info info; /* points into `entry` and to the name of the topic */
@@ -94,7 +94,7 @@ STAILQ_HEAD(delivery_list, smq_delivery);
 TAILQ_HEAD(delivery_in_flight, smq_delivery);
 TAILQ_HEAD(delivery_begun, smq_delivery);
 
-/* Ended deliveries of one queue, to be reused.  Thread: smq:io. */
+/* Ended deliveries of one scheduler, to be reused.  Thread: smq:io. */
 struct delivery_pool {
     struct delivery_list spare; /* each holds a reference of the origin */
     size_t count;
@@ -113,7 +113,7 @@ void delivery_pool_init(struct delivery_pool *pool);
 /* Make a delivery of a claimed message; NULL if its entry cannot be read.  It starts with two
  * references, and holds one of `origin`.  `pool` may be NULL.  Thread: smq:io. */
 smq_delivery *delivery_new(struct delivery_pool *pool, struct delivery_origin *origin,
-                           struct run_lane *lane, const struct topic *topic, int32_t slot,
+                           struct run_queue *queue, const struct topic *topic, int32_t slot,
                            const char *token, const struct store_claimed *claimed);
 
 /* Drop the slot's references; the last reference returns the delivery to the pool.  Thread:

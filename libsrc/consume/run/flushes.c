@@ -1,4 +1,4 @@
-/* flushes.c - the answers of a polled queue that are not stored yet. */
+/* flushes.c - the answers of a polled scheduler that are not stored yet. */
 #include "consume/run/flushes.h"
 
 #include "base/thread.h"
@@ -23,7 +23,7 @@ void flush_track(struct flushes *flushes, smq_delivery *delivery)
 {
     smq_status validity = delivery_validity(delivery);
 
-    if (delivery->lane == NULL) { /* its slot has dropped it in the meantime */
+    if (delivery->queue == NULL) { /* its slot has dropped it in the meantime */
         flush_note_refused(flushes, delivery_is_late(validity) ? validity : SMQ_LEASE_LOST);
         return;
     }

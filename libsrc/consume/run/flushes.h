@@ -1,6 +1,6 @@
-/* flushes.h - the answers of a polled queue that are not stored yet, for which a flush waits.
+/* flushes.h - the answers of a polled scheduler that are not stored yet, for which a flush waits.
  *
- * Thread: any.  The lock of the queue is held, except in flush_init() and flush_fini(). */
+ * Thread: any.  The lock of the scheduler is held, except in flush_init() and flush_fini(). */
 #ifndef CONSUME_RUN_FLUSHES_H
 #define CONSUME_RUN_FLUSHES_H
 
@@ -12,7 +12,7 @@ struct flushes {
     struct delivery_in_flight
         tracked; /* answered and not stored yet, in the order of their numbers */
     uint64_t last_number;
-    size_t waiting;        /* calls of run_queue_flush() that wait */
+    size_t waiting;        /* calls of scheduler_flush() that wait */
     smq_status late;       /* status of the last late answer; UNKNOWN only if no answer was late */
     pthread_cond_t stored; /* on CLOCK_MONOTONIC */
 };

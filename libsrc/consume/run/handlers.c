@@ -1,7 +1,7 @@
-/* handlers.c - the handler threads of a run queue.
+/* handlers.c - the handler threads of a scheduler.
  *
- * Thread: smq:work-N, but where run_queue.h says otherwise. */
-#include "consume/run/lanes.h"
+ * Thread: smq:work-N, but where scheduler.h says otherwise. */
+#include "consume/run/run_queues.h"
 
 #include <stdlib.h>
 
@@ -10,15 +10,15 @@
 #include "base/memory.h"
 #include "consume/run/answer.h"
 
-static _Thread_local const struct run_queue *run_queue_of_thread;
+static _Thread_local const struct scheduler *scheduler_of_thread;
 
 /* The lock is held.  As many deliveries of the key as the call has room for. */
-static void run_call_take(struct run_queue *queue, struct run_call *call, struct run_key *key,
+static void run_call_take(struct scheduler *scheduler, struct run_call *call, struct run_key *key,
                           int64_t now_ms)
 {
     while (call->count < call->most && !STAILQ_EMPTY(&key->waiting)) {
-        smq_delivery *delivery = run_lane_begin(queue, key, now_ms);
-        int64_t until_ms = run_lane_until(queue, delivery);
+        smq_delivery *delivery = run_queue_begin(scheduler, key, now_ms);
+        int64_t until_ms = run_queue_until(scheduler, delivery);
 
         call->until_ms = until_ms < call->until_ms ? until_ms : call->until_ms;
         delivery->call = call;
@@ -26,51 +26,52 @@ static void run_call_take(struct run_queue *queue, struct run_call *call, struct
         call->keys[call->count] = key;
         call->deliveries[call->count++] = delivery;
     }
-    run_key_update(&queue->state.keys, key);
+    run_key_update(&scheduler->state.keys, key);
 }
 
 /* The lock is held. */
-static void run_call_begin(struct run_queue *queue, struct run_call *call, struct run_lane *lane)
+static void run_call_begin(struct scheduler *scheduler, struct run_call *call,
+                           struct run_queue *queue)
 {
-    int64_t now_ms = queue->timed ? clock_now_ms() : 0;
+    int64_t now_ms = scheduler->timed ? clock_now_ms() : 0;
     struct run_key *key;
 
     call->count = 0;
     call->until_ms = INT64_MAX;
-    while (call->count < call->most && (key = TAILQ_FIRST(&lane->ready)) != NULL) {
-        run_call_take(queue, call, key, now_ms);
+    while (call->count < call->most && (key = TAILQ_FIRST(&queue->ready)) != NULL) {
+        run_call_take(scheduler, call, key, now_ms);
     }
-    call->lane = lane;
-    lane->calls++;
-    queue->state.busy++;
+    call->queue = queue;
+    queue->calls++;
+    scheduler->state.busy++;
 }
 
 /* `unanswered` deliveries of the call had no answer. */
-static void run_call_judge(struct run_queue *queue, const struct run_call *call,
+static void run_call_judge(struct scheduler *scheduler, const struct run_call *call,
                            smq_verdict verdict, size_t unanswered)
 {
-    const char *topic = queue->origin.topic;
+    const char *topic = scheduler->origin.topic;
 
-    if (!answer_is_verdict(verdict) && !atomic_flag_test_and_set(&queue->mistaken)) {
-        events_log(queue->events, SMQ_LEVEL_ERROR,
+    if (!answer_is_verdict(verdict) && !atomic_flag_test_and_set(&scheduler->mistaken)) {
+        events_log(scheduler->events, SMQ_LEVEL_ERROR,
                    "a handler of topic %s returned %d, which is no verdict: its messages are "
                    "retried; return SMQ_DONE, SMQ_RETRY or another smq_verdict",
                    topic, (int) verdict);
     } else if (verdict == SMQ_ANSWERED && unanswered > 0 &&
-               !atomic_flag_test_and_set(&queue->mistaken)) {
-        events_log(queue->events, SMQ_LEVEL_ERROR,
+               !atomic_flag_test_and_set(&scheduler->mistaken)) {
+        events_log(scheduler->events, SMQ_LEVEL_ERROR,
                    "a handler of topic %s returned SMQ_ANSWERED and had not answered %zu of %zu "
                    "messages: they are retried",
                    topic, unanswered, call->count);
     }
 }
 
-static void run_call_run(struct run_queue *queue, struct run_call *call)
+static void run_call_run(struct scheduler *scheduler, struct run_call *call)
 {
     size_t group = 0;
-    smq_verdict verdict = queue->batch != NULL
-                              ? queue->batch(call->deliveries, call->count, queue->user)
-                              : queue->handler(call->deliveries[0], queue->user);
+    smq_verdict verdict = scheduler->batch != NULL
+                              ? scheduler->batch(call->deliveries, call->count, scheduler->user)
+                              : scheduler->handler(call->deliveries[0], scheduler->user);
 
     STAILQ_INIT(&call->answers);
     for (size_t i = 0; i < call->count; i++) {
@@ -88,41 +89,41 @@ static void run_call_run(struct run_queue *queue, struct run_call *call)
     if (group > 0) {
         STAILQ_FIRST(&call->answers)->answer.group = group;
     }
-    run_call_judge(queue, call, verdict, group);
+    run_call_judge(scheduler, call, verdict, group);
 }
 
-/* The lock is held.  The handler did not get the delivery, so it becomes the first of its lane
+/* The lock is held.  The handler did not get the delivery, so it becomes the first of its queue
  * again, unless the slot has dropped it or its handler time-out has expired. */
-static void run_call_put_back(struct run_queue *queue, smq_delivery *delivery)
+static void run_call_put_back(struct scheduler *scheduler, smq_delivery *delivery)
 {
-    struct run_lane *lane = delivery->lane;
+    struct run_queue *queue = delivery->queue;
 
     delivery->call = NULL;
-    if (lane == NULL || atomic_load(&delivery->answered) != DELIVERY_OPEN) {
+    if (queue == NULL || atomic_load(&delivery->answered) != DELIVERY_OPEN) {
         atomic_store(&delivery->answered, DELIVERY_ANSWERED);
         delivery_unref(delivery); /* the answerer's reference */
         return;
     }
     STAILQ_INSERT_HEAD(&delivery->key->waiting, delivery, link);
-    run_lane_unbegin(queue, delivery);
+    run_queue_unbegin(scheduler, delivery);
 }
 
-/* The lock is held.  No delivery of the call was begun: smq:io confirms the lane first. */
-static void run_call_cancel(struct run_queue *queue, struct run_call *call)
+/* The lock is held.  No delivery of the call was begun: smq:io confirms the queue first. */
+static void run_call_cancel(struct scheduler *scheduler, struct run_call *call)
 {
-    struct run_lane *lane = call->lane;
+    struct run_queue *queue = call->queue;
 
     for (size_t i = call->count; i > 0; i--) {
-        run_call_put_back(queue, call->deliveries[i - 1]);
+        run_call_put_back(scheduler, call->deliveries[i - 1]);
     }
-    run_call_leave_lane(queue, call);
-    if (lane != NULL) {
-        queue->state.busy--;
-        run_lane_await_confirmation(queue, lane);
+    run_call_leave_queue(scheduler, call);
+    if (queue != NULL) {
+        scheduler->state.busy--;
+        run_queue_await_confirmation(scheduler, queue);
     } else {
-        queue->state.hung--;
+        scheduler->state.hung--;
     }
-    call->post = !queue->state.closed;
+    call->post = !scheduler->state.closed;
 }
 
 /* The lock is held.  The call does not need its deliveries any more. */
@@ -144,141 +145,144 @@ static void run_call_drop_deliveries(struct run_call *call)
     }
 }
 
-/* The lock is held.  Deliveries without an answer are left for later (SMQ_LATER).  Returns the lane
- * if it has waited for the call. */
-static struct run_lane *run_call_end(struct run_queue *queue, struct run_call *call)
+/* The lock is held.  Deliveries without an answer are left for later (SMQ_LATER).  Returns the
+ * queue if it has waited for the call. */
+static struct run_queue *run_call_end(struct scheduler *scheduler, struct run_call *call)
 {
-    struct run_lane *lane = call->lane;
+    struct run_queue *queue = call->queue;
     smq_delivery *delivery;
 
     run_call_drop_deliveries(call);
-    if (!run_lanes_answer(queue, &call->answers, &call->post)) {
+    if (!run_queues_answer(scheduler, &call->answers, &call->post)) {
         while ((delivery = STAILQ_FIRST(&call->answers)) != NULL) {
             STAILQ_REMOVE_HEAD(&call->answers, link);
             delivery_unref(delivery); /* the answerer's reference */
         }
     }
-    run_call_leave_lane(queue, call);
-    if (lane != NULL) {
-        queue->state.busy--;
+    run_call_leave_queue(scheduler, call);
+    if (queue != NULL) {
+        scheduler->state.busy--;
     } else {
-        queue->state.hung--;
+        scheduler->state.hung--;
     }
-    call->post = (call->post || queue->state.watched) && !queue->state.closed;
-    return lane;
+    call->post = (call->post || scheduler->state.watched) && !scheduler->state.closed;
+    return queue;
 }
 
 /* The loop exists until this thread has ended. */
-static void run_call_post(struct run_queue *queue, struct run_call *call)
+static void run_call_post(struct scheduler *scheduler, struct run_call *call)
 {
     if (call->post) {
         call->post = false;
-        loop_post(queue->io, queue->task);
+        loop_post(scheduler->io, scheduler->task);
     }
 }
 
-/* The lock is held.  Take the lane for another call; false: another thread or the confirmation of
- * the lane has it, or there is nothing to begin. */
-static bool run_call_takes_lane(struct run_queue *queue, struct run_lane *lane)
+/* The lock is held.  Take the queue for another call; false: another thread or the confirmation of
+ * the queue has it, or there is nothing to begin. */
+static bool run_call_takes_queue(struct scheduler *scheduler, struct run_queue *queue)
 {
-    if ((lane->place != LANE_OUT && lane->place != LANE_QUEUED) ||
-        !run_lane_can_begin(queue, lane)) {
+    if ((queue->place != RUN_OUT && queue->place != RUN_QUEUED) ||
+        !run_queue_can_begin(scheduler, queue)) {
         return false;
     }
-    run_lane_withdraw(queue, lane);
+    run_queue_withdraw(scheduler, queue);
     return true;
 }
 
 /* The lock is held on entry and return, and released while the handler runs.  Other threads may run
- * other keys of the lane in the meantime. */
-static void run_call_run_lane(struct run_queue *queue, struct run_lane *lane, struct run_call *call)
+ * other keys of the queue in the meantime. */
+static void run_call_run_queue(struct scheduler *scheduler, struct run_queue *queue,
+                               struct run_call *call)
 {
-    for (size_t run = 0; run < (size_t) queue->turn && !queue->state.ended; run += call->count) {
-        run_call_begin(queue, call, lane);
-        run_lane_offer(queue, lane);
-        run_lanes_unlock_first(queue);
-        run_call_post(queue, call);
+    for (size_t run = 0; run < (size_t) scheduler->turn && !scheduler->state.ended;
+         run += call->count) {
+        run_call_begin(scheduler, call, queue);
+        run_queue_offer(scheduler, queue);
+        run_queues_unlock_first(scheduler);
+        run_call_post(scheduler, call);
         /* checked as late as possible, because the process may have been stopped until now */
-        if (run_lanes_confirmation(queue, call->until_ms, clock_now_ms()) != CONFIRMATION_GOOD) {
-            run_lanes_lock(queue);
-            run_call_cancel(queue, call);
+        if (run_queues_confirmation(scheduler, call->until_ms, clock_now_ms()) !=
+            CONFIRMATION_GOOD) {
+            run_queues_lock(scheduler);
+            run_call_cancel(scheduler, call);
             return;
         }
-        run_call_run(queue, call);
-        run_lanes_lock(queue);
-        if (run_call_end(queue, call) == NULL || !run_call_takes_lane(queue, lane)) {
+        run_call_run(scheduler, call);
+        run_queues_lock(scheduler);
+        if (run_call_end(scheduler, call) == NULL || !run_call_takes_queue(scheduler, queue)) {
             return;
         }
     }
-    run_lane_offer(queue, lane);
+    run_queue_offer(scheduler, queue);
 }
 
 /* The lock is held on entry and return, and released during the callback. */
-static void run_dead_notify(struct run_queue *queue, struct run_dead *dead)
+static void run_dead_notify(struct scheduler *scheduler, struct run_dead *dead)
 {
-    STAILQ_REMOVE_HEAD(&queue->state.dead, link);
-    queue->state.busy++;
-    run_lanes_unlock(queue);
-    queue->dead(&dead->info, queue->user);
-    run_lanes_lock(queue);
-    queue->state.busy--;
-    queue->state.deads--;
-    run_lanes_post(queue);
+    STAILQ_REMOVE_HEAD(&scheduler->state.dead, link);
+    scheduler->state.busy++;
+    run_queues_unlock(scheduler);
+    scheduler->dead(&dead->info, scheduler->user);
+    run_queues_lock(scheduler);
+    scheduler->state.busy--;
+    scheduler->state.deads--;
+    run_queues_post(scheduler);
     delivery_unref(dead->delivery);
     free(dead);
 }
 
-void run_queue_work(struct run_queue *queue)
+void scheduler_work(struct scheduler *scheduler)
 {
-    struct run_call call = {.most = queue->batch != NULL ? (size_t) queue->turn : 1};
+    struct run_call call = {.most = scheduler->batch != NULL ? (size_t) scheduler->turn : 1};
     struct run_dead *dead;
-    struct run_lane *lane;
+    struct run_queue *queue;
 
     call.deliveries = memory_new(call.most * sizeof(*call.deliveries));
     call.keys = memory_new(call.most * sizeof(struct run_key *));
-    run_queue_of_thread = queue;
-    run_lanes_lock(queue);
-    while (!queue->state.ended) {
-        bool enough = queue->threads > 0 && queue->state.busy >= queue->threads;
+    scheduler_of_thread = scheduler;
+    run_queues_lock(scheduler);
+    while (!scheduler->state.ended) {
+        bool enough = scheduler->threads > 0 && scheduler->state.busy >= scheduler->threads;
 
         if (call.post) {
-            run_lanes_unlock_first(queue);
-            run_call_post(queue, &call);
-            run_lanes_lock(queue);
+            run_queues_unlock_first(scheduler);
+            run_call_post(scheduler, &call);
+            run_queues_lock(scheduler);
             continue;
         }
-        dead = enough ? NULL : STAILQ_FIRST(&queue->state.dead);
-        lane = enough ? NULL : TAILQ_FIRST(&queue->state.lanes);
+        dead = enough ? NULL : STAILQ_FIRST(&scheduler->state.dead);
+        queue = enough ? NULL : TAILQ_FIRST(&scheduler->state.queues);
         if (dead != NULL) {
-            run_dead_notify(queue, dead);
-        } else if (lane != NULL) {
-            run_lane_withdraw(queue, lane);
-            run_call_run_lane(queue, lane, &call);
+            run_dead_notify(scheduler, dead);
+        } else if (queue != NULL) {
+            run_queue_withdraw(scheduler, queue);
+            run_call_run_queue(scheduler, queue, &call);
         } else {
-            run_lanes_wake(queue);
-            pthread_cond_wait(&queue->state.ready, &queue->state.lock);
+            run_queues_wake(scheduler);
+            pthread_cond_wait(&scheduler->state.ready, &scheduler->state.lock);
         }
     }
-    run_lanes_unlock(queue);
-    run_call_post(queue, &call);
-    run_queue_of_thread = NULL;
+    run_queues_unlock(scheduler);
+    run_call_post(scheduler, &call);
+    scheduler_of_thread = NULL;
     free(call.deliveries);
     free(call.keys);
 }
 
-bool run_queue_inside(const struct run_queue *queue)
+bool scheduler_inside(const struct scheduler *scheduler)
 {
-    return run_queue_of_thread == queue;
+    return scheduler_of_thread == scheduler;
 }
 
 /* --- dead letters --- */
 
-void run_queue_notify_dead(struct run_queue *queue, smq_delivery *delivery, const char *reason,
+void scheduler_notify_dead(struct scheduler *scheduler, smq_delivery *delivery, const char *reason,
                            int64_t at_ms)
 {
     struct run_dead *dead;
 
-    if (queue->dead == NULL) {
+    if (scheduler->dead == NULL) {
         return;
     }
     dead = memory_new(sizeof(*dead));
@@ -289,19 +293,19 @@ void run_queue_notify_dead(struct run_queue *queue, smq_delivery *delivery, cons
     dead->info.retries_left = 0;
     dead->info.reason = reason;
     delivery_ref(delivery);
-    run_lanes_lock(queue);
-    queue->state.deads++;
-    STAILQ_INSERT_TAIL(&queue->state.dead, dead, link);
-    pthread_cond_signal(&queue->state.ready);
-    run_lanes_unlock(queue);
+    run_queues_lock(scheduler);
+    scheduler->state.deads++;
+    STAILQ_INSERT_TAIL(&scheduler->state.dead, dead, link);
+    pthread_cond_signal(&scheduler->state.ready);
+    run_queues_unlock(scheduler);
 }
 
-bool run_queue_has_dead(struct run_queue *queue)
+bool scheduler_has_dead(struct scheduler *scheduler)
 {
     bool has;
 
-    run_lanes_lock(queue);
-    has = queue->state.deads > 0;
-    run_lanes_unlock(queue);
+    run_queues_lock(scheduler);
+    has = scheduler->state.deads > 0;
+    run_queues_unlock(scheduler);
     return has;
 }

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "consume/run/run_queue.h"
+#include "consume/run/scheduler.h"
 
 enum {
     SPARE_MAX = 1000,      /* keys that are kept for later deliveries */
@@ -37,9 +37,9 @@ void run_key_table_fini(struct run_key_table *table)
     buf_fini(&table->name);
 }
 
-void run_key_init(struct run_key *key, struct run_lane *lane)
+void run_key_init(struct run_key *key, struct run_queue *queue)
 {
-    *key = (struct run_key){.lane = lane};
+    *key = (struct run_key){.queue = queue};
     STAILQ_INIT(&key->waiting);
 }
 
@@ -61,14 +61,14 @@ static uint32_t run_key_hash(const smq_delivery *delivery)
     return hash;
 }
 
-/* The hash of the key's bytes is given, so only the lane has to be mixed in. */
-static unsigned run_key_bucket(const struct run_lane *lane, uint32_t hash)
+/* The hash of the key's bytes is given, so only the queue has to be mixed in. */
+static unsigned run_key_bucket(const struct run_queue *queue, uint32_t hash)
 {
-    return (unsigned) (hash ^ ((uintptr_t) lane >> 4) * 2654435769U);
+    return (unsigned) (hash ^ ((uintptr_t) queue >> 4) * 2654435769U);
 }
 
 /* Of the name in the table. */
-static struct run_key *run_key_new(struct run_key_table *table, struct run_lane *lane,
+static struct run_key *run_key_new(struct run_key_table *table, struct run_queue *queue,
                                    uint32_t hash)
 {
     struct run_key *key = TAILQ_FIRST(&table->spare);
@@ -81,19 +81,19 @@ static struct run_key *run_key_new(struct run_key_table *table, struct run_lane 
         key = memory_new(sizeof(*key));
     }
     name = key->name; /* its memory is used again */
-    run_key_init(key, lane);
+    run_key_init(key, queue);
     key->name = name;
     buf_clear(&key->name);
     buf_add(&key->name, table->name.data, table->name.len);
     HASH_ADD_KEYPTR_BYHASHVALUE(hh, table->keys, key->name.data, key->name.len,
-                                run_key_bucket(lane, hash), key);
-    TAILQ_INSERT_TAIL(&lane->keys, key, link);
-    lane->key_count++;
+                                run_key_bucket(queue, hash), key);
+    TAILQ_INSERT_TAIL(&queue->keys, key, link);
+    queue->key_count++;
     return key;
 }
 
 /* The name that is looked for is left in the table. */
-static struct run_key *run_key_find(struct run_key_table *table, const struct run_lane *lane,
+static struct run_key *run_key_find(struct run_key_table *table, const struct run_queue *queue,
                                     const smq_delivery *delivery, uint32_t hash)
 {
     const smq_bytes *bytes = run_key_bytes(delivery);
@@ -101,25 +101,25 @@ static struct run_key *run_key_find(struct run_key_table *table, const struct ru
     struct run_key *key;
 
     buf_clear(name);
-    buf_add(name, &lane, sizeof(lane));
+    buf_add(name, &queue, sizeof(queue));
     buf_add(name, bytes->data, bytes->len);
-    HASH_FIND_BYHASHVALUE(hh, table->keys, name->data, name->len, run_key_bucket(lane, hash), key);
+    HASH_FIND_BYHASHVALUE(hh, table->keys, name->data, name->len, run_key_bucket(queue, hash), key);
     return key;
 }
 
-static struct run_key *run_key_get(struct run_key_table *table, struct run_lane *lane,
+static struct run_key *run_key_get(struct run_key_table *table, struct run_queue *queue,
                                    const smq_delivery *delivery, uint32_t hash)
 {
-    struct run_key *key = run_key_find(table, lane, delivery, hash);
+    struct run_key *key = run_key_find(table, queue, delivery, hash);
 
-    return key != NULL ? key : run_key_new(table, lane, hash);
+    return key != NULL ? key : run_key_new(table, queue, hash);
 }
 
 static void run_key_free(struct run_key_table *table, struct run_key *key)
 {
     HASH_DELETE(hh, table->keys, key);
-    TAILQ_REMOVE(&key->lane->keys, key, link);
-    key->lane->key_count--;
+    TAILQ_REMOVE(&key->queue->keys, key, link);
+    key->queue->key_count--;
     if (table->spare_count == SPARE_MAX || key->name.size > SPARE_SIZE_MAX) {
         run_key_destroy(key);
         return;
@@ -130,7 +130,7 @@ static void run_key_free(struct run_key_table *table, struct run_key *key)
 
 static bool run_key_is_unused(const struct run_key *key)
 {
-    return key != &key->lane->whole && key->begun == 0 && key->called == 0 && key->held == 0 &&
+    return key != &key->queue->whole && key->begun == 0 && key->called == 0 && key->held == 0 &&
            STAILQ_EMPTY(&key->waiting);
 }
 
@@ -144,7 +144,7 @@ bool run_key_may_begin(const struct run_key *key, size_t most)
 /* Behind the ready keys whose next delivery was added before that of this one. */
 static void run_key_insert_ready(struct run_key *key)
 {
-    struct run_keys *ready = &key->lane->ready;
+    struct run_keys *ready = &key->queue->ready;
     struct run_key *before = TAILQ_LAST(ready, run_keys);
 
     key->number = STAILQ_FIRST(&key->waiting)->number;
@@ -165,7 +165,7 @@ void run_key_update(struct run_key_table *table, struct run_key *key)
     if (ready && !key->ready) {
         run_key_insert_ready(key);
     } else if (!ready && key->ready) {
-        TAILQ_REMOVE(&key->lane->ready, key, ready_link);
+        TAILQ_REMOVE(&key->queue->ready, key, ready_link);
     }
     key->ready = ready;
     if (run_key_is_unused(key)) {
@@ -175,7 +175,7 @@ void run_key_update(struct run_key_table *table, struct run_key *key)
 
 /* --- deliveries --- */
 
-void run_keys_prepare(const struct run_key_table *table, struct run_lane *lane,
+void run_keys_prepare(const struct run_key_table *table, struct run_queue *queue,
                       struct delivery_list *list)
 {
     smq_delivery *delivery;
@@ -185,40 +185,40 @@ void run_keys_prepare(const struct run_key_table *table, struct run_lane *lane,
         if (table->apart) {
             delivery->key_hash = run_key_hash(delivery);
         } else {
-            delivery->key = &lane->whole;
+            delivery->key = &queue->whole;
         }
     }
 }
 
-void run_keys_add(struct run_key_table *table, struct run_lane *lane, struct delivery_list *list)
+void run_keys_add(struct run_key_table *table, struct run_queue *queue, struct delivery_list *list)
 {
     smq_delivery *delivery;
 
     if (!table->apart) {
-        STAILQ_CONCAT(&lane->whole.waiting, list);
-        run_key_update(table, &lane->whole);
+        STAILQ_CONCAT(&queue->whole.waiting, list);
+        run_key_update(table, &queue->whole);
         return;
     }
     while ((delivery = STAILQ_FIRST(list)) != NULL) {
         STAILQ_REMOVE_HEAD(list, link);
-        delivery->number = lane->added++;
-        delivery->key = run_key_get(table, lane, delivery, delivery->key_hash);
+        delivery->number = queue->added++;
+        delivery->key = run_key_get(table, queue, delivery, delivery->key_hash);
         STAILQ_INSERT_TAIL(&delivery->key->waiting, delivery, link);
         run_key_update(table, delivery->key);
     }
 }
 
-struct run_key *run_key_look_up(struct run_key_table *table, struct run_lane *lane,
+struct run_key *run_key_look_up(struct run_key_table *table, struct run_queue *queue,
                                 const smq_delivery *delivery)
 {
-    return table->apart ? run_key_find(table, lane, delivery, run_key_hash(delivery))
-                        : &lane->whole;
+    return table->apart ? run_key_find(table, queue, delivery, run_key_hash(delivery))
+                        : &queue->whole;
 }
 
-void run_key_hold(struct run_key_table *table, struct run_lane *lane, smq_delivery *delivery)
+void run_key_hold(struct run_key_table *table, struct run_queue *queue, smq_delivery *delivery)
 {
     delivery->key =
-        table->apart ? run_key_get(table, lane, delivery, run_key_hash(delivery)) : &lane->whole;
+        table->apart ? run_key_get(table, queue, delivery, run_key_hash(delivery)) : &queue->whole;
     delivery->holds = true;
     delivery->key->held++;
     run_key_update(table, delivery->key);
@@ -230,22 +230,23 @@ void run_key_recall(struct run_key_table *table, struct run_key *key, struct del
     run_key_update(table, key);
 }
 
-void run_keys_recall(struct run_key_table *table, struct run_lane *lane, struct delivery_list *out)
+void run_keys_recall(struct run_key_table *table, struct run_queue *queue,
+                     struct delivery_list *out)
 {
     struct run_key *key, *next;
 
-    for (key = TAILQ_FIRST(&lane->keys); key != NULL; key = next) {
+    for (key = TAILQ_FIRST(&queue->keys); key != NULL; key = next) {
         next = TAILQ_NEXT(key, link);
         run_key_recall(table, key, out);
     }
 }
 
-void run_keys_append_blocked(const struct run_lane *lane, struct buf *out)
+void run_keys_append_blocked(const struct run_queue *queue, struct buf *out)
 {
     const struct run_key *key;
     int count = 0;
 
-    TAILQ_FOREACH(key, &lane->keys, link)
+    TAILQ_FOREACH(key, &queue->keys, link)
     {
         const smq_delivery *delivery = STAILQ_FIRST(&key->waiting);
 

@@ -81,9 +81,10 @@ static void claiming_view_others(struct next_call_view *view, struct owned_slot 
         return;
     }
     budget_look(&set->budget, view);
-    view->lacks_keys = set->by_key && next_call_is_full(view) &&
-                       run_queue_lacks_keys(set->queue, &slot->lane, (size_t) set->per_slot);
-    view->held = !set->by_key && run_queue_is_waiting(set->queue, &slot->lane);
+    view->lacks_keys =
+        set->by_key && next_call_is_full(view) &&
+        scheduler_lacks_keys(set->scheduler, &slot->run_queue, (size_t) set->per_slot);
+    view->held = !set->by_key && scheduler_is_waiting(set->scheduler, &slot->run_queue);
     view->doubted = !set->shared && !coord_link_may_claim(set->core->link);
 }
 

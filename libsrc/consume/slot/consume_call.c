@@ -88,7 +88,7 @@ static bool consume_overtakes(const struct consume_call *consume, const smq_deli
         return true;
     }
     return consume_would_overtake(slot) &&
-           run_queue_is_held(slot->set->queue, &slot->lane, delivery);
+           scheduler_is_held(slot->set->scheduler, &slot->run_queue, delivery);
 }
 
 static void consume_free(struct consume_call *consume)
@@ -278,7 +278,7 @@ static void consume_make(struct owned_slot *slot, int32_t n, bool passes)
     consume->last = slot->last;
     if (passes) {
         claiming_passes(slot);
-        run_queue_append_blocked(slot->set->queue, &slot->lane, &consume->passes);
+        scheduler_append_blocked(slot->set->scheduler, &slot->run_queue, &consume->passes);
     }
     store_call_init(&consume->call, consume_on_reply, consume);
     consume_take_answers(consume);
@@ -345,7 +345,7 @@ static void consume_report_dead(const struct owned_slot *slot, smq_delivery *del
 {
     metric_add(&slot->set->core->metrics.dead, 1);
     in_flight_event(slot, SMQ_EVENT_DEAD, SMQ_OK, delivery, why);
-    run_queue_notify_dead(slot->set->queue, delivery, reason != NULL ? reason : "", now_ms);
+    scheduler_notify_dead(slot->set->scheduler, delivery, reason != NULL ? reason : "", now_ms);
 }
 
 /* Was this the last permitted attempt? */
@@ -519,7 +519,7 @@ static int32_t consume_add_claims(struct consume_call *consume, const struct sto
         renewal_soon(slot->set);
     }
     if (!STAILQ_EMPTY(&list)) {
-        run_queue_add(slot->set->queue, &slot->lane, &list);
+        scheduler_add(slot->set->scheduler, &slot->run_queue, &list);
         slot_set_wake_handlers(slot->set);
     }
     return added;

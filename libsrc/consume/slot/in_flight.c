@@ -99,8 +99,9 @@ smq_delivery *in_flight_add(struct owned_slot *slot, const struct store_claimed 
                             const struct in_flight_terms *terms)
 {
     struct slot_set *set = slot->set;
-    smq_delivery *delivery = delivery_new(&set->pool, run_queue_origin(set->queue), &slot->lane,
-                                          &set->topic, slot->number, terms->token, message);
+    smq_delivery *delivery =
+        delivery_new(&set->pool, scheduler_origin(set->scheduler), &slot->run_queue, &set->topic,
+                     slot->number, terms->token, message);
 
     if (delivery == NULL) {
         in_flight_report_unreadable(slot);
@@ -140,7 +141,7 @@ void in_flight_requeue(struct owned_slot *slot, smq_delivery *delivery)
     delivery->answer.op = STORE_RELEASE;
     delivery->unseen = true;
     delivery->held++; /* the answerer's reference */
-    run_queue_hold(slot->set->queue, &slot->lane, delivery);
+    scheduler_hold(slot->set->scheduler, &slot->run_queue, delivery);
     in_flight_answered(slot, delivery);
     budget_refund(&slot->set->budget, 1);
 }
@@ -162,7 +163,7 @@ static void in_flight_recall_held(struct owned_slot *slot, smq_delivery *deliver
     struct delivery_list unbegun = STAILQ_HEAD_INITIALIZER(unbegun);
 
     if (!delivery_op_is_final(delivery->answer.op)) {
-        run_queue_recall_held(slot->set->queue, delivery, &unbegun);
+        scheduler_recall_held(slot->set->scheduler, delivery, &unbegun);
         in_flight_requeue_all(slot, &unbegun);
     }
 }
@@ -184,7 +185,7 @@ void in_flight_overdue(struct owned_slot *slot, smq_delivery *delivery)
     in_flight_recall_held(slot, delivery);
 }
 
-/* Precondition: the run queue no longer refers to the delivery. */
+/* Precondition: the scheduler no longer refers to the delivery. */
 static void in_flight_forget(struct owned_slot *slot, smq_delivery *delivery)
 {
     in_flight_count_answered(slot, delivery);
@@ -200,13 +201,13 @@ static void in_flight_forget(struct owned_slot *slot, smq_delivery *delivery)
 
 static void in_flight_remove(struct owned_slot *slot, smq_delivery *delivery)
 {
-    (void) run_queue_forget(slot->set->queue, delivery);
+    (void) scheduler_forget(slot->set->scheduler, delivery);
     in_flight_forget(slot, delivery);
 }
 
 void in_flight_remove_answered(struct owned_slot *slot, smq_delivery **deliveries, size_t count)
 {
-    run_queue_forget_answered(slot->set->queue, deliveries, count);
+    scheduler_forget_answered(slot->set->scheduler, deliveries, count);
     for (size_t i = 0; i < count; i++) {
         in_flight_forget(slot, deliveries[i]);
     }
@@ -219,7 +220,7 @@ void in_flight_lose(struct owned_slot *slot, smq_delivery *delivery)
     delivery_set_validity(delivery, SMQ_LEASE_LOST);
     metric_add(&slot->set->core->metrics.lease_lost, 1);
     in_flight_event(slot, SMQ_EVENT_LEASE_LOST, SMQ_LEASE_LOST, delivery, "its lease is lost");
-    unbegun = run_queue_forget(slot->set->queue, delivery);
+    unbegun = scheduler_forget(slot->set->scheduler, delivery);
     delivery_ref(delivery);
     in_flight_remove(slot, delivery);
     if (unbegun) {
@@ -233,7 +234,7 @@ void in_flight_drop(struct owned_slot *slot, smq_status validity)
     struct delivery_list unbegun = STAILQ_HEAD_INITIALIZER(unbegun);
     smq_delivery *delivery;
 
-    run_queue_recall(slot->set->queue, &slot->lane, &unbegun);
+    scheduler_recall(slot->set->scheduler, &slot->run_queue, &unbegun);
     while ((delivery = STAILQ_FIRST(&unbegun)) != NULL) {
         STAILQ_REMOVE_HEAD(&unbegun, link);
         atomic_store(&delivery->answered, DELIVERY_ANSWERED);
@@ -268,7 +269,7 @@ void in_flight_requeue_unbegun(struct owned_slot *slot)
 {
     struct delivery_list unbegun = STAILQ_HEAD_INITIALIZER(unbegun);
 
-    run_queue_recall(slot->set->queue, &slot->lane, &unbegun);
+    scheduler_recall(slot->set->scheduler, &slot->run_queue, &unbegun);
     in_flight_requeue_all(slot, &unbegun);
 }
 

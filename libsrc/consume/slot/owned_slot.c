@@ -29,7 +29,7 @@ struct owned_slot *owned_slot_new(struct slot_set *set, int32_t number,
     slot->next.leave_at_us = NEXT_CALL_NEVER;
     TAILQ_INIT(&slot->in_flight);
     STAILQ_INIT(&slot->answers);
-    run_lane_init(&slot->lane);
+    run_queue_init(&slot->run_queue);
     set->slots[number] = slot;
     set->slot_count++;
     return slot;
@@ -52,9 +52,9 @@ void owned_slot_free_if_unused(struct owned_slot *slot)
         slot->place != SLOT_OUT) {
         return;
     }
-    if (!run_queue_is_quiet(set->queue, &slot->lane)) {
+    if (!scheduler_is_quiet(set->scheduler, &slot->run_queue)) {
         owned_slot_watch_handlers(slot);
-        if (!run_queue_is_quiet(set->queue, &slot->lane)) {
+        if (!scheduler_is_quiet(set->scheduler, &slot->run_queue)) {
             return;
         }
     }
@@ -66,7 +66,7 @@ void owned_slot_free_if_unused(struct owned_slot *slot)
 
 struct owned_slot *owned_slot_of(const smq_delivery *delivery)
 {
-    return OWNER_OF(delivery->lane, struct owned_slot, lane);
+    return OWNER_OF(delivery->queue, struct owned_slot, run_queue);
 }
 
 /* --- state --- */
@@ -215,7 +215,7 @@ void owned_slot_watch_handlers(struct owned_slot *slot)
     if (slot->leaving_link.le_prev == NULL) {
         LIST_INSERT_HEAD(&set->leaving, slot, leaving_link);
     }
-    run_queue_watch(set->queue, true);
+    scheduler_watch(set->scheduler, true);
 }
 
 void owned_slot_unwatch_handlers(struct owned_slot *slot)

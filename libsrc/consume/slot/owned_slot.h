@@ -22,7 +22,7 @@
 #include "base/alarms.h"
 #include "base/buf.h"
 #include "consume/run/delivery.h"
-#include "consume/run/run_queue.h"
+#include "consume/run/scheduler.h"
 #include "consume/slot/ordinary.h"
 #include "consume/slot/owned_state.h"
 #include "consume/slot/sleep.h"
@@ -105,7 +105,7 @@ struct owned_slot {
     struct owned_definition asked;   /* that of the last call */
     struct owned_definition refused; /* unless it is WHOLE: what it has refused */
     uint32_t refused_at;             /* set->reads_confirmed at the first refusal of that */
-    struct run_lane lane;
+    struct run_queue run_queue;
     struct delivery_in_flight in_flight;
     size_t in_flight_count, unanswered;
     struct delivery_list answers;       /* to be settled */

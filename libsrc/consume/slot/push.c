@@ -66,7 +66,7 @@ static void push_deliver(struct owned_slot *slot, const struct store_push *push)
     } else if (delivery != NULL) {
         renewal_confirmed(slot, made_ms);
         STAILQ_INSERT_TAIL(&list, delivery, link);
-        run_queue_add(set->queue, &slot->lane, &list);
+        scheduler_add(set->scheduler, &slot->run_queue, &list);
         slot_set_wake_handlers(set);
     }
     if (push->lease_ms < set->topic.lease_ms) {

@@ -95,23 +95,23 @@ static void renewal_end(struct renewal *renewal)
 
 /* --- periodic renewals --- */
 
-/* The threads check the confirmation of the lane again, and ask once more if it is already too
+/* The threads check the confirmation of the queue again, and ask once more if it is already too
  * old. */
-static void renewal_lane_confirmed(struct owned_slot *slot, int64_t asked_ms)
+static void renewal_queue_confirmed(struct owned_slot *slot, int64_t asked_ms)
 {
     if (!slot->set->shared) {
-        run_lane_confirm(&slot->lane, asked_ms);
+        run_queue_confirm(&slot->run_queue, asked_ms);
     }
     if (slot->unconfirmed) {
         slot->unconfirmed = false;
-        run_queue_set_confirmed(slot->set->queue, &slot->lane);
+        scheduler_set_confirmed(slot->set->scheduler, &slot->run_queue);
     }
 }
 
 void renewal_confirmed(struct owned_slot *slot, int64_t asked_ms)
 {
     if (!slot->set->shared) {
-        renewal_lane_confirmed(slot, asked_ms);
+        renewal_queue_confirmed(slot, asked_ms);
     }
 }
 
@@ -160,7 +160,7 @@ static void renewal_on_renewed(struct store_call *call, const struct store_resul
             renewal_lose(renewal, renewal->deliveries[i]);
         }
     }
-    renewal_lane_confirmed(slot, renewal->sent_ms);
+    renewal_queue_confirmed(slot, renewal->sent_ms);
     slot_set_changed(slot);
     renewal_end(renewal);
 }

@@ -287,7 +287,7 @@ static bool slot_life_is_cut_off(const struct owned_slot *slot)
 {
     return slot->state == OWNED_STOPPING && slot->grant == OWNED_GRANT_REVOKED &&
            !redis_is_reached(slot->set->core->redis) &&
-           run_queue_is_quiet(slot->set->queue, &slot->lane);
+           scheduler_is_quiet(slot->set->scheduler, &slot->run_queue);
 }
 
 /* --- the turn --- */
@@ -310,7 +310,7 @@ void slot_life_decide(struct owned_slot *slot)
         return;
     }
     if (stopping && slot->in_flight_count == 0 &&
-        run_queue_is_quiet(slot->set->queue, &slot->lane)) {
+        scheduler_is_quiet(slot->set->scheduler, &slot->run_queue)) {
         owned_slot_unwatch_handlers(slot);
         owned_slot_enter(slot, OWNED_EVENT_SETTLED);
         slot_life_vacate(slot);

@@ -86,7 +86,7 @@ bool slot_set_has_flushed(const struct slot_set *set)
 void slot_set_begin_turn(struct slot_set *set)
 {
     set->now_us = clock_now_us();
-    set->awaited = run_queue_is_flushed(set->queue);
+    set->awaited = scheduler_is_flushed(set->scheduler);
     if (set->awaited || (set->joining > 0 && set->now_us >= pace_opens_us(&set->pace))) {
         slot_set_release_together(set);
     }
@@ -239,7 +239,7 @@ static void slot_set_on_wake(uv_prepare_t *wake)
     struct slot_set *set = wake->data;
 
     uv_prepare_stop(wake);
-    run_queue_wake_threads(set->queue);
+    scheduler_wake_threads(set->scheduler);
 }
 
 /* Wakes once for all deliveries that several replies of one read have brought. */

@@ -16,7 +16,7 @@
 #include "base/alarms.h"
 #include "base/hash.h"
 #include "consume/run/delivery.h"
-#include "consume/run/run_queue.h"
+#include "consume/run/scheduler.h"
 #include "consume/slot/budget.h"
 #include "core/coord_link.h"
 #include "core/core.h"
@@ -85,7 +85,7 @@ enum slot_place {
 struct slot_set {
     /* immutable after slot_set_open(), except a consumer's drain_timeout_ms */
     struct core *core;
-    struct run_queue *queue;
+    struct scheduler *scheduler;
     struct slot_host host;
     slot_ended_fn *ended;
     char name[TOPIC_NAME_MAX + 1];

@@ -138,7 +138,7 @@ void slot_turn_mark_leaving(struct slot_set *set)
     {
         slot_set_changed(slot);
     }
-    run_queue_watch(set->queue, !LIST_EMPTY(&set->leaving));
+    scheduler_watch(set->scheduler, !LIST_EMPTY(&set->leaving));
 }
 
 void slot_turn_mark_busy(struct slot_set *set)

@@ -110,7 +110,7 @@ void consumer_free(smq_consumer *consumer)
 {
     smq_worker *worker = consumer->worker;
 
-    run_queue_set_descriptor(worker->set.queue, -1);
+    scheduler_set_descriptor(worker->set.scheduler, -1);
     loop_post(worker->set.core->io, &consumer->stop_within);
     worker_free(worker);
     consumer_destroy(consumer);
@@ -141,7 +141,7 @@ static smq_status consumer_result(smq_consumer *consumer, smq_error *err)
 smq_status consumer_poll(smq_delivery **out, size_t *count, smq_consumer *consumer, size_t capacity,
                          int64_t timeout_ms, smq_error *err)
 {
-    if (!run_queue_poll(consumer->worker->set.queue, out, count, capacity, timeout_ms)) {
+    if (!scheduler_poll(consumer->worker->set.scheduler, out, count, capacity, timeout_ms)) {
         return consumer_result(consumer, err);
     }
     return SMQ_OK;
@@ -149,7 +149,7 @@ smq_status consumer_poll(smq_delivery **out, size_t *count, smq_consumer *consum
 
 int consumer_fd(const smq_consumer *consumer)
 {
-    run_queue_set_descriptor(consumer->worker->set.queue, consumer->descriptor);
+    scheduler_set_descriptor(consumer->worker->set.scheduler, consumer->descriptor);
     return consumer->descriptor;
 }
 
@@ -158,7 +158,7 @@ smq_status consumer_flush(smq_consumer *consumer, int64_t timeout_ms, smq_error 
     smq_status late = SMQ_OK;
     const char *topic = consumer->worker->set.name;
 
-    if (!run_queue_flush(consumer->worker->set.queue, &late, timeout_ms)) {
+    if (!scheduler_flush(consumer->worker->set.scheduler, &late, timeout_ms)) {
         return status_set(err, SMQ_TIMED_OUT, "answers of topic %s are not stored yet", topic);
     }
     if (late == SMQ_UNKNOWN) {

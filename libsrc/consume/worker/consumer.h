@@ -1,7 +1,7 @@
 /* consumer.h - a consumer: the slots that this process owns, polled by threads of the application.
  *
  * A consumer is a worker without handlers: it has the same slots, and their deliveries wait in the
- * run queue until a poll fetches them.
+ * scheduler until a poll fetches them.
  *
  *   consumer.c  the functions, on threads of the application
  *   poll_gap.c  what happens when no poll comes, and the end, on smq:io

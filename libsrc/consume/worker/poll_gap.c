@@ -37,7 +37,7 @@ static void poll_gap_consumer_on_gap(uv_timer_t *timer)
     smq_consumer *consumer = timer->data;
     smq_worker *worker = consumer->worker;
     int64_t half = consumer->gap_ms / 2;
-    int64_t idle = run_queue_idle_ms(worker->set.queue);
+    int64_t idle = scheduler_idle_ms(worker->set.scheduler);
 
     if (worker->state != WORKER_RUNNING) {
         return;
@@ -45,9 +45,9 @@ static void poll_gap_consumer_on_gap(uv_timer_t *timer)
     if (idle < half) {
         poll_gap_consumer_arm_gap(consumer, half - idle);
     } else if (idle < consumer->gap_ms) {
-        run_queue_wake_poller(worker->set.queue);
+        scheduler_wake_poller(worker->set.scheduler);
         poll_gap_consumer_arm_gap(consumer, consumer->gap_ms - idle);
-    } else if (run_queue_suspend(worker->set.queue, consumer->gap_ms)) {
+    } else if (scheduler_suspend(worker->set.scheduler, consumer->gap_ms)) {
         poll_gap_consumer_suspend(consumer);
     } else {
         poll_gap_consumer_arm_gap(consumer, half);

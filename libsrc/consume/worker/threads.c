@@ -10,7 +10,7 @@
 
 static void *worker_run_handlers(void *arg)
 {
-    run_queue_work(arg);
+    scheduler_work(arg);
     return NULL;
 }
 
@@ -21,8 +21,8 @@ smq_status worker_add_thread(smq_worker *worker, smq_error *err)
     char name[24];
 
     snprintf(name, sizeof(name), "smq:work-%" PRId32, number);
-    status = thread_start(&worker->thread_ids[number], name, worker_run_handlers, worker->set.queue,
-                          err);
+    status = thread_start(&worker->thread_ids[number], name, worker_run_handlers,
+                          worker->set.scheduler, err);
     worker->threads_started += status == SMQ_OK ? 1 : 0;
     return status;
 }

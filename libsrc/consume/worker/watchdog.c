@@ -23,7 +23,7 @@ static void watchdog_arm(smq_worker *worker, int64_t ms)
 /* Start threads until as many work as before some of them hung, within WORKER_THREADS_MOST. */
 static void watchdog_replace_hung(smq_worker *worker)
 {
-    int32_t hung = run_queue_hung(worker->set.queue);
+    int32_t hung = scheduler_hung(worker->set.scheduler);
     int32_t most = WORKER_THREADS_MOST(worker);
 
     if (hung == 0) {
@@ -46,7 +46,7 @@ static void watchdog_on_timer(uv_timer_t *timer)
     struct delivery_list overdue = STAILQ_HEAD_INITIALIZER(overdue);
     int64_t now = clock_now_ms();
     int64_t first =
-        run_queue_overdue(worker->set.queue, now - worker->handler_timeout_ms, &overdue);
+        scheduler_overdue(worker->set.scheduler, now - worker->handler_timeout_ms, &overdue);
     smq_delivery *delivery;
 
     while ((delivery = STAILQ_FIRST(&overdue)) != NULL) {

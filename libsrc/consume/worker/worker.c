@@ -72,8 +72,8 @@ static smq_status worker_check_and_copy_options(smq_worker *worker,
 static void worker_destroy(smq_worker *worker)
 {
     slot_set_fini(&worker->set);
-    if (worker->set.queue != NULL) {
-        run_queue_unref(worker->set.queue);
+    if (worker->set.scheduler != NULL) {
+        scheduler_unref(worker->set.scheduler);
     }
     pthread_mutex_destroy(&worker->end.lock);
     pthread_cond_destroy(&worker->end.changed);
@@ -82,9 +82,10 @@ static void worker_destroy(smq_worker *worker)
     free(worker);
 }
 
-static struct run_queue *worker_make_queue(smq_worker *worker, const smq_worker_options *options)
+static struct scheduler *worker_make_scheduler(smq_worker *worker,
+                                               const smq_worker_options *options)
 {
-    struct run_queue_options queue = {.topic = worker->set.name,
+    struct scheduler_options queue = {.topic = worker->set.name,
                                       .handler = options->handler,
                                       .batch = options->batch,
                                       .dead = options->dead,
@@ -102,7 +103,7 @@ static struct run_queue *worker_make_queue(smq_worker *worker, const smq_worker_
         queue.per_slot = worker->poller.per_slot;
         queue.back = worker->poller.back;
     }
-    return run_queue_new(&queue);
+    return scheduler_new(&queue);
 }
 
 smq_status worker_new(smq_worker **out, struct core *core, const smq_worker_options *options,
@@ -119,7 +120,7 @@ smq_status worker_new(smq_worker **out, struct core *core, const smq_worker_opti
     thread_cond_init(&worker->end.changed);
     status = worker_check_and_copy_options(worker, options, err);
     if (status == SMQ_OK) {
-        worker->set.queue = worker_make_queue(worker, options);
+        worker->set.scheduler = worker_make_scheduler(worker, options);
         status = worker_open_topic(worker, err);
     }
     if (status != SMQ_OK) {
@@ -183,7 +184,7 @@ bool worker_wait_end(smq_worker *worker, int64_t timeout_ms)
 
 smq_status worker_wait(smq_worker *worker, int64_t timeout_ms, smq_error *err)
 {
-    if (run_queue_inside(worker->set.queue)) {
+    if (scheduler_inside(worker->set.scheduler)) {
         return status_set(err, SMQ_WRONG_THREAD,
                           "smq_worker_wait() in a handler of the worker would wait for that "
                           "handler");
@@ -206,14 +207,14 @@ void worker_free(smq_worker *worker)
         return; /* a child of fork() has none of the threads; the memory belongs to its parent */
     }
     worker_stop(worker);
-    if (run_queue_inside(worker->set.queue)) {
+    if (scheduler_inside(worker->set.scheduler)) {
         events_log(worker->set.core->events, SMQ_LEVEL_ERROR,
                    "smq_worker_free() in a handler of the worker of topic %s only stops it",
                    worker->set.name);
         return;
     }
     (void) worker_wait_for(worker, &worker->end.ended, SMQ_FOREVER);
-    run_queue_end(worker->set.queue);
+    scheduler_end(worker->set.scheduler);
     for (int32_t i = 0; i < worker->threads_started; i++) {
         (void) pthread_join(worker->thread_ids[i], NULL);
     }

@@ -12,7 +12,7 @@
  *   worker.c       life and options, on threads of the application
  *
  * Each of them calls only those above it.  Below them are the slots (consume/slot/owned_slot.h) and
- * the run queue (consume/run/run_queue.h).
+ * the scheduler (consume/run/scheduler.h).
  *
  * Thread: as each function says. */
 #ifndef CONSUME_WORKER_WORKER_H
@@ -24,7 +24,7 @@
 
 #include "base/alarms.h"
 #include "base/episode.h"
-#include "consume/run/run_queue.h"
+#include "consume/run/scheduler.h"
 #include "consume/slot/slot_set.h"
 #include "core/core.h"
 

@@ -80,7 +80,7 @@ static void worker_end(smq_worker *worker)
     uv_timer_stop(&worker->overdue);
     worker_watch_standby(worker);
     worker_watch_assignment(worker);
-    run_queue_close(set->queue);
+    scheduler_close(set->scheduler);
     worker->joined = false;
     coord_link_remove(set->core->link, set->name, worker);
     if (result.status == SMQ_OK && set->abandoned) {
@@ -102,7 +102,7 @@ static void worker_check_end(smq_worker *worker)
 {
     bool left = worker->set.slot_count == 0 && !worker->joined;
 
-    if (left && worker->state == WORKER_STOPPING && !run_queue_has_dead(worker->set.queue)) {
+    if (left && worker->state == WORKER_STOPPING && !scheduler_has_dead(worker->set.scheduler)) {
         worker_end(worker);
     } else if (left && worker->state == WORKER_SUSPENDING) {
         worker_enter(worker, WORKER_NEW);
@@ -121,7 +121,8 @@ static void worker_on_drained(uv_timer_t *timer)
     worker_each_slot(worker, slot_life_detach);
     slot_turn_run(set);
     if (worker->state == WORKER_STOPPING) {
-        set->abandoned = set->abandoned || set->slot_count > 0 || run_queue_has_dead(set->queue);
+        set->abandoned =
+            set->abandoned || set->slot_count > 0 || scheduler_has_dead(set->scheduler);
         worker_end(worker);
     }
     worker_turn(worker);
@@ -216,9 +217,9 @@ static void worker_follow_topic(smq_worker *worker)
     struct slot_set *set = &worker->set;
 
     renewal_soon(set);
-    run_queue_guard(set->queue, set->shared ? NULL : coord_link_membership(set->core->link),
+    scheduler_guard(set->scheduler, set->shared ? NULL : coord_link_membership(set->core->link),
                     set->topic.lease_ms);
-    run_queue_set_strict(set->queue, slot_set_is_strict(set));
+    scheduler_set_strict(set->scheduler, slot_set_is_strict(set));
     slot_set_update_rates(set);
 }
 
@@ -349,8 +350,8 @@ static void worker_turn(smq_worker *worker)
             worker_begin_stopping(worker);
         }
         slot_turn_run(set);
-    } while (!TAILQ_EMPTY(&set->places[SLOT_CHANGED]) || worker->asked.refresh || worker->asked.fail ||
-             worker->asked.check_binding);
+    } while (!TAILQ_EMPTY(&set->places[SLOT_CHANGED]) || worker->asked.refresh ||
+             worker->asked.fail || worker->asked.check_binding);
     if (set->budget.in_flight > 0 && worker->state != WORKER_ENDED) {
         worker_watch_handlers(worker);
     }
@@ -417,12 +418,12 @@ static void worker_on_answer(smq_delivery *delivery, int64_t now_us)
     slot_set_changed(slot);
 }
 
-static void worker_confirm_lanes(smq_worker *worker)
+static void worker_confirm_queues(smq_worker *worker)
 {
-    struct run_lane *lane;
+    struct run_queue *queue;
 
-    while ((lane = run_queue_take_unconfirmed(worker->set.queue)) != NULL) {
-        renewal_confirm(OWNER_OF(lane, struct owned_slot, lane));
+    while ((queue = scheduler_take_unconfirmed(worker->set.scheduler)) != NULL) {
+        renewal_confirm(OWNER_OF(queue, struct owned_slot, run_queue));
     }
 }
 
@@ -432,14 +433,14 @@ static void worker_take_answers(smq_worker *worker)
     smq_delivery *delivery;
     int64_t now_us = clock_now_us();
 
-    run_queue_take_answers(worker->set.queue, &answers);
+    scheduler_take_answers(worker->set.scheduler, &answers);
     while ((delivery = STAILQ_FIRST(&answers)) != NULL) {
         STAILQ_REMOVE_HEAD(&answers, link);
         worker_on_answer(delivery, now_us);
     }
-    worker_confirm_lanes(worker);
+    worker_confirm_queues(worker);
     slot_turn_mark_leaving(&worker->set);
-    if (worker->polled && run_queue_take_emptied(worker->set.queue)) {
+    if (worker->polled && scheduler_take_emptied(worker->set.scheduler)) {
         slot_turn_mark_busy(&worker->set);
     }
 }
@@ -456,7 +457,7 @@ void worker_stop_within(smq_worker *worker, int64_t ms)
 {
     worker->set.drain_timeout_ms = ms;
     worker_begin_stopping(worker);
-    run_queue_close(worker->set.queue);
+    scheduler_close(worker->set.scheduler);
     worker_take_answers(worker);
     worker_each_slot(worker, slot_life_abandon_unanswered);
     if (worker->state == WORKER_STOPPING) {
@@ -489,7 +490,7 @@ static void worker_on_extended(struct loop_task *task)
     struct extension_list list = STAILQ_HEAD_INITIALIZER(list);
     struct extension *extension;
 
-    extensions_take(run_queue_extensions(worker->set.queue), &list);
+    extensions_take(scheduler_extensions(worker->set.scheduler), &list);
     while ((extension = STAILQ_FIRST(&list)) != NULL) {
         STAILQ_REMOVE_HEAD(&list, link);
         worker_extend(extension);
@@ -671,7 +672,7 @@ static void worker_on_dispose(struct loop_task *task)
     smq_delivery *delivery;
 
     assert(worker->state == WORKER_ENDED);
-    run_queue_take_answers(worker->set.queue, &answers);
+    scheduler_take_answers(worker->set.scheduler, &answers);
     while ((delivery = STAILQ_FIRST(&answers)) != NULL) {
         STAILQ_REMOVE_HEAD(&answers, link);
         delivery_unref(delivery);

@@ -1,4 +1,4 @@
-/* test_run_queue_keys.c - a run queue by key: which deliveries of a lane may be with a handler or
+/* test_scheduler_keys.c - a scheduler by key: which deliveries of a queue may be with a handler or
  * poll at the same time. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,17 +15,17 @@
 #include "base/loop.h"
 #include "base/thread.h"
 #include "consume/run/answer.h"
-#include "consume/run/run_queue.h"
+#include "consume/run/scheduler.h"
 #include "support/group.h"
 
 enum { MOST = 8 };
 
-/* A queue with one lane, and everything that was ever added: the test has the slot's part. */
+/* A scheduler with one queue, and everything that was ever added: the test has the slot's part. */
 struct stage {
-    struct run_queue *queue;
+    struct scheduler *scheduler;
     struct loop *loop;
     struct loop_task task;
-    struct run_lane lane;
+    struct run_queue queue;
     smq_delivery *added[MOST];
     int count;
     char log[MOST + 1]; /* the bodies whose handler began */
@@ -41,7 +41,7 @@ static void on_task(struct loop_task *task)
 /* per_slot 0: with handlers. */
 static void stage_init(struct stage *stage, int32_t per_slot, smq_handler_fn *handler)
 {
-    struct run_queue_options options = {.topic = "t",
+    struct scheduler_options options = {.topic = "t",
                                         .handler = handler,
                                         .user = stage,
                                         .by_key = true,
@@ -53,8 +53,8 @@ static void stage_init(struct stage *stage, int32_t per_slot, smq_handler_fn *ha
     sem_init(&stage->returned, 0, 0);
     assert_int_equal(loop_new(&stage->loop, "smq:io", NULL), SMQ_OK);
     options.io = stage->loop;
-    stage->queue = run_queue_new(&options);
-    run_lane_init(&stage->lane);
+    stage->scheduler = scheduler_new(&options);
+    run_queue_init(&stage->queue);
 }
 
 /* All deliveries were begun and answered. */
@@ -62,16 +62,16 @@ static void stage_fini(struct stage *stage)
 {
     struct delivery_list answers = STAILQ_HEAD_INITIALIZER(answers);
 
-    run_queue_close(stage->queue);
-    run_queue_take_answers(stage->queue, &answers);
-    assert_true(run_queue_is_quiet(stage->queue, &stage->lane));
-    run_queue_forget_answered(stage->queue, stage->added, (size_t) stage->count);
+    scheduler_close(stage->scheduler);
+    scheduler_take_answers(stage->scheduler, &answers);
+    assert_true(scheduler_is_quiet(stage->scheduler, &stage->queue));
+    scheduler_forget_answered(stage->scheduler, stage->added, (size_t) stage->count);
     for (int i = 0; i < stage->count; i++) {
         delivery_unref(stage->added[i]); /* its answerer's */
         delivery_unref(stage->added[i]); /* the slot's */
     }
     loop_free(stage->loop);
-    run_queue_unref(stage->queue);
+    scheduler_unref(stage->scheduler);
     sem_destroy(&stage->returned);
 }
 
@@ -87,14 +87,14 @@ static void add_bodies(struct stage *stage, const char *const *bodies, size_t co
 
         snprintf(entry, sizeof(entry), "20c17:%s", bodies[i]);
         delivery =
-            delivery_new(NULL, run_queue_origin(stage->queue), &stage->lane, &topic, 3, "",
+            delivery_new(NULL, scheduler_origin(stage->scheduler), &stage->queue, &topic, 3, "",
                          &(struct store_claimed){.entry = entry, .entry_len = strlen(entry)});
         assert_non_null(delivery);
         stage->added[stage->count++] = delivery;
         STAILQ_INSERT_TAIL(&list, delivery, link);
     }
-    run_queue_add(stage->queue, &stage->lane, &list);
-    run_queue_wake_threads(stage->queue);
+    scheduler_add(stage->scheduler, &stage->queue, &list);
+    scheduler_wake_threads(stage->scheduler);
 }
 
 /* One for each letter. */
@@ -122,7 +122,7 @@ static void polls(struct stage *stage, smq_delivery **out, const char *letters)
     smq_delivery *polled[MOST] = {NULL};
     size_t count = 0;
 
-    assert_true(run_queue_poll(stage->queue, polled, &count, MOST, 0));
+    assert_true(scheduler_poll(stage->scheduler, polled, &count, MOST, 0));
     assert_int_equal(count, strlen(letters));
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(letter_of(polled[i]), letters[i]);
@@ -181,7 +181,7 @@ static void keys_of_one_hash_are_two_keys(void **state)
     stage_fini(&stage);
 }
 
-static void a_lane_has_no_more_than_it_may(void **state)
+static void a_queue_has_no_more_than_it_may(void **state)
 {
     smq_delivery *out[MOST] = {NULL};
     struct stage stage;
@@ -212,7 +212,7 @@ static void a_recall_takes_all_keys_each_in_its_order(void **state)
     add(&stage, "abab");
     polls(&stage, out, "ab");
     add(&stage, "c");
-    run_queue_recall(stage.queue, &stage.lane, &list);
+    scheduler_recall(stage.scheduler, &stage.queue, &list);
     while ((delivery = STAILQ_FIRST(&list)) != NULL) {
         STAILQ_REMOVE_HEAD(&list, link);
         letters[count++] = letter_of(delivery);
@@ -233,10 +233,11 @@ static void keys_that_wait_for_their_own_are_named(void **state)
     (void) state;
     stage_init(&stage, 1, NULL);
     add(&stage, "aabc");
-    polls(&stage, out, "a"); /* b and c wait only because of the lane */
-    assert_false(run_queue_lacks_keys(stage.queue, &stage.lane, 3));
-    assert_false(run_queue_lacks_keys(stage.queue, &stage.lane, 4)); /* b and c can be polled */
-    run_queue_append_blocked(stage.queue, &stage.lane, &blocked);
+    polls(&stage, out, "a"); /* b and c wait only because of the queue */
+    assert_false(scheduler_lacks_keys(stage.scheduler, &stage.queue, 3));
+    assert_false(
+        scheduler_lacks_keys(stage.scheduler, &stage.queue, 4)); /* b and c can be polled */
+    scheduler_append_blocked(stage.scheduler, &stage.queue, &blocked);
     assert_int_equal(blocked.len, 3);
     assert_memory_equal(blocked.data, "1:a", 3);
     buf_fini(&blocked);
@@ -247,7 +248,7 @@ static void keys_that_wait_for_their_own_are_named(void **state)
     done(out[0]);
     polls(&stage, out, "c");
     done(out[0]);
-    assert_true(run_queue_lacks_keys(stage.queue, &stage.lane, 1));
+    assert_true(scheduler_lacks_keys(stage.scheduler, &stage.queue, 1));
     stage_fini(&stage);
 }
 
@@ -269,7 +270,8 @@ static void deliveries_begin_in_the_order_in_which_they_were_added(void **state)
     stage_fini(&stage);
 }
 
-/* In a strict queue a message that is returned holds its key until that is stored, and no other. */
+/* In a strict scheduler a message that is returned holds its key until that is stored, and no
+ * other. */
 static void a_failure_holds_its_key_only(void **state)
 {
     struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
@@ -278,24 +280,24 @@ static void a_failure_holds_its_key_only(void **state)
 
     (void) state;
     stage_init(&stage, 1000, NULL);
-    run_queue_set_strict(stage.queue, true);
+    scheduler_set_strict(stage.scheduler, true);
     add(&stage, "aabb");
     polls(&stage, out, "ab");
     assert_int_equal(answer_give(out[0], STORE_RETRY, 0, NULL, NULL), SMQ_OK);
     done(out[1]);
     polls(&stage, out, "b");
-    run_queue_recall_held(stage.queue, stage.added[2], &list); /* it is not answered */
+    scheduler_recall_held(stage.scheduler, stage.added[2], &list); /* it is not answered */
     assert_true(STAILQ_EMPTY(&list));
-    run_queue_recall_held(stage.queue, stage.added[0], &list);
+    scheduler_recall_held(stage.scheduler, stage.added[0], &list);
     assert_ptr_equal(STAILQ_FIRST(&list), stage.added[1]);
     assert_null(STAILQ_NEXT(stage.added[1], link));
-    run_queue_hold(stage.queue, &stage.lane, stage.added[1]);
-    assert_true(run_queue_is_held(stage.queue, &stage.lane, stage.added[0]));
-    assert_false(run_queue_is_held(stage.queue, &stage.lane, stage.added[2]));
-    run_queue_forget_answered(stage.queue, &stage.added[0], 1);
-    assert_true(run_queue_is_held(stage.queue, &stage.lane, stage.added[0]));
-    run_queue_forget_answered(stage.queue, &stage.added[1], 1);
-    assert_false(run_queue_is_held(stage.queue, &stage.lane, stage.added[0]));
+    scheduler_hold(stage.scheduler, &stage.queue, stage.added[1]);
+    assert_true(scheduler_is_held(stage.scheduler, &stage.queue, stage.added[0]));
+    assert_false(scheduler_is_held(stage.scheduler, &stage.queue, stage.added[2]));
+    scheduler_forget_answered(stage.scheduler, &stage.added[0], 1);
+    assert_true(scheduler_is_held(stage.scheduler, &stage.queue, stage.added[0]));
+    scheduler_forget_answered(stage.scheduler, &stage.added[1], 1);
+    assert_false(scheduler_is_held(stage.scheduler, &stage.queue, stage.added[0]));
     done(out[0]);
     add(&stage, "a");
     polls(&stage, out, "a");
@@ -315,7 +317,7 @@ static smq_verdict handle(smq_delivery *delivery, void *user)
 
 static void *work(void *arg)
 {
-    run_queue_work(arg);
+    scheduler_work(arg);
     return NULL;
 }
 
@@ -326,26 +328,26 @@ static void later_holds_its_key_only(void **state)
 
     (void) state;
     stage_init(&stage, 0, handle);
-    assert_int_equal(thread_start(&thread, "smq:work", work, stage.queue, NULL), SMQ_OK);
+    assert_int_equal(thread_start(&thread, "smq:work", work, stage.scheduler, NULL), SMQ_OK);
     add(&stage, "aab");
     (void) sem_wait(&stage.returned);
     (void) sem_wait(&stage.returned);
-    assert_false(run_queue_is_waiting(stage.queue, &stage.lane)); /* it may run other keys */
+    assert_false(scheduler_is_waiting(stage.scheduler, &stage.queue)); /* it may run other keys */
     assert_string_equal(stage.log, "ab");
     done(stage.added[0]);
     (void) sem_wait(&stage.returned);
-    run_queue_end(stage.queue);
+    scheduler_end(stage.scheduler);
     pthread_join(thread, NULL);
     assert_string_equal(stage.log, "aba");
     stage_fini(&stage);
 }
 
-TEST_GROUP(run_queue_keys)
+TEST_GROUP(scheduler_keys)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(polls_take_one_of_each_key),
         cmocka_unit_test(keys_of_one_hash_are_two_keys),
-        cmocka_unit_test(a_lane_has_no_more_than_it_may),
+        cmocka_unit_test(a_queue_has_no_more_than_it_may),
         cmocka_unit_test(deliveries_begin_in_the_order_in_which_they_were_added),
         cmocka_unit_test(a_recall_takes_all_keys_each_in_its_order),
         cmocka_unit_test(keys_that_wait_for_their_own_are_named),

@@ -1,4 +1,4 @@
-/* test_run_queue_polls.c - a run queue that is polled: what a poll takes, when its descriptor is
+/* test_scheduler_polls.c - a scheduler that is polled: what a poll takes, when its descriptor is
  * readable, what a flush waits for, and rests. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,19 +18,19 @@
 #include "base/loop.h"
 #include "base/waiter.h"
 #include "consume/run/answer.h"
-#include "consume/run/run_queue.h"
+#include "consume/run/scheduler.h"
 #include "support/group.h"
 
-enum { LANES = 3, HAND_MAX = 16 };
+enum { QUEUES = 3, HAND_MAX = 16 };
 
-/* A queue, its lanes, and everything that was ever added: the test has the slot's part. */
+/* A scheduler, its queues, and everything that was ever added: the test has the slot's part. */
 struct stage {
-    struct run_queue *queue;
+    struct scheduler *scheduler;
     struct loop *loop;
     struct loop_task answered, back;
     struct waiter came_back;
     int descriptor;
-    struct run_lane lanes[LANES];
+    struct run_queue queues[QUEUES];
     smq_delivery *hand[HAND_MAX];
     int count;
 };
@@ -49,7 +49,7 @@ static void on_back(struct loop_task *task)
 
 static void stage_init(struct stage *stage, int32_t per_slot)
 {
-    struct run_queue_options options = {.topic = "t",
+    struct scheduler_options options = {.topic = "t",
                                         .per_slot = per_slot,
                                         .task = &stage->answered,
                                         .back = &stage->back,
@@ -59,42 +59,42 @@ static void stage_init(struct stage *stage, int32_t per_slot)
     waiter_init(&stage->came_back, 1);
     assert_int_equal(loop_new(&stage->loop, "smq:io", NULL), SMQ_OK);
     options.io = stage->loop;
-    stage->queue = run_queue_new(&options);
+    stage->scheduler = scheduler_new(&options);
     stage->descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     assert_true(stage->descriptor >= 0);
-    run_queue_set_descriptor(stage->queue, stage->descriptor);
-    for (int i = 0; i < LANES; i++) {
-        run_lane_init(&stage->lanes[i]);
+    scheduler_set_descriptor(stage->scheduler, stage->descriptor);
+    for (int i = 0; i < QUEUES; i++) {
+        run_queue_init(&stage->queues[i]);
     }
 }
 
-/* What is in the queue's list of answers, and what was never begun, gives its reference back.
+/* What is in the scheduler's list of answers, and what was never begun, gives its reference back.
  */
 static void stage_fini(struct stage *stage)
 {
     struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
     smq_delivery *delivery;
 
-    for (int i = 0; i < LANES; i++) {
-        run_queue_recall(stage->queue, &stage->lanes[i], &list);
+    for (int i = 0; i < QUEUES; i++) {
+        scheduler_recall(stage->scheduler, &stage->queues[i], &list);
     }
-    run_queue_take_answers(stage->queue, &list);
+    scheduler_take_answers(stage->scheduler, &list);
     while ((delivery = STAILQ_FIRST(&list)) != NULL) {
         STAILQ_REMOVE_HEAD(&list, link);
         delivery_unref(delivery);
     }
-    run_queue_close(stage->queue);
+    scheduler_close(stage->scheduler);
     for (int i = 0; i < stage->count; i++) {
-        (void) run_queue_forget(stage->queue, stage->hand[i]);
+        (void) scheduler_forget(stage->scheduler, stage->hand[i]);
         delivery_unref(stage->hand[i]);
     }
     loop_free(stage->loop);
-    run_queue_unref(stage->queue);
+    scheduler_unref(stage->scheduler);
     close(stage->descriptor);
     waiter_fini(&stage->came_back);
 }
 
-static smq_delivery *add(struct stage *stage, int lane, const char *body)
+static smq_delivery *add(struct stage *stage, int queue, const char *body)
 {
     struct topic topic = {
         .name = "t", .type = SMQ_TYPE_FIXED_TIME, .layout = SMQ_LAYOUT_INLINE, .max_retries = 16};
@@ -104,13 +104,13 @@ static smq_delivery *add(struct stage *stage, int lane, const char *body)
 
     snprintf(entry, sizeof(entry), "20c17:%s", body);
     delivery =
-        delivery_new(NULL, run_queue_origin(stage->queue), &stage->lanes[lane], &topic, lane, "",
-                     &(struct store_claimed){.entry = entry, .entry_len = strlen(entry)});
+        delivery_new(NULL, scheduler_origin(stage->scheduler), &stage->queues[queue], &topic, queue,
+                     "", &(struct store_claimed){.entry = entry, .entry_len = strlen(entry)});
     assert_non_null(delivery);
     stage->hand[stage->count++] = delivery;
     STAILQ_INSERT_TAIL(&list, delivery, link);
-    run_queue_add(stage->queue, &stage->lanes[lane], &list);
-    run_queue_wake_threads(stage->queue);
+    scheduler_add(stage->scheduler, &stage->queues[queue], &list);
+    scheduler_wake_threads(stage->scheduler);
     return delivery;
 }
 
@@ -121,7 +121,7 @@ static const char *take(struct stage *stage, size_t capacity)
     smq_delivery *out[HAND_MAX];
     size_t count = 0;
 
-    assert_true(run_queue_poll(stage->queue, out, &count, capacity, 0));
+    assert_true(scheduler_poll(stage->scheduler, out, &count, capacity, 0));
     for (size_t i = 0; i < count; i++) {
         bodies[i] = *(const char *) out[i]->info.body.data;
     }
@@ -141,7 +141,7 @@ static bool is_readable(const struct stage *stage)
     return poll(&wait, 1, 0) == 1;
 }
 
-static void poll_takes_of_each_lane_what_may_be_begun(void **state)
+static void poll_takes_of_each_queue_what_may_be_begun(void **state)
 {
     struct stage stage;
     smq_delivery *first, *second, *third;
@@ -162,7 +162,7 @@ static void poll_takes_of_each_lane_what_may_be_begun(void **state)
     stage_fini(&stage);
 }
 
-static void small_polls_go_around_the_lanes(void **state)
+static void small_polls_go_around_the_queues(void **state)
 {
     struct stage stage;
 
@@ -199,13 +199,13 @@ static void descriptor_follows_what_a_poll_would_give(void **state)
     assert_false(is_readable(&stage)); /* "b" waits for the answer */
     answer(first);
     assert_true(is_readable(&stage));
-    run_queue_recall(stage.queue, &stage.lanes[0], &list);
+    scheduler_recall(stage.scheduler, &stage.queues[0], &list);
     assert_ptr_equal(STAILQ_FIRST(&list), second);
     assert_false(is_readable(&stage));
     delivery_unref(second);
-    run_queue_close(stage.queue);
+    scheduler_close(stage.scheduler);
     assert_true(is_readable(&stage));
-    assert_false(run_queue_poll(stage.queue, &second, &count, 1, SMQ_FOREVER));
+    assert_false(scheduler_poll(stage.scheduler, &second, &count, 1, SMQ_FOREVER));
     assert_int_equal(count, 7);
     stage_fini(&stage);
 }
@@ -218,19 +218,19 @@ static void flush_waits_for_each_answer_before_it(void **state)
 
     (void) state;
     stage_init(&stage, 1);
-    assert_true(run_queue_flush(stage.queue, &late, 0));
+    assert_true(scheduler_flush(stage.scheduler, &late, 0));
     assert_int_equal(late, SMQ_OK);
     first = add(&stage, 0, "a");
     second = add(&stage, 1, "x");
     assert_string_equal(take(&stage, HAND_MAX), "ax");
-    assert_true(run_queue_flush(stage.queue, &late, 0)); /* nothing is answered */
+    assert_true(scheduler_flush(stage.scheduler, &late, 0)); /* nothing is answered */
     answer(first);
     answer(second);
-    assert_false(run_queue_flush(stage.queue, &late, 0));
-    (void) run_queue_forget(stage.queue, second); /* stored */
-    assert_false(run_queue_flush(stage.queue, &late, 0));
-    (void) run_queue_forget(stage.queue, first);
-    assert_true(run_queue_flush(stage.queue, &late, 0));
+    assert_false(scheduler_flush(stage.scheduler, &late, 0));
+    (void) scheduler_forget(stage.scheduler, second); /* stored */
+    assert_false(scheduler_flush(stage.scheduler, &late, 0));
+    (void) scheduler_forget(stage.scheduler, first);
+    assert_true(scheduler_flush(stage.scheduler, &late, 0));
     assert_int_equal(late, SMQ_OK);
     stage_fini(&stage);
 }
@@ -248,20 +248,21 @@ static void flush_tells_once_of_late_answers(void **state)
     assert_string_equal(take(&stage, HAND_MAX), "ax");
     answer(first);
     delivery_set_validity(first, SMQ_FENCED);
-    (void) run_queue_forget(stage.queue, first); /* dropped although it was answered */
-    assert_true(run_queue_flush(stage.queue, &late, 0));
+    (void) scheduler_forget(stage.scheduler, first); /* dropped although it was answered */
+    assert_true(scheduler_flush(stage.scheduler, &late, 0));
     assert_int_equal(late, SMQ_FENCED);
     delivery_set_validity(second, SMQ_LEASE_LOST);
     assert_int_equal(answer_give(second, STORE_DONE, 0, NULL, NULL), SMQ_LEASE_LOST);
-    assert_true(run_queue_flush(stage.queue, &late, 0));
+    assert_true(scheduler_flush(stage.scheduler, &late, 0));
     assert_int_equal(late, SMQ_LEASE_LOST);
-    assert_true(run_queue_flush(stage.queue, &late, 0));
+    assert_true(scheduler_flush(stage.scheduler, &late, 0));
     assert_int_equal(late, SMQ_OK);
     stage_fini(&stage);
 }
 
-/* In a strict queue a poll passes no delivery that is returned, also where it may have several. */
-static void poll_takes_nothing_of_a_held_lane(void **state)
+/* In a strict scheduler a poll passes no delivery that is returned, also where it may have several.
+ */
+static void poll_takes_nothing_of_a_held_queue(void **state)
 {
     struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
     struct stage stage;
@@ -269,38 +270,38 @@ static void poll_takes_nothing_of_a_held_lane(void **state)
 
     (void) state;
     stage_init(&stage, 2);
-    run_queue_set_strict(stage.queue, true);
+    scheduler_set_strict(stage.scheduler, true);
     first = add(&stage, 0, "a");
     second = add(&stage, 0, "b");
     assert_string_equal(take(&stage, 1), "a");
     assert_int_equal(answer_give(first, STORE_RETRY, 0, NULL, NULL), SMQ_OK);
     assert_string_equal(take(&stage, 1), "");
     assert_false(is_readable(&stage));
-    run_queue_recall_held(stage.queue, first, &list);
+    scheduler_recall_held(stage.scheduler, first, &list);
     assert_ptr_equal(STAILQ_FIRST(&list), second);
-    (void) run_queue_forget(stage.queue, first);
+    (void) scheduler_forget(stage.scheduler, first);
     delivery_unref(second); /* its answerer's */
     stage_fini(&stage);
 }
 
 /* The slot drops what was answered before it has seen the answer: nobody will recall the rest. */
-static void lane_goes_on_when_what_holds_it_is_dropped(void **state)
+static void queue_goes_on_when_what_holds_it_is_dropped(void **state)
 {
     struct stage stage;
     smq_delivery *first, *second, *third;
 
     (void) state;
     stage_init(&stage, 2);
-    run_queue_set_strict(stage.queue, true);
+    scheduler_set_strict(stage.scheduler, true);
     first = add(&stage, 0, "a");
     second = add(&stage, 0, "b");
     third = add(&stage, 0, "c");
     assert_string_equal(take(&stage, HAND_MAX), "ab");
     assert_int_equal(answer_give(first, STORE_RETRY, 0, NULL, NULL), SMQ_OK);
     assert_int_equal(answer_give(second, STORE_RETRY, 0, NULL, NULL), SMQ_OK);
-    (void) run_queue_forget(stage.queue, first);
+    (void) scheduler_forget(stage.scheduler, first);
     assert_string_equal(take(&stage, HAND_MAX), ""); /* the other one is returned, too */
-    (void) run_queue_forget(stage.queue, second);
+    (void) scheduler_forget(stage.scheduler, second);
     assert_string_equal(take(&stage, HAND_MAX), "c");
     answer(third);
     stage_fini(&stage);
@@ -313,12 +314,12 @@ static void first_poll_of_a_rest_says_so(void **state)
     (void) state;
     stage_init(&stage, 1);
     assert_string_equal(take(&stage, 1), "");
-    assert_false(run_queue_suspend(stage.queue, 600000));
-    run_queue_wake_poller(stage.queue);
+    assert_false(scheduler_suspend(stage.scheduler, 600000));
+    scheduler_wake_poller(stage.scheduler);
     assert_true(is_readable(&stage));
     assert_string_equal(take(&stage, 1), "");
     assert_false(is_readable(&stage));
-    assert_true(run_queue_suspend(stage.queue, 0));
+    assert_true(scheduler_suspend(stage.scheduler, 0));
     assert_true(is_readable(&stage)); /* a thread may wait on it */
     assert_string_equal(take(&stage, 1), "");
     assert_false(is_readable(&stage));
@@ -334,16 +335,16 @@ static void poll_takes_nothing_that_is_not_confirmed(void **state)
 
     (void) state;
     stage_init(&stage, 2);
-    run_queue_guard(stage.queue, membership, 600000);
+    scheduler_guard(stage.scheduler, membership, 600000);
     add(&stage, 0, "a");
     add(&stage, 0, "b");
-    run_lane_confirm(&stage.lanes[1], clock_now_ms());
+    run_queue_confirm(&stage.queues[1], clock_now_ms());
     add(&stage, 1, "x");
     assert_string_equal(take(&stage, HAND_MAX), "x");
-    assert_ptr_equal(run_queue_take_unconfirmed(stage.queue), &stage.lanes[0]);
+    assert_ptr_equal(scheduler_take_unconfirmed(stage.scheduler), &stage.queues[0]);
     assert_string_equal(take(&stage, HAND_MAX), "");
-    run_lane_confirm(&stage.lanes[0], clock_now_ms());
-    run_queue_set_confirmed(stage.queue, &stage.lanes[0]);
+    run_queue_confirm(&stage.queues[0], clock_now_ms());
+    scheduler_set_confirmed(stage.scheduler, &stage.queues[0]);
     assert_string_equal(take(&stage, HAND_MAX), "ab");
     for (int i = 0; i < stage.count; i++) {
         assert_int_equal(answer_give(stage.hand[i], STORE_DONE, 0, NULL, NULL), SMQ_OK);
@@ -352,16 +353,16 @@ static void poll_takes_nothing_that_is_not_confirmed(void **state)
     membership_unref(membership);
 }
 
-TEST_GROUP(run_queue_polls)
+TEST_GROUP(scheduler_polls)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(poll_takes_of_each_lane_what_may_be_begun),
-        cmocka_unit_test(small_polls_go_around_the_lanes),
+        cmocka_unit_test(poll_takes_of_each_queue_what_may_be_begun),
+        cmocka_unit_test(small_polls_go_around_the_queues),
         cmocka_unit_test(descriptor_follows_what_a_poll_would_give),
         cmocka_unit_test(flush_waits_for_each_answer_before_it),
         cmocka_unit_test(flush_tells_once_of_late_answers),
-        cmocka_unit_test(poll_takes_nothing_of_a_held_lane),
-        cmocka_unit_test(lane_goes_on_when_what_holds_it_is_dropped),
+        cmocka_unit_test(poll_takes_nothing_of_a_held_queue),
+        cmocka_unit_test(queue_goes_on_when_what_holds_it_is_dropped),
         cmocka_unit_test(first_poll_of_a_rest_says_so),
         cmocka_unit_test(poll_takes_nothing_that_is_not_confirmed),
     };
