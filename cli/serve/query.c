@@ -91,6 +91,22 @@ static bool query_number_of(json_int_t *out, const char *text)
     return errno == 0 && end != text && *end == '\0' && strspn(text, "-0123456789") == strlen(text);
 }
 
+/* The words between the commas of a text. */
+static json_t *query_words(const char *text)
+{
+    json_t *words = json_array();
+
+    for (bool more = true; more;) {
+        const size_t size = strcspn(text, ",");
+        if (json_array_append_new(words, json_stringn(text, size)) != 0) {
+            say_no_memory();
+        }
+        more = text[size] == ',';
+        text += size + 1;
+    }
+    return words;
+}
+
 /* Of an address: a text becomes what the field wants; false: it cannot. */
 static bool query_convert(json_t *query, const char *name, const struct query_field *field,
                           const char *text)
@@ -110,17 +126,9 @@ static bool query_convert(json_t *query, const char *name, const struct query_fi
         }
         output_set(query, name, json_boolean(text[0] == 't'));
         return true;
-    case QUERY_WORDS: {
-        json_t *words = json_array();
-        for (const char *word = text; word; word = strchr(word, ',')) {
-            word += word != text ? 1 : 0;
-            if (json_array_append_new(words, json_stringn(word, strcspn(word, ","))) != 0) {
-                say_no_memory();
-            }
-        }
-        output_set(query, name, words);
+    case QUERY_WORDS:
+        output_set(query, name, query_words(text));
         return true;
-    }
     default:
         return field->type != QUERY_OBJECTS;
     }

@@ -333,6 +333,19 @@ static void test_parameters_that_cannot_be_used_are_refused(void **state)
     }
 }
 
+static void test_lists_of_words_end(void **state)
+{
+    static const char *const lists[] = {
+        ",", ",dead", "dead,", "dead,,waiting", "dead,none", "dead,dead,dead,dead,dead"};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        char target[128];
+        snprintf(target, sizeof(target), "/api/v1/messages?topic=jobs&state=%s", lists[i]);
+        assert_int_equal(http_status(&http, target, ""), 400);
+    }
+}
+
 static void test_bodies_that_are_no_json_are_refused(void **state)
 {
     static const char *const bodies[] = {"",
@@ -465,6 +478,7 @@ TEST_GROUP(serve_safe)
         cmocka_unit_test(test_large_requests_are_refused),
         cmocka_unit_test(test_tricks_with_paths_find_nothing),
         cmocka_unit_test(test_parameters_that_cannot_be_used_are_refused),
+        cmocka_unit_test(test_lists_of_words_end),
         cmocka_unit_test(test_bodies_that_are_no_json_are_refused),
         cmocka_unit_test(test_noise_is_survived),
         cmocka_unit_test(test_a_slow_client_holds_up_nobody),
