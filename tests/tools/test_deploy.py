@@ -185,7 +185,10 @@ def check_units(folder):
         status, said = run("systemd-sysusers", f"--root={root}", folder / "systemd/slotmq.sysusers")
         if status != 0 or not made.exists():
             yield f"systemd-sysusers: {status} {said}"
-        users = re.findall(r"^(\w+):", made.read_text(), re.MULTILINE) if made.exists() else []
+        users = re.findall(r"^([\w-]+):", made.read_text(), re.MULTILINE) if made.exists() else []
+    served = re.search(r"^User=(.*)$", (folder / "systemd/slotmq-serve.service").read_text(), re.MULTILINE)[1]
+    if served not in users:
+        yield f"there is no user {served}"
     unit = configparser.ConfigParser(strict=False, interpolation=None)
     unit.optionxform = str
     unit.read(folder / "systemd/slotmq-consume@.service")
@@ -300,6 +303,8 @@ class Mistakes(unittest.TestCase):
         (check_units, "systemd/slotmq-consume@.service", "KillMode=mixed", "KillMod=mixed"),
         (check_units, "systemd/slotmq-consume@.service", "TimeoutStopSec=45s", "TimeoutStopSec=30s"),
         (check_units, "systemd/slotmq-consume@.service", "User=slotmq", "User=nobody"),
+        (check_units, "systemd/slotmq-serve.service", "User=slotmq-serve", "User=serve"),
+        (check_variables, "systemd/serve.env", "SLOTMQ_REDIS=", "SLOTMQ_SERVERS="),
         (check_units, "systemd/slotmq-metrics.service", "/usr/local/bin/slotmq-metrics", "/usr/local/bin/metrics"),
         (check_units, "systemd/slotmq-metrics.timer", "OnBootSec=30s", "OnBootSec=soon"),
         (check_units, "systemd/slotmq.sysusers", "u     slotmq", "user  slotmq"),
