@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Check that every public header compiles alone, as C11 and as C++11, without a warning, and that those
-of earlier versions say what is in their place.
+"""Check that every public header compiles alone, as C99 to C23 and as C++11 to C++20, without a warning,
+and that those of earlier versions say what is in their place.
 
 usage: headers.py INCLUDE_FOLDER
 """
@@ -10,8 +10,10 @@ import subprocess
 import sys
 
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
-COMPILERS = [("cc", "c", "c11"), ("c++", "c++", "c++11"), ("clang", "c", "c11"),
-             ("clang++", "c++", "c++11")]
+COMPILERS = [(compiler, language, standard)
+             for compilers, language, standards in [(["cc", "clang"], "c", ["c99", "c11", "c17", "c2x"]),
+                                                    (["c++", "clang++"], "c++", ["c++11", "c++14", "c++17", "c++20"])]
+             for compiler in compilers for standard in standards]
 STRUCTS = """client_options topic_options producer_options worker_options consumer_options message message_ref message_copy process_settings
              filter stats metrics topic_report""".split()
 OPS_STRUCTS = ["fence", "fleet_visitor", "binding"]
