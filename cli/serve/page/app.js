@@ -133,9 +133,14 @@ async function load() {
     }
 }
 
-/* Another view: nothing of the old one is kept, but that of the same kind until the new one comes. */
+/* Another view: jobs that have ended go, and what was shown, unless it is of the same kind. */
 async function arrive() {
     const { name, parameters } = place();
+    for (const job of known.values()) {
+        if (job.state !== 'running') {
+            hidden.add(job.id);
+        }
+    }
     if (shown.name !== name) {
         shown = {
             name,
@@ -402,7 +407,7 @@ function draw() {
         data !== undefined &&
         notice([el('b', {}, 'This is as it was read last: '), problem.message], 'bad');
     const strips = strip(
-        [...known.values()].filter((job) => !hidden.has(job.id)),
+        [...known.values()].filter((job) => !hidden.has(job.id)).reverse(),
         page,
         (id) => {
             hidden.add(id);

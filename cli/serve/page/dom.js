@@ -74,8 +74,15 @@ function renewChildren(shown, fresh) {
             keyed.set(child.key, child);
         }
     }
+    const wanted = new Set([...fresh.childNodes].map((child) => child.key));
     let at = shown.firstChild;
     for (const child of [...fresh.childNodes]) {
+        /* What has a key is not moved past what goes: moving it would take its focus. */
+        while (child.key !== undefined && keyed.has(child.key) && at && !wanted.has(at.key ?? {})) {
+            const next = at.nextSibling;
+            at.remove();
+            at = next;
+        }
         const known = child.key !== undefined ? keyed.get(child.key) : at;
         if (!known || !isSame(known, child)) {
             shown.insertBefore(child, at);

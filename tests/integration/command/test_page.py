@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""The page of slotmq serve, in a real browser on real servers: what an operator does most.
+
+usage: test_page.py ROOT SANDBOX SLOTMQ [PICTURES]
+
+PICTURES: a folder for pictures of the views."""
+import contextlib
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+import urllib.parse
+
+ROOT, SANDBOX, SLOTMQ = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
+PICTURES = pathlib.Path(sys.argv[4]).resolve() if len(sys.argv) > 4 else None
+TIMEOUT_S = 120
+TOKEN = "token-of-a-test-of-the-page"
+# The last one is what somebody would send who wants to take the page over.
+HOSTILE = "<img src=x onerror=\"document.title='taken'\">"
+REASONS = {"card declined": 3, "no such address": 2, HOSTILE: 1}
+FLOOD = 20000
+
+sys.path.insert(0, str(ROOT / "tests/support"))
+import browser  # noqa: E402  the path comes first
+from waiting import wait_until  # noqa: E402
+
+
+def quoted(text):
+    """A string of XPath."""
+    return f"'{text}'" if "'" not in text else 'concat(' + ', "\'", '.join(f"'{part}'" for part in text.split("'")) + ')'
+
+
+def button(text):
+    return f"//main//button[normalize-space()={quoted(text)}]"
+
+
+def link(text):
+    return f"//main//a[normalize-space()={quoted(text)}]"
+
+
+class Page(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        with contextlib.ExitStack() as stack:
+            cls.start(stack)
+            cls.addClassCleanup(stack.pop_all().close)
+
+    @classmethod
+    def start(cls, stack):
+        cls.folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="slotmq-page-")))
+        box = cls.folder / "sandbox"
+        subprocess.run([SANDBOX, "up", box], check=True, capture_output=True)
+        stack.callback(subprocess.run, [SANDBOX, "down", box], check=True, capture_output=True)
+        said = subprocess.run([SANDBOX, "env", box], check=True, capture_output=True, text=True).stdout
+        cls.environment = {**os.environ, **dict(re.findall(r"^export (\w+)=(\S+)$", said, re.MULTILINE))}
+        cls.fill()
+        (cls.folder / "token").write_text(TOKEN + "\n")
+        process = cls.run_beside(stack, "serve", "--listen", "127.0.0.1:0", "--write", "--token-file", cls.folder / "token")
+        first = process.stderr.readline()
+        assert "listening" in first, first
+        cls.address = re.search(r"http://\S+", first)[0]
+        cls.browser = browser.Browser(cls.folder)
+        stack.callback(cls.browser.close)
+        cls.browser.show(1440, 900, "light")
+        cls.browser.open(cls.address)
+        cls.browser.click("//button[.='Token']")
+        cls.browser.type("//dialog//input", TOKEN)
+        cls.browser.click("//dialog//button[.='Go on']")
+        cls.browser.find("//button[.='Forget token']")
+
+    @classmethod
+    def fill(cls):
+        """Dead letters of three reasons, many dead letters, and a topic of which nothing is known yet."""
+        program = cls.folder / "fail"
+        program.write_text("#!/bin/sh\ncat >&2\nexit 65\n")
+        program.chmod(0o755)
+        cls.call("topic", "create", "orders", "--slots", "4")
+        bodies = [reason for reason, count in REASONS.items() for _ in range(count)]
+        cls.call("send", "orders", "--file", "-", text="\n".join(bodies) + "\n")
+        cls.call("consume", "orders", "--exit-when-empty", "--", program)
+        cls.call("topic", "create", "flood", "--slots", "4", "--ttl", "1ms", "--expired-to-dead")
+        cls.call("send", "flood", "--file", "-", text="".join(f"{number}\n" for number in range(FLOOD)))
+        cls.call("consume", "flood", "--exit-when-empty")
+        cls.call("pause", "flood")
+        cls.call("topic", "create", "reports")
+
+    @classmethod
+    def call(cls, *words, text=None):
+        done = subprocess.run([SLOTMQ, *words], env=cls.environment, check=False, text=True, capture_output=True,
+                              timeout=TIMEOUT_S, input=text)
+        assert done.returncode == 0, (words, done.stderr)
+        return done.stdout
+
+    @classmethod
+    def run_beside(cls, stack, *words):
+        """One that runs until the stack ends it, and then ends well."""
+        process = subprocess.Popen([SLOTMQ, *words], env=cls.environment, text=True, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE)
+
+        def stop():
+            process.send_signal(signal.SIGTERM)
+            said = process.communicate(timeout=TIMEOUT_S)[1]
+            assert process.returncode == 0, said
+        stack.callback(stop)
+        return process
+
+    def stat(self, topic):
+        return json.loads(self.call("stat", topic, "--json"))["topics"][0]
+
+    def go(self, view, **parameters):
+        self.browser.open(f"{self.address}/#/{view}?{urllib.parse.urlencode(parameters)}")
+
+    def tearDown(self):
+        """Nothing broke the policy of the page; a message that is done is not found."""
+        self.assertEqual([line for line in self.browser.console() if "404 (Not Found)" not in line], [])
+        self.assertNotIn("taken", self.browser.run("return document.title"))
+
+    def test_a_dead_letter_is_found_by_its_reason_retried_and_done(self):
+        self.go("topics")
+        self.browser.click(link("orders"))
+        self.browser.click("//nav[@class='tabs']//a[starts-with(., 'Dead letters')]")
+        counts = {f"exit 65: {reason}": str(count) for reason, count in REASONS.items()}
+        self.browser.find(link("exit 65: " + HOSTILE))
+        rows = self.browser.run("return [...document.querySelectorAll('tbody tr')].map((row) => "
+                                "[row.cells[0].textContent, row.cells[1].textContent])")
+        self.assertEqual(dict(rows), counts)
+        self.browser.click(link("exit 65: no such address"))
+        self.browser.find("//main//td[.='exit 65: no such address']")
+        self.browser.click("(//main//td//a)[1]")
+        self.browser.find("//pre[.='no such address']")
+        self.browser.click(link("Hex"))
+        self.browser.find("//pre[starts-with(., '00000000  6e 6f 20 73')]")
+        self.browser.click(button("Retry"))
+        self.browser.find("//main//header//span[.='waiting']")
+        with contextlib.ExitStack() as stack:
+            self.run_beside(stack, "consume", "orders")
+            self.browser.find("//main//p[contains(., 'it is done')]")
+        stat = self.stat("orders")
+        self.assertEqual((stat["done"], stat["dead"], stat["waiting"]), (1, 5, 0))
+
+    def test_those_that_are_selected_are_retried(self):
+        self.go("messages", topic="orders", state="dead", reason="card declined")
+        self.browser.click("(//main//tbody//input)[1]")
+        self.browser.click("(//main//tbody//input)[3]")
+        self.browser.click(button("Retry 2 selected"))
+        wait_until(lambda: self.stat("orders")["waiting"] == 2, TIMEOUT_S, "two wait")
+        self.browser.find("//main//nav[@class='pages']//span[starts-with(., '1 message')]")
+
+    def test_a_topic_is_paused_and_resumed(self):
+        self.go("topic", topic="reports")
+        self.browser.click(button("Pause"))
+        self.browser.click("//dialog//button[.='Pause']")
+        self.browser.find("//main//header//span[.='paused']")
+        self.assertTrue(json.loads(self.call("topic", "show", "reports", "--json"))["paused"])
+        self.browser.click(button("Resume"))
+        self.browser.find(button("Pause"))
+        self.assertFalse(json.loads(self.call("topic", "show", "reports", "--json"))["paused"])
+
+    def test_many_are_retried_at_a_rate_until_it_is_stopped(self):
+        self.go("dead", topic="flood")
+        self.browser.click(button("Retry all"))
+        self.browser.type("//dialog//input[@name='rate']", "2000")
+        self.browser.click("//dialog//button[.='Send back']")
+        self.browser.find("//article[.//a[contains(., 'flood')]]//span[.='running']")
+        part = lambda: self.browser.run("const bar = document.querySelector('.job progress'); return [bar.value, bar.max]")
+        first = part()
+        wait_until(lambda: part()[0] >= first[0] + 2000, TIMEOUT_S, "the bar grows")
+        self.assertEqual(part()[1], FLOOD)
+        if PICTURES:
+            self.browser.picture(PICTURES / "dead-1440-light.png")
+        self.browser.click(button("Stop"))
+        self.browser.find("//article//span[.='stopped']")
+        shown = int(part()[0])
+        stat = self.stat("flood")
+        self.assertEqual((stat["waiting"], stat["dead"]), (shown, FLOOD - shown))
+        self.assertLess(shown, FLOOD)
+        self.browser.click(button("Hide"))
+
+    def test_each_view_fits_into_two_widths_light_and_dark(self):
+        views = {"topics": {}, "topic": {"topic": "orders"}, "messages": {"topic": "orders", "state": "dead"},
+                 "dead": {"topic": "orders"}, "fleet": {}, "servers": {}, "doctor": {}, "jobs": {}}
+        try:
+            for width, scheme in ((1440, "light"), (390, "dark")):
+                self.browser.show(width, 900, scheme)
+                for view, parameters in views.items():
+                    with self.subTest(view=view, width=width):
+                        self.go(view, **parameters)
+                        self.browser.find(f"//main[@data-view='{view}']//h1")
+                        wide = self.browser.run("return document.documentElement.scrollWidth")
+                        self.assertLessEqual(wide, width)
+                        self.assertEqual(self.browser.run("return document.querySelectorAll('main img').length"), 0)
+        finally:
+            self.browser.show(1440, 900, "light")
+
+    def test_without_the_token_bodies_are_hidden(self):
+        kept = self.browser.run("return sessionStorage.getItem('slotmq token')")
+        self.go("topics")
+        self.browser.click("//button[.='Forget token']")
+        self.browser.find("//button[.='Token']")
+        self.go("messages", topic="orders", state="dead")
+        self.browser.find("//main//td[contains(., 'hidden without the token')]")
+        self.assertEqual(self.browser.run("return document.querySelectorAll('main .view button').length"), 0)
+        self.browser.run("sessionStorage.setItem('slotmq token', arguments[0]); location.reload()", kept)
+        self.browser.find("//button[.='Forget token']")
+
+
+if __name__ == "__main__":
+    if browser.missing():
+        print(f"SKIPPED: the page of slotmq serve, because there is no {' and no '.join(browser.missing())}")
+        sys.exit(0)
+    unittest.main(argv=sys.argv[:1])
