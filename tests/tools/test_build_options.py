@@ -37,6 +37,11 @@ class Options(unittest.TestCase):
         self.assertFalse([name for name in targets if name.startswith("test_")])
         self.assertNotIn("cmocka", needed)
 
+    def test_a_command_without_a_port(self):
+        targets, needed = self.configured(serve="false", tests="false", bench="false", demo="false")
+        self.assertLessEqual({"slotmq", "cli"}, targets)
+        self.assertNotIn("libmicrohttpd", needed)
+
     def test_tests_of_what_is_built(self):
         targets, needed = self.configured(cli="false", bench="false", demo="false")
         self.assertIn("cmocka", needed)
