@@ -291,7 +291,7 @@ static bool measure_idle(struct shared *shared)
     if (!meter_start(&cost, shared->lab)) {
         return false;
     }
-    pass((int) lab_count(shared->lab, 20000, 3000));
+    pass((int) lab_count(shared->lab, 60000, 20000));
     if (!meter_stop(&cost, shared->lab)) {
         return false;
     }

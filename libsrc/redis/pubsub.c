@@ -25,7 +25,8 @@
 #include "redis/slotmap.h"
 #include "redis/states.h"
 
-enum { RETRY_MS = 100, PING_MS = 5000, RETRY_MIN_MS = 20, RETRY_MAX_MS = 1000, FAILURES_MAX = 2 };
+enum { RETRY_MS = 100, RETRY_MIN_MS = 20, RETRY_MAX_MS = 1000, FAILURES_MAX = 2 };
+enum { PING_MS = 5000, PING_MOST_MS = 60000, PING_EACH_MS = 1000, PARTS = 256 };
 
 /* One listener: the private side of a subscription. */
 struct redis_subscription_state {
@@ -73,6 +74,7 @@ struct pubsub_link {
     uint64_t failures;             /* since it last took a subscription */
     struct episode trouble;
     int64_t retry_ms, pinged_ms;
+    int early;        /* PARTS of the time until the next ping that are left out */
     int64_t asked_ms; /* when the oldest of `asked` was sent */
     TAILQ_HEAD(, pubsub_channel) channels;
     STAILQ_HEAD(, pubsub_asked) asked;
@@ -454,6 +456,7 @@ static void pubsub_on_ready(struct connection *connection, void *user)
     link->ready = true;
     context_count_ready(link->pubsub->context, &link->known);
     link->pinged_ms = clock_now_ms();
+    link->early = (int) (random_u64() % PARTS); /* those that start together ask apart */
     pubsub_tick_soon(link->pubsub);
     for (channel = TAILQ_FIRST(&link->channels); channel != NULL; channel = next) {
         next = TAILQ_NEXT(channel, peer);
@@ -559,6 +562,34 @@ static void pubsub_link_free(struct pubsub_link *link)
     free(link);
 }
 
+int64_t pubsub_ping_ms(uint64_t peers)
+{
+    if (peers <= PING_MS / PING_EACH_MS) {
+        return PING_MS;
+    }
+    return peers < PING_MOST_MS / PING_EACH_MS ? (int64_t) peers * PING_EACH_MS : PING_MOST_MS;
+}
+
+static int64_t pubsub_ping_at(const struct pubsub_link *link)
+{
+    const struct redis_subscription_state *listener;
+    const struct pubsub_channel *channel;
+    uint64_t fewest = UINT64_MAX;
+
+    TAILQ_FOREACH(channel, &link->channels, peer)
+    {
+        TAILQ_FOREACH(listener, &channel->listeners, peer)
+        {
+            uint64_t peers = listener->subscription->peers;
+            fewest = peers < fewest ? peers : fewest;
+        }
+        if (pubsub_ping_ms(fewest) == PING_MS) {
+            break;
+        }
+    }
+    return link->pinged_ms + pubsub_ping_ms(fewest) * (PARTS - link->early) / PARTS;
+}
+
 /* Send a ping from time to time, and close a connection on which no reply comes in time.  Returns
  * when to check again. */
 static int64_t pubsub_check_alive(struct pubsub_link *link, int64_t now)
@@ -568,12 +599,15 @@ static int64_t pubsub_check_alive(struct pubsub_link *link, int64_t now)
     char text[SERVER_TEXT_MAX + 32];
 
     if (STAILQ_EMPTY(&link->asked)) {
-        if (now - link->pinged_ms >= PING_MS) {
-            link->pinged_ms = now;
-            pubsub_ask(link, ASKED_PING, NULL);
-            return now + patience_ms;
+        int64_t at_ms = pubsub_ping_at(link);
+
+        if (now < at_ms) {
+            return at_ms;
         }
-        return link->pinged_ms + PING_MS;
+        link->pinged_ms = now;
+        link->early = 0;
+        pubsub_ask(link, ASKED_PING, NULL);
+        return now + patience_ms;
     }
     int64_t heard_ms = connection_heard_ms(link->connection);
     int64_t since_ms = heard_ms > link->asked_ms ? heard_ms : link->asked_ms;

@@ -31,6 +31,10 @@ void pubsub_stop(struct pubsub *pubsub);
 /* As redis_subscribe(). */
 void pubsub_subscribe(struct pubsub *pubsub, struct redis_subscription *subscription);
 
+/* How long a connection brings nothing before it is asked whether it lives, when it serves nobody
+ * who is fewer than so many: of those about one asks in each second. */
+int64_t pubsub_ping_ms(uint64_t peers);
+
 /* The slot map has changed: move subscriptions that are on the wrong node. */
 void pubsub_reroute(struct pubsub *pubsub);
 

@@ -233,6 +233,10 @@ struct redis_subscription {
      * call; of SUBSCRIBED it is empty. */
     void (*notice)(enum redis_notice notice, const char *data, size_t len, void *user);
     void *user;
+    /* How many processes subscribe for the same work, this one included; 0: this one alone.  May
+     * change at any time.  Redis is asked less often whether the connection lives when it is enough
+     * that one of them notices soon. */
+    uint64_t peers;
     struct redis_subscription_state *state; /* private */
 };
 

@@ -43,6 +43,17 @@ static int64_t sleepers_last_look(const char *idle, const char *caller, int64_t 
     return last;
 }
 
+/* Behind each name is a space. */
+static uint64_t sleepers_count(const char *idle)
+{
+    uint64_t count = 0;
+
+    for (const char *space = strchr(idle, ' '); space != NULL; space = strchr(space + 1, ' ')) {
+        count++;
+    }
+    return count;
+}
+
 /* "DUE WOKEN NAME|IDLE". */
 bool store_sleepers_read(struct store_sleepers *out, const struct store_result *result,
                          const char *caller)
@@ -61,6 +72,7 @@ bool store_sleepers_read(struct store_sleepers *out, const struct store_result *
     out->woken = strtoll(end, NULL, 10) > 0;
     out->listed = strstr(idle, caller) != NULL;
     out->look_ms = sleepers_last_look(idle + 1, caller, out->due_ms);
+    out->asleep = sleepers_count(idle + 1);
     if (out->due_ms >= SLEEPERS_NEVER) {
         out->due_ms = -1;
     }

@@ -213,6 +213,7 @@ struct store_sleepers {
     bool woken;      /* one was woken, and no call has seen since that nothing more is due */
     bool listed;     /* the caller is one of those that sleep */
     int64_t look_ms; /* when the last of the others looks that look by due_ms; -1: none does */
+    uint64_t asleep; /* how many sleep */
 };
 void store_sleepers(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                     int64_t timeout_ms);

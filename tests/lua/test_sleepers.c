@@ -222,13 +222,13 @@ static void test_who_sleeps_is_read(void **state)
         bool read;
         struct store_sleepers sleepers;
     } rows[] = {
-        {"9007199254740992 0 -|wa wb ", true, {-1, false, true, -1}},
-        {"1500 0 -|wb@1500 wa@2000 ", true, {1500, false, true, 1500}},
-        {"1500 1000 wd|wb wc@1400 ", true, {1500, true, false, 1400}},
-        {"1500 0 -|wb@1400 wc@1300 wa@1200 wd@1501 ", true, {1500, false, true, 1400}},
-        {"1500 0 -|wa@1500 wb@1501 ", true, {1500, false, true, -1}},
-        {"1500 0 -|wab@1500 wa ", true, {1500, false, true, 1500}},
-        {"1500 0 -|@1500 ", true, {1500, false, false, 1500}},
+        {"9007199254740992 0 -|wa wb ", true, {-1, false, true, -1, 2}},
+        {"1500 0 -|wb@1500 wa@2000 ", true, {1500, false, true, 1500, 2}},
+        {"1500 1000 wd|wb wc@1400 ", true, {1500, true, false, 1400, 2}},
+        {"1500 0 -|wb@1400 wc@1300 wa@1200 wd@1501 ", true, {1500, false, true, 1400, 4}},
+        {"1500 0 -|wa@1500 wb@1501 ", true, {1500, false, true, -1, 2}},
+        {"1500 0 -|wab@1500 wa ", true, {1500, false, true, 1500, 2}},
+        {"1500 0 -|@1500 ", true, {1500, false, false, 1500, 1}},
         {"9007199254740992", false, {0}},
         {"|wa@1", false, {0}},
         {"-5 0 -|wa ", false, {0}},
@@ -247,6 +247,7 @@ static void test_who_sleeps_is_read(void **state)
             assert_int_equal(found.woken, wanted->woken);
             assert_int_equal(found.listed, wanted->listed);
             assert_int_equal(found.look_ms, wanted->look_ms);
+            assert_int_equal(found.asleep, wanted->asleep);
         }
     }
 }

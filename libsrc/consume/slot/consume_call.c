@@ -548,7 +548,7 @@ static void consume_sleep(struct owned_slot *slot, const struct consume_call *co
         shared_sleeps(slot, slot->shared.backup);
         return;
     }
-    slot->shared.asleep = consumed->asleep;
+    shared_count(slot, consumed->asleep);
     sleep_begin(slot, consumed->next_ms < 0 ? -1 : due_ms > 0 ? due_ms : 1);
     shared_sleeps(slot, consumed->backup);
 }

@@ -11,6 +11,7 @@
 #include "consume/slot/sleep.h"
 
 enum { SECOND_MS = 500 }; /* as in lua/lib/idle.lua */
+enum { GROWN = 2 };       /* so many times as many sleep: who knew less has not slept for long */
 
 /* A read of who sleeps, before the slot looks.  Invariant: `slot` outlives it. */
 struct shared_probe {
@@ -18,7 +19,7 @@ struct shared_probe {
     struct owned_slot *slot;
     struct store_slot target;
     uint32_t era;
-    bool by_itself; /* its sleep has ended without a notice: it looks, whatever is read */
+    bool by_itself; /* its sleep has ended without a notice: it looks, unless that was too soon */
 };
 
 /* If this process was told to look before the slot's sleep ends, let it end then. */
@@ -76,16 +77,25 @@ static int64_t shared_redis_ms(const struct owned_slot *slot)
     return slot->push.replied_ms + clock_now_ms() - slot->push.asked_ms;
 }
 
+void shared_count(struct owned_slot *slot, uint64_t asleep)
+{
+    slot->shared.asleep = asleep;
+    slot->subscription.peers = slot->shared.subscription.peers = asleep;
+}
+
 /* If nothing is due, and nobody was woken in vain, let the slot sleep until something may be due,
- * and return true.  It stays the backup only if another process looks by then: one that was to read
- * as the backup of a wake may be the only one that knows the time. */
+ * and return true.  So does one that was to look by itself when it knew of fewer that sleep,
+ * because it would look too often.  It stays the backup only if another process looks by then: one
+ * that was to read as the backup of a wake may be the only one that knows the time. */
 static bool shared_may_sleep(struct owned_slot *slot, const struct shared_probe *probe,
                              const struct store_sleepers *sleepers)
 {
     int64_t now = shared_redis_ms(slot);
     bool backup = sleepers->due_ms < 0 || sleepers->look_ms > now;
+    bool looks = probe->by_itself && sleepers->asleep <= GROWN * slot->shared.asleep;
 
-    if (probe->by_itself || sleepers->woken || !sleepers->listed ||
+    shared_count(slot, sleepers->asleep);
+    if (looks || sleepers->woken || !sleepers->listed ||
         (sleepers->due_ms >= 0 && sleepers->due_ms <= now)) {
         return false;
     }

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct owned_slot;
 
@@ -19,6 +20,10 @@ bool shared_take(struct owned_slot *slot, const char *data, size_t len);
 
 /* The slot has nothing to claim, and sleeps.  `backup`: another process looks before it does. */
 void shared_sleeps(struct owned_slot *slot, bool backup);
+
+/* So many processes sleep in the slot: how long each of them sleeps, and how often it asks whether
+ * its subscriptions live, depends on that. */
+void shared_count(struct owned_slot *slot, uint64_t asleep);
 
 /* The sleep of the slot is over.  If this process is the backup, read first whether the message was
  * claimed, and then look or sleep again; false: it is not, so the slot looks at once. */

@@ -13,6 +13,7 @@
 #include "base/event.h"
 #include "base/memory.h"
 #include "nodes.h"
+#include "redis/pubsub.h"
 #include "support/group.h"
 
 enum { TIMEOUT_MS = 20000, SHORT_MS = 2000 };
@@ -352,6 +353,21 @@ static void test_a_notice_may_change_everything(void **state)
     client_stop(&fixture->nodes.client);
 }
 
+/* Of many that share their work one asks each second, but each of them once in a minute. */
+static void test_many_ask_less_often_whether_they_are_heard(void **state)
+{
+    static const struct {
+        uint64_t peers;
+        int64_t ms;
+    } rows[] = {{0, 5000},   {1, 5000},   {5, 5000},    {6, 6000},
+                {59, 59000}, {60, 60000}, {250, 60000}, {UINT64_MAX, 60000}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(pubsub_ping_ms(rows[i].peers), rows[i].ms);
+    }
+}
+
 static void test_closing_with_subscriptions(void **state)
 {
     struct fixture *fixture = *state;
@@ -380,6 +396,7 @@ TEST_GROUP(listeners)
         TEST(test_a_silent_node_is_given_up),
         TEST(test_nonsense_is_ignored),
         TEST(test_a_notice_may_change_everything),
+        TEST(test_many_ask_less_often_whether_they_are_heard),
         TEST(test_closing_with_subscriptions),
     };
 #undef TEST
