@@ -83,10 +83,11 @@ local function idle_open(parked)
     end
 
     -- Something is due: wakes the one that has slept longest, unless one that was woken is on its
-    -- way.  It may die before it calls, so another one looks a moment later.
+    -- way.  It may die before it calls, so another one looks a moment later.  Who was to do that
+    -- may have looked already, and have no room.
     function it.wake_one()
         if it.woken_at > 0 and math.abs(now - it.woken_at) < CALL_MS then
-            return
+            return look_by(now + LOOK_MS, 1, '?')
         end
         while it.idle ~= '' do
             local name, before, after = longest()

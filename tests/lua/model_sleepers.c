@@ -87,6 +87,7 @@ static void wake_one(struct model *model)
     struct model_sleepers *sleepers = &model->sleepers;
 
     if (sleepers->woken_at > 0 && llabs(model->now - sleepers->woken_at) < CALL_MS) {
+        tell(model, model->now + LOOK_MS, 1, false);
         return;
     }
     while (sleepers->count > 0) {

@@ -142,6 +142,35 @@ static void test_who_was_told_to_look_and_cannot_claim_passes_it_on(void **state
     SCRIPT_TABLE(state, rows);
 }
 
+/* The one that was woken may die.  Who was to look then has no room, and leaves it to another one.
+ */
+static void test_a_backup_that_cannot_claim_sees_to_another_one(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open m shared", "OK"},
+        {"at 1000", ""},
+        {"listen", ""},
+        {"consume shared caller=wb", NULL},
+        {"consume shared caller=wc", NULL},
+        {"consume shared", NULL},
+        {"send a +0", "OK a"},
+        {"heard", "'' ?400"},
+        {"consume shared caller=wb n=1", NULL},
+        {"consume shared caller=wb n=1 done 1000c1:a", "OK 1000 '' 3 1 0"},
+        {"at 1390", ""},
+        {"send b +0", "OK a"},
+        {"field parked", "9007199254740992 1390 wc|wa@1400 wb "},
+        {"at 1400", ""},
+        {"heard", NULL},
+        {"consume shared n=0", "OK 1400 1390 1 '' 1"},
+        {"heard", "?400"},
+        {"field parked", "9007199254740992 1390 wc|wb@1800 "},
+        {"deaf", ""},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 /* They have died. */
 static void test_names_that_nobody_hears_are_removed(void **state)
 {
@@ -280,6 +309,7 @@ TEST_GROUP(sleepers)
         cmocka_unit_test(test_two_that_sleep_know_when_something_is_due),
         cmocka_unit_test(test_two_know_when_a_lease_ends),
         cmocka_unit_test(test_who_was_told_to_look_and_cannot_claim_passes_it_on),
+        cmocka_unit_test(test_a_backup_that_cannot_claim_sees_to_another_one),
         cmocka_unit_test(test_names_that_nobody_hears_are_removed),
         cmocka_unit_test(test_what_nobody_looked_at_is_found),
         cmocka_unit_test(test_what_is_told_is_read),
