@@ -10,7 +10,7 @@ static const struct long_form_row {
     int quick, extended;
 } long_form_rows[LONG_FORM_SIZES] = {
     [SIZE_BURST] = {300, 500},
-    [SIZE_MOVED_KINDS] = {5, 7},
+    [SIZE_MOVED_KINDS] = {6, 8},
     [SIZE_HALF_MOVED_MS] = {0, 30000},
     [SIZE_REQUEST_TIMEOUT_MS] = {200, 3000},
     [SIZE_PAUSE_MS] = {0, 10000},

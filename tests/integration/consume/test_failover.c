@@ -17,11 +17,12 @@
 #include "integration/fixture/load.h"
 #include "integration/fixture/members.h"
 #include "integration/fixture/messages.h"
+#include "integration/fixture/sharers.h"
 #include "support/group.h"
 #include "support/long_form.h"
 #include "support/wait.h"
 
-enum { MASTERS = 3, FAILOVERS_ASKED = 20, FAILOVER_MS = 6000 };
+enum { MASTERS = 3, FAILOVERS_ASKED = 20, FAILOVER_MS = 6000, SHARERS = 8 };
 
 /* A replica takes over however old its data is. */
 static int start(void **state)
@@ -366,14 +367,64 @@ static void lost_push_after_a_failover_without_the_last_writes_is_found_in_time(
     end_asleep(&asleep);
 }
 
+/* --- who sleeps in a shared topic ---------------------------------------------------------- */
+
+/* A message that is sent as soon as there is a new master begins before anybody looks by itself. */
+static void sharers_hear_the_new_master(void (*stop)(struct server *server),
+                                        void (*start_again)(struct server *server))
+{
+    smq_client *client = cluster_client();
+    struct sharers sharers;
+    struct pair pair;
+    char slot[64];
+
+    sharers_begin(&sharers, client, 1);
+    sharers_grow(&sharers, SHARERS, NULL);
+    snprintf(slot, sizeof(slot), "%s_0", sharers.topic);
+    pair = pair_with(servers_node_of(cluster_servers(), slot));
+    stop(pair.master);
+    await_takeover(&pair);
+    messages_send_numbers(client, sharers.topic, 0, 1);
+    sharers_await(&sharers, 1, SHARERS_BY_ITSELF_MS);
+    start_again(pair.master);
+    assert_true(servers_wait(cluster_servers(), TIMEOUT_MS));
+    sharers_check_wakes(&sharers, client);
+    sharers_end(&sharers);
+    smq_client_free(client);
+}
+
+static void restart(struct server *server)
+{
+    assert_true(server_restart(server));
+}
+
+static void sharers_hear_the_new_master_when_the_old_one_dies(void **state)
+{
+    (void) state;
+    sharers_hear_the_new_master(server_kill, restart);
+}
+
+/* Nothing closes their connections. */
+static void sharers_hear_the_new_master_when_the_old_one_stands_still(void **state)
+{
+    (void) state;
+    sharers_hear_the_new_master(server_pause, server_resume);
+}
+
 TEST_GROUP(failover)
 {
     const struct CMUnitTest tests[] = {
         LOAD_TESTS(nothing_is_lost_or_handled_twice_in_failovers_by_agreement),
+        cmocka_unit_test_prestate(nothing_is_lost_or_handled_twice_in_failovers_by_agreement,
+                                  &load_shared),
         LOAD_TESTS(what_replicas_acknowledged_is_handled_when_a_master_dies),
+        cmocka_unit_test_prestate(what_replicas_acknowledged_is_handled_when_a_master_dies,
+                                  &load_shared),
         LOAD_TESTS(what_replicas_acknowledged_is_handled_when_a_master_stands_still),
         LOAD_TESTS(owners_continue_when_a_replica_takes_over_without_the_last_writes),
         LOAD_TESTS(lost_push_after_a_failover_without_the_last_writes_is_found_in_time),
+        cmocka_unit_test(sharers_hear_the_new_master_when_the_old_one_dies),
+        cmocka_unit_test(sharers_hear_the_new_master_when_the_old_one_stands_still),
     };
 
     return cmocka_run_group_tests_name("failover", tests, start, cluster_end);

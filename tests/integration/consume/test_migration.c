@@ -13,6 +13,8 @@
 #include "integration/fixture/hash_slots.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/load.h"
+#include "integration/fixture/messages.h"
+#include "integration/fixture/sharers.h"
 #include "support/group.h"
 #include "support/long_form.h"
 
@@ -26,12 +28,13 @@ static struct kind {
      {.type = SMQ_TYPE_FIXED_TIME, .layout = SMQ_LAYOUT_KEYED, .dedup_window_ms = 60000}},
     {"priority_inline", {.type = SMQ_TYPE_PRIORITY, .layout = SMQ_LAYOUT_INLINE}},
     {"fifo_keyed", {.type = SMQ_TYPE_FIFO, .layout = SMQ_LAYOUT_KEYED}},
+    {"shared", {.type = SMQ_TYPE_FIXED_TIME, .layout = SMQ_LAYOUT_INLINE, .shared = true}},
     {"range_merge_inline", {.type = SMQ_TYPE_RANGE_MERGE, .layout = SMQ_LAYOUT_INLINE}},
     {"range_merge_keyed", {.type = SMQ_TYPE_RANGE_MERGE, .layout = SMQ_LAYOUT_KEYED}},
     {"priority_keyed", {.type = SMQ_TYPE_PRIORITY, .layout = SMQ_LAYOUT_KEYED}},
 };
 
-enum { KINDS_MAX = sizeof(kinds) / sizeof(kinds[0]) };
+enum { KINDS_MAX = sizeof(kinds) / sizeof(kinds[0]), SHARERS = 8 };
 
 /* A part of the keys has moved; messages of the other slots are acknowledged all the time. */
 static void half_moved(struct load *load, int64_t ms)
@@ -127,6 +130,29 @@ static void nothing_is_lost_or_handled_twice_when_slots_move_at_once(void **stat
     move_all(*state, move_at_once);
 }
 
+/* Who sleeps in a shared topic, and has no messages while its slot moves. */
+static void sharers_hear_the_master_to_which_their_slot_moves(void **state)
+{
+    smq_client *client = cluster_client();
+    struct hash_slot_move move;
+    struct sharers sharers;
+
+    (void) state;
+    sharers_begin(&sharers, client, 1);
+    sharers_grow(&sharers, SHARERS, NULL);
+    move = hash_slot_of(sharers.topic, 0, NULL);
+    hash_slot_open(&move);
+    while (hash_slot_move_key(&move)) {
+    }
+    hash_slot_close(&move);
+    messages_send_numbers(client, sharers.topic, 0, 1);
+    sharers_await(&sharers, 1, SHARERS_BY_ITSELF_MS);
+    hash_slot_await(&move);
+    sharers_check_wakes(&sharers, client);
+    sharers_end(&sharers);
+    smq_client_free(client);
+}
+
 /* The same test of each kind; how many failed. */
 static int run_kinds(const char *what, CMUnitTestFunction test)
 {
@@ -144,6 +170,9 @@ static int run_kinds(const char *what, CMUnitTestFunction test)
 
 TEST_GROUP(migration)
 {
+    const struct CMUnitTest sleeping[] = {
+        cmocka_unit_test(sharers_hear_the_master_to_which_their_slot_moves),
+    };
     int failed = 0;
 
     if (cluster_start_fleet(NULL) != 0) {
@@ -157,6 +186,7 @@ TEST_GROUP(migration)
     } else {
         printf("SKIPPED: this server has no CLUSTER MIGRATESLOTS; Valkey 9 has it\n");
     }
+    failed += cmocka_run_group_tests_name("sharers", sleeping, NULL, NULL);
     cluster_end(NULL);
     return failed;
 }
