@@ -37,6 +37,7 @@ main { padding: 1em 2em 4em; max-width: 52em; min-width: 0; }
 pre { background: var(--soft); padding: .8em; overflow: auto; } code { font-size: .9em; }
 table { border-collapse: collapse; display: block; overflow: auto; }
 th, td { border: 1px solid var(--line); padding: .3em .6em; text-align: left; vertical-align: top; }
+img { max-width: 100%; }
 table.head, table.foot { display: none; } a.permalink { color: inherit; text-decoration: none; }
 #found li { margin: .4em 0; } .Bl-tag > dd { margin-left: 2em; }
 @media (max-width: 50em) { body { display: block; } nav { height: auto; position: static; border: 0; } }
@@ -81,6 +82,7 @@ class Page:
 
     def __init__(self, source, target, body):
         self.source, self.target = source, target
+        self.pictures = []
         self.anchors = set(re.findall(r'id="([^"]+)"', body))
         self.body = re.sub(r"<h([1-6])>(.*?)</h\1>", self.heading, body)
         found = re.search(r"<h1[^>]*>(.*?)</h1>", self.body, re.DOTALL)
@@ -172,7 +174,15 @@ def follow(page, pages, root, dead):
         up = "../" * page.target.count("/")
         return f'<a href="{up}{other.target}{"#" + anchor if anchor else ""}">{text}</a>'
 
+    def picture(match):
+        where = (root / page.source).parent / html.unescape(match[1])
+        if not where.exists():
+            dead.append(f"{page.source}: {match[1]}")
+        page.pictures.append(where)
+        return f'<img src="{"../" * page.target.count("/")}pictures/{where.name}"'
+
     page.body = re.sub(r'<a href="([^"]*)">(.*?)</a>', link, page.body, flags=re.DOTALL)
+    page.body = re.sub(r'<img src="([^"]*)"', picture, page.body)
 
 
 def navigation(shown, up):
@@ -226,8 +236,11 @@ def main():
     if dead:
         sys.exit("tools/site.py: these links lead nowhere:\n" + "\n".join(dead))
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / "pictures").mkdir(exist_ok=True)
     for page in pages:
         write_page(folder, page, shown)
+        for path in page.pictures:
+            shutil.copy(path, folder / "pictures")
     parts = [part for page in pages for part in page.parts()]
     (folder / "parts.js").write_text(f"const PARTS = {json.dumps(parts, ensure_ascii=False)};\n")
     (folder / "search.js").write_text(SCRIPT)

@@ -82,11 +82,12 @@ class Faults(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="slotmq-site-") as folder:
             root = self.copy(folder)
             page = root / "docs/start.md"
-            page.write_text(page.read_text() + "\n[here](nothing.md) [there](errors.md#nothing)\n")
+            page.write_text(page.read_text() + "\n[here](nothing.md) [there](errors.md#nothing) ![it](nothing.png)\n")
             done = site(root, f"{folder}/site")
             self.assertEqual(done.returncode, 1)
             self.assertIn("docs/start.md: nothing.md", done.stderr)
             self.assertIn("docs/start.md: errors.md#nothing", done.stderr)
+            self.assertIn("docs/start.md: nothing.png", done.stderr)
             (root / "docs/forgotten.md").write_text("# Forgotten\n")
             done = site(root, f"{folder}/site")
             self.assertEqual(done.returncode, 1)

@@ -4,7 +4,7 @@ import { UNKNOWN, clock } from './format.js';
 
 const HOUR_MS = 3600000;
 /* A server that has just begun shows its first minutes over the whole width. */
-const LEAST_MS = 300000;
+const LEAST_MS = 60000;
 
 /* From when to when a chart is drawn. */
 function span(times, end) {
