@@ -369,24 +369,45 @@ static void lost_push_after_a_failover_without_the_last_writes_is_found_in_time(
 
 /* --- who sleeps in a shared topic ---------------------------------------------------------- */
 
+struct sleepers_at {
+    struct pair pair;
+    char key[64];
+};
+
+/* What the master wrote last, and the topic before that, is at the replica. */
+static bool replica_knows_who_sleeps(void *arg)
+{
+    struct sleepers_at *at = arg;
+    redisContext *redis = replica_as(&at->pair, "READONLY");
+    redisReply *known = redisCommand(redis, "HGET %s parked", at->key);
+    redisReply *parked = keys_command(at->key, "HGET %s parked", at->key);
+    bool knows = known->type == REDIS_REPLY_STRING && parked->type == REDIS_REPLY_STRING &&
+                 strcmp(known->str, parked->str) == 0;
+
+    freeReplyObject(parked);
+    freeReplyObject(known);
+    redisFree(redis);
+    return knows;
+}
+
 /* A message that is sent as soon as there is a new master begins before anybody looks by itself. */
 static void sharers_hear_the_new_master(void (*stop)(struct server *server),
                                         void (*start_again)(struct server *server))
 {
     smq_client *client = cluster_client();
+    struct sleepers_at at;
     struct sharers sharers;
-    struct pair pair;
-    char slot[64];
 
     sharers_begin(&sharers, client, 1);
     sharers_grow(&sharers, SHARERS, NULL);
-    snprintf(slot, sizeof(slot), "%s_0", sharers.topic);
-    pair = pair_with(servers_node_of(cluster_servers(), slot));
-    stop(pair.master);
-    await_takeover(&pair);
+    snprintf(at.key, sizeof(at.key), "slot{%s_0}", sharers.topic);
+    at.pair = pair_with(servers_node_of(cluster_servers(), at.key));
+    assert_true(wait_until(replica_knows_who_sleeps, &at, TIMEOUT_MS));
+    stop(at.pair.master);
+    await_takeover(&at.pair);
     messages_send_numbers(client, sharers.topic, 0, 1);
     sharers_await(&sharers, 1, SHARERS_BY_ITSELF_MS);
-    start_again(pair.master);
+    start_again(at.pair.master);
     assert_true(servers_wait(cluster_servers(), TIMEOUT_MS));
     sharers_check_wakes(&sharers, client);
     sharers_end(&sharers);
