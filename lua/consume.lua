@@ -129,8 +129,9 @@ end
 
 -- The first that wait, up to n, as { fresh, entry, fresh, entry, ... }, how many, and the score of
 -- the next one (nil: none).  nil: one was tried before.  Puts them into the reply, or keyed their
--- fields into `headers`.  It reads a few, then more, as many as fit by the sizes seen.  Scores are
--- expensive to read: where some have the same one, it counts them and reads the members alone.
+-- fields into `headers`, with the first one that does not fit, because that may have expired.  It
+-- reads a few, then more, as many as fit by the sizes seen.  Scores are expensive to read: where
+-- some have the same one, it counts them and reads the members alone.
 local function meet(store, n, max_bytes, ready, priority, reply, headers, fresh, mark)
     local count, bytes, upto, moved, width = 0, 0, math.min(n, 3), nil, 2
     local score, number, prefix, begun, last_alike, part
@@ -155,7 +156,8 @@ local function meet(store, n, max_bytes, ready, priority, reply, headers, fresh,
                 number, prefix = tonumber(score), nil
             end
             bytes = bytes + #member
-            if count == n or number >= ready or bytes > max_bytes and count > 0 then
+            if count == n or number >= ready
+                or bytes - (headers and #member or 0) > max_bytes and count > 0 then
                 return moved, count, score
             elseif number % 1 ~= 0 then
                 return nil

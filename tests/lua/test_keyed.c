@@ -275,6 +275,22 @@ static void test_what_has_expired_is_dropped(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* The ordinary call sees it, too, and leaves it to consume_any. */
+static void test_what_has_expired_is_dropped_where_a_reply_is_full(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open b keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 7 one '' '' long-name 5 two '' 100", "OK aa"},
+        {"at 1100", ""},
+        {"consume 1 bytes=9", "OK 1100 31100 1 '' 0 7c1:a 0 1000 one 1"},
+        {"store", ""},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 static void test_what_has_expired_dies_if_the_topic_says_so(void **state)
 {
     static const struct script_row rows[] = {
@@ -467,6 +483,7 @@ TEST_GROUP(keyed)
         cmocka_unit_test(test_a_message_has_its_own_retry_limit),
         cmocka_unit_test(test_a_hung_claim_is_lost),
         cmocka_unit_test(test_what_has_expired_is_dropped),
+        cmocka_unit_test(test_what_has_expired_is_dropped_where_a_reply_is_full),
         cmocka_unit_test(test_what_has_expired_dies_if_the_topic_says_so),
         cmocka_unit_test(test_a_missing_body_is_a_dead_letter),
         cmocka_unit_test(test_a_header_without_a_body_is_a_dead_letter),
