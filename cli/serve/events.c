@@ -38,7 +38,7 @@ struct events {
 
 /* What a stream begins with: when to connect again, and a comment so that it is seen to have begun.
  */
-static const char events_greeting[] = "retry: 3000\n\n: slotmq serve\n\n";
+static const char events_greeting[] = "retry: 3000\n\n: events begin\n\n";
 
 struct events *events_new(void)
 {

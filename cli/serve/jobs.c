@@ -15,6 +15,7 @@
 #include "message.h"
 #include "moment.h"
 #include "output.h"
+#include "pool.h"
 #include "query.h"
 #include "say.h"
 #include "thread.h"
@@ -49,6 +50,7 @@ struct job {
 
 struct jobs {
     struct events *events;
+    struct pool *pool;
     pthread_mutex_t lock;
     /* guarded by lock */
     TAILQ_HEAD(job_all, job) all; /* the newest first */
@@ -213,6 +215,7 @@ static void *job_run(void *arg)
     job_tell(job);
     const smq_status status =
         messages ? job_run_named(job, messages, &count, &err) : job_run_filter(job, &count, &err);
+    pool_changed(jobs->pool); /* before anybody sees that it has ended */
     pthread_mutex_lock(&jobs->lock);
     job->changed = count;
     job->total = count > job->total ? count : job->total;
@@ -230,11 +233,12 @@ static void *job_run(void *arg)
 
 /* === All ================================================================ */
 
-struct jobs *jobs_new(struct events *events)
+struct jobs *jobs_new(struct events *events, struct pool *pool)
 {
     struct jobs *jobs = say_alloc(1, sizeof(*jobs));
 
     jobs->events = events;
+    jobs->pool = pool;
     pthread_mutex_init(&jobs->lock, NULL);
     TAILQ_INIT(&jobs->all);
     return jobs;

@@ -12,11 +12,13 @@
 #include "events.h"
 
 struct jobs;
+struct pool;
 
 enum job_kind { JOB_REQUEUE, JOB_PURGE };
 
-/* Events named "job" go to `events`, which must outlive it. */
-struct jobs *jobs_new(struct events *events);
+/* Events named "job" go to `events`, and when a job ends the pool shares no answer from before it.
+ * Both must outlive it. */
+struct jobs *jobs_new(struct events *events, struct pool *pool);
 
 /* Begins to requeue or purge what the query, which was checked, selects.  `inline_layout`: an id is
  * a body.  The job as openapi.json shows it; NULL: too many run already. */

@@ -152,6 +152,13 @@ static void pool_spoil(struct pool *pool)
     }
 }
 
+void pool_changed(struct pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool_spoil(pool);
+    pthread_mutex_unlock(&pool->lock);
+}
+
 /* The answer of an entry that ran: it goes to its waiters, and is kept if it may be shared. */
 static void pool_finish(struct pool *pool, struct pool_entry *entry, struct answer *answer)
 {

@@ -37,6 +37,9 @@ struct pool *pool_begin(void);
  * much waits.  Takes the query.  After an ask that is not shared no answer from before it is. */
 void pool_ask(struct pool *pool, struct port_request *request, const struct ask *ask);
 
+/* What was asked before this call is shared no longer: something was changed. */
+void pool_changed(struct pool *pool);
+
 /* Answers what has not begun by a problem, and waits for the rest.  What is asked from then on is
  * refused. */
 void pool_end(struct pool *pool);

@@ -113,15 +113,15 @@ static enum exit_code serve_start(const struct command *command, const struct ad
         return code;
     }
     serve.events = events_new();
-    serve.jobs = jobs_new(serve.events);
     serve.pool = pool_begin();
+    serve.jobs = jobs_new(serve.events, serve.pool);
     serve.readings = readings_begin(
         &(struct readings_options){
             .command = command, .only = flags->topics, .round = serve_on_round, .user = &serve},
         client);
     code = serve_open(&serve, address);
-    pool_free(serve.pool);
     jobs_free(serve.jobs);
+    pool_free(serve.pool);
     events_free(serve.events);
     readings_end(serve.readings);
     return code;

@@ -30,6 +30,7 @@ let self = null;
 let reading = null;
 let readAt = 0;
 let stream = null; /* the problem of the stream of events; null: it runs */
+const ends = new Map(); /* the last job that ended, before the answer that began it came */
 const known = new Map(); /* jobs by id: those that run, and those that ended meanwhile */
 const hidden = new Set();
 let said = null;
@@ -196,6 +197,12 @@ function takeReading(fresh) {
 
 function takeJob(job) {
     const before = known.get(job.id);
+    const end = ends.get(job.id);
+    if (!before && end && job.state === 'running') {
+        known.set(job.id, job);
+        takeJob(end);
+        return;
+    }
     if (before && before.state !== 'running' && job.state === 'running') {
         return; /* an answer that an event has overtaken */
     }
@@ -215,6 +222,9 @@ function takeEvent(name, data) {
         void follows();
     } else if (name === 'job' && (data.state === 'running' || known.has(data.id))) {
         takeJob(data);
+    } else if (name === 'job') {
+        ends.clear();
+        ends.set(data.id, data);
     }
     schedule();
 }
