@@ -25,8 +25,10 @@ void output_set(json_t *object, const char *name, json_t *value)
 
 json_t *output_text(const char *text)
 {
-    json_t *string = json_string(text ? text : "");
-
+    if (!text) {
+        text = "";
+    }
+    json_t *string = json_string(text);
     if (!string) {
         const size_t size = strlen(text);
         char *safe = say_alloc(PRINTABLE_ROOM(size), 1);

@@ -45,8 +45,9 @@ struct answer *answer_line(unsigned status, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, ANSWER_LINE, format, args);
     va_end(args);
-    strcat(line, "\n");
-    return answer_new(status, "text/plain; charset=utf-8", line, strlen(line));
+    const size_t size = strlen(line);
+    line[size] = '\n';
+    return answer_new(status, "text/plain; charset=utf-8", line, size + 1);
 }
 
 static const struct {

@@ -35,13 +35,14 @@ struct answer *edit_remove(struct serve *serve, const json_t *query,
     smq_message_ref which = SMQ_MESSAGE_REF_INIT;
     char *id_bytes = NULL;
     char *key_bytes = NULL;
+    const smq_bytes none = {.data = NULL};
     const smq_bytes id = query_bytes(query, "id", &id_bytes);
 
     (void) caller;
     smq_status status = client ? topic_layout(&layout, client, topic, &err) : err.status;
     which.key = query_bytes(query, "key", &key_bytes);
-    which.id = layout == SMQ_LAYOUT_KEYED ? id : (smq_bytes){.data = NULL};
-    which.body = layout == SMQ_LAYOUT_KEYED ? (smq_bytes){.data = NULL} : id;
+    which.id = layout == SMQ_LAYOUT_KEYED ? id : none;
+    which.body = layout == SMQ_LAYOUT_KEYED ? none : id;
     if (status == SMQ_OK) {
         status = smq_message_remove(client, topic, &which, &err);
     }

@@ -165,11 +165,12 @@ static smq_status job_run_one(struct job *job, const json_t *named, uint64_t *co
     char *key_bytes = NULL;
     smq_filter filter = SMQ_FILTER_INIT;
     smq_message_ref which = SMQ_MESSAGE_REF_INIT;
+    const smq_bytes none = {.data = NULL};
     const smq_bytes id = query_bytes(named, "id", &id_bytes);
 
     which.key = query_bytes(named, "key", &key_bytes);
-    which.id = job->inline_layout ? (smq_bytes){.data = NULL} : id;
-    which.body = job->inline_layout ? id : (smq_bytes){.data = NULL};
+    which.id = job->inline_layout ? none : id;
+    which.body = job->inline_layout ? id : none;
     filter.states = job_states(job->query);
     filter.which = &which;
     const smq_status status = job_edit(job, &filter, count, NULL, err);

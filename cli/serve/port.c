@@ -468,8 +468,9 @@ static unsigned port_connections(void)
     if (files.rlim_cur >= wanted) {
         return PORT_CONNECTIONS_MAX;
     }
-    return files.rlim_cur > 2 * PORT_FILES_OTHERS ? (unsigned) files.rlim_cur - PORT_FILES_OTHERS
-                                                  : (unsigned) files.rlim_cur / 2;
+    return files.rlim_cur > (rlim_t) 2 * PORT_FILES_OTHERS
+               ? (unsigned) files.rlim_cur - PORT_FILES_OTHERS
+               : (unsigned) files.rlim_cur / 2;
 }
 
 /* -1: errno says why. */

@@ -312,10 +312,10 @@ void routes_handle(struct port_request *request, void *user)
     if (!refused && !route) {
         refused = route_missing(other, request);
     }
-    if (!refused) {
+    if (!refused && route) {
         refused = route_check_right(route, serve, &caller);
     }
-    if (!refused) {
+    if (!refused && route) {
         query = route_read(&refused, route, request);
     }
     if (!refused && !route_covers(serve, query)) {
@@ -324,7 +324,7 @@ void routes_handle(struct port_request *request, void *user)
     }
     if (refused) {
         port_answer(request, refused);
-    } else {
+    } else if (route) {
         route_run(route, serve, request, query, &caller);
     }
 }

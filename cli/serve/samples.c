@@ -182,7 +182,7 @@ static struct samples_family *samples_family_of(struct samples *samples, struct 
 
 static void samples_append(char **text, size_t *size, size_t *room, struct samples_part line)
 {
-    if (*size + line.size + 1 > *room) {
+    if (!*text || *size + line.size + 1 > *room) {
         *room = 2 * (*size + line.size + 1);
         char *grown = realloc(*text, *room);
         if (!grown) {

@@ -164,6 +164,7 @@ struct answer *show_message(struct serve *serve, const json_t *query,
     struct answer *answer = NULL;
     char *id_bytes = NULL;
     char *key_bytes = NULL;
+    const smq_bytes none = {.data = NULL};
     const smq_bytes id = query_bytes(query, "id", &id_bytes);
 
     which.key = query_bytes(query, "key", &key_bytes);
@@ -181,8 +182,8 @@ struct answer *show_message(struct serve *serve, const json_t *query,
                                 "the body names a message of this topic: give the token");
         goto out;
     }
-    which.id = layout == SMQ_LAYOUT_KEYED ? id : (smq_bytes){.data = NULL};
-    which.body = layout == SMQ_LAYOUT_KEYED ? (smq_bytes){.data = NULL} : id;
+    which.id = layout == SMQ_LAYOUT_KEYED ? id : none;
+    which.body = layout == SMQ_LAYOUT_KEYED ? none : id;
     if (smq_message_get(client, topic, &which, &found, &err) != SMQ_OK) {
         answer = answer_failure(&err);
         goto out;

@@ -75,7 +75,7 @@ smq_status admin_message_rank(uint64_t *out, struct core *core, const char *topi
 smq_status admin_message_remove(struct core *core, const char *topic, const smq_message_ref *which,
                                 smq_error *err);
 smq_status admin_message_reschedule(struct core *core, const char *topic,
-                                    const smq_message_ref *which, const smq_message *place,
+                                    const smq_message_ref *which, const smq_message *to,
                                     smq_error *err);
 
 smq_status admin_dead_requeue(uint64_t *count, struct core *core, const char *topic,

@@ -118,7 +118,9 @@ smq_status filter_check_and_copy(struct filter *out, const struct topic *topic,
     if (status != SMQ_OK) {
         return status;
     }
-    status = out->one ? message_ref_check_and_copy(&out->which, topic, filter->which, err) : SMQ_OK;
+    if (filter->which != NULL) {
+        status = message_ref_check_and_copy(&out->which, topic, filter->which, err);
+    }
     return status == SMQ_OK ? filter_check_and_copy_cursor(out, topic, filter->cursor, err)
                             : status;
 }

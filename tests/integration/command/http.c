@@ -93,6 +93,7 @@ static void http_split(struct http_answer *out, char *text, size_t size)
 
     if (!end || strncmp(text, "HTTP/1.", 7) != 0) {
         fail_msg("no answer of HTTP: %s", text);
+        return;
     }
     *out = (struct http_answer){.status = atoi(text + strlen("HTTP/1.1 ")), .head = text};
     end[2] = '\0';
@@ -112,6 +113,7 @@ void http_raw(struct http_answer *out, const struct http *http, const char *requ
     char *text = http_read(fd, &size);
     if (!text) {
         fail_msg("no answer to %.200s", request);
+        return;
     }
     http_split(out, text, size);
 }

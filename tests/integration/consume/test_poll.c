@@ -181,7 +181,7 @@ static void several_answers_are_given_in_one_call(void **state)
         answers[i].delay_ms = answers[i].verdict == SMQ_DONE ? -5 : 60000; /* it has no delay */
         answers[i].reason = "in one call";
     }
-    assert_int_equal(smq_answer_all(answers, 2 * EACH, &err), SMQ_INVALID);
+    assert_int_equal(smq_answer_all(answers, (size_t) 2 * EACH, &err), SMQ_INVALID);
     assert_string_equal(err.text, "verdict 4 is no answer: the message is retried");
     for (int i = 0; i < 2 * EACH; i++) {
         assert_int_equal(answers[i].status, i / 2 == EACH - 1 ? SMQ_INVALID : SMQ_OK);
@@ -210,7 +210,7 @@ static void what_is_answered_too_late_is_told_for_each(void **state)
 
     (void) state;
     messages_send_numbers(client, topic, 0, 2 * COUNT);
-    poll_some(consumer, polled, 2 * COUNT);
+    poll_some(consumer, polled, (size_t) 2 * COUNT);
     assert_ok(smq_done_all(polled, COUNT, &err), &err);
     flush(consumer);
     assert_int_equal(messages_stats(client, topic).done, COUNT);

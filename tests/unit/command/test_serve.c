@@ -137,13 +137,13 @@ static void test_points_become_fewer(void **state)
 
     (void) state;
     add_points(&history, 5);
-    document = history_json(&history, 5 * HISTORY_STEP_MS, 3);
+    document = history_json(&history, (int64_t) 5 * HISTORY_STEP_MS, 3);
     assert_series(document, "at_ms", "[10000,30000,40000]");
     assert_series(document, "sent_per_s", "[1.0,2.5,4.0]"); /* the first rate was not known */
     assert_series(document, "oldest_due_age_ms", "[0,2,4]");
     assert_series(document, "waiting", "[1,3,4]");
     json_decref(document);
-    document = history_json(&history, 5 * HISTORY_STEP_MS, 0);
+    document = history_json(&history, (int64_t) 5 * HISTORY_STEP_MS, 0);
     assert_series(document, "at_ms", "[]");
     json_decref(document);
     history_fini(&history);

@@ -45,7 +45,7 @@ static struct next_call_view view_of(const struct row *row)
     view.now_us = NOW;
     view.batch = (int32_t) or_else(view.batch, BATCH);
     view.room = (int32_t) or_else(view.room, ROOM);
-    view.pass_room = (int32_t) or_else(view.pass_room, 2 * ROOM);
+    view.pass_room = (int32_t) or_else(view.pass_room, (int64_t) 2 * ROOM);
     view.share = (int32_t) or_else(view.share, PLACES);
     view.places = or_else(view.places, PLACES);
     view.spare = or_else(view.spare, PLACES / 4);
