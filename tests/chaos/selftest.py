@@ -12,6 +12,7 @@ import tempfile
 import check
 import coordination
 import hot
+from executed import read
 from history import Broken, Call, History
 
 SECOND = 1_000_000_000
@@ -527,7 +528,7 @@ def plant_token_out_of_order(logs):
 def plant_shared_begun_again(logs):
     """Another worker begins a message of a shared topic while its claim lasts."""
     checker = check.Checker(logs.history, 0)
-    checker.executed.judge()
+    read(checker.history, checker.executed)
     leases = checker.executed.leases
     run = once_handled(logs, lambda run: run.topic in logs.history.shared
                        and not checker.in_any(checker.lossy, run.begin_ns - SECOND,
