@@ -279,12 +279,9 @@ static void test_what_has_expired_is_dropped(void **state)
 static void test_what_has_expired_is_dropped_where_a_reply_is_full(void **state)
 {
     static const struct script_row rows[] = {
-        {"open b keyed", "OK"},
-        {"takeover 1", "OK 0 0 0"},
-        {"at 1000", ""},
-        {"send a 7 one '' '' long-name 5 two '' 100", "OK aa"},
-        {"at 1100", ""},
-        {"consume 1 bytes=9", "OK 1100 31100 1 '' 0 7c1:a 0 1000 one 1"},
+        {"open b keyed", "OK"}, {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},        {"send a 7 one '' '' long-name 5 two '' 100", "OK aa"},
+        {"at 1100", ""},        {"consume 1 bytes=9", "OK 1100 31100 1 '' 0 7c1:a 0 1000 one 1"},
         {"store", ""},
     };
 

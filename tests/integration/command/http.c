@@ -109,6 +109,7 @@ void http_raw(struct http_answer *out, const struct http *http, const char *requ
     const int fd = http_connect(http);
     size_t size = 0;
 
+    *out = (struct http_answer){.status = 0};
     http_send(fd, request, strlen(request));
     char *text = http_read(fd, &size);
     if (!text) {
