@@ -324,7 +324,7 @@ bool scheduler_lacks_keys(struct scheduler *scheduler, struct run_queue *queue, 
     bool few;
 
     run_queues_lock(scheduler);
-    few = queue->key_count < most;
+    few = queue->key_count > 0 && queue->key_count < most;
     queue->awaited = few && scheduler->polled && !TAILQ_EMPTY(&queue->ready);
     few = few && !queue->awaited;
     run_queues_unlock(scheduler);

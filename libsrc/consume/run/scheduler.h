@@ -208,10 +208,10 @@ bool scheduler_is_quiet(struct scheduler *scheduler, const struct run_queue *que
  * or by key. */
 bool scheduler_is_waiting(struct scheduler *scheduler, const struct run_queue *queue);
 
-/* By key: has the queue fewer keys than `most`, which run or wait for a handler?  In a polled
- * scheduler also: is none of them left for a poll?  If one is, the task is posted when polls have
- * taken all.
- */
+/* By key: has the queue fewer keys than `most`, but some, which run or wait for a handler?  If it
+ * has none, all its messages were handled, and their answers are on their way to smq:io.  In a
+ * polled scheduler also: is none of them left for a poll?  If one is, the task is posted when polls
+ * have taken all. */
 bool scheduler_lacks_keys(struct scheduler *scheduler, struct run_queue *queue, size_t most);
 
 /* Have polls taken all of a queue of which scheduler_lacks_keys() has said that it has some?  Once.
