@@ -32,22 +32,18 @@ struct answer *edit_remove(struct serve *serve, const json_t *query,
     smq_error err = SMQ_ERROR_INIT;
     smq_client *client = readings_client(serve->readings, &err);
     smq_layout layout = SMQ_LAYOUT_KEYED;
-    smq_message_ref which = SMQ_MESSAGE_REF_INIT;
-    char *id_bytes = NULL;
-    char *key_bytes = NULL;
-    const smq_bytes none = {.data = NULL};
-    const smq_bytes id = query_bytes(query, "id", &id_bytes);
+    struct query_ref ref;
 
     (void) caller;
+    query_ref_read(&ref, query);
     smq_status status = client ? topic_layout(&layout, client, topic, &err) : err.status;
-    which.key = query_bytes(query, "key", &key_bytes);
-    which.id = layout == SMQ_LAYOUT_KEYED ? id : none;
-    which.body = layout == SMQ_LAYOUT_KEYED ? none : id;
-    if (status == SMQ_OK) {
-        status = smq_message_remove(client, topic, &which, &err);
+    if (layout == SMQ_LAYOUT_INLINE) {
+        query_ref_by_body(&ref);
     }
-    free(id_bytes);
-    free(key_bytes);
+    if (status == SMQ_OK) {
+        status = smq_message_remove(client, topic, &ref.which, &err);
+    }
+    query_ref_fini(&ref);
     return edit_done(status, &err);
 }
 

@@ -161,21 +161,17 @@ static bool job_keep_rate(struct job *job, size_t number, int64_t began_ms)
 /* One message that was named; none of this name is no error: it has gone, or was edited. */
 static smq_status job_run_one(struct job *job, const json_t *named, uint64_t *count, smq_error *err)
 {
-    char *id_bytes = NULL;
-    char *key_bytes = NULL;
     smq_filter filter = SMQ_FILTER_INIT;
-    smq_message_ref which = SMQ_MESSAGE_REF_INIT;
-    const smq_bytes none = {.data = NULL};
-    const smq_bytes id = query_bytes(named, "id", &id_bytes);
+    struct query_ref ref;
 
-    which.key = query_bytes(named, "key", &key_bytes);
-    which.id = job->inline_layout ? none : id;
-    which.body = job->inline_layout ? id : none;
+    query_ref_read(&ref, named);
+    if (job->inline_layout) {
+        query_ref_by_body(&ref);
+    }
     filter.states = job_states(job->query);
-    filter.which = &which;
+    filter.which = &ref.which;
     const smq_status status = job_edit(job, &filter, count, NULL, err);
-    free(id_bytes);
-    free(key_bytes);
+    query_ref_fini(&ref);
     return status == SMQ_NO_MESSAGE ? SMQ_OK : status;
 }
 

@@ -26,7 +26,7 @@ struct listen {
         {.name = "insecure-listen",                                                                \
          .type = FLAG_SWITCH,                                                                      \
          .offset = offsetof(struct_, listen.insecure),                                             \
-         .help = "whoever reaches the port may read, also on an address that is not loopback"},    \
+         .help = "reading needs no token, also on an address that is not loopback"},               \
     {                                                                                              \
         .name = "host", .type = FLAG_TEXT, .offset = offsetof(struct_, listen.hosts),              \
         .operand = "NAME,...",                                                                     \

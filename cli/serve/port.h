@@ -19,8 +19,8 @@ struct port_request;
 
 enum port_method { PORT_GET, PORT_POST };
 
-/* Answers the request by port_answer() or port_stream(), now or later.  Thread: that of the port,
- * which serves nobody else meanwhile. */
+/* Answers the request by port_answer() or port_stream(), now or later.  Thread: the one that
+ * serves all connections, so the call must not block. */
 typedef void port_fn(struct port_request *request, void *user);
 
 struct port_options {

@@ -312,3 +312,22 @@ smq_bytes query_bytes(const json_t *query, const char *name, char **decoded)
     }
     return bytes;
 }
+
+void query_ref_read(struct query_ref *out, const json_t *query)
+{
+    *out = (struct query_ref){.which = SMQ_MESSAGE_REF_INIT};
+    out->which.id = query_bytes(query, "id", &out->id_bytes);
+    out->which.key = query_bytes(query, "key", &out->key_bytes);
+}
+
+void query_ref_by_body(struct query_ref *ref)
+{
+    ref->which.body = ref->which.id;
+    ref->which.id = (smq_bytes){.data = NULL};
+}
+
+void query_ref_fini(struct query_ref *ref)
+{
+    free(ref->id_bytes);
+    free(ref->key_bytes);
+}

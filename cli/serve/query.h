@@ -29,8 +29,9 @@ struct query_field {
 /* Why a request was refused. */
 enum { QUERY_WHY = 256 };
 
-/* Adds a parameter as it stands in an address, with a blank for each plus.  false: it is no UTF-8,
- * holds a NUL, is escaped wrongly, or was given before. */
+/* Adds a parameter of an address, still percent-encoded; a plus sign means a blank.  false: the
+ * decoded value is no UTF-8 or holds a NUL, the encoding is wrong, or the parameter was given
+ * before. */
 bool query_add(json_t *query, const char *name, size_t name_size, const char *value,
                size_t value_size, char why[QUERY_WHY]);
 
@@ -50,5 +51,16 @@ bool query_switch(const json_t *query, const char *name);
 /* The bytes of NAME or NAME_base64, which live as long as the query, or as *decoded, to be freed,
  * which may be NULL.  Without data: not given. */
 smq_bytes query_bytes(const json_t *query, const char *name, char **decoded);
+
+/* The message that `id` and `key` name, as long as the query lives. */
+struct query_ref {
+    smq_message_ref which;
+    char *id_bytes, *key_bytes; /* owned; NULL: they are in the query */
+};
+
+void query_ref_read(struct query_ref *out, const json_t *query);
+/* The topic has layout inline: the id is the body. */
+void query_ref_by_body(struct query_ref *ref);
+void query_ref_fini(struct query_ref *ref);
 
 #endif

@@ -18,7 +18,7 @@
 #include "topic.h"
 
 enum {
-    READINGS_SHARE = 50,        /* one part of so many is spent reading: 2 % */
+    READINGS_SHARE = 50,        /* readings take 1/50, 2 %, of the time of each Redis */
     READINGS_BATCH_SLOTS = 256, /* read at once, so that no Redis is busy for long */
     READINGS_BATCH_TOPICS = 64,
     READINGS_PAUSE_MAX_MS = 30000,
@@ -87,9 +87,9 @@ static bool readings_pace(struct readings *readings, int64_t began_us)
     return readings_pause(readings, moment_us() - began_us);
 }
 
-/* How long a server has worked for so many parts, slots and definitions.  That is no longer than
- * the quickest of the last calls took for each of its parts: in the others the servers, the network
- * or this process did something else, too. */
+/* An estimate of how long a server worked for a call that read `parts` slots and definitions.  The
+ * quickest of the last calls gives the time for one part, because slower calls also waited for the
+ * network, for other work of the server or for this process. */
 static int64_t readings_work_us(const struct readings *readings, int64_t parts)
 {
     double least = 0;
@@ -193,7 +193,8 @@ static void readings_free_topics(struct reading_topic **topics, size_t count)
     free(topics);
 }
 
-/* What was read of a topic before goes on; what it is comes from the new list. */
+/* Keeps the numbers and the history of a topic that was read before, and takes its definition from
+ * the new list. */
 static void readings_keep(struct reading_topic *topic, struct reading_topic *before)
 {
     struct reading_topic kept = *before;

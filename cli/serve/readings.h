@@ -69,7 +69,7 @@ bool readings_wants(const char *only, const char *name);
 
 /* === Looking ============================================================ */
 
-/* Nothing changes until readings_close().  Do not block meanwhile. */
+/* The topics do not change until readings_close(), which the caller must call without blocking. */
 struct readings_view {
     struct reading_topic *const *topics; /* by their names */
     size_t count;
@@ -89,7 +89,7 @@ char *readings_text(struct readings *readings, size_t *size);
 /* Is there a reading, and is it not too old?  false: `why` says what is wrong, in one line. */
 bool readings_ready(struct readings *readings, char *why, size_t size);
 
-/* Does its thread go on? */
+/* Does the thread that reads still run? */
 bool readings_alive(struct readings *readings);
 
 #endif

@@ -169,7 +169,7 @@ static struct answer *route_file(const char *path)
 
 /* === Who may ==============================================================*/
 
-/* NULL: the request may go on. */
+/* The answer that refuses the request, or NULL if its caller may make it. */
 static struct answer *route_check_caller(struct guard_caller *out, const struct serve *serve,
                                          const struct port_request *request)
 {

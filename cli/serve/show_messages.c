@@ -160,15 +160,11 @@ struct answer *show_message(struct serve *serve, const json_t *query,
     smq_client *client = readings_client(serve->readings, &err);
     smq_layout layout = SMQ_LAYOUT_KEYED;
     smq_message_info *found = NULL;
-    smq_message_ref which = SMQ_MESSAGE_REF_INIT;
     struct answer *answer = NULL;
-    char *id_bytes = NULL;
-    char *key_bytes = NULL;
-    const smq_bytes none = {.data = NULL};
-    const smq_bytes id = query_bytes(query, "id", &id_bytes);
+    struct query_ref ref;
 
-    which.key = query_bytes(query, "key", &key_bytes);
-    if (!caller->personal && which.key.data) {
+    query_ref_read(&ref, query);
+    if (!caller->personal && ref.which.key.data) {
         answer = answer_problem(403, SMQ_DENIED,
                                 "key is for those who may see bodies and keys: give the token");
         goto out;
@@ -182,16 +178,16 @@ struct answer *show_message(struct serve *serve, const json_t *query,
                                 "the body names a message of this topic: give the token");
         goto out;
     }
-    which.id = layout == SMQ_LAYOUT_KEYED ? id : none;
-    which.body = layout == SMQ_LAYOUT_KEYED ? none : id;
-    if (smq_message_get(client, topic, &which, &found, &err) != SMQ_OK) {
+    if (layout == SMQ_LAYOUT_INLINE) {
+        query_ref_by_body(&ref);
+    }
+    if (smq_message_get(client, topic, &ref.which, &found, &err) != SMQ_OK) {
         answer = answer_failure(&err);
         goto out;
     }
     answer = answer_json(200, show_message_json(found, MESSAGE_BODY_MAX, caller->personal));
     smq_message_info_free(found);
 out:
-    free(id_bytes);
-    free(key_bytes);
+    query_ref_fini(&ref);
     return answer;
 }

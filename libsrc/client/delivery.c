@@ -100,32 +100,12 @@ static void delivery_pass(struct delivery_batch *batch, smq_answer *to)
     }
 }
 
-static enum store_answer_op delivery_op(smq_verdict verdict, bool *valid)
-{
-    *valid = true;
-    switch (verdict) {
-    case SMQ_DONE:
-        return STORE_DONE;
-    case SMQ_REJECT:
-        return STORE_REJECT;
-    case SMQ_RELEASE:
-        return STORE_RELEASE;
-    case SMQ_RETRY:
-        return STORE_RETRY;
-    case SMQ_LATER:
-    case SMQ_ANSWERED:
-        break;
-    }
-    *valid = false;
-    return STORE_RETRY;
-}
-
 /* An answer always ends the delivery, as delivery_answer() says. */
 static smq_status delivery_take(struct delivery_list *list, const smq_answer *answer,
                                 smq_error *err)
 {
-    bool named, timed;
-    enum store_answer_op op = delivery_op(answer->verdict, &named);
+    enum store_answer_op op;
+    bool named = answer_op(&op, answer->verdict), timed;
     int64_t least_ms = op == STORE_RETRY ? SMQ_BACKOFF : 0;
     int64_t delay_ms = op == STORE_RETRY || op == STORE_RELEASE ? answer->delay_ms : 0;
     const char *reason = op == STORE_RETRY || op == STORE_REJECT ? answer->reason : NULL;

@@ -29,8 +29,7 @@ enum next_call_why {
     NEXT_CALL_BATCH,    /* it waits until it settles a whole batch */
     NEXT_CALL_TOGETHER, /* it waits until requests may leave together */
     NEXT_CALL_IDLE,     /* nothing depends on it: it waits until another call leaves */
-    NEXT_CALL_ANSWERS,  /* no call: the slot has as many messages as it may until some are answered
-                         */
+    NEXT_CALL_ANSWERS,  /* no call: the slot is full until some of its messages are answered */
     NEXT_CALL_ROOM,   /* no call: max_in_flight or max_messages leave no room, or it is the turn of
                          slots that have waited longer for room */
     NEXT_CALL_RATE,   /* no call: a rate limit allows none yet */
@@ -44,8 +43,7 @@ struct next_call {
     bool passes; /* the claim passes over keys, because the slot is full of their messages */
     bool queues; /* the slot could claim, and waits for room or for a rate limit */
     enum next_call_why why;
-    int64_t
-        leave_at_us; /* when to look again, unless something changes before; NEVER: not by time */
+    int64_t leave_at_us; /* when to look again if nothing changes before; NEVER: not by time */
 };
 
 /* Times are microseconds of one clock. */
@@ -54,8 +52,8 @@ struct next_call_view {
 
     /* what may be claimed */
     enum next_call_store store;
-    size_t in_flight,
-        unanswered;          /* messages of the slot that are claimed; of these, not answered */
+    size_t in_flight;        /* messages of the slot that are claimed */
+    size_t unanswered;       /* of these, not answered */
     int32_t batch;           /* what a claim takes at most */
     int32_t room, pass_room; /* unanswered messages that the slot may have; when it passes over
                                 keys */
@@ -94,13 +92,12 @@ struct next_call_view {
     bool awaited;     /* somebody waits for all answers */
 
     /* of a producer, whose outboxes send together */
-    int32_t sends; /* outboxes that are ready; 0: this is no producer */
-    bool urgent;   /* one of them must not wait */
-    bool idle;     /* no request is in flight */
-    bool halves;   /* requests may wait for each other at all */
-    int callers;   /* that wait for sends which became ready since the last request left */
-    int64_t
-        rest_us; /* one half has left, and the other may leave at this time; 0: none is halved */
+    int32_t sends;   /* outboxes that are ready; 0: this is no producer */
+    bool urgent;     /* one of them must not wait */
+    bool idle;       /* no request is in flight */
+    bool halves;     /* requests may wait for each other at all */
+    int callers;     /* that wait for sends which became ready since the last request left */
+    int64_t rest_us; /* when the second half may leave after the first one; 0: none is halved */
 };
 
 /* The next call of a slot, or the next requests of a producer. */

@@ -30,8 +30,8 @@ let self = null;
 let reading = null;
 let readAt = 0;
 let stream = null; /* the problem of the stream of events; null: it runs */
-const ends = new Map(); /* the last job that ended, before the answer that began it came */
-const known = new Map(); /* jobs by id: those that run, and those that ended meanwhile */
+let unknownEnd = null; /* the end of a job, which came before the answer that began it */
+const known = new Map(); /* by id: jobs that run, and jobs that ended while the view was open */
 const hidden = new Set();
 let said = null;
 
@@ -197,10 +197,9 @@ function takeReading(fresh) {
 
 function takeJob(job) {
     const before = known.get(job.id);
-    const end = ends.get(job.id);
-    if (!before && end && job.state === 'running') {
+    if (!before && unknownEnd?.id === job.id && job.state === 'running') {
         known.set(job.id, job);
-        takeJob(end);
+        takeJob(unknownEnd);
         return;
     }
     if (before && before.state !== 'running' && job.state === 'running') {
@@ -223,8 +222,7 @@ function takeEvent(name, data) {
     } else if (name === 'job' && (data.state === 'running' || known.has(data.id))) {
         takeJob(data);
     } else if (name === 'job') {
-        ends.clear();
-        ends.set(data.id, data);
+        unknownEnd = data;
     }
     schedule();
 }
@@ -469,7 +467,7 @@ function schedule() {
     }
 }
 
-/* The age of the reading goes on while nothing is drawn. */
+/* Each second the page shows how old the reading is, also when nothing else changes. */
 setInterval(() => {
     const box = document.getElementById('status');
     if (box && !document.hidden) {

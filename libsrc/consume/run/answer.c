@@ -119,21 +119,26 @@ smq_status answer_extend(smq_delivery *delivery, int64_t lease_ms, smq_error *er
     return status;
 }
 
-static enum store_answer_op answer_op(smq_verdict verdict)
+bool answer_op(enum store_answer_op *out, smq_verdict verdict)
 {
+    *out = STORE_RETRY;
     switch (verdict) {
     case SMQ_DONE:
-        return STORE_DONE;
+        *out = STORE_DONE;
+        return true;
     case SMQ_REJECT:
-        return STORE_REJECT;
+        *out = STORE_REJECT;
+        return true;
     case SMQ_RELEASE:
-        return STORE_RELEASE;
+        *out = STORE_RELEASE;
+        return true;
     case SMQ_RETRY:
+        return true;
     case SMQ_LATER:
     case SMQ_ANSWERED:
         break;
     }
-    return STORE_RETRY;
+    return false;
 }
 
 bool answer_is_verdict(smq_verdict verdict)
@@ -148,7 +153,7 @@ enum answer_verdict answer_by_verdict(smq_delivery *delivery, smq_verdict verdic
     if (status != SMQ_OK) {
         return status == SMQ_INVALID ? ANSWER_LEFT : ANSWER_TOO_LATE;
     }
-    delivery->answer.op = answer_op(verdict);
+    (void) answer_op(&delivery->answer.op, verdict);
     delivery->answer.delay_ms = delivery->answer.op == STORE_RETRY ? SMQ_BACKOFF : 0;
     return ANSWER_GIVEN;
 }

@@ -31,6 +31,9 @@ smq_status answer_pass(struct delivery_list *list, smq_error *err);
  * any but smq:io. */
 smq_status answer_extend(smq_delivery *delivery, int64_t lease_ms, smq_error *err);
 
+/* The answer that a verdict stands for.  false: for none, so *out is that of RETRY.  Pure. */
+bool answer_op(enum store_answer_op *out, smq_verdict verdict);
+
 /* Is it one of the enumerators?  Pure. */
 bool answer_is_verdict(smq_verdict verdict);
 
