@@ -181,7 +181,7 @@ PATCHES = (
           "    bury(member, before, attempts - attempts % 2, 'rejected', reason)\nend",
           "    body_refer(member, -1)\nend", history=History(LOST)),
     Patch("retry-is-done", "the answer retry ends a message", "libsrc/consume/run/answer.c",
-          "    return STORE_RETRY;\n", "    return STORE_DONE;\n", history=History(LOST)),
+          "    *out = STORE_RETRY;\n", "    *out = STORE_DONE;\n", history=History(LOST)),
     Patch("body-kept", "what is done leaves its body", "lua/lib/settle_done.lua",
           "return scores, #gone > 0 and", "return scores, false and", history=History(BODY)),
     Patch("refusal-is-success", "a send that Redis refused is reported as stored",
