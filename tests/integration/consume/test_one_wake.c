@@ -143,6 +143,18 @@ static struct member *fleet_behind_a_member(struct sharers *sharers, smq_client 
     return member;
 }
 
+/* Of the only message: how long after it was due. */
+static int64_t begun_after(const struct sharers *sharers)
+{
+    for (int i = 0; i < sharers->size; i++) {
+        if (handler_log_count(sharers->log[i]) > 0) {
+            struct seen seen = handler_log_seen(sharers->log[i], 0);
+            return seen.at_ms - seen.due_at_ms;
+        }
+    }
+    return -1;
+}
+
 static void one_is_gone(int size, bool killed, struct test_message message)
 {
     smq_client *client = cluster_client();
@@ -156,6 +168,8 @@ static void one_is_gone(int size, bool killed, struct test_message message)
         member_kill(member);
     }
     sharers_await(&sharers, 1, SHARERS_BY_ITSELF_MS);
+    print_message("%d asleep, one is %s: begun after %d ms\n", size, killed ? "killed" : "frozen",
+                  (int) begun_after(&sharers));
     messages_await_counts(client, sharers.topic, (struct message_counts){.done = 1});
     sharers_end(&sharers);
     members_fini(&members);
