@@ -2,15 +2,17 @@
 -- KEYS store, prepare, dead, why, slot, [body], [done]
 -- ARGV def, token, kind, channel, n, max_bytes, lease_ms, max_retries, dedup_ms, last, oldest,
 --      open, pushed, passes, flags, ndone, answers...
--- UNUSED channel, max_retries
--- RETURN OK, now, next (ms, or empty: never by itself), claims, results (one character per answer),
---        again (1: more is claimable now), (entry, attempts [, header, body])...
+-- UNUSED max_retries
+-- RETURN OK, now, next (ms, or empty: never by itself), claims (of a shared slot, to a caller that
+--        sleeps from now on: how many sleep), results (one character per answer),
+--        again (1: more is claimable now, 3: another one looks before: lib/park.lua),
+--        (entry, attempts [, header, body])..., [failed]
 --        | ANY: this call is not an ordinary one; nothing was written
 --        | FENCED, token | NO_TOPIC | STALE
 --
--- The ordinary call of an owner: its answers are done and were never retried, it knows the newest
--- claim, nothing is to be brought back, and it claims messages that were never tried.  Every other
--- call is for consume_any, which takes the same arguments and says what they are.
+-- The ordinary call: its answers are done and were never retried, its caller knows the newest claim
+-- if it is an owner, nothing is to be brought back, and it claims messages that were never tried.
+-- Every other call is for consume_any, which takes the same arguments and says what they are.
 --
 -- First it reads what decides whether it is ordinary, then it writes.  Only what comes behind
 -- several answers in prepare is read after these were removed.  If that is to be brought back, or
@@ -25,7 +27,9 @@
 
 -- How many messages a call moves: those with bodies cost more.
 n, max_bytes = math.min(tonumber(n), body and 200 or 1000), tonumber(max_bytes)
+passes = n > 0 and passes or '-'
 local priority, many, NEVER = kind == 'p' or kind == 'b', tonumber(ndone), 9007199254740992
+local shared = token == 'shared'
 
 local stored, current, base, claims, parked, paused, done_so_far =
     unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims', 'parked', 'paused', 'done'))
@@ -45,7 +49,7 @@ end
 -- The end of the last lease of a former owner, and what the clock showed at the last lease, where
 -- others wait for the leases of claims (lib/step_back.lua).
 local former, leased
-if flags ~= '-' and string.find(flags, '[wW]') then
+if shared or flags ~= '-' and string.find(flags, '[wW]') then
     former, leased = unpack(redis.call('HMGET', slot, 'former', 'leased'))
     leased = tonumber(leased or 0)
 end
@@ -56,17 +60,18 @@ claims = tonumber(claims)
 -- @include clock
 -- @include score
 
-if token == 'shared' or kind == 'f' or paused or former or leased and leased > now
+if kind == 'f' or paused or former or leased and leased > now
     or flags ~= '-' and string.find(flags, 'r', 1, true)
-    or tonumber(last) ~= claims or push_at and push_at ~= pushed or n > 0 and passes ~= '-'
-    or ANSWERS + many <= #ARGV or body and many > 0 and dedup_ms ~= '0' then
+    or not shared and tonumber(last) ~= claims or push_at and push_at ~= pushed
+    or passes ~= '-' or ANSWERS + many <= #ARGV
+    or body and many > 0 and dedup_ms ~= '0' then
     return { 'ANY' }
 end
 
 -- What comes first in prepare, but for one answer: when its lease ends (nil: nothing is claimed),
 -- when the first rest ends (nil: nothing rests), and whether something is to be brought back, or a
 -- suspect is in flight.
-base, oldest = tonumber(base), tonumber(oldest)
+base, oldest = tonumber(base), shared and 0 or tonumber(oldest)
 local function look(prepare, answer, now, base, oldest, split, REST)
     local head = redis.call('ZRANGE', prepare, '0', answer and '1' or '0', 'WITHSCORES')
     local at = answer and head[1] == answer and 3 or 1
@@ -95,9 +100,9 @@ if many < 2 then
 end
 
 -- Of the answers: their results; keyed, what is to be removed of prepare and body, and the scores
--- of their claims.
+-- of their claims.  Of a shared slot some may be gone, because their leases have ended.
 local results, present, ended, scores = '', nil, nil, nil
-if body and many > 0 then
+if many > 0 and (body or shared and many > 1) then
     present, ended = {}, {}
     local fields, seen, found = {}, { [''] = true }, {}
     scores = redis.call('ZMSCORE', prepare, unpack(ARGV, ANSWERS, #ARGV))
@@ -109,6 +114,8 @@ if body and many > 0 then
         seen[entry], found[i] = true, score and '1' or '0'
         if score then
             present[#present + 1] = entry
+        end
+        if score and body then
             fields[#fields + 1] = 'h' .. string.sub(entry, string.find(entry, ':', 1, true) + 1)
         end
     end
@@ -222,7 +229,7 @@ end
 local done_now
 if many > 0 then
     local removed = 0
-    if not body then
+    if not present then
         removed = redis.call('ZREM', prepare, unpack(ARGV, ANSWERS, #ARGV))
         results = string.rep(removed == many and '1' or removed == 0 and '0' or 'u', many)
     elseif #present > 0 then
@@ -278,9 +285,9 @@ if due < NEVER then
     reply[3], reply[6] = due, due <= now and 1 or 0
 end
 local asleep
-if n > 0 and count == 0 and due > now then
+if not shared and n > 0 and count == 0 and due > now then
     asleep = open == '1' and string.format('%d/%s', due, lease_ms) or due
-elseif count > 0 and parked then
+elseif not shared and count > 0 and parked then
     redis.call('HDEL', slot, 'parked')
 elseif parked and not (open == '1' and n > 0) and string.find(parked, '/', 1, true) then
     asleep = string.match(parked, '^%d+')
@@ -291,5 +298,14 @@ elseif done_now then
     redis.call('HSET', slot, 'done', done_now)
 elseif asleep then
     redis.call('HSET', slot, 'parked', asleep)
+end
+if shared and (parked or n > 0 and count == 0) then
+    local function park_shared(taken)
+-- @include failed
+-- @include idle
+-- @include park
+        reply[#reply + 1] = failed
+    end
+    park_shared(count)
 end
 return reply

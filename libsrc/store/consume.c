@@ -111,7 +111,7 @@ bool store_consume_is_any(const struct store_slot *slot, const struct store_cons
     size_t done = consume_count_done(consume->answers, consume->answer_count);
     bool remembers = slot->keyed && slot->dedup_ms > 0 && done > 0;
 
-    return slot->shared || slot->kind == 'f' || consume->repeated || consume->part != NULL ||
+    return slot->kind == 'f' || consume->repeated || consume->part != NULL ||
            consume->passes_len > 0 || done < consume->answer_count || remembers || consume->any;
 }
 

@@ -639,6 +639,9 @@ static void consume_finish(struct consume_call *consume, const struct store_resu
     added = consume_add_claims(consume, result, consumed->count);
     ordinary_replied(&slot->ordinary, consumed->now_ms,
                      consumed->again && (consume->tried || consumed->count == 0));
+    if (slot->set->shared && consumed->count == 0 && consumed->next_ms > consumed->now_ms) {
+        ordinary_rests(&slot->ordinary, consumed->next_ms); /* of others, too */
+    }
     budget_unreserve(&slot->set->budget, consume->n, added);
     consume_plan_next(slot, consume, consumed);
     CHECK(consume_check(slot));

@@ -45,6 +45,12 @@ void shared_look(struct owned_slot *slot)
     owned_slot_look(slot);
 }
 
+/* The clock of Redis now; late by at most what the last call took. */
+static int64_t shared_redis_ms(const struct owned_slot *slot)
+{
+    return slot->push.replied_ms + clock_now_ms() - slot->push.asked_ms;
+}
+
 bool shared_take(struct owned_slot *slot, const char *data, size_t len)
 {
     struct store_told told;
@@ -55,6 +61,9 @@ bool shared_take(struct owned_slot *slot, const char *data, size_t len)
     if (slot->state == OWNED_ACTIVE) {
         int64_t at_us = clock_now_us() + (told.in_ms + 1) * 1000, before_us = slot->shared.told_us;
 
+        if (!told.backup) {
+            ordinary_rests(&slot->ordinary, shared_redis_ms(slot) + told.in_ms);
+        }
         slot->shared.told_us = before_us != 0 && before_us < at_us ? before_us : at_us;
         slot->shared.told_backup = told.backup && (before_us == 0 || slot->shared.told_backup);
         if (slot->consuming == NULL && slot->shared.probing == NULL &&
@@ -69,12 +78,6 @@ void shared_sleeps(struct owned_slot *slot, bool backup)
 {
     slot->shared.backup = backup;
     shared_shorten_sleep(slot);
-}
-
-/* The clock of Redis now; late by at most what the last call took. */
-static int64_t shared_redis_ms(const struct owned_slot *slot)
-{
-    return slot->push.replied_ms + clock_now_ms() - slot->push.asked_ms;
 }
 
 void shared_count(struct owned_slot *slot, uint64_t asleep)

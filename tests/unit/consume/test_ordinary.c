@@ -44,7 +44,7 @@ static void some_calls_are_never_ordinary(void **state)
         {"a window, and nothing is done", {.keyed = true, .dedup_ms = 5}, {.n = 1}, false},
         {"a window", {.keyed = true, .dedup_ms = 5}, {.answers = done, .answer_count = 1}, true},
         {"a window inline", {.dedup_ms = 5}, {.answers = done, .answer_count = 1}, false},
-        {"shared", {.kind = 't', .shared = true}, {.n = 1}, true},
+        {"shared", {.kind = 't', .shared = true}, {.n = 1}, false},
         {"fifo", {.kind = 'f', .keyed = true}, {.n = 1}, true},
         {"a repeat", {.kind = 't'}, {.n = 1, .repeated = true}, true},
         {"a part of a claim", {.kind = 't'}, {.n = 1, .part = &part}, true},
