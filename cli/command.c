@@ -77,6 +77,7 @@ static enum exit_code command_call_verb(const struct verb *verb, const struct re
         .verb = verb,
         .verbs = verbs,
         .global = reading->global,
+        .config = &reading->config,
         .options = options,
         .words = words->word,
         .word_count = words->count,
@@ -94,19 +95,26 @@ static enum exit_code command_fill(struct reading *reading, const struct verb *v
 {
     const char *redis = getenv("SLOTMQ_REDIS");
     const char *zookeeper = getenv("SLOTMQ_ZOOKEEPER");
+    const struct config_wish wish = {
+        .context = flags_given_find(&reading->given, "context"),
+        .servers = flags_given_find(&reading->given, "redis") != NULL,
+    };
     enum exit_code code =
         config_read(&reading->config, flags_given_find(&reading->given, "config"), verbs);
 
+    if (code == EXIT_DONE) {
+        code = config_choose(&reading->config, &wish);
+    }
     if (code == EXIT_DONE) {
         code = config_apply(&reading->config, &reading->global, verb, options);
     }
     if (code != EXIT_DONE) {
         return code;
     }
-    if (redis) {
+    if (redis && !reading->config.current) {
         reading->global.client.redis = redis;
     }
-    if (zookeeper) {
+    if (zookeeper && !reading->config.current) {
         reading->global.client.zookeeper = zookeeper;
     }
     return flags_given_apply(&reading->given);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "completions.h" /* the scripts of cli/completion */
+#include "config.h"
 #include "option.h"
 #include "say.h"
 
@@ -17,6 +18,7 @@ struct place {
     size_t name_count;
     const struct verb *verb; /* NULL: its name is not whole, or unknown */
     const struct flag *flag; /* the word is its operand; NULL: it is none */
+    const char *config;      /* of --config; NULL: it was not given */
     bool tail;               /* "--" came before */
 };
 
@@ -63,9 +65,14 @@ static void completion_read(struct place *place, char *const *words, size_t coun
 {
     for (size_t i = 0; i < count && !place->tail; i++) {
         if (place->flag) {
+            if (strcmp(place->flag->name, "config") == 0) {
+                place->config = words[i];
+            }
             place->flag = NULL;
         } else if (strcmp(words[i], "--") == 0) {
             place->tail = true;
+        } else if (strncmp(words[i], "--config=", strlen("--config=")) == 0) {
+            place->config = words[i] + strlen("--config=");
         } else if (words[i][0] == '-') {
             place->flag = completion_find_flag(place->verb, words[i], strlen(words[i]));
             place->flag = place->flag && place->flag->operand ? place->flag : NULL;
@@ -95,10 +102,26 @@ static bool completion_print_key(const smq_option_info *info, void *user)
     return true;
 }
 
-/* The operand of a flag; `typed` holds --flag= before it in its first `length` bytes. */
-static void completion_print_operand(const struct flag *flag, const char *typed, size_t length)
+/* The contexts of the configuration file, each behind the first `length` bytes of `before`. */
+static void completion_print_contexts(const struct place *place, const char *before, size_t length)
 {
-    if (flag->type == FLAG_PAIR) {
+    struct config config;
+
+    if (config_read(&config, place->config, place->all) == EXIT_DONE) {
+        for (size_t i = 0; i < config.context_count; i++) {
+            printf("%.*s%s\t\n", (int) length, before, config.contexts[i]);
+        }
+    }
+    config_fini(&config);
+}
+
+/* The operand of a flag; `typed` holds --flag= before it in its first `length` bytes. */
+static void completion_print_operand(const struct place *place, const struct flag *flag,
+                                     const char *typed, size_t length)
+{
+    if (strcmp(flag->name, "context") == 0) {
+        completion_print_contexts(place, typed, length);
+    } else if (flag->type == FLAG_PAIR) {
         if (!strchr(typed + length, '=')) {
             smq_option_each(completion_print_key, NULL);
         }
@@ -168,9 +191,9 @@ enum exit_code completion_answer(const struct verb *const *all, char *const *wor
     if (place.tail) {
         fputs(place.verb && place.verb->takes_program ? "@program\n" : "", stdout);
     } else if (place.flag) {
-        completion_print_operand(place.flag, typed, 0);
+        completion_print_operand(&place, place.flag, typed, 0);
     } else if (flag && flag->operand) {
-        completion_print_operand(flag, typed, length + 1);
+        completion_print_operand(&place, flag, typed, length + 1);
     } else {
         completion_print_word(&place, typed);
     }

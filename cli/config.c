@@ -79,23 +79,80 @@ static char *config_trim(char *text)
     return start;
 }
 
+/* Whose the lines are that follow. */
+struct section {
+    const struct verb *verb;
+    const char *context;
+};
+
+/* The name of "context NAME"; NULL: it is no context. */
+static char *config_context_name(char *text)
+{
+    static const char word[] = "context";
+    const size_t length = sizeof(word) - 1;
+
+    return strncmp(text, word, length) == 0 &&
+                   (text[length] == '\0' || strchr(blanks, text[length]))
+               ? config_trim(text + length)
+               : NULL;
+}
+
+static const char *config_find_context(const struct config *config, const char *name)
+{
+    for (size_t i = 0; i < config->context_count; i++) {
+        if (strcmp(config->contexts[i], name) == 0) {
+            return config->contexts[i];
+        }
+    }
+    return NULL;
+}
+
+/* "[context prod]" */
+static enum exit_code config_take_context(struct config *config, struct section *section,
+                                          const char *name, const char *where)
+{
+    if (name[0] == '\0' || name[strcspn(name, blanks)] != '\0') {
+        return say_error(EXIT_USAGE, "%s: a context has a name of one word, as in [context prod]",
+                         where);
+    }
+    if (config_find_context(config, name)) {
+        return say_error(EXIT_USAGE, "%s: the context \"%s\" is there twice", where, name);
+    }
+    const char **grown =
+        realloc(config->contexts, (config->context_count + 1) * sizeof(*config->contexts));
+    if (!grown) {
+        say_no_memory();
+    }
+    config->contexts = grown;
+    config->contexts[config->context_count++] = name;
+    *section = (struct section){.context = name};
+    return EXIT_DONE;
+}
+
 /* "[topic create]" */
-static enum exit_code config_take_section(const struct verb **verb, char *text, const char *where,
+static enum exit_code config_take_section(struct config *config, struct section *section,
+                                          char *text, const char *where,
                                           const struct verb *const *verbs)
 {
     const size_t length = strlen(text);
     struct nearest nearest;
 
     if (text[length - 1] != ']') {
-        return say_error(EXIT_USAGE, "%s: a section is the name of a verb, as in [topic create]",
+        return say_error(EXIT_USAGE,
+                         "%s: a section is the name of a verb or of a context, as in [topic "
+                         "create] or [context prod]",
                          where);
     }
     text[length - 1] = '\0';
-    const char *name = config_trim(text + 1);
+    char *name = config_trim(text + 1);
+    const char *context = config_context_name(name);
+    if (context) {
+        return config_take_context(config, section, context, where);
+    }
     nearest = nearest_to(name);
     for (size_t i = 0; verbs[i]; i++) {
         if (strcmp(verbs[i]->name, name) == 0) {
-            *verb = verbs[i];
+            *section = (struct section){.verb = verbs[i]};
             return EXIT_DONE;
         }
         nearest_offer(&nearest, verbs[i]->name);
@@ -117,7 +174,7 @@ static void config_add(struct config *config, const struct config_line *line)
     config->lines[config->count++] = *line;
 }
 
-static enum exit_code config_take_line(struct config *config, const struct verb **verb, char *text,
+static enum exit_code config_take_line(struct config *config, struct section *section, char *text,
                                        unsigned number, const struct verb *const *verbs)
 {
     char where[WHERE_MAX];
@@ -129,7 +186,7 @@ static enum exit_code config_take_line(struct config *config, const struct verb 
         return EXIT_DONE;
     }
     if (line[0] == '[') {
-        return config_take_section(verb, line, where, verbs);
+        return config_take_section(config, section, line, where, verbs);
     }
     if (!equals || equals == line) {
         return say_error(EXIT_USAGE, "%s: a line is NAME = VALUE, with the long name of a flag",
@@ -137,7 +194,8 @@ static enum exit_code config_take_line(struct config *config, const struct verb 
     }
     *equals = '\0';
     config_add(config, &(struct config_line){.number = number,
-                                             .verb = *verb,
+                                             .verb = section->verb,
+                                             .context = section->context,
                                              .name = config_trim(line),
                                              .value = config_trim(equals + 1)});
     return EXIT_DONE;
@@ -145,7 +203,7 @@ static enum exit_code config_take_line(struct config *config, const struct verb 
 
 enum exit_code config_read(struct config *out, const char *path, const struct verb *const *verbs)
 {
-    const struct verb *verb = NULL;
+    struct section section = {.verb = NULL};
     enum exit_code code = EXIT_DONE;
     unsigned number = 0;
     char *rest = NULL;
@@ -157,9 +215,72 @@ enum exit_code config_read(struct config *out, const char *path, const struct ve
     code = config_load(out, path != NULL);
     rest = code == EXIT_DONE ? out->text : NULL;
     while (rest && code == EXIT_DONE) {
-        code = config_take_line(out, &verb, strsep(&rest, "\n"), ++number, verbs);
+        code = config_take_line(out, &section, strsep(&rest, "\n"), ++number, verbs);
     }
     return code;
+}
+
+/* === Contexts =========================================================== */
+
+const char *config_context_value(const struct config *config, const char *context, const char *name)
+{
+    const char *value = NULL;
+
+    for (size_t i = 0; i < config->count; i++) {
+        const struct config_line *line = &config->lines[i];
+        const bool here = context ? line->context && strcmp(line->context, context) == 0
+                                  : !line->context && !line->verb;
+        if (here && strcmp(line->name, name) == 0) {
+            value = line->value;
+        }
+    }
+    return value;
+}
+
+static enum exit_code config_say_no_context(const struct config *config, const char *name)
+{
+    const char *path = config->path ? config->path : "a configuration file";
+    enum exit_code code = EXIT_USAGE;
+    size_t used = 0;
+    size_t room = 1;
+
+    if (config->context_count == 0) {
+        return say_error(code,
+                         "there is no context \"%s\": %s has none; a line [context %s] begins it",
+                         name, path, name);
+    }
+    for (size_t i = 0; i < config->context_count; i++) {
+        room += strlen(config->contexts[i]) + 2;
+    }
+    char *known = say_alloc(room, 1);
+    for (size_t i = 0; i < config->context_count; i++) {
+        used += (size_t) snprintf(known + used, room - used, "%s%s", i == 0 ? "" : ", ",
+                                  config->contexts[i]);
+    }
+    code = say_error(code, "there is no context \"%s\"; %s has %s", name, path, known);
+    free(known);
+    return code;
+}
+
+enum exit_code config_choose(struct config *config, const struct config_wish *wish)
+{
+    const char *variable = getenv("SLOTMQ_CONTEXT");
+    const char *name = wish->context;
+
+    if (wish->context && wish->servers) {
+        return say_error(EXIT_USAGE, "--context and --redis both say where Redis is; give one");
+    }
+    if (!name && !wish->servers) {
+        name = variable && variable[0] != '\0' ? variable : NULL;
+    }
+    if (!name && !wish->servers && !getenv("SLOTMQ_REDIS")) {
+        name = config_context_value(config, NULL, "context");
+    }
+    if (!name) {
+        return EXIT_DONE;
+    }
+    config->current = config_find_context(config, name);
+    return config->current ? EXIT_DONE : config_say_no_context(config, name);
 }
 
 /* === Applying =========================================================== */
@@ -220,14 +341,29 @@ static enum exit_code config_apply_switch(const struct flag *flag, void *values,
     return EXIT_DONE;
 }
 
-static enum exit_code config_apply_line(const struct config_line *line, const struct flag_set *set)
+/* Does it say where the servers are, or how they are spoken to? */
+static bool config_is_of_client(const struct flag *flag)
+{
+    return flag->offset == offsetof(struct global_options, client);
+}
+
+/* Does a global flag hold, whose line is in this context or above the sections? */
+static bool config_holds(const struct config *config, const struct config_line *line,
+                         const struct flag *flag)
+{
+    return line->context ? line->context == config->current
+                         : !config->current || !config_is_of_client(flag);
+}
+
+static enum exit_code config_apply_line(const struct config *config, const struct config_line *line,
+                                        const struct flag_set *set)
 {
     const struct flag *flag = config_find(set, line->name);
 
-    if (!flag) {
+    if (!flag || (line->context && strcmp(flag->name, "context") == 0)) {
         return config_say_unknown(set, line->name);
     }
-    if (!set->values) {
+    if (!set->values || (!line->verb && !config_holds(config, line, flag))) {
         return EXIT_DONE;
     }
     return flag->operand ? flag_apply(flag, set->values, line->value)
@@ -251,7 +387,7 @@ enum exit_code config_apply(const struct config *config, struct global_options *
 
         snprintf(where, sizeof(where), "%s:%u: ", config->path, line->number);
         say_where(where);
-        code = config_apply_line(line, &set);
+        code = config_apply_line(config, line, &set);
         say_where("");
     }
     return code;
@@ -265,5 +401,6 @@ void config_fini(struct config *config)
     free(config->text);
     free(config->path);
     free(config->lines);
+    free(config->contexts);
     *config = (struct config){.count = 0};
 }

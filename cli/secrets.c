@@ -22,7 +22,7 @@ static char *secrets_find_user(const char *word, size_t *len)
     return begin;
 }
 
-static void secrets_hide(char *word)
+void secrets_hide(char *word)
 {
     char *auth = strstr(word, zookeeper_auth);
     size_t len = 0;

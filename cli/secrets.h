@@ -13,6 +13,9 @@
 char **secrets_take(int argc, char **argv);
 void secrets_free(char **words);
 
+/* Overwrites the passwords in one word, as secrets_take() does. */
+void secrets_hide(char *word);
+
 /* Refuses a variable beside that of its file. */
 enum exit_code secrets_check(void);
 

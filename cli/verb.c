@@ -40,6 +40,12 @@ const struct flag global_flags[] = {
      .operand = "FILE",
      .help = "read flags from FILE; default $XDG_CONFIG_HOME/slotmq/config or "
              "~/.config/slotmq/config"},
+    {.name = "context",
+     .type = FLAG_TEXT,
+     .offset = GLOBAL(context),
+     .operand = "NAME",
+     .help = "servers and options of the section [context NAME] of that file; default "
+             "$SLOTMQ_CONTEXT"},
     {.name = "json", .type = FLAG_SWITCH, .offset = GLOBAL(json), .help = "results as JSON"},
     {.name = "quiet",
      .letter = 'q',

@@ -11,6 +11,7 @@
 struct global_options {
     smq_client_options client;
     const char *config;
+    const char *context;
     bool json;
     bool quiet;
     int64_t verbose;
@@ -18,13 +19,16 @@ struct global_options {
     bool version;
 };
 
+struct config;
+
 /* One call of the command, read and checked against its verb. */
 struct command {
     const struct verb *verb;
     const struct verb *const *verbs; /* all of them; ends with NULL */
     struct global_options global;
-    const void *options; /* the verb's own struct */
-    char **words;        /* what follows the verb's name; ends with NULL */
+    const struct config *config; /* the file that was read */
+    const void *options;         /* the verb's own struct */
+    char **words;                /* what follows the verb's name; ends with NULL */
     size_t word_count;
     char **tail; /* the program after "--" and its arguments, ends with NULL; or NULL */
 };
@@ -67,7 +71,7 @@ extern const struct verb send_verb, copy_verb, consume_verb, pause_verb, resume_
 extern const struct verb peek_verb, get_verb, rank_verb, remove_verb, reschedule_verb, purge_verb;
 extern const struct verb dead_list_verb, dead_requeue_verb, dead_purge_verb, help_verb;
 extern const struct verb fleet_show_verb, fleet_evict_verb, fleet_raise_fence_verb;
-extern const struct verb doctor_verb, check_verb, completion_verb, serve_verb;
+extern const struct verb context_list_verb, doctor_verb, check_verb, completion_verb, serve_verb;
 
 extern const struct flag global_flags[];
 extern const size_t global_flag_count;

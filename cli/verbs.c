@@ -31,6 +31,7 @@ const struct verb *const verbs[] = {
     &fleet_show_verb,
     &fleet_evict_verb,
     &fleet_raise_fence_verb,
+    &context_list_verb,
     &doctor_verb,
     &check_verb,
 #ifdef SLOTMQ_SERVE

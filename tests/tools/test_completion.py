@@ -33,6 +33,9 @@ ROWS = [
     ("slotmq stat -", {"--slots", "--prometheus", "--zookeeper"}, {"--file"}),
     ("slotmq help to", {"topic", "top"}, {"send"}),
     ("slotmq help topic re", {"rebind", "repair"}, {"create"}),
+    ("slotmq --config contexts --context ", {"prod", "staging"}, {"send"}),
+    ("slotmq --config=contexts send jobs --context=p", {"prod"}, {"staging"}),
+    ("slotmq context ", {"list"}, {"show"}),
     ("slotmq completion ", {"bash", "zsh", "fish"}, {"send"}),
 ]
 
@@ -86,6 +89,7 @@ class Completion(unittest.TestCase):
         self.kept = tempfile.TemporaryDirectory()
         self.folder = pathlib.Path(self.kept.name)
         (self.folder / "a-file").write_text("")
+        (self.folder / "contexts").write_text("[context prod]\nredis = redis1\n[context staging]\n")
         (self.folder / "bin").mkdir()
         (self.folder / "bin/slotmq").symlink_to(SLOTMQ)
 

@@ -1,4 +1,4 @@
-/* test_config.c - flags from a configuration file. */
+/* test_config.c - flags from a configuration file, and its contexts. */
 #include "command.h"
 #include "support/group.h"
 
@@ -118,6 +118,13 @@ static void test_what_is_wrong_is_named_with_its_line(void **state)
         {"= 5\n", ":1: a line is NAME = VALUE"},
         {"\n\n[consum]\n", ":3: there is no verb \"consum\"; did you mean [consume]?"},
         {"[consume\n", ":1: a section is the name of a verb"},
+        {"[context]\n", ":1: a context has a name of one word, as in [context prod]"},
+        {"[context a b]\n", ":1: a context has a name of one word"},
+        {"[context a]\n[ context  a ]\n", ":2: the context \"a\" is there twice"},
+        {"[context a]\nredsi = h:1\n", ":2: there is no \"redsi\" here; did you mean \"redis\"?"},
+        {"[context a]\nslots = 4\n", ":2: there is no \"slots\" here"},
+        {"[context a]\ncontext = a\n", ":2: there is no \"context\" here"},
+        {"[contexts]\n", ":1: there is no verb \"contexts\""},
         {"[consume]\nthread = 4\n", ":2: there is no \"thread\" here; did you mean \"threads\"?"},
         {"[topic list]\nslots = 4\n", ":2: there is no \"slots\" here"},
         {"option = request_timeout_ms=soon\n", ":1: request_timeout_ms \"soon\" cannot be used"},
@@ -139,6 +146,100 @@ static void test_what_is_wrong_is_named_with_its_line(void **state)
     }
 }
 
+/* === Contexts =========================================================== */
+
+/* A file with two contexts, of which `first` is that of the file, and the real servers are those of
+ * "real"; the lines above the sections lead nowhere. */
+static void configure_contexts(const char *first)
+{
+    char text[2048];
+
+    snprintf(text, sizeof(text),
+             "redis = 127.0.0.1:1\n"
+             "option = request_timeout_ms=soon-or-late\n"
+             "json = true\n"
+             "%s"
+             "[topic create]\nslots = 8\n"
+             "[context real]\nredis = %s\noption = request_timeout_ms=20s\n"
+             "[context away]\nredis = redis://user:password@127.0.0.1:2\n"
+             "zookeeper = zk:2181/away\n",
+             first, servers_redis(command_servers()));
+    configure(text);
+}
+
+static void test_a_context_is_chosen(void **state)
+{
+    const char *const real = servers_redis(command_servers());
+
+    (void) state;
+    configure_contexts("");
+    assert_ends(64, "request_timeout_ms \"soon-or-late\"", NULL, ARGS("topic", "list"));
+    assert_ends(0, "{\"topics\":[", NULL, ARGS("--context", "real", "topic", "list"));
+    assert_ends(0, "\"slots\":8", NULL, ARGS("topic", "create", "chosen", "--context", "real"));
+    assert_ends(69, "127.0.0.1:2", real, ARGS("--context", "away", "topic", "list"));
+    configure_contexts("context = real\n");
+    assert_ends(0, "{\"topics\":[", NULL, ARGS("topic", "list"));
+    assert_ends(69, "127.0.0.1:2", NULL, ARGS("--context", "away", "topic", "list"));
+    /* Who says where Redis is does not mean the context of the file. */
+    assert_ends(64, "soon-or-late", real, ARGS("topic", "list"));
+    assert_ends(64, "soon-or-late", NULL, ARGS("-r", real, "topic", "list"));
+    assert_ends(64, "--context and --redis both", NULL,
+                ARGS("-r", real, "--context", "real", "topic", "list"));
+}
+
+static void test_a_variable_chooses_a_context(void **state)
+{
+    const char *const real = servers_redis(command_servers());
+
+    (void) state;
+    configure_contexts("context = real\n");
+    assert_int_equal(setenv("SLOTMQ_CONTEXT", "away", 1), 0);
+    assert_ends(69, "127.0.0.1:2", NULL, ARGS("topic", "list"));
+    assert_ends(69, "127.0.0.1:2", real, ARGS("topic", "list"));
+    assert_ends(0, "{\"topics\":[", NULL, ARGS("topic", "list", "--context", "real"));
+    assert_ends(64, "soon-or-late", NULL, ARGS("-r", real, "topic", "list"));
+    assert_int_equal(setenv("SLOTMQ_CONTEXT", "", 1), 0);
+    assert_ends(0, "{\"topics\":[", NULL, ARGS("topic", "list"));
+    assert_int_equal(unsetenv("SLOTMQ_CONTEXT"), 0);
+}
+
+static void test_contexts_are_listed(void **state)
+{
+    char wanted[1024];
+
+    (void) state;
+    configure_contexts("context = away\n");
+    snprintf(wanted, sizeof(wanted),
+             "{\"contexts\":[{\"name\":\"real\",\"current\":false,\"redis\":\"%s\","
+             "\"zookeeper\":\"\"},{\"name\":\"away\",\"current\":true,"
+             "\"redis\":\"redis://*************@127.0.0.1:2\",\"zookeeper\":\"zk:2181/away\"}]}\n",
+             servers_redis(command_servers()));
+    assert_ends(0, wanted, NULL, ARGS("context", "list"));
+    assert_ends(0, "\"name\":\"real\",\"current\":true", NULL,
+                ARGS("--context", "real", "context", "list"));
+    configure("[context one]\nredis = redis1\n[context two]\n");
+    assert_ends(0, "CONTEXT", NULL, ARGS("context", "list"));
+    assert_ends(0, "one     no      redis1 -\ntwo     no      -      -\n", NULL,
+                ARGS("context", "list"));
+}
+
+static void test_an_unknown_context_names_those_that_are_known(void **state)
+{
+    char wanted[1024];
+
+    (void) state;
+    configure_contexts("");
+    snprintf(wanted, sizeof(wanted), "there is no context \"rael\"; %s has real, away", path);
+    assert_ends(64, wanted, NULL, ARGS("--context", "rael", "topic", "list"));
+    assert_ends(64, wanted, NULL, ARGS("--context", "rael", "context", "list"));
+    configure("json = true\n");
+    snprintf(wanted, sizeof(wanted),
+             "there is no context \"real\": %s has none; a line [context real] begins it", path);
+    assert_ends(64, wanted, NULL, ARGS("--context", "real", "topic", "list"));
+    configure("context = gone\n[context here]\n");
+    assert_ends(64, "there is no context \"gone\"", NULL, ARGS("topic", "list"));
+}
+
 TEST_GROUP(config)
 {
     const struct CMUnitTest tests[] = {
@@ -146,6 +247,10 @@ TEST_GROUP(config)
         cmocka_unit_test(test_flags_go_before_variables_and_these_before_the_file),
         cmocka_unit_test(test_a_file_can_be_named),
         cmocka_unit_test(test_what_is_wrong_is_named_with_its_line),
+        cmocka_unit_test(test_a_context_is_chosen),
+        cmocka_unit_test(test_a_variable_chooses_a_context),
+        cmocka_unit_test(test_contexts_are_listed),
+        cmocka_unit_test(test_an_unknown_context_names_those_that_are_known),
     };
 
     return cmocka_run_group_tests(tests, command_setup, command_teardown);
