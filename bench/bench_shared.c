@@ -267,7 +267,12 @@ static bool measure_rate(struct shared *shared, enum kind kind, double rate, con
     bool good = try_kind(shared, kind, rate, &trial, name);
 
     if (good) {
-        tell(shared, name, "scripts", "scripts/message", per_message(trial.cost.calls, &trial));
+        const struct meter *cost = &trial.cost;
+        double sent = (double) trial.result.counts.sent;
+
+        tell(shared, name, "scripts", "scripts/message", per_message(cost->calls, &trial));
+        tell(shared, name, "redis-cpu", "us/message", cost->redis_cpu_s * 1e6 / sent);
+        tell(shared, name, "client-cpu", "us/message", cost->client_cpu_s * 1e6 / sent);
         tell_lateness(shared, name, &trial);
     }
     return good;
