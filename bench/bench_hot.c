@@ -1,7 +1,7 @@
 /* bench_hot.c - 20,000 messages of one key stand in front of one message each of 20 other keys, all
  * in one slot, and handlers take 20 ms: when does the last of the 20 begin?
  *
- * Thread: main; handlers run on the threads of the worker, or poll on threads of their own. */
+ * Thread: main; handlers run on the threads of the consumer, or poll on threads of their own. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

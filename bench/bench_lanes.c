@@ -1,7 +1,7 @@
 /* bench_lanes.c - handlers that take 1 ms, on 8 threads: how fast is one slot with 1,000 keys, and
  * how fast are 64 slots with the same keys?
  *
- * Thread: main; handlers run on the threads of the worker. */
+ * Thread: main; handlers run on the threads of the consumer. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>

@@ -119,7 +119,7 @@ static bool open_fleet(struct shared *shared, struct lab *lab, const char *addre
 static void close_fleet(struct shared *shared)
 {
     for (int i = 0; i < shared->consumers; i++) {
-        smq_worker_stop(shared->workers[i].worker);
+        smq_consumer_stop(shared->workers[i].worker);
     }
     for (int i = 0; i < shared->consumers; i++) {
         library_consumer_stop(&shared->workers[i]);

@@ -185,7 +185,7 @@ static smq_verdict handle(smq_delivery *delivery, void *user)
 bool library_consumer_start(struct library_consumer *consumer, smq_client *client,
                             const char *topic, int batch)
 {
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_error err = SMQ_ERROR_INIT;
 
     sem_init(&consumer->all, 0, 0);
@@ -196,8 +196,8 @@ bool library_consumer_start(struct library_consumer *consumer, smq_client *clien
     options.threads = consumer->threads > 0 ? consumer->threads : 1;
     options.batch_size = batch;
     options.order = consumer->order;
-    return lab_good(smq_worker_new(&consumer->worker, client, &options, &err), &err) &&
-           lab_good(smq_worker_start(consumer->worker, &err), &err);
+    return lab_good(smq_consumer_new(&consumer->worker, client, &options, &err), &err) &&
+           lab_good(smq_consumer_start(consumer->worker, &err), &err);
 }
 
 void library_consumer_await(struct library_consumer *consumer)
@@ -215,7 +215,7 @@ void library_consumer_await(struct library_consumer *consumer)
 
 void library_consumer_stop(struct library_consumer *consumer)
 {
-    smq_worker_free(consumer->worker);
+    smq_consumer_free(consumer->worker);
     consumer->worker = NULL;
     sem_destroy(&consumer->all);
 }

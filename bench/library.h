@@ -52,7 +52,7 @@ struct library_consumer {
     library_answer_fn *answer; /* NULL: all are done.  Others are not ticked off */
     void *user;
     sem_t all;
-    smq_worker *worker;
+    smq_consumer *worker;
 };
 
 /* `batch`: messages of a claim; 0: the library's default.  Stop may be called once, whatever start

@@ -11,13 +11,13 @@
 #include "meter.h"
 #include "tally.h"
 
-static smq_worker *worker;
+static smq_consumer *worker;
 static int number, file;
 
 static void on_signal(int signal_number)
 {
     (void) signal_number;
-    smq_worker_stop(worker);
+    smq_consumer_stop(worker);
 }
 
 /* One write(2) a line: the members append to the same file. */
@@ -62,21 +62,21 @@ static void catch_term(void (*handler)(int signal_number))
 
 static smq_status consume(smq_client *client, const char *topic, smq_error *err)
 {
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
 
     options.topic = topic;
     options.handler = handle;
     options.threads = 1;
-    smq_status status = smq_worker_new(&worker, client, &options, err);
+    smq_status status = smq_consumer_new(&worker, client, &options, err);
     if (status == SMQ_OK) {
         catch_term(on_signal);
-        status = smq_worker_start(worker, err);
+        status = smq_consumer_start(worker, err);
     }
     if (status == SMQ_OK) {
-        status = smq_worker_wait(worker, SMQ_FOREVER, err);
+        status = smq_consumer_wait(worker, SMQ_FOREVER, err);
     }
     catch_term(SIG_IGN);
-    smq_worker_free(worker);
+    smq_consumer_free(worker);
     return status;
 }
 

@@ -1,7 +1,7 @@
 /* way_library.c - an open loop by the library: asynchronous sends, and a worker in the same
  * process.
  *
- * Thread: main sends; handlers run on the threads of the worker. */
+ * Thread: main sends; handlers run on the threads of the consumer. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>

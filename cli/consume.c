@@ -21,12 +21,12 @@
 /* Poll interval for "is the topic empty?": initial and maximum. */
 enum { POLL_FIRST_MS = 100, POLL_LAST_MS = 1000 };
 
-/* How much longer than its programs the worker may drain, so that the messages of programs that
+/* How much longer than its programs the consumer may drain, so that the messages of programs that
  * were killed are given back. */
 enum { DRAIN_GRACE_MS = 3000 };
 
 struct consume_options {
-    smq_worker_options worker; /* its drain_timeout_ms is never 0 */
+    smq_consumer_options consumer; /* its drain_timeout_ms is never 0 */
     bool exit_when_empty;
     const char *delimiter;
 #ifdef SLOTMQ_SERVE
@@ -35,13 +35,13 @@ struct consume_options {
 };
 
 #define CONSUME(member) offsetof(struct consume_options, member)
-#define WORKER(flag, field, what)                                                                  \
-    .name = (flag), .type = FLAG_OPTION, .offset = CONSUME(worker), .set = SMQ_OPTION_SET_WORKER,  \
-    .option = (field), .operand = (what)
+#define CONSUMER(flag, field, what)                                                                \
+    .name = (flag), .type = FLAG_OPTION, .offset = CONSUME(consumer),                              \
+    .set = SMQ_OPTION_SET_CONSUMER, .option = (field), .operand = (what)
 
 static const struct flag consume_flags[] = {
-    {WORKER("threads", "threads", "N")},
-    {WORKER("count", "max_messages", "N")},
+    {CONSUMER("threads", "threads", "N")},
+    {CONSUMER("count", "max_messages", "N")},
     {.name = "exit-when-empty",
      .type = FLAG_SWITCH,
      .offset = CONSUME(exit_when_empty),
@@ -52,15 +52,15 @@ static const struct flag consume_flags[] = {
      .operand = "BYTE",
      .help = "what ends a body on standard output, as a character or as \\0, \\t or \\x1e; default "
              "a newline"},
-    {WORKER("batch", "batch_size", "N")},
-    {WORKER("max-in-flight", "max_in_flight", "N")},
-    {WORKER("order", "order", "ORDER")},
-    {WORKER("push-slots", "push_slots", "N")},
-    {WORKER("rate", "rate_per_s", "N")},
-    {WORKER("handler-timeout", "handler_timeout_ms", "TIME"),
+    {CONSUMER("batch", "batch_size", "N")},
+    {CONSUMER("max-in-flight", "max_in_flight", "N")},
+    {CONSUMER("order", "order", "ORDER")},
+    {CONSUMER("push-slots", "push_slots", "N")},
+    {CONSUMER("rate", "rate_per_s", "N")},
+    {CONSUMER("handler-timeout", "handler_timeout_ms", "TIME"),
      .help = "how long a message may be handled; then the slot continues without it, and its "
              "program gets SIGTERM"},
-    {WORKER("drain-timeout", "drain_timeout_ms", "TIME"),
+    {CONSUMER("drain-timeout", "drain_timeout_ms", "TIME"),
      .help = "how long handlers may take to end after a signal, or when a slot moves"},
 #ifdef SLOTMQ_SERVE
     LISTEN_FLAGS(struct consume_options,
@@ -72,8 +72,8 @@ static void consume_init(void *options)
 {
     struct consume_options *flags = options;
 
-    *flags = (struct consume_options){.worker = SMQ_WORKER_OPTIONS_INIT};
-    option_apply_default(&flags->worker, SMQ_OPTION_SET_WORKER, "drain_timeout_ms");
+    *flags = (struct consume_options){.consumer = SMQ_CONSUMER_OPTIONS_INIT};
+    option_apply_default(&flags->consumer, SMQ_OPTION_SET_CONSUMER, "drain_timeout_ms");
 }
 
 /* === Waiting for the end ================================================ */
@@ -84,7 +84,7 @@ struct poll {
 };
 
 /* Is nothing left?  Redis is asked only when no handler has returned since the last poll.  While
- * it cannot be reached the answer is no, because that does not end the worker; what would end it
+ * it cannot be reached the answer is no, because that does not end the consumer; what would end it
  * is a failure of the command. */
 static bool consume_is_empty(struct consume *consume, struct poll *poll)
 {
@@ -110,19 +110,19 @@ static bool consume_is_empty(struct consume *consume, struct poll *poll)
     return false;
 }
 
-/* Has the worker begun to stop?  Then only its end is left to wait for. */
+/* Has the consumer begun to stop?  Then only its end is left to wait for. */
 static bool consume_is_ending(struct consume *consume)
 {
     const struct consume_options *flags = consume->command->options;
     const unsigned long long handled = atomic_load(&consume->handled);
 
     return signals_came() || consume_has_failed(consume) ||
-           (flags->worker.max_messages > 0 &&
-            handled >= (unsigned long long) flags->worker.max_messages);
+           (flags->consumer.max_messages > 0 &&
+            handled >= (unsigned long long) flags->consumer.max_messages);
 }
 
-/* Waits until the worker ends by itself, by a signal, by a failure or because nothing is left.
- * Gives what smq_worker_wait() says at the end; TIMED_OUT: handlers still run, or their answers
+/* Waits until the consumer ends by itself, by a signal, by a failure or because nothing is left.
+ * Gives what smq_consumer_wait() says at the end; TIMED_OUT: handlers still run, or their answers
  * could not be stored. */
 static smq_status consume_wait_for_end(struct consume *consume, smq_error *err)
 {
@@ -130,17 +130,17 @@ static smq_status consume_wait_for_end(struct consume *consume, smq_error *err)
     struct poll poll = {.interval_ms = POLL_FIRST_MS};
 
     while (!consume_is_ending(consume)) {
-        const smq_status status = smq_worker_wait(
-            consume->worker, flags->exit_when_empty ? poll.interval_ms : SMQ_FOREVER, err);
+        const smq_status status = smq_consumer_wait(
+            consume->consumer, flags->exit_when_empty ? poll.interval_ms : SMQ_FOREVER, err);
         if (status != SMQ_TIMED_OUT) {
             return status;
         }
         if (flags->exit_when_empty && consume_is_empty(consume, &poll)) {
-            smq_worker_stop(consume->worker);
+            smq_consumer_stop(consume->consumer);
             break;
         }
     }
-    return smq_worker_wait(consume->worker, SMQ_FOREVER, err);
+    return smq_consumer_wait(consume->consumer, SMQ_FOREVER, err);
 }
 
 /* Programs can be killed; a handler that waits for the reader of our output cannot. */
@@ -153,7 +153,7 @@ static void consume_abandon(const struct consume *consume, enum exit_code code)
     _exit(code);
 }
 
-/* Prints why the worker ended, unless it ended well.  `late`: the time to drain has ended. */
+/* Prints why the consumer ended, unless it ended well.  `late`: the time to drain has ended. */
 static enum exit_code consume_report_end(struct consume *consume, bool late, const smq_error *err)
 {
     if (consume_has_failed(consume)) {
@@ -167,7 +167,7 @@ static enum exit_code consume_report_end(struct consume *consume, bool late, con
     return err->status == SMQ_OK ? EXIT_DONE : say_failure(err);
 }
 
-static enum exit_code consume_await_worker(struct consume *consume)
+static enum exit_code consume_await_consumer(struct consume *consume)
 {
     smq_error err = SMQ_ERROR_INIT;
     const smq_status status = consume_wait_for_end(consume, &err);
@@ -185,26 +185,26 @@ static enum exit_code consume_await_worker(struct consume *consume)
 
 /* === The verb =========================================================== */
 
-/* How long programs may run after the worker begins to stop.  The longest time to drain leaves
- * them less than that, because the worker has no more. */
+/* How long programs may run after the consumer begins to stop.  The longest time to drain leaves
+ * them less than that, because the consumer has no more. */
 static int64_t consume_drain_ms(const struct consume_options *flags)
 {
-    smq_worker_options scratch = SMQ_WORKER_OPTIONS_INIT;
-    const int64_t given_ms = flags->worker.drain_timeout_ms;
+    smq_consumer_options scratch = SMQ_CONSUMER_OPTIONS_INIT;
+    const int64_t given_ms = flags->consumer.drain_timeout_ms;
 
     if (given_ms == SMQ_NONE) {
         return 0;
     }
-    return option_takes(&scratch, SMQ_OPTION_SET_WORKER, "drain_timeout_ms",
+    return option_takes(&scratch, SMQ_OPTION_SET_CONSUMER, "drain_timeout_ms",
                         given_ms + DRAIN_GRACE_MS)
                ? given_ms
                : given_ms - DRAIN_GRACE_MS;
 }
 
-static smq_worker_options consume_worker_options(struct consume *consume)
+static smq_consumer_options consume_consumer_options(struct consume *consume)
 {
     const struct consume_options *flags = consume->command->options;
-    smq_worker_options options = flags->worker;
+    smq_consumer_options options = flags->consumer;
 
     options.topic = consume->command->words[0];
     options.handler = consume->command->tail ? consume_run : consume_print;
@@ -215,27 +215,28 @@ static smq_worker_options consume_worker_options(struct consume *consume)
     return options;
 }
 
-static enum exit_code consume_run_worker(struct consume *consume)
+static enum exit_code consume_run_consumer(struct consume *consume)
 {
-    const smq_worker_options options = consume_worker_options(consume);
+    const smq_consumer_options options = consume_consumer_options(consume);
     enum exit_code code = EXIT_DONE;
     smq_error err;
 
-    if (smq_worker_new(&consume->worker, consume->client, &options, &err) != SMQ_OK) {
+    if (smq_consumer_new(&consume->consumer, consume->client, &options, &err) != SMQ_OK) {
         return topic_say_failure(consume->client, options.topic, &err);
     }
-    signals_watch(consume->worker);
+    signals_watch(consume->consumer);
     if (!signals_came()) {
-        code = smq_worker_start(consume->worker, &err) == SMQ_OK ? consume_await_worker(consume)
-                                                                 : say_failure(&err);
+        code = smq_consumer_start(consume->consumer, &err) == SMQ_OK
+                   ? consume_await_consumer(consume)
+                   : say_failure(&err);
     }
     signals_watch(NULL);
-    smq_worker_free(consume->worker);
+    smq_consumer_free(consume->consumer);
     return code;
 }
 
-/* While the worker runs, others can ask how it is. */
-static enum exit_code consume_run_worker_with_port(struct consume *consume)
+/* While the consumer runs, others can ask how it is. */
+static enum exit_code consume_run_consumer_with_port(struct consume *consume)
 {
 #ifdef SLOTMQ_SERVE
     const struct consume_options *flags = consume->command->options;
@@ -244,12 +245,12 @@ static enum exit_code consume_run_worker_with_port(struct consume *consume)
         process_begin(&process, &flags->listen, consume->client, consume->command->global.quiet);
 
     if (code == EXIT_DONE) {
-        code = consume_run_worker(consume);
+        code = consume_run_consumer(consume);
     }
     process_end(process);
     return code;
 #else
-    return consume_run_worker(consume);
+    return consume_run_consumer(consume);
 #endif
 }
 
@@ -291,7 +292,7 @@ static enum exit_code consume_verb_run(const struct command *command)
         code = connect_client(&consume.client, command);
     }
     if (code == EXIT_DONE && !signals_came()) {
-        code = consume_run_worker_with_port(&consume);
+        code = consume_run_consumer_with_port(&consume);
     }
     smq_client_free(consume.client);
     consume_guard_end();

@@ -14,10 +14,10 @@
 struct consume {
     const struct command *command;
     smq_client *client;
-    int delimiter;         /* behind each message on standard output */
-    int64_t drain_ms;      /* how long programs may run after the worker begins to stop */
-    smq_worker *worker;    /* set before the first handler runs */
-    atomic_ullong handled; /* handlers that returned */
+    int delimiter;          /* behind each message on standard output */
+    int64_t drain_ms;       /* how long programs may run after the consumer begins to stop */
+    smq_consumer *consumer; /* set before the first handler runs */
+    atomic_ullong handled;  /* handlers that returned */
     struct {
         pthread_mutex_t lock;
         enum exit_code code; /* the first failure of a handler; EXIT_DONE: none */
@@ -25,7 +25,7 @@ struct consume {
     } failure;
 };
 
-/* A handler cannot continue (standard output is gone, the program cannot be started): the worker
+/* A handler cannot continue (standard output is gone, the program cannot be started): the consumer
  * stops and the command ends with `code` and this text.  Later failures are not kept. */
 void consume_fail(struct consume *consume, enum exit_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -305,7 +305,7 @@ static int64_t program_now_ms(void)
     return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Is the time to drain over?  It begins when the first program sees that the worker stops. */
+/* Is the time to drain over?  It begins when the first program sees that the consumer stops. */
 static bool program_drain_is_over(struct consume *consume)
 {
     if (!signals_came() && !consume_has_failed(consume)) {

@@ -18,7 +18,7 @@ void consume_fail(struct consume *consume, enum exit_code code, const char *form
     }
     pthread_mutex_unlock(&consume->failure.lock);
     va_end(args);
-    smq_worker_stop(consume->worker);
+    smq_consumer_stop(consume->consumer);
 }
 
 bool consume_has_failed(struct consume *consume)

@@ -7,14 +7,14 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-static _Atomic(smq_worker *) watched;
-static atomic_int came; /* the number of the last one; 0: none.  Threads of a worker ask, too */
+static _Atomic(smq_consumer *) watched;
+static atomic_int came; /* the number of the last one; 0: none.  Threads of a consumer ask, too */
 
 static void signals_on_signal(int number)
 {
     /* in this order, which meets that of signals_watch() */
     atomic_store(&came, number);
-    smq_worker_stop(atomic_load(&watched));
+    smq_consumer_stop(atomic_load(&watched));
 }
 
 /* A signal that was ignored when the command began stays ignored: nohup and shells want that. */
@@ -38,11 +38,11 @@ void signals_catch(void)
     signals_catch_one(SIGINT, &action);
 }
 
-void signals_watch(smq_worker *worker)
+void signals_watch(smq_consumer *consumer)
 {
-    atomic_store(&watched, worker);
-    if (worker && signals_came()) {
-        smq_worker_stop(worker);
+    atomic_store(&watched, consumer);
+    if (consumer && signals_came()) {
+        smq_consumer_stop(consumer);
     }
 }
 

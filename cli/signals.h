@@ -13,8 +13,8 @@
 /* From now on these signals are kept in mind. */
 void signals_catch(void);
 
-/* The worker to stop, also by a signal that came before; NULL: none any more. */
-void signals_watch(smq_worker *worker);
+/* The consumer to stop, also by a signal that came before; NULL: none any more. */
+void signals_watch(smq_consumer *consumer);
 
 /* Did one of them come? */
 bool signals_came(void);

@@ -17,14 +17,14 @@
 enum { THREADS = 2 };
 
 static struct history *history;
-static smq_worker *workers[RULES_TOPICS];
+static smq_consumer *workers[RULES_TOPICS];
 static atomic_bool slow; /* handlers take a second */
 
 static void on_signal(int number)
 {
     (void) number;
     for (int i = 0; i < RULES_TOPICS; i++) {
-        smq_worker_stop(workers[i]);
+        smq_consumer_stop(workers[i]);
     }
 }
 
@@ -77,16 +77,16 @@ static smq_verdict handle(smq_delivery *delivery, void *user)
     return SMQ_DONE;
 }
 
-static smq_status start(smq_worker **out, smq_client *client, const char *topic, smq_error *err)
+static smq_status start(smq_consumer **out, smq_client *client, const char *topic, smq_error *err)
 {
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
 
     options.topic = topic;
     options.handler = handle;
     options.threads = THREADS;
     options.drain_timeout_ms = 5000;
-    smq_status status = smq_worker_new(out, client, &options, err);
-    return status == SMQ_OK ? smq_worker_start(*out, err) : status;
+    smq_status status = smq_consumer_new(out, client, &options, err);
+    return status == SMQ_OK ? smq_consumer_start(*out, err) : status;
 }
 
 static void catch_signals(void)
@@ -128,14 +128,14 @@ int worker_main(const char *redis, const char *zookeeper, const char *name, cons
         catch_signals();
     }
     for (int i = 0; i < RULES_TOPICS && status == SMQ_OK; i++) {
-        status = smq_worker_wait(workers[i], SMQ_FOREVER, &err);
+        status = smq_consumer_wait(workers[i], SMQ_FOREVER, &err);
     }
     if (status != SMQ_OK) {
         fprintf(stderr, "%s: %s\n", name, err.text);
     }
     signal(SIGTERM, SIG_IGN);
     for (int i = 0; i < RULES_TOPICS; i++) {
-        smq_worker_free(workers[i]);
+        smq_consumer_free(workers[i]);
     }
     smq_client_free(client);
     history_close(history);

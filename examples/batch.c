@@ -9,12 +9,12 @@
 
 #include <slotmq/slotmq.h>
 
-static smq_worker *worker;
+static smq_consumer *worker;
 
 static void on_signal(int number)
 {
     (void) number;
-    smq_worker_stop(worker); /* async-signal-safe */
+    smq_consumer_stop(worker); /* async-signal-safe */
 }
 
 static void write_order(FILE *file, const smq_message_info *order)
@@ -61,22 +61,22 @@ int main(int argc, char **argv)
     }
     smq_client_options options =
         SMQ_CLIENT_OPTIONS(.redis = argv[1], .zookeeper = argv[2][0] != '\0' ? argv[2] : NULL);
-    smq_worker_options work =
-        SMQ_WORKER_OPTIONS(.topic = "orders", .batch = handle, .dead = on_dead, .user = file,
-                           .batch_size = 500, .threads = 1 /* one file */);
+    smq_consumer_options work =
+        SMQ_CONSUMER_OPTIONS(.topic = "orders", .batch = handle, .dead = on_dead, .user = file,
+                             .batch_size = 500, .threads = 1 /* one file */);
 
     if (smq_client_new(&client, &options, &err) == SMQ_OK &&
-        smq_worker_new(&worker, client, &work, &err) == SMQ_OK) {
+        smq_consumer_new(&worker, client, &work, &err) == SMQ_OK) {
         sigaction(SIGTERM, &action, NULL);
-        if (smq_worker_start(worker, &err) == SMQ_OK) {
-            smq_worker_wait(worker, SMQ_FOREVER, &err);
+        if (smq_consumer_start(worker, &err) == SMQ_OK) {
+            smq_consumer_wait(worker, SMQ_FOREVER, &err);
         }
         signal(SIGTERM, SIG_DFL); /* the handler must not see a worker that is gone */
     }
     if (err.status != SMQ_OK) {
         fprintf(stderr, "batch: %s\n", err.text);
     }
-    smq_worker_free(worker);
+    smq_consumer_free(worker);
     smq_client_free(client);
     fclose(file);
     return err.status == SMQ_OK ? 0 : 1;

@@ -19,12 +19,12 @@ static const char schema[] =
     "CREATE TABLE IF NOT EXISTS orders(id BLOB PRIMARY KEY, body BLOB NOT NULL);"
     "CREATE TABLE IF NOT EXISTS owners(slot INTEGER PRIMARY KEY, token TEXT NOT NULL)";
 
-static smq_worker *worker;
+static smq_consumer *worker;
 
 static void on_signal(int number)
 {
     (void) number;
-    smq_worker_stop(worker); /* async-signal-safe */
+    smq_consumer_stop(worker); /* async-signal-safe */
 }
 
 /* Run one statement with up to two values; false: it failed, or `changes` is true and it changed no
@@ -92,18 +92,18 @@ static smq_verdict handle(smq_delivery *const *deliveries, size_t count, void *d
 static void work_off(smq_client *client, sqlite3 *db, smq_error *err)
 {
     struct sigaction action = {.sa_handler = on_signal};
-    smq_worker_options work =
-        SMQ_WORKER_OPTIONS(.topic = "orders", .batch = handle, .user = db, .batch_size = 500,
-                           .threads = 1 /* one connection to the database */);
+    smq_consumer_options work =
+        SMQ_CONSUMER_OPTIONS(.topic = "orders", .batch = handle, .user = db, .batch_size = 500,
+                             .threads = 1 /* one connection to the database */);
 
-    if (smq_worker_new(&worker, client, &work, err) == SMQ_OK) {
+    if (smq_consumer_new(&worker, client, &work, err) == SMQ_OK) {
         sigaction(SIGTERM, &action, NULL);
-        if (smq_worker_start(worker, err) == SMQ_OK) {
-            smq_worker_wait(worker, SMQ_FOREVER, err);
+        if (smq_consumer_start(worker, err) == SMQ_OK) {
+            smq_consumer_wait(worker, SMQ_FOREVER, err);
         }
         signal(SIGTERM, SIG_DFL); /* the handler must not see a worker that is gone */
     }
-    smq_worker_free(worker);
+    smq_consumer_free(worker);
 }
 
 int main(int argc, char **argv)

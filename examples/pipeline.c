@@ -10,7 +10,7 @@
 
 enum { ORDERS = 3 };
 
-static smq_worker *invoices; /* stopped by its own handler after the last invoice */
+static smq_consumer *invoices; /* stopped by its own handler after the last invoice */
 static atomic_int written;
 
 /* Thread: smq:work-N, one of the worker of orders. */
@@ -36,7 +36,7 @@ static smq_verdict handle_invoice(smq_delivery *delivery, void *user)
     printf("invoice for %.*s: %.*s\n", (int) invoice->id.len, (const char *) invoice->id.data,
            (int) invoice->body.len, (const char *) invoice->body.data);
     if (atomic_fetch_add(&written, 1) + 1 == ORDERS) {
-        smq_worker_stop(invoices);
+        smq_consumer_stop(invoices);
     }
     return SMQ_DONE;
 }
@@ -67,12 +67,13 @@ static smq_status send_orders(smq_producer *producer, smq_error *err)
 int main(int argc, char **argv)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS(.redis = argc > 1 ? argv[1] : "127.0.0.1:6379");
-    smq_worker_options bill = SMQ_WORKER_OPTIONS(.topic = "invoices", .handler = handle_invoice);
-    smq_worker_options sell =
-        SMQ_WORKER_OPTIONS(.topic = "sales", .handler = handle_order, .max_messages = ORDERS);
+    smq_consumer_options bill =
+        SMQ_CONSUMER_OPTIONS(.topic = "invoices", .handler = handle_invoice);
+    smq_consumer_options sell =
+        SMQ_CONSUMER_OPTIONS(.topic = "sales", .handler = handle_order, .max_messages = ORDERS);
     smq_client *client = NULL;
     smq_producer *producer = NULL;
-    smq_worker *sales = NULL;
+    smq_consumer *sales = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
     if (smq_client_new(&client, &options, &err) == SMQ_OK &&
@@ -80,18 +81,19 @@ int main(int argc, char **argv)
         smq_producer_new(&producer, client, NULL, &err) == SMQ_OK &&
         send_orders(producer, &err) == SMQ_OK) {
         sell.user = producer;
-        if (smq_worker_new(&invoices, client, &bill, &err) == SMQ_OK &&
-            smq_worker_new(&sales, client, &sell, &err) == SMQ_OK &&
-            smq_worker_start(invoices, &err) == SMQ_OK && smq_worker_start(sales, &err) == SMQ_OK &&
-            smq_worker_wait(sales, SMQ_FOREVER, &err) == SMQ_OK) {
-            smq_worker_wait(invoices, SMQ_FOREVER, &err);
+        if (smq_consumer_new(&invoices, client, &bill, &err) == SMQ_OK &&
+            smq_consumer_new(&sales, client, &sell, &err) == SMQ_OK &&
+            smq_consumer_start(invoices, &err) == SMQ_OK &&
+            smq_consumer_start(sales, &err) == SMQ_OK &&
+            smq_consumer_wait(sales, SMQ_FOREVER, &err) == SMQ_OK) {
+            smq_consumer_wait(invoices, SMQ_FOREVER, &err);
         }
     }
     if (err.status != SMQ_OK) {
         fprintf(stderr, "pipeline: %s\n", err.text);
     }
-    smq_worker_free(sales);
-    smq_worker_free(invoices);
+    smq_consumer_free(sales);
+    smq_consumer_free(invoices);
     smq_producer_free(producer);
     smq_client_free(client);
     return err.status == SMQ_OK ? 0 : 1;

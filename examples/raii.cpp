@@ -32,12 +32,12 @@ template <typename Call> void check(Call call)
 struct Free {
     void operator()(smq_client *client) const { smq_client_free(client); }
     void operator()(smq_producer *producer) const { smq_producer_free(producer); }
-    void operator()(smq_worker *worker) const { smq_worker_free(worker); }
+    void operator()(smq_consumer *worker) const { smq_consumer_free(worker); }
 };
 
 using Client = std::unique_ptr<smq_client, Free>;
 using Producer = std::unique_ptr<smq_producer, Free>;
-using Worker = std::unique_ptr<smq_worker, Free>;
+using Worker = std::unique_ptr<smq_consumer, Free>;
 using Handler = std::function<void(const std::string &body)>;
 
 Client connect(const char *redis)
@@ -88,17 +88,17 @@ smq_verdict call(smq_delivery *delivery, void *user)
 /* Handles `count` messages. */
 void consume(const Client &client, const char *topic, int64_t count, Handler handler)
 {
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *made = nullptr;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *made = nullptr;
 
     options.topic = topic;
     options.handler = call;
     options.user = &handler;
     options.max_messages = count;
-    check([&](smq_error *err) { return smq_worker_new(&made, client.get(), &options, err); });
+    check([&](smq_error *err) { return smq_consumer_new(&made, client.get(), &options, err); });
     const Worker worker(made); /* freed before `handler` */
-    check([&](smq_error *err) { return smq_worker_start(worker.get(), err); });
-    check([&](smq_error *err) { return smq_worker_wait(worker.get(), SMQ_FOREVER, err); });
+    check([&](smq_error *err) { return smq_consumer_start(worker.get(), err); });
+    check([&](smq_error *err) { return smq_consumer_wait(worker.get(), SMQ_FOREVER, err); });
 }
 
 } // namespace

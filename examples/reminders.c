@@ -52,23 +52,23 @@ int main(int argc, char **argv)
     smq_client_options options = SMQ_CLIENT_OPTIONS(.redis = argc > 1 ? argv[1] : "127.0.0.1:6379");
     /* a topic with a name alone has messages with times and ids */
     smq_topic_options topic = SMQ_TOPIC_OPTIONS(.name = "reminders");
-    smq_worker_options work =
-        SMQ_WORKER_OPTIONS(.topic = "reminders", .handler = handle, .max_messages = 2);
+    smq_consumer_options work =
+        SMQ_CONSUMER_OPTIONS(.topic = "reminders", .handler = handle, .max_messages = 2);
     smq_client *client = NULL;
     smq_producer *producer = NULL;
-    smq_worker *worker = NULL;
+    smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
     if (smq_client_new(&client, &options, &err) != SMQ_OK ||
         smq_topic_create(client, &topic, NULL, &err) != SMQ_OK ||
         smq_producer_new(&producer, client, NULL, &err) != SMQ_OK ||
         plan(client, producer, &err) != SMQ_OK ||
-        smq_worker_new(&worker, client, &work, &err) != SMQ_OK ||
-        smq_worker_start(worker, &err) != SMQ_OK ||
-        smq_worker_wait(worker, SMQ_FOREVER, &err) != SMQ_OK) {
+        smq_consumer_new(&worker, client, &work, &err) != SMQ_OK ||
+        smq_consumer_start(worker, &err) != SMQ_OK ||
+        smq_consumer_wait(worker, SMQ_FOREVER, &err) != SMQ_OK) {
         fprintf(stderr, "reminders: %s\n", err.text);
     }
-    smq_worker_free(worker);
+    smq_consumer_free(worker);
     smq_producer_free(producer);
     smq_client_free(client);
     return err.status == SMQ_OK ? 0 : 1;

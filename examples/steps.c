@@ -13,7 +13,7 @@ enum { ORDERS = 2, STEPS = 3, ALL = ORDERS * STEPS };
 
 static const char *const names[STEPS] = {"pick", "pack", "ship"};
 
-static smq_worker *worker;
+static smq_consumer *worker;
 static atomic_int ended;
 
 static smq_status create_topic(smq_client *client, smq_error *err)
@@ -62,7 +62,7 @@ static smq_verdict handle(smq_delivery *delivery, void *user)
         return SMQ_ANSWERED;
     }
     if (atomic_fetch_add(&ended, 1) + 1 == ALL) {
-        smq_worker_stop(worker);
+        smq_consumer_stop(worker);
     }
     if (is_step(step, "order-2/ship") && step->attempt == 1) {
         smq_reject(delivery, "carrier timed out", NULL); /* admin.c sends it back */
@@ -74,13 +74,13 @@ static smq_verdict handle(smq_delivery *delivery, void *user)
 
 static smq_status work_off(smq_client *client, smq_error *err)
 {
-    smq_worker_options work = SMQ_WORKER_OPTIONS(.topic = "steps", .handler = handle);
-    smq_status status = smq_worker_new(&worker, client, &work, err);
+    smq_consumer_options work = SMQ_CONSUMER_OPTIONS(.topic = "steps", .handler = handle);
+    smq_status status = smq_consumer_new(&worker, client, &work, err);
 
     if (status == SMQ_OK) {
-        status = smq_worker_start(worker, err);
+        status = smq_consumer_start(worker, err);
     }
-    return status == SMQ_OK ? smq_worker_wait(worker, SMQ_FOREVER, err) : status;
+    return status == SMQ_OK ? smq_consumer_wait(worker, SMQ_FOREVER, err) : status;
 }
 
 int main(int argc, char **argv)
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
         work_off(client, &err) != SMQ_OK) {
         fprintf(stderr, "steps: %s\n", err.text);
     }
-    smq_worker_free(worker);
+    smq_consumer_free(worker);
     smq_producer_free(producer);
     smq_client_free(client);
     return err.status == SMQ_OK ? 0 : 1;

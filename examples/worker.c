@@ -8,12 +8,12 @@
 
 #include <slotmq/slotmq.h>
 
-static smq_worker *worker;
+static smq_consumer *worker;
 
 static void on_signal(int number)
 {
     (void) number;
-    smq_worker_stop(worker); /* async-signal-safe */
+    smq_consumer_stop(worker); /* async-signal-safe */
 }
 
 enum shipped { SHIPPED, OVERLOADED, NONSENSE, FAILED };
@@ -74,16 +74,16 @@ int main(int argc, char **argv)
         SMQ_CLIENT_OPTIONS(.redis = argc > 1 ? argv[1] : "127.0.0.1:6379",
                            .zookeeper = argc > 2 ? argv[2] : NULL, .event = on_event);
     /* The drain time-out is below what the service manager allows. */
-    smq_worker_options work = SMQ_WORKER_OPTIONS(.topic = "orders", .handler = handle, .threads = 4,
-                                                 .drain_timeout_ms = 25000);
+    smq_consumer_options work = SMQ_CONSUMER_OPTIONS(.topic = "orders", .handler = handle,
+                                                     .threads = 4, .drain_timeout_ms = 25000);
     smq_client *client = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
     if (smq_client_new(&client, &options, &err) == SMQ_OK &&
-        smq_worker_new(&worker, client, &work, &err) == SMQ_OK) {
+        smq_consumer_new(&worker, client, &work, &err) == SMQ_OK) {
         stop_on_signals();
-        if (smq_worker_start(worker, &err) == SMQ_OK) {
-            smq_worker_wait(worker, SMQ_FOREVER, &err);
+        if (smq_consumer_start(worker, &err) == SMQ_OK) {
+            smq_consumer_wait(worker, SMQ_FOREVER, &err);
         }
     }
     if (err.status != SMQ_OK) {
@@ -91,7 +91,7 @@ int main(int argc, char **argv)
     }
     signal(SIGTERM, SIG_DFL); /* the handler must not see a worker that is gone */
     signal(SIGINT, SIG_DFL);
-    smq_worker_free(worker);
+    smq_consumer_free(worker);
     smq_client_free(client);
     return err.status == SMQ_OK ? 0 : 1;
 }

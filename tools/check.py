@@ -182,7 +182,7 @@ def guarantees(root):
 
 # --- reasons ---
 
-REASONS = "libsrc/consume/worker/standby.c"
+REASONS = "libsrc/consume/consumer/standby.c"
 REASON = re.compile(r"\[COORD_NO_SLOT_\w+\] =((?:\s*\"(?:[^\"\\]|\\.)*\")+)")
 REASON_WORDS = 5  # so many of its words are enough to find it
 

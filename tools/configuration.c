@@ -27,7 +27,6 @@ static const struct {
     {SMQ_OPTION_SET_CLIENT, "Client", "smq_client_options"},
     {SMQ_OPTION_SET_TOPIC, "Topic", "smq_topic_options"},
     {SMQ_OPTION_SET_PRODUCER, "Producer", "smq_producer_options"},
-    {SMQ_OPTION_SET_WORKER, "Worker", "smq_worker_options"},
     {SMQ_OPTION_SET_CONSUMER, "Consumer", "smq_consumer_options"},
 };
 

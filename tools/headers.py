@@ -14,8 +14,10 @@ COMPILERS = [(compiler, language, standard)
              for compilers, language, standards in [(["cc", "clang"], "c", ["c99", "c11", "c17", "c2x"]),
                                                     (["c++", "clang++"], "c++", ["c++11", "c++14", "c++17", "c++20"])]
              for compiler in compilers for standard in standards]
-STRUCTS = """client_options topic_options producer_options worker_options consumer_options message message_ref message_copy process_settings
+STRUCTS = """client_options topic_options producer_options consumer_options message message_ref message_copy process_settings
              filter stats metrics topic_report""".split()
+# Types of earlier versions, and what a program that names them is told.
+FORMER = {"smq_worker": "is an smq_consumer with a handler now", "smq_worker_options": "is smq_consumer_options now"}
 OPS_STRUCTS = ["fence", "fleet_visitor", "binding"]
 
 
@@ -43,8 +45,12 @@ def compiles(folder, header, compiler, language, standard):
     return subprocess.run(command, input=source, text=True, check=False).returncode == 0
 
 
-def errors(path):
-    return subprocess.run(["cc", "-fsyntax-only", path], check=False, capture_output=True, text=True).stderr
+def errors(folder, source):
+    """What the compilers say of a program, one text each."""
+    for compiler in ("cc", "clang", "c++"):
+        if shutil.which(compiler):
+            yield subprocess.run([compiler, "-x", "c++" if compiler == "c++" else "c", "-I", folder, "-fsyntax-only", "-"],
+                                 input=source, check=False, capture_output=True, text=True).stderr
 
 
 def main():
@@ -56,7 +62,10 @@ def main():
               if shutil.which(compiler)
               if not compiles(folder, header, compiler, language, standard)]
     failed += [f"{path} does not say what is in its place" for path in (pathlib.Path(folder) / "former").glob("*.h")
-               if "is slotmq/" not in errors(path)]
+               if not all("is slotmq/" in text for text in errors(folder, path.read_text()))]
+    failed += [f"{name} does not say what is in its place" for name, said in FORMER.items()
+               if "slotmq.h" in headers and not all(f"{said}: see Upgrading" in text
+                          for text in errors(folder, f"#include <slotmq/slotmq.h>\n{name} *used;\n"))]
     for what in failed:
         print(what, file=sys.stderr)
     sys.exit(1 if failed or not headers else 0)

@@ -17,7 +17,7 @@ struct process {
     char *token; /* owned */
 };
 
-/* Does a thread hang, or has a worker ended?  A restart helps against these. */
+/* Does a thread hang, or has a consumer ended?  A restart helps against these. */
 static struct answer *process_health(smq_client *client)
 {
     smq_health health = SMQ_HEALTH_INIT;

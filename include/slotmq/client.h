@@ -39,7 +39,7 @@ typedef enum smq_level {
  *   PAUSED, RESUMED          a topic was paused or resumed; once per topic
  *   CONNECTED, DISCONNECTED  a node of Redis, or ZooKeeper
  *   SESSION_LOST             the session with ZooKeeper has ended
- *   STOPPED                  a worker or consumer ended because of an error
+ *   STOPPED                  a consumer ended because of an error
  *   DAMAGED, REPAIRED        a slot or a topic
  *   NOT_RELEASED             a member of the fleet did not release slots in time, and others get
  *                            them; `slot` is the first.  Only the leader of the fleet reports it */
@@ -189,7 +189,7 @@ typedef struct smq_process_settings {
 SMQ_API smq_status smq_process_set(const smq_process_settings *settings, smq_error *err);
 
 /* Connect to Redis.  One client per process is enough.  The client connects to ZooKeeper with its
- * first worker or consumer of an exclusive topic; sending never needs ZooKeeper.
+ * first consumer of an exclusive topic; sending never needs ZooKeeper.
  * If one of the descriptors 0, 1 and 2 of the process is closed, the call opens it on a file that
  * can be neither read nor written, so that no connection gets its number; smq_process_set() can
  * prevent that.

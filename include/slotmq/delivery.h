@@ -22,7 +22,7 @@ typedef struct smq_delivery smq_delivery;
  * LEASE_LOST, FENCED and CLOSED mean that it came too late.  An answer that comes too late changes
  * nothing in Redis, and the message is delivered again, so handlers must be idempotent.
  *
- * A delivery may be answered after its worker or consumer was freed; that returns CLOSED. */
+ * A delivery may be answered after its consumer was freed; that returns CLOSED. */
 
 /* What a handler returns.  0 and all other numbers are no verdicts: then the message is retried,
  * and the first time an event of level ERROR says so. */
@@ -37,7 +37,7 @@ typedef enum smq_verdict {
                         retried, and the first time an event says so */
 } smq_verdict;
 
-/* Which messages of a slot a worker or consumer handles at the same time. */
+/* Which messages of a slot a consumer handles at the same time. */
 typedef enum smq_order {
     SMQ_ORDER_DEFAULT, /* means SMQ_ORDER_KEY */
     SMQ_ORDER_SLOT,    /* messages of a slot one after another; in a fifo topic a failing message
@@ -103,7 +103,7 @@ SMQ_API const smq_message_info *smq_delivery_info(const smq_delivery *delivery);
  *
  *   SMQ_OK              it does
  *   LEASE_LOST, FENCED  another consumer may have the message: stop handling it
- *   CLOSED              it does, but the worker or consumer stops: finish soon, or release
+ *   CLOSED              it does, but the consumer stops: finish soon, or release
  *   FORKED              this is a child of the process that holds it: do not handle it here
  *
  * With on_zk_loss STOP the check also returns LEASE_LOST while the membership has expired by the

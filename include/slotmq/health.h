@@ -22,7 +22,7 @@ typedef enum smq_session {
 /* What a client knows of itself; reading it asks no server. */
 typedef struct smq_health {
     size_t struct_size;
-    /* SMQ_OK: nothing is wrong.  Else what `wrong` is about: a worker or consumer that has ended
+    /* SMQ_OK: nothing is wrong.  Else what `wrong` is about: a consumer that has ended
      * because of an error (its status), UNAVAILABLE (Redis, one of its nodes, or ZooKeeper),
      * DAMAGED (slots or a topic), or the status of calls that fail for a slot again and again. */
     smq_status status;
@@ -30,7 +30,7 @@ typedef struct smq_health {
     int32_t redis_nodes;              /* masters that the client knows; a single server is one */
     int32_t redis_nodes_failed;       /* those of them to which no command can be written now */
     smq_session session;
-    int32_t consumers;       /* workers and consumers that run */
+    int32_t consumers;       /* consumers that run */
     int32_t slots_wanted;    /* slots granted to them; of shared topics all slots */
     int32_t slots_owned;     /* slots that they have taken over, also damaged ones */
     int32_t slots_paused;    /* owned slots whose topic is paused; this is not wrong */
@@ -45,9 +45,9 @@ typedef struct smq_health {
 #define SMQ_HEALTH(...) SMQ_WITH(smq_health, __VA_ARGS__)
 
 /* Read the health of the client and of all handles that were made from it.  A liveness probe fails
- * when this returns SMQ_TIMED_OUT, or a status in which a worker has ended; a readiness probe fails
- * when out->status is not SMQ_OK.
- * Blocks: 1 s, until the thread smq:io answers.  Fails: TIMED_OUT (it does not answer). */
+ * when this returns SMQ_TIMED_OUT, or a status in which a consumer has ended; a readiness probe
+ * fails when out->status is not SMQ_OK. Blocks: 1 s, until the thread smq:io answers.  Fails:
+ * TIMED_OUT (it does not answer). */
 SMQ_API smq_status smq_client_health(smq_client *client, smq_health *out, smq_error *err);
 
 #ifdef __cplusplus

@@ -14,7 +14,6 @@ typedef enum smq_option_set {
     SMQ_OPTION_SET_CLIENT = 1, /* smq_client_options   */
     SMQ_OPTION_SET_TOPIC,      /* smq_topic_options    */
     SMQ_OPTION_SET_PRODUCER,   /* smq_producer_options */
-    SMQ_OPTION_SET_WORKER,     /* smq_worker_options   */
     SMQ_OPTION_SET_CONSUMER    /* smq_consumer_options */
 } smq_option_set;
 

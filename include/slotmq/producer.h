@@ -40,7 +40,7 @@ typedef struct smq_producer_options {
     int64_t full_timeout_ms;
     /* The upper bound for delaying asynchronous sends so that several go to Redis together.
      * Nothing is delayed while sends are rare.  The delay grows with the response time of Redis, up
-     * to half this time, because workers may delay the messages as long again.  0 .. 60000 or
+     * to half this time, because consumers may delay the messages as long again.  0 .. 60000 or
      * SMQ_NONE, which means 0; default 1. */
     int64_t linger_ms;
 } smq_producer_options;

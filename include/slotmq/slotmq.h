@@ -3,8 +3,8 @@
  * Copyright (c) the slotmq authors.  SPDX-License-Identifier: BSD-2-Clause
  *
  *   smq_client ----+-- smq_producer   sends messages
- *    connections,  +-- smq_worker     calls the handler of the application on its own threads
- *    fleet member  +-- smq_consumer   is polled by the application; has a descriptor to wait for
+ *    connections,  +-- smq_consumer   calls the handler of the application on its own threads, or
+ *    fleet member  |                  is polled by the application, or by an event loop
  *                  +-- smq_topic_..., smq_message_..., smq_dead_...   administration
  *
  * What only operators and their tools need is in slotmq/ops.h.
@@ -64,7 +64,6 @@
 
 #include <slotmq/consumer.h>
 #include <slotmq/delivery.h>
-#include <slotmq/worker.h>
 
 #include <slotmq/admin.h>
 #include <slotmq/health.h>

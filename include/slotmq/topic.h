@@ -177,7 +177,7 @@ SMQ_API smq_status smq_topic_pause(smq_client *client, const char *topic, smq_er
 SMQ_API smq_status smq_topic_resume(smq_client *client, const char *topic, smq_error *err);
 
 /* Delete a topic and all its messages.  Without `force` the topic must be empty.  Owners are
- * fenced; workers and consumers end with SMQ_NO_TOPIC.  If the call was interrupted, repeating it
+ * fenced; consumers end with SMQ_NO_TOPIC.  If the call was interrupted, repeating it
  * completes it.  With the name of a group that group is dropped from its topic.
  * Blocks: request_timeout_ms per round trip.  Fails: NO_TOPIC, NOT_EMPTY, DAMAGED (the definition
  * is lost, and nothing was deleted: repair the topic first), INVALID (the last group). */

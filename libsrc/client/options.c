@@ -56,7 +56,6 @@ smq_status options_complete(void *out, smq_option_set set, const void *options, 
         [SMQ_OPTION_SET_CLIENT] = {sizeof(smq_client_options), "SMQ_CLIENT_OPTIONS_INIT"},
         [SMQ_OPTION_SET_TOPIC] = {sizeof(smq_topic_options), "SMQ_TOPIC_OPTIONS_INIT"},
         [SMQ_OPTION_SET_PRODUCER] = {sizeof(smq_producer_options), "SMQ_PRODUCER_OPTIONS_INIT"},
-        [SMQ_OPTION_SET_WORKER] = {sizeof(smq_worker_options), "SMQ_WORKER_OPTIONS_INIT"},
         [SMQ_OPTION_SET_CONSUMER] = {sizeof(smq_consumer_options), "SMQ_CONSUMER_OPTIONS_INIT"},
     };
     smq_status status =

@@ -175,6 +175,11 @@ static smq_status option_complete_field(const struct option *option, void *optio
         return SMQ_OK;
     }
     given = option_get(option, options);
+    if (option->applies != NULL && !option->applies(options)) {
+        return given == 0 ? SMQ_OK
+                          : status_set(err, SMQ_INVALID, "%s is only for %s", option->info.name,
+                                       option->owner);
+    }
     if (given == 0 || option_is_none(option, given)) {
         given = option_meaning(option, options, given);
         status = option->kind == OPTION_CHOICE ? option_check(option, given, err) : SMQ_OK;

@@ -30,6 +30,9 @@ struct option {
     /* the default, if it depends on the machine or on fields before this one, which are complete
      * then */
     int64_t (*choose)(const void *options);
+    /* NULL: always; else a field to which it does not apply must be 0, and stays so */
+    bool (*applies)(const void *options);
+    const char *owner;         /* for whom it is, if `applies` is given */
     const char *fallback_text; /* strings: the meaning of NULL, or NULL */
     const char *none_name;     /* "SMQ_NONE" if that may be given, or NULL */
     int64_t none;              /* the meaning of SMQ_NONE */

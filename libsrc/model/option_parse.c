@@ -9,8 +9,9 @@
 #include "model/option.h"
 
 static const char *const set_names[] = {
-    [SMQ_OPTION_SET_CLIENT] = "client",     [SMQ_OPTION_SET_TOPIC] = "topic",
-    [SMQ_OPTION_SET_PRODUCER] = "producer", [SMQ_OPTION_SET_WORKER] = "worker",
+    [SMQ_OPTION_SET_CLIENT] = "client",
+    [SMQ_OPTION_SET_TOPIC] = "topic",
+    [SMQ_OPTION_SET_PRODUCER] = "producer",
     [SMQ_OPTION_SET_CONSUMER] = "consumer",
 };
 

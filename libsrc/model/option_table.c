@@ -18,7 +18,6 @@
 #define CLIENT(field)   FIELD(smq_client_options, SMQ_OPTION_SET_CLIENT, field)
 #define TOPIC(field)    FIELD(smq_topic_options, SMQ_OPTION_SET_TOPIC, field)
 #define PRODUCER(field) FIELD(smq_producer_options, SMQ_OPTION_SET_PRODUCER, field)
-#define WORKER(field)   FIELD(smq_worker_options, SMQ_OPTION_SET_WORKER, field)
 #define CONSUMER(field) FIELD(smq_consumer_options, SMQ_OPTION_SET_CONSUMER, field)
 
 #define DIGITS_OF(number) #number
@@ -71,6 +70,10 @@
 #define MADE(function, text)  .choose = (function), SHOWN(text)
 #define TEXT(text_)           .info.text = (text_)
 
+/* Of consumers: which form a field is for. */
+#define HANDLERS .applies = option_has_handlers, .owner = "consumers with handler or batch"
+#define POLLED   .applies = option_is_polled, .owner = "consumers without handler and batch"
+
 /* === Defaults that depend on the machine or on other options ============ */
 
 static int64_t option_cores(const void *options)
@@ -81,12 +84,25 @@ static int64_t option_cores(const void *options)
     return cores > 0 && cores <= THREADS_MAX ? cores : 1;
 }
 
+static bool option_has_handlers(const void *options)
+{
+    const smq_consumer_options *consumer = options;
+
+    return consumer->handler != NULL || consumer->batch != NULL;
+}
+
+static bool option_is_polled(const void *options)
+{
+    return !option_has_handlers(options);
+}
+
 /* Ten batches for each thread. */
 static int64_t option_in_flight(const void *options)
 {
-    const smq_worker_options *worker = options;
+    const smq_consumer_options *consumer = options;
 
-    return INT64_C(10) * worker->threads * worker->batch_size;
+    return option_has_handlers(options) ? INT64_C(10) * consumer->threads * consumer->batch_size
+                                        : 1000;
 }
 
 /* By key the messages of a slot do not wait for each other. */
@@ -218,46 +234,32 @@ const struct option option_table[] = {
      TEXT("Twice the time that an asynchronous send may wait for others, so that they go together; "
           "less when few come.")},
 
-    {WORKER(topic), STRING, SHOWN(""), TEXT("The topic to consume; required.")},
-    {WORKER(threads), INTEGER(1, THREADS_MAX), MADE(option_cores, "number of cores"),
-     TEXT("Handlers that run at the same time, and the weight of this member.")},
-    {WORKER(batch_size), INTEGER(1, 1000), DEFAULT(100),
-     TEXT("Messages claimed from a slot in one call.")},
-    {WORKER(max_in_flight), INTEGER(1, 2147483647),
-     MADE(option_in_flight, "10 * threads * batch_size"),
-     TEXT("Messages claimed and not yet answered.")},
-    {WORKER(order), ORDER, TEXT("Only messages of one key, or all of a slot, run one at a time.")},
-    {WORKER(rate_per_s), INTEGER_OR_NONE(1, RATE_MAX), NO_LIMIT,
-     TEXT("Messages per second that the worker claims.")},
-    {WORKER(handler_timeout_ms), DURATION_OR_NONE(1, ms, 1, d), NO_LIMIT,
-     TEXT("How long a handler may take to answer; then the slot continues without it.")},
-    {WORKER(max_messages), AMOUNT(OPTION_INTEGER, "integer", 1, INT64_MAX, "at least 1, or none"),
-     NO_LIMIT, TEXT("Stop after this number of answered messages, and never claim more.")},
-    {WORKER(drain_timeout_ms), LASTS(0, "0", 1, d, ""), MEANING("SMQ_NONE", 0), LASTING(30, s),
-     TEXT("How long handlers may take to end when the worker stops or a slot moves.")},
-    {WORKER(push_slots), INTEGER(0, 65536), MEANING("SMQ_NONE", 0), DEFAULT(64),
-     TEXT("Idle slots into which sends may push messages at once.")},
-    {WORKER(linger_ms), LASTS(0, "0", 1, m, ""), MEANING("SMQ_NONE", 0), LASTING(1, ms),
-     TEXT("Twice the time that a claim or an answer may wait for others, so that they go together; "
-          "less when few come.")},
-
     {CONSUMER(topic), STRING, SHOWN(""), TEXT("The topic to consume; required.")},
-    {CONSUMER(weight), INTEGER(1, THREADS_MAX), DEFAULT(1),
-     TEXT("This member's share of the slots, relative to the weights of others.")},
+    {CONSUMER(threads), HANDLERS, INTEGER(1, THREADS_MAX), MADE(option_cores, "number of cores"),
+     TEXT("With handlers: those that run at the same time, and the weight of this member.")},
+    {CONSUMER(batch_size), HANDLERS, INTEGER(1, 1000), DEFAULT(100),
+     TEXT("With handlers: messages claimed from a slot in one call.")},
+    {CONSUMER(max_messages), HANDLERS,
+     AMOUNT(OPTION_INTEGER, "integer", 1, INT64_MAX, "at least 1, or none"), NO_LIMIT,
+     TEXT("With handlers: stop after this number of answered messages, and never claim more.")},
+    {CONSUMER(weight), POLLED, INTEGER(1, THREADS_MAX), DEFAULT(1),
+     TEXT("Polled: this member's share of the slots, relative to the weights of others.")},
+    {CONSUMER(per_slot), POLLED, INTEGER(1, PER_SLOT_MAX),
+     MADE(option_per_slot, "1000, with order slot 1"),
+     TEXT("Polled: messages of one slot that may be polled and not yet answered.")},
+    {CONSUMER(max_poll_gap_ms), POLLED, DURATION(100, ms, 1, d), LASTING(5, m),
+     TEXT("Polled: after this time without a poll, the slots move to others.")},
     {CONSUMER(order), ORDER,
-     TEXT("Only messages of one key, or all of a slot, come one at a time.")},
-    {CONSUMER(per_slot), INTEGER(1, PER_SLOT_MAX), MADE(option_per_slot, "1000, with order slot 1"),
-     TEXT("Messages of one slot that may be polled and not yet answered.")},
-    {CONSUMER(max_in_flight), INTEGER(1, 2147483647), DEFAULT(1000),
-     TEXT("Messages claimed and not yet answered, also those not yet polled.")},
+     TEXT("Only messages of one key, or all of a slot, run one at a time.")},
+    {CONSUMER(max_in_flight), INTEGER(1, 2147483647),
+     MADE(option_in_flight, "10 * threads * batch_size; polled 1000"),
+     TEXT("Messages claimed and not yet answered, also those that no handler or poll has taken.")},
     {CONSUMER(rate_per_s), INTEGER_OR_NONE(1, RATE_MAX), NO_LIMIT,
      TEXT("Messages per second that the consumer claims.")},
     {CONSUMER(handler_timeout_ms), DURATION_OR_NONE(1, ms, 1, d), NO_LIMIT,
      TEXT("How long an answer may take; then the slot continues without it.")},
     {CONSUMER(drain_timeout_ms), LASTS(0, "0", 1, d, ""), MEANING("SMQ_NONE", 0), LASTING(30, s),
-     TEXT("How long answers may take when the consumer stops or a slot moves.")},
-    {CONSUMER(max_poll_gap_ms), DURATION(100, ms, 1, d), LASTING(5, m),
-     TEXT("After this time without a poll, the slots move to others.")},
+     TEXT("How long handlers and answers may take when the consumer stops or a slot moves.")},
     {CONSUMER(push_slots), INTEGER(0, 65536), MEANING("SMQ_NONE", 0), DEFAULT(64),
      TEXT("Idle slots into which sends may push messages at once.")},
     {CONSUMER(linger_ms), LASTS(0, "0", 1, m, ""), MEANING("SMQ_NONE", 0), LASTING(1, ms),

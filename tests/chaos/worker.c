@@ -22,7 +22,7 @@
 enum { THREADS = 2, DRAIN_MS = 5000, QUICK_US = 300, BUSY_MS = 3, SLOW_MS = 400 };
 enum { FEW = 4, MOST_IN_FLIGHT = 6 }; /* of priorities, so that claims leave messages waiting */
 
-static smq_worker *volatile workers[LOAD_TOPICS];
+static smq_consumer *volatile workers[LOAD_TOPICS];
 static volatile sig_atomic_t worker_stopping;
 static atomic_uint_least64_t worker_runs;
 static int32_t worker_push_slots; /* of each topic */
@@ -32,7 +32,7 @@ static smq_zk_loss worker_zk_loss;
 static void worker_stop_all(void)
 {
     for (int i = 0; i < LOAD_TOPICS; i++) {
-        smq_worker_stop(workers[i]);
+        smq_consumer_stop(workers[i]);
     }
 }
 
@@ -104,19 +104,19 @@ static smq_verdict worker_handle(smq_delivery *delivery, void *user)
 
 static smq_status worker_begin(int index, smq_client *client, smq_error *err)
 {
-    smq_worker_options options =
-        SMQ_WORKER_OPTIONS(.topic = load_topics[index], .handler = worker_handle,
-                           .threads = THREADS, .drain_timeout_ms = DRAIN_MS,
-                           .push_slots = worker_push_slots, .order = worker_order);
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = load_topics[index], .handler = worker_handle,
+                             .threads = THREADS, .drain_timeout_ms = DRAIN_MS,
+                             .push_slots = worker_push_slots, .order = worker_order);
     if (index == LOAD_PRIORITY) {
         options.batch_size = FEW;
         options.max_in_flight = MOST_IN_FLIGHT;
     }
-    smq_worker *worker = NULL;
-    smq_status status = smq_worker_new(&worker, client, &options, err);
+    smq_consumer *worker = NULL;
+    smq_status status = smq_consumer_new(&worker, client, &options, err);
 
     workers[index] = worker;
-    return status == SMQ_OK ? smq_worker_start(worker, err) : status;
+    return status == SMQ_OK ? smq_consumer_start(worker, err) : status;
 }
 
 static void worker_catch_signals(void)
@@ -139,7 +139,7 @@ static smq_status worker_run(smq_client *client, smq_error *err)
         worker_stop_all(); /* the signal may have come before the last of them was there */
     }
     for (int i = 0; i < LOAD_TOPICS && status == SMQ_OK && workers[i] != NULL; i++) {
-        status = smq_worker_wait(workers[i], SMQ_FOREVER, err);
+        status = smq_consumer_wait(workers[i], SMQ_FOREVER, err);
     }
     return status;
 }
@@ -171,7 +171,7 @@ int main(int argc, char **argv)
     }
     signal(SIGTERM, SIG_IGN);
     for (int i = 0; i < LOAD_TOPICS; i++) {
-        smq_worker_free(workers[i]);
+        smq_consumer_free(workers[i]);
     }
     smq_client_free(client);
     log_line("exit", "%s %s", smq_status_name(status), status == SMQ_OK ? "-" : err.text);

@@ -55,8 +55,8 @@ class Site(unittest.TestCase):
         text = (self.folder / "parts.js").read_text()
         parts = json.loads(re.fullmatch(r"const PARTS = (.*);\n", text, re.DOTALL)[1])
         self.assertEqual({part["link"].partition("#")[0] for part in parts}, set(self.pages))
-        found = {part["link"] for part in parts if "smq_worker_stop" in part["text"]}
-        self.assertTrue(any(link.startswith("reference/worker.html") for link in found), found)
+        found = {part["link"] for part in parts if "smq_consumer_stop" in part["text"]}
+        self.assertTrue(any(link.startswith("reference/consumer.html") for link in found), found)
         self.assertIn("operations.html#a-damaged-topic", {part["link"] for part in parts})
 
     def test_llms_txt_lists_all_pages(self):

@@ -32,9 +32,9 @@ static smq_status answer_refuse(const smq_delivery *delivery, smq_status status,
         return status_set(err, status, "the lease of this message of slot %d of topic %s has ended",
                           info->slot, info->topic);
     }
-    return status_set(
-        err, status, "the worker or consumer of topic %s has ended; the message is delivered again",
-        info->topic);
+    return status_set(err, status,
+                      "the consumer of topic %s has ended; the message is delivered again",
+                      info->topic);
 }
 
 /* Claim the right to answer.  Returns INVALID if the delivery was answered already, and LEASE_LOST

@@ -267,7 +267,7 @@ void delivery_leased(smq_delivery *delivery, int64_t asked_ms, int64_t lease_ms)
 smq_status delivery_check_process(const smq_delivery *delivery, smq_error *err)
 {
     if (delivery->origin->forks != fork_count()) {
-        return status_set(err, SMQ_FORKED, "the worker or consumer was made before fork()");
+        return status_set(err, SMQ_FORKED, "the consumer was made before fork()");
     }
     return SMQ_OK;
 }

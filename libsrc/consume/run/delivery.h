@@ -1,7 +1,7 @@
 /* delivery.h - a claimed message, on its way from a slot to a handler, and back as an answer.
  *
- * Deliveries of usual size return to a pool of their worker when they have ended, so in the steady
- * state a message allocates nothing.
+ * Deliveries of usual size return to a pool of their consumer when they have ended, so in the
+ * steady state a message allocates nothing.
  *
  * Thread: as each function says. */
 #ifndef CONSUME_RUN_DELIVERY_H
@@ -127,8 +127,8 @@ void delivery_pool_fini(struct delivery_pool *pool);
 void delivery_ref(smq_delivery *delivery);
 void delivery_unref(smq_delivery *delivery);
 
-/* Set whether an answer still counts: CLOSED (it does, but the worker stops), LEASE_LOST or FENCED
- * (it does not, and this is final), UNKNOWN (it is not known whether the answer is stored).
+/* Set whether an answer still counts: CLOSED (it does, but the consumer stops), LEASE_LOST or
+ * FENCED (it does not, and this is final), UNKNOWN (it is not known whether the answer is stored).
  * Thread: smq:io. */
 void delivery_set_validity(smq_delivery *delivery, smq_status validity);
 smq_status delivery_validity(const smq_delivery *delivery);

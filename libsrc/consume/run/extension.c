@@ -43,9 +43,8 @@ smq_status extension_ask(struct extensions *extensions, smq_delivery *delivery, 
     if (extension_post(extensions, &extension)) {
         (void) waiter_wait(&extension.waiter, SMQ_FOREVER);
     } else {
-        (void) status_set(
-            &extension.result, SMQ_CLOSED,
-            "the worker or consumer of the topic has ended; the message is delivered again");
+        (void) status_set(&extension.result, SMQ_CLOSED,
+                          "the consumer of the topic has ended; the message is delivered again");
     }
     waiter_fini(&extension.waiter);
     return extension.result.status == SMQ_OK ? SMQ_OK : status_copy(err, &extension.result);
@@ -69,7 +68,7 @@ void extensions_close(struct extensions *extensions)
     pthread_mutex_unlock(&extensions->lock);
     while ((extension = STAILQ_FIRST(&left)) != NULL) {
         STAILQ_REMOVE_HEAD(&left, link);
-        extension_end(extension, SMQ_CLOSED, "the worker or consumer of the topic has ended");
+        extension_end(extension, SMQ_CLOSED, "the consumer of the topic has ended");
     }
 }
 

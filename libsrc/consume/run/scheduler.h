@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <slotmq/worker.h>
+#include <slotmq/consumer.h>
 
 #include "base/loop.h"
 #include "consume/run/delivery.h"
@@ -222,7 +222,7 @@ bool scheduler_take_emptied(struct scheduler *scheduler);
 void scheduler_append_blocked(struct scheduler *scheduler, const struct run_queue *queue,
                               struct buf *out);
 
-/* Also post the task each time a handler returns, because the worker waits for that. */
+/* Also post the task each time a handler returns, because the consumer waits for that. */
 void scheduler_watch(struct scheduler *scheduler, bool watch);
 
 /* For how long no thread has polled; 0: one does now. */

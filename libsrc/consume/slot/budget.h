@@ -1,4 +1,4 @@
-/* budget.h - how many messages a worker may claim now, by its options max_in_flight and
+/* budget.h - how many messages a consumer may claim now, by its options max_in_flight and
  * max_messages, by its own rate limit and by its part of the topic's.
  *
  * Thread: smq:io. */
@@ -32,7 +32,7 @@ void budget_set_rates(struct budget *budget, int64_t own, double share, bool sha
 /* May a message be claimed now? */
 bool budget_has_room(const struct budget *budget);
 
-/* Fill the part of the view that says what the worker may claim.  A claim should wait until there
+/* Fill the part of the view that says what the consumer may claim.  A claim should wait until there
  * is room for all that it wants, or for a quarter of max_in_flight: a smaller one costs nearly as
  * much, and leaves others as small. */
 void budget_look(const struct budget *budget, struct next_call_view *view);
@@ -49,7 +49,7 @@ void budget_refund(struct budget *budget, int32_t count);
  * the rates, but another limit forbids it. */
 int64_t budget_wait_ms(const struct budget *budget);
 
-/* Do the rate limits forbid claims for longer than the worker may take to see that they were
+/* Do the rate limits forbid claims for longer than the consumer may take to see that they were
  * changed? */
 bool budget_waits_long(const struct budget *budget);
 

@@ -21,7 +21,7 @@ enum owned_state {
 enum owned_event {
     OWNED_EVENT_GRANTED,   /* coordination granted the slot */
     OWNED_EVENT_TAKEN,     /* Redis has stored the token */
-    OWNED_EVENT_REVOKED,   /* coordination revoked the slot, or the worker stops */
+    OWNED_EVENT_REVOKED,   /* coordination revoked the slot, or the consumer stops */
     OWNED_EVENT_SETTLED,   /* nothing is in flight any more */
     OWNED_EVENT_VACATED,   /* Redis has removed the owner's name, or that failed */
     OWNED_EVENT_REWOUND,   /* Redis has lost the token: the slot must be taken over again */

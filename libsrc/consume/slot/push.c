@@ -37,7 +37,7 @@ int64_t push_made_ms(int64_t asked_ms, int64_t replied_ms, int64_t pushed_ms, in
     return made - now_ms <= DRIFT_MS + passed / DRIFT_PART ? now_ms : asked_ms;
 }
 
-/* Has the worker no room for the message, or may it not handle it now? */
+/* Has the consumer no room for the message, or may it not handle it now? */
 static bool push_is_surplus(struct owned_slot *slot)
 {
     struct slot_set *set = slot->set;

@@ -214,7 +214,7 @@ void slot_life_detach(struct owned_slot *slot)
 void slot_life_abandon(struct owned_slot *slot)
 {
     if (slot->state != OWNED_STOPPING && slot->state != OWNED_VACATING) {
-        slot_life_drop(slot, SMQ_LEASE_LOST, "the worker ends");
+        slot_life_drop(slot, SMQ_LEASE_LOST, "the consumer ends");
         return;
     }
     if (slot->state == OWNED_STOPPING) {
@@ -390,7 +390,7 @@ void slot_life_grant(struct slot_set *set, int32_t number, struct token token)
     slot->token = token;
     slot->grant = set->shared ? OWNED_GRANT_NONE : OWNED_GRANT_HELD;
     if (!set->claiming) {
-        return; /* coordination knows that the worker leaves, and will take the slot back */
+        return; /* coordination knows that the consumer leaves, and will take the slot back */
     }
     owned_slot_unwatch_handlers(slot);
     slot->failures = 0;
@@ -457,8 +457,8 @@ static void slot_life_denied(const struct slot_set *set, enum slot_call call, co
     set->host.denied(set->host.user, set->proved || set->had[call], text);
 }
 
-/* The outcome is neither OK nor FENCED: report to the worker what concerns it, and repeat the call
- * later. */
+/* The outcome is neither OK nor FENCED: report to the consumer what concerns it, and repeat the
+ * call later. */
 static void slot_life_failed(struct owned_slot *slot, enum slot_call call,
                              const struct store_result *result)
 {

@@ -1,4 +1,4 @@
-/* slot_life.h - what a slot does next: when coordination grants or revokes it, when its worker
+/* slot_life.h - what a slot does next: when coordination grants or revokes it, when its consumer
  * stops, and when a call has ended.
  *
  * Thread: smq:io.  Each of these functions marks the slot, so the turn looks at it afterwards. */
@@ -16,7 +16,7 @@ void slot_life_revoke(struct owned_slot *slot);
 /* Coordination has dropped the slot, and expects no report. */
 void slot_life_lost(struct owned_slot *slot);
 
-/* The worker stops: begin to give up the slot although coordination has not revoked it. */
+/* The consumer stops: begin to give up the slot although coordination has not revoked it. */
 void slot_life_stop(struct owned_slot *slot);
 
 /* The slot does not belong to this process any more: end its deliveries in flight with

@@ -1,5 +1,5 @@
 /* slot_set.h - what the slots of one topic share in this process, and the callbacks to their
- * worker.
+ * consumer.
  *
  * A slot that may have something to do is marked with slot_set_changed().  Every entry from the
  * loop ends with slot_set_turn(), in which all marked slots act (slot_turn.h).  So no slot calls
@@ -30,14 +30,14 @@ struct owned_slot;
 TAILQ_HEAD(owned_slot_queue, owned_slot);
 LIST_HEAD(owned_slot_list, owned_slot);
 
-/* The callbacks of the slots to their worker, which notes the call and acts in the turn. */
+/* The callbacks of the slots to their consumer, which notes the call and acts in the turn. */
 struct slot_host {
     void (*turn)(void *user);       /* an entry from the loop ends; may free the set */
     void (*outdated)(void *user);   /* a script refused the definition: read it again */
     void (*accepted)(void *user);   /* a script accepts a slot that it refused before */
     void (*superseded)(void *user); /* a slot has an owner with a larger generation */
     void (*allowed)(void *user);    /* Redis has done a call */
-    /* Redis denies a right; `had`: this worker has had it before */
+    /* Redis denies a right; `had`: this consumer has had it before */
     void (*denied)(void *user, bool had, const char *text);
     void *user;
 };
@@ -94,7 +94,7 @@ struct slot_set {
     int32_t room;       /* unanswered deliveries that a slot may have, at least batch_size */
     bool by_key;        /* deliveries of a slot with different keys are handled at once */
     int32_t per_slot;   /* deliveries of a slot that are handled at once, if there are as many: of a
-                           consumer its option, of a worker by key its threads; else 0 */
+                           consumer its option, of a consumer by key its threads; else 0 */
     int32_t push_slots; /* slots into which sends may push at once */
     char caller[STORE_CALLER_MAX]; /* shared: the name by which the scripts know this set */
     int64_t rate_per_s;
@@ -103,8 +103,8 @@ struct slot_set {
     /* smq:io */
     struct topic topic;
     char bound[COORD_BINDING_MAX]; /* the topic's binding, as Redis confirmed it last */
-    bool claiming;                 /* the worker runs */
-    bool proved;                   /* the user had all rights of an owner when the worker began */
+    bool claiming;                 /* the consumer runs */
+    bool proved;                   /* the user had all rights of an owner when the consumer began */
     bool had[SLOT_CALLS];          /* calls that Redis has done at least once */
     bool subscribed;               /* a channel was subscribed at least once */
     bool abandoned;                /* messages were given up unfinished, since the stop */
@@ -136,7 +136,7 @@ struct slot_set {
         leaving; /* slots with deliveries in flight; slots that wait for a handler */
     uv_timer_t renewal;
     uv_prepare_t wake;
-    int handles_open;        /* number of libuv handles of the set and its worker */
+    int handles_open;        /* number of libuv handles of the set and its consumer */
     int32_t turns_unchecked; /* turns since the sums over all slots were checked */
 };
 

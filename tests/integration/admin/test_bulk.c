@@ -86,17 +86,17 @@ static smq_verdict reject(smq_delivery *delivery, void *user)
     return SMQ_LATER;
 }
 
-static smq_worker *rejecting(smq_layout layout)
+static smq_consumer *rejecting(smq_layout layout)
 {
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker = NULL;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker = NULL;
     smq_error err;
 
     options.topic = names[layout];
     options.handler = reject;
     options.threads = 1;
-    assert_ok(smq_worker_new(&worker, client, &options, &err), &err);
-    assert_ok(smq_worker_start(worker, &err), &err);
+    assert_ok(smq_consumer_new(&worker, client, &options, &err), &err);
+    assert_ok(smq_consumer_start(worker, &err), &err);
     return worker;
 }
 
@@ -116,12 +116,12 @@ static bool are_dead(void *user)
 static void bury_many(smq_layout layout, int count)
 {
     struct dying dying = {.layout = layout, .dead = (uint64_t) count};
-    smq_worker *worker;
+    smq_consumer *worker;
 
     send_many(layout, count, 0);
     worker = rejecting(layout);
     assert_true(wait_until(are_dead, &dying, TIMEOUT_MS));
-    smq_worker_free(worker);
+    smq_consumer_free(worker);
 }
 
 /* --- visiting --- */
@@ -493,14 +493,14 @@ static void what_dies_again_meanwhile_stays_dead(void **state)
     (void) state;
     for (EACH_LAYOUT(layout)) {
         struct dying dying = {.layout = layout, .dead = 500};
-        smq_worker *worker;
+        smq_consumer *worker;
 
         topic_with(SMQ_TYPE_FIXED_TIME, layout, 1);
         bury_many(layout, 500);
         worker = rejecting(layout);
         assert_int_equal(requeued(layout, NULL), 500);
         assert_true(wait_until(are_dead, &dying, TIMEOUT_MS));
-        smq_worker_free(worker);
+        smq_consumer_free(worker);
         assert_int_equal(stats_of(layout).rejected, 1000);
     }
 }

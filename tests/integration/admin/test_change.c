@@ -94,7 +94,7 @@ static void an_alteration_reaches_consumers(void **state)
     smq_client *client = cluster_client(), *other = cluster_client();
     struct handler_log *log = handler_log_new(retry);
     const char *topic = cluster_topic(client, &options);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
 
     (void) state;
     alter(other, topic, "max_retries", "2");
@@ -297,8 +297,8 @@ static void a_pause_holds_for_the_whole_fleet(void **state)
     smq_client *client = cluster_client(), *other = cluster_client();
     const char *topic = shared_topic(client);
     struct handler_log *first = handler_log_new(NULL), *second = handler_log_new(NULL);
-    smq_worker *one = handler_log_worker(client, topic, first),
-               *two = handler_log_worker(other, topic, second);
+    smq_consumer *one = handler_log_worker(client, topic, first),
+                 *two = handler_log_worker(other, topic, second);
     struct paused_slots paused = {.topic = topic};
     smq_error err = SMQ_ERROR_INIT;
     char body[16];
@@ -333,7 +333,7 @@ static void work_in_flight_ends_and_a_pause_outlives_its_process(void **state)
     const char *topic = cluster_topic(client, &options);
     struct handler_log *log = handler_log_new(NULL);
     smq_error err = SMQ_ERROR_INIT;
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     handler_log_gate(log);

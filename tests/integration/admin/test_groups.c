@@ -115,7 +115,7 @@ static smq_status send_refused(const char *topic, const char *body, smq_receipt 
 static void each_group_handles_each_message(void **state)
 {
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     create("orders", "search,billing", 4);
@@ -162,7 +162,7 @@ static void keys_stand_as_designed(void **state)
 static void a_group_is_paused_and_edited_alone(void **state)
 {
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *billing, *search;
+    smq_consumer *billing, *search;
     uint64_t purged = 0;
     smq_error err;
 

@@ -66,7 +66,7 @@ static void create(const char *groups, smq_layout layout, bool shared)
 static void send_and_handle(const char *topic, const char *consumed)
 {
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker;
+    smq_consumer *worker;
 
     messages_send_numbers(client, topic, 0, 40);
     worker = handler_log_worker(client, consumed, log);
@@ -256,7 +256,7 @@ static void with_client(void (*act)(smq_client *fleet))
 static void consume(smq_client *fleet, const char *sent_to, const char *consumed)
 {
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker;
+    smq_consumer *worker;
 
     messages_send_numbers(client, sent_to, 0, 20);
     worker = handler_log_worker(fleet, consumed, log);

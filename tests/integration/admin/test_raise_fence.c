@@ -72,13 +72,13 @@ static void a_raised_fence_brings_a_fleet_back(void **state)
     smq_client *client = cluster_fleet_client(SESSION_MS);
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct handler_log *log = handler_log_new(done);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
     smq_client *newcomer = NULL;
     const char *other = NULL;
     struct handler_log *others = handler_log_new(done);
-    smq_worker *worker_of_newcomer = NULL;
-    smq_worker *refused = NULL;
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer *worker_of_newcomer = NULL;
+    smq_consumer *refused = NULL;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_fence fence = SMQ_FENCE_INIT;
     smq_error err = SMQ_ERROR_INIT;
     struct wanted wanted = {.client = client, .topic = topic};
@@ -92,7 +92,7 @@ static void a_raised_fence_brings_a_fleet_back(void **state)
     worker_of_newcomer = handler_log_worker(newcomer, other, others);
     options.topic = topic;
     options.handler = (smq_handler_fn *) abort;
-    assert_int_equal(smq_worker_new(&refused, newcomer, &options, &err), SMQ_OTHER_FLEET);
+    assert_int_equal(smq_consumer_new(&refused, newcomer, &options, &err), SMQ_OTHER_FLEET);
     assert_non_null(strstr(err.text, "raise-fence"));
     assert_ok(smq_fleet_raise_fence(newcomer, &fence, &err), &err);
     assert_true(fence.topics >= 2);
@@ -116,7 +116,7 @@ static void a_raised_fence_brings_a_fleet_back(void **state)
 static void consume_one(smq_client *client, const char *topic, int number)
 {
     struct handler_log *log = handler_log_new(done);
-    smq_worker *worker = NULL;
+    smq_consumer *worker = NULL;
 
     messages_send_numbers(client, topic, number, 1);
     worker = handler_log_worker(client, topic, log);
@@ -155,7 +155,7 @@ static void a_member_that_hears_of_it_last_continues(void **state)
     smq_client *client = cluster_client_with(&options), *newcomer = NULL;
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS), *other = NULL;
     struct handler_log *log = handler_log_new(done), *others = handler_log_new(done);
-    smq_worker *worker = handler_log_worker(client, topic, log), *worker_of_newcomer = NULL;
+    smq_consumer *worker = handler_log_worker(client, topic, log), *worker_of_newcomer = NULL;
     smq_fence fence = SMQ_FENCE_INIT;
     smq_error err = SMQ_ERROR_INIT;
     struct wanted wanted = {.client = client, .topic = topic};
@@ -194,7 +194,7 @@ static void a_raised_fence_makes_a_lost_root_again(void **state)
     smq_client *client = cluster_fleet_client(SESSION_MS);
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct handler_log *log = handler_log_new(done);
-    smq_worker *worker = NULL;
+    smq_consumer *worker = NULL;
     smq_fence fence = SMQ_FENCE_INIT;
     smq_error err = SMQ_ERROR_INIT;
 
@@ -232,8 +232,8 @@ static void a_topic_is_repaired_as_what_followed_it_or_rebound_it_last(void **st
 {
     smq_client *client = cluster_fleet_client(SESSION_MS), *standalone = cluster_client();
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *refused = NULL;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *refused = NULL;
     smq_fence fence = SMQ_FENCE_INIT;
     smq_error err = {.text = ""};
 
@@ -255,7 +255,7 @@ static void a_topic_is_repaired_as_what_followed_it_or_rebound_it_last(void **st
     lose_and_repair(standalone, topic);
     options.topic = topic;
     options.handler = (smq_handler_fn *) abort;
-    assert_int_equal(smq_worker_new(&refused, client, &options, &err), SMQ_OTHER_FLEET);
+    assert_int_equal(smq_consumer_new(&refused, client, &options, &err), SMQ_OTHER_FLEET);
     consume_one(standalone, topic, 2);
     smq_client_free(client);
     smq_client_free(standalone);

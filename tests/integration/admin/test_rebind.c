@@ -41,30 +41,30 @@ static void rebind_refused(smq_client *client, const char *topic, smq_status sta
 /* A worker of this client is refused; the text names the verb. */
 static void worker_refused(smq_client *client, const char *topic)
 {
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker = NULL;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
     options.topic = topic;
     options.handler = (smq_handler_fn *) abort;
-    assert_int_equal(smq_worker_new(&worker, client, &options, &err), SMQ_OTHER_FLEET);
+    assert_int_equal(smq_consumer_new(&worker, client, &options, &err), SMQ_OTHER_FLEET);
     assert_non_null(strstr(err.text, "slotmq topic rebind"));
 }
 
 /* The worker ends by itself: its topic is another fleet's. */
-static void ends_as_other_fleet(smq_worker *worker)
+static void ends_as_other_fleet(smq_consumer *worker)
 {
     smq_error err = SMQ_ERROR_INIT;
 
-    assert_int_equal(smq_worker_wait(worker, TIMEOUT_MS, &err), SMQ_OTHER_FLEET);
-    smq_worker_free(worker);
+    assert_int_equal(smq_consumer_wait(worker, TIMEOUT_MS, &err), SMQ_OTHER_FLEET);
+    smq_consumer_free(worker);
 }
 
 /* Consume one message with a worker of this client; the token is put into `token`. */
 static void consume_one(smq_client *client, const char *topic, const char *body, char token[32])
 {
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
 
     messages_send(client, topic, (struct test_message){.body = body});
     handler_log_await(log, 1);
@@ -121,7 +121,7 @@ static void refused_while_a_standalone_owner_lives(void **state)
     smq_client *standalone = cluster_client(), *fleet = cluster_fleet_client(0);
     const char *topic = cluster_typed_topic(standalone, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker = handler_log_worker(standalone, topic, log);
+    smq_consumer *worker = handler_log_worker(standalone, topic, log);
     redisContext *redis;
     char key[64];
 
@@ -172,7 +172,7 @@ static void refused_while_a_fleet_listens(void **state)
     smq_client *standalone = cluster_client(), *fleet = cluster_fleet_client(0);
     const char *topic = cluster_typed_topic(standalone, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker = handler_log_worker(fleet, topic, log);
+    smq_consumer *worker = handler_log_worker(fleet, topic, log);
     struct attempt attempt = {standalone, topic};
 
     (void) state;
@@ -220,7 +220,7 @@ static void a_standalone_owner_that_was_missed_is_fenced(void **state)
     smq_client *standalone = cluster_client(), *fleet = cluster_fleet_client(0);
     const char *topic = cluster_typed_topic(standalone, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct handler_log *before = handler_log_new(NULL), *after = handler_log_new(NULL);
-    smq_worker *missed = handler_log_worker(standalone, topic, before), *worker;
+    smq_consumer *missed = handler_log_worker(standalone, topic, before), *worker;
 
     (void) state;
     messages_send(standalone, topic, (struct test_message){.body = "a"});
@@ -244,7 +244,7 @@ static void a_fleet_that_was_missed_is_fenced(void **state)
     smq_client *standalone = cluster_client(), *fleet = cluster_fleet_client(0);
     const char *topic = cluster_typed_topic(standalone, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct handler_log *before = handler_log_new(NULL), *after = handler_log_new(NULL);
-    smq_worker *missed, *worker;
+    smq_consumer *missed, *worker;
 
     (void) state;
     handler_log_gate(before);

@@ -197,7 +197,7 @@ static void an_owner_lists_its_topic_again(void **state)
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     struct handler_log *log = handler_log_new(NULL);
     smq_client *own;
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     options.event = on_event;

@@ -37,7 +37,7 @@ static void send_and_handle(const char *redis)
     smq_client *client = client_at(redis);
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
 
     messages_send_numbers(client, topic, 0, MESSAGES);
     handler_log_await(log, MESSAGES);

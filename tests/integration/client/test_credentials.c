@@ -188,8 +188,8 @@ static void a_password_rotates_ten_times_under_load(void **state)
 {
     struct heard *heard = heard_new("secret");
     struct load *load = calloc(1, sizeof(*load));
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker = NULL;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker = NULL;
     smq_client *client;
     smq_error err;
 
@@ -202,8 +202,8 @@ static void a_password_rotates_ten_times_under_load(void **state)
     options.topic = load->topic;
     options.handler = load_handle;
     options.user = load;
-    assert_ok(smq_worker_new(&worker, client, &options, &err), &err);
-    assert_ok(smq_worker_start(worker, &err), &err);
+    assert_ok(smq_consumer_new(&worker, client, &options, &err), &err);
+    assert_ok(smq_consumer_start(worker, &err), &err);
     assert_int_equal(pthread_create(&load->thread, NULL, load_run, load), 0);
     for (int i = 1; i <= ROTATIONS; i++) {
         await_more(load);
@@ -266,7 +266,7 @@ static void take_a_right_and_give_it_back(smq_client *admin, const struct right 
     const char *topic = cluster_typed_topic(admin, SMQ_TYPE_FIXED_TIME, 1);
     struct heard *heard = heard_new("secret");
     smq_client *client;
-    smq_worker *worker;
+    smq_consumer *worker;
     char change[256];
 
     tell_all("ACL SETUSER worker reset on >secret-w ~* &* +@all", NULL);
@@ -335,7 +335,7 @@ static void a_first_renewal_that_is_denied_ends_no_worker(void **state)
     struct handler_log *log = handler_log_new(NULL);
     const char *topic = cluster_topic(admin, &options);
     struct heard *heard = heard_new("secret");
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     write_password("secret-w");
@@ -371,7 +371,7 @@ static void take_a_right_of_a_standby(smq_client *admin, const struct right *rig
     struct handler_log *log = handler_log_new(NULL), *other = handler_log_new(NULL);
     const char *topic = cluster_typed_topic(admin, SMQ_TYPE_FIXED_TIME, 1);
     struct heard *heard = heard_new("stands by");
-    smq_worker *owner, *worker;
+    smq_consumer *owner, *worker;
     smq_client *client;
 
     tell_all("ACL SETUSER worker reset on >secret-w ~* &* +@all", NULL);

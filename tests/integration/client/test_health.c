@@ -73,7 +73,7 @@ struct consuming {
     smq_client *client;
     const char *topic;
     struct handler_log *log;
-    smq_worker *worker;
+    smq_consumer *worker;
 };
 
 /* Begin to consume by this client, and wait until all is well. */
@@ -186,14 +186,14 @@ static void a_slot_with_due_messages_says_why_it_claims_none(void **state)
         const char *why;
     } rows[] = {
         {0, 0, "messages due and does not claim them: 20 of its messages have no answer"},
-        {0, BATCH, "max_in_flight is 10, and the worker has 10 messages without an answer"},
+        {0, BATCH, "max_in_flight is 10, and the consumer has 10 messages without an answer"},
         {1, 0, "a rate limit allows none yet"},
     };
 
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
-        smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+        smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
         struct consuming it = {.client = cluster_client(), .log = handler_log_new(NULL)};
 
         topic.slots = 1;
@@ -225,8 +225,8 @@ static void a_worker_that_has_ended_is_named(void **state)
     health = await(it.client, SMQ_NO_TOPIC, 0);
     assert_contains(health.wrong, it.topic);
     assert_int_equal(health.consumers, 0);
-    (void) smq_worker_wait(it.worker, TIMEOUT_MS, NULL);
-    smq_worker_free(it.worker);
+    (void) smq_consumer_wait(it.worker, TIMEOUT_MS, NULL);
+    smq_consumer_free(it.worker);
     assert_int_equal(health_of(it.client).status, SMQ_OK);
     consuming_free(&it);
 }
@@ -277,9 +277,9 @@ static void a_lost_node_is_named(void **state)
     assert_int_equal(health.redis_nodes, MASTERS);
     assert_int_equal(health.redis_nodes_failed, 1);
     assert_contains(health.wrong, "1 of 3 Redis masters cannot be used: 127.0.0.1:");
-    (void) smq_worker_wait(it.worker, 0, NULL);
-    smq_worker_stop(it.worker);
-    smq_worker_free(it.worker);
+    (void) smq_consumer_wait(it.worker, 0, NULL);
+    smq_consumer_stop(it.worker);
+    smq_consumer_free(it.worker);
     consuming_free(&it);
 }
 

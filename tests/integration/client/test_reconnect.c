@@ -225,7 +225,7 @@ static void so_do_all_with_tls(void **state)
 struct process {
     smq_client *client;
     smq_producer *producer;
-    smq_worker *worker;
+    smq_consumer *worker;
     struct handler_log *log;
     redisContext *killers[MASTERS];
     atomic_int ok, disconnected;

@@ -155,7 +155,7 @@ static void live_through(const struct trouble *trouble)
     smq_producer *producer = producer_of(client, TIMEOUT_MS);
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
     atomic_int failed = 0;
     smq_error err;
 

@@ -74,7 +74,7 @@ static void producer_and_consumer_have_enough(void **state)
 {
     smq_client *producer = roles_client("producer"), *consumer = roles_client("consumer");
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker = handler_log_worker(consumer, "orders", log);
+    smq_consumer *worker = handler_log_worker(consumer, "orders", log);
 
     (void) state;
     for (int i = 1; i <= 50; i++) {
@@ -189,18 +189,18 @@ static smq_verdict consume_one(smq_delivery *delivery, void *user)
 /* A worker that lacks a right from the start ends by itself. */
 static smq_status consume_some(smq_client *client, smq_error *err)
 {
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker = NULL;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker = NULL;
     smq_status status;
 
     options.topic = "orders";
     options.handler = consume_one;
     options.threads = 1;
-    status = smq_worker_new(&worker, client, &options, err);
+    status = smq_consumer_new(&worker, client, &options, err);
     if (status == SMQ_OK) {
-        assert_int_equal(smq_worker_start(worker, err), SMQ_OK);
-        status = smq_worker_wait(worker, TIMEOUT_MS, err);
-        smq_worker_free(worker);
+        assert_int_equal(smq_consumer_start(worker, err), SMQ_OK);
+        status = smq_consumer_wait(worker, TIMEOUT_MS, err);
+        smq_consumer_free(worker);
     }
     return status;
 }
@@ -237,7 +237,7 @@ static bool orders_are_subscribed(void *arg)
 static smq_status consume_and_stop(smq_client *client, smq_error *err)
 {
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker = handler_log_worker(client, "orders", log);
+    smq_consumer *worker = handler_log_worker(client, "orders", log);
 
     (void) err;
     assert_true(wait_until(orders_are_subscribed, NULL, TIMEOUT_MS));
@@ -469,9 +469,9 @@ static void send_keyed(smq_client *client, int number)
 
 /* A worker whose slots all sleep.  A consumer that lacked a right may have left them open when it
  * stopped, and a takeover closes them: so they are closed before. */
-static smq_worker *sleeping_worker(smq_client *client, struct handler_log *log)
+static smq_consumer *sleeping_worker(smq_client *client, struct handler_log *log)
 {
-    smq_worker *worker;
+    smq_consumer *worker;
 
     for (int i = 0; i < ORDERS_SLOTS; i++) {
         char store[64];
@@ -489,7 +489,7 @@ static void check_unwoken(const char *change, const char *right)
 {
     smq_client *allowed = cluster_client(), *client;
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker = sleeping_worker(allowed, log);
+    smq_consumer *worker = sleeping_worker(allowed, log);
 
     client = client_without("producer", change);
     for (int i = 0; i < 3; i++) {
@@ -532,7 +532,7 @@ static void owner_looks_for_what_comes_without_a_notice(void **state)
     smq_client *allowed = cluster_client(), *consumer, *sender;
     struct handler_log *log = handler_log_new(NULL);
     const char *topic = cluster_typed_topic(allowed, SMQ_TYPE_FIXED_TIME, 1);
-    smq_worker *worker;
+    smq_consumer *worker;
     int64_t took_ms = INT64_MAX;
 
     (void) state;
@@ -561,7 +561,7 @@ static void sender_that_may_not_count_subscribers_is_warned(void **state)
 {
     smq_client *allowed = cluster_client(), *client;
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker = sleeping_worker(allowed, log);
+    smq_consumer *worker = sleeping_worker(allowed, log);
 
     (void) state;
     client = client_without("producer", "-pubsub|shardnumsub");
@@ -601,7 +601,7 @@ static void sharer_that_may_not_publish_is_warned(void **state)
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
     smq_client *allowed = cluster_client(), *client;
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker;
+    smq_consumer *worker;
     const char *topic;
     char store[128];
 

@@ -148,7 +148,7 @@ static void consume_all(struct said *said, const struct form *form)
     smq_client *producer = client_of("producer", said, false);
     smq_client *consumer = client_of("consumer", said, form->fleet);
     struct handler_log *log = handler_log_new(fail_some);
-    smq_worker *worker = handler_log_worker(consumer, form_consumed(form), log);
+    smq_consumer *worker = handler_log_worker(consumer, form_consumed(form), log);
 
     send_some(producer, form, 0, MESSAGES);
     handler_log_await(log, MESSAGES + FAILED);
@@ -324,16 +324,16 @@ static void learns_how_to_repair(struct said *said)
     smq_client *producer = client_of("producer", said, false);
     smq_client *consumer = client_of("consumer", said, false);
     smq_producer *sender = messages_producer(producer, NULL);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_message message = messages_text("lost");
-    smq_worker *worker = NULL;
+    smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
     assert_int_equal(smq_send(sender, "orders", &message, NULL, &err), SMQ_DAMAGED);
     assert_non_null(strstr(err.text, "slotmq topic repair orders"));
     options.topic = "orders";
     options.handler = (smq_handler_fn *) abort;
-    assert_int_equal(smq_worker_new(&worker, consumer, &options, &err), SMQ_DAMAGED);
+    assert_int_equal(smq_consumer_new(&worker, consumer, &options, &err), SMQ_DAMAGED);
     assert_non_null(strstr(err.text, "slotmq topic repair orders"));
     smq_producer_free(sender);
     smq_client_free(consumer);
@@ -345,7 +345,7 @@ static void lose_and_repair(const struct form *form)
     struct said said = {0};
     smq_client *admin, *consumer;
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker;
+    smq_consumer *worker;
     smq_error err = SMQ_ERROR_INIT;
 
     print_message("%s\n", form->name);
@@ -362,7 +362,7 @@ static void lose_and_repair(const struct form *form)
         fail_msg("the worker does not say that the definition is lost");
     }
     learns_how_to_repair(&said);
-    assert_int_equal(smq_worker_wait(worker, 0, &err), SMQ_TIMED_OUT); /* it has not ended */
+    assert_int_equal(smq_consumer_wait(worker, 0, &err), SMQ_TIMED_OUT); /* it has not ended */
     repair();
     assert_true(wait_until(is_positive, &said.repaired, TIMEOUT_MS));
     send_some(admin, form, 1, 1);
@@ -397,9 +397,9 @@ static void names_the_right_that_hides_a_loss(const char *change, const char *na
     struct said said = {0};
     smq_client *client;
     smq_producer *sender;
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_message message = messages_text("lost");
-    smq_worker *worker = NULL;
+    smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
     print_message("%s\n", change);
@@ -412,7 +412,7 @@ static void names_the_right_that_hides_a_loss(const char *change, const char *na
     }
     options.topic = "orders";
     options.handler = (smq_handler_fn *) abort;
-    assert_int_equal(smq_worker_new(&worker, client, &options, &err), SMQ_DENIED);
+    assert_int_equal(smq_consumer_new(&worker, client, &options, &err), SMQ_DENIED);
     assert_non_null(strstr(err.text, named));
     smq_producer_free(sender);
     smq_client_free(client);
@@ -425,7 +425,7 @@ static void a_right_that_hides_a_loss_is_named(void **state)
     struct said said = {0};
     struct handler_log *log = handler_log_new(NULL);
     smq_client *consumer;
-    smq_worker *worker;
+    smq_consumer *worker;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
@@ -442,7 +442,7 @@ static void a_right_that_hides_a_loss_is_named(void **state)
     if (!wait_until(is_positive, &said.lacks, TIMEOUT_MS)) {
         fail_msg("the worker does not name the right");
     }
-    assert_int_equal(smq_worker_wait(worker, 0, &err), SMQ_TIMED_OUT); /* it has not ended */
+    assert_int_equal(smq_consumer_wait(worker, 0, &err), SMQ_TIMED_OUT); /* it has not ended */
     roles_change_user("producer", "+type");
     assert_true(wait_until(is_positive, &said.damaged, TIMEOUT_MS));
     assert_int_equal(atomic_load(&said.lacks), 1);

@@ -60,16 +60,6 @@ static smq_status use_producer(const void *given, smq_error *err)
     return status;
 }
 
-static smq_status use_worker(const void *given, smq_error *err)
-{
-    smq_worker *made = NULL;
-    const smq_status status = smq_worker_new(&made, client, given, err);
-
-    assert_true((status == SMQ_OK) == (made != NULL));
-    smq_worker_free(made);
-    return status;
-}
-
 static smq_status use_consumer(const void *given, smq_error *err)
 {
     smq_consumer *made = NULL;
@@ -196,7 +186,7 @@ static bool note_fleet(const smq_fleet_info *fleet, void *user)
 
 /* `older` is the size of a header that had only what is set here. */
 static const smq_topic_options topic = {.name = "made"};
-static const smq_worker_options worker = {.topic = "jobs", .handler = done};
+static const smq_consumer_options worker = {.topic = "jobs", .handler = done};
 static const smq_consumer_options consumer = {.topic = "jobs"};
 static const smq_producer_options producing = {.struct_size = 0};
 static const smq_message body = {.body = {"x", 1}};
@@ -218,8 +208,8 @@ static const struct {
 } rows[] = {
     ROW(use_topic, topic, offsetof(smq_topic_options, type)),
     ROW(use_producer, producing, offsetof(smq_producer_options, replicas)),
-    ROW(use_worker, worker, offsetof(smq_worker_options, batch)),
-    ROW(use_consumer, consumer, offsetof(smq_consumer_options, weight)),
+    ROW(use_consumer, worker, offsetof(smq_consumer_options, batch)),
+    ROW(use_consumer, consumer, offsetof(smq_consumer_options, handler)),
     ROW(use_message, body, offsetof(smq_message, key)),
     ROW(use_message_async, body, offsetof(smq_message, key)),
     ROW(use_process, process, offsetof(smq_process_settings, no_memory)),

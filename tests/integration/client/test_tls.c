@@ -50,7 +50,7 @@ static void send_and_handle(smq_client *client)
 {
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
     smq_producer *producer = messages_producer(client, NULL);
 
     send_some(producer, topic, 0);
@@ -67,7 +67,7 @@ static void messages_are_handled_over_tls_and_over_a_failover(void **state)
     smq_client *client = cluster_client_with(&options);
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
     smq_producer *producer = messages_producer(client, NULL);
 
     (void) state;
@@ -192,7 +192,7 @@ static void servers_that_refuse_their_sessions_are_offered_none(void **state)
     smq_client_options options;
     smq_client *client;
     smq_producer *producer;
-    smq_worker *worker;
+    smq_consumer *worker;
     const char *topic;
     int refused = 0;
 

@@ -26,7 +26,7 @@ enum { SLOTS = 64 };
 struct process {
     smq_client *client;
     struct handler_log *log;
-    smq_worker *worker;
+    smq_consumer *worker;
     int64_t since_ms;
     const char *topic;
     pthread_mutex_t lock;

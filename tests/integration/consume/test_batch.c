@@ -58,10 +58,10 @@ static smq_verdict note_all(smq_delivery *const *deliveries, size_t count, void 
     return calls.verdict;
 }
 
-static smq_worker *batch_worker(smq_client *client, const char *topic, smq_batch_fn *batch,
-                                int32_t batch_size, struct handler_log *log)
+static smq_consumer *batch_worker(smq_client *client, const char *topic, smq_batch_fn *batch,
+                                  int32_t batch_size, struct handler_log *log)
 {
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
 
     calls.log = log;
     calls.count = 0;
@@ -93,7 +93,7 @@ static void batch_comes_in_order_and_is_settled_at_once(void **state)
     struct watch watch = {.redis = redis, .topic = topic};
     bool keyed = keys_read_number(redis, "EXISTS body{%s_0}", topic) == 1;
     int count = keyed ? 200 : 1000; /* as many as one call moves */
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     messages_send_numbers(client, topic, 0, count + 1);
@@ -126,7 +126,7 @@ static void batches_of_many_slots_end_well(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, 16);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     calls.verdict = SMQ_DONE;
@@ -165,7 +165,7 @@ static void verdict_answers_what_no_call_has(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, 1);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     messages_send_numbers(client, topic, 0, 5);
@@ -184,7 +184,7 @@ static void retried_batch_comes_again(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, 1);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     messages_send_numbers(client, topic, 0, 3);
@@ -227,7 +227,7 @@ static void batch_left_for_later_is_answered_from_other_threads(void **state)
     const char *topic = topic_of(client, 1);
     struct handler_log *log = handler_log_new(NULL);
     struct answering answering[COUNT];
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     for (int i = 0; i <= COUNT; i++) {
@@ -268,7 +268,7 @@ static void stop_waits_for_the_batch_and_gives_back_the_rest(void **state)
     const char *topic = topic_of(client, 1);
     struct handler_log *log = handler_log_new(NULL);
     smq_error err = SMQ_ERROR_INIT;
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     messages_send_numbers(client, topic, 0, 30);
@@ -276,12 +276,12 @@ static void stop_waits_for_the_batch_and_gives_back_the_rest(void **state)
     handler_log_gate(log);
     worker = batch_worker(client, topic, note_all, 20, log);
     handler_log_await(log, 20);
-    smq_worker_stop(worker);
-    assert_int_equal(smq_worker_wait(worker, 0, &err), SMQ_TIMED_OUT);
+    smq_consumer_stop(worker);
+    assert_int_equal(smq_consumer_wait(worker, 0, &err), SMQ_TIMED_OUT);
     messages_await_check(handler_log_seen(log, 19).delivery, SMQ_CLOSED);
     handler_log_open(log, 1);
-    assert_ok(smq_worker_wait(worker, TIMEOUT_MS, &err), &err);
-    smq_worker_free(worker);
+    assert_ok(smq_consumer_wait(worker, TIMEOUT_MS, &err), &err);
+    smq_consumer_free(worker);
     assert_int_equal(messages_stats(client, topic).done, 20);
     assert_int_equal(messages_stats(client, topic).waiting, 10);
     assert_int_equal(messages_stats(client, topic).lease_lost, 0);
@@ -296,20 +296,18 @@ static smq_verdict never(smq_delivery *delivery, void *user)
     abort();
 }
 
-static void exactly_one_kind_of_handler_is_wanted(void **state)
+static void one_kind_of_handler_at_most_is_wanted(void **state)
 {
     smq_client *client = cluster_client();
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker = NULL;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     options.topic = topic_of(client, 1);
-    assert_int_equal(smq_worker_new(&worker, client, &options, &err), SMQ_INVALID);
-    assert_non_null(strstr(err.text, "no handler"));
     options.handler = never;
     options.batch = note_all;
-    assert_int_equal(smq_worker_new(&worker, client, &options, &err), SMQ_INVALID);
+    assert_int_equal(smq_consumer_new(&worker, client, &options, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "two kinds of handler"));
     assert_null(worker);
     smq_client_free(client);
@@ -324,7 +322,7 @@ TEST_GROUP(batch)
         cmocka_unit_test(retried_batch_comes_again),
         cmocka_unit_test(batch_left_for_later_is_answered_from_other_threads),
         cmocka_unit_test(stop_waits_for_the_batch_and_gives_back_the_rest),
-        cmocka_unit_test(exactly_one_kind_of_handler_is_wanted),
+        cmocka_unit_test(one_kind_of_handler_at_most_is_wanted),
     };
 
     int failed = cmocka_run_group_tests_name("inline", tests, cluster_start_inline, cluster_end);

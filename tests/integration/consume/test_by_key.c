@@ -197,17 +197,17 @@ static void send_all(smq_client *client, const char *topic, int keys, int from, 
     smq_producer_free(producer);
 }
 
-static smq_worker *worker_with(smq_client *client, smq_worker_options options, const char *topic,
-                               struct watch *watch)
+static smq_consumer *worker_with(smq_client *client, smq_consumer_options options,
+                                 const char *topic, struct watch *watch)
 {
-    smq_worker *worker = NULL;
+    smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
     options.topic = topic;
     options.user = watch;
     options.handler = options.batch == NULL ? handle : NULL;
-    assert_ok(smq_worker_new(&worker, client, &options, &err), &err);
-    assert_ok(smq_worker_start(worker, &err), &err);
+    assert_ok(smq_consumer_new(&worker, client, &options, &err), &err);
+    assert_ok(smq_consumer_start(worker, &err), &err);
     return worker;
 }
 
@@ -240,8 +240,8 @@ static void keys_of_one_slot_run_at_once_and_each_alone(void **state)
         smq_client *client = cluster_client();
         const char *topic = topic_of(client, rows[i].type, rows[i].layout, rows[i].skip_failed);
         struct watch *watch = watch_new(rows[i].type != SMQ_TYPE_FIXED_TIME);
-        smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-        smq_worker *worker;
+        smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+        smq_consumer *worker;
 
         options.threads = THREADS;
         options.push_slots = rows[i].push_slots;
@@ -267,14 +267,14 @@ static void order_of_keys_holds_when_the_slot_moves(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, SMQ_TYPE_FIFO, SMQ_LAYOUT_KEYED, false);
     struct watch *watch = watch_new(true);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
 
     (void) state;
     options.threads = THREADS;
     watch->fails = 7;
     send_all(client, topic, FEW, 0, EACH);
     for (int i = 0; i < MOVES; i++) {
-        smq_worker *worker = worker_with(client, options, topic, watch);
+        smq_consumer *worker = worker_with(client, options, topic, watch);
         struct message_counts all = {.waiting = -1,
                                      .claimed = -1,
                                      .resting = -1,
@@ -305,8 +305,8 @@ static void two_batches_never_share_a_key(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, SMQ_TYPE_FIFO, SMQ_LAYOUT_KEYED, false);
     struct watch *watch = watch_new(true);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker;
 
     (void) state;
     options.threads = 2;
@@ -365,8 +365,8 @@ static void a_suspect_is_alone_in_its_slot(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, SMQ_TYPE_FIXED_TIME, SMQ_LAYOUT_INLINE, false);
     struct watch *watch = watch_new(false);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker = NULL;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
@@ -380,8 +380,8 @@ static void a_suspect_is_alone_in_its_slot(void **state)
     options.handler = hang_once;
     options.handler_timeout_ms = 1000;
     send_all(client, topic, FEW, 0, EACH);
-    assert_ok(smq_worker_new(&worker, client, &options, &err), &err);
-    assert_ok(smq_worker_start(worker, &err), &err);
+    assert_ok(smq_consumer_new(&worker, client, &options, &err), &err);
+    assert_ok(smq_consumer_start(worker, &err), &err);
     messages_await_counts(client, topic,
                           (struct message_counts){.dead = 0, .done = INT64_C(1) * FEW * EACH});
     handler_log_open(gate, 1);

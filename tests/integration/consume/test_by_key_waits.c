@@ -77,8 +77,8 @@ static void what_comes_while_a_key_is_busy_is_handled(void **state)
         smq_client *client = cluster_client();
         const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
         struct handler_log *log = handler_log_new(wait_if_slow);
-        smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-        smq_worker *worker;
+        smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+        smq_consumer *worker;
         char store[128];
 
         gate = handler_log_new(NULL);
@@ -161,8 +161,8 @@ static void a_slow_key_holds_up_no_other(void **state)
         smq_client *client = cluster_client();
         smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
         struct handler_log *log = handler_log_new(wait_if_slow);
-        smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-        smq_worker *worker;
+        smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+        smq_consumer *worker;
         const char *topic;
 
         topic_options.type = rows[i].type;
@@ -195,8 +195,8 @@ static void later_keeps_its_key_only(void **state)
     smq_client *client = cluster_client();
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     struct handler_log *log = handler_log_new(later_if_slow);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker;
 
     (void) state;
     options.threads = 1;
@@ -253,9 +253,9 @@ static void a_push_does_not_overtake_what_failed(void **state)
     smq_client *client = cluster_client();
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIFO, 1);
     struct handler_log *log = handler_log_new(fail_twice_if_first);
-    smq_worker_options options = SMQ_WORKER_OPTIONS(.threads = 2, .order = SMQ_ORDER_KEY);
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.threads = 2, .order = SMQ_ORDER_KEY);
     int count = sizeof(bodies) / sizeof(bodies[0]);
-    smq_worker *worker;
+    smq_consumer *worker;
     char store[128];
     int64_t before;
 
@@ -296,10 +296,10 @@ static void a_failure_holds_back_its_key_only(void **state)
         smq_client *client = cluster_client();
         const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIFO, 1);
         struct handler_log *log = handler_log_new(fail_if_bad);
-        smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+        smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
         struct message_counts counts = {
             .waiting = MANY - 1, .claimed = 0, .resting = 1, .dead = 0, .done = MANY};
-        smq_worker *worker;
+        smq_consumer *worker;
 
         for (int j = 0; j < 2 * MANY; j++) {
             send_one(client, topic, j % 2 == 0 ? "bad" : j % 4 == 1 ? "good" : "better", "text");

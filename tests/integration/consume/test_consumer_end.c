@@ -64,6 +64,7 @@ static void stop_gives_back_the_rest_and_waits_for_answers(void **state)
         assert_int_equal(stats.released, 4);
         assert_int_equal(stats.lease_lost, 0);
         assert_int_equal(poll_end(consumer, &err), SMQ_CLOSED);
+        assert_ok(smq_consumer_wait(consumer, 0, &err), &err);
         smq_consumer_free(consumer);
         smq_client_free(client);
     }
@@ -86,6 +87,7 @@ static void drain_timeout_ends_the_loop_without_the_answer(void **state)
     smq_consumer_stop(consumer);
     assert_int_equal(poll_end(consumer, &err), SMQ_CLOSED);
     assert_non_null(strstr(err.text, "drain_timeout_ms"));
+    assert_int_equal(smq_consumer_wait(consumer, 0, NULL), SMQ_TIMED_OUT);
     assert_int_equal(smq_done(held, NULL), SMQ_LEASE_LOST);
     assert_int_equal(smq_consumer_flush(consumer, 0, NULL), SMQ_LEASE_LOST);
     smq_consumer_free(consumer);
@@ -507,6 +509,11 @@ static void bad_options_are_refused_with_a_clear_text(void **state)
         {{.topic = topic, .handler_timeout_ms = -1}, SMQ_INVALID, "handler_timeout_ms"},
         {{.topic = topic, .drain_timeout_ms = -2}, SMQ_INVALID, "drain_timeout_ms"},
         {{.topic = topic, .max_poll_gap_ms = 99}, SMQ_INVALID, "max_poll_gap_ms"},
+        {{.topic = topic, .threads = 1}, SMQ_INVALID, "threads is only for consumers with handler"},
+        {{.topic = topic, .batch_size = 1}, SMQ_INVALID, "batch_size is only for"},
+        {{.topic = topic, .max_messages = 1}, SMQ_INVALID, "max_messages is only for"},
+        {{.topic = topic, .dead = (smq_dead_fn *) abort}, SMQ_INVALID, "dead is only for"},
+        {{.topic = topic, .user = client}, SMQ_INVALID, "user is only for"},
     };
 
     (void) state;
@@ -529,8 +536,9 @@ static void bad_calls_are_refused(void **state)
     const char *topic = cluster_priority_topic(client, false, 1);
     smq_consumer *consumer = messages_consumer(client, topic), *second = NULL;
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
-    smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker = NULL;
+    smq_consumer_options work = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker = NULL;
+    smq_error err = SMQ_ERROR_INIT;
     smq_delivery *delivery;
     size_t count = 0;
 
@@ -538,7 +546,7 @@ static void bad_calls_are_refused(void **state)
     options.topic = work.topic = topic;
     work.handler = (smq_handler_fn *) abort;
     assert_int_equal(smq_consumer_new(&second, client, &options, NULL), SMQ_INVALID);
-    assert_int_equal(smq_worker_new(&worker, client, &work, NULL), SMQ_INVALID);
+    assert_int_equal(smq_consumer_new(&worker, client, &work, NULL), SMQ_INVALID);
     assert_int_equal(smq_consumer_poll(consumer, NULL, 1, &count, 0, NULL), SMQ_INVALID);
     assert_int_equal(smq_consumer_poll(consumer, &delivery, 1, NULL, 0, NULL), SMQ_INVALID);
     assert_int_equal(smq_consumer_poll(consumer, &delivery, 0, &count, 0, NULL), SMQ_INVALID);
@@ -546,8 +554,35 @@ static void bad_calls_are_refused(void **state)
     assert_int_equal(smq_consumer_poll(NULL, &delivery, 1, &count, 0, NULL), SMQ_INVALID);
     assert_int_equal(smq_consumer_flush(consumer, -2, NULL), SMQ_INVALID);
     assert_int_equal(smq_consumer_fd(NULL), -1);
+    assert_int_equal(smq_consumer_start(consumer, &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "neither handler nor batch"));
+    assert_int_equal(smq_consumer_wait(consumer, 0, NULL), SMQ_TIMED_OUT);
     smq_consumer_stop(NULL);
     smq_consumer_free(NULL);
+    smq_consumer_free(consumer);
+    smq_client_free(client);
+}
+
+static void calls_for_polls_are_refused_by_a_consumer_with_a_handler(void **state)
+{
+    smq_client *client = cluster_client();
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = cluster_priority_topic(client, false, 1),
+                             .handler = (smq_handler_fn *) abort);
+    smq_consumer *consumer = NULL;
+    smq_error err = SMQ_ERROR_INIT;
+    smq_delivery *delivery;
+    size_t count = 0;
+
+    (void) state;
+    assert_ok(smq_consumer_new(&consumer, client, &options, &err), &err);
+    assert_int_equal(smq_consumer_poll(consumer, &delivery, 1, &count, 0, &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "smq_consumer_poll() is for consumers without a handler"));
+    assert_int_equal(smq_consumer_flush(consumer, 0, &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "smq_consumer_flush() is for consumers without a handler"));
+    assert_int_equal(smq_consumer_fd(consumer), -1);
+    assert_int_equal(smq_consumer_wait(consumer, 0, &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "smq_consumer_start()"));
     smq_consumer_free(consumer);
     smq_client_free(client);
 }
@@ -605,6 +640,7 @@ TEST_GROUP(consumer_end)
         cmocka_unit_test(resting_consumer_can_be_stopped_and_freed),
         cmocka_unit_test(bad_options_are_refused_with_a_clear_text),
         cmocka_unit_test(bad_calls_are_refused),
+        cmocka_unit_test(calls_for_polls_are_refused_by_a_consumer_with_a_handler),
         cmocka_unit_test(child_of_fork_is_refused),
     };
 

@@ -170,7 +170,7 @@ static void consumed_around_a_damaged_slot(bool shared)
     struct handler_log *log = handler_log_new(NULL);
     const char *topic = cluster_priority_topic(client, shared, SLOTS);
     char lost[32], kept[32];
-    smq_worker *worker;
+    smq_consumer *worker;
     smq_error err;
     int seen;
 
@@ -220,7 +220,7 @@ static void woken_by_the_repair(bool shared)
     struct handler_log *log = handler_log_new(NULL);
     const char *topic = cluster_priority_topic(client, shared, SLOTS);
     char lost[32];
-    smq_worker *worker;
+    smq_consumer *worker;
     int seen;
 
     snprintf(lost, sizeof(lost), "%s", key_of_slot(client, topic, 1));
@@ -257,9 +257,9 @@ static void stopped_with_damaged_slots(bool found_before)
     struct told told = {.text = ""};
     smq_client *client = client_of(&told, NULL);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     const char *topic;
-    smq_worker *worker;
+    smq_consumer *worker;
     smq_error err;
 
     topic = cluster_priority_topic(client, false, SLOTS);
@@ -272,15 +272,15 @@ static void stopped_with_damaged_slots(bool found_before)
         keys_lose_slot_and_subscribers(topic, i);
     }
     if (!found_before) {
-        smq_worker_stop(worker);
+        smq_consumer_stop(worker);
     }
     handler_log_open(log, HANDLER_LOG_MAX);
     for (int i = 0; found_before && i < SLOTS; i++) {
         await_told(&told, i, false);
     }
-    smq_worker_stop(worker);
-    assert_ok(smq_worker_wait(worker, TIMEOUT_MS / 2, &err), &err);
-    smq_worker_free(worker);
+    smq_consumer_stop(worker);
+    assert_ok(smq_consumer_wait(worker, TIMEOUT_MS / 2, &err), &err);
+    smq_consumer_free(worker);
     handler_log_free(log);
     smq_client_free(client);
 }
@@ -304,7 +304,7 @@ static void a_standalone_worker_waits_for_its_lost_definition(void **state)
     smq_client *client = client_of(&told, NULL);
     struct handler_log *log = handler_log_new(NULL);
     const char *topic;
-    smq_worker *worker;
+    smq_consumer *worker;
     smq_error err;
 
     (void) state;
@@ -317,7 +317,7 @@ static void a_standalone_worker_waits_for_its_lost_definition(void **state)
     keys_lose_topic(topic);
     await_told(&told, SLOTS, false);
     assert_non_null(strstr(told.text, "topic repair"));
-    assert_int_equal(smq_worker_wait(worker, 0, &err), SMQ_TIMED_OUT); /* it has not ended */
+    assert_int_equal(smq_consumer_wait(worker, 0, &err), SMQ_TIMED_OUT); /* it has not ended */
     repair(client, topic);
     await_told(&told, SLOTS, true);
     await_told(&told, 0, true);
@@ -376,7 +376,7 @@ static void a_fleet_continues_under_the_generation_of_the_repaired_topic(void **
     smq_client *later = client_of(&told_later, zookeeper);
     struct handler_log *log = handler_log_new(NULL), *other = handler_log_new(NULL);
     const char *topic = cluster_priority_topic(client, false, SLOTS);
-    smq_worker *worker = handler_log_worker(client, topic, log), *second;
+    smq_consumer *worker = handler_log_worker(client, topic, log), *second;
     int came_back = 0;
 
     (void) state;
@@ -415,7 +415,7 @@ static void one_alteration_after_the_other_is_no_damage(void **state)
     smq_client *client = client_of(&told, NULL);
     struct handler_log *log = handler_log_new(NULL);
     const char *topic = cluster_priority_topic(client, false, SLOTS);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
     smq_error err;
 
     (void) state;
@@ -437,13 +437,13 @@ static void one_alteration_after_the_other_is_no_damage(void **state)
 /* A worker of this client is refused; `why` is put into `text`. */
 static void refused(smq_client *client, const char *topic, char text[TEXT_MAX])
 {
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker = NULL;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker = NULL;
     smq_error err = {.text = ""};
 
     options.topic = topic;
     options.handler = (smq_handler_fn *) abort;
-    assert_int_equal(smq_worker_new(&worker, client, &options, &err), SMQ_OTHER_FLEET);
+    assert_int_equal(smq_consumer_new(&worker, client, &options, &err), SMQ_OTHER_FLEET);
     snprintf(text, TEXT_MAX, "%s", err.text);
 }
 
@@ -466,7 +466,7 @@ static void a_repaired_topic_belongs_to_the_fleet_that_owns_its_slots(void **sta
     smq_client *standalone = cluster_client();
     struct handler_log *log = handler_log_new(NULL);
     const char *topic = cluster_priority_topic(client, false, SLOTS);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
 
     (void) state;
     await_owners(client, topic, SLOTS, 0);
@@ -488,7 +488,7 @@ static void belongs_to_the_last(smq_client *first, smq_client *other)
 
     messages_send(first, topic, (struct test_message){.body = "before"});
     for (int i = 0; i < 2; i++) {
-        smq_worker *worker = handler_log_worker(first, topic, log);
+        smq_consumer *worker = handler_log_worker(first, topic, log);
 
         handler_log_await(log, i + 1);
         handler_log_stop_worker(worker);
@@ -519,7 +519,7 @@ static void or_to_the_one_that_it_was_rebound_to(void **state)
     smq_client *standalone = cluster_client();
     struct handler_log *log = handler_log_new(NULL);
     const char *topic = cluster_priority_topic(client, false, SLOTS);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
     smq_error err = {.text = ""};
 
     (void) state;
@@ -551,10 +551,10 @@ static void a_member_that_joins_waits_for_the_lost_definition(void **state)
     struct told told = {.text = ""};
     smq_client *client = client_of(&told, servers_zookeeper(cluster_servers()));
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_topic_options again = SMQ_TOPIC_OPTIONS_INIT;
     const char *topic = cluster_priority_topic(client, false, SLOTS);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
@@ -568,12 +568,12 @@ static void a_member_that_joins_waits_for_the_lost_definition(void **state)
     options.topic = topic;
     options.handler = note_it;
     options.user = log;
-    assert_ok(smq_worker_new(&worker, client, &options, &err), &err);
+    assert_ok(smq_consumer_new(&worker, client, &options, &err), &err);
     keys_lose_topic(topic);
-    assert_ok(smq_worker_start(worker, &err), &err);
+    assert_ok(smq_consumer_start(worker, &err), &err);
     await_told(&told, SLOTS, false);
     assert_non_null(strstr(told.text, "topic repair"));
-    assert_int_equal(smq_worker_wait(worker, 0, &err), SMQ_TIMED_OUT); /* it has not ended */
+    assert_int_equal(smq_consumer_wait(worker, 0, &err), SMQ_TIMED_OUT); /* it has not ended */
     repair(client, topic);
     await_told(&told, SLOTS, true);
     messages_send_numbers(client, topic, 0, COUNT);

@@ -26,7 +26,7 @@ static struct {
     int64_t dead_at_ms;
     int32_t attempt, retries_left;
     uint64_t dead; /* dead letters of the topic at that time */
-    smq_worker *worker;
+    smq_consumer *worker;
     smq_status wait;
 } told;
 
@@ -45,7 +45,7 @@ static void on_dead(const smq_message_info *message, void *user)
     told.attempt = message->attempt;
     told.retries_left = message->retries_left;
     told.dead = dead;
-    told.wait = told.worker != NULL ? smq_worker_wait(told.worker, SMQ_FOREVER, NULL) : SMQ_OK;
+    told.wait = told.worker != NULL ? smq_consumer_wait(told.worker, SMQ_FOREVER, NULL) : SMQ_OK;
     told.count++;
     pthread_mutex_unlock(&told.gate->lock);
     handler_log_pass(told.gate);
@@ -71,13 +71,13 @@ struct stage {
     smq_client *client;
     const char *topic;
     struct handler_log *log;
-    smq_worker *worker;
+    smq_consumer *worker;
 };
 
 static void stage_init(struct stage *stage, handler_log_fn *answer, int32_t max_retries)
 {
     smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
 
     *stage = (struct stage){.client = cluster_client(), .log = handler_log_new(answer)};
     topic.type = SMQ_TYPE_PRIORITY;
@@ -186,8 +186,8 @@ static void stop_waits_until_it_is_told(void **state)
     messages_send(stage.client, stage.topic, (struct test_message){.body = "a"});
     await_told(1);
     assert_int_equal(told.wait, SMQ_WRONG_THREAD); /* it would wait for itself */
-    smq_worker_stop(stage.worker);
-    assert_int_equal(smq_worker_wait(stage.worker, 100, &err), SMQ_TIMED_OUT);
+    smq_consumer_stop(stage.worker);
+    assert_int_equal(smq_consumer_wait(stage.worker, 100, &err), SMQ_TIMED_OUT);
     handler_log_open(told.gate, 1);
     stage_fini(&stage);
 }

@@ -93,9 +93,9 @@ static void extended_lease_is_not_shortened_by_renewals(void **state)
         const char *topic = topic_of(client, shared[i]);
         struct handler_log *log = handler_log_new(NULL);
         redisContext *redis = keys_connect_to(topic);
-        smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+        smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
         struct renewed renewed = {.redis = redis, .topic = topic, .body = "b"};
-        smq_worker *worker;
+        smq_consumer *worker;
         smq_error err = SMQ_ERROR_INIT;
         int64_t end;
 
@@ -129,7 +129,7 @@ static void extending_is_refused_when_it_is_too_late(void **state)
     const char *topic = topic_of(client, false);
     struct handler_log *log = handler_log_new(keep);
     redisContext *redis = keys_connect_to(topic);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
     smq_delivery *delivery;
     smq_error err = SMQ_ERROR_INIT;
 
@@ -167,7 +167,7 @@ static void handler_may_extend(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, false);
     struct handler_log *log = handler_log_new(extend);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
 
     (void) state;
     messages_send(client, topic, (struct test_message){.body = "a"});
@@ -183,9 +183,9 @@ static void extending_after_the_end_says_closed(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, false);
     struct handler_log *log = handler_log_new(keep);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_delivery *delivery;
-    smq_worker *worker;
+    smq_consumer *worker;
     smq_error err = SMQ_ERROR_INIT;
     smq_status status;
 
@@ -195,7 +195,7 @@ static void extending_after_the_end_says_closed(void **state)
     worker = handler_log_worker_with(client, &options, topic, log);
     handler_log_await(log, 1);
     delivery = handler_log_seen(log, 0).delivery;
-    smq_worker_free(worker);
+    smq_consumer_free(worker);
     status = smq_extend(delivery, 1000, &err);
     assert_true(status == SMQ_LEASE_LOST || status == SMQ_CLOSED);
     (void) smq_done(delivery, NULL);
@@ -211,7 +211,7 @@ static void check_says_how_the_delivery_stands(void **state)
     const char *topic = topic_of(client, false);
     struct handler_log *log = handler_log_new(keep);
     redisContext *redis = keys_connect_to(topic);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
     smq_delivery *delivery;
     smq_error err = SMQ_ERROR_INIT;
 
@@ -234,8 +234,8 @@ static void check_says_how_the_delivery_stands(void **state)
     keys_read_number(redis, "HSET slot{%s_0} token 0000000200000000000000ff", topic);
     messages_await_check(delivery, SMQ_FENCED);
     assert_int_equal(smq_done(delivery, &err), SMQ_FENCED);
-    smq_worker_stop(worker);
-    smq_worker_free(worker);
+    smq_consumer_stop(worker);
+    smq_consumer_free(worker);
     handler_log_free(log);
     redisFree(redis);
     smq_client_free(client);
@@ -246,7 +246,7 @@ static void check_says_that_the_worker_stops(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, false);
     struct handler_log *log = handler_log_new(keep);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
     smq_delivery *delivery;
     smq_error err = SMQ_ERROR_INIT;
 
@@ -254,12 +254,12 @@ static void check_says_that_the_worker_stops(void **state)
     messages_send(client, topic, (struct test_message){.body = "a"});
     handler_log_await(log, 1);
     delivery = handler_log_seen(log, 0).delivery;
-    smq_worker_stop(worker);
+    smq_consumer_stop(worker);
     messages_await_check(delivery, SMQ_CLOSED);
     assert_ok(smq_extend(delivery, 60000, &err), &err); /* it is still ours */
     assert_int_equal(smq_done(delivery, &err), SMQ_OK);
-    assert_ok(smq_worker_wait(worker, TIMEOUT_MS, &err), &err);
-    smq_worker_free(worker);
+    assert_ok(smq_consumer_wait(worker, TIMEOUT_MS, &err), &err);
+    smq_consumer_free(worker);
     assert_int_equal(messages_stats(client, topic).done, 1);
     handler_log_free(log);
     smq_client_free(client);
@@ -301,8 +301,8 @@ static void later_is_answered_in_a_callback(void **state)
     smq_client *client = cluster_client();
     struct passing_on passing = {.topic = topic_of(client, false)};
     const char *topic = topic_of(client, false);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker = NULL;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
     char body[16];
 
@@ -315,8 +315,8 @@ static void later_is_answered_in_a_callback(void **state)
     options.topic = topic;
     options.handler = pass_on;
     options.user = &passing;
-    assert_ok(smq_worker_new(&worker, client, &options, &err), &err);
-    assert_ok(smq_worker_start(worker, &err), &err);
+    assert_ok(smq_consumer_new(&worker, client, &options, &err), &err);
+    assert_ok(smq_consumer_start(worker, &err), &err);
     messages_await_counts(client, topic,
                           (struct message_counts){.waiting = 0, .claimed = 0, .done = COUNT});
     assert_int_equal(messages_stats(client, passing.topic).waiting, COUNT);

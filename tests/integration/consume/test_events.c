@@ -110,11 +110,11 @@ static void life_of_messages_is_told(void **state)
 {
     struct event_log event_log = {.lock = PTHREAD_MUTEX_INITIALIZER};
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-    smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options work = SMQ_CONSUMER_OPTIONS_INIT;
     smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
     struct handler_log *log = handler_log_new(answers);
     smq_client *client;
-    smq_worker *worker;
+    smq_consumer *worker;
     const char *topic;
 
     (void) state;
@@ -153,7 +153,7 @@ static void fenced_slot_is_told_with_its_token(void **state)
     struct handler_log *log = handler_log_new(NULL);
     redisContext *redis = keys_connect();
     smq_client *client;
-    smq_worker *worker;
+    smq_consumer *worker;
     const char *topic;
 
     (void) state;
@@ -185,7 +185,7 @@ static void pause_is_told_once_for_a_topic(void **state)
     smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
     struct handler_log *log = handler_log_new(NULL);
     smq_client *client;
-    smq_worker *worker;
+    smq_consumer *worker;
     const char *topic;
     smq_error err = SMQ_ERROR_INIT;
 
@@ -242,7 +242,7 @@ static void a_mistaken_handler_is_named(smq_verdict (*handler)(smq_delivery *, c
     struct handler_log *log = handler_log_new(handler);
     struct heard *heard = heard_new(text);
     smq_client *client;
-    smq_worker *worker;
+    smq_consumer *worker;
     const char *topic;
 
     heard_listen(heard, &options);

@@ -54,7 +54,7 @@ static void waiting_messages_go_in_the_order_of_sends(void **state)
     smq_client *client = cluster_client();
     const char *topic = fifo_topic(client, 1, false);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     send_letters(client, topic, "zyxabc");
@@ -84,18 +84,18 @@ static void what_no_handler_saw_does_not_count_as_answered(void **state)
     smq_client *client = cluster_client();
     const char *topic = fifo_topic(client, 1, false);
     struct handler_log *log = handler_log_new(fail_once);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     send_letters(client, topic, "abcd");
     options.max_messages = 3;
     worker = handler_log_worker_with(client, &options, topic, log);
-    assert_ok(smq_worker_wait(worker, TIMEOUT_MS, &err), &err);
+    assert_ok(smq_consumer_wait(worker, TIMEOUT_MS, &err), &err);
     assert_order(log, "aab");
     assert_int_equal(handler_log_count(log), 3);
-    smq_worker_free(worker);
+    smq_consumer_free(worker);
     handler_log_free(log);
     smq_client_free(client);
 }
@@ -116,7 +116,7 @@ static void failed_message_blocks_those_behind_it(void **state)
     smq_client *client = cluster_client();
     const char *topic = fifo_topic(client, 1, false);
     struct handler_log *log = handler_log_new(fail_b_twice);
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     send_letters(client, topic, "abcd");
@@ -144,7 +144,7 @@ static void dead_message_lets_the_others_go_on(void **state)
     smq_client *client = cluster_client();
     const char *topic = fifo_topic(client, 1, false);
     struct handler_log *log = handler_log_new(fail_b_always);
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     send_letters(client, topic, "a");
@@ -171,7 +171,7 @@ static void rejected_message_lets_the_others_go_on(void **state)
     smq_client *client = cluster_client();
     const char *topic = fifo_topic(client, 1, false);
     struct handler_log *log = handler_log_new(reject_b);
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     send_letters(client, topic, "abcd");
@@ -197,7 +197,7 @@ static void released_message_keeps_its_place(void **state)
     smq_client *client = cluster_client();
     const char *topic = fifo_topic(client, 1, false);
     struct handler_log *log = handler_log_new(release_b_once);
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     send_letters(client, topic, "abcd");
@@ -225,7 +225,7 @@ static void skip_failed_lets_others_pass(void **state)
     smq_client *client = cluster_client();
     const char *topic = fifo_topic(client, 1, true);
     struct handler_log *log = handler_log_new(rest_b_for_long);
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     send_letters(client, topic, "abcd"); /* one claim has them all */
@@ -248,14 +248,14 @@ static void another_worker_goes_on_in_order(void **state)
     smq_client *client = cluster_client();
     const char *topic = fifo_topic(client, 1, false);
     struct handler_log *first = handler_log_new(NULL), *second = handler_log_new(NULL);
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     send_letters(client, topic, "abcdef");
     handler_log_gate(first);
     worker = handler_log_worker(client, topic, first);
     handler_log_await(first, 1);
-    smq_worker_stop(worker);
+    smq_consumer_stop(worker);
     handler_log_open(first, 100);
     handler_log_stop_worker(worker);
     send_letters(client, topic, "g");
@@ -326,8 +326,8 @@ static void every_key_is_in_order_under_failures(void **state)
     smq_client *client = cluster_client();
     const char *topic = fifo_topic(client, SLOTS, false);
     struct handler_log *log = handler_log_new(fail_some);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker;
 
     (void) state;
     options.threads = THREADS;
@@ -363,8 +363,8 @@ static void order_holds_while_the_slot_is_claimed_ahead(void **state)
     smq_client *client = cluster_client();
     const char *topic = fifo_topic(client, 1, false);
     struct handler_log *log = handler_log_new(fail_now_and_then);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker;
     int next = 0;
 
     (void) state;

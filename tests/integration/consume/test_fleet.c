@@ -426,9 +426,9 @@ static void woken_zombie_changes_nothing(void **state)
 static void missing_zookeeper_is_said_in_time(void **state)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-    smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options work = SMQ_CONSUMER_OPTIONS_INIT;
     smq_client *client;
-    smq_worker *worker = NULL;
+    smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
@@ -437,7 +437,7 @@ static void missing_zookeeper_is_said_in_time(void **state)
     client = cluster_client_with(&options);
     work.topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
     work.handler = (smq_handler_fn *) abort;
-    assert_int_equal(smq_worker_new(&worker, client, &work, &err), SMQ_UNAVAILABLE);
+    assert_int_equal(smq_consumer_new(&worker, client, &work, &err), SMQ_UNAVAILABLE);
     assert_null(worker);
     assert_non_null(strstr(err.text, "127.0.0.1:1"));
     smq_client_free(client);

@@ -268,7 +268,7 @@ static void one_lost_slot_makes_the_others_doubtful(void **state)
     struct handler_log *log = handler_log_new(first_is_answered_later);
     redisContext *redis = keys_connect();
     smq_client *client;
-    smq_worker *worker;
+    smq_consumer *worker;
     const char *topic;
 
     (void) state;
@@ -293,8 +293,8 @@ static void one_lost_slot_makes_the_others_doubtful(void **state)
     handler_log_open(log, COUNT);
     assert_true(wait_until(both_are_lost, NULL, TIMEOUT_MS));
     assert_int_equal(handler_log_count(log), 2);
-    smq_worker_stop(worker);
-    smq_worker_free(worker);
+    smq_consumer_stop(worker);
+    smq_consumer_free(worker);
     handler_log_free(log);
     redisFree(redis);
     smq_client_free(client);

@@ -58,7 +58,7 @@ static void delivery_has_key_id_and_body(void **state)
     smq_client *client = cluster_client();
     const char *topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
     int64_t before = clock_wall_ms();
     struct seen seen;
 
@@ -88,7 +88,7 @@ static void waiting_id_merges_and_the_last_body_wins(void **state)
     smq_client *client = cluster_client();
     const char *topic = keyed_topic(client, SMQ_TYPE_PRIORITY, 1);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     assert_false(messages_send(client, topic,
@@ -133,7 +133,7 @@ static void send_during_the_handling_is_one_more_delivery(void **state)
     smq_client *client = cluster_client();
     const char *topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     handler_log_gate(log);
@@ -184,7 +184,7 @@ static void goes_through(const smq_topic_options *options)
     smq_client *client;
     const char *topic;
     struct handler_log *log = handler_log_new(compare);
-    smq_worker *worker;
+    smq_consumer *worker;
     smq_producer *producer;
     smq_message message = SMQ_MESSAGE_INIT;
     smq_receipt receipt;
@@ -278,7 +278,7 @@ static void many_large_bodies_go_through(void **state)
     smq_receipt receipts[COUNT];
     smq_message messages[COUNT];
     char *body = calloc(1, SIZE);
-    smq_worker *worker;
+    smq_consumer *worker;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
@@ -308,7 +308,7 @@ static void two_workers_share_a_topic(void **state)
     smq_topic_options options = keyed_options();
     smq_client *client = cluster_client(), *other = cluster_client();
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *one, *two;
+    smq_consumer *one, *two;
     const char *topic;
 
     (void) state;
@@ -356,7 +356,7 @@ static void message_has_a_retry_limit_of_its_own(void **state)
         smq_client *client = cluster_client();
         const char *topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
         struct handler_log *log = handler_log_new(fail_always);
-        smq_worker *worker = handler_log_worker(client, topic, log);
+        smq_consumer *worker = handler_log_worker(client, topic, log);
 
         messages_send(
             client, topic,
@@ -392,7 +392,7 @@ static void death_is_told_with_the_id(void **state)
     smq_client *client;
     const char *topic;
     struct handler_log *log = handler_log_new(fail_always);
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     options.event = on_event;
@@ -442,7 +442,7 @@ static void dead_letter_keeps_its_body(void **state)
     smq_client *client = cluster_client();
     const char *topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     struct handler_log *log = handler_log_new(reject);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
     smq_filter filter = SMQ_FILTER_INIT;
     struct dead dead = {0};
     smq_error err = SMQ_ERROR_INIT;

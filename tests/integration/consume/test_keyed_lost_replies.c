@@ -175,9 +175,9 @@ static bool has_claimed(void *arg)
 /* In order of slots, as the next test: an answer and a claim go in one call. */
 static void claims_of_a_lost_reply_come_again_with_their_bodies(void **state)
 {
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker;
+    smq_consumer *worker;
     struct wire wire;
 
     (void) state;
@@ -213,10 +213,10 @@ enum { PART_MESSAGES = 12, PART_BYTES = 1024 * 1024 };
  * slots, so that one call claims them when the first is answered. */
 static void claims_of_a_lost_reply_come_again_in_parts(void **state)
 {
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     struct handler_log *log = handler_log_new(NULL);
     char *large = calloc(1, PART_BYTES), id[16];
-    smq_worker *worker;
+    smq_consumer *worker;
     struct wire wire;
 
     (void) state;

@@ -76,7 +76,7 @@ static void an_owner_whose_lease_is_over_claims_nothing(void **state)
     struct handler_log *log = handler_log_new(NULL);
     struct server *lease_home = NULL;
     struct slot_view view;
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     view.topic = topic_apart(client, &lease_home);
@@ -123,12 +123,12 @@ static void slot_command(const struct slot_view *view, const char *format)
 /* The scripts refuse the slot, so the worker reads its definition, from a node that is silent. */
 static void a_worker_is_freed_while_its_definition_is_read(void **state)
 {
-    smq_worker_options options = SMQ_WORKER_OPTIONS(.drain_timeout_ms = 100);
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.drain_timeout_ms = 100);
     smq_client *client = cluster_client();
     struct handler_log *log = handler_log_new(NULL);
     struct server *lease_home = NULL;
     struct slot_view view;
-    smq_worker *worker;
+    smq_consumer *worker;
     smq_error err;
 
     (void) state;
@@ -143,9 +143,9 @@ static void a_worker_is_freed_while_its_definition_is_read(void **state)
     slot_command(&view, "CONFIG RESETSTAT");
     handler_log_open(log, 1);
     assert_true(wait_until(has_refused_some, &view, TIMEOUT_MS));
-    smq_worker_stop(worker);
-    (void) smq_worker_wait(worker, TIMEOUT_MS, &err);
-    smq_worker_free(worker);
+    smq_consumer_stop(worker);
+    (void) smq_consumer_wait(worker, TIMEOUT_MS, &err);
+    smq_consumer_free(worker);
     server_resume(lease_home);
     redisFree(view.redis);
     handler_log_free(log);

@@ -84,7 +84,7 @@ static void expired_message_is_dropped(void **state)
     smq_client *client = cluster_client();
     struct handler_log *log = handler_log_new(NULL);
     const char *topic;
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     options.ttl_ms = SHORT_MS;
@@ -107,7 +107,7 @@ static void expired_message_becomes_a_dead_letter(void **state)
     smq_client *client = cluster_client();
     struct handler_log *log = handler_log_new(NULL);
     const char *topic;
-    smq_worker *worker;
+    smq_consumer *worker;
     struct view dead;
 
     (void) state;
@@ -163,7 +163,7 @@ static void resting_message_expires_too(void **state)
     smq_client *client = cluster_client();
     struct handler_log *log = handler_log_new(retry_later);
     const char *topic = cluster_topic(client, &options);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
 
     (void) state;
     messages_send(client, topic, (struct test_message){.id = "i", .ttl_ms = TTL_MS});
@@ -232,7 +232,7 @@ static void burst_is_one_delivery(void **state)
     smq_client *client = cluster_client();
     struct handler_log *log = handler_log_new(NULL);
     const char *topic;
-    smq_worker *worker;
+    smq_consumer *worker;
     char body[16];
     int merged = 0;
 
@@ -264,7 +264,7 @@ static void full_slot_refuses_only_what_is_new(void **state)
     smq_message messages[5];
     smq_receipt receipts[5];
     const char *topic;
-    smq_worker *worker;
+    smq_consumer *worker;
     smq_error err = SMQ_ERROR_INIT;
     static const char *const bodies[] = {"a", "b", "c", "a", "d"};
     static const smq_status expected[] = {SMQ_OK, SMQ_OK, SMQ_FULL, SMQ_OK, SMQ_FULL};

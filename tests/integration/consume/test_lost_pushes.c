@@ -26,7 +26,7 @@ struct path {
     smq_client *direct, *behind;
     struct proxy *proxy;
     struct handler_log *log;
-    smq_worker *worker;
+    smq_consumer *worker;
     const char *topic;
     int64_t lost_ms; /* when the message was sent whose publication is lost */
 };
@@ -34,7 +34,7 @@ struct path {
 /* It sleeps, open for pushes, and has handled a message. */
 static void path_init(struct path *path, int64_t request_timeout_ms)
 {
-    smq_worker_options work = SMQ_WORKER_OPTIONS(.order = SMQ_ORDER_SLOT);
+    smq_consumer_options work = SMQ_CONSUMER_OPTIONS(.order = SMQ_ORDER_SLOT);
     smq_topic_options topic = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .lease_ms = LEASE_MS);
     smq_client_options options = SMQ_CLIENT_OPTIONS(.request_timeout_ms = request_timeout_ms);
 

@@ -12,8 +12,8 @@
 
 #include "base/clock.h"
 #include "base/waiter.h"
+#include "consume/consumer/consumer.h"
 #include "consume/slot/owned_slot.h"
-#include "consume/worker/worker.h"
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
@@ -28,7 +28,7 @@ struct wire {
     smq_client *direct, *behind;
     struct proxy *proxy;
     struct handler_log *log;
-    smq_worker *worker;
+    smq_consumer *worker;
     redisContext *redis;
     const char *topic;
     char slot[64], prepare[64], wake[64];
@@ -38,7 +38,7 @@ struct wire {
  * when a handler takes more than a moment. */
 static void wire_init_with(struct wire *wire, int64_t max_messages, int32_t push_slots)
 {
-    smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options work = SMQ_CONSUMER_OPTIONS_INIT;
     smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
 
@@ -111,7 +111,7 @@ static bool has_kept(void *arg)
 struct question {
     struct loop_task task;
     struct waiter waiter;
-    smq_worker *worker;
+    smq_consumer *worker;
     bool idle, consuming, woken;
 };
 
@@ -288,7 +288,7 @@ static void answers_of_a_lost_reply_are_settled_once(void **state)
     messages_await_counts(wire.direct, wire.topic, (struct message_counts){.done = 2});
     assert_int_equal(handler_log_count(wire.log), 2);
     /* both count as answered: the worker ends by itself */
-    assert_ok(smq_worker_wait(wire.worker, TIMEOUT_MS, &err), &err);
+    assert_ok(smq_consumer_wait(wire.worker, TIMEOUT_MS, &err), &err);
     wire_fini(&wire);
 }
 
@@ -307,7 +307,7 @@ static void lapsed_leases_stay_with_their_owner(void **state)
     struct handler_log *log = handler_log_new(NULL);
     redisContext *redis = keys_connect();
     struct server *server = servers_node(cluster_servers(), 0);
-    smq_worker *worker;
+    smq_consumer *worker;
     const char *name;
     int64_t until;
 
@@ -342,7 +342,7 @@ static void late_answer_of_a_former_owner_is_fenced(void **state)
     smq_client *client = cluster_client();
     struct handler_log *log = handler_log_new(NULL);
     redisContext *redis = keys_connect();
-    smq_worker *worker;
+    smq_consumer *worker;
     const char *name;
     char key[64];
     struct seen first;

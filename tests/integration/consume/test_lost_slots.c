@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/waiter.h"
+#include "consume/consumer/consumer.h"
 #include "consume/slot/owned_slot.h"
-#include "consume/worker/worker.h"
 #include "integration/coord/raw.h"
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
@@ -26,7 +26,7 @@ struct owner {
     smq_client *direct, *behind;
     struct proxy *proxy;
     struct handler_log *log;
-    smq_worker *worker;
+    smq_consumer *worker;
 };
 
 /* --- what the slot knows, asked on its own thread --- */
@@ -34,7 +34,7 @@ struct owner {
 struct question {
     struct loop_task task;
     struct waiter waiter;
-    smq_worker *worker;
+    smq_consumer *worker;
     int returning; /* retries that are not sent */
     bool acquiring;
 };
@@ -101,7 +101,7 @@ static void a_retry_that_is_lost_with_the_slot_keeps_nothing_back(void **state)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
-    smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options work = SMQ_CONSUMER_OPTIONS_INIT;
     struct owner owner = {.direct = cluster_client(), .log = handler_log_new(fail_b)};
     const char *name = NULL;
 

@@ -177,7 +177,7 @@ static void answers_are_counted_as_handlers_gave_them(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, 4);
     struct handler_log *log = handler_log_new(answer);
-    smq_worker *worker;
+    smq_consumer *worker;
     smq_metrics metrics;
     smq_stats stats;
 
@@ -219,7 +219,7 @@ static void what_is_in_flight_is_released_by_a_stop(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, 1);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker;
+    smq_consumer *worker;
     smq_metrics metrics;
 
     (void) state;
@@ -233,7 +233,7 @@ static void what_is_in_flight_is_released_by_a_stop(void **state)
     assert_int_equal(metrics.claimed, 3);
     assert_int_equal(metrics.in_flight, 3);
     assert_int_equal(metrics.handling_count, 0);
-    smq_worker_stop(worker);
+    smq_consumer_stop(worker);
     messages_await_counts(client, topic,
                           (struct message_counts){.waiting = 2, .claimed = 1, .done = -1});
     handler_log_open(log, 1);
@@ -254,7 +254,7 @@ static void what_has_expired_is_counted_and_not_claimed(void **state)
     smq_producer *producer = NULL;
     smq_message message = SMQ_MESSAGE_INIT;
     smq_error err = SMQ_ERROR_INIT;
-    smq_worker *worker;
+    smq_consumer *worker;
     smq_metrics metrics;
     const char *topic;
 
@@ -285,9 +285,9 @@ static void message_that_hangs_again_is_dead(void **state)
 {
     smq_client *client = cluster_client();
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-    smq_worker_options hasty = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options hasty = SMQ_CONSUMER_OPTIONS_INIT;
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker;
+    smq_consumer *worker;
     smq_metrics metrics;
     const char *topic;
 
@@ -372,7 +372,7 @@ static void fenced_call_is_counted_and_its_claim_is_lost(void **state)
     struct handler_log *log = handler_log_new(NULL);
     char slot[64];
     redisContext *redis;
-    smq_worker *worker;
+    smq_consumer *worker;
     smq_metrics metrics;
 
     (void) state;
@@ -403,7 +403,7 @@ static void answer_that_came_too_late_is_a_lost_lease(void **state)
     struct handler_log *log = handler_log_new(NULL);
     char prepare[64];
     redisContext *redis;
-    smq_worker *worker;
+    smq_consumer *worker;
     smq_metrics metrics;
 
     (void) state;
@@ -453,7 +453,7 @@ static void moved_slots_are_counted_on_both_sides(void **state)
     struct handler_log *log = handler_log_new(NULL);
     struct await_slots await;
     const char *topic;
-    smq_worker *first, *second;
+    smq_consumer *first, *second;
     smq_metrics one, two;
 
     (void) state;
@@ -503,7 +503,7 @@ static void slots_that_are_not_released_are_counted_by_the_leader(void **state)
     struct handler_log *log = handler_log_new(NULL);
     struct members members;
     struct await_slots await = {0};
-    smq_worker *first, *third;
+    smq_consumer *first, *third;
     smq_metrics metrics;
 
     (void) state;

@@ -31,7 +31,7 @@ static void on_event(const smq_event *event, void *user)
     } else if (event->kind == SMQ_EVENT_DEAD) {
         atomic_fetch_add(&dead, 1);
     } else if (event->kind == SMQ_EVENT_LOG && event->level == SMQ_LEVEL_ERROR &&
-               strstr(event->text, "threads of the worker") != NULL) {
+               strstr(event->text, "threads of the consumer") != NULL) {
         atomic_fetch_add(&stuck, 1);
     }
 }
@@ -58,8 +58,8 @@ static const char *topic_of(smq_client *client, int32_t max_retries, bool shared
     return cluster_topic(client, &options);
 }
 
-static smq_worker *worker_of(smq_client *client, const char *topic, smq_worker_options options,
-                             struct handler_log *log)
+static smq_consumer *worker_of(smq_client *client, const char *topic, smq_consumer_options options,
+                               struct handler_log *log)
 {
     options.handler_timeout_ms = HANDLER_MS;
     options.threads = 1; /* another one takes the place of that which hangs */
@@ -96,8 +96,8 @@ static void slot_goes_on_while_the_handler_hangs(void **state)
         smq_client *client = client_of();
         const char *topic = topic_of(client, 0, shared[i]);
         struct handler_log *log = handler_log_new(hang_first);
-        smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-        smq_worker *worker;
+        smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+        smq_consumer *worker;
 
         gate = handler_log_new(NULL);
         handler_log_gate(gate);
@@ -135,8 +135,8 @@ static void late_answer_changes_nothing(void **state)
     smq_client *client = client_of();
     const char *topic = topic_of(client, 1, false);
     struct handler_log *log = handler_log_new(keep);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
@@ -167,8 +167,8 @@ static void stop_does_not_wait_for_what_is_overdue(void **state)
     smq_client *client = client_of();
     const char *topic = topic_of(client, 0, false);
     struct handler_log *log = handler_log_new(hang_first);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
@@ -177,12 +177,12 @@ static void stop_does_not_wait_for_what_is_overdue(void **state)
     messages_send(client, topic, (struct test_message){.body = "a"});
     worker = worker_of(client, topic, options, log);
     handler_log_await(log, 1);
-    smq_worker_stop(worker);
-    assert_ok(smq_worker_wait(worker, TIMEOUT_MS, &err), &err);
+    smq_consumer_stop(worker);
+    assert_ok(smq_consumer_wait(worker, TIMEOUT_MS, &err), &err);
     assert_int_equal(messages_stats(client, topic).waiting, 1);
     assert_int_equal(messages_stats(client, topic).claimed, 0);
     handler_log_open(gate, 1);
-    smq_worker_free(worker);
+    smq_consumer_free(worker);
     assert_int_equal(messages_stats(client, topic).done, 0);
     handler_log_free(log);
     handler_log_free(gate);
@@ -214,8 +214,8 @@ static void only_the_unanswered_of_a_batch_come_again(void **state)
     smq_client *client = client_of();
     const char *topic = topic_of(client, 0, false);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker;
 
     (void) state;
     gate = handler_log_new(NULL);
@@ -251,8 +251,8 @@ static void worker_goes_on_when_one_of_its_hung_threads_returns(void **state)
     smq_client *client = client_of();
     const char *topic = topic_of(client, 0, false);
     struct handler_log *log = handler_log_new(hang_twice);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker;
 
     (void) state;
     gate = handler_log_new(NULL);
@@ -278,8 +278,8 @@ static void nothing_passes_an_overdue_message_of_a_fifo_topic(void **state)
     smq_client *client = client_of();
     struct handler_log *log = handler_log_new(hang_first);
     smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker;
     const char *topic;
 
     (void) state;

@@ -25,19 +25,19 @@ enum { SLOTS = 16, KEYS_PER_SLOT = 2, CLOCK_MS = 2, BURST_MS = 100 };
 
 /* In order of slots, for tests that count scripts: by key a handler that takes more than a moment
  * costs one more, and on a busy machine each may. */
-static smq_worker *worker_by_slot(smq_client *client, const char *topic, struct handler_log *log)
+static smq_consumer *worker_by_slot(smq_client *client, const char *topic, struct handler_log *log)
 {
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
 
     options.order = SMQ_ORDER_SLOT;
     options.push_slots = 1;
     return handler_log_worker_with(client, &options, topic, log);
 }
 
-static smq_worker *worker_of(smq_client *client, const char *topic, struct handler_log *log,
-                             int32_t max_in_flight, int32_t push_slots)
+static smq_consumer *worker_of(smq_client *client, const char *topic, struct handler_log *log,
+                               int32_t max_in_flight, int32_t push_slots)
 {
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
 
     options.max_in_flight = max_in_flight;
     options.push_slots = push_slots;
@@ -70,7 +70,7 @@ static void pushed_message_costs_two_scripts(void **state)
     smq_client *client = cluster_client();
     struct handler_log *log = handler_log_new(NULL);
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
-    smq_worker *worker = worker_by_slot(client, topic, log);
+    smq_consumer *worker = worker_by_slot(client, topic, log);
     int64_t before;
     smq_stats stats;
 
@@ -94,7 +94,7 @@ static void no_more_slots_are_open_than_the_worker_says(void **state)
     smq_client *client = cluster_client();
     struct handler_log *log = handler_log_new(NULL);
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
-    smq_worker *worker = worker_of(client, topic, log, 0, 3);
+    smq_consumer *worker = worker_of(client, topic, log, 0, 3);
 
     (void) state;
     keys_await_open(topic, SLOTS, 3);
@@ -165,7 +165,7 @@ static void sixty_four_slots_are_pushed_into_at_once(void **state)
     smq_client *client = cluster_client();
     struct handler_log *log = handler_log_new(NULL);
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, OPEN);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
 
     (void) state;
     handler_log_gate(log);
@@ -201,8 +201,8 @@ static void surplus_is_returned_with_its_attempts(void **state)
     smq_client *client = cluster_client();
     struct handler_log *log = handler_log_new(hold);
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
-    smq_worker_options options = SMQ_WORKER_OPTIONS(.threads = 4, .push_slots = SLOTS);
-    smq_worker *worker;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.threads = 4, .push_slots = SLOTS);
+    smq_consumer *worker;
 
     (void) state;
     options.max_in_flight = MOST;
@@ -231,15 +231,15 @@ static void worker_of_seven_messages_handles_seven(void **state)
     smq_client *client = cluster_client();
     struct handler_log *log = handler_log_new(NULL);
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
-    smq_worker_options options = SMQ_WORKER_OPTIONS(.max_messages = MOST, .push_slots = SLOTS);
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.max_messages = MOST, .push_slots = SLOTS);
     smq_error err = SMQ_ERROR_INIT;
-    smq_worker *worker = handler_log_worker_with(client, &options, topic, log);
+    smq_consumer *worker = handler_log_worker_with(client, &options, topic, log);
 
     (void) state;
     handler_log_gate(log);
     push_into_each(client, topic, SLOTS);
     handler_log_open(log, SLOTS);
-    assert_ok(smq_worker_wait(worker, TIMEOUT_MS, &err), &err); /* it stops by itself */
+    assert_ok(smq_consumer_wait(worker, TIMEOUT_MS, &err), &err); /* it stops by itself */
     assert_int_equal(handler_log_count(log), MOST);
     messages_await_counts(client, topic,
                           (struct message_counts){.waiting = SLOTS - MOST, .done = MOST});
@@ -259,8 +259,8 @@ static void rate_holds(void **state)
     smq_client *client = cluster_client();
     struct handler_log *log = handler_log_new(NULL);
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
-    smq_worker_options options = SMQ_WORKER_OPTIONS(.rate_per_s = RATE, .push_slots = SLOTS);
-    smq_worker *worker = handler_log_worker_with(client, &options, topic, log);
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.rate_per_s = RATE, .push_slots = SLOTS);
+    smq_consumer *worker = handler_log_worker_with(client, &options, topic, log);
     int64_t began;
 
     (void) state;
@@ -284,9 +284,9 @@ static void order_of_each_key_holds_with_a_surplus(void **state)
     smq_client *client = cluster_client();
     struct handler_log *log = handler_log_new(NULL);
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIFO, SLOTS);
-    smq_worker_options options =
-        SMQ_WORKER_OPTIONS(.threads = 2, .max_in_flight = 2, .push_slots = SLOTS);
-    smq_worker *worker = handler_log_worker_with(client, &options, topic, log);
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.threads = 2, .max_in_flight = 2, .push_slots = SLOTS);
+    smq_consumer *worker = handler_log_worker_with(client, &options, topic, log);
     int next[SLOTS][KEYS_PER_SLOT] = {{0}};
 
     (void) state;
@@ -319,7 +319,7 @@ static void order_of_fifo_holds(void **state)
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
     smq_client *client = cluster_client();
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker;
+    smq_consumer *worker;
     const char *topic;
 
     (void) state;
@@ -396,7 +396,7 @@ static void who_may_not_count_subscribers_pushes_nothing(void **state)
     smq_client *admin = cluster_client(), *sender, *consumer;
     struct handler_log *log = handler_log_new(NULL);
     const char *topic = cluster_typed_topic(admin, SMQ_TYPE_FIXED_TIME, 1);
-    smq_worker *worker;
+    smq_consumer *worker;
     smq_stats stats;
 
     (void) state;

@@ -44,8 +44,8 @@ enum { BURST_MS = 100, CLOCK_MS = 2 };
 static void check_pace(smq_client *client, const char *topic, int64_t own_rate, int count, int rate)
 {
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker;
     int64_t before, began;
 
     options.rate_per_s = own_rate;
@@ -98,8 +98,8 @@ static void slow_rate_lets_the_first_message_pass_at_once(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, 1, 0);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker;
     int64_t began;
 
     (void) state;
@@ -122,8 +122,8 @@ static void message_that_finds_no_token_waits_for_the_next_one(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, 1, 0);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker;
     int64_t began = clock_wall_ms();
 
     (void) state;
@@ -161,10 +161,10 @@ static void looking_at_empty_slots_uses_no_rate(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, MANY_SLOTS, 0);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     struct calls calls = {.before = keys_scripts_run(),
                           .more = (int64_t) 2 * MANY_SLOTS}; /* takeover, consume */
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     options.rate_per_s = 3;
@@ -258,7 +258,7 @@ static void new_rate_reaches_who_waits_long_for_a_token(void **state)
     struct handler_log *log = handler_log_new(NULL);
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer = NULL;
-    smq_worker *worker;
+    smq_consumer *worker;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;

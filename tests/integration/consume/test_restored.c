@@ -91,7 +91,7 @@ static void restore_node(struct server *from, struct server *to)
 struct member {
     const char *name;
     smq_client *client;
-    smq_worker *worker;
+    smq_consumer *worker;
     struct handler_log *log;
     pthread_mutex_t lock;
     int gained;     /* slots */

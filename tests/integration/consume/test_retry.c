@@ -66,7 +66,7 @@ static void always_failing_message_is_delivered_17_times_and_dead(void **state)
     smq_client *client = cluster_client();
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_PRIORITY, 1);
     struct handler_log *log = handler_log_new(fail_always);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
     struct dead dead;
 
     (void) state;
@@ -98,7 +98,7 @@ static void requeue_brings_it_back_with_its_own_priority_and_all_retries(void **
     smq_client *client = cluster_client();
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_PRIORITY, 1);
     struct handler_log *log = handler_log_new(fail_17_times);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
     uint64_t count = 0;
     smq_error err = SMQ_ERROR_INIT;
 
@@ -121,7 +121,7 @@ static void requeue_brings_it_back_with_its_own_time(void **state)
     smq_client *client = cluster_client();
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     struct handler_log *log = handler_log_new(fail_17_times);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
     int64_t due = clock_wall_ms() + 50;
     smq_error err = SMQ_ERROR_INIT;
 
@@ -152,7 +152,7 @@ static void retried_message_rests_and_keeps_its_time(void **state)
     smq_client *client = cluster_client();
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     struct handler_log *log = handler_log_new(rest_first);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
     struct seen first, second;
 
     (void) state;
@@ -175,7 +175,7 @@ static void backoff_of_the_topic_is_the_default_rest(void **state)
     smq_client *client = cluster_client();
     struct handler_log *log = handler_log_new(NULL);
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-    smq_worker *worker;
+    smq_consumer *worker;
     const char *topic;
 
     (void) state;
@@ -208,7 +208,7 @@ static void rejected_message_is_dead_at_once(void **state)
     smq_client *client = cluster_client();
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     struct handler_log *log = handler_log_new(reject);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
 
     (void) state;
     messages_send(client, topic, (struct test_message){.body = "a"});
@@ -240,7 +240,7 @@ static void long_reason_ends_with_a_whole_character(void **state)
     smq_client *client = cluster_client();
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     struct handler_log *log = handler_log_new(reject_at_length);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
     char wanted[REASON_MAX] = "";
 
     (void) state;
@@ -271,7 +271,7 @@ static void released_message_comes_back_without_a_retry(void **state)
     smq_client *client = cluster_client();
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     struct handler_log *log = handler_log_new(release_twice);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
 
     (void) state;
     messages_send(client, topic, (struct test_message){.body = "a"});
@@ -315,9 +315,9 @@ static void later_is_answered_from_another_thread(void **state)
     smq_client *client = cluster_client();
     struct handler_log *log = handler_log_new(later_first);
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-    smq_worker_options by_slot = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options by_slot = SMQ_CONSUMER_OPTIONS_INIT;
     redisContext *redis = keys_connect();
-    smq_worker *worker;
+    smq_consumer *worker;
     const char *topic;
     char prepare[64], entry[64];
     struct renewed wanted;

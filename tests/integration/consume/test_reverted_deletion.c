@@ -11,8 +11,8 @@
 
 #include "base/clock.h"
 #include "base/waiter.h"
+#include "consume/consumer/consumer.h"
 #include "consume/slot/owned_slot.h"
-#include "consume/worker/worker.h"
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
@@ -23,7 +23,7 @@
 enum { MISSING_MS = 1000 };
 
 struct deletion {
-    smq_worker *worker;
+    smq_consumer *worker;
     redisContext *redis;
     const char *topic;
     char def[1024]; /* of the slot, which the deletion withdraws */

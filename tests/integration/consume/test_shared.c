@@ -35,8 +35,8 @@ static void two_members_work_on_one_slot_at_once(void **state)
     smq_client *client = cluster_client(), *other = cluster_client();
     const char *topic = topic_of(client, 0);
     struct handler_log *first = handler_log_new(NULL), *second = handler_log_new(NULL);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *one, *two;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *one, *two;
 
     (void) state;
     options.batch_size = 1;
@@ -76,7 +76,7 @@ static void work_for_two_leases(const char *alter)
     smq_client *client = cluster_client(), *other = cluster_client();
     const char *topic = topic_of(client, LEASE_MS);
     struct handler_log *first = handler_log_new(NULL), *second = handler_log_new(NULL);
-    smq_worker *one, *two;
+    smq_consumer *one, *two;
     smq_error err = SMQ_ERROR_INIT;
 
     handler_log_gate(first);
@@ -127,7 +127,7 @@ static void claims_of_a_killed_process_lapse(void **state)
     struct handler_log *log = handler_log_new(NULL);
     struct members members;
     struct member *member;
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     members_init(&members, topic);
@@ -154,7 +154,7 @@ static void late_answer_changes_nothing(void **state)
     const char *topic = topic_of(client, 400);
     struct handler_log *log = handler_log_new(NULL);
     redisContext *redis = keys_connect();
-    smq_worker *worker;
+    smq_consumer *worker;
     char prepare[64], entry[64];
     struct seen seen;
 

@@ -25,7 +25,7 @@ static void standby_takes_over_when_the_owner_stops(void **state)
     smq_client *client = cluster_client(), *other = cluster_client();
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 4);
     struct handler_log *first = handler_log_new(NULL), *second = handler_log_new(NULL);
-    smq_worker *owner, *standby;
+    smq_consumer *owner, *standby;
 
     (void) state;
     owner = handler_log_worker(client, topic, first);
@@ -62,7 +62,7 @@ static void standby_takes_over_when_the_owner_is_killed(void **state)
     struct handler_log *log = handler_log_new(NULL);
     struct members members;
     struct member *owner;
-    smq_worker *standby;
+    smq_consumer *standby;
 
     (void) state;
     members_init(&members, topic);
@@ -121,7 +121,7 @@ static void a_lease_that_redis_has_lost_makes_no_equal_token(void **state)
     struct ownership second = {.client = client, .owner = "second"};
     struct handler_log *before = handler_log_new(NULL), *after = handler_log_new(NULL);
     redisContext *redis = keys_connect();
-    smq_worker *owner, *successor;
+    smq_consumer *owner, *successor;
 
     (void) state;
     second.topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
@@ -174,7 +174,7 @@ static void a_takeover_brings_thousands_of_claims_back(void **state)
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     struct handler_log *log = handler_log_new(NULL);
     redisContext *redis = keys_connect();
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     claim_for_the_dead(redis, topic, CLAIMS);
@@ -252,15 +252,15 @@ static void topic_of_another_fleet_is_refused(void **state)
     smq_client *client = cluster_client();
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     redisContext *redis = keys_connect();
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker = NULL;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     freeReplyObject(redisCommand(redis, "HSET topic{%s} coord zookeeper:/elsewhere", topic));
     options.topic = topic;
     options.handler = (smq_handler_fn *) abort;
-    assert_int_equal(smq_worker_new(&worker, client, &options, &err), SMQ_OTHER_FLEET);
+    assert_int_equal(smq_consumer_new(&worker, client, &options, &err), SMQ_OTHER_FLEET);
     assert_non_null(strstr(err.text, "zookeeper:/elsewhere"));
     assert_non_null(strstr(err.text, "standalone"));
     redisFree(redis);

@@ -24,18 +24,18 @@ static void send_one(smq_client *client, const char *topic, smq_topic_type type,
 }
 
 /* The handler of "a 0" hangs, and its worker has given the slot up. */
-static smq_worker *hang(smq_client *client, const char *topic, smq_order order,
-                        struct handler_log *log)
+static smq_consumer *hang(smq_client *client, const char *topic, smq_order order,
+                          struct handler_log *log)
 {
-    smq_worker_options options = SMQ_WORKER_OPTIONS(.order = order, .drain_timeout_ms = 100);
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.order = order, .drain_timeout_ms = 100);
     smq_error err = SMQ_ERROR_INIT;
-    smq_worker *worker;
+    smq_consumer *worker;
 
     handler_log_gate(log);
     worker = handler_log_worker_with(client, &options, topic, log);
     handler_log_await(log, 1);
-    smq_worker_stop(worker);
-    assert_int_equal(smq_worker_wait(worker, SMQ_FOREVER, &err), SMQ_TIMED_OUT);
+    smq_consumer_stop(worker);
+    assert_int_equal(smq_consumer_wait(worker, SMQ_FOREVER, &err), SMQ_TIMED_OUT);
     return worker;
 }
 
@@ -45,11 +45,11 @@ static void assert_order_behind_a_hung_handler(smq_topic_type type, smq_order or
 {
     smq_topic_options topic_options =
         SMQ_TOPIC_OPTIONS(.type = type, .takeover = SMQ_TAKEOVER_STRICT, .lease_ms = LEASE_MS);
-    smq_worker_options options = SMQ_WORKER_OPTIONS(.order = order);
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.order = order);
     struct handler_log *log = handler_log_new(NULL), *second = handler_log_new(NULL);
     smq_client *client = cluster_client(), *other = cluster_client();
     const char *topic = cluster_topic(client, &topic_options);
-    smq_worker *worker, *heir;
+    smq_consumer *worker, *heir;
 
     send_one(client, topic, type, "a", "a 0");
     worker = hang(client, topic, order, log);
@@ -62,7 +62,7 @@ static void assert_order_behind_a_hung_handler(smq_topic_type type, smq_order or
     }
     messages_await_counts(client, topic, (struct message_counts){.done = MESSAGES});
     handler_log_open(log, 1);
-    smq_worker_free(worker);
+    smq_consumer_free(worker);
     handler_log_stop_worker(heir);
     handler_log_free(log);
     handler_log_free(second);

@@ -146,7 +146,7 @@ static bool is_waiting(void *arg)
 static void no_handler_begins_before_the_replica_knows_the_owner(void **state)
 {
     struct stage stage;
-    smq_worker *worker;
+    smq_consumer *worker;
     char token[64];
 
     (void) state;
@@ -170,7 +170,7 @@ static void no_handler_begins_before_the_replica_knows_the_owner(void **state)
 static void a_stop_does_not_wait_for_the_handlers(void **state)
 {
     struct stage stage;
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     stage_init(&stage, 1, LONGEST_MS);
@@ -178,7 +178,7 @@ static void a_stop_does_not_wait_for_the_handlers(void **state)
     server_pause(stage.replica);
     worker = handler_log_worker(stage.client, stage.topic, stage.log);
     assert_true(wait_until(is_waiting, &stage, TIMEOUT_MS));
-    smq_worker_stop(worker);
+    smq_consumer_stop(worker);
     server_resume(stage.replica);
     handler_log_stop_worker(worker);
     assert_int_equal(handler_log_count(stage.log), 0);
@@ -204,7 +204,7 @@ static bool has_a_replica(void *arg)
 static void a_missing_replica_is_said_once_and_stops_nobody(void **state)
 {
     struct stage stage;
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     stage_init(&stage, SLOTS, BRIEF_MS);
@@ -229,7 +229,7 @@ static void a_missing_replica_is_said_once_and_stops_nobody(void **state)
 static void an_owner_outlives_the_master_of_its_slot(void **state)
 {
     struct stage stage;
-    smq_worker *worker;
+    smq_consumer *worker;
     char token[64];
 
     (void) state;

@@ -90,12 +90,12 @@ static void a_silent_server_keeps_back_only_its_own_slots(void **state)
 {
     smq_client_options client_options = SMQ_CLIENT_OPTIONS_INIT;
     smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
-    smq_worker_options worker_options = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options worker_options = SMQ_CONSUMER_OPTIONS_INIT;
     struct owning healthy = {0};
     struct owning all = {.slots = SLOTS};
     const char *topic = NULL;
     struct server *silent = NULL;
-    smq_worker *worker = NULL;
+    smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
     int64_t began = 0;
 
@@ -110,10 +110,10 @@ static void a_silent_server_keeps_back_only_its_own_slots(void **state)
     worker_options.topic = topic;
     worker_options.handler = ignore;
     worker_options.threads = 1;
-    assert_ok(smq_worker_new(&worker, all.client, &worker_options, &err), &err);
+    assert_ok(smq_consumer_new(&worker, all.client, &worker_options, &err), &err);
     server_pause(silent);
     began = clock_now_ms();
-    assert_ok(smq_worker_start(worker, &err), &err);
+    assert_ok(smq_consumer_start(worker, &err), &err);
     assert_true(wait_until(owns, &healthy, TIMEOUT_MS));
     print_message("%d of %d slots were taken over in %lld ms beside a silent server\n",
                   (int) healthy.slots, SLOTS, (long long) (clock_now_ms() - began));

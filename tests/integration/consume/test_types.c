@@ -43,7 +43,7 @@ static void range_merge_delivers_by_due_time_and_not_before(void **state)
     smq_client *client = cluster_client();
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_RANGE_MERGE, 1);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
 
     (void) state;
     messages_send(client, topic, (struct test_message){.body = "c", .delay_ms = 900});
@@ -61,7 +61,7 @@ static void range_merge_keeps_the_first_time(void **state)
     smq_client *client = cluster_client();
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_RANGE_MERGE, 1);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     assert_false(messages_send(client, topic, (struct test_message){.body = "a", .delay_ms = 400}));
@@ -82,7 +82,7 @@ static void fixed_time_delivers_by_due_time_and_not_before(void **state)
     smq_client *client = cluster_client();
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
     int64_t now = clock_wall_ms();
 
     (void) state;
@@ -102,7 +102,7 @@ static void fixed_time_takes_the_last_time(void **state)
     smq_client *client = cluster_client();
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
     int64_t now = clock_wall_ms();
 
     (void) state;
@@ -126,7 +126,7 @@ static void priority_delivers_the_largest_and_among_equals_the_first_sent(void *
     smq_client *client = cluster_client();
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_PRIORITY, 1);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     messages_send(client, topic, (struct test_message){.body = "d", .priority = -5});
@@ -148,7 +148,7 @@ static void priority_takes_the_last_priority(void **state)
     smq_client *client = cluster_client();
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_PRIORITY, 1);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker;
+    smq_consumer *worker;
 
     (void) state;
     messages_send(client, topic, (struct test_message){.body = "a", .priority = 9});
@@ -168,8 +168,8 @@ static void priority_with_batches_of_one_is_strict(void **state)
     smq_client *client = cluster_client();
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_PRIORITY, 1);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker;
 
     (void) state;
     options.batch_size = 1;
@@ -208,8 +208,8 @@ static struct handler_log *send_while_claimed(const struct again *again, handler
     smq_client *client = cluster_client();
     const char *topic = cluster_typed_topic(client, again->type, 1);
     struct handler_log *log = handler_log_new(answer);
-    smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker;
+    smq_consumer_options work = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker;
 
     handler_log_gate(log);
     messages_send(client, topic, again->first);

@@ -26,7 +26,7 @@ struct stage {
     smq_client *direct, *first, *second;
     struct proxy *proxy;
     struct handler_log *first_log, *second_log;
-    smq_worker *first_worker, *second_worker;
+    smq_consumer *first_worker, *second_worker;
     const char *topic;
 };
 
@@ -90,10 +90,10 @@ static smq_client *start_client(const char *name, const char *redis)
     return cluster_client_with(&options);
 }
 
-static smq_worker *start_worker(const struct stage *stage, smq_client *client,
-                                struct handler_log *log)
+static smq_consumer *start_worker(const struct stage *stage, smq_client *client,
+                                  struct handler_log *log)
 {
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
 
     options.drain_timeout_ms = DRAIN_MS;
     return handler_log_worker_with(client, &options, stage->topic, log);

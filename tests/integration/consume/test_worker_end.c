@@ -32,7 +32,7 @@ static void stop_lets_the_handler_end_and_gives_back_the_rest(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, false, 1);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker;
+    smq_consumer *worker;
     smq_stats stats;
     smq_error err = SMQ_ERROR_INIT;
 
@@ -42,13 +42,13 @@ static void stop_lets_the_handler_end_and_gives_back_the_rest(void **state)
     worker = handler_log_worker(client, topic, log);
     handler_log_await(log, 1);
     messages_await_counts(client, topic, (struct message_counts){.claimed = 50});
-    smq_worker_stop(worker);
+    smq_consumer_stop(worker);
     messages_await_counts(client, topic, (struct message_counts){.waiting = 49, .claimed = 1});
-    assert_int_equal(smq_worker_wait(worker, 0, &err), SMQ_TIMED_OUT);
+    assert_int_equal(smq_consumer_wait(worker, 0, &err), SMQ_TIMED_OUT);
     assert_int_equal(smq_delivery_check(handler_log_seen(log, 0).delivery), SMQ_CLOSED);
     handler_log_open(log, 1);
-    assert_ok(smq_worker_wait(worker, SMQ_FOREVER, &err), &err);
-    smq_worker_free(worker);
+    assert_ok(smq_consumer_wait(worker, SMQ_FOREVER, &err), &err);
+    smq_consumer_free(worker);
     stats = messages_stats(client, topic);
     assert_int_equal(stats.done, 1);
     assert_int_equal(stats.waiting, 49);
@@ -71,9 +71,9 @@ static void hung_handler_is_abandoned_and_its_late_answer_dropped(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, false, 1);
     struct handler_log *log = handler_log_new(NULL), *second = handler_log_new(NULL);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_client *other;
-    smq_worker *worker, *heir;
+    smq_consumer *worker, *heir;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
@@ -82,8 +82,8 @@ static void hung_handler_is_abandoned_and_its_late_answer_dropped(void **state)
     handler_log_gate(log);
     worker = handler_log_worker_with(client, &options, topic, log);
     handler_log_await(log, 1);
-    smq_worker_stop(worker);
-    assert_int_equal(smq_worker_wait(worker, SMQ_FOREVER, &err), SMQ_TIMED_OUT);
+    smq_consumer_stop(worker);
+    assert_int_equal(smq_consumer_wait(worker, SMQ_FOREVER, &err), SMQ_TIMED_OUT);
     assert_int_equal(smq_delivery_check(handler_log_seen(log, 0).delivery), SMQ_LEASE_LOST);
     other = cluster_client();
     heir = handler_log_worker(other, topic, second);
@@ -92,7 +92,7 @@ static void hung_handler_is_abandoned_and_its_late_answer_dropped(void **state)
     assert_true(strcmp(handler_log_seen(second, 0).token, handler_log_seen(log, 0).token) > 0);
     messages_await_counts(client, topic, (struct message_counts){.done = 1});
     handler_log_open(log, 1);
-    smq_worker_free(worker);
+    smq_consumer_free(worker);
     assert_int_equal(messages_stats(client, topic).done, 1);
     assert_int_equal(messages_stats(client, topic).lease_lost, 1);
     handler_log_stop_worker(heir);
@@ -125,8 +125,8 @@ static void a_slot_given_up_unfinished_does_not_spoil_a_later_stop(void **state)
     smq_client *client = member(), *other = member();
     const char *topic = topic_of(client, false, 2);
     struct handler_log *log = handler_log_new(NULL), *second = handler_log_new(NULL);
-    smq_worker_options options = SMQ_WORKER_OPTIONS(.threads = 2, .drain_timeout_ms = 100);
-    smq_worker *worker, *joining;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.threads = 2, .drain_timeout_ms = 100);
+    smq_consumer *worker, *joining;
 
     (void) state;
     handler_log_gate(log);
@@ -158,8 +158,8 @@ static void delivery_outlives_its_worker(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, false, 1);
     struct handler_log *log = handler_log_new(keep);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker;
     smq_delivery *delivery;
     smq_error err = SMQ_ERROR_INIT;
     smq_status status;
@@ -170,7 +170,7 @@ static void delivery_outlives_its_worker(void **state)
     worker = handler_log_worker_with(client, &options, topic, log);
     handler_log_await(log, 1);
     delivery = handler_log_seen(log, 0).delivery;
-    smq_worker_free(worker);
+    smq_consumer_free(worker);
     smq_client_free(client);
     assert_string_equal(smq_delivery_info(delivery)->topic, topic);
     status = smq_done(delivery, &err);
@@ -187,16 +187,16 @@ static void max_messages_ends_the_worker_and_claims_no_more(void **state)
         smq_client *client = cluster_client();
         const char *topic = topic_of(client, shared[i], 4);
         struct handler_log *log = handler_log_new(NULL);
-        smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+        smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
         smq_error err = SMQ_ERROR_INIT;
-        smq_worker *worker;
+        smq_consumer *worker;
         smq_stats stats;
 
         messages_send_numbers(client, topic, 0, 20);
         options.max_messages = 7;
         worker = handler_log_worker_with(client, &options, topic, log);
-        assert_ok(smq_worker_wait(worker, TIMEOUT_MS, &err), &err);
-        smq_worker_free(worker);
+        assert_ok(smq_consumer_wait(worker, TIMEOUT_MS, &err), &err);
+        smq_consumer_free(worker);
         stats = messages_stats(client, topic);
         assert_int_equal(handler_log_count(log), 7);
         assert_int_equal(stats.done, 7);
@@ -210,10 +210,10 @@ static void max_messages_ends_the_worker_and_claims_no_more(void **state)
 enum { GATED = 60 };
 
 /* Send messages, and start a worker whose handlers wait; the first of them has begun. */
-static smq_worker *start_gated(smq_client *client, smq_worker_options *options, const char *topic,
-                               struct handler_log *log)
+static smq_consumer *start_gated(smq_client *client, smq_consumer_options *options,
+                                 const char *topic, struct handler_log *log)
 {
-    smq_worker *worker;
+    smq_consumer *worker;
 
     messages_send_numbers(client, topic, 0, GATED);
     handler_log_gate(log);
@@ -248,8 +248,8 @@ static void max_in_flight_bounds_what_is_claimed(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, false, 8);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker;
 
     (void) state;
     options.max_in_flight = 5;
@@ -266,8 +266,8 @@ static void a_slot_has_two_claims_at_most(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, false, 1);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker;
 
     (void) state;
     options.batch_size = 10;
@@ -280,7 +280,7 @@ static void a_slot_has_two_claims_at_most(void **state)
     smq_client_free(client);
 }
 
-static smq_worker *own;
+static smq_consumer *own;
 static smq_status own_wait;
 
 static smq_verdict misuse(smq_delivery *delivery, const struct seen *seen, int index)
@@ -288,8 +288,8 @@ static smq_verdict misuse(smq_delivery *delivery, const struct seen *seen, int i
     (void) delivery;
     (void) seen;
     if (index == 0) {
-        own_wait = smq_worker_wait(own, SMQ_FOREVER, NULL);
-        smq_worker_free(own); /* only stops it */
+        own_wait = smq_consumer_wait(own, SMQ_FOREVER, NULL);
+        smq_consumer_free(own); /* only stops it */
     }
     return SMQ_DONE;
 }
@@ -304,8 +304,8 @@ static void waiting_for_oneself_is_refused(void **state)
     (void) state;
     own = handler_log_worker(client, topic, log);
     messages_send(client, topic, (struct test_message){.body = "a"});
-    assert_ok(smq_worker_wait(own, TIMEOUT_MS, &err), &err);
-    smq_worker_free(own);
+    assert_ok(smq_consumer_wait(own, TIMEOUT_MS, &err), &err);
+    smq_consumer_free(own);
     assert_int_equal(own_wait, SMQ_WRONG_THREAD);
     assert_int_equal(messages_stats(client, topic).done, 1);
     handler_log_free(log);
@@ -316,22 +316,22 @@ static void worker_that_was_not_started_can_be_stopped_and_freed(void **state)
 {
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, false, 1);
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker = NULL;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     options.topic = topic;
     options.handler = (smq_handler_fn *) abort;
-    assert_ok(smq_worker_new(&worker, client, &options, &err), &err);
-    assert_int_equal(smq_worker_wait(worker, SMQ_FOREVER, &err), SMQ_INVALID);
-    assert_non_null(strstr(err.text, "was not started: call smq_worker_start() first"));
-    smq_worker_stop(worker);
-    assert_ok(smq_worker_wait(worker, SMQ_FOREVER, &err), &err);
-    assert_int_equal(smq_worker_start(worker, &err), SMQ_CLOSED);
-    smq_worker_free(worker);
-    assert_ok(smq_worker_new(&worker, client, &options, &err), &err);
-    smq_worker_free(worker);
+    assert_ok(smq_consumer_new(&worker, client, &options, &err), &err);
+    assert_int_equal(smq_consumer_wait(worker, SMQ_FOREVER, &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "was not started: call smq_consumer_start() first"));
+    smq_consumer_stop(worker);
+    assert_ok(smq_consumer_wait(worker, SMQ_FOREVER, &err), &err);
+    assert_int_equal(smq_consumer_start(worker, &err), SMQ_CLOSED);
+    smq_consumer_free(worker);
+    assert_ok(smq_consumer_new(&worker, client, &options, &err), &err);
+    smq_consumer_free(worker);
     smq_client_free(client);
 }
 
@@ -343,7 +343,7 @@ static void one_worker_after_another_takes_the_same_topic(void **state)
 
     (void) state;
     for (int i = 1; i <= 5; i++) {
-        smq_worker *worker = handler_log_worker(client, topic, log);
+        smq_consumer *worker = handler_log_worker(client, topic, log);
 
         messages_send(client, topic, (struct test_message){.body = "a"});
         handler_log_await(log, i);
@@ -358,7 +358,7 @@ static void deletion_ends_the_worker_of(smq_client *client)
     const char *topic = topic_of(client, false, 2);
     struct handler_log *log = handler_log_new(NULL);
     smq_client *other = cluster_client();
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
     smq_error err = SMQ_ERROR_INIT;
 
     handler_log_gate(log);
@@ -366,9 +366,9 @@ static void deletion_ends_the_worker_of(smq_client *client)
     handler_log_await(log, 1);
     assert_ok(smq_topic_delete(other, topic, true, &err), &err);
     handler_log_open(log, 1);
-    assert_int_equal(smq_worker_wait(worker, TIMEOUT_MS, &err), SMQ_NO_TOPIC);
+    assert_int_equal(smq_consumer_wait(worker, TIMEOUT_MS, &err), SMQ_NO_TOPIC);
     assert_non_null(strstr(err.text, topic));
-    smq_worker_free(worker);
+    smq_consumer_free(worker);
     handler_log_free(log);
     smq_client_free(other);
     smq_client_free(client);
@@ -391,14 +391,19 @@ static void bad_options_are_refused_with_a_clear_text(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, false, 1);
     const struct {
-        smq_worker_options options;
+        smq_consumer_options options;
         smq_status status;
         const char *text;
     } rows[] = {
         {{.topic = "nothing", .handler = (smq_handler_fn *) abort}, SMQ_NO_TOPIC, "nothing"},
         {{.topic = "no good", .handler = (smq_handler_fn *) abort}, SMQ_INVALID, "topic"},
         {{.topic = NULL, .handler = (smq_handler_fn *) abort}, SMQ_INVALID, "topic"},
-        {{.topic = topic}, SMQ_INVALID, "handler"},
+        {{.topic = topic, .handler = (smq_handler_fn *) abort, .weight = 2},
+         SMQ_INVALID,
+         "weight is only for consumers without handler and batch"},
+        {{.topic = topic, .handler = (smq_handler_fn *) abort, .max_poll_gap_ms = 1000},
+         SMQ_INVALID,
+         "max_poll_gap_ms is only for consumers without handler and batch"},
         {{.topic = topic, .handler = (smq_handler_fn *) abort, .threads = -1},
          SMQ_INVALID,
          "threads"},
@@ -418,12 +423,12 @@ static void bad_options_are_refused_with_a_clear_text(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        smq_worker_options options = rows[i].options;
-        smq_worker *worker = NULL;
+        smq_consumer_options options = rows[i].options;
+        smq_consumer *worker = NULL;
         smq_error err = SMQ_ERROR_INIT;
 
         options.struct_size = sizeof(options);
-        assert_int_equal(smq_worker_new(&worker, client, &options, &err), rows[i].status);
+        assert_int_equal(smq_consumer_new(&worker, client, &options, &err), rows[i].status);
         assert_null(worker);
         assert_non_null(strstr(err.text, rows[i].text));
     }
@@ -435,15 +440,15 @@ static void second_worker_of_a_topic_is_refused(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, false, 1);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker = handler_log_worker(client, topic, log), *second = NULL;
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer *worker = handler_log_worker(client, topic, log), *second = NULL;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     options.topic = topic;
     options.handler = (smq_handler_fn *) abort;
-    assert_int_equal(smq_worker_new(&second, client, &options, &err), SMQ_INVALID);
-    assert_int_equal(smq_worker_start(worker, &err), SMQ_INVALID);
+    assert_int_equal(smq_consumer_new(&second, client, &options, &err), SMQ_INVALID);
+    assert_int_equal(smq_consumer_start(worker, &err), SMQ_INVALID);
     handler_log_stop_worker(worker);
     handler_log_free(log);
     smq_client_free(client);
@@ -454,7 +459,7 @@ static void child_of_fork_is_refused(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, false, 1);
     struct handler_log *log = handler_log_new(NULL);
-    smq_worker *worker = handler_log_worker(client, topic, log);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
     int status = 0;
     pid_t child;
 
@@ -462,11 +467,11 @@ static void child_of_fork_is_refused(void **state)
     child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        bool good = smq_worker_wait(worker, 0, NULL) == SMQ_FORKED &&
-                    smq_worker_start(worker, NULL) == SMQ_FORKED;
+        bool good = smq_consumer_wait(worker, 0, NULL) == SMQ_FORKED &&
+                    smq_consumer_start(worker, NULL) == SMQ_FORKED;
 
-        smq_worker_stop(worker);
-        smq_worker_free(worker);
+        smq_consumer_stop(worker);
+        smq_consumer_free(worker);
         _exit(good ? 0 : 1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
+#include "consume/consumer/consumer.h"
 #include "consume/slot/owned_slot.h"
-#include "consume/worker/worker.h"
 #include "core/coord_link.h"
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
@@ -20,7 +20,7 @@ struct loss {
     smq_client *client;
     const char *topic;
     struct handler_log *log;
-    smq_worker *worker;
+    smq_consumer *worker;
 };
 
 static void loss_init(struct loss *loss, smq_zk_loss on_zk_loss)

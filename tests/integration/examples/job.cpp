@@ -17,9 +17,9 @@ static smq_status send_and_consume(smq_client *client, smq_error *err)
 {
     smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
     smq_message message = SMQ_MESSAGE_INIT;
-    smq_worker_options work = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options work = SMQ_CONSUMER_OPTIONS_INIT;
     smq_producer *producer = NULL;
-    smq_worker *worker = NULL;
+    smq_consumer *worker = NULL;
     smq_status status;
 
     topic.name = "jobs";
@@ -31,10 +31,10 @@ static smq_status send_and_consume(smq_client *client, smq_error *err)
     (void) ((status = smq_topic_create(client, &topic, NULL, err)) ||
             (status = smq_producer_new(&producer, client, NULL, err)) ||
             (status = smq_send(producer, "jobs", &message, NULL, err)) ||
-            (status = smq_worker_new(&worker, client, &work, err)) ||
-            (status = smq_worker_start(worker, err)) ||
-            (status = smq_worker_wait(worker, SMQ_FOREVER, err)));
-    smq_worker_free(worker);
+            (status = smq_consumer_new(&worker, client, &work, err)) ||
+            (status = smq_consumer_start(worker, err)) ||
+            (status = smq_consumer_wait(worker, SMQ_FOREVER, err)));
+    smq_consumer_free(worker);
     smq_producer_free(producer);
     return status;
 }

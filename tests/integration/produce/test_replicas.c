@@ -233,7 +233,7 @@ static void others_do_not_wait_for_the_replica(void **state)
     struct receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct handler_log *log = handler_log_new(NULL);
     struct sending sending;
-    smq_worker *worker;
+    smq_consumer *worker;
     redisContext *redis;
     char slot[64];
     smq_error err;

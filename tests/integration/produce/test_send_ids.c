@@ -28,7 +28,7 @@ struct wire {
     smq_client *direct, *behind;
     struct proxy *proxy;
     struct handler_log *log;
-    smq_worker *worker;
+    smq_consumer *worker;
     smq_producer *producer;
     redisContext *redis;
     const char *topic;

@@ -16,7 +16,6 @@ struct all {
     smq_client_options client;
     smq_topic_options topic;
     smq_producer_options producer;
-    smq_worker_options worker;
     smq_consumer_options consumer;
 };
 
@@ -26,7 +25,6 @@ static struct all all_begun(void)
         .client = SMQ_CLIENT_OPTIONS_INIT,
         .topic = SMQ_TOPIC_OPTIONS_INIT,
         .producer = SMQ_PRODUCER_OPTIONS_INIT,
-        .worker = SMQ_WORKER_OPTIONS_INIT,
         .consumer = SMQ_CONSUMER_OPTIONS_INIT,
     };
 }
@@ -34,8 +32,9 @@ static struct all all_begun(void)
 static void *set_of(struct all *all, smq_option_set set)
 {
     void *const sets[] = {
-        [SMQ_OPTION_SET_CLIENT] = &all->client,     [SMQ_OPTION_SET_TOPIC] = &all->topic,
-        [SMQ_OPTION_SET_PRODUCER] = &all->producer, [SMQ_OPTION_SET_WORKER] = &all->worker,
+        [SMQ_OPTION_SET_CLIENT] = &all->client,
+        [SMQ_OPTION_SET_TOPIC] = &all->topic,
+        [SMQ_OPTION_SET_PRODUCER] = &all->producer,
         [SMQ_OPTION_SET_CONSUMER] = &all->consumer,
     };
 
@@ -60,8 +59,8 @@ static void texts_become_fields(void **state)
         {SMQ_OPTION_SET_TOPIC, "delay_ms", "250"},
         {SMQ_OPTION_SET_PRODUCER, "max_pending_bytes", "1099511627776"},
         {SMQ_OPTION_SET_PRODUCER, "full_timeout_ms", "forever"},
-        {SMQ_OPTION_SET_WORKER, "batch_size", "1000"},
-        {SMQ_OPTION_SET_WORKER, "drain_timeout_ms", "5m"},
+        {SMQ_OPTION_SET_CONSUMER, "batch_size", "1000"},
+        {SMQ_OPTION_SET_CONSUMER, "drain_timeout_ms", "5m"},
         {SMQ_OPTION_SET_CONSUMER, "per_slot", "20"},
         {SMQ_OPTION_SET_CONSUMER, "max_poll_gap_ms", "1m"},
     };
@@ -85,8 +84,8 @@ static void texts_become_fields(void **state)
     assert_int_equal(all.topic.delay_ms, 250);
     assert_int_equal(all.producer.max_pending_bytes, INT64_C(1) << 40);
     assert_int_equal(all.producer.full_timeout_ms, SMQ_FOREVER);
-    assert_int_equal(all.worker.batch_size, 1000);
-    assert_int_equal(all.worker.drain_timeout_ms, 300000);
+    assert_int_equal(all.consumer.batch_size, 1000);
+    assert_int_equal(all.consumer.drain_timeout_ms, 300000);
     assert_int_equal(all.consumer.per_slot, 20);
     assert_int_equal(all.consumer.max_poll_gap_ms, 60000);
 }
@@ -134,7 +133,7 @@ static void mistakes_say_what_to_do_and_change_nothing(void **state)
         {SMQ_OPTION_SET_TOPIC, "type", "range_merge|priority", "give one of"},
         {SMQ_OPTION_SET_TOPIC, "type", "", "give one of"},
         {SMQ_OPTION_SET_TOPIC, "shared", "yes", "give one of false, true"},
-        {SMQ_OPTION_SET_WORKER, "max_messages", "0", "give a whole number, at least 1, or none"},
+        {SMQ_OPTION_SET_CONSUMER, "max_messages", "0", "give a whole number, at least 1, or none"},
         {SMQ_OPTION_SET_PRODUCER, "full_timeout_ms", "2d", "0 to 1d, or forever"},
     };
 

@@ -6,14 +6,14 @@
 
 #include <cmocka.h>
 
-#include "consume/worker/worker.h"
+#include "consume/consumer/consumer.h"
 #include "support/group.h"
 
 enum { QUIET = ASSIGNMENT_QUIET_MS, LONGEST = ASSIGNMENT_LONGEST_MS, NEVER = -1 };
 
 struct row {
     int64_t now_ms;
-    struct worker_slots slots;
+    struct consumer_slots slots;
     int64_t wait_ms; /* 0: it is reported; NEVER: nothing has changed */
 };
 
@@ -21,11 +21,11 @@ struct row {
 
 static void follow(const struct row *rows, size_t count)
 {
-    struct worker_assignment assignment = {0};
+    struct consumer_assignment assignment = {0};
 
     for (size_t i = 0; i < count; i++) {
         const int64_t due_ms =
-            worker_assignment_due_ms(&assignment, &rows[i].slots, rows[i].now_ms);
+            consumer_assignment_due_ms(&assignment, &rows[i].slots, rows[i].now_ms);
         const int64_t wait_ms = due_ms == INT64_MAX        ? NEVER
                                 : due_ms <= rows[i].now_ms ? 0
                                                            : due_ms - rows[i].now_ms;

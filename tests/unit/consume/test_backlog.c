@@ -1,4 +1,4 @@
-/* test_backlog.c - a worker on slots in which more waits than it may have, against a fake of the
+/* test_backlog.c - a consumer on slots in which more waits than it may have, against a fake of the
  * Redis client: how much each of its calls claims and settles, and when one leaves with less. */
 #include <limits.h>
 #include <pthread.h>
@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
+#include <slotmq/consumer.h>
 #include <slotmq/topic.h>
-#include <slotmq/worker.h>
 
 #include "scripts.h"
 #include "support/group.h"
@@ -96,7 +96,7 @@ static bool serve(const struct redis_command *command, struct fake_answer *answe
     return answered;
 }
 
-/* --- the worker --- */
+/* --- the consumer --- */
 
 static int set_up(void **state)
 {
@@ -147,10 +147,10 @@ static void allow(int count)
     pthread_mutex_unlock(&model.lock);
 }
 
-static smq_worker *worker_of(int32_t slots, int32_t max_in_flight, int64_t linger_ms)
+static smq_consumer *consumer_of(int32_t slots, int32_t max_in_flight, int64_t linger_ms)
 {
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker = NULL;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *consumer = NULL;
 
     model.slots = slots;
     options.topic = "t";
@@ -159,9 +159,9 @@ static smq_worker *worker_of(int32_t slots, int32_t max_in_flight, int64_t linge
     options.batch_size = BATCH;
     options.max_in_flight = max_in_flight;
     options.linger_ms = linger_ms;
-    assert_int_equal(smq_worker_new(&worker, client, &options, NULL), SMQ_OK);
-    assert_int_equal(smq_worker_start(worker, NULL), SMQ_OK);
-    return worker;
+    assert_int_equal(smq_consumer_new(&consumer, client, &options, NULL), SMQ_OK);
+    assert_int_equal(smq_consumer_start(consumer, NULL), SMQ_OK);
+    return consumer;
 }
 
 static bool have_claimed(void *arg)
@@ -181,19 +181,19 @@ static bool is_held(void *arg)
     return fake_held() > 0;
 }
 
-/* A worker that has two claims of slot 0, and has not begun them, while a call of slot 1 is in
+/* A consumer that has two claims of slot 0, and has not begun them, while a call of slot 1 is in
  * progress. */
-static smq_worker *worker_of_claims(void)
+static smq_consumer *consumer_of_claims(void)
 {
-    smq_worker *worker;
+    smq_consumer *consumer;
 
     model.hold = true;
     model.allowed = 0;
-    worker = worker_of(2, 0, LONG_MS);
+    consumer = consumer_of(2, 0, LONG_MS);
     assert_true(wait_until(have_claimed, NULL, WAIT_MS));
     fake_publish("wake{t_1}", "", 0);
     assert_true(wait_until(is_held, NULL, WAIT_MS));
-    return worker;
+    return consumer;
 }
 
 static bool are_handled(void *arg)
@@ -230,7 +230,7 @@ static void await_settled(int count)
     assert_true(wait_until(are_settled, &count, WAIT_MS));
 }
 
-static void end(smq_worker *worker)
+static void end(smq_consumer *consumer)
 {
     pthread_mutex_lock(&model.lock);
     model.stopping = true;
@@ -238,14 +238,14 @@ static void end(smq_worker *worker)
     model.allowed = INT_MAX;
     pthread_mutex_unlock(&model.lock);
     fake_resume();
-    smq_worker_free(worker);
+    smq_consumer_free(consumer);
 }
 
 /* --- the tests --- */
 
 static void a_call_settles_a_whole_batch(void **state)
 {
-    smq_worker *worker = worker_of_claims();
+    smq_consumer *consumer = consumer_of_claims();
 
     (void) state;
     have_handled(BATCH - 1);
@@ -254,55 +254,55 @@ static void a_call_settles_a_whole_batch(void **state)
     pthread_mutex_lock(&model.lock);
     assert_int_equal(model.first, BATCH);
     pthread_mutex_unlock(&model.lock);
-    end(worker);
+    end(consumer);
 }
 
 static void stop_does_not_wait_for_more_answers(void **state)
 {
-    smq_worker *worker = worker_of_claims();
+    smq_consumer *consumer = consumer_of_claims();
 
     (void) state;
     have_handled(FEW);
-    smq_worker_stop(worker);
+    smq_consumer_stop(consumer);
     await_settled(FEW);
-    end(worker);
+    end(consumer);
 }
 
 static void a_call_does_not_wait_longer_than_linger_for_more_answers(void **state)
 {
-    smq_worker *worker;
+    smq_consumer *consumer;
 
     (void) state;
     model.allowed = FEW;
-    worker = worker_of(1, 0, SHORT_MS);
+    consumer = consumer_of(1, 0, SHORT_MS);
     await_settled(FEW);
-    end(worker);
+    end(consumer);
 }
 
 /* Here no call waits for more answers, so they leave max_in_flight free one by one. */
 static void no_claim_takes_what_little_is_left_of_max_in_flight(void **state)
 {
-    smq_worker *worker = worker_of(SLOTS_MAX, 4 * BATCH, SMQ_NONE);
+    smq_consumer *consumer = consumer_of(SLOTS_MAX, 4 * BATCH, SMQ_NONE);
 
     (void) state;
     await_settled(40 * BATCH);
-    end(worker);
+    end(consumer);
     assert_int_equal(model.odd, 0);
 }
 
 /* Else the handler would have nothing to do until the claim has come. */
 static void a_claim_takes_a_quarter_of_max_in_flight_if_a_batch_is_more(void **state)
 {
-    smq_worker *worker;
+    smq_consumer *consumer;
 
     (void) state;
     model.allowed = FEW;
-    worker = worker_of(1, BATCH, SMQ_NONE);
+    consumer = consumer_of(1, BATCH, SMQ_NONE);
     await_settled(FEW);
     pthread_mutex_lock(&model.lock);
     assert_int_equal(model.claims[0], 2);
     pthread_mutex_unlock(&model.lock);
-    end(worker);
+    end(consumer);
 }
 
 TEST_GROUP(backlog)

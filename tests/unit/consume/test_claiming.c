@@ -16,7 +16,6 @@
 #include <slotmq/consumer.h>
 #include <slotmq/metrics.h>
 #include <slotmq/topic.h>
-#include <slotmq/worker.h>
 
 #include "base/clock.h"
 #include "consume/slot/sleep.h"
@@ -344,11 +343,11 @@ static bool all_claims_are_held(void *arg)
     return fake_held() == MANY;
 }
 
-/* They do not know of messages, so their claims share the room that the worker has. */
+/* They do not know of messages, so their claims share the room that the consumer has. */
 static void all_slots_may_claim_at_once(void **state)
 {
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker = NULL;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *consumer = NULL;
 
     (void) state;
     model.slots = MANY;
@@ -357,14 +356,14 @@ static void all_slots_may_claim_at_once(void **state)
     options.batch = all_done;
     options.batch_size = FULL_BATCH;
     options.max_in_flight = FULL_BATCH;
-    assert_int_equal(smq_worker_new(&worker, client, &options, NULL), SMQ_OK);
-    assert_int_equal(smq_worker_start(worker, NULL), SMQ_OK);
+    assert_int_equal(smq_consumer_new(&consumer, client, &options, NULL), SMQ_OK);
+    assert_int_equal(smq_consumer_start(consumer, NULL), SMQ_OK);
     assert_true(wait_until(all_claims_are_held, NULL, WAIT_MS));
     pthread_mutex_lock(&model.lock);
     model.hold_claims = false;
     pthread_mutex_unlock(&model.lock);
     fake_resume();
-    smq_worker_free(worker);
+    smq_consumer_free(consumer);
 }
 
 static bool batch_is_done(void *arg)
@@ -379,18 +378,18 @@ static bool batch_is_done(void *arg)
 /* What a handler answers for all of a batch is stored at once, however large that may be. */
 static void a_full_batch_is_settled_by_one_call(void **state)
 {
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker = NULL;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *consumer = NULL;
 
     (void) state;
     model.waiting = FULL_BATCH;
     options.topic = "t";
     options.batch = all_done;
     options.batch_size = FULL_BATCH;
-    assert_int_equal(smq_worker_new(&worker, client, &options, NULL), SMQ_OK);
-    assert_int_equal(smq_worker_start(worker, NULL), SMQ_OK);
+    assert_int_equal(smq_consumer_new(&consumer, client, &options, NULL), SMQ_OK);
+    assert_int_equal(smq_consumer_start(consumer, NULL), SMQ_OK);
     assert_true(wait_until(batch_is_done, NULL, WAIT_MS));
-    smq_worker_free(worker);
+    smq_consumer_free(consumer);
     assert_int_equal(model.calls, 1);
 }
 
@@ -430,8 +429,8 @@ static bool batch_is_retried(void *arg)
  * model. */
 static void retry_batch(size_t alone)
 {
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
-    smq_worker *worker = NULL;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer *consumer = NULL;
 
     model.waiting = FULL_BATCH;
     model.hold_answers = true;
@@ -439,15 +438,15 @@ static void retry_batch(size_t alone)
     options.batch = some_alone;
     options.user = &alone;
     options.batch_size = FULL_BATCH;
-    assert_int_equal(smq_worker_new(&worker, client, &options, NULL), SMQ_OK);
-    assert_int_equal(smq_worker_start(worker, NULL), SMQ_OK);
+    assert_int_equal(smq_consumer_new(&consumer, client, &options, NULL), SMQ_OK);
+    assert_int_equal(smq_consumer_start(consumer, NULL), SMQ_OK);
     assert_true(wait_until(batch_is_answered, NULL, WAIT_MS));
     pthread_mutex_lock(&model.lock);
     model.hold_answers = false;
     pthread_mutex_unlock(&model.lock);
     fake_resume();
     assert_true(wait_until(batch_is_retried, NULL, WAIT_MS));
-    smq_worker_free(worker);
+    smq_consumer_free(consumer);
 }
 
 /* A call has room for a part of the group that is behind the others: the group goes with the next.

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
+#include <slotmq/consumer.h>
 #include <slotmq/topic.h>
-#include <slotmq/worker.h>
 
 #include "base/clock.h"
 #include "scripts.h"
@@ -125,7 +125,7 @@ static bool serve(const struct redis_command *command, struct fake_answer *answe
     return answer->reply != NULL;
 }
 
-/* --- the worker --- */
+/* --- the consumer --- */
 
 static smq_verdict on_message(smq_delivery *delivery, void *user)
 {
@@ -178,13 +178,14 @@ static void answer_late(char *name, bool *hold)
 }
 
 /* How many renewals were answered before the handler began.  In order of slots, because by key the
- * worker looks again while it waits for the renewal, and the reply to that confirms the slot, too.
+ * consumer looks again while it waits for the renewal, and the reply to that confirms the slot,
+ * too.
  */
 static int renewals_before(bool shared, bool late_renewal)
 {
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_client *client = fake_client(serve, NULL);
-    smq_worker *worker = NULL;
+    smq_consumer *consumer = NULL;
 
     assert_non_null(client);
     model.shared = shared;
@@ -197,14 +198,14 @@ static int renewals_before(bool shared, bool late_renewal)
     options.topic = "t";
     options.order = SMQ_ORDER_SLOT;
     options.handler = on_message;
-    assert_int_equal(smq_worker_new(&worker, client, &options, NULL), SMQ_OK);
-    assert_int_equal(smq_worker_start(worker, NULL), SMQ_OK);
+    assert_int_equal(smq_consumer_new(&consumer, client, &options, NULL), SMQ_OK);
+    assert_int_equal(smq_consumer_start(consumer, NULL), SMQ_OK);
     answer_late("consume", &model.hold_consume);
     if (late_renewal) {
         answer_late("renew", &model.hold_renew);
     }
     assert_true(wait_until(has_begun, NULL, WAIT_MS));
-    smq_worker_free(worker);
+    smq_consumer_free(consumer);
     smq_client_free(client);
     return model.before;
 }

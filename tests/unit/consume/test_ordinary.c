@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
+#include <slotmq/consumer.h>
 #include <slotmq/topic.h>
-#include <slotmq/worker.h>
 
 #include "consume/slot/ordinary.h"
 #include "scripts.h"
@@ -244,9 +244,9 @@ static bool is_settled(void *arg)
 /* Both messages are done.  Which call settled the first is left to the caller. */
 static size_t handle_two(bool lose)
 {
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_client *client = fake_client(serve, on_event);
-    smq_worker *worker = NULL;
+    smq_consumer *consumer = NULL;
     size_t first = 0;
 
     assert_non_null(client);
@@ -259,10 +259,10 @@ static size_t handle_two(bool lose)
     options.threads = 1;
     options.max_in_flight = 1;
     options.handler = on_message;
-    assert_int_equal(smq_worker_new(&worker, client, &options, NULL), SMQ_OK);
-    assert_int_equal(smq_worker_start(worker, NULL), SMQ_OK);
+    assert_int_equal(smq_consumer_new(&consumer, client, &options, NULL), SMQ_OK);
+    assert_int_equal(smq_consumer_start(consumer, NULL), SMQ_OK);
     assert_true(wait_until(is_settled, NULL, WAIT_MS));
-    smq_worker_free(worker);
+    smq_consumer_free(consumer);
     smq_client_free(client);
     assert_int_equal(model.lost, 0);
     assert_true(model.calls[0].any); /* after the takeover */

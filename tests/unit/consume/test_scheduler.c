@@ -481,7 +481,7 @@ static void strict_queue_is_held_until_the_answer_is_stored(void **state)
     assert_string_equal(stage.log, "abc");
 }
 
-static void delivery_outlives_the_queue_of_its_worker(void **state)
+static void delivery_outlives_the_queue_of_its_consumer(void **state)
 {
     struct run_queue queue;
     struct stage stage;
@@ -796,7 +796,7 @@ TEST_GROUP(scheduler)
         cmocka_unit_test(queue_goes_on_without_an_overdue_handler),
         cmocka_unit_test(late_answer_of_an_overdue_delivery_is_refused),
         cmocka_unit_test(strict_queue_is_held_until_the_answer_is_stored),
-        cmocka_unit_test(delivery_outlives_the_queue_of_its_worker),
+        cmocka_unit_test(delivery_outlives_the_queue_of_its_consumer),
         cmocka_unit_test(late_answer_inside_the_handler_leaves_it_to_the_call),
         cmocka_unit_test(late_verdict_ends_the_delivery),
         cmocka_unit_test(ended_delivery_is_used_again),

@@ -1,4 +1,4 @@
-/* test_standby.c - when it is reported that a worker has no slots. */
+/* test_standby.c - when it is reported that a consumer has no slots. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "consume/worker/worker.h"
+#include "consume/consumer/consumer.h"
 #include "support/group.h"
 
 struct row {
@@ -17,10 +17,10 @@ struct row {
 
 static void follow(const struct row *rows, size_t count)
 {
-    struct worker_standby standby = {0};
+    struct consumer_standby standby = {0};
 
     for (size_t i = 0; i < count; i++) {
-        const int64_t wait_ms = worker_standby_wait_ms(&standby, rows[i].spare, rows[i].now_ms);
+        const int64_t wait_ms = consumer_standby_wait_ms(&standby, rows[i].spare, rows[i].now_ms);
         if (wait_ms != rows[i].wait_ms) {
             fail_msg("row %zu: %d instead of %d", i, (int) wait_ms, (int) rows[i].wait_ms);
         }

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
+#include <slotmq/consumer.h>
 #include <slotmq/metrics.h>
 #include <slotmq/topic.h>
-#include <slotmq/worker.h>
 
 #include "support/group.h"
 #include "support/wait.h"
@@ -179,7 +179,7 @@ static bool replicate(const struct redis_await *await, struct fake_answer *answe
     return answered;
 }
 
-/* --- the worker --- */
+/* --- the consumer --- */
 
 static void on_event(const smq_event *event, void *user)
 {
@@ -205,14 +205,14 @@ static smq_verdict on_message(smq_delivery *delivery, void *user)
 
 struct running {
     smq_client *client;
-    smq_worker *worker;
+    smq_consumer *consumer;
 };
 
-/* A worker of the topic, with what the test has set in the model. */
+/* A consumer of the topic, with what the test has set in the model. */
 static struct running start(int64_t request_timeout_ms)
 {
     smq_client_options client = SMQ_CLIENT_OPTIONS_INIT;
-    smq_worker_options options = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     struct running running = {0};
 
     fake_serve(serve, NULL);
@@ -225,8 +225,8 @@ static struct running start(int64_t request_timeout_ms)
     assert_int_equal(smq_client_new(&running.client, &client, NULL), SMQ_OK);
     options.topic = "t";
     options.handler = on_message;
-    assert_int_equal(smq_worker_new(&running.worker, running.client, &options, NULL), SMQ_OK);
-    assert_int_equal(smq_worker_start(running.worker, NULL), SMQ_OK);
+    assert_int_equal(smq_consumer_new(&running.consumer, running.client, &options, NULL), SMQ_OK);
+    assert_int_equal(smq_consumer_start(running.consumer, NULL), SMQ_OK);
     return running;
 }
 
@@ -241,7 +241,7 @@ static void assert_unreplicated(const struct running *running, uint64_t count)
 
 static void end(struct running *running)
 {
-    smq_worker_free(running->worker);
+    smq_consumer_free(running->consumer);
     smq_client_free(running->client);
     fake_replicate(NULL, NULL);
 }
@@ -333,7 +333,7 @@ static void nothing_is_claimed_before_the_replicas_know_the_owner(void **state)
     assert_int_equal(model.warned, 0);
 }
 
-/* What a worker does that is stopped while it waits for replicas. */
+/* What a consumer does that is stopped while it waits for replicas. */
 static void a_stop_does_not_gain_the_slot(void **state)
 {
     struct running running;
@@ -342,12 +342,12 @@ static void a_stop_does_not_gain_the_slot(void **state)
     model.hold = true;
     running = start(LONG_MS);
     assert_true(wait_until(is_held, NULL, WAIT_MS));
-    smq_worker_stop(running.worker);
+    smq_consumer_stop(running.consumer);
     pthread_mutex_lock(&model.lock);
     model.hold = false;
     pthread_mutex_unlock(&model.lock);
     fake_resume();
-    assert_int_equal(smq_worker_wait(running.worker, WAIT_MS, NULL), SMQ_OK);
+    assert_int_equal(smq_consumer_wait(running.consumer, WAIT_MS, NULL), SMQ_OK);
     end(&running);
     assert_int_equal(model.gained, 0);
     assert_int_equal(model.consumes, 0);

@@ -30,7 +30,6 @@ union structs {
     smq_client_options client;
     smq_topic_options topic;
     smq_producer_options producer;
-    smq_worker_options worker;
     smq_consumer_options consumer;
 };
 
@@ -60,22 +59,16 @@ static const struct {
     {SMQ_OPTION_SET_PRODUCER, "max_pending_bytes", 67108864, 1, NUMBERS, REFUSED},
     {SMQ_OPTION_SET_PRODUCER, "full_timeout_ms", 0, 0, DAY, SMQ_FOREVER},
     {SMQ_OPTION_SET_PRODUCER, "linger_ms", 1, 1, 60000, 0},
-    {SMQ_OPTION_SET_WORKER, "threads", -7 /* the machine's */, 1, 1024, REFUSED},
-    {SMQ_OPTION_SET_WORKER, "batch_size", 100, 1, 1000, REFUSED},
-    {SMQ_OPTION_SET_WORKER, "max_in_flight", -7 /* of others */, 1, INT32_MAX, REFUSED},
-    {SMQ_OPTION_SET_WORKER, "rate_per_s", 0, 1, 1000000000, ZERO},
-    {SMQ_OPTION_SET_WORKER, "handler_timeout_ms", 0, 1, DAY, ZERO},
-    {SMQ_OPTION_SET_WORKER, "max_messages", 0, 1, INT64_MAX, ZERO},
-    {SMQ_OPTION_SET_WORKER, "drain_timeout_ms", 30000, 1, DAY, 0},
-    {SMQ_OPTION_SET_WORKER, "push_slots", 64, 1, 65536, 0},
-    {SMQ_OPTION_SET_WORKER, "linger_ms", 1, 1, 60000, 0},
+    {SMQ_OPTION_SET_CONSUMER, "threads", -7 /* the machine's */, 1, 1024, REFUSED},
+    {SMQ_OPTION_SET_CONSUMER, "batch_size", 100, 1, 1000, REFUSED},
+    {SMQ_OPTION_SET_CONSUMER, "max_messages", 0, 1, INT64_MAX, ZERO},
     {SMQ_OPTION_SET_CONSUMER, "weight", 1, 1, 1024, REFUSED},
     {SMQ_OPTION_SET_CONSUMER, "per_slot", 1000, 1, 1000, REFUSED},
+    {SMQ_OPTION_SET_CONSUMER, "max_poll_gap_ms", 300000, 100, DAY, REFUSED},
     {SMQ_OPTION_SET_CONSUMER, "max_in_flight", 1000, 1, INT32_MAX, REFUSED},
     {SMQ_OPTION_SET_CONSUMER, "rate_per_s", 0, 1, 1000000000, ZERO},
     {SMQ_OPTION_SET_CONSUMER, "handler_timeout_ms", 0, 1, DAY, ZERO},
     {SMQ_OPTION_SET_CONSUMER, "drain_timeout_ms", 30000, 1, DAY, 0},
-    {SMQ_OPTION_SET_CONSUMER, "max_poll_gap_ms", 300000, 100, DAY, REFUSED},
     {SMQ_OPTION_SET_CONSUMER, "push_slots", 64, 1, 65536, 0},
     {SMQ_OPTION_SET_CONSUMER, "linger_ms", 1, 1, 60000, 0},
 };
@@ -98,13 +91,19 @@ static const struct {
      "fast or strict"},
     {SMQ_OPTION_SET_TOPIC, "type", SMQ_TYPE_FIXED_TIME, SMQ_TYPE_RANGE_MERGE, SMQ_TYPE_FIFO,
      "range_merge, priority, fixed_time or fifo"},
-    {SMQ_OPTION_SET_WORKER, "order", SMQ_ORDER_KEY, SMQ_ORDER_SLOT, SMQ_ORDER_KEY, "slot or key"},
     {SMQ_OPTION_SET_CONSUMER, "order", SMQ_ORDER_KEY, SMQ_ORDER_SLOT, SMQ_ORDER_KEY, "slot or key"},
 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-/* A struct of which only the option is set. */
+static smq_verdict done(smq_delivery *delivery, void *user)
+{
+    (void) delivery;
+    (void) user;
+    return SMQ_DONE;
+}
+
+/* A struct of which only the option is set, and what it asks for. */
 static union structs begun(const struct option *option, int64_t value)
 {
     union structs structs;
@@ -113,6 +112,9 @@ static union structs begun(const struct option *option, int64_t value)
     structs.struct_size = sizeof(structs);
     if (option->info.set == SMQ_OPTION_SET_TOPIC) {
         structs.topic.type = SMQ_TYPE_RANGE_MERGE;
+    }
+    if (option->applies != NULL && !option->applies(&structs)) {
+        structs.consumer.handler = done;
     }
     option_set(option, &structs, value);
     return structs;
@@ -242,7 +244,7 @@ static void only_powers_of_two_are_slots(void **state)
 static void some_defaults_follow_other_options(void **state)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    smq_worker_options worker = SMQ_WORKER_OPTIONS_INIT;
+    smq_consumer_options worker = SMQ_CONSUMER_OPTIONS(.handler = done);
     smq_consumer_options consumer = SMQ_CONSUMER_OPTIONS_INIT;
     smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
 
@@ -250,18 +252,46 @@ static void some_defaults_follow_other_options(void **state)
     consumer.order = SMQ_ORDER_SLOT;
     assert_int_equal(option_complete(&consumer, SMQ_OPTION_SET_CONSUMER, NULL), SMQ_OK);
     assert_int_equal(consumer.per_slot, 1);
-    assert_int_equal(option_complete(&worker, SMQ_OPTION_SET_WORKER, NULL), SMQ_OK);
+    assert_int_equal(option_complete(&worker, SMQ_OPTION_SET_CONSUMER, NULL), SMQ_OK);
     assert_int_equal(worker.threads, cores >= 1 && cores <= 1024 ? cores : 1);
     assert_int_equal(worker.max_in_flight, 10 * worker.threads * 100);
-    worker = (smq_worker_options) SMQ_WORKER_OPTIONS_INIT;
+    worker = SMQ_CONSUMER_OPTIONS(.handler = done);
     worker.threads = 1024;
     worker.batch_size = 1000;
-    assert_int_equal(option_complete(&worker, SMQ_OPTION_SET_WORKER, NULL), SMQ_OK);
+    assert_int_equal(option_complete(&worker, SMQ_OPTION_SET_CONSUMER, NULL), SMQ_OK);
     assert_int_equal(worker.max_in_flight, 10240000);
     topic.type = SMQ_TYPE_FIFO;
     assert_int_equal(option_complete(&topic, SMQ_OPTION_SET_TOPIC, NULL), SMQ_OK);
     assert_int_equal(topic.layout, SMQ_LAYOUT_KEYED);
     assert_int_equal(topic.max_body, 1048576);
+}
+
+/* A field that is set for the other form of a consumer is refused, and left as it was. */
+static void options_belong_to_one_form_of_consumer(void **state)
+{
+    static const struct {
+        const char *name;
+        bool handlers;
+    } rows[] = {{"threads", true}, {"batch_size", true}, {"max_messages", true},
+                {"weight", false}, {"per_slot", false},  {"max_poll_gap_ms", false}};
+
+    (void) state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct option *option = found(SMQ_OPTION_SET_CONSUMER, rows[i].name);
+        smq_consumer_options other = {
+            .struct_size = sizeof(other), .batch = NULL, .handler = rows[i].handlers ? NULL : done};
+        smq_error err;
+        char text[128];
+
+        assert_int_equal(option_complete(&other, SMQ_OPTION_SET_CONSUMER, &err), SMQ_OK);
+        assert_int_equal(option_get(option, &other), 0);
+        option_set(option, &other, option->min);
+        snprintf(text, sizeof(text), "%s is only for consumers %s", rows[i].name,
+                 rows[i].handlers ? "with handler or batch" : "without handler and batch");
+        assert_int_equal(option_complete(&other, SMQ_OPTION_SET_CONSUMER, &err), SMQ_INVALID);
+        assert_string_equal(err.text, text);
+        assert_int_equal(option_get(option, &other), option->min);
+    }
 }
 
 /* A row of the library that none of these tables knows is a row that is not tested. */
@@ -320,6 +350,7 @@ TEST_GROUP(option)
         cmocka_unit_test(switches_and_texts_are_kept),
         cmocka_unit_test(only_powers_of_two_are_slots),
         cmocka_unit_test(some_defaults_follow_other_options),
+        cmocka_unit_test(options_belong_to_one_form_of_consumer),
         cmocka_unit_test(every_option_is_in_a_table),
         cmocka_unit_test(descriptions_are_true),
     };

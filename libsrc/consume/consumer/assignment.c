@@ -6,11 +6,11 @@
 
 #include "base/clock.h"
 #include "base/owner_of.h"
-#include "consume/worker/worker.h"
+#include "consume/consumer/consumer.h"
 
 enum { US_PER_MS = 1000 };
 
-static void assignment_look(struct worker_assignment *assignment, int64_t seen, int64_t now_ms)
+static void assignment_look(struct consumer_assignment *assignment, int64_t seen, int64_t now_ms)
 {
     if (seen != assignment->seen) {
         assignment->seen = seen;
@@ -19,7 +19,7 @@ static void assignment_look(struct worker_assignment *assignment, int64_t seen, 
     }
 }
 
-static int64_t assignment_due_ms(const struct worker_assignment *assignment, bool moving)
+static int64_t assignment_due_ms(const struct consumer_assignment *assignment, bool moving)
 {
     int64_t due_ms = assignment->first_ms + ASSIGNMENT_LONGEST_MS;
     int64_t quiet_ms = assignment->last_ms + ASSIGNMENT_QUIET_MS;
@@ -30,8 +30,8 @@ static int64_t assignment_due_ms(const struct worker_assignment *assignment, boo
     return due_ms < free_ms ? free_ms : due_ms;
 }
 
-int64_t worker_assignment_due_ms(struct worker_assignment *assignment,
-                                 const struct worker_slots *slots, int64_t now_ms)
+int64_t consumer_assignment_due_ms(struct consumer_assignment *assignment,
+                                   const struct consumer_slots *slots, int64_t now_ms)
 {
     int64_t seen = slots->gained + slots->lost, due_ms;
 
@@ -41,15 +41,15 @@ int64_t worker_assignment_due_ms(struct worker_assignment *assignment,
     assignment_look(assignment, seen, now_ms);
     due_ms = slots->ended ? now_ms : assignment_due_ms(assignment, slots->moving);
     if (due_ms <= now_ms) {
-        *assignment = (struct worker_assignment){
+        *assignment = (struct consumer_assignment){
             .gained = slots->gained, .lost = slots->lost, .seen = seen, .reported_ms = now_ms};
     }
     return due_ms;
 }
 
-static void assignment_report(const smq_worker *worker, int64_t gained, int64_t lost)
+static void assignment_report(const smq_consumer *consumer, int64_t gained, int64_t lost)
 {
-    const struct slot_set *set = &worker->set;
+    const struct slot_set *set = &consumer->set;
     smq_event event = {.topic = set->name,
                        .slot = -1,
                        .slots_gained = (int32_t) gained,
@@ -65,31 +65,31 @@ static void assignment_report(const smq_worker *worker, int64_t gained, int64_t 
 
 static void assignment_on_due(struct alarm *alarm)
 {
-    worker_watch_assignment(OWNER_OF(alarm, smq_worker, assignment_due));
+    consumer_watch_assignment(OWNER_OF(alarm, smq_consumer, assignment_due));
 }
 
-void worker_watch_assignment(smq_worker *worker)
+void consumer_watch_assignment(smq_consumer *consumer)
 {
-    const struct slot_set *set = &worker->set;
+    const struct slot_set *set = &consumer->set;
     struct alarms *alarms = loop_alarms(set->core->io);
-    int64_t gained = set->gained - worker->assignment.gained;
-    int64_t lost = set->lost - worker->assignment.lost;
-    struct worker_slots slots = {.gained = set->gained, .lost = set->lost};
+    int64_t gained = set->gained - consumer->assignment.gained;
+    int64_t lost = set->lost - consumer->assignment.lost;
+    struct consumer_slots slots = {.gained = set->gained, .lost = set->lost};
     int64_t now_ms, due_ms;
 
     if (gained == 0 && lost == 0) {
         return;
     }
     slots.moving = set->slot_count > set->owned;
-    slots.ended =
-        worker->state == WORKER_ENDED || (worker->state != WORKER_RUNNING && set->slot_count == 0);
+    slots.ended = consumer->state == CONSUMER_ENDED ||
+                  (consumer->state != CONSUMER_RUNNING && set->slot_count == 0);
     now_ms = clock_now_ms();
-    due_ms = worker_assignment_due_ms(&worker->assignment, &slots, now_ms);
+    due_ms = consumer_assignment_due_ms(&consumer->assignment, &slots, now_ms);
     if (due_ms <= now_ms) {
-        alarm_clear(alarms, &worker->assignment_due);
-        assignment_report(worker, gained, lost);
+        alarm_clear(alarms, &consumer->assignment_due);
+        assignment_report(consumer, gained, lost);
     } else {
-        worker->assignment_due.ring = assignment_on_due;
-        alarm_set(alarms, &worker->assignment_due, due_ms * US_PER_MS);
+        consumer->assignment_due.ring = assignment_on_due;
+        alarm_set(alarms, &consumer->assignment_due, due_ms * US_PER_MS);
     }
 }

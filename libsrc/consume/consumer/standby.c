@@ -1,18 +1,18 @@
-/* standby.c - reporting once that a worker has had no slot for a while, and why: it is a spare, or
- * something is wrong, or the operator overlooked that without ZooKeeper only one process consumes a
- * topic.  Coordination is asked for the reason when the while is over.
+/* standby.c - reporting once that a consumer has had no slot for a while, and why: it is a spare,
+ * or something is wrong, or the operator overlooked that without ZooKeeper only one process
+ * consumes a topic.  Coordination is asked for the reason when the while is over.
  *
  * Thread: smq:io. */
 #include "base/clock.h"
-#include "consume/worker/worker.h"
+#include "consume/consumer/consumer.h"
 #include "core/coord_link.h"
 
-int64_t worker_standby_wait_ms(struct worker_standby *standby, bool spare, int64_t now_ms)
+int64_t consumer_standby_wait_ms(struct consumer_standby *standby, bool spare, int64_t now_ms)
 {
     int64_t wait_ms;
 
     if (!spare) {
-        *standby = (struct worker_standby){0};
+        *standby = (struct consumer_standby){0};
         return -1;
     }
     if (standby->reported) {
@@ -53,32 +53,33 @@ static const char *standby_text(enum coord_no_slot why)
     return texts[why];
 }
 
-void worker_report_standby(const smq_worker *worker, enum coord_no_slot why)
+void consumer_report_standby(const smq_consumer *consumer, enum coord_no_slot why)
 {
-    if (worker->state == WORKER_RUNNING && worker->set.owned == 0) {
-        events_log(worker->set.core->events, SMQ_LEVEL_WARN,
-                   "topic %s: this process has had no slot for %d s, because %s", worker->set.name,
-                   STANDBY_MS / 1000, standby_text(why));
+    if (consumer->state == CONSUMER_RUNNING && consumer->set.owned == 0) {
+        events_log(consumer->set.core->events, SMQ_LEVEL_WARN,
+                   "topic %s: this process has had no slot for %d s, because %s",
+                   consumer->set.name, STANDBY_MS / 1000, standby_text(why));
     }
 }
 
 static void standby_on_timer(uv_timer_t *timer)
 {
-    worker_watch_standby(timer->data);
+    consumer_watch_standby(timer->data);
 }
 
-void worker_watch_standby(smq_worker *worker)
+void consumer_watch_standby(smq_consumer *consumer)
 {
-    bool spare = worker->state == WORKER_RUNNING && worker->set.owned == 0;
-    int64_t wait_ms = worker_standby_wait_ms(&worker->standby, spare, spare ? clock_now_ms() : 0);
+    bool spare = consumer->state == CONSUMER_RUNNING && consumer->set.owned == 0;
+    int64_t wait_ms =
+        consumer_standby_wait_ms(&consumer->standby, spare, spare ? clock_now_ms() : 0);
 
     if (wait_ms == 0) {
-        coord_link_explain(worker->set.core->link, worker->set.name);
+        coord_link_explain(consumer->set.core->link, consumer->set.name);
     }
     if (wait_ms <= 0) {
-        uv_timer_stop(&worker->standby_timer);
+        uv_timer_stop(&consumer->standby_timer);
         return;
     }
-    uv_update_time(worker->standby_timer.loop);
-    uv_timer_start(&worker->standby_timer, standby_on_timer, (uint64_t) wait_ms, 0);
+    uv_update_time(consumer->standby_timer.loop);
+    uv_timer_start(&consumer->standby_timer, standby_on_timer, (uint64_t) wait_ms, 0);
 }

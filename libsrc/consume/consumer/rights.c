@@ -1,8 +1,8 @@
-/* rights.c - has the user of Redis the rights of an owner when the worker begins?
+/* rights.c - has the user of Redis the rights of an owner when the consumer begins?
  *
- * A right that is missing from the start ends the worker, and one that is taken away later does
+ * A right that is missing from the start ends the consumer, and one that is taken away later does
  * not.  The first call of a kind may come late: a renewal only when a handler is slow, and every
- * call of a worker that stands by.  So the worker asks as soon as it begins.
+ * call of a consumer that stands by.  So the consumer asks as soon as it begins.
  *
  * Thread: smq:io. */
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "consume/worker/worker.h"
+#include "consume/consumer/consumer.h"
 
 /* The question to one server. */
 struct rights_question {
@@ -21,35 +21,35 @@ struct rights_question {
     char server[REDIS_SERVER_MAX];
     struct store_slot slot; /* one that it has */
     struct store_call call;
-    smq_worker *worker;
+    smq_consumer *consumer;
 };
 STAILQ_HEAD(rights_questions, rights_question);
 
 static void rights_on_answer(struct store_call *call, const struct store_result *result)
 {
     struct rights_question *question = call->user;
-    smq_worker *worker = question->worker;
+    smq_consumer *consumer = question->consumer;
     char missing[STORE_RIGHTS_MAX] = "";
 
     if (result->outcome != STORE_OK || !store_rights_read(missing, sizeof(missing), result)) {
-        worker->rights.unknown = true;
+        consumer->rights.unknown = true;
     } else if (missing[0] != '\0') {
-        memcpy(worker->rights.missing, missing, sizeof(missing));
+        memcpy(consumer->rights.missing, missing, sizeof(missing));
     }
-    worker->rights.running--;
-    worker->set.proved =
-        worker->rights.running == 0 && !worker->rights.unknown && worker->rights.missing[0] == '\0';
+    consumer->rights.running--;
+    consumer->set.proved = consumer->rights.running == 0 && !consumer->rights.unknown &&
+                           consumer->rights.missing[0] == '\0';
     store_call_fini(call);
     free(question);
-    slot_set_turn(&worker->set);
+    slot_set_turn(&consumer->set);
 }
 
-static struct rights_question *rights_question_new(smq_worker *worker, const char *server,
+static struct rights_question *rights_question_new(smq_consumer *consumer, const char *server,
                                                    const struct store_slot *slot)
 {
     struct rights_question *question = memory_new(sizeof(*question));
 
-    question->worker = worker;
+    question->consumer = consumer;
     question->slot = *slot;
     (void) snprintf(question->server, sizeof(question->server), "%s", server);
     store_call_init(&question->call, rights_on_answer, question);
@@ -57,49 +57,49 @@ static struct rights_question *rights_question_new(smq_worker *worker, const cha
 }
 
 /* One question for each server. */
-static void rights_prepare(struct rights_questions *out, smq_worker *worker)
+static void rights_prepare(struct rights_questions *out, smq_consumer *consumer)
 {
     struct rights_question *by_server = NULL, *question;
     char server[REDIS_SERVER_MAX];
     struct store_slot slot;
 
-    for (int32_t i = 0; i < worker->set.topic.slots; i++) {
-        store_slot_fill(&slot, &worker->set.topic, i);
-        redis_server_of(server, worker->set.core->redis, slot.keys.hash_slot);
+    for (int32_t i = 0; i < consumer->set.topic.slots; i++) {
+        store_slot_fill(&slot, &consumer->set.topic, i);
+        redis_server_of(server, consumer->set.core->redis, slot.keys.hash_slot);
         HASH_FIND_STR(by_server, server, question);
         if (question == NULL) {
-            question = rights_question_new(worker, server, &slot);
+            question = rights_question_new(consumer, server, &slot);
             HASH_ADD_STR(by_server, server, question);
             STAILQ_INSERT_TAIL(out, question, link);
-            worker->rights.running++;
+            consumer->rights.running++;
         }
     }
     HASH_CLEAR(hh, by_server);
 }
 
-void worker_prove_rights(smq_worker *worker)
+void consumer_prove_rights(smq_consumer *consumer)
 {
-    const struct core *core = worker->set.core;
+    const struct core *core = consumer->set.core;
     struct rights_questions questions = STAILQ_HEAD_INITIALIZER(questions);
     struct rights_question *question;
 
-    if (worker->set.proved || worker->rights.running > 0) {
+    if (consumer->set.proved || consumer->rights.running > 0) {
         return;
     }
-    worker->rights.unknown = false;
-    worker->rights.missing[0] = '\0';
-    rights_prepare(&questions, worker);
+    consumer->rights.unknown = false;
+    consumer->rights.missing[0] = '\0';
+    rights_prepare(&questions, consumer);
     while ((question = STAILQ_FIRST(&questions)) != NULL) {
         STAILQ_REMOVE_HEAD(&questions, link);
         store_rights(&question->call, core->redis, &question->slot, core->request_timeout_ms);
     }
 }
 
-bool worker_lacked(const smq_worker *worker, const char *denial)
+bool consumer_lacked(const smq_consumer *consumer, const char *denial)
 {
     char list[STORE_RIGHTS_MAX], quoted[STORE_RIGHTS_MAX + 2], *rest = NULL;
 
-    memcpy(list, worker->rights.missing, sizeof(list));
+    memcpy(list, consumer->rights.missing, sizeof(list));
     for (const char *name = strtok_r(list, ",", &rest); name != NULL;
          name = strtok_r(NULL, ",", &rest)) {
         (void) snprintf(quoted, sizeof(quoted), "'%s'", name);

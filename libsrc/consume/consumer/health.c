@@ -1,12 +1,12 @@
-/* health.c - what a worker reports of its health.
+/* health.c - what a consumer reports of its health.
  *
  * Thread: smq:io. */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "consume/consumer/consumer.h"
 #include "consume/slot/owned_slot.h"
-#include "consume/worker/worker.h"
 #include "core/health.h"
 
 /* Failed calls of a slot in a row after which something is wrong, and not only slow. */
@@ -31,7 +31,7 @@ static void health_explain_room(char *out, size_t size, const struct budget *bud
                  budget->max_messages);
     } else {
         snprintf(out, size,
-                 "max_in_flight is %" PRId32 ", and the worker has %" PRId64
+                 "max_in_flight is %" PRId32 ", and the consumer has %" PRId64
                  " messages without an answer",
                  budget->max_in_flight, budget->unanswered);
     }
@@ -70,7 +70,7 @@ static void health_explain(char *out, size_t size, const struct owned_slot *slot
     case NEXT_CALLS:
         break;
     }
-    snprintf(out, size, "its worker does not claim now");
+    snprintf(out, size, "its consumer does not claim now");
 }
 
 static void health_note_slot(struct health *health, const struct owned_slot *slot)
@@ -83,7 +83,7 @@ static void health_note_slot(struct health *health, const struct owned_slot *slo
                         slot->number, slot->set->name, reason);
 }
 
-/* --- the worker --- */
+/* --- the consumer --- */
 
 static void health_add_slot(struct health *health, const struct owned_slot *slot)
 {
@@ -111,20 +111,20 @@ static void health_add_slot(struct health *health, const struct owned_slot *slot
     }
 }
 
-static void health_add_worker(struct health *health, void *user)
+static void health_add_consumer(struct health *health, void *user)
 {
-    const smq_worker *worker = user;
-    const struct slot_set *set = &worker->set;
+    const smq_consumer *consumer = user;
+    const struct slot_set *set = &consumer->set;
 
-    if (worker->failure.status != SMQ_OK) {
-        health_find(health, HEALTH_ENDED, worker->failure.status, "%s", worker->failure.text);
+    if (consumer->failure.status != SMQ_OK) {
+        health_find(health, HEALTH_ENDED, consumer->failure.status, "%s", consumer->failure.text);
     }
-    if (worker->damaged) {
+    if (consumer->damaged) {
         health_find(health, HEALTH_DAMAGED, SMQ_DAMAGED,
                     "Redis has lost the definition of topic %s; run slotmq topic repair %s",
                     set->name, set->name);
     }
-    health->known.consumers += worker->state == WORKER_RUNNING ? 1 : 0;
+    health->known.consumers += consumer->state == CONSUMER_RUNNING ? 1 : 0;
     health->known.slots_owned += set->owned;
     health->known.slots_paused += set->paused.slots;
     for (int32_t i = 0; set->slot_count > 0 && i < set->topic.slots; i++) {
@@ -134,8 +134,8 @@ static void health_add_worker(struct health *health, void *user)
     }
 }
 
-void worker_report_health(smq_worker *worker)
+void consumer_report_health(smq_consumer *consumer)
 {
-    worker->health = (struct health_source){.report = health_add_worker, .user = worker};
-    health_sources_add(&worker->set.core->sources, &worker->health);
+    consumer->health = (struct health_source){.report = health_add_consumer, .user = consumer};
+    health_sources_add(&consumer->set.core->sources, &consumer->health);
 }

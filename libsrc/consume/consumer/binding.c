@@ -1,4 +1,4 @@
-/* binding.c - a topic that is bound to another coordination than that of its worker, or has a
+/* binding.c - a topic that is bound to another coordination than that of its consumer, or has a
  * larger generation.
  *
  * Thread: smq:io. */
@@ -7,14 +7,14 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "consume/worker/worker.h"
+#include "consume/consumer/consumer.h"
 #include "core/coord_link.h"
 
 enum { BOUND_SHOWN_MAX = 80 };
 
 struct binding_check {
     struct store_call call;
-    smq_worker *worker;
+    smq_consumer *consumer;
     binding_answered_fn *answered;
     char kind[COORD_BINDING_MAX];
 };
@@ -27,37 +27,37 @@ static bool binding_same_root(const char *left, const char *right)
     return left[len] == ' ' && strncmp(left, right, len + 1) == 0;
 }
 
-bool worker_may_have_new_identity(const smq_worker *worker, const struct store_result *result)
+bool consumer_may_have_new_identity(const smq_consumer *consumer, const struct store_result *result)
 {
     char kind[COORD_BINDING_MAX], bound[COORD_BINDING_MAX];
 
-    coord_link_binding(kind, worker->set.core->link);
-    return coord_link_session(worker->set.core->link) == SMQ_SESSION_LOST &&
+    coord_link_binding(kind, consumer->set.core->link);
+    return coord_link_session(consumer->set.core->link) == SMQ_SESSION_LOST &&
            store_bound_read(bound, sizeof(bound), result) && binding_same_root(bound, kind);
 }
 
-smq_status worker_other_fleet(smq_error *err, const smq_worker *worker,
-                              const struct store_result *result)
+smq_status consumer_other_fleet(smq_error *err, const smq_consumer *consumer,
+                                const struct store_result *result)
 {
     char kind[COORD_BINDING_MAX], bound[COORD_BINDING_MAX];
 
     if (!store_bound_read(bound, sizeof(bound), result)) {
         return status_set(err, SMQ_INTERNAL, "cannot read what topic %s is bound to",
-                          worker->set.name);
+                          consumer->set.name);
     }
-    coord_link_binding(kind, worker->set.core->link);
+    coord_link_binding(kind, consumer->set.core->link);
     if (binding_same_root(bound, kind)) {
         return status_set(err, SMQ_OTHER_FLEET,
                           "topic %s is bound to this root under another identity: it is another "
                           "ensemble, or ZooKeeper lost its data; in the latter case call slotmq "
                           "fleet raise-fence",
-                          worker->set.name);
+                          consumer->set.name);
     }
     return status_set(
         err, SMQ_OTHER_FLEET,
         "topic %s belongs to another fleet (call slotmq topic rebind to change that): it "
         "is bound to \"%.*s\", and this process belongs to \"%.*s\"",
-        worker->set.name, BOUND_SHOWN_MAX, bound, BOUND_SHOWN_MAX, kind);
+        consumer->set.name, BOUND_SHOWN_MAX, bound, BOUND_SHOWN_MAX, kind);
 }
 
 /* If the identity of the fleet has changed in the meantime, the answer is to a question of the
@@ -67,34 +67,34 @@ static void binding_on_checked(struct store_call *call, const struct store_resul
     struct binding_check *check = call->user;
     char kind[COORD_BINDING_MAX];
 
-    check->worker->checking = false;
-    coord_link_binding(kind, check->worker->set.core->link);
+    check->consumer->checking = false;
+    coord_link_binding(kind, check->consumer->set.core->link);
     if (strcmp(kind, check->kind) != 0) {
-        worker_ask_binding(check->worker, check->answered);
+        consumer_ask_binding(check->consumer, check->answered);
     } else {
         if (result->outcome == STORE_OK) {
-            memcpy(check->worker->set.bound, check->kind, sizeof(check->kind));
+            memcpy(check->consumer->set.bound, check->kind, sizeof(check->kind));
         }
-        check->answered(check->worker, result);
+        check->answered(check->consumer, result);
     }
     store_call_fini(call);
     free(check);
 }
 
-void worker_ask_binding(smq_worker *worker, binding_answered_fn *answered)
+void consumer_ask_binding(smq_consumer *consumer, binding_answered_fn *answered)
 {
-    struct core *core = worker->set.core;
+    struct core *core = consumer->set.core;
     struct binding_check *check;
 
-    if (worker->checking) {
+    if (consumer->checking) {
         return;
     }
     check = memory_new(sizeof(*check));
-    check->worker = worker;
+    check->consumer = consumer;
     check->answered = answered;
-    worker->checking = true;
+    consumer->checking = true;
     coord_link_binding(check->kind, core->link);
     store_call_init(&check->call, binding_on_checked, check);
-    store_bind(&check->call, core->redis, worker->set.name, worker->set.topic.nonce, check->kind,
-               core->request_timeout_ms);
+    store_bind(&check->call, core->redis, consumer->set.name, consumer->set.topic.nonce,
+               check->kind, core->request_timeout_ms);
 }
