@@ -5,6 +5,9 @@ The pages are README.md, the Markdown in docs/, and the manual pages that tools/
 the public headers.  cmark-gfm and mandoc render them.  The pages work from a folder, without a
 server; nothing is loaded from elsewhere.  A link that leads nowhere is an error.
 
+Each part of a page that is found by its name has an entry of its own in the search: functions and
+structs, flags of the command, and the rows of tables that begin with a name.
+
 usage: site.py ROOT FOLDER"""
 import html
 import json
@@ -26,40 +29,12 @@ GROUPS = {
     "Internals": ["docs/coordination.md", "docs/architecture.md", "docs/BENCHMARKS.md", "docs/TRACK-RECORD.md",
                "docs/release.md", "CONTRIBUTING.md", "lua/README.md"],
 }
-STYLE = """
-:root { color-scheme: light dark; --line: #8884; --soft: #8881; }
-body { margin: 0; font: 16px/1.55 system-ui, sans-serif; display: flex; }
-nav { flex: 0 0 15em; padding: 1em; border-right: 1px solid var(--line); height: 100vh; overflow: auto;
-      position: sticky; top: 0; box-sizing: border-box; font-size: 14px; }
-nav h2 { font-size: 1em; margin: 1em 0 .2em; } nav ul { list-style: none; margin: 0; padding: 0; }
-nav input { width: 100%; box-sizing: border-box; padding: .3em; }
-main { padding: 1em 2em 4em; max-width: 52em; min-width: 0; }
-pre { background: var(--soft); padding: .8em; overflow: auto; } code { font-size: .9em; }
-table { border-collapse: collapse; display: block; overflow: auto; }
-th, td { border: 1px solid var(--line); padding: .3em .6em; text-align: left; vertical-align: top; }
-img { max-width: 100%; }
-table.head, table.foot { display: none; } a.permalink { color: inherit; text-decoration: none; }
-#found li { margin: .4em 0; } .Bl-tag > dd { margin-left: 2em; }
-@media (max-width: 50em) { body { display: block; } nav { height: auto; position: static; border: 0; } }
-"""
-SCRIPT = """
-const box = document.getElementById('search'), list = document.getElementById('found');
-box.addEventListener('input', () => {
-    const words = box.value.toLowerCase().split(/\\s+/).filter(word => word.length > 1);
-    const weigh = part => words.reduce((sum, word) => sum < 0 ? sum :
-        part.heading.toLowerCase().includes(word) ? sum + 5 :
-        part.text.toLowerCase().includes(word) ? sum + 1 : -1, 0);
-    const best = !words.length ? [] : PARTS.map(part => [weigh(part), part])
-        .filter(([weight]) => weight > 0).sort(([a], [b]) => b - a).slice(0, 20);
-    list.replaceChildren(...best.map(([, part]) => {
-        const item = document.createElement('li'), link = document.createElement('a');
-        link.href = UP + part.link;
-        link.textContent = part.page === part.heading ? part.page : part.page + ': ' + part.heading;
-        item.append(link);
-        return item;
-    }));
-});
-"""
+# How much a part of a group counts in the search: what users look for comes before why it is so.
+WEIGHTS = {"Internals": 0.6, "Decisions": 0.2}
+PAGE_WEIGHTS = {"CHANGELOG.md": 0.2, "docs/BENCHMARKS.md": 0.4, "docs/FEATURES.md": 0.4, "docs/TRACK-RECORD.md": 0.4}
+# Sections of a manual page that only repeat names.
+REPEATED = {"NAME", "SYNOPSIS", "SEE ALSO"}
+ASSETS = ["style.css", "page.js"]
 
 
 def run(*command, text=None):
@@ -85,31 +60,73 @@ class Page:
         self.pictures = []
         self.anchors = set(re.findall(r'id="([^"]+)"', body))
         self.body = re.sub(r"<h([1-6])>(.*?)</h\1>", self.heading, body)
+        self.body = re.sub(r"<tr>(\s*<td[^>]*>)<code>(\w+)</code>(?=</td>)", self.row, self.body)
+        self.body = re.sub(r"<dt>(<var class=\"Vt\">(?:struct|enum) )(\w+)(?=</var>)", self.type, self.body)
         found = re.search(r"<h1[^>]*>(.*?)</h1>", self.body, re.DOTALL)
         self.title = plain(found[1]) if found else pathlib.PurePath(target).stem
 
-    def heading(self, match):
-        name, base, number = slug(match[2]), slug(match[2]), 0
+    def anchor(self, base):
+        name, number = base, 0
         while name in self.anchors:
             number += 1
             name = f"{base}-{number}"
         self.anchors.add(name)
-        return f'<h{match[1]} id="{name}">{match[2]}</h{match[1]}>'
+        return name
+
+    def heading(self, match):
+        return f'<h{match[1]} id="{self.anchor(slug(match[2]))}">{match[2]}</h{match[1]}>'
+
+    def row(self, match):
+        return f'<tr id="{self.anchor(slug(match[2]))}">{match[1]}<code>{match[2]}</code>'
+
+    def type(self, match):
+        return f'<dt id="{self.anchor(match[2])}">{match[1]}{match[2]}'
+
+    def sections(self):
+        """(level, anchor, heading, text) of each heading, with all that is below it."""
+        pieces = re.split(r'(<h[1-3][^>]*id="[^"]*"[^>]*>.*?</h[1-3]>)', self.body, flags=re.DOTALL)
+        level, anchor, heading = 1, "", self.title
+        for piece in pieces:
+            found = re.fullmatch(r'<h([1-3])[^>]*id="([^"]*)"[^>]*>(.*?)</h[1-3]>', piece, re.DOTALL)
+            if found:
+                level, anchor, heading = int(found[1]), found[2], plain(found[3])
+            else:
+                yield level, anchor, heading, piece
 
     def parts(self):
-        """What the search finds: each heading with the text below it."""
-        pieces = re.split(r'(<h[1-3][^>]*id="[^"]*"[^>]*>.*?</h[1-3]>)', self.body, flags=re.DOTALL)
-        heading, anchor = self.title, ""
-        for piece in pieces:
-            found = re.fullmatch(r'<h[1-3][^>]*id="([^"]*)"[^>]*>(.*?)</h[1-3]>', piece, re.DOTALL)
-            if found:
-                heading, anchor = plain(found[2]), "#" + found[1]
-            elif plain(piece):
-                yield {"page": self.title, "heading": heading, "link": self.target + anchor, "text": plain(piece)}
+        """What the search finds."""
+        for _, anchor, heading, text in self.sections():
+            where = f"{self.target}#{anchor}" if anchor else self.target
+            if plain(text) and not (self.source.endswith(".h") and heading in REPEATED):
+                yield {"page": self.title, "heading": heading, "link": where, "text": plain(text)}
+            for name, shown, inner, words in entries(heading, text):
+                above = self.title if self.title == heading else f"{self.title}: {heading}"
+                yield {"page": above, "heading": shown, "name": name, "link": f"{self.target}#{inner}", "text": words}
+
+    def contents(self):
+        """(is it below another, anchor, heading) of each line of the table of contents."""
+        for level, anchor, heading, text in self.sections():
+            if level > 1:
+                yield level > 2, anchor, heading
+            if self.source.endswith(".h"):
+                yield from ((True, inner, name) for name, _, inner, _ in entries(heading, text))
 
     def first_sentence(self):
         paragraph = re.search(r"<p[^>]*>(.*?)</p>", self.body, re.DOTALL)
         return re.split(r"(?<=[.:]) ", plain(paragraph[1]))[0] if paragraph else ""
+
+
+def entries(heading, text):
+    """(name, heading, anchor, text) of what stands below a heading and is found by its name."""
+    for found in re.finditer(r'<tr id="([^"]+)">(.*?)</tr>', text, re.DOTALL):
+        name = plain(found[2].partition("</td>")[0])
+        yield name, name, found[1], plain(found[2])
+    pieces = re.split(r'<dt id="(smq_\w+)">(?=(?:(?!</dt>).)*<(?:code|var) class="(?:Fn|Vt)")', text, flags=re.DOTALL)
+    for name, body in zip(pieces[1::2], pieces[2::2]):
+        yield name, name, name, plain(body)
+    flags = re.split(r'<dt id="([^"]+)"><a class="permalink" href="[^"]*"><code class="Fl">(-[^<]*)</code></a>', text)
+    for anchor, flag, body in zip(flags[1::3], flags[2::3], flags[3::3]):
+        yield flag, f"{heading} {flag}", anchor, plain(body)
 
 
 def groups(root):
@@ -185,13 +202,31 @@ def follow(page, pages, root, dead):
     page.body = re.sub(r'<img src="([^"]*)"', picture, page.body)
 
 
-def navigation(shown, up):
-    lines = ['<nav><input id="search" type="search" placeholder="Search"><ul id="found"></ul>']
+def navigation(shown, here, up):
+    lines = [f'<nav><a class="name" href="{up}index.html">slotmq</a>',
+             '<input id="search" type="search" placeholder="Search  (/)" aria-label="Search"><ul id="found"></ul>',
+             '<input class="fold" id="pages" type="checkbox"><label for="pages">Pages</label><div class="groups">']
     for group, pages in shown.items():
-        lines.append(f"<h2>{group}</h2><ul>")
-        lines += [f'<li><a href="{up}{page.target}">{html.escape(page.title)}</a></li>' for page in pages]
-        lines.append("</ul>")
-    return "\n".join([*lines, "</nav>"])
+        is_open = " open" if group not in WEIGHTS or here in pages else ""
+        lines.append(f"<details{is_open}><summary>{group}</summary><ul>")
+        for page in pages:
+            current = ' aria-current="page"' if page is here else ""
+            lines.append(f'<li><a href="{up}{page.target}"{current}>{html.escape(page.title)}</a></li>')
+        lines.append("</ul></details>")
+    return "\n".join([*lines, "</div></nav>"])
+
+
+def contents(page):
+    """The table of contents; a page with one heading needs none."""
+    found = list(page.contents())
+    if len(found) < 2:
+        return ""
+    lines = ['<aside class="toc"><h2>On this page</h2><input class="fold" id="contents" type="checkbox">'
+             '<label for="contents">On this page</label><ul>']
+    for is_inner, anchor, heading in found:
+        kind = ' class="inner"' if is_inner else ""
+        lines.append(f'<li{kind}><a href="#{anchor}">{html.escape(heading)}</a></li>')
+    return "\n".join([*lines, "</ul></aside>"])
 
 
 def write_page(folder, page, shown):
@@ -201,11 +236,20 @@ def write_page(folder, page, shown):
     path.write_text(f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{html.escape(page.title)}</title><link rel="stylesheet" href="{up}style.css"></head>
-<body>{navigation(shown, up)}
+<body>{navigation(shown, page, up)}
+{contents(page)}
 <main>{page.body}</main>
-<script>const UP = '{up}';</script><script src="{up}parts.js"></script><script src="{up}search.js"></script>
+<script>const UP = '{up}';</script><script src="{up}parts.js"></script><script src="{up}page.js"></script>
 </body></html>
 """)
+
+
+def searched(shown):
+    """The parts of all pages, with what they count."""
+    for group, pages in shown.items():
+        for page in pages:
+            weight = PAGE_WEIGHTS.get(page.source, WEIGHTS.get(group, 1))
+            yield from ({**part, "weight": weight} for part in page.parts())
 
 
 def write_texts(root, folder, shown):
@@ -241,10 +285,9 @@ def main():
         write_page(folder, page, shown)
         for path in page.pictures:
             shutil.copy(path, folder / "pictures")
-    parts = [part for page in pages for part in page.parts()]
-    (folder / "parts.js").write_text(f"const PARTS = {json.dumps(parts, ensure_ascii=False)};\n")
-    (folder / "search.js").write_text(SCRIPT)
-    (folder / "style.css").write_text(STYLE)
+    (folder / "parts.js").write_text(f"const PARTS = {json.dumps(list(searched(shown)), ensure_ascii=False)};\n")
+    for name in ASSETS:
+        shutil.copy(pathlib.Path(__file__).parent / "site" / name, folder)
     write_texts(root, folder, shown)
     print(f"{len(pages)} pages: {folder}/index.html")
 
