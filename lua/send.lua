@@ -21,9 +21,9 @@
 max_waiting, dedup_ms, sequence = tonumber(max_waiting), tonumber(dedup_ms), tonumber(sequence)
 local WIDTH, producer_field = body and 5 or 2, 'P' .. producer
 
-local stored, parked, seq, sent, record, token, claims, paused, looked = unpack(
+local stored, parked, seq, sent, record, token, claims, paused, leased, looked = unpack(
     redis.call('HMGET', slot, 'def', 'parked', 'seq', 'sent', producer_field, 'token', 'claims',
-        'paused', 'looked'))
+        'paused', 'leased', 'looked'))
 if stored ~= def then
 -- @include def
     local refused = def_refused(stored, def)
@@ -84,12 +84,86 @@ if parked and many == 1 and one_time and stored == def and not repeated
 -- @include push
 end
 
+-- The ordinary calls: messages for one time, without a bound.  Most calls end here, before the
+-- functions that they do not need are made.
+local results, added, kept, integer, seq_after, due -- nil as long as nothing is stored
+local headers_before -- of layout keyed, in the order of the messages
+if not one_time or max_waiting > 0 or repeated or pushed or looked then
+    results = nil
+elseif not body and (timed or many == 1) then
+    -- Where nothing has that time yet, the scores show afterwards which of them waited before.  Of
+    -- kinds without times, one new message.
+    integer, seq_after = place(kind, seq, now, when)
+    local fresh = string.format('%.17g', integer)
+    if many == 1 or redis.call('ZCOUNT', store, fresh, fresh) == 0 then
+        for i = MESSAGES - 1, #ARGV - 1, 2 do
+            ARGV[i] = fresh -- before each member
+        end
+        added = redis.call('ZADD', store, 'NX', unpack(ARGV, MESSAGES - 1, #ARGV - 1))
+        results = added == many and string.rep('a', many) or nil
+    end
+elseif body and timed and record and dedup_ms == 0 then
+    -- Different messages beside which nothing is stored: they neither wait, nor are in flight, nor
+    -- rest.  One whose body is missing may wait all the same.
+    integer = place(kind, seq, now, when)
+    local fresh, header = string.format('%d', integer), string.format('%d', now)
+    local fields, placed, beside, seen = {}, {}, {}, nil
+    for i = 1, many do
+        local at = MESSAGES + (i - 1) * WIDTH
+        local member, limit, ttl = ARGV[at], ARGV[at + 3], ARGV[at + 4]
+        local field, n = 'h' .. member, 2 * i
+        fields[i], placed[n - 1], placed[n] = field, fresh, member
+        n = 2 * n
+        beside[n - 3], beside[n - 2], beside[n - 1] = field, header, 'b' .. member
+        beside[n] = ARGV[at + 2]
+        if limit ~= '' or ttl ~= '' then
+            beside[n - 2] = string.format('%d,%s,%s,1', now, limit,
+                ttl ~= '' and string.format('%d', now + ttl) or '')
+        end
+    end
+    local are_new = true
+    for i, text in ipairs(redis.call('HMGET', body, unpack(fields))) do
+        are_new = are_new and not text
+        if many > 1 and are_new then
+            seen = seen or {}
+            are_new, seen[fields[i]] = not seen[fields[i]], true
+        end
+    end
+    if many > 1 and are_new then
+        for i = 1, many do
+            fields[i] = placed[2 * i]
+        end
+        for _, score in ipairs(redis.call('ZMSCORE', store, unpack(fields))) do
+            are_new = are_new and not score
+        end
+    end
+    if are_new and redis.call('ZADD', store, 'NX', unpack(placed)) == many then
+        added, results = many, string.rep('a', many)
+        kept = redis.pcall('HSET', body, unpack(beside))
+    end
+end
+if results and record and timed then -- as answer() does, but without a table
+    if type(kept) ~= 'table' then
+        kept = redis.pcall('HSET', slot, 'sent', string.format('%d', (sent or 0) + many),
+            producer_field, string.format('%d,%d,%d,a', sequence + many - 1, many, now))
+    end
+    if type(kept) ~= 'table' and not parked then
+        return { 'OK', results, failed }
+    end
+    due = type(kept) ~= 'table' and integer or nil
+end
+
 local sleepers -- of a shared topic
 if parked and string.find(parked, '|', 1, true) then
 -- @include idle
     sleepers = idle_open
 end
 -- @include wake
+
+if due then
+    wake(parked, due)
+    return { 'OK', results, failed }
+end
 
 if repeated then
 -- @include sent_before
@@ -136,33 +210,11 @@ if pushed then
 end
 
 -- @include entry
-local headers_before -- of layout keyed, in the order of the messages
 
--- Inline, without a bound and for one time, messages are stored at once.  Where nothing has that
--- time yet, the scores show afterwards which of them waited before.  Most calls end here, before
--- the functions that they do not need are made; of kinds without times, those with one new message.
-if one_time and (timed or many == 1) and max_waiting == 0 and not (body or looked) then
-    local integer, seq_after = place(kind, seq, now, when)
-    local fresh, added = join(integer, 0), nil
-    if many == 1 or redis.call('ZCOUNT', store, fresh, fresh) == 0 then
-        for i = MESSAGES - 1, #ARGV - 1, 2 do
-            ARGV[i] = fresh -- before each member
-        end
-        added = redis.call('ZADD', store, 'NX', unpack(ARGV, MESSAGES - 1, #ARGV - 1))
-    end
-    local results, due = added == many and string.rep('a', many), timed and integer or 0
-    if results and record and timed then -- as answer() does, but without a table
-        local reply = redis.pcall('HSET', slot, 'sent', tonumber(sent or 0) + many, producer_field,
-            string.format('%d,%d,%d,a', sequence + many - 1, many, now))
-        if type(reply) == 'table' then
--- @include unsend
-        end
-        if parked then
-            wake(parked, due)
-        end
-        return { 'OK', results, failed }
-    end
-    if not results and added and timed then
+-- Inline, what is stored already: of some that waited before, the rest is done here.
+local function finish()
+    local due = timed and integer or 0
+    if not results then
         local members, is_added, placed = {}, {}, {}
         results = {}
         for i = 1, many do
@@ -186,16 +238,17 @@ if one_time and (timed or many == 1) and max_waiting == 0 and not (body or looke
         end
         results = table.concat(results)
     end
-    if results then
-        seq = seq_after
-        local reply = answer({}, results, added, many - added, 0)
-        if reply.err then
+    seq = seq_after
+    local reply = type(kept) == 'table' and kept or answer({}, results, added, many - added, 0)
+    if reply.err then
 -- @include unsend
-        end
-        wake(parked, (added > 0 or kind == 't') and due or math.huge)
-        reply[3] = failed
-        return reply
     end
+    wake(parked, (added > 0 or kind == 't') and due or math.huge)
+    reply[3] = failed
+    return reply
+end
+if added and (results or timed) then
+    return finish()
 end
 
 -- All other calls.  A function, so that the names of these are its own.

@@ -1,6 +1,6 @@
 -- USES store, prepare, slot, body, done, channel, kind, parked, token, claims, paused, max_waiting
--- USES dedup_ms, sequence, producer_field, sent, record, timed, seq, MESSAGES, REST, split, place
--- USES now, failed, pushed
+-- USES leased, dedup_ms, sequence, producer_field, sent, record, timed, seq, MESSAGES, REST, split
+-- USES place, now, failed, pushed
 
 -- A push: the message of the call is claimed for the owner that sleeps, and published to it.  Where
 -- that is not possible, this block is left by a break, and nothing has changed.  It is no function,
@@ -16,7 +16,6 @@ repeat
         break
     end
     local sleeps_until, lease_ms = string.match(parked, '^(%d+)/(%d+)$')
-    local leased = redis.call('HGET', slot, 'leased')
     if paused or now >= tonumber(sleeps_until) or leased and now < tonumber(leased) then
         break
     end

@@ -42,6 +42,41 @@ static void test_the_last_body_wins(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* Of a producer that the slot knows; most calls are such. */
+static void test_new_messages_of_a_known_producer(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send id=me.1 a +0 text '' ''", "OK a"},
+        {"send id=me.2 b +5 two 3 ''", "OK a"},
+        {"send id=me.3 c +5 three '' 9 d +5 four 0 9", "OK aa"},
+        {"store", "a@1000 b@1005 c@1005 d@1005"},
+        {"body", "ba=text bb=two bc=three bd=four ha=1000 hb=1000,3,,1 hc=1000,,1009,1 "
+                 "hd=1000,0,1009,1"},
+        {"field sent", "4"},
+        {"field Pme", "4,2,1000,a"},
+        {"send id=me.5 a +7 more '' ''", "OK m"}, /* it waits */
+        {"send id=me.6 e +7 one '' '' e +7 two '' ''", "OK am"},
+        {"send id=me.8 f +7 one '' '' e +7 three '' ''", "OK am"},
+        {"body", "ba=more bb=two bc=three bd=four be=three bf=one ha=1000 hb=1000,3,,1 "
+                 "hc=1000,,1009,1 hd=1000,0,1009,1 he=1000 hf=1000"},
+        {"field merged", "3"},
+        {"at 1006", ""},
+        {"consume 1 n=1", NULL},
+        {"send id=me.10 b +0 again '' ''", "OK a"}, /* it is in flight */
+        {"field Pme", "10,1,1006,a"},
+        {"redis HDEL body{x} bf hf", "2"},
+        {"send id=me.11 f +7 found '' ''", "OK m"}, /* it waits without its body */
+        {"redis HDEL body{x} bf hf", "2"},
+        {"send id=me.12 f +7 found '' '' g +7 new '' ''", "OK ma"},
+        {"redis HMGET body{x} bb hb bf hf bg hg", "again 1006,,,2 found 1006 new 1006"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 static void test_a_message_sent_while_claimed_shares_the_body(void **state)
 {
     static const struct script_row rows[] = {
@@ -468,6 +503,7 @@ TEST_GROUP(keyed)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_body_lives_as_long_as_its_message),
         cmocka_unit_test(test_the_last_body_wins),
+        cmocka_unit_test(test_new_messages_of_a_known_producer),
         cmocka_unit_test(test_a_message_sent_while_claimed_shares_the_body),
         cmocka_unit_test(test_messages_that_become_one_have_one_reference),
         cmocka_unit_test(test_two_claims_of_one_member_end_in_one_call),
