@@ -148,12 +148,16 @@ class Call:
         return [command for command in self.commands if command[0] in WRITES]
 
     def claims(self):
-        """The entries that it claims, each as (place, number, name in the store)."""
+        """The entries that it claims, each as (place, number, name in the store).  A claim that it
+        takes back, because a later command was refused, is none."""
         found = []
         for command in self.commands:
+            entries = [(match[1], int(match[2]), match[3])
+                       for match in map(CLAIMED.match, command[2:]) if match]
             if command[:2] == ["ZADD", f"prepare{{{self.tag}}}"]:
-                found += [(match[1], int(match[2]), match[3])
-                          for match in map(CLAIMED.match, command[3::2]) if match]
+                found += entries
+            elif command[:2] == ["ZREM", f"prepare{{{self.tag}}}"]:
+                found = [entry for entry in found if entry not in entries]
         return found
 
     def published(self):

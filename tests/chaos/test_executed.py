@@ -42,6 +42,20 @@ class Nodes:
         return iter(self.steps[node])
 
 
+class Claims(unittest.TestCase):
+    """What a send that claims for an owner leaves in prepare."""
+
+    def claims(self, *commands):
+        added = ["ZADD", f"prepare{{{TAG}}}", "1795843902208", "71c71:k0s1-1406"]
+        return Call("", 1, 1, TAG, None, False, (), [added, *commands]).claims()
+
+    def test_a_claim_that_is_taken_back_is_none(self):
+        gone = ["ZREM", f"prepare{{{TAG}}}"]
+        self.assertEqual(self.claims(gone + ["71c71:k0s1-1406"]), [])
+        for others in ([], [gone + ["70c70:k0s1-1406"]], [["ZREM", TAG, "71c71:k0s1-1406"]]):
+            self.assertEqual(self.claims(*others), [("71", 71, "k0s1-1406")])
+
+
 class LostTakeovers(unittest.TestCase):
     """A takeover under NEW at the time 10, and a handler of the owner with OLD that begins at 40.
 
