@@ -67,7 +67,7 @@ typedef struct smq_consumer_options {
     /* Both forms. */
     smq_order order; /* which messages of a slot are handled at once; default SMQ_ORDER_KEY */
     /* Unanswered deliveries, also those that no handler or poll has taken yet; default 1000, with
-     * handlers 10 * threads * batch_size. */
+     * handlers 10 * threads * batch_size.  smq_consumer_set_max_in_flight() changes it. */
     int32_t max_in_flight;
     int64_t rate_per_s; /* messages per second that this consumer claims; default no limit */
     /* Time from the call of the handler or the poll to the answer.  When it has passed the lease of
@@ -112,6 +112,8 @@ SMQ_API smq_status smq_consumer_start(smq_consumer *consumer, smq_error *err);
 /* Fetch up to `capacity` deliveries into out[], and set *count to their number.  If none comes in
  * time the call returns SMQ_OK, and *count is 0.  Several threads may poll at once.  The caller
  * answers each delivery once (delivery.h).
+ * With a capacity of 0 the poll is a sign of life: it returns at once, whatever timeout_ms is, and
+ * out may be NULL.  A program that has enough to do keeps its slots and leases by it.
  * When no thread has polled for max_poll_gap_ms, deliveries that were not polled are requeued, and
  * the slots move to other members; the next poll joins again.
  * Blocks: timeout_ms; 0 does not block.
@@ -127,6 +129,15 @@ SMQ_API smq_status smq_consumer_poll(smq_consumer *consumer, smq_delivery **out,
  * write or close it.  smq_consumer_free() closes it.
  * Returns -1 if the consumer is NULL, has handlers, or was made before fork(). */
 SMQ_API int smq_consumer_fd(const smq_consumer *consumer);
+
+/* Change max_in_flight of a living consumer of either form; 0: claim no more until it is changed
+ * again.  What is unanswered stays so, with its leases, and the slots stay.  When the call has
+ * returned, the consumer has no more than `most` unanswered deliveries, or their number only falls
+ * until that is so: a message that arrives beside is returned as if it had never been claimed.
+ * Thread: any, also a handler.  Blocks: for a turn of the client's thread.
+ * Fails: INVALID (`most` is below 0). */
+SMQ_API smq_status smq_consumer_set_max_in_flight(smq_consumer *consumer, int32_t most,
+                                                  smq_error *err);
 
 /* Wait until every answer given so far is stored or was refused.
  * Blocks: timeout_ms.  Fails: TIMED_OUT; LEASE_LOST or FENCED if an answer since the last flush

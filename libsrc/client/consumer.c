@@ -3,6 +3,8 @@
  * Thread: any. */
 #include "consume/consumer/consumer.h"
 
+#include <inttypes.h>
+
 #include "base/status.h"
 #include "client/client.h"
 #include "client/options.h"
@@ -78,13 +80,27 @@ SMQ_API smq_status smq_consumer_poll(smq_consumer *consumer, smq_delivery **out,
 {
     smq_status status = consumer_check_call(consumer, "smq_consumer_poll()", timeout_ms, err);
 
-    if (status == SMQ_OK && (out == NULL || count == NULL || capacity == 0)) {
-        return status_set(
-            err, SMQ_INVALID,
-            "there is no place for deliveries: out or count is NULL, or capacity is 0");
+    if (status == SMQ_OK && (count == NULL || (out == NULL && capacity > 0))) {
+        return status_set(err, SMQ_INVALID,
+                          "there is no place for deliveries: out or count is NULL");
     }
     return status == SMQ_OK ? consumer_poll(out, count, consumer, capacity, timeout_ms, err)
                             : status;
+}
+
+SMQ_API smq_status smq_consumer_set_max_in_flight(smq_consumer *consumer, int32_t most,
+                                                  smq_error *err)
+{
+    smq_status status = consumer_check(consumer, err);
+
+    if (status != SMQ_OK) {
+        return status;
+    }
+    if (most < 0) {
+        return status_set(err, SMQ_INVALID, "max_in_flight must be 0 or more, not %" PRId32, most);
+    }
+    consumer_set_max_in_flight(consumer, most);
+    return SMQ_OK;
 }
 
 SMQ_API int smq_consumer_fd(const smq_consumer *consumer)

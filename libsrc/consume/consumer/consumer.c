@@ -14,8 +14,10 @@
 #include "base/clock.h"
 #include "base/fork.h"
 #include "base/memory.h"
+#include "base/owner_of.h"
 #include "base/status.h"
 #include "base/thread.h"
+#include "base/waiter.h"
 
 /* --- options --- */
 
@@ -261,6 +263,33 @@ void consumer_free(smq_consumer *consumer)
     loop_post(consumer->set.core->io, &consumer->dispose);
     (void) consumer_wait_for(consumer, &consumer->end.disposed, SMQ_FOREVER);
     consumer_destroy(consumer);
+}
+
+/* A change of the limit on smq:io, which wakes `waiter`. */
+struct consumer_change {
+    struct loop_task task;
+    struct waiter waiter;
+    smq_consumer *consumer;
+    int32_t most;
+};
+
+static void consumer_change_on_task(struct loop_task *task)
+{
+    struct consumer_change *change = OWNER_OF(task, struct consumer_change, task);
+
+    consumer_limit(change->consumer, change->most);
+    waiter_done(&change->waiter);
+}
+
+void consumer_set_max_in_flight(smq_consumer *consumer, int32_t most)
+{
+    struct consumer_change change = {
+        .task.run = consumer_change_on_task, .consumer = consumer, .most = most};
+
+    waiter_init(&change.waiter, 1);
+    loop_post(consumer->set.core->io, &change.task);
+    (void) waiter_wait(&change.waiter, SMQ_FOREVER);
+    waiter_fini(&change.waiter);
 }
 
 smq_status consumer_check_process(const smq_consumer *consumer, smq_error *err)

@@ -41,6 +41,10 @@ smq_status consumer_wait(smq_consumer *consumer, int64_t timeout_ms, smq_error *
 void consumer_free(smq_consumer *consumer);
 smq_status consumer_check_process(const smq_consumer *consumer, smq_error *err);
 
+/* Change the limit of unanswered deliveries, and wait until it is changed.  Thread: any but
+ * smq:io. */
+void consumer_set_max_in_flight(smq_consumer *consumer, int32_t most);
+
 /* Is the consumer polled?  Fails: INVALID, with the name of the call that is not for it. */
 smq_status consumer_check_polled(const smq_consumer *consumer, const char *call, smq_error *err);
 
@@ -206,6 +210,9 @@ bool consumer_open(smq_consumer *consumer);
  * follow. */
 void consumer_suspend(smq_consumer *consumer);
 
+/* Claim until `most` deliveries are unanswered; 0: no more. */
+void consumer_limit(smq_consumer *consumer, int32_t most);
+
 /* End within `ms` although deliveries are not answered: refuse answers from now on. */
 void consumer_stop_within(smq_consumer *consumer, int64_t ms);
 
@@ -275,7 +282,8 @@ void consumer_gap_suspended(smq_consumer *consumer);
 
 /* --- polling.c --- */
 
-/* How much each slot may claim, when the topic is known.  Thread: that of consumer_new(). */
+/* How much each slot may claim, by the number of slots and max_in_flight.  Thread: that of
+ * consumer_new(), then smq:io. */
 void consumer_set_polled_room(smq_consumer *consumer);
 
 /* --- watchdog.c; Thread: smq:io --- */

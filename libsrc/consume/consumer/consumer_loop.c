@@ -467,6 +467,16 @@ void consumer_stop_within(smq_consumer *consumer, int64_t ms)
     consumer_turn(consumer);
 }
 
+void consumer_limit(smq_consumer *consumer, int32_t most)
+{
+    consumer->set.budget.max_in_flight = most;
+    if (consumer->polled) {
+        consumer_set_polled_room(consumer);
+    }
+    consumer_each_slot(consumer, slot_set_changed);
+    consumer_turn(consumer);
+}
+
 /* --- extensions --- */
 
 static void consumer_extend(struct extension *extension)

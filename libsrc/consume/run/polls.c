@@ -82,7 +82,7 @@ bool scheduler_poll(struct scheduler *scheduler, smq_delivery **out, size_t *cou
 {
     struct timespec deadline = clock_deadline(timeout_ms);
     size_t taken = 0;
-    bool closed, again = true;
+    bool closed, again = capacity > 0;
 
     run_queues_lock(scheduler);
     poll_begin(scheduler);

@@ -68,6 +68,11 @@ bool budget_has_room(const struct budget *budget)
     return budget_room(budget) > 0 && budget_quota(budget) > 0 && budget_credit(budget) > 0;
 }
 
+bool budget_is_over(const struct budget *budget)
+{
+    return budget->unanswered > budget->max_in_flight;
+}
+
 void budget_reserve(struct budget *budget, int32_t count)
 {
     int64_t now;

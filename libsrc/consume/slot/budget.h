@@ -32,6 +32,9 @@ void budget_set_rates(struct budget *budget, int64_t own, double share, bool sha
 /* May a message be claimed now? */
 bool budget_has_room(const struct budget *budget);
 
+/* Are more deliveries unanswered than max_in_flight, because it was lowered? */
+bool budget_is_over(const struct budget *budget);
+
 /* Fill the part of the view that says what the consumer may claim.  A claim should wait until there
  * is room for all that it wants, or for a quarter of max_in_flight: a smaller one costs nearly as
  * much, and leaves others as small. */

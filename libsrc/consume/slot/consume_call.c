@@ -487,7 +487,8 @@ static bool consume_add_claim(struct consume_call *consume, const struct store_c
     }
     delivery = in_flight_add(slot, message, terms);
     if (delivery != NULL &&
-        (slot->state == OWNED_STOPPING || consume_overtakes(consume, delivery))) {
+        (slot->state == OWNED_STOPPING || consume_overtakes(consume, delivery) ||
+         budget_is_over(&slot->set->budget))) {
         in_flight_requeue(slot, delivery);
     } else if (delivery != NULL) {
         STAILQ_INSERT_TAIL(list, delivery, link);

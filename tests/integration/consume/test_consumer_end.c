@@ -549,7 +549,9 @@ static void bad_calls_are_refused(void **state)
     assert_int_equal(smq_consumer_new(&worker, client, &work, NULL), SMQ_INVALID);
     assert_int_equal(smq_consumer_poll(consumer, NULL, 1, &count, 0, NULL), SMQ_INVALID);
     assert_int_equal(smq_consumer_poll(consumer, &delivery, 1, NULL, 0, NULL), SMQ_INVALID);
-    assert_int_equal(smq_consumer_poll(consumer, &delivery, 0, &count, 0, NULL), SMQ_INVALID);
+    assert_int_equal(smq_consumer_set_max_in_flight(consumer, -1, &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "max_in_flight must be 0 or more, not -1"));
+    assert_int_equal(smq_consumer_set_max_in_flight(NULL, 1, NULL), SMQ_INVALID);
     assert_int_equal(smq_consumer_poll(consumer, &delivery, 1, &count, -2, NULL), SMQ_INVALID);
     assert_int_equal(smq_consumer_poll(NULL, &delivery, 1, &count, 0, NULL), SMQ_INVALID);
     assert_int_equal(smq_consumer_flush(consumer, -2, NULL), SMQ_INVALID);
