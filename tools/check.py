@@ -3,13 +3,14 @@
 
 names       a function of the library, of coord and of the command begins with the name of its module
 paths       the files and folders that the pages for developers name exist
-features    each row of docs/FEATURES.md is full, and what it names exists
+features    each row of docs/FEATURES.md is full, and so is its row in tests/evidence.md; what they name exists
 guarantees  each cell of docs/guarantees.md names a test, and these exist
 reasons     each reason why a process has no slot has a row in docs/operations.md
 scripts     the table of scripts in docs/architecture.md is what lua and libsrc say
 readme      the program in README.md is examples/readme.c, and is short
 width       lines of prose are not wider than those of code
 """
+import itertools
 import re
 
 import findings
@@ -81,8 +82,7 @@ def paths(root):
 
 # --- features ---
 
-FEATURES = "docs/FEATURES.md"
-COLUMNS = 5
+FEATURES, EVIDENCE = "docs/FEATURES.md", "tests/evidence.md"
 
 
 def quoted(cell):
@@ -90,19 +90,24 @@ def quoted(cell):
 
 
 def feature_rows(text):
-    """The rows of the tables under "## Sources", with their lines: feature | call | command | test | note."""
-    inside = False
+    """The rows of the tables whose first column is "feature", with their lines and headings."""
+    heading, inside = "", False
     for number, line in enumerate(text.splitlines(), 1):
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))] if line.startswith("|") else []
         if line.startswith("## "):
-            inside = line == "## Sources"
-        elif inside and line.startswith("|") and not re.match(r"\|[\s:|-]+$", line):
-            row = [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
-            if row[0] != "feature":
-                yield number, row
+            heading = line
+        if not cells or cells[0] == "feature":
+            inside = bool(cells)
+        elif inside and not re.match(r"\|[\s:|-]+$", line):
+            yield number, heading, cells
 
 
-def feature_tests(root, tests):
-    for name in tests:
+def feature_tests(root, row):
+    """feature | test"""
+    if len(row) != 2 or not quoted(row[1]):
+        yield "names no test"
+        return
+    for name in quoted(row[1]):
         file, _, function = name.partition(":")
         path = root / "tests" / file
         if not path.is_file():
@@ -111,13 +116,13 @@ def feature_tests(root, tests):
             yield f"tests/{file} has no {function or 'function named'}"
 
 
-def feature_row(root, row, headers, manual):
-    """A dash stands for a call or command that cannot be, and then the note must say why."""
-    if len(row) != COLUMNS or not all(row[:4]):
-        yield f"{COLUMNS} columns, the first four not empty"
+def feature_row(row, headers, manual):
+    """feature | call | command | note: a dash stands for a call or command that cannot be, and then the note says why."""
+    if len(row) != 4 or not all(row[:3]):
+        yield "4 columns, the first three not empty"
         return
-    _, call, command, test, note = row
-    if "-" in (call, command, test) and not note:
+    _, call, command, note = row
+    if "-" in (call, command) and not note:
         yield "a dash needs a note"
     for name in re.findall(r"`(\w+)", call):
         if not re.search(rf"\b{name}\b", headers):
@@ -125,19 +130,23 @@ def feature_row(root, row, headers, manual):
     for name in quoted(command):
         if not re.search(rf"\b{re.escape(name.removeprefix('slotmq '))}\b", manual):
             yield f"{name} is not in docs/slotmq.1"
-    yield from feature_tests(root, quoted(test))
-    if test != "-" and not quoted(test):
-        yield "names no test"
 
 
 def features(root):
     headers = "\n".join(path.read_text() for path in (root / "include/slotmq").glob("*.h"))
     manual = (root / "docs/slotmq.1").read_text()
     rows = list(feature_rows((root / FEATURES).read_text()))
-    for number, row in rows:
-        yield from (f"{FEATURES}:{number}: {text}" for text in feature_row(root, row, headers, manual))
+    shown = list(feature_rows((root / EVIDENCE).read_text()))
+    for number, _, row in rows:
+        yield from (f"{FEATURES}:{number}: {text}" for text in feature_row(row, headers, manual))
+    for number, _, row in shown:
+        yield from (f"{EVIDENCE}:{number}: {text}" for text in feature_tests(root, row))
+    for wanted, found in itertools.zip_longest(*([(heading, row[0]) for _, heading, row in each] for each in (rows, shown))):
+        if wanted != found:
+            yield f"{EVIDENCE}: \"{(found or wanted)[1]}\" is no row of both pages, at the same place"
+            break
     if not rows:
-        yield f'{FEATURES}: no row under "## Sources"'
+        yield f"{FEATURES}: no table of features"
 
 
 # --- guarantees ---
