@@ -3,13 +3,18 @@
 
 A block `console` has commands after "$ " and what they print.  "..." stands for any text, also of
 several lines.  All blocks of a page are run in order, in one shell, on servers of their own.  A
-block `c` is compiled with the public headers.
+block `c` is compiled with the public headers.  The blocks `ini` of compatibility.md are a tunnel to
+ZooKeeper, which is run where stunnel is installed.
 
 usage: test_pages.py ROOT SANDBOX SLOTMQ [PAGE...]"""
+import contextlib
 import os
 import pathlib
 import re
 import shlex
+import shutil
+import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -17,7 +22,10 @@ import unittest
 
 ROOT, SANDBOX, SLOTMQ = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
 ONLY = sys.argv[4:]
-BLOCK = re.compile(r"^```(console|c)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+sys.path.insert(0, str(ROOT / "tests/support"))
+from waiting import wait_until  # noqa: E402  the path comes first
+
+BLOCK = re.compile(r"^```(console|c|ini)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TIMEOUT_S = 120
 C_HEAD = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <slotmq/slotmq.h>\n"
 
@@ -87,6 +95,66 @@ class Servers:
         self.folder.cleanup()
 
 
+def slotmq(environment, command):
+    return subprocess.run(["bash", "-c", f"slotmq {command}"], env=environment, text=True, capture_output=True, check=False,
+                          timeout=TIMEOUT_S)
+
+
+def free_ports(count):
+    """Of the loopback; all are held until they are known."""
+    with contextlib.ExitStack() as stack:
+        held = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [one.getsockname()[1] for one in held]
+
+
+def certificates(folder):
+    """An authority, ca, with a certificate for a server on localhost and one for clients; another signs itself."""
+    def openssl(*words):
+        subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
+
+    new = ("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=test")
+    for name in ("ca", "other"):
+        openssl(*new, "-x509", "-days", "2", "-keyout", f"{name}-key.pem", "-out", f"{name}.pem")
+    pathlib.Path(folder, "names").write_text("subjectAltName=DNS:localhost\n")
+    for name in ("zk1", "slotmq"):
+        openssl(*new, "-keyout", f"{name}-key.pem", "-out", f"{name}.csr")
+        openssl("x509", "-req", "-days", "2", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca-key.pem",
+                "-CAcreateserial", "-extfile", "names", "-out", f"{name}.pem")
+
+
+def tunnel(stack, folder, block, replaced, port):
+    """Run a block with this test's addresses until the stack ends."""
+    for old, new in {"/etc/slotmq": folder, **replaced}.items():
+        assert old in block, f"the block does not have {old}"
+        block = block.replace(old, new)
+    path = pathlib.Path(folder, f"{port}.conf")
+    path.write_text(block)
+    log = stack.enter_context(open(f"{folder}/{port}.log", "w+", encoding="utf-8"))
+    process = subprocess.Popen(["stunnel", str(path)], stdout=log, stderr=log)
+    stack.callback(process.wait, TIMEOUT_S)
+    stack.callback(process.terminate)
+
+    def listens():
+        assert process.poll() is None, pathlib.Path(log.name).read_text()
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+    wait_until(listens, TIMEOUT_S, f"stunnel listens: {path}")
+
+
+def is_let_in(folder, port, name):
+    """Does the server's end pass bytes of a client with this certificate on to ZooKeeper, which answers?"""
+    context = ssl.create_default_context(cafile=f"{folder}/ca.pem")
+    if name:
+        context.load_cert_chain(f"{folder}/{name}.pem", f"{folder}/{name}-key.pem")
+    try:
+        with socket.create_connection(("127.0.0.1", port), TIMEOUT_S) as plain:
+            with context.wrap_socket(plain, server_hostname="localhost") as link:
+                link.sendall(b"srvr")
+                return link.recv(9) == b"Zookeeper"
+    except (ssl.SSLError, ConnectionError):
+        return False
+
+
 class Pages(unittest.TestCase):
     def test_commands_print_what_the_pages_say(self):
         for page in pages():
@@ -117,6 +185,31 @@ class Pages(unittest.TestCase):
                          "-Wno-unused-function", "-fsyntax-only", f"-I{ROOT}/include", "-x", "c", "-"],
                         input=source, text=True, capture_output=True, check=False)
                     self.assertEqual(done.returncode, 0, done.stderr)
+
+    @unittest.skipUnless(shutil.which("stunnel"), "SKIPPED: the tunnel to ZooKeeper, because there is no stunnel")
+    def test_zookeeper_is_reached_through_the_tunnel_of_the_page(self):
+        if ONLY and "compatibility.md" not in ONLY:
+            self.skipTest("this page is not wanted")
+        inside, outside = blocks(ROOT / "docs/compatibility.md", "ini")
+        with Servers() as environment, contextlib.ExitStack() as stack:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="slotmq-tunnel-"))
+            certificates(folder)
+            direct = environment["SLOTMQ_ZOOKEEPER"]
+            server, root = re.match(r"([^,/]+)[^/]*(.*)", direct).groups()
+            public, local = free_ports(2)
+            tunnel(stack, folder, inside, {"= 2281": f"= 127.0.0.1:{public}", "127.0.0.1:2181": server}, public)
+            tunnel(stack, folder, outside, {"127.0.0.1:2181": f"127.0.0.1:{local}", "zk1.example.org:2281": f"127.0.0.1:{public}",
+                                            "zk1.example.org": "localhost"}, local)
+            environment["SLOTMQ_ZOOKEEPER"] = f"127.0.0.1:{local}{root}"
+            said = slotmq(environment, "topic create hidden && slotmq send hidden 'two books' && "
+                                       "slotmq consume hidden --count 1 -q && slotmq fleet show")
+            self.assertEqual(said.returncode, 0, said.stderr)
+            self.assertIn("two books", said.stdout.splitlines())
+            self.assertFalse(is_let_in(folder, public, "other"), "somebody with a certificate of another authority")
+            self.assertFalse(is_let_in(folder, public, None), "somebody without a certificate")
+            self.assertTrue(is_let_in(folder, public, "slotmq"), "somebody with a certificate")
+            environment["SLOTMQ_ZOOKEEPER"] = f"127.0.0.1:{public}{root}"
+            self.assertNotEqual(slotmq(environment, "fleet show -X connect_timeout_ms=500ms").returncode, 0)
 
     def test_all_kinds_are_listed(self):
         for page, header, name in (("errors.md", "core.h", r"X\((SMQ_\w+), -?\d+, [A-Z]+,[\s\\]*\""),
