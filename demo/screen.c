@@ -68,7 +68,9 @@ void screen_draw(struct screen *screen, const struct fleet *fleet,
     printf("%5.1f s  %" PRIu64 " sent\n", (double) (now - screen->started_ms) / 1000, sent);
     draw_head(fleet);
     for (int topic = 0; topic < RULES_TOPICS; topic++) {
-        uint64_t done = stats[topic].done - screen->done[topic];
+        /* A slot that has lost its keys has lost its count, too. */
+        uint64_t done =
+            stats[topic].done > screen->done[topic] ? stats[topic].done - screen->done[topic] : 0;
         printf("%-14s", rules_topics[topic]);
         for (int i = 0; i < fleet->count; i++) {
             printf("%10d ", fleet->workers[i].slots[topic]);
