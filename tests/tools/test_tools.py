@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -54,6 +55,24 @@ class Circles(Folder):
 
     def test_nothing_compiled_is_no_success(self):
         self.assertEqual(run("circles.py", self.root).returncode, 1)
+
+
+class TerminalPicture(Folder):
+    def draw(self, script):
+        return run("terminal_picture.py", self.root / "a.svg", "bash", "-c", script)
+
+    def test_what_stands_there_at_the_end_is_drawn(self):
+        done = self.draw(r"printf 'first <&>\nold\n\033[1A\033[Jnew\n  yes  kept\n'; test -t 1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        picture = (self.root / "a.svg").read_text()
+        root = xml.etree.ElementTree.fromstring(picture)
+        rows = ["".join(text.itertext()) for text in root.iter("{http://www.w3.org/2000/svg}text")]
+        self.assertEqual(rows, ["first <&>", "new", "  yes  kept"])
+        self.assertIn('<tspan class="good">yes</tspan>', picture)
+
+    def test_a_command_that_fails_is_not_drawn(self):
+        self.assertEqual(self.draw("echo it; exit 3").returncode, 3)
+        self.assertFalse((self.root / "a.svg").exists())
 
 
 class Check(Folder):
