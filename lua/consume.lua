@@ -202,7 +202,7 @@ end
 if body and count > 0 then
     local bodies, bytes = {}, 0
     for i, header in ipairs(redis.call('HMGET', body, unpack(headers))) do
-        local expiry = header and string.match(header, '^%d+,%d*,(%d+),')
+        local expiry = header and string.match(header, '^%d+,[%d/]*,(%d+),')
         if not header or expiry and tonumber(expiry) <= now then
             return { 'ANY' }
         end

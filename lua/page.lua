@@ -1,15 +1,17 @@
 #!lua flags=no-writes
 -- KEYS store, prepare, dead, why, slot, [body]
 -- ARGV def, kind, state (w waiting, c claimed, r resting, d dead), score, name, limit, max_bytes,
---      bodies (0 or 1), member, contains, reason, older_ms (these four empty: whatever it is)
+--      bodies (0 or 1), member, contains, reason, header, older_ms (these five empty: whatever it
+--      is)
 -- RETURN OK, now, token, more (1: there are more after it), score, name (of the last one read, or
 --        as given), (name, score, reason [, header, body])... (those read that match, in the order
 --        of consumption; with header and body: keyed)
 --        | NO_TOPIC | STALE
 --
 -- It reads after score and name; name empty: from the first on.
--- limit: the number of messages that it reads.  older_ms: the least time since a message was due or
--- became dead, or since it was sent if it has no time.
+-- limit: the number of messages that it reads.  header: one as it is stored in front of a body: its
+-- name, NUL, the bytes of its value, ':', its value (libsrc/model/headers.h).  older_ms: the least
+-- time since a message was due or became dead, or since it was sent if it has no time.
 
 limit, max_bytes, bodies = math.min(tonumber(limit), 1000), tonumber(max_bytes), bodies == '1'
 
@@ -46,13 +48,35 @@ local function bounds()
 end
 
 -- When the message became dead, was due, or was first sent.
-local function since(its_score, before, header)
+local function since(its_score, before, its_header)
     if state == 'd' or timed and state == 'w' then
         return split(its_score)
     elseif timed then
         return tonumber(before)
     end
-    return tonumber(string.match(header, '^%d+'))
+    return tonumber(string.match(its_header, '^%d+'))
+end
+
+-- The headers and the body of what is stored.
+local function divide(its_header, stored)
+    local length = tonumber(string.match(its_header, '^%d+,%d*/(%d+),')) or 0
+    if length == 0 then
+        return '', stored
+    end
+    return string.sub(stored, 1, length), string.sub(stored, length + 1)
+end
+
+local function is_among(headers)
+    local at = 1
+    while true do
+        local _, stop, length = string.find(headers, '^[^%z]+%z(%d+):', at)
+        if not stop then
+            return false
+        elseif string.sub(headers, at, stop + length) == header then
+            return true
+        end
+        at = stop + length + 1
+    end
 end
 
 local function in_text(its_member, its_body)
@@ -79,9 +103,9 @@ local function look(its_name, its_score)
     if member ~= '' and its_member ~= member then
         return 0
     end
-    local header = stored_header(state, its_name, its_member)
+    local its_header = stored_header(state, its_name, its_member)
     if newest then
-        local at = since(its_score, before, header)
+        local at = since(its_score, before, its_header)
         if not at or at > newest then
             return (not timed and state ~= 'd' or state == 'c' or state == 'r') and 0 or nil
         end
@@ -90,15 +114,19 @@ local function look(its_name, its_score)
     if reason ~= '' and not string.find(its_reason, reason, 1, true) then
         return 0
     end
-    local its_body = ''
-    if bodies or contains ~= '' then
-        its_body = stored_body(state, its_name, its_member)
+    local its_stored = ''
+    if bodies or contains ~= '' or header ~= '' then
+        its_stored = stored_body(state, its_name, its_member)
     end
-    if contains ~= '' and not in_text(its_member, its_body) then
-        return #its_body
+    if contains ~= '' or header ~= '' then
+        local its_headers, its_body = divide(its_header, its_stored)
+        if header ~= '' and not is_among(its_headers)
+            or contains ~= '' and not in_text(its_member, its_body) then
+            return #its_stored
+        end
     end
-    add_stored(found, its_name, its_score, its_reason, header, bodies and its_body or '')
-    return #its_body
+    add_stored(found, its_name, its_score, its_reason, its_header, bodies and its_stored or '')
+    return #its_stored
 end
 
 local more = 0

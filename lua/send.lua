@@ -10,6 +10,7 @@
 -- producer, sequence: the send ids.  A call with a sequence that the producer has used before in
 -- this slot is a repeat, or came late: it gets the first answer and stores nothing.
 -- messages: (member, when), keyed (member, when, body, limit or empty, ttl_ms or empty)
+-- limit: LIMIT, or LIMIT/BYTES of a message with headers, which are the first BYTES of body.
 -- when: "+MS" from now, "MS" absolute (past means now), the priority, or of kind f nothing to read.
 -- Of a message that is restored: "WHEN/ATTEMPTS/FIRST/EXPIRY"; a time that has passed stays as it
 -- is, and FIRST and EXPIRY, which are for keyed messages, may be empty.
@@ -294,7 +295,7 @@ local function store_messages()
         end
         local ttl = tonumber(ARGV[at + 4])
         local expiry = its and its.expiry or ttl and now + ttl
-        headers[member] = header_join(first, tonumber(ARGV[at + 3]), expiry, refs)
+        headers[member] = header_join(first, ARGV[at + 3], expiry, refs)
         local n = #beside
         beside[n + 1], beside[n + 2] = 'h' .. member, headers[member]
         beside[n + 3], beside[n + 4] = 'b' .. member, ARGV[at + 2]

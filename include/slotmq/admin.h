@@ -100,6 +100,8 @@ typedef struct smq_filter {
     uint64_t limit;        /* number of messages at most; default no limit */
     int64_t rate_per_s;    /* messages per second of a bulk edit; default no limit */
     const char *cursor;    /* continue a visit behind the message that had this cursor */
+    /* A header that the message has, with this value.  Fails in layout inline: WRONG_TYPE. */
+    const smq_header *header;
 } smq_filter;
 #define SMQ_FILTER_INIT SMQ_INIT(smq_filter)
 #define SMQ_FILTER(...) SMQ_WITH(smq_filter, __VA_ARGS__)

@@ -10,6 +10,19 @@
 extern "C" {
 #endif
 
+/* Bounds of the headers of one message. */
+#define SMQ_HEADERS_MAX       64   /* how many */
+#define SMQ_HEADERS_BYTES_MAX 8192 /* bytes of all their names and values */
+
+/* A header: something about a message that is not a part of its body, as the `traceparent` of a
+ * trace.  The name has printable ASCII characters without blanks and '=', and case matters.  Names
+ * that begin with "slotmq-" are kept for slotmq.  The value may be any bytes, also none.  The
+ * headers of a message keep their order, and no two of them have the same name. */
+typedef struct smq_header {
+    const char *name;
+    smq_bytes value;
+} smq_header;
+
 /* A message to send.
  *
  * Fields without a layout or type apply to all topics; the others are refused elsewhere. */
@@ -37,6 +50,11 @@ typedef struct smq_message {
     /* Layout keyed: retries before the message is dead, 1 .. 63.  0: the max_retries of the topic.
      * SMQ_NONE: no retry, so the message is delivered once. */
     int32_t max_retries;
+    /* Layout keyed: the headers.  They stay with the message over retries, death and requeue.  They
+     * are no part of its identity: when two sends merge, the message gets body and headers of the
+     * later one. */
+    const smq_header *headers;
+    size_t header_count;
 } smq_message;
 #define SMQ_MESSAGE_INIT SMQ_INIT(smq_message)
 #define SMQ_MESSAGE(...) SMQ_WITH(smq_message, __VA_ARGS__)
@@ -49,10 +67,12 @@ typedef struct smq_message_copy {
     int64_t priority;        /* priority topics */
     /* Range_merge and fixed_time topics: when it is due, also if that has passed; 0: at once. */
     int64_t due_at_ms;
-    int64_t sent_at_ms;    /* layout keyed: time of the first send; 0: now */
-    int64_t expires_at_ms; /* layout keyed: end of its time to live; 0: it does not expire */
-    int32_t max_retries;   /* as in smq_message */
-    int32_t attempt;       /* deliveries that failed, each of which used a retry; 0 .. 63 */
+    int64_t sent_at_ms;        /* layout keyed: time of the first send; 0: now */
+    int64_t expires_at_ms;     /* layout keyed: end of its time to live; 0: it does not expire */
+    int32_t max_retries;       /* as in smq_message */
+    int32_t attempt;           /* deliveries that failed, each of which used a retry; 0 .. 63 */
+    const smq_header *headers; /* as in smq_message */
+    size_t header_count;
 } smq_message_copy;
 #define SMQ_MESSAGE_COPY_INIT SMQ_INIT(smq_message_copy)
 #define SMQ_MESSAGE_COPY(...) SMQ_WITH(smq_message_copy, __VA_ARGS__)
@@ -106,7 +126,13 @@ typedef struct smq_message_info {
     const char *reason;
     /* Visits: pass it as filter.cursor to continue behind this message. */
     const char *cursor;
+    const smq_header *headers; /* layout keyed */
+    size_t header_count;
 } smq_message_info;
+
+/* The header of that name; NULL: the message has none.  It lives as long as `info`.
+ * Thread: any.  Does not block. */
+SMQ_API const smq_header *smq_header_get(const smq_message_info *info, const char *name);
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "model/headers.h"
 #include "model/send.h"
 
 #define STATES_ALL                                                                                 \
@@ -83,6 +84,23 @@ static smq_status filter_check_age(const struct filter *filter, const struct top
     return SMQ_OK;
 }
 
+static smq_status filter_check_and_copy_header(struct filter *out, const struct topic *topic,
+                                               const smq_header *header, smq_error *err)
+{
+    smq_status status = headers_check(header, header != NULL ? 1 : 0, err);
+
+    if (status != SMQ_OK || header == NULL) {
+        return status;
+    }
+    if (topic->layout != SMQ_LAYOUT_KEYED) {
+        return status_set(err, SMQ_WRONG_TYPE,
+                          "topic %s does not have layout keyed, so its messages have no headers",
+                          topic->name);
+    }
+    headers_encode(&out->header, header, 1);
+    return SMQ_OK;
+}
+
 static smq_status filter_check_and_copy_cursor(struct filter *out, const struct topic *topic,
                                                const char *cursor, smq_error *err)
 {
@@ -121,6 +139,9 @@ smq_status filter_check_and_copy(struct filter *out, const struct topic *topic,
     if (filter->which != NULL) {
         status = message_ref_check_and_copy(&out->which, topic, filter->which, err);
     }
+    if (status == SMQ_OK) {
+        status = filter_check_and_copy_header(out, topic, filter->header, err);
+    }
     return status == SMQ_OK ? filter_check_and_copy_cursor(out, topic, filter->cursor, err)
                             : status;
 }
@@ -129,6 +150,7 @@ void filter_fini(struct filter *filter)
 {
     message_ref_fini(&filter->which);
     buf_fini(&filter->cursor_bytes);
+    buf_fini(&filter->header);
 }
 
 int32_t filter_first_slot(const struct filter *filter)
@@ -158,6 +180,8 @@ bool filter_begin(const struct filter *filter, struct page_reader *reader, int32
                                         .member = "",
                                         .contains = filter->contains,
                                         .reason = filter->reason,
+                                        .header = filter->header.data,
+                                        .header_len = filter->header.len,
                                         .older_ms = filter->older_ms};
     if (filter->one) {
         reader->query.member = filter->which.member;

@@ -186,8 +186,7 @@ smq_status admin_message_get(smq_message_info **out, struct core *core, const ch
     }
     if (status == SMQ_OK && out != NULL) {
         memcpy(owned->topic, op.topic.name, sizeof(owned->topic));
-        page_describe(&owned->info, &op.topic, op.which.slot, owned->page.paged.token,
-                      &owned->page.rows[0]);
+        page_describe(&owned->info, &owned->page, 0, &op.topic, op.which.slot);
         owned->info.topic = owned->topic;
         *out = &owned->info;
     } else {

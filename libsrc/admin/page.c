@@ -8,10 +8,11 @@
 
 #include "admin/fail.h"
 #include "base/memory.h"
+#include "model/headers.h"
 #include "model/member.h"
 
 struct page_item {
-    size_t name_at, score_at, reason_at, body_at;
+    size_t name_at, score_at, reason_at, stored_at;
 };
 
 void page_fini(struct page *page)
@@ -42,7 +43,7 @@ static void page_copy_seen(struct page *page, size_t index)
         (struct page_item){.name_at = page_copy(&page->bytes, row->name, row->name_len),
                            .score_at = page_copy(&page->bytes, row->score, strlen(row->score)),
                            .reason_at = page_copy(&page->bytes, row->reason, strlen(row->reason)),
-                           .body_at = page_copy(&page->bytes, row->body, row->body_len)};
+                           .stored_at = page_copy(&page->bytes, row->stored, row->stored_len)};
 }
 
 /* Set the pointers of a message, because `bytes` may have moved while it grew. */
@@ -56,7 +57,7 @@ static void page_point_to_kept(struct page *page, size_t index)
     row->name = data + item->name_at;
     row->score = data + item->score_at;
     row->reason = data + item->reason_at;
-    row->body = data + item->body_at;
+    row->stored = data + item->stored_at;
 }
 
 static void page_make_room(struct page *page, size_t count)
@@ -191,29 +192,45 @@ static void page_describe_member(smq_message_info *out, const struct store_page_
     out->id.len = out->body.len = member.id_len;
 }
 
-static void page_describe_keyed(smq_message_info *out, const struct store_page_row *row)
+/* Headers that were damaged by hand are shown as a part of the body. */
+static void page_describe_stored(smq_message_info *out, struct page *page,
+                                 const struct store_page_row *row)
+{
+    size_t len = row->header.headers_len;
+    size_t count = len > 0 ? headers_decode(page->headers, row->stored, len) : 0;
+
+    len = count > 0 ? len : 0;
+    out->body = (smq_bytes){row->stored + len, row->stored_len - len};
+    out->headers = count > 0 ? page->headers : NULL;
+    out->header_count = count;
+}
+
+static void page_describe_keyed(smq_message_info *out, struct page *page,
+                                const struct store_page_row *row)
 {
     if (out->key.data == NULL) {
         out->key = out->id;
     }
-    out->body = (smq_bytes){row->body, row->body_len};
+    page_describe_stored(out, page, row);
     out->sent_at_ms = row->header.first_ms;
     out->expires_at_ms = row->header.expires_ms > 0 ? row->header.expires_ms : 0;
 }
 
-void page_describe(smq_message_info *out, const struct topic *topic, int32_t slot,
-                   const char *token, const struct store_page_row *row)
+void page_describe(smq_message_info *out, struct page *page, size_t index,
+                   const struct topic *topic, int32_t slot)
 {
+    const struct store_page_row *row = &page->rows[index];
+
     *out = (smq_message_info){.struct_size = sizeof(*out),
                               .topic = topic->name,
                               .slot = slot,
                               .state = row->state,
-                              .token = token,
+                              .token = page->paged.token,
                               .reason = row->reason,
                               .cursor = ""};
     page_describe_member(out, row);
     if (topic->layout == SMQ_LAYOUT_KEYED) {
-        page_describe_keyed(out, row);
+        page_describe_keyed(out, page, row);
     }
     page_describe_time(out, topic, row);
     page_describe_attempts(out, topic, row);

@@ -22,6 +22,7 @@ struct page {
     struct page_item *items;
     size_t size; /* of the two arrays */
     struct buf bytes;
+    smq_header headers[SMQ_HEADERS_MAX]; /* of the message that was described last */
 };
 
 void page_fini(struct page *page);
@@ -50,8 +51,9 @@ smq_status page_read(struct page_reader *reader, smq_error *err);
 /* Continue after the page; false: there are no more messages. */
 bool page_next(struct page_reader *reader);
 
-/* Describe a message for users.  The result borrows from the arguments, and has no cursor. */
-void page_describe(smq_message_info *out, const struct topic *topic, int32_t slot,
-                   const char *token, const struct store_page_row *row);
+/* Describe a message of the page for users.  The result borrows from the arguments, its headers
+ * until the next message is described, and has no cursor. */
+void page_describe(smq_message_info *out, struct page *page, size_t index,
+                   const struct topic *topic, int32_t slot);
 
 #endif

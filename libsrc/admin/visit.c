@@ -20,8 +20,8 @@ struct message_visit {
 /* Returns false if the visitor ended the visit, or the limit is reached. */
 static bool visit_page(struct message_visit *visit)
 {
-    const struct page_reader *reader = &visit->reader;
-    const struct page *page = &reader->page;
+    struct page_reader *reader = &visit->reader;
+    struct page *page = &reader->page;
     smq_message_info info;
 
     for (size_t i = 0; i < page->paged.count; i++) {
@@ -32,7 +32,7 @@ static bool visit_page(struct message_visit *visit)
                                 .name = row->name,
                                 .name_len = row->name_len};
 
-        page_describe(&info, reader->topic, reader->slot, page->paged.token, row);
+        page_describe(&info, page, i, reader->topic, reader->slot);
         buf_clear(&visit->cursor);
         cursor_format(&visit->cursor, &cursor);
         info.cursor = visit->cursor.data;

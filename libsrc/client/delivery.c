@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "consume/run/scheduler.h"
+#include "model/headers.h"
 
 /* The end of a rest must stay far below 2^44, where scores of rests would leave their range. */
 #define DELAY_MAX_MS (INT64_C(1) << 40)
@@ -187,6 +188,12 @@ SMQ_API smq_status smq_extend(smq_delivery *delivery, int64_t lease_ms, smq_erro
 SMQ_API const smq_message_info *smq_delivery_info(const smq_delivery *delivery)
 {
     return delivery != NULL ? &delivery->info : NULL;
+}
+
+SMQ_API const smq_header *smq_header_get(const smq_message_info *info, const char *name)
+{
+    return info != NULL && name != NULL ? headers_find(info->headers, info->header_count, name)
+                                        : NULL;
 }
 
 SMQ_API smq_status smq_delivery_check(const smq_delivery *delivery)

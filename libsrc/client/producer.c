@@ -32,7 +32,9 @@ static smq_status producer_take(struct message *out, const smq_message *message,
                                 .delay_ms = known.delay_ms,
                                 .due_at_ms = known.due_at_ms,
                                 .ttl_ms = known.ttl_ms,
-                                .max_retries = known.max_retries};
+                                .max_retries = known.max_retries,
+                                .headers = known.headers,
+                                .header_count = known.header_count};
     }
     return status;
 }
@@ -51,6 +53,8 @@ static smq_status producer_take_copy(struct message *out, const smq_message_copy
                                 .priority = known.priority,
                                 .due_at_ms = known.due_at_ms,
                                 .max_retries = known.max_retries,
+                                .headers = known.headers,
+                                .header_count = known.header_count,
                                 .restored = true,
                                 .attempt = known.attempt,
                                 .sent_at_ms = known.sent_at_ms,

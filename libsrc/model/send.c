@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "model/headers.h"
 #include "model/member.h"
 #include "model/slot.h"
 
@@ -128,6 +129,10 @@ smq_status send_check(const struct message *message, smq_error *err)
     if (status != SMQ_OK) {
         return status;
     }
+    status = headers_check(message->headers, message->header_count, err);
+    if (status != SMQ_OK) {
+        return status;
+    }
     status = send_check_limits(message, err);
     if (status != SMQ_OK) {
         return status;
@@ -234,6 +239,7 @@ static smq_status send_place_inline(const struct topic *topic, const struct mess
                          : message->max_retries != 0   ? "max_retries"
                          : message->sent_at_ms != 0    ? "sent_at_ms"
                          : message->expires_at_ms != 0 ? "expires_at_ms"
+                         : message->header_count > 0   ? "a header"
                                                        : NULL;
 
     if (option != NULL) {

@@ -14,6 +14,8 @@ struct message {
     int64_t priority, delay_ms, due_at_ms;
     int64_t ttl_ms;
     int32_t max_retries;
+    const smq_header *headers;
+    size_t header_count;
     bool restored; /* only then the others are set */
     int32_t attempt;
     int64_t sent_at_ms, expires_at_ms;

@@ -17,6 +17,7 @@
 #include "base/owner_of.h"
 #include "base/status.h"
 #include "base/thread.h"
+#include "model/headers.h"
 #include "produce/outboxes.h"
 
 TAILQ_HEAD(pending_list, send);
@@ -115,7 +116,8 @@ static int64_t producer_send_bytes(const struct send *send)
 {
     size_t id_len = send->id[0] == '\0' ? send->message.id.len : 0;
 
-    return (int64_t) (send->message.body.len + send->message.key.len + id_len);
+    return (int64_t) (send->message.body.len + send->message.key.len + id_len +
+                      headers_size(send->message.headers, send->message.header_count));
 }
 
 /* Accept a send; the caller calls producer_state_hand_over() after the last one. */
@@ -508,22 +510,42 @@ static const void *producer_copy_bytes(char **bytes, const void *data, size_t le
     return copy;
 }
 
+/* Copy the headers to *bytes, which is aligned as they are, and advance it. */
+static const smq_header *producer_copy_headers(char **bytes, const struct message *message)
+{
+    smq_header *copy = (smq_header *) (void *) *bytes;
+
+    *bytes += message->header_count * sizeof(*copy);
+    for (size_t i = 0; i < message->header_count; i++) {
+        const smq_header *header = &message->headers[i];
+
+        copy[i] = *header;
+        copy[i].name = producer_copy_bytes(bytes, header->name, strlen(header->name) + 1);
+        copy[i].value.data = producer_copy_bytes(bytes, header->value.data, header->value.len);
+    }
+    return message->header_count > 0 ? copy : NULL;
+}
+
 /* One allocation that holds the send and everything that it points to. */
 static struct send *producer_copy_send(const char *topic, const struct message *message,
                                        int64_t deadline_ms)
 {
     size_t name = strlen(topic) + 1;
-    struct send *send =
-        malloc(sizeof(*send) + name + message->key.len + message->id.len + message->body.len);
+    size_t headers = message->header_count * sizeof(smq_header) +
+                     headers_size(message->headers, message->header_count);
+    struct send *send = malloc(sizeof(*send) + headers + name + message->key.len + message->id.len +
+                               message->body.len);
 
     if (send == NULL) {
         return NULL;
     }
     char *bytes = (char *) (send + 1);
+    const smq_header *copied = producer_copy_headers(&bytes, message);
     send_init(send, producer_copy_bytes(&bytes, topic, name), message, deadline_ms);
     send->message.key.data = producer_copy_bytes(&bytes, message->key.data, message->key.len);
     send->message.id.data = producer_copy_bytes(&bytes, message->id.data, message->id.len);
     send->message.body.data = producer_copy_bytes(&bytes, message->body.data, message->body.len);
+    send->message.headers = copied;
     return send;
 }
 

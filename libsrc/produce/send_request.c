@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "model/headers.h"
 
 enum { SPARE_MAX = 64, SPARE_BYTES_MAX = 64 * 1024, TEXT_MAX = 240 };
 enum { SENDS_MAX = 500, BYTES_MAX = 1024 * 1024 }; /* limits of one request */
@@ -64,7 +65,8 @@ static void send_request_recycle(struct send_requests *all, struct send_request 
 /* About how many bytes a send adds to a request. */
 static size_t send_request_size(const struct send *send)
 {
-    return send->message.body.len + send->message.key.len + send->message.id.len;
+    return send->message.body.len + send->message.key.len + send->message.id.len +
+           headers_size(send->message.headers, send->message.header_count);
 }
 
 /* Is it larger than every server takes?  Then it is the only one of its request. */
@@ -73,16 +75,30 @@ static bool send_request_is_large(const struct send *send)
     return send_request_size(send) > BYTES_MAX;
 }
 
+/* Headers and body as they are stored. */
+static void send_request_add_body(struct store_message *out, struct buf *scratch,
+                                  const struct message *message)
+{
+    out->body = message->body.data != NULL ? message->body.data : "";
+    out->body_len = message->body.len;
+    if (message->header_count > 0) {
+        buf_clear(scratch);
+        headers_encode(scratch, message->headers, message->header_count);
+        out->headers_len = scratch->len;
+        buf_add(scratch, out->body, out->body_len);
+        out->body = scratch->data;
+        out->body_len = scratch->len;
+    }
+}
+
 static void send_request_add(struct send_request *request, struct send *send)
 {
     char restored[SEND_RESTORED_MAX];
-    struct store_message message = {
-        .when = send_when(restored, &send->place, &send->message),
-        .body = send->message.body.data != NULL ? send->message.body.data : "",
-        .body_len = send->message.body.len,
-        .max_retries = send->place.max_retries,
-        .ttl_ms = send->place.ttl_ms};
+    struct store_message message = {.when = send_when(restored, &send->place, &send->message),
+                                    .max_retries = send->place.max_retries,
+                                    .ttl_ms = send->place.ttl_ms};
 
+    send_request_add_body(&message, &request->all->stored, &send->message);
     send_member(&message.member, &message.member_len, &request->all->member, request->topic,
                 &send->message);
     store_send_add(&request->call, &request->slot, &message);
@@ -505,4 +521,5 @@ void send_requests_abandon(struct send_requests *all)
         send_request_free(request);
     }
     buf_fini(&all->member);
+    buf_fini(&all->stored);
 }

@@ -55,6 +55,7 @@ struct send_requests {
     struct send_request_list wire, spare;
     size_t spare_count;
     struct buf member; /* scratch for the member of the send that is added to a request */
+    struct buf stored; /* scratch for its headers and its body, if it has headers */
 };
 
 /* Put sends from the head of `queue` into one request, as many as fit, and send it.  `queue` is not

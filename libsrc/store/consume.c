@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "base/buf.h"
+#include "model/headers.h"
 #include "scripts.h"
 #include "store/call.h"
 
@@ -180,13 +181,28 @@ bool store_consume_read(struct store_consumed *out, const struct store_result *r
     return true;
 }
 
+bool store_stored_split(struct store_claimed *out, const char *stored, size_t len)
+{
+    smq_header headers[SMQ_HEADERS_MAX];
+    size_t headers_len = out->header.headers_len;
+
+    if (headers_len > len ||
+        (headers_len > 0 && headers_decode(headers, stored, headers_len) == 0)) {
+        return false;
+    }
+    out->body = stored + headers_len;
+    out->body_len = len - headers_len;
+    return true;
+}
+
 static bool consume_read_body(struct store_claimed *out, const redisReply *reply, size_t at)
 {
-    const char *header;
-    size_t len;
+    const char *header, *stored;
+    size_t len, stored_len;
 
     return reply_string(&header, &len, reply, at) && header_parse(&out->header, header, len) &&
-           reply_string(&out->body, &out->body_len, reply, at + 1);
+           reply_string(&stored, &stored_len, reply, at + 1) &&
+           store_stored_split(out, stored, stored_len);
 }
 
 static bool consume_read_attempts(struct attempts *out, const redisReply *reply, size_t at)

@@ -51,6 +51,7 @@ void store_page(struct store_call *call, struct redis *redis, const struct store
     page_call_bytes(call, SCRIPT_PAGE_ARGV_MEMBER, page->member, page->member_len);
     redis_arg_string(call_argv(call, SCRIPT_PAGE_ARGV_CONTAINS), page->contains);
     redis_arg_string(call_argv(call, SCRIPT_PAGE_ARGV_REASON), page->reason);
+    page_call_bytes(call, SCRIPT_PAGE_ARGV_HEADER, page->header, page->header_len);
     if (page->older_ms >= 0) {
         redis_arg_int(call_argv(call, SCRIPT_PAGE_ARGV_OLDER_MS), page->older_ms);
     } else {
@@ -124,9 +125,15 @@ static bool page_read_stored(struct store_page_row *out, const redisReply *reply
     size_t len;
 
     out->header = (struct header){.first_ms = 0, .max_retries = -1, .expires_ms = -1};
-    return reply_string(&header, &len, reply, at) &&
-           (len == 0 || header_parse(&out->header, header, len)) &&
-           reply_string(&out->body, &out->body_len, reply, at + 1);
+    if (!reply_string(&header, &len, reply, at) ||
+        (len > 0 && !header_parse(&out->header, header, len)) ||
+        !reply_string(&out->stored, &out->stored_len, reply, at + 1)) {
+        return false;
+    }
+    if (out->header.headers_len > out->stored_len) {
+        out->header.headers_len = 0;
+    }
+    return true;
 }
 
 /* Read the message that begins at element `at` of a reply. */

@@ -83,9 +83,7 @@ static bool push_read_body(struct store_claimed *out, struct push_text *text, in
     if (header == NULL || !header_parse(&out->header, header, (size_t) header_len)) {
         return false;
     }
-    out->body = text->data;
-    out->body_len = text->len;
-    return true;
+    return store_stored_split(out, text->data, text->len);
 }
 
 bool store_push_read(struct store_push *out, const struct store_slot *slot, const char *data,

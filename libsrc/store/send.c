@@ -1,6 +1,7 @@
 /* send.c - the script `send`.
  *
  * Thread: smq:io. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -93,6 +94,22 @@ static void send_arg_optional(struct store_call *call, int64_t value)
     }
 }
 
+/* "LIMIT", or with headers "LIMIT/BYTES"; LIMIT is empty where the topic's counts. */
+static void send_arg_limit(struct store_call *call, const struct store_message *message)
+{
+    char limit[16] = "", text[48];
+
+    if (message->headers_len == 0) {
+        send_arg_optional(call, message->max_retries);
+        return;
+    }
+    if (message->max_retries >= 0) {
+        (void) snprintf(limit, sizeof(limit), "%" PRId32, message->max_retries);
+    }
+    (void) snprintf(text, sizeof(text), "%s/%zu", limit, message->headers_len);
+    redis_arg_string(&call->command, text);
+}
+
 void store_send_add(struct store_call *call, const struct store_slot *slot,
                     const struct store_message *message)
 {
@@ -100,7 +117,7 @@ void store_send_add(struct store_call *call, const struct store_slot *slot,
     redis_arg_string(&call->command, message->when);
     if (slot->keyed) {
         redis_arg(&call->command, message->body, message->body_len);
-        send_arg_optional(call, message->max_retries);
+        send_arg_limit(call, message);
         send_arg_optional(call, message->ttl_ms);
     }
 }

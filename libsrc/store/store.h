@@ -90,8 +90,8 @@ struct store_message {
     size_t member_len;
     const char *when; /* send_when() of model/send.h */
     /* keyed */
-    const void *body;
-    size_t body_len;
+    const void *body; /* behind its headers, if it has any (model/headers.h) */
+    size_t body_len, headers_len;
     int32_t max_retries; /* -1: that of the topic */
     int64_t ttl_ms;      /* -1: no limit */
 };
@@ -197,10 +197,12 @@ struct store_claimed {
     size_t entry_len;
     struct attempts attempts;
     /* keyed */
-    const char *body;
+    const char *body; /* its headers, as they are stored, are the header.headers_len bytes before */
     size_t body_len;
     struct header header;
 };
+/* Divide what is stored of a message, headers and body; false: these are no headers. */
+bool store_stored_split(struct store_claimed *out, const char *stored, size_t len);
 bool store_consume_known(struct store_known *out, const struct store_result *result,
                          const struct store_slot *slot, size_t index);
 bool store_consume_message(struct store_claimed *out, const struct store_result *result,
@@ -583,6 +585,8 @@ struct store_page {
     const char *member;
     size_t member_len;
     const char *contains, *reason;
+    const void *header; /* a header that it has, as headers_encode() writes it */
+    size_t header_len;
     int64_t older_ms; /* -1: any */
 };
 enum { STORE_PAGE_MAX = 1000 };
@@ -610,8 +614,8 @@ struct store_page_row {
     struct attempts attempts;
     const char *reason; /* why it failed last; "": no reason */
     /* keyed */
-    const char *body;
-    size_t body_len;
+    const char *stored; /* the first header.headers_len bytes are its headers, the rest the body */
+    size_t stored_len;  /* 0: it was not read */
     struct header header; /* first_ms 0: no header is stored */
 };
 bool store_page_message(struct store_page_row *out, const struct store_result *result,

@@ -4,21 +4,22 @@
 -- its body; h.. and the member -> its header: FIRST, the time of the first send, or
 -- FIRST,LIMIT,EXPIRY,REFS with a retry limit of its own or nothing, the time of its expiry or
 -- nothing, and the number of entries of store and prepare that refer to the body.  With the last
--- reference body and header are removed.
+-- reference body and header are removed.  A message with headers has LIMIT/BYTES in the place of
+-- LIMIT, and these are the first BYTES of its body.  LIMIT stays a text here, as it was given.
 
 local function header_split(text)
-    local first, limit, expiry, refs = string.match(text, '^(%d+),(%d*),(%d*),(%d+)$')
+    local first, limit, expiry, refs = string.match(text, '^(%d+),([%d/]*),(%d*),(%d+)$')
     if first then
-        return tonumber(first), tonumber(limit), tonumber(expiry), tonumber(refs)
+        return tonumber(first), limit, tonumber(expiry), tonumber(refs)
     end
-    return tonumber(text), nil, nil, 1
+    return tonumber(text), '', nil, 1
 end
 
 local function header_join(first, limit, expiry, refs)
-    if not limit and not expiry and refs == 1 then
+    if limit == '' and not expiry and refs == 1 then
         return string.format('%.0f', first)
     end
-    return string.format('%.0f,%s,%s,%d', first, limit or '',
+    return string.format('%.0f,%s,%s,%d', first, limit,
         expiry and string.format('%.0f', expiry) or '', refs)
 end
 

@@ -7,7 +7,7 @@ local function limit_of(member)
     if text then
         _, limit = header_split(text)
     end
-    return limit or max_retries
+    return limit and tonumber(string.match(limit, '^%d+')) or max_retries
 end
 
 -- Ends a claim whose process died, or whose handler took too long.  The first loss in a row makes

@@ -92,7 +92,7 @@ static void touch_row(const struct store_page_row *row)
     touch_text(row->score);
     touch_text(row->reason);
     touch(row->entry.member, row->entry.member_len);
-    touch(row->body, row->body_len);
+    touch(row->stored, row->stored_len);
 }
 
 static void read_page_of(const struct store_result *result, const struct store_slot *slot)

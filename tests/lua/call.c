@@ -49,6 +49,20 @@ static void add_optional(struct args *args, int64_t value)
     }
 }
 
+static void add_limit(struct args *args, int32_t limit, int headers)
+{
+    char text[48] = "";
+    size_t used = 0;
+
+    if (limit >= 0) {
+        used = (size_t) snprintf(text, sizeof(text), "%" PRId32, limit);
+    }
+    if (headers > 0) {
+        snprintf(text + used, sizeof(text) - used, "/%d", headers);
+    }
+    args_add(args, text);
+}
+
 static void add_when(struct args *args, const struct call *call, size_t index)
 {
     char when[24];
@@ -84,7 +98,7 @@ static void add_sends(struct args *args, const struct model *model, const struct
         if (model->keyed) {
             model_text(text, call->sends[i].text);
             args_add(args, text);
-            add_optional(args, call->sends[i].limit);
+            add_limit(args, call->sends[i].limit, call->sends[i].headers);
             add_optional(args, call->sends[i].ttl);
         }
     }

@@ -137,6 +137,7 @@ void round_fill_sends(struct round *round, struct call *call)
         }
         call->sends[i].text = ++round->texts;
         call->sends[i].limit = round_percent(round, 70) ? -1 : (int32_t) round_chance(round, 4);
+        call->sends[i].headers = round->texts % 5 == 0 ? 1 + round->texts % 3 : 0;
         call->sends[i].ttl = round_percent(round, 75) ? -1 : 1 + (int64_t) round_chance(round, 60);
     }
 }

@@ -62,6 +62,7 @@ struct model_body {
     int text; /* see model_text() */
     int64_t first;
     int32_t limit;  /* of retries; -1: the topic's */
+    int headers;    /* how many of its bytes are headers; 0: it has none */
     int64_t expiry; /* -1: none */
 };
 
@@ -211,6 +212,7 @@ struct call {
         int64_t when;
         int text;
         int32_t limit; /* -1: the topic's */
+        int headers;   /* as in struct model_body */
         int64_t ttl;   /* -1: none */
     } sends[CALL_ITEMS_MAX];
 };

@@ -43,6 +43,7 @@ static void keep_body(struct model *model, const struct call *call, size_t index
     body->first = waits ? body->first : model->now;
     body->text = call->sends[index].text;
     body->limit = call->sends[index].limit;
+    body->headers = call->sends[index].headers;
     body->expiry = call->sends[index].ttl < 0 ? -1 : model->now + call->sends[index].ttl;
 }
 

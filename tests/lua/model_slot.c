@@ -412,7 +412,7 @@ void add_token(struct buf *reply, const struct model *model)
 
 void add_header(struct buf *out, const struct model_body *body, int references)
 {
-    bool plain = body->limit < 0 && body->expiry < 0 && references == 1;
+    bool plain = body->limit < 0 && body->headers == 0 && body->expiry < 0 && references == 1;
 
     buf_printf(out, "%" PRId64, body->first);
     if (plain) {
@@ -421,6 +421,9 @@ void add_header(struct buf *out, const struct model_body *body, int references)
     buf_printf(out, ",");
     if (body->limit >= 0) {
         buf_printf(out, "%d", body->limit);
+    }
+    if (body->headers > 0) {
+        buf_printf(out, "/%d", body->headers);
     }
     buf_printf(out, ",");
     if (body->expiry >= 0) {

@@ -221,6 +221,7 @@ static void page_args(struct args *args, const struct words *words)
     args_add(args, option(words, "member", ""));
     args_add(args, option(words, "contains", ""));
     args_add(args, option(words, "reason", ""));
+    args_add(args, ""); /* a header has a NUL */
     args_add(args, option(words, "older", ""));
 }
 

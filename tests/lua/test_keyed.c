@@ -121,6 +121,38 @@ static void test_messages_that_become_one_have_one_reference(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* How many bytes of the body are headers stays beside it: LIMIT/BYTES. */
+static void test_headers_stay_with_their_body(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 HEADbody /4 '' b +0 Hb 1/1 90000", "OK aa"},
+        {"body", "ba=HEADbody bb=Hb ha=1000,/4,,1 hb=1000,1/1,91000,1"},
+        {"consume 1", "OK 1000 31000 1 '' 0 1000c1:a 0 1000,/4,,1 HEADbody"
+                      " 1000c1:b 0 1000,1/1,91000,1 Hb"},
+        /* what was sent in the meantime gives both claims its body and its headers */
+        {"send a +9 XYnew 3/2 ''", "OK a"},
+        {"body", "ba=XYnew bb=Hb ha=1000,3/2,,2 hb=1000,1/1,91000,1"},
+        {"consume 1 n=0 last=1 retry 1000c1:a 5 why", NULL},
+        {"consume 1 n=0 last=1 retry 1000c1:b 5 why", NULL},
+        {"at 1005", ""},
+        {"consume 1 last=1", NULL},
+        {"consume 1 n=0 last=2 reject 1000c2:a bad retry 1000c2:b 5 worse", NULL},
+        {"body", ""},
+        {"why", "1000d:a=bad 1000d:b=worse B1000d:a=XYnew B1000d:b=Hb H1000d:a=1000,3/2,,1"
+                " H1000d:b=1000,1/1,91000,1"},
+        {"edit requeue 1000d:a 1000d:b", "OK 11"},
+        {"body", "ba=XYnew bb=Hb ha=1000,3/2,,1 hb=1000,1/1,,1"},
+        /* a merge keeps those of the later send, also if it has none */
+        {"send a +0 plain '' ''", "OK m"},
+        {"body", "ba=plain bb=Hb ha=1000 hb=1000,1/1,,1"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 static void test_two_claims_of_one_member_end_in_one_call(void **state)
 {
     static const struct script_row rows[] = {
@@ -506,6 +538,7 @@ TEST_GROUP(keyed)
         cmocka_unit_test(test_new_messages_of_a_known_producer),
         cmocka_unit_test(test_a_message_sent_while_claimed_shares_the_body),
         cmocka_unit_test(test_messages_that_become_one_have_one_reference),
+        cmocka_unit_test(test_headers_stay_with_their_body),
         cmocka_unit_test(test_two_claims_of_one_member_end_in_one_call),
         cmocka_unit_test(test_a_takeover_keeps_bodies),
         cmocka_unit_test(test_a_lost_reply_comes_again_with_bodies),

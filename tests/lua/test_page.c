@@ -216,13 +216,58 @@ static void test_text_in_key_and_id(void **state)
                                  (size_t) 14));
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *const fixed[] = {"n.1", "m", "w", "", "", "9", "9", "0", "", cases[i].contains,
-                                     "",    ""};
+                                     "",    "",  ""};
         struct args args = {0};
         redisReply *reply;
 
         for (size_t j = 0; j < sizeof(fixed) / sizeof(fixed[0]); j++) {
             args_add(&args, fixed[j]);
         }
+        reply = fixture_call(fixture, fixture_script("page"), &args);
+        args_clear(&args);
+        assert_int_equal(reply->elements, cases[i].found ? 11 : 6);
+        freeReplyObject(reply);
+    }
+}
+
+/* The stored text of a message is "a" NUL "1:x" "b" NUL "4:2:xy" and its body. */
+static void test_header_and_body_are_told_apart(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"redis HSET body{x} hm 1000,2/12,,1", "1"},
+    };
+    static const struct {
+        const char *header;
+        size_t len;
+        const char *contains;
+        bool found;
+    } cases[] = {
+        {"a\0001:x", 5, "", true},      {"b\0004:2:xy", 8, "", false},
+        {"b\0003:2:x", 7, "", true},    {"a\0001:y", 5, "", false},
+        {"2\0001:x", 5, "", false},     {"y\0001:x", 5, "", false},
+        {"a\0001:x", 5, "body", true},  {"a\0001:x", 5, "2:x", false},
+        {"c\0001:x", 5, "body", false}, {"", 0, "body", true},
+        {"", 0, "2:x", false},          {"", 0, "y-body", false},
+    };
+    struct fixture *fixture = *state;
+
+    SCRIPT_TABLE(state, rows);
+    freeReplyObject(redisCommand(fixture->redis, "ZADD x 1000 m"));
+    freeReplyObject(redisCommand(fixture->redis, "HSET body{x} bm %b", "a\0001:xb\0003:2:xthe-body",
+                                 (size_t) 20));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *const fixed[] = {
+            "n.1", "m", "w", "", "", "9", "999", "0", "", cases[i].contains, ""};
+        struct args args = {0};
+        redisReply *reply;
+
+        for (size_t j = 0; j < sizeof(fixed) / sizeof(fixed[0]); j++) {
+            args_add(&args, fixed[j]);
+        }
+        args_add_bytes(&args, cases[i].header, cases[i].len);
+        args_add(&args, "");
         reply = fixture_call(fixture, fixture_script("page"), &args);
         args_clear(&args);
         assert_int_equal(reply->elements, cases[i].found ? 11 : 6);
@@ -280,8 +325,8 @@ static void test_equal_scores_page_by_page(void **state)
         freeReplyObject(fixture_reply(fixture));
     }
     for (bool more = true; more;) {
-        const char *const fixed[] = {"n.1",    "b", "w", score, name, "100",
-                                     "262144", "1", "",  "",    "",   ""};
+        const char *const fixed[] = {"n.1", "b", "w", score, name, "100", "262144",
+                                     "1",   "",  "",  "",    "",   ""};
         struct args args = {0};
         redisReply *reply;
 
@@ -312,6 +357,7 @@ TEST_GROUP(page)
         cmocka_unit_test(test_filters),
         cmocka_unit_test(test_keyed),
         cmocka_unit_test(test_text_in_key_and_id),
+        cmocka_unit_test(test_header_and_body_are_told_apart),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_equal_scores_page_by_page),
         cmocka_unit_test(test_stale_and_no_topic),

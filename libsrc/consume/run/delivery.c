@@ -11,6 +11,7 @@
 #include "base/fork.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "model/headers.h"
 #include "model/member.h"
 
 enum {
@@ -28,7 +29,8 @@ static void delivery_fill_keyed(smq_delivery *delivery, smq_bytes id,
     if (info->key.data == NULL) {
         info->key = id;
     }
-    info->body = (smq_bytes){delivery->entry + delivery->entry_len, claimed->body_len};
+    info->body = (smq_bytes){delivery->entry + delivery->entry_len + claimed->header.headers_len,
+                             claimed->body_len};
     info->sent_at_ms = claimed->header.first_ms;
     info->expires_at_ms = claimed->header.expires_ms > 0 ? claimed->header.expires_ms : 0;
     delivery->max_retries = claimed->header.max_retries;
@@ -48,6 +50,18 @@ static void delivery_fill_order(smq_message_info *info, const struct topic *topi
     } else if (topic->type != SMQ_TYPE_FIFO) {
         info->due_at_ms = entry->before;
     }
+}
+
+/* The headers lie between the entry and the body. */
+static void delivery_fill_headers(smq_delivery *delivery, size_t len)
+{
+    smq_header headers[SMQ_HEADERS_MAX];
+    size_t count = headers_decode(headers, delivery->entry + delivery->entry_len, len);
+
+    delivery->headers = memory_grow(NULL, count, sizeof(headers[0]));
+    memcpy(delivery->headers, headers, count * sizeof(headers[0]));
+    delivery->info.headers = delivery->headers;
+    delivery->info.header_count = count;
 }
 
 /* Returns false if the entry holds no valid member. */
@@ -177,7 +191,8 @@ smq_delivery *delivery_new(struct delivery_pool *pool, struct delivery_origin *o
                            struct run_queue *queue, const struct topic *topic, int32_t slot,
                            const char *token, const struct store_claimed *claimed)
 {
-    size_t body_len = topic->layout == SMQ_LAYOUT_KEYED ? claimed->body_len : 0;
+    size_t headers_len = topic->layout == SMQ_LAYOUT_KEYED ? claimed->header.headers_len : 0;
+    size_t body_len = topic->layout == SMQ_LAYOUT_KEYED ? headers_len + claimed->body_len : 0;
     size_t len = claimed->entry_len + body_len;
     struct entry entry;
     smq_delivery *delivery;
@@ -190,7 +205,7 @@ smq_delivery *delivery_new(struct delivery_pool *pool, struct delivery_origin *o
     delivery->entry_len = claimed->entry_len;
     entry.member = delivery->entry + (entry.member - claimed->entry);
     if (body_len > 0) {
-        memcpy(delivery->entry + claimed->entry_len, claimed->body, body_len);
+        memcpy(delivery->entry + claimed->entry_len, claimed->body - headers_len, body_len);
     }
     delivery->entry[len] = '\0';
     delivery->queue = queue;
@@ -201,6 +216,9 @@ smq_delivery *delivery_new(struct delivery_pool *pool, struct delivery_origin *o
     if (!delivery_fill_info(delivery, topic, slot, &entry, claimed)) {
         delivery_recycle(delivery, pool);
         return NULL;
+    }
+    if (headers_len > 0) {
+        delivery_fill_headers(delivery, headers_len);
     }
     return delivery;
 }
@@ -221,6 +239,7 @@ static bool delivery_drop(smq_delivery *delivery, int count)
         return false;
     }
     free(delivery->answer.reason);
+    free(delivery->headers);
     return true;
 }
 

@@ -85,9 +85,11 @@ struct smq_delivery {
                               none does */
     TAILQ_ENTRY(smq_delivery) flush_link;
 
+    smq_header *headers;   /* of the message, which point into `entry`; NULL: none */
     smq_message_info info; /* points into `entry` and to the name of the topic */
     char token[TOKEN_TEXT_LEN + 1];
-    char entry[]; /* the entry as it was claimed, in layout keyed followed by the body */
+    /* the entry as it was claimed, in layout keyed followed by the headers and the body */
+    char entry[];
 };
 
 STAILQ_HEAD(delivery_list, smq_delivery);

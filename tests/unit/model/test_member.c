@@ -83,16 +83,13 @@ static void a_header_is_read(void **state)
         const char *text;
         struct header header;
     } rows[] = {
-        {"1700000000000", {1700000000000, -1, -1}},
-        {"5,,,2",
-         {
-             5,
-             -1,
-             -1,
-         }},
-        {"5,0,,1", {5, 0, -1}},
-        {"5,63,77,1", {5, 63, 77}},
-        {"5,,77,3", {5, -1, 77}},
+        {"1700000000000", {1700000000000, -1, -1, 0}},
+        {"5,,,2", {5, -1, -1, 0}},
+        {"5,0,,1", {5, 0, -1, 0}},
+        {"5,63,77,1", {5, 63, 77, 0}},
+        {"5,,77,3", {5, -1, 77, 0}},
+        {"5,/9,,1", {5, -1, -1, 9}},
+        {"5,3/8576,77,2", {5, 3, 77, 8576}},
     };
 
     (void) state;
@@ -103,13 +100,15 @@ static void a_header_is_read(void **state)
         assert_int_equal(header.first_ms, rows[i].header.first_ms);
         assert_int_equal(header.max_retries, rows[i].header.max_retries);
         assert_int_equal(header.expires_ms, rows[i].header.expires_ms);
+        assert_int_equal(header.headers_len, rows[i].header.headers_len);
     }
 }
 
 static void what_is_no_header_is_refused(void **state)
 {
-    static const char *const rows[] = {"",        "x",         "1,2", "1,2,3", "1,2,3,", "1,64,3,1",
-                                       "1,2,x,1", "1,2,3,4,5", "-1",  "01",    ",1,2,3", "1.5"};
+    static const char *const rows[] = {
+        "",   "x",      "1,2", "1,2,3",  "1,2,3,",   "1,64,3,1",    "1,2,x,1",  "1,2,3,4,5", "-1",
+        "01", ",1,2,3", "1.5", "1,/,,1", "1,//2,,1", "1,2/8577,,1", "1,2,/3,1", "1/2"};
 
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

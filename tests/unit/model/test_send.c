@@ -17,6 +17,8 @@
 enum { TIME_MAX_BITS = 43 };
 static const int64_t time_max = INT64_C(1) << TIME_MAX_BITS;
 
+static const smq_header one_header[] = {{"name", {"value", 5}}};
+
 static char big[TOPIC_BODY_INLINE_MAX + 2];
 
 static int fill_big(void **state)
@@ -303,6 +305,10 @@ static const struct {
      {MESSAGE, .ttl_ms = 5},
      SMQ_WRONG_TYPE,
      "topic t does not have layout keyed, which ttl_ms needs"},
+    {&timed,
+     {MESSAGE, .headers = one_header, .header_count = 1},
+     SMQ_WRONG_TYPE,
+     "topic t does not have layout keyed, which a header needs"},
     {&timed,
      {MESSAGE, .ttl_ms = SMQ_NONE},
      SMQ_WRONG_TYPE,
