@@ -107,16 +107,19 @@ int main(int argc, char **argv)
 {
     try {
         const Client client = connect(argc > 1 ? argv[1] : "127.0.0.1:6379");
-        bool failed = false;
-
         create(client, "errands");
         send(client, "errands", "two books");
+        consume(client, "errands", 1, [](const std::string &body) { std::puts(body.c_str()); });
+
+        /* It is delivered again, because its first handler throws. */
+        bool failed = false;
+        send(client, "errands", "a map");
         consume(client, "errands", 2, [&](const std::string &body) {
             if (!failed) {
                 failed = true;
                 throw std::runtime_error("the shop is closed");
             }
-            std::printf("%s\n", body.c_str());
+            std::puts(body.c_str());
         });
         return 0;
     } catch (const Error &error) {

@@ -7,7 +7,8 @@ features    each row of docs/FEATURES.md is full, and so is its row in tests/evi
 guarantees  each cell of docs/guarantees.md names a test, and these exist
 reasons     each reason why a process has no slot has a row in docs/operations.md
 scripts     the table of scripts in docs/architecture.md is what lua and libsrc say
-readme      the program in README.md is examples/readme.c, and is short
+readme      the code in README.md is that of programs which are run, and its install commands are those of docs/INSTALL.md;
+            the program in docs/start.md is examples/readme.c, and is short
 width       lines of prose are not wider than those of code
 """
 import itertools
@@ -216,17 +217,38 @@ def scripts(root):
 
 # --- readme ---
 
-MOST_LINES = 30  # blank ones are not counted
+MOST_LINES, MOST_SHOWN = 30, 9  # blank ones are not counted
+# The programs of which README.md shows a few lines, by the language of its block.
+SHOWN = {"c": "examples/readme.c", "cpp": "examples/raii.cpp"}
+
+
+def filled(text):
+    return sum(1 for line in text.splitlines() if line.strip())
+
+
+def installing(text):
+    """The block of commands that begins with apt-get update."""
+    found = re.search(r"^    apt-get update\n(?:    .*\n)+", text, re.MULTILINE)
+    return found and found[0]
 
 
 def readme(root):
-    program = (root / "examples/readme.c").read_text()
-    blocks = re.findall(r"^```c\n(.*?)^```$", (root / "README.md").read_text(), flags=re.DOTALL | re.MULTILINE)
-    if blocks != [program]:
-        yield "README.md: its one block of C must be examples/readme.c, letter for letter"
-    lines = sum(1 for line in program.splitlines() if line.strip())
-    if lines > MOST_LINES:
-        yield f"examples/readme.c: {lines} lines; it must show send and consume in {MOST_LINES}"
+    page, start = ((root / name).read_text() for name in ("README.md", "docs/start.md"))
+    program = (root / SHOWN["c"]).read_text()
+    for language, path in SHOWN.items():
+        lines = re.sub(r"(?m)^[ \t]+", "", (root / path).read_text())
+        blocks = re.findall(rf"^```{language}\n(.*?)^```$", page, flags=re.DOTALL | re.MULTILINE)
+        if len(blocks) != 1 or re.sub(r"(?m)^[ \t]+", "", blocks[0]) not in lines:
+            yield f"README.md: its one block of {language} must be lines of {path}"
+        elif filled(blocks[0]) > MOST_SHOWN:
+            yield f"README.md: its block of {language} must have at most {MOST_SHOWN} lines"
+    if program not in re.findall(r"^```c\n(.*?)^```$", start, flags=re.DOTALL | re.MULTILINE):
+        yield f"docs/start.md: no block of C is {SHOWN['c']}, letter for letter"
+    if filled(program) > MOST_LINES:
+        yield f"{SHOWN['c']}: {filled(program)} lines; it must show send and consume in {MOST_LINES}"
+    commands = installing((root / "docs/INSTALL.md").read_text())
+    if not commands or installing(page) != commands:
+        yield "README.md: its commands to install must be those of docs/INSTALL.md"
 
 
 # --- width ---

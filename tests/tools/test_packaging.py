@@ -207,14 +207,17 @@ class Chroots(unittest.TestCase):
     def test_newcomer(self):
         """The commands are those of the pages, and each verdict has its reason."""
         commands = self.newcomer["commands"]()
-        self.assertRegex("\n".join(commands), "(?s)^apt-get update\n.*\nldconfig\n./dev sandbox up\n.*\n./readme .*$")
+        self.assertRegex("\n".join(commands), "(?s)^apt-get update\n.*\nldconfig\n./dev sandbox up\n.*\nslotmq consume .*"
+                                               "\n./readme .*\n./raii .*$")
+        handled = "echo 'two books'; echo 'two books'; echo 'two books'"
         for script, wanted, reason in [
                 ("", 77, "SKIPPED bookworm: there is no mmdebstrap"),
                 ("echo 'E: no mirror'; exit 25", 77, "SKIPPED bookworm: E: no mirror"),
                 (f"echo '{chroot.READY}'; echo 'cc: not found'; exit 1", 1, "cc: not found"),
-                (f"echo '{chroot.READY}'; echo 'after 9 s: cc'", 1, "did not print"),
-                (f"echo '{chroot.READY}'; echo 'two books'; echo 'after 301 s: cc'", 1, "took 301 s"),
-                (f"echo '{chroot.READY}'; echo 'two books'; echo 'after 300 s: cc'", 0,
+                (f"echo '{chroot.READY}'; echo 'two books'; echo 'two books'; echo 'after 9 s: cc'", 1,
+                 "was handled 2 times"),
+                (f"echo '{chroot.READY}'; {handled}; echo 'after 301 s: cc'", 1, "took 301 s"),
+                (f"echo '{chroot.READY}'; {handled}; echo 'after 300 s: cc'", 0,
                  f"ok      bookworm: {len(commands)} commands in 300 s")]:
             with self.subTest(reason):
                 status, said = self.follow_with(script)

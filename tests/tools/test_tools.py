@@ -142,11 +142,25 @@ class Check(Folder):
         self.write(check.REASONS, "")
         self.assertEqual(len(self.found(check.reasons, page, "")), 1)
 
-    def test_the_program_of_the_readme(self):
-        self.write("README.md", "```c\nint a;\n```\n")
-        self.assertEqual(self.found(check.readme, "examples/readme.c", "int a;\n"), [])
-        self.assertEqual(len(self.found(check.readme, "examples/readme.c", "int b;\n")), 1)
-        self.assertEqual(len(self.found(check.readme, "examples/readme.c", "int a;\n" * (check.MOST_LINES + 1))), 2)
+    def test_the_code_of_the_readme(self):
+        install = "    apt-get update\n    ldconfig\n"
+        pages = {"README.md": f"```c\nint a;\n```\n```cpp\nint b;\n```\n{install}", "docs/INSTALL.md": install,
+                 "docs/start.md": "```c\n{\n    int a;\n}\n```\n", "examples/readme.c": "{\n    int a;\n}\n",
+                 "examples/raii.cpp": "int b;\n"}
+        long = "int a;\n" * (check.MOST_LINES + 1)
+
+        def found(**changed):
+            for path, text in {**pages, **changed}.items():
+                self.write(path, text)
+            return list(check.readme(self.root))
+
+        self.assertEqual(found(), [])
+        self.assertEqual(len(found(**{"examples/raii.cpp": "int c;\n"})), 1)
+        self.assertEqual(len(found(**{"docs/start.md": "```c\nint a;\n```\n"})), 1)
+        self.assertEqual(len(found(**{"docs/INSTALL.md": install + "    reboot\n"})), 1)
+        self.assertEqual(len(found(**{"docs/start.md": f"```c\n{long}```\n", "examples/readme.c": long})), 1)
+        self.assertEqual(len(found(**{"README.md": pages["README.md"].replace("int a;\n", long),
+                                      "docs/start.md": f"```c\n{long}```\n", "examples/readme.c": long})), 2)
 
     def test_width(self):
         wide = "word " * 30
