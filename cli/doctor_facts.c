@@ -251,7 +251,7 @@ static bool doctor_take_fleet(const smq_fleet_info *fleet, void *user)
     facts->fleet = *fleet;
     facts->fleet.root = doctor_keep(facts, fleet->root);
     facts->fleet.identity = doctor_keep(facts, fleet->identity);
-    facts->fleet.leader = doctor_keep(facts, fleet->leader);
+    facts->fleet.assigner = doctor_keep(facts, fleet->assigner);
     return true;
 }
 

@@ -61,11 +61,11 @@ void doctor_check_fleet(struct doctor_report *report, const struct doctor_facts 
     if (!doctor_has_fleet(report, facts)) {
         return;
     }
-    if (facts->member_count > 0 && facts->fleet.leader[0] == '\0') {
+    if (facts->member_count > 0 && facts->fleet.assigner[0] == '\0') {
         doctor_report_add(report, DOCTOR_WARNING, "",
                           "run slotmq doctor again: one is elected within the session timeout of "
                           "the last; if not, look at the logs of the members",
-                          "no member is the leader, and no slot moves");
+                          "no member is the assigner, and no slot moves");
     }
     for (size_t i = 0; i < facts->fleet_topic_count; i++) {
         const smq_fleet_topic *topic = &facts->fleet_topic[i];
@@ -75,7 +75,7 @@ void doctor_check_fleet(struct doctor_report *report, const struct doctor_facts 
                 report, doctor_is_long(facts, topic->since_at_ms) ? DOCTOR_ERROR : DOCTOR_WARNING,
                 topic->name,
                 "run slotmq doctor again: slots are granted within seconds; if not, "
-                "look at the log of the leader",
+                "look at the log of the assigner",
                 "%" PRIu64 " of its slots have no owner", topic->unowned);
         }
     }
@@ -118,10 +118,10 @@ static const char *doctor_advise_move(smq_fleet_wait wait)
         return "restart the process of that member; if it cannot be reached: slotmq fleet evict";
     case SMQ_WAIT_DRAIN:
         return "its handlers may run until drain_timeout; restart the process to end them sooner";
-    case SMQ_WAIT_LEADER:
+    case SMQ_WAIT_ASSIGNER:
         break;
     }
-    return "look at the log of the leader; slotmq fleet evict it if it hangs";
+    return "look at the log of the assigner; slotmq fleet evict it if it hangs";
 }
 
 void doctor_check_moves(struct doctor_report *report, const struct doctor_facts *facts)
@@ -150,13 +150,14 @@ static bool doctor_has_topic(const struct doctor_facts *facts, const char *name)
     return false;
 }
 
-/* A leader removes the nodes of topics that no member asks for, so it counts only without one. */
+/* An assigner removes the nodes of topics that no member asks for, so it counts only without one.
+ */
 static void doctor_count_forgotten(struct doctor_report *report, const struct doctor_facts *facts)
 {
     size_t count = 0;
 
     if (facts->only || !facts->listed.tried || facts->listed.status != SMQ_OK ||
-        facts->fleet.leader[0] != '\0') {
+        facts->fleet.assigner[0] != '\0') {
         return;
     }
     for (size_t i = 0; i < facts->fleet_topic_count; i++) {
@@ -189,7 +190,7 @@ void doctor_check_nodes(struct doctor_report *report, const struct doctor_facts 
     for (size_t i = 0; i < facts->fleet_topic_count; i++) {
         if (facts->fleet_topic[i].why[0] != '\0') {
             doctor_report_add(report, DOCTOR_ERROR, facts->fleet_topic[i].name,
-                              "give all members the same zookeeper_auth; the leader writes a "
+                              "give all members the same zookeeper_auth; the assigner writes a "
                               "damaged assignment anew",
                               "its nodes cannot be read: %s", facts->fleet_topic[i].why);
         }

@@ -121,11 +121,12 @@ const struct verb fleet_evict_verb = {
     .name = "fleet evict",
     .operands = "MEMBER",
     .summary = "take a member that hangs out of its fleet",
-    .text = "The node of the member in ZooKeeper is deleted, and that of the leader if it is this "
-            "member. Its slots go to the other members at once, and what it had claimed is "
-            "delivered again. If its process lives, it notices within a sixth of its session "
-            "timeout, begins nothing more, and joins again. End or restart the process first when "
-            "that is possible: then it gives its slots up by itself.",
+    .text =
+        "The node of the member in ZooKeeper is deleted, and that of the assigner if it is this "
+        "member. Its slots go to the other members at once, and what it had claimed is "
+        "delivered again. If its process lives, it notices within a sixth of its session "
+        "timeout, begins nothing more, and joins again. End or restart the process first when "
+        "that is possible: then it gives its slots up by itself.",
     .flags = evict_flags,
     .flag_count = sizeof(evict_flags) / sizeof(evict_flags[0]),
     .options_size = sizeof(struct evict_options),

@@ -7,7 +7,7 @@
 
 static const char *const fleet_json_waits[] = {[SMQ_WAIT_ACKNOWLEDGE] = "acknowledge",
                                                [SMQ_WAIT_DRAIN] = "drain",
-                                               [SMQ_WAIT_LEADER] = "leader"};
+                                               [SMQ_WAIT_ASSIGNER] = "assigner"};
 
 static void fleet_json_number(json_t *object, const char *name, uint64_t number)
 {
@@ -44,8 +44,8 @@ void fleet_json_add_fleet(struct fleet_json *json, const smq_fleet_info *fleet)
     output_set(json->document, "root", output_text(fleet->root));
     output_set(json->document, "identity", output_text(fleet->identity));
     fleet_json_number(json->document, "generation", fleet->generation);
-    output_set(json->document, "leader", output_text(fleet->leader));
-    output_set(json->document, "leader_since_at_ms", json_integer(fleet->leader_since_at_ms));
+    output_set(json->document, "assigner", output_text(fleet->assigner));
+    output_set(json->document, "assigner_since_at_ms", json_integer(fleet->assigner_since_at_ms));
     output_set(json->document, "epoch", json_integer(fleet->epoch));
     fleet_json_number(json->document, "unreadable", fleet->unreadable);
 }

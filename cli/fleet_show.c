@@ -1,4 +1,4 @@
-/* fleet_show.c - fleet show: members, leader, who owns what, what moves. */
+/* fleet_show.c - fleet show: members, assigner, who owns what, what moves. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -182,12 +182,11 @@ static enum exit_code show_run(const struct command *command)
 const struct verb fleet_show_verb = {
     .name = "fleet show",
     .operands = "",
-    .summary = "members of a fleet, its leader, and which slots move",
-    .text =
-        "This shows what the nodes at the root in ZooKeeper say: the members; the leader, which "
-        "assigns slots; of each topic the slots that have no owner, and those that are to move "
-        "to another member; what each member owns, or why it stands by; and what a moving slot "
-        "waits for.",
+    .summary = "members of a fleet, its assigner, and which slots move",
+    .text = "This shows what the nodes at the root in ZooKeeper say: the members; the assigner, "
+            "which shares out slots; of each topic the slots that have no owner, and those that "
+            "are to move to another member; what each member owns, or why it stands by; and what a "
+            "moving slot waits for.",
     .flags = show_flags,
     .flag_count = sizeof(show_flags) / sizeof(show_flags[0]),
     .options_size = sizeof(struct show_options),

@@ -117,8 +117,8 @@ void fleet_tables_add_fleet(struct fleet_tables *tables, const smq_fleet_info *f
     char cell[CELL];
 
     table_pair(table, "root", fleet->root);
-    table_pair(table, "leader", fleet_text(fleet->leader));
-    table_pair(table, "leader since", fleet_time(cell, fleet->leader_since_at_ms));
+    table_pair(table, "assigner", fleet_text(fleet->assigner));
+    table_pair(table, "assigner since", fleet_time(cell, fleet->assigner_since_at_ms));
     snprintf(cell, sizeof(cell), "%" PRId32, fleet->epoch);
     table_pair(table, "epoch", fleet->epoch == SMQ_NONE ? "-" : cell);
     table_pair(table, "fence generation", fleet_number(cell, fleet->generation));

@@ -1,6 +1,6 @@
 /* assignment.h - the table of a topic's slots, as it is stored in ZooKeeper.
  *
- * Layout, big endian: "SMQA", u16 version, u16 0, u32 leader epoch, u32 members, u32 slots; per
+ * Layout, big endian: "SMQA", u16 version, u16 0, u32 assigner epoch, u32 members, u32 slots; per
  * member i64 incarnation, i32 weight, u16 length and bytes of the id; per slot u16; u32 CRC32 of
  * everything before.
  *
@@ -31,7 +31,7 @@ struct assignment_member {
 /* A zeroed assignment is empty and valid.  Invariant: the member of every entry is 0 ..
  * member_count. */
 struct assignment {
-    int32_t epoch;                     /* of the leader that wrote it */
+    int32_t epoch;                     /* of the assigner that wrote it */
     struct assignment_member *members; /* number i is members[i - 1] */
     size_t member_count;
     uint16_t *slots;

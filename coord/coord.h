@@ -32,11 +32,12 @@ struct coord_grant {
 
 /* Why this process owns no slot of a topic that it consumes. */
 enum coord_no_slot {
-    COORD_NO_SLOT_LEADER,   /* some slots are free, and the leader of the fleet has not granted them
-                             */
-    COORD_NO_SLOT_STANDBY,  /* other members own all slots */
-    COORD_NO_SLOT_TAKEOVER, /* slots are granted, and Redis has not confirmed it yet */
-    COORD_NO_SLOT_REFUSED,  /* Redis has refused slots that are granted */
+    COORD_NO_SLOT_ASSIGNER,  /* some slots are free, and the assigner of the fleet has not granted
+                              * them
+                              */
+    COORD_NO_SLOT_STANDBY,   /* other members own all slots */
+    COORD_NO_SLOT_TAKEOVER,  /* slots are granted, and Redis has not confirmed it yet */
+    COORD_NO_SLOT_REFUSED,   /* Redis has refused slots that are granted */
     COORD_NO_SLOT_ZOOKEEPER, /* ZooKeeper does not answer */
     COORD_NO_SLOT_NAME,      /* an earlier process with this name has a session that still lives */
     COORD_NO_SLOT_ENTRY,     /* this process has not entered the fleet yet */
@@ -139,7 +140,7 @@ smq_status coord_raise_fence(struct coord_fence *out, const struct coord_options
 smq_status coord_fleet_each(const struct coord_options *options, const smq_fleet_visitor *visitor,
                             smq_error *err);
 
-/* Delete the node of a member, and the node of the leader if this member is it; `incarnation` 0:
+/* Delete the node of a member, and the node of the assigner if this member is it; `incarnation` 0:
  * any member of this name.  Blocks: as coord_raise_fence().  Fails: INVALID (no such member),
  * UNAVAILABLE, DENIED. */
 smq_status coord_fleet_evict(const struct coord_options *options, const char *member,

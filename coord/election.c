@@ -94,7 +94,7 @@ static void election_on_removed(void *user, const struct zk_reply *reply)
     election_failed(user);
 }
 
-static void election_on_leader(void *user, const struct zk_reply *reply)
+static void election_on_assigner(void *user, const struct zk_reply *reply)
 {
     struct election *election = user;
     struct zk_op op = {.kind = ZK_DELETE, .path = "leader", .version = reply->stat.version};
@@ -140,7 +140,7 @@ static void election_on_write(void *user, const struct zk_reply *reply)
         zk_get(election->session, "leader", true, election_on_still, election);
         return;
     }
-    zk_get(election->session, "leader", true, election_on_leader, election);
+    zk_get(election->session, "leader", true, election_on_assigner, election);
 }
 
 /* The node of the epoch was missing, so its version begins at 0 again.  Earlier assigners are still
@@ -183,7 +183,7 @@ static void election_on_seen(void *user, const struct zk_reply *reply)
     struct election *election = user;
 
     if (reply->rc != ZNONODE) {
-        election_on_leader(election, reply);
+        election_on_assigner(election, reply);
         return;
     }
     zk_get(election->session, "leader_epoch", false, election_on_epoch, election);

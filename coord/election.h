@@ -45,7 +45,7 @@ void election_init(struct election *election, const struct zookeeper_env *env,
 void election_stop(struct election *election);
 
 void election_begin(struct election *election); /* this process has become a member */
-/* it has reconnected, or the leader's node changed */
+/* it has reconnected, or the assigner's node changed */
 void election_again(struct election *election);
 void election_resign(struct election *election); /* another member has a newer epoch */
 void election_expired(struct election *election);

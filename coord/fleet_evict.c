@@ -1,7 +1,7 @@
 /* fleet_evict.c - evicting a member from its fleet, in a short session.
  *
  * The node of the member is deleted in the version that was read, together with the node of the
- * leader if the same session created it, because as long as that exists no other member assigns
+ * assigner if the same session created it, because as long as that exists no other member assigns
  * slots.  If either was written in the meantime, both are read again.
  *
  * Thread: smq:coord of the short session, except coord_fleet_evict(). */
@@ -28,7 +28,7 @@ static void fleet_evict_fail(struct fleet_evict *evict, int rc)
     if (rc == ZNOAUTH) {
         short_session_end(
             &evict->session, SMQ_DENIED,
-            "ZooKeeper denies access to the node of the member or of the leader: check "
+            "ZooKeeper denies access to the node of the member or of the assigner: check "
             "zookeeper_auth");
     } else if (rc == ZBADVERSION || rc == ZNONODE) {
         /* the node was written, or the member has left, in the meantime */
@@ -49,7 +49,7 @@ static void fleet_evict_on_deleted(void *user, const struct zk_reply *reply)
     }
 }
 
-static void fleet_evict_on_leader(void *user, const struct zk_reply *reply)
+static void fleet_evict_on_assigner(void *user, const struct zk_reply *reply)
 {
     struct fleet_evict *evict = user;
     const struct zk_op ops[2] = {
@@ -81,7 +81,7 @@ static void fleet_evict_on_found(void *user, const struct zk_reply *reply)
         fleet_evict_fail(evict, reply->rc);
     } else {
         evict->found = reply->stat;
-        zk_get(&evict->session.session, "leader", false, fleet_evict_on_leader, evict);
+        zk_get(&evict->session.session, "leader", false, fleet_evict_on_assigner, evict);
     }
 }
 

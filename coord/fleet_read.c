@@ -65,7 +65,7 @@ static bool fleet_read_replied(struct fleet_read *read, const struct zk_reply *r
     return read->failed == ZOK;
 }
 
-/* --- root, leader, epoch, folders --- */
+/* --- root, assigner, epoch, folders --- */
 
 static void fleet_read_on_root(void *user, const struct zk_reply *reply)
 {
@@ -85,13 +85,13 @@ static void fleet_read_on_root(void *user, const struct zk_reply *reply)
     fleet_read_on(read);
 }
 
-static void fleet_read_on_leader(void *user, const struct zk_reply *reply)
+static void fleet_read_on_assigner(void *user, const struct zk_reply *reply)
 {
     struct fleet_read *read = user;
 
     if (fleet_read_replied(read, reply) && reply->rc == ZOK &&
-        fleet_tree_read_leader(&read->tree, reply->data, reply->len)) {
-        read->tree.leader_since_ms = reply->stat.ctime;
+        fleet_tree_read_assigner(&read->tree, reply->data, reply->len)) {
+        read->tree.assigner_since_ms = reply->stat.ctime;
     }
     fleet_read_on(read);
 }
@@ -260,7 +260,7 @@ static void fleet_read_begin(void *user)
     read->out = 8;
     zk_sync(session, "", fleet_read_on_folder, read);
     zk_get(session, "", false, fleet_read_on_root, read);
-    zk_get(session, "leader", false, fleet_read_on_leader, read);
+    zk_get(session, "leader", false, fleet_read_on_assigner, read);
     zk_get(session, "leader_epoch", false, fleet_read_on_epoch, read);
     zk_get(session, "members", false, fleet_read_on_folder, read);
     zk_get(session, "topics", false, fleet_read_on_folder, read);

@@ -131,10 +131,10 @@ void fleet_tree_find_hidden(struct fleet_tree *tree)
 
 /* --- decoding --- */
 
-bool fleet_tree_read_leader(struct fleet_tree *tree, const char *data, size_t len)
+bool fleet_tree_read_assigner(struct fleet_tree *tree, const char *data, size_t len)
 {
     char *text = memory_copy(data, len);
-    const bool good = sscanf(text, "member %255s", tree->leader) == 1;
+    const bool good = sscanf(text, "member %255s", tree->assigner) == 1;
 
     free(text);
     return good;
@@ -315,14 +315,14 @@ static const char *fleet_tree_stands_by(const struct fleet_tree *tree,
     if (!member_info_is_reached(&member->info)) {
         return "it cannot reach Redis";
     }
-    if (tree->leader[0] == '\0') {
-        return "no leader assigns slots";
+    if (tree->assigner[0] == '\0') {
+        return "no member assigns slots";
     }
     if (demand->moving > 0) {
         return "slots are moving, and it may wait for some of them";
     }
     if (demand->unowned > 0) {
-        return "the leader has not granted slots yet";
+        return "the assigner has not granted slots yet";
     }
     return demand->members > topic->slots ? "more members ask for the topic than it has slots"
                                           : "the other members have all slots by their weight";
@@ -368,12 +368,12 @@ static smq_fleet_wait fleet_tree_wait(const struct fleet_tree_topic *topic,
     const struct member_topic *asks = member != NULL ? fleet_tree_asks(member, topic) : NULL;
 
     if (member != NULL && member->unread == NULL && asks == NULL) {
-        return SMQ_WAIT_LEADER; /* it has left the topic */
+        return SMQ_WAIT_ASSIGNER; /* it has left the topic */
     }
     if (asks != NULL && asks->applied >= topic->mzxid) {
-        return member_slots_has(&asks->held, slot) ? SMQ_WAIT_DRAIN : SMQ_WAIT_LEADER;
+        return member_slots_has(&asks->held, slot) ? SMQ_WAIT_DRAIN : SMQ_WAIT_ASSIGNER;
     }
-    return member == NULL ? SMQ_WAIT_LEADER : SMQ_WAIT_ACKNOWLEDGE;
+    return member == NULL ? SMQ_WAIT_ASSIGNER : SMQ_WAIT_ACKNOWLEDGE;
 }
 
 static void fleet_tree_describe_wait(struct buf *out, smq_fleet_wait wait, const char *from,
@@ -391,8 +391,8 @@ static void fleet_tree_describe_wait(struct buf *out, smq_fleet_wait wait, const
                    " ms of its drain_timeout at most",
                    from, drain_ms);
         break;
-    case SMQ_WAIT_LEADER:
-        buf_printf(out, "the leader has not granted them to another member yet");
+    case SMQ_WAIT_ASSIGNER:
+        buf_printf(out, "the assigner has not granted them to another member yet");
         break;
     }
 }
@@ -445,7 +445,7 @@ static bool fleet_tree_show_moves(const struct fleet_tree *tree,
         if (fleet_tree_count(&topic->assignment, (unsigned) number | ASSIGNMENT_REVOKING) == 0) {
             continue;
         }
-        for (int wait = SMQ_WAIT_ACKNOWLEDGE; wait <= SMQ_WAIT_LEADER && more; wait++) {
+        for (int wait = SMQ_WAIT_ACKNOWLEDGE; wait <= SMQ_WAIT_ASSIGNER && more; wait++) {
             more = fleet_tree_show_move(tree, topic, (unsigned) number, (smq_fleet_wait) wait,
                                         visitor);
         }
@@ -496,8 +496,8 @@ static bool fleet_tree_show_fleet(const struct fleet_tree *tree, const smq_fleet
                                   .root = tree->path,
                                   .identity = tree->root.identity,
                                   .generation = tree->root.generation,
-                                  .leader = tree->leader,
-                                  .leader_since_at_ms = tree->leader_since_ms,
+                                  .assigner = tree->assigner,
+                                  .assigner_since_at_ms = tree->assigner_since_ms,
                                   .epoch = tree->epoch,
                                   .members = tree->member_count,
                                   .topics = tree->topic_count,

@@ -44,8 +44,8 @@ struct fleet_tree_topic {
 struct fleet_tree {
     const char *path;      /* of the root; belongs to the caller */
     struct root_info root; /* generation 0: the root is missing */
-    char leader[MEMBER_WORD_MAX + 1];
-    int64_t leader_since_ms;
+    char assigner[MEMBER_WORD_MAX + 1];
+    int64_t assigner_since_ms;
     int32_t epoch; /* -1: unknown */
     int64_t zxid;  /* the largest zxid of all nodes that were read */
     struct fleet_tree_member *members;
@@ -71,7 +71,7 @@ void fleet_tree_drop_asked(struct fleet_tree *tree, bool (*keep)(const char *top
 
 /* Read untrusted bytes of one node; false: they are damaged, which is noted in the tree where it
  * has a field for that. */
-bool fleet_tree_read_leader(struct fleet_tree *tree, const char *data, size_t len);
+bool fleet_tree_read_assigner(struct fleet_tree *tree, const char *data, size_t len);
 bool fleet_tree_read_member(struct fleet_tree_member *member, const char *data, size_t len);
 bool fleet_tree_read_topic(struct fleet_tree_topic *topic, const char *data, size_t len);
 bool fleet_tree_read_assignment(struct fleet_tree_topic *topic, const char *data, size_t len);

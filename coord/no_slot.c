@@ -20,7 +20,7 @@ static enum coord_no_slot no_slot_inside(const struct no_slot_facts *facts)
         return COORD_NO_SLOT_TAKEOVER;
     }
     return facts->slots > 0 && facts->others >= facts->slots ? COORD_NO_SLOT_STANDBY
-                                                             : COORD_NO_SLOT_LEADER;
+                                                             : COORD_NO_SLOT_ASSIGNER;
 }
 
 enum coord_no_slot no_slot_reason(const struct no_slot_facts *facts)

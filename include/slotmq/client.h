@@ -42,7 +42,8 @@ typedef enum smq_level {
  *   STOPPED                  a consumer ended because of an error
  *   DAMAGED, REPAIRED        a slot or a topic
  *   NOT_RELEASED             a member of the fleet did not release slots in time, and others get
- *                            them; `slot` is the first.  Only the leader of the fleet reports it */
+ *                            them; `slot` is the first.  Only the assigner of the fleet reports it
+ */
 #define SMQ_EVENT_MAP(X)                                                                           \
     X(SMQ_EVENT_LOG, 0, INFO, "log")                                                               \
     X(SMQ_EVENT_SENT, 1, TRACE, "sent")                                                            \

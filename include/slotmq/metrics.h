@@ -37,7 +37,7 @@ typedef struct smq_metrics {
     uint64_t events_dropped;
     uint64_t slots_gained, slots_lost; /* of exclusive topics */
     /* Slots that were granted to others because their owner did not release them in time.  Only the
-     * process that is the leader of its fleet counts them, also those of other processes. */
+     * process that is the assigner of its fleet counts them, also those of other processes. */
     uint64_t slots_not_released;
     uint64_t slots_unreplicated; /* gained, and begun with fewer replicas than takeover_replicas */
 

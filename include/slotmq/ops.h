@@ -22,15 +22,15 @@ extern "C" {
 
 typedef struct smq_fleet_info {
     size_t struct_size;
-    const char *root;           /* path in ZooKeeper */
-    const char *identity;       /* random identity of the fleet; "": the root is missing */
-    uint32_t generation;        /* fence generation of the root; 0: the root is missing */
-    const char *leader;         /* name of the member that assigns slots; "": there is none */
-    int64_t leader_since_at_ms; /* when it became the leader; 0: there is none */
-    int32_t epoch;              /* number of elections so far; SMQ_NONE: not known */
-    uint64_t members, topics;   /* how many nodes of each exist */
-    uint64_t unreadable;        /* those of them that are damaged or may not be read */
-    int64_t zxid;               /* number of the newest change in ZooKeeper that was seen */
+    const char *root;             /* path in ZooKeeper */
+    const char *identity;         /* random identity of the fleet; "": the root is missing */
+    uint32_t generation;          /* fence generation of the root; 0: the root is missing */
+    const char *assigner;         /* name of the member that shares out slots; "": there is none */
+    int64_t assigner_since_at_ms; /* when it became the assigner; 0: there is none */
+    int32_t epoch;                /* number of elections so far; SMQ_NONE: not known */
+    uint64_t members, topics;     /* how many nodes of each exist */
+    uint64_t unreadable;          /* those of them that are damaged or may not be read */
+    int64_t zxid;                 /* number of the newest change in ZooKeeper that was seen */
 } smq_fleet_info;
 
 typedef enum smq_member_state {
@@ -88,7 +88,7 @@ typedef struct smq_fleet_share {
 typedef enum smq_fleet_wait {
     SMQ_WAIT_ACKNOWLEDGE = 1, /* the owner has not acknowledged that it must give the slot up */
     SMQ_WAIT_DRAIN,           /* the owner still has messages of the slot in flight */
-    SMQ_WAIT_LEADER           /* the leader has not granted the slot to another member */
+    SMQ_WAIT_ASSIGNER         /* the assigner has not granted the slot to another member */
 } smq_fleet_wait;
 
 typedef struct smq_fleet_move {
@@ -124,14 +124,13 @@ typedef struct smq_fleet_visitor {
 SMQ_API smq_status smq_fleet_describe(smq_client *client, const smq_fleet_visitor *visitor,
                                       smq_error *err);
 
-/* Evict a member that hangs.  Its node is deleted, and the node of the leader if the member is the
- * leader.  Its slots are granted to others at once, and its messages in flight are delivered again.
- * If its process lives, it notices this within a sixth of its session time-out, begins no further
- * message, and joins again as another incarnation.  `incarnation` is that of the member to evict;
- * with 0 any incarnation is evicted.
- * Blocks: as smq_fleet_describe().
- * Fails: INVALID (the client has no zookeeper, or there is no such member), UNAVAILABLE (the member
- * may have been evicted: describe the fleet to find out), DENIED. */
+/* Evict a member that hangs.  Its node is deleted, and the node of the assigner if the member is
+ * the assigner.  Its slots are granted to others at once, and its messages in flight are delivered
+ * again. If its process lives, it notices this within a sixth of its session time-out, begins no
+ * further message, and joins again as another incarnation.  `incarnation` is that of the member to
+ * evict; with 0 any incarnation is evicted. Blocks: as smq_fleet_describe(). Fails: INVALID (the
+ * client has no zookeeper, or there is no such member), UNAVAILABLE (the member may have been
+ * evicted: describe the fleet to find out), DENIED. */
 SMQ_API smq_status smq_fleet_evict(smq_client *client, const char *member, int64_t incarnation,
                                    smq_error *err);
 

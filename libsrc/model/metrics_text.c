@@ -62,7 +62,7 @@ static const struct family process_families[] = {
     {"slotmq_slots_lost_total", "counter",
      "Slots of exclusive topics that this process gave up or lost.", PROCESS(slots_lost)},
     {"slotmq_slots_not_released_total", "counter",
-     "Slots granted to others because their owner did not release them in time; the leader of a "
+     "Slots granted to others because their owner did not release them in time; the assigner of a "
      "fleet counts them.",
      PROCESS(slots_not_released)},
     {"slotmq_slots_unreplicated_total", "counter",

@@ -1,7 +1,7 @@
 /* fuzz_fleet_tree.c - the nodes of a fleet as an operator is shown them: what is shown adds up.
  *
  * An input is a list of nodes with "\xff\n" between them.  The first byte of a node says what it
- * is: L, the leader; M, a member (incarnations 10, 11, ...); T, a topic (named a, b, ...); A, the
+ * is: L, the assigner; M, a member (incarnations 10, 11, ...); T, a topic (named a, b, ...); A, the
  * assignment of the last topic, without its checksum. */
 #include <string.h>
 
@@ -70,7 +70,7 @@ static void read_node(struct fleet_tree *tree, const char *data, size_t len)
     }
     switch (*data) {
     case 'L':
-        (void) fleet_tree_read_leader(tree, data + 1, len - 1);
+        (void) fleet_tree_read_assigner(tree, data + 1, len - 1);
         break;
     case 'M':
         read_member(tree, data + 1, len - 1);

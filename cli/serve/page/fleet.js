@@ -34,7 +34,7 @@ const SHARES = [
 const WAITS = {
     acknowledge: 'the member to notice',
     drain: 'handlers to end',
-    leader: 'the leader',
+    assigner: 'the assigner',
 };
 
 function memberRow(member) {
@@ -164,11 +164,11 @@ export const fleet = {
                 ['Generation', count(data.generation)],
                 ['Epoch', count(data.epoch)],
                 [
-                    'Leader',
+                    'Assigner',
                     [
-                        data.leader || 'none',
-                        data.leader_since_at_ms
-                            ? [', since ', distance(data.leader_since_at_ms)]
+                        data.assigner || 'none',
+                        data.assigner_since_at_ms
+                            ? [', since ', distance(data.assigner_since_at_ms)]
                             : '',
                     ],
                 ],

@@ -28,9 +28,9 @@ int64_t consumer_standby_wait_ms(struct consumer_standby *standby, bool spare, i
 static const char *standby_text(enum coord_no_slot why)
 {
     static const char *const texts[COORD_NO_SLOTS] = {
-        [COORD_NO_SLOT_LEADER] =
-            "the leader of the fleet has not granted it any of the slots that are free: \"slotmq "
-            "fleet show\" names the leader; restart its process if it hangs",
+        [COORD_NO_SLOT_ASSIGNER] =
+            "the assigner of the fleet has not granted it any of the slots that are free: \"slotmq "
+            "fleet show\" names the assigner; restart its process if it hangs",
         [COORD_NO_SLOT_STANDBY] = "other members have all slots that Redis serves now; it stands "
                                   "by and begins with the first slot that it is granted",
         [COORD_NO_SLOT_TAKEOVER] = "Redis has not answered the takeover of the slots that it was "

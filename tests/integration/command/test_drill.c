@@ -310,10 +310,10 @@ static void join_two(struct run newcomers[2])
 
 static void test_the_owner_does_not_acknowledge(void **state)
 {
-    struct run leader, frozen, newcomers[2];
+    struct run assigner, frozen, newcomers[2];
 
     (void) state;
-    join(&leader, "worker-2", "30000");
+    join(&assigner, "worker-2", "30000");
     await_step(still_section, 0, 0, "0-3");
     join(&frozen, "worker-1", "30000");
     await_step(hang_section, 2, 0, shares_of_worker_1);
@@ -327,7 +327,7 @@ static void test_the_owner_does_not_acknowledge(void **state)
     leave(&newcomers[0]);
     leave(&newcomers[1]);
     leave(&frozen);
-    leave(&leader);
+    leave(&assigner);
 }
 
 static void test_messages_are_in_flight(void **state)
@@ -354,31 +354,31 @@ static void test_messages_are_in_flight(void **state)
     leave(&taker);
 }
 
-static void test_the_leader_does_not_grant(void **state)
+static void test_the_assigner_does_not_grant(void **state)
 {
-    struct run leader, busy, newcomers[2];
+    struct run assigner, busy, newcomers[2];
     struct gate gate;
 
     (void) state;
     gate_close(&gate);
-    join(&leader, "worker-1", "30000");
+    join(&assigner, "worker-1", "30000");
     await_step(still_section, 0, 0, "0-3");
     join_with(&busy, "worker-2", "30000", gate.program);
     await_step(hang_section, 2, 0, shares_of_worker_1);
     fill_all_slots();
     join_two(newcomers);
     await_step(still_section, 0, 0, "messages are in flight at member worker-2");
-    assert_true(process_pause(leader.pid));
+    assert_true(process_pause(assigner.pid));
     gate_open(&gate);
-    await_step(still_section, 0, 0, "the leader has not granted");
+    await_step(still_section, 0, 0, "the assigner has not granted");
     run_step(hang_section, 1, 0, "member worker-1 is taken out");
-    await_step_without(still_section, 0, "the leader has not granted");
-    assert_true(process_resume(leader.pid));
+    await_step_without(still_section, 0, "the assigner has not granted");
+    assert_true(process_resume(assigner.pid));
     await_step(hang_section, 2, 0, "orders worker-1      4     1");
     leave(&newcomers[0]);
     leave(&newcomers[1]);
     leave(&busy);
-    leave(&leader);
+    leave(&assigner);
     gate_remove(&gate);
 }
 
@@ -509,7 +509,7 @@ TEST_GROUP(drill)
         cmocka_unit_test(test_a_member_that_hangs),
         cmocka_unit_test(test_the_owner_does_not_acknowledge),
         cmocka_unit_test(test_messages_are_in_flight),
-        cmocka_unit_test(test_the_leader_does_not_grant),
+        cmocka_unit_test(test_the_assigner_does_not_grant),
         cmocka_unit_test(test_a_topic_is_paused),
         cmocka_unit_test(test_the_owner_waits_for_room),
         cmocka_unit_test(test_a_damaged_topic),

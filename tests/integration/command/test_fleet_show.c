@@ -140,7 +140,7 @@ static void test_members_and_what_they_own(void **state)
     document = show("shares");
     topic = only_topic(document);
     assert_string_equal(json_text(document, "root"), "/slotmq");
-    assert_string_equal(json_text(document, "leader"), "ann");
+    assert_string_equal(json_text(document, "assigner"), "ann");
     assert_int_equal(json_number(document, "unreadable"), 0);
     assert_int_equal(json_number(topic, "unowned"), 0);
     assert_int_equal(json_number(topic, "moving"), 0);
@@ -287,29 +287,29 @@ static void test_a_frozen_member_is_evicted(void **state)
 
     (void) state;
     command_done(NULL, ARGS("topic", "create", "frozen", "--slots", "4"));
-    join(&one, "frozen", "leader", NULL);
-    await_slots("frozen", "leader", 4);
+    join(&one, "frozen", "assigner", NULL);
+    await_slots("frozen", "assigner", 4);
     join(&two, "frozen", "other", NULL);
     await_slots("frozen", "other", 2);
     document = show("frozen");
     before =
-        json_number(find(json_object_get(document, "members"), "name", "leader"), "incarnation");
-    assert_string_equal(json_text(document, "leader"), "leader");
+        json_number(find(json_object_get(document, "members"), "name", "assigner"), "incarnation");
+    assert_string_equal(json_text(document, "assigner"), "assigner");
     json_decref(document);
     assert_true(process_pause(one.pid)); /* the session lasts for 30 s more */
-    command_refused(64, "give --yes", NULL, ARGS("fleet", "evict", "leader", "-z", zookeeper));
+    command_refused(64, "give --yes", NULL, ARGS("fleet", "evict", "assigner", "-z", zookeeper));
     document =
-        command_json(NULL, ARGS("fleet", "evict", "leader", "-z", zookeeper, "--yes", "--json"));
-    assert_string_equal(json_text(document, "evicted"), "leader");
+        command_json(NULL, ARGS("fleet", "evict", "assigner", "-z", zookeeper, "--yes", "--json"));
+    assert_string_equal(json_text(document, "evicted"), "assigner");
     assert_int_equal(json_number(document, "incarnation"), before);
     assert_int_equal(json_number(document, "slots"), 2);
     json_decref(document);
     await_slots("frozen", "other", 4);
     assert_true(process_resume(one.pid));
-    await_slots("frozen", "leader", 2);
+    await_slots("frozen", "assigner", 2);
     document = show("frozen");
-    assert_string_equal(json_text(document, "leader"), "other");
-    assert_true(json_number(find(json_object_get(document, "members"), "name", "leader"),
+    assert_string_equal(json_text(document, "assigner"), "other");
+    assert_true(json_number(find(json_object_get(document, "members"), "name", "assigner"),
                             "incarnation") > before);
     json_decref(document);
     leave(&two);

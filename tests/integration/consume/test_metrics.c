@@ -496,8 +496,8 @@ static bool third_has_its_share(void *arg)
 }
 
 /* The second of three members stands still, with a session that lives on, while slots of it are to
- * move: the leader, which is the first one, counts those that it gave away all the same. */
-static void slots_that_are_not_released_are_counted_by_the_leader(void **state)
+ * move: the assigner, which is the first one, counts those that it gave away all the same. */
+static void slots_that_are_not_released_are_counted_by_the_assigner(void **state)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     struct handler_log *log = handler_log_new(NULL);
@@ -622,7 +622,7 @@ TEST_GROUP(metrics)
         cmocka_unit_test(fenced_call_is_counted_and_its_claim_is_lost),
         cmocka_unit_test(answer_that_came_too_late_is_a_lost_lease),
         cmocka_unit_test(moved_slots_are_counted_on_both_sides),
-        cmocka_unit_test(slots_that_are_not_released_are_counted_by_the_leader),
+        cmocka_unit_test(slots_that_are_not_released_are_counted_by_the_assigner),
         cmocka_unit_test(text_shows_the_process_and_the_topics_asked_for),
         cmocka_unit_test(bad_names_of_topics_are_refused),
     };

@@ -40,7 +40,7 @@ static struct doctor_facts healthy(smq_server_info *server, size_t count)
         .server_count = count,
         .listed = done,
         .described = done,
-        .fleet = {.root = "/r", .identity = "abc", .generation = 3, .leader = "m", .zxid = 5000}};
+        .fleet = {.root = "/r", .identity = "abc", .generation = 3, .assigner = "m", .zxid = 5000}};
 }
 
 /* The findings of a check with one severity; `text` is a part of the only one. */
@@ -286,7 +286,7 @@ static void test_a_root_that_is_missing(void **state)
     (void) state;
     facts.topic = &topic;
     facts.topic_count = 1;
-    facts.fleet = (smq_fleet_info){.root = "/r", .identity = "", .leader = ""};
+    facts.fleet = (smq_fleet_info){.root = "/r", .identity = "", .assigner = ""};
     assert_found(&facts, "bindings", DOCTOR_ERROR, "missing in ZooKeeper");
     assert_found(&facts, "tokens", DOCTOR_ERROR, "larger than those");
     facts.fleet.unreadable = 1;
@@ -437,8 +437,8 @@ static void test_judgement_of_members(void **state)
     facts.member = &member;
     facts.member_count = 1;
     assert_worst(&facts, DOCTOR_OK);
-    facts.fleet.leader = "";
-    assert_found(&facts, "fleet", DOCTOR_WARNING, "no member is the leader");
+    facts.fleet.assigner = "";
+    assert_found(&facts, "fleet", DOCTOR_WARNING, "no member is the assigner");
     member.state = SMQ_MEMBER_UNREACHABLE;
     assert_found(&facts, "members", DOCTOR_ERROR, "reaches no Redis");
     member = (smq_fleet_member){
@@ -479,7 +479,7 @@ static void test_judgement_of_slots_that_move(void **state)
     assert_found(&facts, "nodes", DOCTOR_ERROR, "it is damaged");
 }
 
-/* Those of a topic that lives stay, and a leader removes the others. */
+/* Those of a topic that lives stay, and an assigner removes the others. */
 static void test_nodes_of_deleted_topics_are_counted(void **state)
 {
     smq_server_info servers[] = {MASTER(.status = SMQ_OK)};
@@ -495,7 +495,7 @@ static void test_nodes_of_deleted_topics_are_counted(void **state)
     facts.fleet_topic = topics;
     facts.fleet_topic_count = 3;
     assert_found(&facts, "nodes", DOCTOR_OK, "nothing");
-    facts.fleet.leader = "";
+    facts.fleet.assigner = "";
     assert_found(&facts, "nodes", DOCTOR_WARNING, "ZooKeeper has nodes of 1 deleted topic");
     facts.only = "t/a";
     assert_found(&facts, "nodes", DOCTOR_OK, "nothing");

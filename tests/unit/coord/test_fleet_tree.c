@@ -17,8 +17,8 @@ enum { REVOKING = ASSIGNMENT_REVOKING, EPOCH = 100 };
 /* Everything that is shown, a line each. */
 static bool write_fleet(const smq_fleet_info *fleet, void *user)
 {
-    buf_printf(user, "fleet %s generation %d leader %s epoch %d members %d topics %d unread %d\n",
-               fleet->root, (int) fleet->generation, fleet->leader, (int) fleet->epoch,
+    buf_printf(user, "fleet %s generation %d assigner %s epoch %d members %d topics %d unread %d\n",
+               fleet->root, (int) fleet->generation, fleet->assigner, (int) fleet->epoch,
                (int) fleet->members, (int) fleet->topics, (int) fleet->unreadable);
     return true;
 }
@@ -81,8 +81,9 @@ static void scene_set(struct scene *scene)
 {
     static const char *const names[] = {"a", "b", "c"};
 
-    *scene = (struct scene){.tree = {.path = "/r", .root.generation = 3, .leader = "a", .epoch = 5},
-                            .topic = {.name = "t", .nonce = "n", .slots = 8, .mzxid = EPOCH}};
+    *scene =
+        (struct scene){.tree = {.path = "/r", .root.generation = 3, .assigner = "a", .epoch = 5},
+                       .topic = {.name = "t", .nonce = "n", .slots = 8, .mzxid = EPOCH}};
     for (size_t i = 0; i < 3; i++) {
         scene_member(scene, i, names[i]);
     }
@@ -125,7 +126,7 @@ static void test_a_fleet_at_rest(void **state)
 
     (void) state;
     scene_set(&scene);
-    SHOWS(&scene, "fleet /r generation 3 leader a epoch 5 members 2 topics 1 unread 0\n",
+    SHOWS(&scene, "fleet /r generation 3 assigner a epoch 5 members 2 topics 1 unread 0\n",
           "member a state 1 weight 2 slots 4 giving up 0 standing by 0 \n",
           "topic t slots 8 unowned 0 moving 0 members 2 \n", "share a slots 0-3: \n",
           "share b slots 4-7: \n");
@@ -147,7 +148,7 @@ static void test_what_a_moving_slot_waits_for(void **state)
     SHOWS(&scene,
           "move 5-5 of b wait 2: messages are in flight at member b, for 30000 ms of its "
           "drain_timeout at most\n",
-          "move 4-4 of b wait 3: the leader has not granted them to another member yet\n");
+          "move 4-4 of b wait 3: the assigner has not granted them to another member yet\n");
     member_slots_fini(&scene.asks[1].held);
     scene.tree.member_count = 1; /* its node is gone */
     SHOWS(&scene, "move 4-5 of b wait 3");
@@ -165,9 +166,9 @@ static void test_who_stands_by_and_why(void **state)
     scene.slots[4] = 2 | REVOKING;
     SHOWS(&scene, "share c slots : slots are moving, and it may wait for some of them\n");
     scene.slots[4] = 0;
-    SHOWS(&scene, "unowned 1", "share c slots : the leader has not granted slots yet\n");
-    scene.tree.leader[0] = '\0';
-    SHOWS(&scene, "share c slots : no leader assigns slots\n");
+    SHOWS(&scene, "unowned 1", "share c slots : the assigner has not granted slots yet\n");
+    scene.tree.assigner[0] = '\0';
+    SHOWS(&scene, "share c slots : no member assigns slots\n");
     memcpy(scene.members[2].info.state, "UNREACHABLE", sizeof("UNREACHABLE"));
     SHOWS(&scene, "member c state 2", "share c slots : it cannot reach Redis\n");
     scene.asks[2].leaving = true;
@@ -211,7 +212,7 @@ static void test_a_root_that_is_missing(void **state)
     (void) state;
     scene_set(&scene);
     scene.tree = (struct fleet_tree){.path = "/r", .epoch = -1};
-    SHOWS(&scene, "fleet /r generation 0 leader  epoch -1 members 0 topics 0 unread 0\n");
+    SHOWS(&scene, "fleet /r generation 0 assigner  epoch -1 members 0 topics 0 unread 0\n");
 }
 
 /* --- untrusted bytes --- */
@@ -306,14 +307,14 @@ static void test_a_member_that_may_not_be_read(void **state)
     SHOWS(&scene, "member new state 4 weight 0 slots 0");
 }
 
-static void test_bytes_of_leaders(void **state)
+static void test_bytes_of_assigners(void **state)
 {
     struct fleet_tree tree = {.epoch = 0};
 
     (void) state;
-    assert_true(fleet_tree_read_leader(&tree, "member m\nincarnation 7\n", 23));
-    assert_string_equal(tree.leader, "m");
-    assert_false(fleet_tree_read_leader(&tree, "", 0));
+    assert_true(fleet_tree_read_assigner(&tree, "member m\nincarnation 7\n", 23));
+    assert_string_equal(tree.assigner, "m");
+    assert_false(fleet_tree_read_assigner(&tree, "", 0));
 }
 
 static bool is_kept(const char *topic, void *user)
@@ -369,7 +370,7 @@ TEST_GROUP(fleet_tree)
         cmocka_unit_test(test_a_root_that_is_missing),
         cmocka_unit_test(test_bytes_of_topics),
         cmocka_unit_test(test_bytes_of_assignments),
-        cmocka_unit_test(test_bytes_of_leaders),
+        cmocka_unit_test(test_bytes_of_assigners),
         cmocka_unit_test(test_what_is_gone),
         cmocka_unit_test(test_a_member_that_may_not_be_read),
         cmocka_unit_test(test_topics_that_nobody_asks_for),

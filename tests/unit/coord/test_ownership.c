@@ -131,8 +131,8 @@ static void the_reason_for_no_slot_is_what_is_known(void **state)
         enum coord_no_slot reason;
     } cases[] = {
         {{.fleet = true, .slots = 8, .others = 8}, COORD_NO_SLOT_STANDBY},
-        {{.fleet = true, .slots = 8, .others = 7}, COORD_NO_SLOT_LEADER},
-        {{.fleet = true, .slots = 8}, COORD_NO_SLOT_LEADER},
+        {{.fleet = true, .slots = 8, .others = 7}, COORD_NO_SLOT_ASSIGNER},
+        {{.fleet = true, .slots = 8}, COORD_NO_SLOT_ASSIGNER},
         {{.fleet = true, .slots = 8, .granted = 8}, COORD_NO_SLOT_TAKEOVER},
         {{.fleet = true, .slots = 8, .granted = 8, .refused = true}, COORD_NO_SLOT_REFUSED},
         {{.fleet = true, .slots = 8, .others = 8, .unreached = true}, COORD_NO_SLOT_REDIS},
