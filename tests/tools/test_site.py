@@ -2,9 +2,7 @@
 """The documentation as HTML: every page is there and can be found, no link leads nowhere, and in a
 browser the search answers what users ask.
 
-usage: test_site.py [PICTURES]
-
-PICTURES: a folder for pictures of pages.
+usage: test_site.py [--pictures FOLDER] [TEST...]    --pictures: keep pictures of some pages in a folder
 """
 import json
 import pathlib
@@ -16,7 +14,10 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PICTURES = pathlib.Path(sys.argv.pop()).resolve() if len(sys.argv) > 1 else None
+PICTURES = None
+if sys.argv[1:2] == ["--pictures"]:
+    PICTURES = pathlib.Path(sys.argv[2]).resolve()
+    del sys.argv[1:3]
 sys.path.insert(0, str(ROOT / "tests/support"))
 import browser  # noqa: E402  the path comes first
 from waiting import wait_until  # noqa: E402
@@ -32,7 +33,7 @@ QUESTIONS = [
     ("kubernetes", "deployment.html#in-kubernetes"),
     ("systemd", "deployment.html#as-a-service-of-systemd"),
     ("keda", "deployment.html#scaling-with-keda"),
-    ("cron", "choosing.html#which-type"),
+    ("cron", "compare.html#when-to-take-which-queue"),
     ("how many slots", "choosing.html#how-many-slots"),
     ("which layout", "choosing.html#which-layout"),
     ("SMQ_FULL", "errors.html#smq_full"),
@@ -55,7 +56,7 @@ QUESTIONS = [
     ("migrate from streams", "migrating.html#from-redis-streams"),
     ("upgrade", "deployment.html#upgrading"),
     ("backup", "operations.html#backup-restore-and-another-cluster"),
-    ("install", "install.html"),
+    ("install", "index.html#install"),
     ("tutorial", "start.html"),
     ("fifo", "lifecycle.html#order-fifo"),
     ("poll", "reference/consumer.html#smq_consumer_poll"),
@@ -195,14 +196,14 @@ class InABrowser(unittest.TestCase):
                 wide = self.browser.run("return document.documentElement.scrollWidth - innerWidth")
                 self.assertLessEqual(wide, 0, f"{page} at {window[0]}")
 
-    @unittest.skipUnless(PICTURES, "no folder for pictures")
-    def test_pictures(self):
-        PICTURES.mkdir(parents=True, exist_ok=True)
-        for window in WINDOWS:
-            for scheme in ("light", "dark"):
-                for page in ("index", "lifecycle", "reference/producer", "configuration"):
-                    self.open(f"{page}.html", window, scheme)
-                    self.browser.picture(PICTURES / f"{page.replace('/', '-')}-{window[0]}-{scheme}.png")
+    if PICTURES:
+        def test_pictures(self):
+            PICTURES.mkdir(parents=True, exist_ok=True)
+            for window in WINDOWS:
+                for scheme in ("light", "dark"):
+                    for page in ("index", "lifecycle", "reference/producer", "configuration"):
+                        self.open(f"{page}.html", window, scheme)
+                        self.browser.picture(PICTURES / f"{page.replace('/', '-')}-{window[0]}-{scheme}.png")
 
 
 class Faults(unittest.TestCase):
