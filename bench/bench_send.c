@@ -1,4 +1,5 @@
-/* bench_send.c - sending: blocking, asynchronous and in batches, against hand-written loops.
+/* bench_send.c - sending: blocking, asynchronous with and without polled receipts, and in batches,
+ * against hand-written loops.
  *
  * Thread: main. */
 #include <stdio.h>
@@ -32,6 +33,11 @@ static bool by_async(const struct sending *sending)
     return library_send_async(sending->producer, sending->scene.topic, sending->count);
 }
 
+static bool by_polls(const struct sending *sending)
+{
+    return library_send_polled(sending->producer, sending->scene.topic, sending->count);
+}
+
 static bool by_batches(const struct sending *sending)
 {
     return library_send_batches(sending->producer, sending->scene.topic, sending->count,
@@ -54,7 +60,7 @@ struct way {
     uint64_t full, quick;
 };
 
-enum { ZADD, RAW, ASYNC, BATCHES, ONE_THREAD, EIGHT_THREADS, WAYS };
+enum { ZADD, RAW, ASYNC, POLLED, BATCHES, ONE_THREAD, EIGHT_THREADS, WAYS };
 
 static const struct way over_tls = {"send-tls", by_async, 1000000, 200000};
 
@@ -62,6 +68,7 @@ static const struct way ways[WAYS] = {
     [ZADD] = {"send-zadd", by_zadd, 1000000, 200000},
     [RAW] = {"send-raw", by_script, 1000000, 200000},
     [ASYNC] = {"send-async", by_async, 1000000, 200000},
+    [POLLED] = {"send-polled", by_polls, 1000000, 200000},
     [BATCHES] = {"send-batches", by_batches, 1000000, 200000},
     [ONE_THREAD] = {"send-1-thread", by_one_thread, 50000, 10000},
     [EIGHT_THREADS] = {"send-8-threads", by_eight_threads, 200000, 40000},
@@ -75,8 +82,9 @@ static bool measure_way(struct lab *lab, smq_client *client, const struct way *w
     struct meter cost;
 
     bool good = scene_open(&sending.scene, lab, client, SCENE_SLOTS) &&
-                (sending.producer = library_producer(client)) != NULL && meter_start(&cost, lab) &&
-                way->send(&sending) && meter_stop(&cost, lab) &&
+                (sending.producer = way->send == by_polls ? library_polled_producer(client)
+                                                          : library_producer(client)) != NULL &&
+                meter_start(&cost, lab) && way->send(&sending) && meter_stop(&cost, lab) &&
                 scene_stored(&sending.scene, sending.count, &counts);
     smq_producer_free(sending.producer);
     scene_close(&sending.scene);
@@ -95,6 +103,8 @@ static void compare(struct report *report, const struct outcome *outcomes)
     report_ratio(report, "send/zadd", best, outcomes[ZADD].rate);
     report_ratio(report, "send-async/raw", async, outcomes[RAW].rate);
     report_ratio(report, "send-batches/raw", batches, outcomes[RAW].rate);
+    report_ratio(report, "send-polled/async", outcomes[POLLED].rate, async);
+    report_value(report, "send-polled-receipts", "1/s", outcomes[POLLED].rate);
     report_ratio(report, "send-cpu/raw", outcomes[ASYNC].client_us, outcomes[RAW].client_us);
     report_ratio(report, "send-8-threads/1-thread", outcomes[EIGHT_THREADS].rate,
                  outcomes[ONE_THREAD].rate);

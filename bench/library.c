@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { THREADS_MAX = 64, PATIENCE_MS = 60000, FLUSH_MS = 120000, STALL_S = 30 };
+enum { THREADS_MAX = 64, PATIENCE_MS = 60000, FLUSH_MS = 120000, STALL_S = 30, RECEIPTS = 256 };
 
 smq_message library_message(char body[TALLY_BODY], uint64_t number)
 {
@@ -63,6 +63,47 @@ bool library_send_shaped(smq_producer *producer, const char *topic, uint64_t cou
 bool library_send_async(smq_producer *producer, const char *topic, uint64_t count)
 {
     return library_send_shaped(producer, topic, count, NULL, NULL);
+}
+
+/* Take receipts, and count them in *got.  false: there are none in time, or a send failed. */
+static bool take_receipts(smq_producer *producer, int64_t timeout_ms, uint64_t *got)
+{
+    smq_receipt receipts[RECEIPTS];
+    smq_error err = SMQ_ERROR_INIT;
+    size_t count = 0, failed = 0;
+    bool good = lab_good(
+        smq_producer_poll(producer, receipts, RECEIPTS, &count, NULL, timeout_ms, &err), &err);
+
+    for (size_t i = 0; i < count; i++) {
+        failed += receipts[i].status == SMQ_OK ? 0 : 1;
+    }
+    *got += count;
+    return good && failed == 0 && (count > 0 || timeout_ms == 0);
+}
+
+bool library_send_polled(smq_producer *producer, const char *topic, uint64_t count)
+{
+    uint64_t got = 0;
+    bool good = true;
+
+    for (uint64_t i = 0; i < count && good;) {
+        char body[TALLY_BODY];
+        smq_message message = library_message(body, i);
+        smq_error err = SMQ_ERROR_INIT;
+        smq_status status = smq_send_async(producer, topic, &message, NULL, NULL, &err);
+
+        if (status == SMQ_OK) {
+            i++;
+            good = i % RECEIPTS != 0 || take_receipts(producer, 0, &got);
+        } else {
+            good = status == SMQ_FULL ? take_receipts(producer, PATIENCE_MS, &got)
+                                      : lab_good(status, &err);
+        }
+    }
+    while (good && got < count) {
+        good = take_receipts(producer, PATIENCE_MS, &got);
+    }
+    return good;
 }
 
 bool library_send_batches(smq_producer *producer, const char *topic, uint64_t count, int batch)
@@ -132,15 +173,27 @@ bool library_send_blocking(smq_producer *producer, const char *topic, uint64_t c
     return good && started == threads;
 }
 
-smq_producer *library_producer(smq_client *client)
+static smq_producer *new_producer(smq_client *client, bool polled)
 {
     smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     smq_producer *producer = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
-    options.full_timeout_ms = options.send_timeout_ms = PATIENCE_MS;
+    options.send_timeout_ms = PATIENCE_MS;
+    options.full_timeout_ms = polled ? 0 : PATIENCE_MS;
+    options.poll_receipts = polled;
     lab_good(smq_producer_new(&producer, client, &options, &err), &err);
     return producer;
+}
+
+smq_producer *library_producer(smq_client *client)
+{
+    return new_producer(client, false);
+}
+
+smq_producer *library_polled_producer(smq_client *client)
+{
+    return new_producer(client, true);
 }
 
 bool library_store_shaped(struct lab *lab, smq_client *client, const char *topic, uint64_t count,

@@ -24,11 +24,15 @@ typedef void library_shape_fn(smq_message *message, uint64_t number, void *user)
 bool library_send_async(smq_producer *producer, const char *topic, uint64_t count);
 bool library_send_shaped(smq_producer *producer, const char *topic, uint64_t count,
                          library_shape_fn *shape, void *user);
+bool library_send_polled(smq_producer *producer, const char *topic, uint64_t count);
 bool library_send_batches(smq_producer *producer, const char *topic, uint64_t count, int batch);
 bool library_send_blocking(smq_producer *producer, const char *topic, uint64_t count, int threads);
 
 /* A producer that waits for room; and the cost of sending with it. */
 smq_producer *library_producer(smq_client *client);
+
+/* A producer for library_send_polled(): one thread sends and takes the receipts. */
+smq_producer *library_polled_producer(smq_client *client);
 bool library_store(struct lab *lab, smq_client *client, const char *topic, uint64_t count,
                    struct meter *cost);
 bool library_store_shaped(struct lab *lab, smq_client *client, const char *topic, uint64_t count,

@@ -75,8 +75,8 @@ typedef enum smq_event_kind {
 #undef SMQ_X
 } smq_event_kind;
 
-/* An event is valid only during the callback.  Fields that do not apply to its kind are NULL, in
- * numbers 0, and -1 in `slot`. */
+/* An event is valid only during the callback, or until the next poll of the client.  Fields that do
+ * not apply to its kind are NULL, in numbers 0, and -1 in `slot`. */
 typedef struct smq_event {
     size_t struct_size;
     smq_event_kind kind;
@@ -94,8 +94,9 @@ typedef struct smq_event {
     int32_t slots_gained, slots_lost, slots_owned;
 } smq_event;
 
-/* Thread: smq:call.  When the queue of events is full new events are dropped, and counted in
- * events_dropped.  So events serve logs and alarms; they do not replace answers or receipts. */
+/* Thread: smq:call.  At most 10,000 events wait for the callback, or for a poll.  A further one
+ * drops the oldest; a LOG event in their place says how many were dropped, and events_dropped
+ * counts all.  So events serve logs and alarms; they do not replace answers or receipts. */
 typedef void smq_event_fn(const smq_event *event, void *user);
 
 /* === Client ============================================================= */
@@ -162,6 +163,7 @@ typedef struct smq_client_options {
                                         beginning of each session */
     smq_credentials_fn *credentials; /* in the place of a password for Redis */
     void *credentials_user;          /* passed to `credentials` */
+    bool poll_events; /* events wait until smq_client_poll_events() takes them; not with `event` */
 } smq_client_options;
 #define SMQ_CLIENT_OPTIONS_INIT SMQ_INIT(smq_client_options)
 #define SMQ_CLIENT_OPTIONS(...) SMQ_WITH(smq_client_options, __VA_ARGS__)
@@ -197,6 +199,21 @@ SMQ_API smq_status smq_process_set(const smq_process_settings *settings, smq_err
  * Blocks: connect_timeout_ms.  Fails: UNAVAILABLE, DENIED, BAD_SERVER. */
 SMQ_API smq_status smq_client_new(smq_client **out, const smq_client_options *options,
                                   smq_error *err);
+
+/* Of a client with poll_events: take up to `capacity` events, the oldest first, and set *count to
+ * their number.  out[] gets pointers, which are valid until the next poll of the client or
+ * smq_client_free(); so one thread polls at a time.  If none comes in time the call returns SMQ_OK,
+ * and *count is 0.
+ * Blocks: timeout_ms; 0 does not block.  Fails: INVALID (the client has no poll_events). */
+SMQ_API smq_status smq_client_poll_events(smq_client *client, const smq_event **out,
+                                          size_t capacity, size_t *count, int64_t timeout_ms,
+                                          smq_error *err);
+
+/* A descriptor that is readable (level-triggered) while a poll would return events.  The
+ * application may only wait for it; it must not read, write or close it.  It is closed by
+ * smq_client_free(), or later, when the last handle made from the client is freed.
+ * Returns -1 if the client is NULL, has no poll_events, or was made before fork(). */
+SMQ_API int smq_client_fd(const smq_client *client);
 
 /* Drop the caller's reference.  Threads and connections end when the client and all handles made
  * from it are freed, so the order of the _free() calls does not matter. */

@@ -19,14 +19,20 @@ typedef struct smq_receipt {
     int32_t slot;         /* -1 if the send was refused before its slot was known */
     bool merged;          /* the send merged with a message that was waiting */
     char id[SMQ_ID_SIZE]; /* the id that the library made, also on failure; "" if it made none */
-    /* Of a callback: why the send failed, in one line; valid during the callback.  NULL if it did
-     * not fail, and in other receipts: their call has an smq_error. */
+    /* Why an asynchronous send failed, in one line; valid during the callback, or until the next
+     * poll of the producer.  NULL if it did not fail, and of calls that wait: these have an
+     * smq_error. */
     const char *text;
+    void *user; /* that of the asynchronous send; else NULL */
 } smq_receipt;
 
 /* Thread: smq:call.  Called exactly once for each smq_send_async() that returned SMQ_OK, in any
  * order.  The receipt is valid only during the callback. */
 typedef void smq_sent_fn(const smq_receipt *receipt, void *user);
+
+/* Thread: smq:call.  Called once after smq_send_async() has returned FULL, when there is room for
+ * the message that was refused, or for the smallest one of several. */
+typedef void smq_room_fn(void *user);
 
 typedef struct smq_producer_options {
     size_t struct_size;
@@ -43,6 +49,11 @@ typedef struct smq_producer_options {
      * to half this time, because consumers may delay the messages as long again.  0 .. 60000 or
      * SMQ_NONE, which means 0; default 1. */
     int64_t linger_ms;
+    /* Asynchronous sends without a callback keep their receipts until smq_producer_poll() takes
+     * them; so many count as pending. */
+    bool poll_receipts;
+    smq_room_fn *room; /* default: none; not with poll_receipts, whose poll says it */
+    void *room_user;   /* passed to it */
 } smq_producer_options;
 #define SMQ_PRODUCER_OPTIONS_INIT SMQ_INIT(smq_producer_options)
 #define SMQ_PRODUCER_OPTIONS(...) SMQ_WITH(smq_producer_options, __VA_ARGS__)
@@ -71,8 +82,9 @@ SMQ_API smq_status smq_producer_new(smq_producer **out, smq_client *client,
 SMQ_API smq_status smq_send(smq_producer *producer, const char *topic, const smq_message *message,
                             smq_receipt *out, smq_error *err);
 
-/* Send without waiting for Redis; `sent` (may be NULL) gets the receipt.  If the call does not
- * return SMQ_OK the send was refused, and `sent` is not called.
+/* Send without waiting for Redis; `sent` gets the receipt.  If `sent` is NULL
+ * smq_producer_poll() gives it, in a producer with poll_receipts, or else nobody.  If the call does
+ * not return SMQ_OK the send was refused, and there is no receipt.
  * Blocks: full_timeout_ms; on smq:call it never blocks.  Fails: FULL (max_pending or
  * max_pending_bytes is reached). */
 SMQ_API smq_status smq_send_async(smq_producer *producer, const char *topic,
@@ -96,14 +108,31 @@ SMQ_API smq_status smq_restore_async(smq_producer *producer, const char *topic,
                                      const smq_message_copy *copy, smq_sent_fn *sent, void *user,
                                      smq_error *err);
 
-/* Wait until every send so far has its receipt, and its callback has returned.  None of them waits
- * for others any more.
+/* Of a producer with poll_receipts: take up to `capacity` receipts of asynchronous sends that have
+ * ended, in any order, and set *count to their number.  *room (may be NULL) becomes true, once, if
+ * a send was refused with FULL since it was true last, and now there is room for its message;
+ * receipts that are taken make room.  If there is neither in time the call returns SMQ_OK, and
+ * *count is 0.  Texts of the receipts are valid until the next poll, so one thread polls at a time,
+ * or copies none.
+ * Blocks: timeout_ms; 0 does not block.  Fails: INVALID (the producer has no poll_receipts), CLOSED
+ * (it is being freed). */
+SMQ_API smq_status smq_producer_poll(smq_producer *producer, smq_receipt *receipts, size_t capacity,
+                                     size_t *count, bool *room, int64_t timeout_ms, smq_error *err);
+
+/* A descriptor that is readable (level-triggered) while a poll would return receipts, or say that
+ * there is room.  The application may only wait for it; it must not read, write or close it.
+ * smq_producer_free() closes it.
+ * Returns -1 if the producer is NULL, has no poll_receipts, or was made before fork(). */
+SMQ_API int smq_producer_fd(const smq_producer *producer);
+
+/* Wait until every send so far has its receipt, and its callback has returned, or its receipt can
+ * be polled.  None of them waits for others any more.
  * Blocks: timeout_ms.  Fails: TIMED_OUT. */
 SMQ_API smq_status smq_producer_flush(smq_producer *producer, int64_t timeout_ms, smq_error *err);
 
 /* Free the producer.  Call smq_producer_flush() before it: pending sends end with SMQ_CLOSED if
  * they were not sent to Redis yet, else with SMQ_UNKNOWN.  Their callbacks run before the call
- * returns. */
+ * returns; receipts that were not polled are dropped. */
 SMQ_API void smq_producer_free(smq_producer *producer);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* event.h - reports events to the application; events are also the log.
  *
- * Thread: any may emit; the callback runs on smq:call. */
+ * Thread: any may emit; the callback runs on smq:call, polls on threads of the application. */
 #ifndef BASE_EVENT_H
 #define BASE_EVENT_H
 
@@ -11,8 +11,20 @@
 struct events;
 
 /* `call` is the loop of smq:call.  If `fn` is NULL events_emit() does nothing.  At most 10,000
- * events wait; further ones are counted and dropped. */
+ * events wait; a further one drops the oldest, and a log event in the place of those that were
+ * dropped says how many they were. */
 struct events *events_new(struct loop *call, smq_event_fn *fn, smq_level level, void *user);
+
+/* Keep events until they are polled, in the place of a callback.  Call it before the first event.
+ * Fails: NO_MEMORY (no descriptor). */
+smq_status events_keep(struct events *events, smq_error *err);
+
+/* As smq_client_poll_events(); the events before are freed.  Returns how many there are. */
+size_t events_poll(struct events *events, const smq_event **out, size_t capacity,
+                   int64_t timeout_ms);
+
+/* The descriptor of the polls; -1: events are not polled. */
+int events_fd(const struct events *events);
 
 /* Call it only after the loop has ended. */
 void events_free(struct events *events);

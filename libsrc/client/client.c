@@ -74,6 +74,9 @@ SMQ_API smq_status smq_client_new(smq_client **out, const smq_client_options *op
     if (status != SMQ_OK) {
         return status;
     }
+    if (known.poll_events && known.event != NULL) {
+        return status_set(err, SMQ_INVALID, "event and poll_events are both given; give one");
+    }
     status = core_new(&core, &known, err);
     if (status != SMQ_OK) {
         return status;
@@ -87,6 +90,35 @@ SMQ_API smq_status smq_credentials_set(smq_credentials *credentials, const char 
                                        const char *password, int64_t valid_ms, smq_error *err)
 {
     return credentials_set(credentials, user, password, valid_ms, err);
+}
+
+SMQ_API smq_status smq_client_poll_events(smq_client *client, const smq_event **out,
+                                          size_t capacity, size_t *count, int64_t timeout_ms,
+                                          smq_error *err)
+{
+    smq_status status = client_check(client, err);
+
+    if (status != SMQ_OK) {
+        return status;
+    }
+    if (events_fd(client->core->events) < 0) {
+        return status_set(err, SMQ_INVALID,
+                          "smq_client_poll_events() is only for clients with poll_events");
+    }
+    if (out == NULL || count == NULL || capacity == 0) {
+        return status_set(err, SMQ_INVALID,
+                          "there is no place for events: out or count is NULL, or capacity is 0");
+    }
+    status = client_check_timeout(timeout_ms, err);
+    if (status == SMQ_OK) {
+        *count = events_poll(client->core->events, out, capacity, timeout_ms);
+    }
+    return status;
+}
+
+SMQ_API int smq_client_fd(const smq_client *client)
+{
+    return client_check(client, NULL) == SMQ_OK ? events_fd(client->core->events) : -1;
 }
 
 SMQ_API void smq_client_free(smq_client *client)

@@ -76,10 +76,12 @@ SMQ_API smq_status smq_producer_new(smq_producer **out, smq_client *client,
     *out = NULL;
     status = client_complete(&known, SMQ_OPTION_SET_PRODUCER, client,
                              options != NULL ? options : &defaults, err);
-    if (status == SMQ_OK) {
-        *out = producer_new(client->core, &known);
+    if (status == SMQ_OK && known.poll_receipts && known.room != NULL) {
+        return status_set(err, SMQ_INVALID,
+                          "room is only for producers without poll_receipts: smq_producer_poll() "
+                          "says when there is room");
     }
-    return status;
+    return status == SMQ_OK ? producer_new(out, client->core, &known, err) : status;
 }
 
 /* `status` is that of the checks before it. */
@@ -192,6 +194,42 @@ SMQ_API smq_status smq_send_batch(smq_producer *producer, const char *topic,
 out:
     free(known);
     return status;
+}
+
+static smq_status producer_check_poll(const smq_producer *producer, const smq_receipt *receipts,
+                                      size_t capacity, const size_t *count, int64_t timeout_ms,
+                                      smq_error *err)
+{
+    smq_status status = producer_check(producer, err);
+
+    if (status != SMQ_OK) {
+        return status;
+    }
+    if (producer_fd(producer) < 0) {
+        return status_set(err, SMQ_INVALID,
+                          "smq_producer_poll() is only for producers with poll_receipts");
+    }
+    if (receipts == NULL || count == NULL || capacity == 0) {
+        return status_set(
+            err, SMQ_INVALID,
+            "there is no place for receipts: receipts or count is NULL, or capacity is 0");
+    }
+    return client_check_timeout(timeout_ms, err);
+}
+
+SMQ_API smq_status smq_producer_poll(smq_producer *producer, smq_receipt *receipts, size_t capacity,
+                                     size_t *count, bool *room, int64_t timeout_ms, smq_error *err)
+{
+    smq_status status = producer_check_poll(producer, receipts, capacity, count, timeout_ms, err);
+
+    return status == SMQ_OK
+               ? producer_poll(receipts, count, room, producer, capacity, timeout_ms, err)
+               : status;
+}
+
+SMQ_API int smq_producer_fd(const smq_producer *producer)
+{
+    return producer_check(producer, NULL) == SMQ_OK ? producer_fd(producer) : -1;
 }
 
 SMQ_API smq_status smq_producer_flush(smq_producer *producer, int64_t timeout_ms, smq_error *err)

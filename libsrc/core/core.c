@@ -297,7 +297,10 @@ static smq_status core_start(struct core *core, const smq_client_options *option
     }
     core->events =
         events_new(core->call, options->event, options->event_level, options->event_user);
-    return loop_new(&core->io, "smq:io", err);
+    if (options->poll_events) {
+        status = events_keep(core->events, err);
+    }
+    return status != SMQ_OK ? status : loop_new(&core->io, "smq:io", err);
 }
 
 smq_status core_new(struct core **out, const smq_client_options *options, smq_error *err)

@@ -161,6 +161,8 @@ const struct option option_table[] = {
      TEXT("File whose first line is zookeeper_auth.")},
     {CLIENT(event_level), CHOICE("error|warn|info|debug|trace", SMQ_LEVEL_ERROR, SMQ_LEVEL_TRACE),
      CHOSEN("info", SMQ_LEVEL_INFO), TEXT("Events below this level are not reported.")},
+    {CLIENT(poll_events), SWITCH,
+     TEXT("Events wait until they are polled, instead of being given to a callback.")},
 
     {TOPIC(type),
      CHOICE("range_merge|priority|fixed_time|fifo", SMQ_TYPE_RANGE_MERGE, SMQ_TYPE_FIFO),
@@ -233,6 +235,8 @@ const struct option option_table[] = {
     {PRODUCER(linger_ms), LASTS(0, "0", 1, m, ""), MEANING("SMQ_NONE", 0), LASTING(1, ms),
      TEXT("Twice the time that an asynchronous send may wait for others, so that they go together; "
           "less when few come.")},
+    {PRODUCER(poll_receipts), SWITCH,
+     TEXT("Receipts of asynchronous sends without a callback wait until they are polled.")},
 
     {CONSUMER(topic), STRING, SHOWN(""), TEXT("The topic to consume; required.")},
     {CONSUMER(threads), HANDLERS, INTEGER(1, THREADS_MAX), MADE(option_cores, "number of cores"),

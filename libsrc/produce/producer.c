@@ -2,7 +2,7 @@
  *
  * A blocking call lends its messages to smq:io, which wakes it directly, so it works on smq:call
  * too.  The message of an asynchronous call is copied and counted against the bounds, and its
- * receipt is given on smq:call.
+ * receipt is given on smq:call, or kept until it is polled.
  *
  * Thread: any, as each function says. */
 #include "produce/producer.h"
@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/owner_of.h"
+#include "base/ready.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "model/headers.h"
@@ -22,14 +23,17 @@
 
 TAILQ_HEAD(pending_list, send);
 
-/* Invariants: `all` holds every accepted send until its receipt was given, in the order of their
- * numbers; `count` and `bytes` count the asynchronous ones among them; while `giving` is set the
- * task `give` is posted or runs, and holds a reference. */
+/* Invariants: `all` holds every accepted send until its receipt was given or is kept, in the order
+ * of their numbers; `count` and `bytes` count the asynchronous ones among them, and those in
+ * `kept`; while `giving` is set the task `give` is posted or runs, and holds a reference. */
 struct smq_producer {
     /* immutable after producer_new() */
     struct core *core;
     int64_t send_timeout_ms, full_timeout_ms, max_count, max_bytes;
     struct outboxes_options options;
+    bool polled; /* receipts without a callback are kept */
+    smq_room_fn *room;
+    void *room_user;
 
     /* any thread */
     struct loop_task take, flush, close; /* they run on smq:io */
@@ -41,12 +45,17 @@ struct smq_producer {
     /* guarded by state.lock */
     struct {
         pthread_mutex_t lock;
-        pthread_cond_t room, progress; /* on CLOCK_MONOTONIC */
-        struct send_list inbox;        /* for smq:io */
-        struct send_list ended;        /* for smq:call */
+        pthread_cond_t room, progress, gettable; /* on CLOCK_MONOTONIC */
+        struct send_list inbox;                  /* for smq:io */
+        struct send_list ended;                  /* for smq:call */
+        struct send_list kept;                   /* for polls */
+        struct send_list taken; /* failed, of the last poll, whose texts are valid */
+        struct ready ready;     /* a poll would return at once */
         struct pending_list all;
         uint64_t last_number;
         int64_t count, bytes;
+        int64_t refused;  /* bytes of the least send that was refused for want of room since the
+                             application was told that there is room; -1: none */
         uint64_t awaited; /* `progress` is signalled when no send up to this number is pending */
         int references, room_sleepers;
         bool giving, closing, closed;
@@ -145,10 +154,9 @@ static void producer_state_hand_over(smq_producer *producer)
     }
 }
 
-/* The receipt of the send was given, or is about to be given to a waiting call. */
-static void producer_state_remove(smq_producer *producer, struct send *send)
+/* The send does not count against the bounds any more. */
+static void producer_state_make_room(smq_producer *producer, const struct send *send)
 {
-    TAILQ_REMOVE(&producer->state.all, send, pending);
     metric_share_subtract(&producer->core->metrics.send_pending, 1);
     if (send->group == NULL) {
         producer->state.count--;
@@ -157,10 +165,62 @@ static void producer_state_remove(smq_producer *producer, struct send *send)
     if (producer->state.room_sleepers > 0) {
         pthread_cond_signal(&producer->state.room);
     }
+}
+
+/* Nobody waits for the end of the send any more. */
+static void producer_state_end(smq_producer *producer, struct send *send)
+{
+    TAILQ_REMOVE(&producer->state.all, send, pending);
     if (producer->state.awaited != UINT64_MAX &&
         !producer_state_pending(producer, producer->state.awaited)) {
         producer_state_progress(producer);
     }
+}
+
+/* The receipt of the send was given, or is about to be given to a waiting call. */
+static void producer_state_remove(smq_producer *producer, struct send *send)
+{
+    producer_state_make_room(producer, send);
+    producer_state_end(producer, send);
+}
+
+static bool producer_has_room(const smq_producer *producer, int64_t bytes)
+{
+    return producer->state.count == 0 || (producer->state.count < producer->max_count &&
+                                          producer->state.bytes + bytes <= producer->max_bytes);
+}
+
+/* Must the application be told that there is room? */
+static bool producer_state_tells_room(const smq_producer *producer)
+{
+    return producer->state.refused >= 0 && !producer->state.closing &&
+           producer_has_room(producer, producer->state.refused);
+}
+
+/* As producer_state_tells_room(); it counts as told. */
+static bool producer_state_tell_room(smq_producer *producer)
+{
+    const bool tells = producer_state_tells_room(producer);
+
+    producer->state.refused = tells ? -1 : producer->state.refused;
+    return tells;
+}
+
+/* Would a poll return at once? */
+static bool producer_state_gettable(const smq_producer *producer)
+{
+    return !STAILQ_EMPTY(&producer->state.kept) || producer_state_tells_room(producer);
+}
+
+/* Wake those who wait for something to poll, if there is something now. */
+static void producer_state_show(smq_producer *producer)
+{
+    const bool gettable = producer_state_gettable(producer);
+
+    if (gettable && !producer->state.ready.readable) {
+        pthread_cond_broadcast(&producer->state.gettable);
+    }
+    ready_set(&producer->state.ready, gettable);
 }
 
 /* Drop a reference; the last one frees everything.  The lock is held on entry, and released. */
@@ -175,6 +235,7 @@ static void producer_state_unref(smq_producer *producer)
     }
     pthread_cond_destroy(&producer->state.room);
     pthread_cond_destroy(&producer->state.progress);
+    pthread_cond_destroy(&producer->state.gettable);
     pthread_mutex_destroy(&producer->state.lock);
     free(producer);
     core_unref(core);
@@ -187,7 +248,8 @@ static void producer_fill_receipt(smq_receipt *out, const struct send *send)
     *out = (smq_receipt){.status = send->status,
                          .slot = send->place.slot,
                          .merged = send->result == SEND_MERGED,
-                         .text = send->text};
+                         .text = send->text,
+                         .user = send->user};
     memcpy(out->id, send->id, sizeof(send->id));
 }
 
@@ -217,12 +279,27 @@ static void producer_give_all(smq_producer *producer)
     send_free(given);
 }
 
+/* Say that there is room, if that is due.  The lock is held on entry and return. */
+static bool producer_give_room(smq_producer *producer)
+{
+    if (producer->room == NULL || !producer_state_tell_room(producer)) {
+        return false;
+    }
+    producer_state_unlock(producer);
+    producer->room(producer->room_user);
+    producer_state_lock(producer);
+    return true;
+}
+
 static void producer_on_give(struct loop_task *task)
 {
     smq_producer *producer = OWNER_OF(task, smq_producer, give);
 
     producer_state_lock(producer);
-    producer_give_all(producer);
+    do {
+        producer_give_all(producer);
+    } while (producer_give_room(producer));
+    producer_state_show(producer);
     producer->state.giving = false;
     producer_state_progress(producer);
     producer_state_unref(producer);
@@ -238,6 +315,19 @@ static void producer_log_failure(struct core *core, const struct send *send)
     }
 }
 
+/* The lock is held. */
+static bool producer_keeps(const smq_producer *producer, const struct send *send)
+{
+    return producer->polled && send->group == NULL && !producer->state.closing;
+}
+
+/* The lock is held. */
+static bool producer_has_to_give(const smq_producer *producer)
+{
+    return !STAILQ_EMPTY(&producer->state.ended) ||
+           (producer->room != NULL && producer_state_tells_room(producer));
+}
+
 /* The lock is held.  Returns true if the caller has to post `give` to smq:call after unlocking. */
 static bool producer_sort_ended(smq_producer *producer, struct send_list *ended,
                                 struct send_list *here)
@@ -248,12 +338,16 @@ static bool producer_sort_ended(smq_producer *producer, struct send_list *ended,
         STAILQ_REMOVE_HEAD(ended, link);
         if (send->sent != NULL) {
             STAILQ_INSERT_TAIL(&producer->state.ended, send, link);
-            continue;
+        } else if (producer_keeps(producer, send)) {
+            producer_state_end(producer, send);
+            STAILQ_INSERT_TAIL(&producer->state.kept, send, link);
+        } else {
+            producer_state_remove(producer, send);
+            STAILQ_INSERT_TAIL(here, send, link);
         }
-        producer_state_remove(producer, send);
-        STAILQ_INSERT_TAIL(here, send, link);
     }
-    if (!STAILQ_EMPTY(&producer->state.ended) && !producer->state.giving) {
+    producer_state_show(producer);
+    if (producer_has_to_give(producer) && !producer->state.giving) {
         producer->state.giving = true;
         producer->state.references++;
         return loop_put(producer->core->call, &producer->give);
@@ -341,11 +435,39 @@ static void producer_on_close(struct loop_task *task)
 
 /* --- the life of a producer --- */
 
-smq_producer *producer_new(struct core *core, const smq_producer_options *options)
+static void producer_init_state(smq_producer *producer)
 {
-    smq_producer *producer = memory_new(sizeof(*producer));
+    producer->state.references = 2; /* those of the handle and of smq:io */
+    producer->state.awaited = UINT64_MAX;
+    producer->state.refused = -1;
+    STAILQ_INIT(&producer->state.inbox);
+    STAILQ_INIT(&producer->state.ended);
+    STAILQ_INIT(&producer->state.kept);
+    STAILQ_INIT(&producer->state.taken);
+    TAILQ_INIT(&producer->state.all);
+    pthread_mutex_init(&producer->state.lock, NULL);
+    thread_cond_init(&producer->state.room);
+    thread_cond_init(&producer->state.progress);
+    thread_cond_init(&producer->state.gettable);
+}
 
+smq_status producer_new(smq_producer **out, struct core *core, const smq_producer_options *options,
+                        smq_error *err)
+{
+    smq_producer *producer;
+    struct ready ready = READY_NONE;
+    smq_status status = options->poll_receipts ? ready_open(&ready, err) : SMQ_OK;
+
+    if (status != SMQ_OK) {
+        return status;
+    }
+    producer = memory_new(sizeof(*producer));
     producer->core = core_ref(core);
+    producer->polled = options->poll_receipts;
+    producer->room = options->room;
+    producer->room_user = options->room_user;
+    producer_init_state(producer);
+    producer->state.ready = ready;
     producer->send_timeout_ms = options->send_timeout_ms;
     producer->full_timeout_ms = options->full_timeout_ms;
     producer->max_count = options->max_pending;
@@ -357,15 +479,38 @@ smq_producer *producer_new(struct core *core, const smq_producer_options *option
     producer->flush.run = producer_on_flush;
     producer->close.run = producer_on_close;
     producer->give.run = producer_on_give;
-    producer->state.references = 2; /* those of the handle and of smq:io */
-    producer->state.awaited = UINT64_MAX;
-    STAILQ_INIT(&producer->state.inbox);
-    STAILQ_INIT(&producer->state.ended);
-    TAILQ_INIT(&producer->state.all);
-    pthread_mutex_init(&producer->state.lock, NULL);
-    thread_cond_init(&producer->state.room);
-    thread_cond_init(&producer->state.progress);
-    return producer;
+    *out = producer;
+    return SMQ_OK;
+}
+
+static void producer_free_sends(struct send_list *list)
+{
+    struct send *send;
+
+    while ((send = STAILQ_FIRST(list)) != NULL) {
+        STAILQ_REMOVE_HEAD(list, link);
+        send_free(send);
+    }
+}
+
+/* Nobody polls any more.  The lock is held on entry and return. */
+static void producer_drop_kept(smq_producer *producer)
+{
+    struct send_list dropped = STAILQ_HEAD_INITIALIZER(dropped);
+    struct send *send;
+
+    while ((send = STAILQ_FIRST(&producer->state.kept)) != NULL) {
+        STAILQ_REMOVE_HEAD(&producer->state.kept, link);
+        producer_state_make_room(producer, send);
+        producer_log_failure(producer->core, send);
+        STAILQ_INSERT_TAIL(&dropped, send, link);
+    }
+    STAILQ_CONCAT(&dropped, &producer->state.taken);
+    ready_close(&producer->state.ready);
+    pthread_cond_broadcast(&producer->state.gettable);
+    producer_state_unlock(producer);
+    producer_free_sends(&dropped);
+    producer_state_lock(producer);
 }
 
 void producer_free(smq_producer *producer)
@@ -374,6 +519,7 @@ void producer_free(smq_producer *producer)
 
     producer_state_lock(producer);
     producer->state.closing = true;
+    producer_drop_kept(producer);
     loop_post(producer->core->io, &producer->close);
     pthread_cond_broadcast(&producer->state.room);
     while (!producer->state.closed ||
@@ -549,11 +695,12 @@ static struct send *producer_copy_send(const char *topic, const struct message *
     return send;
 }
 
-/* The lock is held. */
-static bool producer_has_room(const smq_producer *producer, int64_t bytes)
+/* The lock is held.  The application will be told when there is room for so many bytes. */
+static void producer_note_refused(smq_producer *producer, int64_t bytes)
 {
-    return producer->state.count == 0 || (producer->state.count < producer->max_count &&
-                                          producer->state.bytes + bytes <= producer->max_bytes);
+    if (producer->state.refused < 0 || bytes < producer->state.refused) {
+        producer->state.refused = bytes;
+    }
 }
 
 /* The lock is held.  Blocks: full_timeout_ms. */
@@ -572,6 +719,7 @@ static smq_status producer_wait_for_room(smq_producer *producer, int64_t bytes, 
         return producer_closed_error(err);
     }
     if (!producer_has_room(producer, bytes)) {
+        producer_note_refused(producer, bytes);
         return status_set(err, SMQ_FULL,
                           "%" PRId64 " sends with %" PRId64
                           " bytes are pending; wait, or raise max_pending, max_pending_bytes or "
@@ -608,6 +756,60 @@ smq_status producer_send_async(smq_producer *producer, const char *topic,
     producer_state_add(producer, send);
     producer_state_hand_over(producer);
     return SMQ_OK;
+}
+
+/* --- polls --- */
+
+/* The lock is held.  Put sends that the caller frees after unlocking into `over`. */
+static size_t producer_poll_take(smq_producer *producer, smq_receipt *receipts, size_t capacity,
+                                 struct send_list *over)
+{
+    struct send *send;
+    size_t count = 0;
+
+    STAILQ_CONCAT(over, &producer->state.taken);
+    while (count < capacity && (send = STAILQ_FIRST(&producer->state.kept)) != NULL) {
+        STAILQ_REMOVE_HEAD(&producer->state.kept, link);
+        producer_fill_receipt(&receipts[count++], send);
+        producer_state_make_room(producer, send);
+        if (send->text != NULL) {
+            STAILQ_INSERT_TAIL(&producer->state.taken, send, link);
+        } else {
+            STAILQ_INSERT_TAIL(over, send, link);
+        }
+    }
+    return count;
+}
+
+smq_status producer_poll(smq_receipt *receipts, size_t *count, bool *room, smq_producer *producer,
+                         size_t capacity, int64_t timeout_ms, smq_error *err)
+{
+    int64_t deadline_ms = producer_deadline(timeout_ms);
+    struct send_list over = STAILQ_HEAD_INITIALIZER(over);
+    bool in_time = true, told;
+
+    producer_state_lock(producer);
+    while (in_time && !producer->state.closing && !producer_state_gettable(producer)) {
+        in_time = producer_state_wait(producer, &producer->state.gettable, deadline_ms);
+    }
+    if (producer->state.closing) {
+        producer_state_unlock(producer);
+        return producer_closed_error(err);
+    }
+    *count = producer_poll_take(producer, receipts, capacity, &over);
+    told = producer_state_tell_room(producer);
+    producer_state_show(producer);
+    producer_state_unlock(producer);
+    producer_free_sends(&over);
+    if (room != NULL) {
+        *room = told;
+    }
+    return SMQ_OK;
+}
+
+int producer_fd(const smq_producer *producer)
+{
+    return producer->polled ? producer->state.ready.fd : -1;
 }
 
 smq_status producer_flush(smq_producer *producer, int64_t timeout_ms, smq_error *err)

@@ -3,18 +3,17 @@
  * Thread: those of the application. */
 #include "consume/consumer/consumer.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fork.h"
 #include "base/memory.h"
 #include "base/owner_of.h"
+#include "base/ready.h"
 #include "base/status.h"
 #include "base/thread.h"
 #include "base/waiter.h"
@@ -112,14 +111,15 @@ static struct scheduler *consumer_make_scheduler(smq_consumer *consumer,
 static smq_status consumer_prepare_polls(smq_consumer *consumer,
                                          const smq_consumer_options *options, smq_error *err)
 {
+    struct ready ready;
+    smq_status status;
+
     consumer->poll.per_slot = options->per_slot;
     consumer->poll.gap_ms = options->max_poll_gap_ms;
     consumer_gap_init(consumer);
-    consumer->poll.descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    return consumer->poll.descriptor >= 0
-               ? SMQ_OK
-               : status_set(err, SMQ_NO_MEMORY, "cannot make a descriptor to wait for: %s",
-                            strerror(errno));
+    status = ready_open(&ready, err);
+    consumer->poll.descriptor = ready.fd;
+    return status;
 }
 
 smq_status consumer_new(smq_consumer **out, struct core *core, const smq_consumer_options *options,

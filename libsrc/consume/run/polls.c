@@ -103,7 +103,7 @@ bool scheduler_poll(struct scheduler *scheduler, smq_delivery **out, size_t *cou
 void scheduler_set_descriptor(struct scheduler *scheduler, int descriptor)
 {
     run_queues_lock(scheduler);
-    scheduler->state.descriptor = descriptor;
+    scheduler->state.shown.fd = descriptor;
     run_queues_unlock(scheduler);
 }
 

@@ -3,8 +3,6 @@
  * Thread: any.  The lock of the scheduler is held, except where run_queues.h says otherwise. */
 #include "consume/run/run_queues.h"
 
-#include <sys/eventfd.h>
-
 #include "base/check.h"
 #include "base/steps.h"
 
@@ -44,22 +42,10 @@ void run_queues_wake(struct scheduler *scheduler)
     }
 }
 
-/* A system call is made only when the descriptor changes between readable and not readable. */
 static void run_queues_update_descriptor(struct scheduler *scheduler)
 {
-    bool readable = scheduler->state.closed || scheduler->state.poller_woken ||
-                    !TAILQ_EMPTY(&scheduler->state.queues);
-    eventfd_t count;
-
-    if (scheduler->state.descriptor < 0 || scheduler->state.readable == readable) {
-        return;
-    }
-    scheduler->state.readable = readable;
-    if (readable) {
-        (void) eventfd_write(scheduler->state.descriptor, 1);
-    } else {
-        (void) eventfd_read(scheduler->state.descriptor, &count);
-    }
+    ready_set(&scheduler->state.shown, scheduler->state.closed || scheduler->state.poller_woken ||
+                                           !TAILQ_EMPTY(&scheduler->state.queues));
 }
 
 void run_queues_before_unlock(struct scheduler *scheduler)

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/ready.h"
 #include "consume/run/flushes.h"
 #include "consume/run/scheduler.h"
 
@@ -73,12 +74,11 @@ struct scheduler {
 
         /* only of a polled scheduler: */
         int pollers;
-        int64_t polled_ms; /* when the last poll ended */
-        bool suspended;    /* the next poll posts `back` */
-        bool emptied;      /* polls have taken all of a queue that was awaited */
-        bool poller_woken; /* the descriptor stays readable until the next poll */
-        bool readable;     /* the descriptor is readable */
-        int descriptor;    /* -1: none */
+        int64_t polled_ms;  /* when the last poll ended */
+        bool suspended;     /* the next poll posts `back` */
+        bool emptied;       /* polls have taken all of a queue that was awaited */
+        bool poller_woken;  /* the descriptor stays readable until the next poll */
+        struct ready shown; /* of the descriptor */
         struct flushes flushes;
     } state;
 };

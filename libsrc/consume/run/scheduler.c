@@ -20,7 +20,7 @@ static void scheduler_init_state(struct scheduler *scheduler)
     STAILQ_INIT(&scheduler->state.dead);
     STAILQ_INIT(&scheduler->state.answers);
     flush_init(&scheduler->state.flushes);
-    scheduler->state.descriptor = -1;
+    scheduler->state.shown = READY_NONE;
     scheduler->state.polled_ms = clock_now_ms();
 }
 

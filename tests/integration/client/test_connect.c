@@ -1,4 +1,5 @@
 /* test_connect.c - making a client: servers that are away, silent, refusing, or not fit. */
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,6 +42,12 @@ static smq_client_options options_of(const char *redis)
     return options;
 }
 
+static void hear_nothing(const smq_event *event, void *user)
+{
+    (void) event;
+    (void) user;
+}
+
 static void bad_options_are_refused(void **state)
 {
     smq_client_options options = options_of("127.0.0.1:1");
@@ -55,6 +62,11 @@ static void bad_options_are_refused(void **state)
     assert_int_equal(try(&options, &err), SMQ_INVALID);
     options = options_of(NULL);
     assert_int_equal(try(&options, &err), SMQ_INVALID);
+    options = options_of("127.0.0.1:1");
+    options.poll_events = true;
+    options.event = hear_nothing;
+    assert_int_equal(try(&options, &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "event and poll_events are both given"));
     options = options_of("host:port:more");
     assert_int_equal(try(&options, &err), SMQ_INVALID);
     options = options_of("127.0.0.1:1");
@@ -218,6 +230,40 @@ static void child_of_fork_may_exit(void **state)
     assert_int_equal(status, 0);
 }
 
+/* An application that has no callback, only the descriptor. */
+static void events_are_polled(void **state)
+{
+    smq_client_options options = options_of(NULL);
+    smq_client *client = cluster_client(), *polled;
+    const smq_event *events[8];
+    struct pollfd wait = {.events = POLLIN};
+    bool connected = false;
+    size_t count = 0;
+    smq_error err;
+
+    (void) state;
+    options.poll_events = true;
+    options.event_level = SMQ_LEVEL_DEBUG;
+    polled = cluster_client_with(&options);
+    wait.fd = smq_client_fd(polled);
+    while (!connected) {
+        assert_int_equal(poll(&wait, 1, TIMEOUT_MS), 1);
+        assert_ok(smq_client_poll_events(polled, events, 8, &count, 0, &err), &err);
+        assert_true(count > 0); /* no wake is empty */
+        for (size_t i = 0; i < count; i++) {
+            connected = connected || events[i]->kind == SMQ_EVENT_CONNECTED;
+        }
+    }
+    assert_int_equal(smq_client_poll_events(polled, NULL, 8, &count, 0, &err), SMQ_INVALID);
+    assert_int_equal(smq_client_poll_events(polled, events, 0, &count, 0, &err), SMQ_INVALID);
+    assert_int_equal(smq_client_poll_events(polled, events, 8, &count, -7, &err), SMQ_INVALID);
+    smq_client_free(polled);
+    assert_int_equal(smq_client_fd(client), -1);
+    assert_int_equal(smq_client_poll_events(client, events, 8, &count, 0, &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "poll_events"));
+    smq_client_free(client);
+}
+
 TEST_GROUP(connect)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +275,7 @@ TEST_GROUP(connect)
         cmocka_unit_test(one_seed_is_enough),
         cmocka_unit_test(nodes_without_the_name_that_they_prefer_are_reached),
         cmocka_unit_test(child_of_fork_may_exit),
+        cmocka_unit_test(events_are_polled),
     };
 
     return cmocka_run_group_tests_name("connect", tests, cluster_start_masters, cluster_end);
