@@ -1,104 +1,74 @@
-/* raii.cpp - the library from C++11: handles that free themselves, errors as exceptions, and a
- * handler that is any callable.  No exception leaves a handler: it becomes a retry.
+/* raii.cpp - the library from C++17: handles that free themselves, errors as exceptions, handlers
+ * that are any callable, receipts as futures.
  *
  * usage: raii REDIS */
 #include <cstdio>
-#include <functional>
-#include <memory>
+#include <future>
 #include <stdexcept>
 #include <string>
 
-#include <slotmq/slotmq.h>
+#include <slotmq/slotmq.hpp>
 
 namespace {
 
-class Error : public std::runtime_error {
-public:
-    explicit Error(const smq_error &err) : std::runtime_error(err.text), status(err.status) {}
-
-    const smq_status status;
-};
-
-/* Runs `call` with an smq_error, and throws what that says. */
-template <typename Call> void check(Call call)
+void send_and_consume(slotmq::client &client)
 {
-    smq_error err = SMQ_ERROR_INIT;
+    std::promise<std::string> errand;
 
-    if (call(&err) != SMQ_OK) {
-        throw Error(err);
-    }
-}
-
-struct Free {
-    void operator()(smq_client *client) const { smq_client_free(client); }
-    void operator()(smq_producer *producer) const { smq_producer_free(producer); }
-    void operator()(smq_consumer *worker) const { smq_consumer_free(worker); }
-};
-
-using Client = std::unique_ptr<smq_client, Free>;
-using Producer = std::unique_ptr<smq_producer, Free>;
-using Worker = std::unique_ptr<smq_consumer, Free>;
-using Handler = std::function<void(const std::string &body)>;
-
-Client connect(const char *redis)
-{
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-    smq_client *client = nullptr;
-
-    options.redis = redis;
-    check([&](smq_error *err) { return smq_client_new(&client, &options, err); });
-    return Client(client);
-}
-
-void create(const Client &client, const char *name)
-{
-    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
-
-    topic.name = name;
-    check([&](smq_error *err) { return smq_topic_create(client.get(), &topic, nullptr, err); });
-}
-
-void send(const Client &client, const char *topic, const std::string &body)
-{
-    smq_message message = SMQ_MESSAGE_INIT;
-    smq_producer *made = nullptr;
-
-    check([&](smq_error *err) { return smq_producer_new(&made, client.get(), nullptr, err); });
-    const Producer producer(made);
-    message.body = smq_bytes{body.data(), body.size()};
-    check([&](smq_error *err) {
-        return smq_send(producer.get(), topic, &message, nullptr, err);
-    });
-}
-
-smq_verdict call(smq_delivery *delivery, void *user)
-{
-    const smq_bytes body = smq_delivery_info(delivery)->body;
-
-    try {
-        (*static_cast<const Handler *>(user))(
-            std::string(static_cast<const char *>(body.data), body.len));
+    client.create("errands");
+    slotmq::producer(client).send("errands", "two books");
+    slotmq::consumer consumer(client, "errands", [&](slotmq::delivery &delivery) {
+        errand.set_value(std::string(delivery.body()));
         return SMQ_DONE;
-    } catch (const std::exception &failure) {
-        smq_retry(delivery, SMQ_BACKOFF, failure.what(), nullptr);
-        return SMQ_ANSWERED;
-    }
+    });
+    consumer.start();
+    std::puts(errand.get_future().get().c_str());
+    consumer.stop();
+    consumer.wait();
 }
 
-/* Handles `count` messages. */
-void consume(const Client &client, const char *topic, int64_t count, Handler handler)
+/* The message is delivered again, because its handler throws the first time. */
+void fail_once(slotmq::client &client)
 {
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
-    smq_consumer *made = nullptr;
+    slotmq::producer producer(client);
+    bool failed = false;
 
-    options.topic = topic;
-    options.handler = call;
-    options.user = &handler;
-    options.max_messages = count;
-    check([&](smq_error *err) { return smq_consumer_new(&made, client.get(), &options, err); });
-    const Worker worker(made); /* freed before `handler` */
-    check([&](smq_error *err) { return smq_consumer_start(worker.get(), err); });
-    check([&](smq_error *err) { return smq_consumer_wait(worker.get(), SMQ_FOREVER, err); });
+    options.topic = "errands";
+    options.threads = 1;
+    options.max_messages = 2;
+    std::future<slotmq::receipt> receipt = producer.send_async("errands", "a map");
+    slotmq::consumer consumer(client, options, [&](slotmq::delivery &delivery) {
+        if (!failed) {
+            failed = true;
+            throw std::runtime_error("the shop is closed");
+        }
+        std::puts(std::string(delivery.body()).c_str());
+        return SMQ_DONE;
+    });
+    consumer.start();
+    consumer.wait();
+    (void) receipt.get(); /* throws if the send has failed */
+}
+
+/* A poll on this thread; and what a mistake looks like. */
+void poll_one(slotmq::client &client)
+{
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+
+    options.topic = "errands";
+    slotmq::producer(client).send("errands", "a lamp");
+    slotmq::consumer consumer(client, options);
+    for (slotmq::delivery &delivery : consumer.poll(1, SMQ_FOREVER)) {
+        std::puts(std::string(delivery.body()).c_str());
+        delivery.done();
+    }
+    consumer.flush(SMQ_FOREVER);
+    try {
+        consumer.start();
+    } catch (const slotmq::usage_error &error) {
+        std::puts(smq_status_name(error.status()));
+    }
 }
 
 } // namespace
@@ -106,23 +76,13 @@ void consume(const Client &client, const char *topic, int64_t count, Handler han
 int main(int argc, char **argv)
 {
     try {
-        const Client client = connect(argc > 1 ? argv[1] : "127.0.0.1:6379");
-        create(client, "errands");
-        send(client, "errands", "two books");
-        consume(client, "errands", 1, [](const std::string &body) { std::puts(body.c_str()); });
+        slotmq::client client(argc > 1 ? argv[1] : "127.0.0.1:6379");
 
-        /* It is delivered again, because its first handler throws. */
-        bool failed = false;
-        send(client, "errands", "a map");
-        consume(client, "errands", 2, [&](const std::string &body) {
-            if (!failed) {
-                failed = true;
-                throw std::runtime_error("the shop is closed");
-            }
-            std::puts(body.c_str());
-        });
+        send_and_consume(client);
+        fail_once(client);
+        poll_one(client);
         return 0;
-    } catch (const Error &error) {
+    } catch (const slotmq::error &error) {
         std::fprintf(stderr, "raii: %s\n", error.what());
         return 1;
     }

@@ -136,7 +136,7 @@ static void assert_prints(const char *path, void *servers, const char *out)
 
 static void test_handles_of_cpp_free_themselves(void **state)
 {
-    assert_prints(optional_example("raii"), *state, "two books\na map\n");
+    assert_prints(optional_example("raii"), *state, "two books\na map\na lamp\nSMQ_INVALID\n");
 }
 
 static void test_changes_of_a_document_merge(void **state)
