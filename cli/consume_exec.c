@@ -7,6 +7,7 @@
  * are killed, too (consume_guard.c).
  *
  * Thread: smq:work-N, unless a function says otherwise. */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -62,11 +63,12 @@ static const char *const variables[] = {"SLOTMQ_TOPIC",      "SLOTMQ_SLOT",     
                                         "SLOTMQ_ATTEMPT",    "SLOTMQ_PRIORITY", "SLOTMQ_KEY",
                                         "SLOTMQ_KEY_BASE64", "SLOTMQ_ID",       "SLOTMQ_ID_BASE64"};
 enum { VARIABLES = sizeof(variables) / sizeof(variables[0]) };
+static const char header_prefix[] = "SLOTMQ_HEADER_";
 
 /* Our environment and the variables of a message, the `count` last ones.  `entry` ends with NULL.
  */
 struct environment {
-    char *own[VARIABLES];
+    char *own[VARIABLES + SMQ_HEADERS_MAX];
     size_t count;
     char **entry;
 };
@@ -110,9 +112,42 @@ static void environment_set_bytes(struct environment *environment, const char *n
     free(text);
 }
 
+/* "traceparent" is SLOTMQ_HEADER_TRACEPARENT, "content-type" SLOTMQ_HEADER_CONTENT_TYPE. */
+static void environment_header_name(char *out, size_t size, const char *name)
+{
+    snprintf(out, size, "%s%s", header_prefix, name);
+    for (char *at = out + sizeof(header_prefix) - 1; *at != '\0'; at++) {
+        *at = (char) (isalnum((unsigned char) *at) ? toupper((unsigned char) *at) : '_');
+    }
+}
+
+/* Of headers that would be the same variable the first one is it. */
+static void environment_set_header(struct environment *environment, const smq_header *header)
+{
+    char name[SMQ_HEADERS_BYTES_MAX + sizeof(header_prefix)];
+    size_t length;
+
+    environment_header_name(name, sizeof(name), header->name);
+    length = strlen(name);
+    for (size_t i = 0; i < environment->count; i++) {
+        if (strncmp(environment->own[i], name, length) == 0 && environment->own[i][length] == '=') {
+            return;
+        }
+    }
+    if (memchr(header->value.data, '\0', header->value.len) == NULL) {
+        char *value = say_alloc(header->value.len + 1, 1);
+        memcpy(value, header->value.data, header->value.len);
+        environment_set_text(environment, name, value);
+        free(value);
+    }
+}
+
 /* Is it one of the variables that a message sets? */
 static bool environment_is_ours(const char *entry)
 {
+    if (strncmp(entry, header_prefix, sizeof(header_prefix) - 1) == 0) {
+        return true;
+    }
     for (size_t i = 0; i < VARIABLES; i++) {
         const size_t length = strlen(variables[i]);
         if (strncmp(entry, variables[i], length) == 0 && entry[length] == '=') {
@@ -136,6 +171,9 @@ static void environment_set_variables(struct environment *environment,
     }
     if (message_has_id(message)) {
         environment_set_bytes(environment, "SLOTMQ_ID", message->id.data, message->id.len);
+    }
+    for (size_t i = 0; i < message->header_count; i++) {
+        environment_set_header(environment, &message->headers[i]);
     }
 }
 

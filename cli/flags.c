@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "headers.h"
 #include "option.h"
 #include "parse.h"
 #include "say.h"
@@ -216,6 +217,8 @@ enum exit_code flag_apply(const struct flag *flag, void *values, const char *tex
         return option_apply(member, flag, text);
     case FLAG_PAIR:
         return option_apply_pair(member, flag->set, text);
+    case FLAG_HEADER:
+        return headers_add(member, flag->name, text);
     }
     return EXIT_DEFECT;
 }

@@ -18,7 +18,8 @@ enum flag_type {
     FLAG_DURATION, /* struct flag_value, in milliseconds */
     FLAG_TIME,     /* struct flag_value, in milliseconds since 1970 */
     FLAG_OPTION,   /* a struct of the library: one option of it, "true" when there is no operand */
-    FLAG_PAIR      /* a struct of the library: KEY=VALUE sets an option of it */
+    FLAG_PAIR,     /* a struct of the library: KEY=VALUE sets an option of it */
+    FLAG_HEADER    /* struct headers: NAME=VALUE adds a header */
 };
 
 /* A value of which 0 and "not given" are not the same. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "headers.h"
 #include "output.h"
 #include "say.h"
 
@@ -135,6 +136,7 @@ static json_t *message_json(const smq_message_info *message)
     output_set(object, "expires_at_ms", json_integer(message->expires_at_ms));
     output_set(object, "attempt", json_integer(message->attempt));
     output_set(object, "retries_left", json_integer(message->retries_left));
+    headers_set(object, message);
     return object;
 }
 

@@ -28,6 +28,7 @@ enum member_kind {
     MEMBER_TIME,
     MEMBER_DURATION,
     MEMBER_STATE,
+    MEMBER_HEADERS,
     MEMBER_SHOWN
 };
 
@@ -60,6 +61,7 @@ static const struct member members_known[] = {
     {"attempt", MEMBER_NUMBER, MEMBER(attempt), 0},
     {"retries_left", MEMBER_NUMBER, MEMBER(retries_left), 0},
     {"state", MEMBER_STATE, MEMBER(state), 0},
+    {"headers", MEMBER_HEADERS, 0, 0},
     {"topic", MEMBER_SHOWN, 0, 0},
     {"slot", MEMBER_SHOWN, 0, 0},
     {"token", MEMBER_SHOWN, 0, 0},
@@ -88,7 +90,8 @@ static const struct member *member_find(const char *name, bool *encoded)
             *encoded = false;
             return member;
         }
-        if (*encoded && member->kind == MEMBER_BYTES && strlen(member->name) == length - suffix &&
+        if (*encoded && (member->kind == MEMBER_BYTES || member->kind == MEMBER_HEADERS) &&
+            strlen(member->name) == length - suffix &&
             strncmp(member->name, name, length - suffix) == 0) {
             return member;
         }
@@ -180,6 +183,34 @@ static bool member_read_state(smq_state *out, char error[MESSAGE_LINE_ERROR], co
            member_say_bad(error, "state", "\"waiting\", \"claimed\", \"resting\" or \"dead\"");
 }
 
+/* An object with a text for each name.  Which names are good is for the library to say. */
+static bool member_read_headers(struct message_line *line, char error[MESSAGE_LINE_ERROR],
+                                const char *name, bool encoded, const json_t *object)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+
+    if (!json_is_object(object)) {
+        return member_say_bad(error, name, "an object with a string for each header");
+    }
+    json_object_foreach((json_t *) object, key, value)
+    {
+        smq_bytes bytes = {NULL, 0};
+
+        if (line->header_count == SMQ_HEADERS_MAX) {
+            snprintf(error, MESSAGE_LINE_ERROR, "a message has at most %d headers",
+                     SMQ_HEADERS_MAX);
+            return false;
+        }
+        if (!member_read_bytes(&bytes, &line->decoded_headers[line->header_count], error, key,
+                               encoded, value)) {
+            return false;
+        }
+        line->headers[line->header_count++] = (smq_header){key, bytes};
+    }
+    return true;
+}
+
 static bool member_read(struct members *members, struct message_line *line,
                         char error[MESSAGE_LINE_ERROR], const char *name, const json_t *value)
 {
@@ -204,6 +235,8 @@ static bool member_read(struct members *members, struct message_line *line,
         return member_read_amount(field, error, name, member->kind, value);
     case MEMBER_STATE:
         return member_read_state(field, error, value);
+    case MEMBER_HEADERS:
+        return member_read_headers(line, error, name, encoded, value);
     case MEMBER_SHOWN:
         break;
     }
@@ -322,6 +355,8 @@ smq_message_copy message_restored(const smq_message_info *info, const struct top
     message.id = info->id;
     message.sent_at_ms = info->sent_at_ms;
     message.expires_at_ms = dead ? 0 : info->expires_at_ms;
+    message.headers = info->headers;
+    message.header_count = info->header_count;
     if (limit != topic->max_retries) {
         message.max_retries = limit == 0 ? SMQ_NONE : limit;
     }
@@ -344,6 +379,8 @@ static void line_make_restored(smq_message_copy *copy, const smq_message *messag
         .expires_at_ms = members->expires_at.value,
         .attempt = (int32_t) members->attempt.value,
         .retries_left = (int32_t) members->retries_left.value,
+        .headers = message->headers,
+        .header_count = message->header_count,
     };
 
     *copy = message_restored(&info, topic);
@@ -451,9 +488,16 @@ bool message_line_read(struct message_line *out, char error[MESSAGE_LINE_ERROR],
         !line_check_topic(&members, rules, error)) {
         return false;
     }
+    if (topic->layout == SMQ_LAYOUT_INLINE && out->header_count > 0) {
+        return line_say(error, "the topic has layout inline: it has no \"headers\"");
+    }
     message->body = members.body;
     if (members.key.data) {
         message->key = members.key;
+    }
+    if (out->header_count > 0) {
+        message->headers = out->headers;
+        message->header_count = out->header_count;
     }
     if (members.id.data &&
         (topic->layout == SMQ_LAYOUT_KEYED || !line_id_is_body(&members.id, &members.body))) {
@@ -472,6 +516,9 @@ void message_line_fini(struct message_line *line)
     json_decref(line->document);
     for (size_t i = 0; i < sizeof(line->decoded) / sizeof(line->decoded[0]); i++) {
         free(line->decoded[i]);
+    }
+    for (size_t i = 0; i < SMQ_HEADERS_MAX; i++) {
+        free(line->decoded_headers[i]);
     }
     *line = (struct message_line){.document = NULL};
 }

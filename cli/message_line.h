@@ -22,6 +22,9 @@ struct message_line {
     smq_message_copy copy; /* in its place, with rules.restore; then of `message` only the bytes */
     json_t *document;
     char *decoded[3]; /* from base64: body, key, id */
+    smq_header headers[SMQ_HEADERS_MAX];
+    size_t header_count;
+    char *decoded_headers[SMQ_HEADERS_MAX]; /* from base64, by the index of their header */
 };
 
 enum { MESSAGE_LINE_ERROR = 200 };

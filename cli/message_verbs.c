@@ -55,6 +55,14 @@ static void message_add_time(struct table *table, const char *name, int64_t at_m
     }
 }
 
+static void message_add_header(struct table *table, const smq_header *header)
+{
+    char name[SMQ_HEADERS_BYTES_MAX + sizeof("header ")];
+
+    snprintf(name, sizeof(name), "header %s", header->name);
+    message_add_bytes(table, name, header->value.data, header->value.len);
+}
+
 static void message_print(const smq_message_info *message, const struct topic_facts *topic)
 {
     static const struct table_column columns[] = {
@@ -79,6 +87,9 @@ static void message_print(const smq_message_info *message, const struct topic_fa
     message_add_number(table, "retries_left", message->retries_left);
     if (message->reason && message->reason[0] != '\0') {
         table_pair(table, "reason", message->reason);
+    }
+    for (size_t i = 0; i < message->header_count; i++) {
+        message_add_header(table, &message->headers[i]);
     }
     message_add_bytes(table, "body", message->body.data, message->body.len);
     table_print(table);

@@ -1,6 +1,7 @@
 /* peek.c - messages are shown without being claimed. */
 #include <inttypes.h>
 
+#include "headers.h"
 #include "listing.h"
 #include "look_flags.h"
 #include "message.h"
@@ -12,6 +13,7 @@ struct peek_options {
     struct look look; /* first */
     const char *state, *match, *reason, *cursor;
     struct flag_value limit;
+    struct headers headers;
 };
 
 #define PEEK(member) offsetof(struct peek_options, member)
@@ -33,6 +35,12 @@ static const struct flag peek_flags[] = {
      .offset = PEEK(reason),
      .operand = "TEXT",
      .help = "only those that failed last with TEXT in the reason"},
+    {.name = "header",
+     .letter = 'H',
+     .type = FLAG_HEADER,
+     .offset = PEEK(headers),
+     .operand = "NAME=VALUE",
+     .help = "layout keyed: only those with this header"},
     {.name = "limit",
      .type = FLAG_NUMBER,
      .offset = PEEK(limit),
@@ -91,6 +99,7 @@ static enum exit_code peek_topic(smq_client *client, const struct command *comma
     filter.reason = flags->reason;
     filter.cursor = flags->cursor;
     filter.limit = peek_limit(command);
+    filter.header = flags->headers.count > 0 ? flags->headers.header : NULL;
     if (flags->state) {
         (void) message_states_read(&filter.states, flags->state); /* checked by peek_check() */
     }
@@ -107,6 +116,9 @@ static enum exit_code peek_check(const struct command *command)
     const struct peek_options *flags = command->options;
     unsigned states = 0;
 
+    if (flags->headers.count > 1) {
+        return say_error(EXIT_USAGE, "--header is given twice; give one");
+    }
     return flags->state ? message_states_read(&states, flags->state) : EXIT_DONE;
 }
 

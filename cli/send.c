@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "connect.h"
+#include "headers.h"
 #include "message_line.h"
 #include "nth_field.h"
 #include "output.h"
@@ -23,6 +24,7 @@ struct send_options {
     bool restore;
     struct flag_value key_field, id_field, skip;
     struct when when;
+    struct headers headers;
     smq_producer_options producer;
 };
 
@@ -55,6 +57,12 @@ static const struct flag send_flags[] = {
     WHEN_OWN(struct send_options, "ttl", "ttl_ms", "TIME", "layout keyed: time to live"),
     WHEN_OWN(struct send_options, "retries", "max_retries", "N",
              "layout keyed: retries before the message is dead"),
+    {.name = "header",
+     .letter = 'H',
+     .type = FLAG_HEADER,
+     .offset = SEND(headers),
+     .operand = "NAME=VALUE",
+     .help = "layout keyed: a header of the message; may be given several times"},
     {.name = "replicas",
      .type = FLAG_OPTION,
      .offset = SEND(producer),
@@ -124,6 +132,9 @@ static const char *send_keyed_flag(const struct send_options *flags)
     if (flags->when.own.ttl_ms != 0) {
         return "--ttl";
     }
+    if (flags->headers.count > 0) {
+        return "--header";
+    }
     return flags->when.own.max_retries != 0 ? "--retries" : NULL;
 }
 
@@ -170,6 +181,10 @@ static smq_message send_make_message(const struct send_options *flags, const cha
     }
     if (flags->id) {
         message.id = smq_text(flags->id);
+    }
+    if (flags->headers.count > 0) {
+        message.headers = flags->headers.header;
+        message.header_count = flags->headers.count;
     }
     when_apply(&message, &flags->when);
     return message;

@@ -36,6 +36,8 @@ static void show_hide(json_t *object)
     output_set(object, "body", json_null());
     output_set(object, "key", json_null());
     output_set(object, "cursor", json_null());
+    (void) json_object_del(object, "headers"); /* a message without headers has none of them */
+    (void) json_object_del(object, "headers_base64");
 }
 
 static json_t *show_message_json(const smq_message_info *message, size_t most, bool personal)

@@ -10,9 +10,8 @@
 extern "C" {
 #endif
 
-/* Bounds of the headers of one message. */
-#define SMQ_HEADERS_MAX       64   /* how many */
-#define SMQ_HEADERS_BYTES_MAX 8192 /* bytes of all their names and values */
+#define SMQ_HEADERS_MAX       64   /* headers of one message, at most */
+#define SMQ_HEADERS_BYTES_MAX 8192 /* bytes of all their names and values, at most */
 
 /* A header: something about a message that is not a part of its body, as the `traceparent` of a
  * trace.  The name has printable ASCII characters without blanks and '=', and case matters.  Names

@@ -63,6 +63,15 @@ function hex(data) {
     return lines.join('\n');
 }
 
+/* Pairs of facts(). */
+function headers(message) {
+    const encoded = Object.entries(message.headers_base64 ?? {});
+    return [
+        ...Object.entries(message.headers ?? {}),
+        ...encoded.map(([name, value]) => [name, `${value} in base64`]),
+    ].map(([name, value]) => [`Header ${name}`, value]);
+}
+
 function body(message, parameters) {
     if (message.hidden) {
         return notice('Bodies, keys and headers are personal data. They are shown with the token.');
@@ -213,6 +222,7 @@ export const message = {
                     [moment(data.dead_at_ms), ', ', distance(data.dead_at_ms)],
                 ],
                 ['Tries', `${count(data.attempt)}, ${count(data.retries_left)} left`],
+                ...headers(data),
                 ['Token', data.token || UNKNOWN],
                 ['Size', bytes(data.body_size)],
             ]),

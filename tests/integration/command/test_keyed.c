@@ -98,6 +98,63 @@ static void test_a_message_may_have_its_own_retries(void **state)
     assert_int_equal(command_stat("own", "retried"), 0);
 }
 
+/* The header of that name in a message; NULL: it has none. */
+static const char *header_text(json_t *message, const char *object, const char *name)
+{
+    return json_string_value(json_object_get(json_object_get(message, object), name));
+}
+
+static void test_headers_are_sent_shown_and_matched(void **state)
+{
+    (void) state;
+    create("told", "fixed_time");
+    command_done(
+        NULL, ARGS("send", "told", "body", "--id", "i", "-H", "trace=a=b", "--header", "raw=\xff"));
+    command_done("{\"body\":\"line\",\"headers\":{\"trace\":\"c\"},"
+                 "\"headers_base64\":{\"raw\":\"AP8=\"}}\n",
+                 ARGS("send", "told", "--json", "-H", "other=1"));
+    json_t *found = command_json(NULL, ARGS("peek", "told", "--header", "trace=a=b", "--json"));
+    assert_string_equal(json_text(found, "body"), "body");
+    assert_string_equal(header_text(found, "headers", "trace"), "a=b");
+    assert_string_equal(header_text(found, "headers_base64", "raw"), "/w==");
+    json_decref(found);
+    found = command_json(NULL, ARGS("peek", "told", "--header", "trace=c", "--json"));
+    assert_string_equal(json_text(found, "body"), "line");
+    assert_string_equal(header_text(found, "headers_base64", "raw"), "AP8=");
+    assert_null(header_text(found, "headers", "other"));
+    json_decref(found);
+    char *out = command_out(NULL, ARGS("peek", "told", "--header", "trace=d", "--json"));
+    assert_string_equal(out, "");
+    free(out);
+    out = command_out(NULL, ARGS("get", "told", "i"));
+    assert_non_null(strstr(out, "header trace"));
+    free(out);
+    command_refused(64, "header slotmq-x: names that begin with slotmq- are kept", NULL,
+                    ARGS("send", "told", "body", "-H", "slotmq-x=1"));
+    command_refused(64, "--header \"x\" cannot be used; give NAME=VALUE", NULL,
+                    ARGS("send", "told", "body", "--header", "x"));
+}
+
+/* What is printed comes back by --restore, and copy takes headers along. */
+static void test_headers_are_copied_and_restored(void **state)
+{
+    (void) state;
+    create("origin", "fixed_time");
+    create("target", "fixed_time");
+    command_done(NULL, ARGS("send", "origin", "body", "-H", "trace=a", "-H", "raw=\xff"));
+    char *lines = command_out(NULL, ARGS("peek", "origin", "--json"));
+    command_done(lines, ARGS("send", "target", "--json", "--restore"));
+    free(lines);
+    json_t *found = take_one("target");
+    assert_string_equal(header_text(found, "headers", "trace"), "a");
+    assert_string_equal(header_text(found, "headers_base64", "raw"), "/w==");
+    json_decref(found);
+    command_done(NULL, ARGS("copy", "origin", "target"));
+    found = take_one("target");
+    assert_string_equal(header_text(found, "headers", "trace"), "a");
+    json_decref(found);
+}
+
 static void test_fifo_keeps_the_order_of_a_key(void **state)
 {
     (void) state;
@@ -167,6 +224,8 @@ TEST_GROUP(keyed)
         cmocka_unit_test(test_an_empty_body_is_a_message),
         cmocka_unit_test(test_an_expired_message_is_not_delivered),
         cmocka_unit_test(test_a_message_may_have_its_own_retries),
+        cmocka_unit_test(test_headers_are_sent_shown_and_matched),
+        cmocka_unit_test(test_headers_are_copied_and_restored),
         cmocka_unit_test(test_fifo_keeps_the_order_of_a_key),
         cmocka_unit_test(test_a_full_topic_says_so),
         cmocka_unit_test(test_a_duplicate_is_refused),

@@ -50,7 +50,7 @@ static void assert_variables(const char *topic, const char *wanted)
 {
     char *out =
         command_out(NULL, ARGS("consume", topic, "--count", "1", "--", "sh", "-c",
-                               "env | LC_ALL=C grep -aE '^SLOTMQ_(KEY|ID|PRIO)' | LC_ALL=C sort"));
+                               "env | LC_ALL=C grep -aE '^SLOTMQ_(KEY|ID|PRIO|HEADER)' | LC_ALL=C sort"));
 
     assert_string_equal(out, wanted);
     free(out);
@@ -94,6 +94,21 @@ static void test_key_id_and_priority_reach_the_program(void **state)
                               "SLOTMQ_PRIORITY=0\n");
     assert_int_equal(unsetenv("SLOTMQ_KEY"), 0);
     assert_int_equal(unsetenv("SLOTMQ_ID_BASE64"), 0);
+}
+
+/* Letters of a variable are upper-case, and of two headers with one variable the first is it. */
+static void test_headers_reach_the_program(void **state)
+{
+    (void) state;
+    assert_int_equal(setenv("SLOTMQ_HEADER_OLD", "of another", 1), 0);
+    command_done(NULL, ARGS("topic", "create", "headed", "--slots", "1"));
+    command_done("{\"body\":\"b\",\"id\":\"i\",\"headers\":{\"content-type\":\"x=y\","
+                 "\"Trace\":\"1\",\"trace\":\"2\",\"nul\":\"a\\u0000b\",\"none\":\"\"}}\n",
+                 ARGS("send", "headed", "--json"));
+    assert_variables("headed", "SLOTMQ_HEADER_CONTENT_TYPE=x=y\nSLOTMQ_HEADER_NONE=\n"
+                               "SLOTMQ_HEADER_TRACE=1\nSLOTMQ_ID=i\nSLOTMQ_KEY=i\n"
+                               "SLOTMQ_PRIORITY=0\n");
+    assert_int_equal(unsetenv("SLOTMQ_HEADER_OLD"), 0);
 }
 
 static void test_standard_error_is_ours(void **state)
@@ -550,6 +565,7 @@ TEST_GROUP(program)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_body_and_environment_reach_the_program),
         cmocka_unit_test(test_key_id_and_priority_reach_the_program),
+        cmocka_unit_test(test_headers_reach_the_program),
         cmocka_unit_test(test_standard_error_is_ours),
         cmocka_unit_test(test_a_program_need_not_read),
         cmocka_unit_test(test_the_body_is_whole),

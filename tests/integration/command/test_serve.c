@@ -84,7 +84,7 @@ static int set_up(void **state)
     command_done(NULL, ARGS("consume", "orders", "--count", "3", "--", "sh", "-c",
                             "echo because >&2; exit 65"));
     command_done(NULL, ARGS("send", "orders", "a waiting body", "--id", "waits", "--key", "its key",
-                            "--delay", "1h"));
+                            "--delay", "1h", "-H", "tenant=its own", "-H", "raw=\xff"));
     http_start(&http,
                ARGS("serve", "--listen", "127.0.0.1:0", "--token-file", http_token_file(&http),
                     "--write", "-z", servers_zookeeper(command_servers())));
@@ -443,12 +443,16 @@ static void test_personal_data_needs_the_token(void **state)
     (void) state;
     assert_true(json_is_null(json_object_get(one, "body")));
     assert_true(json_is_null(json_object_get(one, "key")));
+    assert_null(json_object_get(one, "headers"));
+    assert_null(json_object_get(one, "headers_base64"));
     assert_true(json_is_null(json_object_get(one, "cursor")));
     assert_true(json_is_null(json_object_get(hidden, "next")));
     assert_string_equal(json_text(one, "id"), "waits");
     one = json_array_get(json_object_get(shown, "messages"), 0);
     assert_string_equal(json_text(one, "body"), "a waiting body");
     assert_string_equal(json_text(one, "key"), "its key");
+    assert_string_equal(json_text(json_object_get(one, "headers"), "tenant"), "its own");
+    assert_string_equal(json_text(json_object_get(one, "headers_base64"), "raw"), "/w==");
     json_decref(hidden);
     json_decref(shown);
     static const char *const refused[] = {

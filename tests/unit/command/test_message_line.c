@@ -244,6 +244,9 @@ static void test_what_is_no_message_is_refused_with_the_reason(void **state)
         {"{\"body\":\"a\",\"max_retries\":4294967297}", "a number from 0 to 64"},
         {"{\"body\":\"a\",\"attempt\":-1}", "\"attempt\" cannot be used; give a number from 0"},
         {"{\"body\":\"a\",\"state\":\"lost\"}", "\"state\" cannot be used; give \"waiting\""},
+        {"{\"body\":\"a\",\"headers\":[]}", "\"headers\" cannot be used; give an object"},
+        {"{\"body\":\"a\",\"headers\":{\"x\":5}}", "\"x\" cannot be used; give a string"},
+        {"{\"body\":\"a\",\"headers_base64\":{\"x\":\"?\"}}", "give base64 in a string"},
         {"{\"body\":\"a\",\"kee\":\"a\"}", "a message has no \"kee\"; did you mean \"key\"?"},
         {"{\"body\":\"a\",\"slot_base64\":\"a\"}", "a message has no \"slot_base64\""},
     };
@@ -271,6 +274,7 @@ static void test_what_a_topic_has_not_is_refused(void **state)
         {&ranked, "{\"body\":\"a\",\"ttl\":5}", "it has no \"ttl\""},
         {&ranked, "{\"body\":\"a\",\"delay\":5}", "the topic is priority: it has no \"due_at\""},
         {&ranked, "{\"body\":\"a\",\"priority\":8192}", "give a number from -8191 to 8191"},
+        {&merge, "{\"body\":\"a\",\"headers\":{\"x\":\"y\"}}", "it has no \"headers\""},
         {&merge, "{\"body\":\"a\",\"priority\":1}", "the topic is range_merge: it has no"},
     };
 
