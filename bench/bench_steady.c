@@ -1,6 +1,7 @@
 /* bench_steady.c - messages that come one by one, at fixed rates and at parts of the most that goes
- * through: how late they are handled, and what they cost Redis.  Beside it Redis Streams, and the
- * two smallest scripts that could work.
+ * through: how late they are handled, for what they waited, and what they cost Redis.  First the
+ * default topic, then layout inline; beside them Redis Streams, and the two smallest scripts that
+ * could work.
  *
  * Thread: main. */
 #include <math.h>
@@ -16,7 +17,15 @@
 #include "stalls.h"
 #include "ways.h"
 
-enum { THOUSAND = 1000, PROBES = 6, PROBES_QUICK = 3, RATES = 4, FAR_RATES = 2, FORMS = 8 };
+enum {
+    THOUSAND = 1000,
+    PROBES = 6,
+    PROBES_QUICK = 3,
+    RATES = 5,
+    FAR_RATES = 2,
+    FORMS = 8,
+    BESIDE = 2
+};
 enum { FIRST_GUESS = 60000 }; /* of the most */
 enum { WORD_SIZE = 24, NAME_SIZE = 64 };
 enum { ONE_WAY_US = 500 }; /* a round trip of 1 ms */
@@ -31,18 +40,18 @@ enum { ONE_WAY_US = 500 }; /* a round trip of 1 ms */
 #define STOOD_STILL 0.5
 enum { ATTEMPTS = 4, ATTEMPTS_QUICK = 2 }; /* at a rate, until processors stood still for less */
 
-static const double rates[RATES] = {1000, 10000, 50000, 100000};
+static const double rates[RATES] = {1000, 10000, 30000, 50000, 100000};
 
-/* The first one is measured in each run, the others in the first run only. */
+/* The first BESIDE are measured in each run, the others in the first run only. */
 static const struct form forms[FORMS] = {
-    {"steady", SMQ_LAYOUT_INLINE, 1, 0},
-    {"steady-8-threads", SMQ_LAYOUT_INLINE, 8, 0},
-    {"steady-1ms", SMQ_LAYOUT_INLINE, 1, 1},
-    {"steady-8-threads-1ms", SMQ_LAYOUT_INLINE, 8, 1},
-    {"steady-keyed", SMQ_LAYOUT_KEYED, 1, 0},
-    {"steady-keyed-8-threads", SMQ_LAYOUT_KEYED, 8, 0},
-    {"steady-keyed-1ms", SMQ_LAYOUT_KEYED, 1, 1},
-    {"steady-keyed-8-threads-1ms", SMQ_LAYOUT_KEYED, 8, 1},
+    {"steady", SMQ_LAYOUT_KEYED, 1, 0},
+    {"steady-inline", SMQ_LAYOUT_INLINE, 1, 0},
+    {"steady-8-threads", SMQ_LAYOUT_KEYED, 8, 0},
+    {"steady-1ms", SMQ_LAYOUT_KEYED, 1, 1},
+    {"steady-8-threads-1ms", SMQ_LAYOUT_KEYED, 8, 1},
+    {"steady-inline-8-threads", SMQ_LAYOUT_INLINE, 8, 0},
+    {"steady-inline-1ms", SMQ_LAYOUT_INLINE, 1, 1},
+    {"steady-inline-8-threads-1ms", SMQ_LAYOUT_INLINE, 8, 1},
 };
 
 /* Of the trials of one run that measure lateness. */
@@ -64,7 +73,8 @@ struct steady {
 struct trial {
     double rate, seconds, give_up_s;
     struct flow_result result;
-    double redis_us, client_us;
+    struct waits waits; /* of the library */
+    double redis_us, client_us, scripts;
     double stood_still; /* percent of the time */
 };
 
@@ -73,7 +83,7 @@ struct trial {
 enum way { LIBRARY, STREAMS, TWO_SCRIPTS };
 
 static bool send_by(const struct steady *steady, enum way way, const struct form *form,
-                    struct flow *flow, struct meter *cost)
+                    struct flow *flow, struct meter *cost, struct waits *waits)
 {
     switch (way) {
     case STREAMS:
@@ -83,7 +93,7 @@ static bool send_by(const struct steady *steady, enum way way, const struct form
     case LIBRARY:
         break;
     }
-    return way_library(steady->lab, steady->client, form, flow, cost);
+    return way_library(steady->lab, steady->client, form, flow, cost, waits);
 }
 
 /* `name`: of the run and of its figures. */
@@ -97,13 +107,14 @@ static bool try_rate(const struct steady *steady, enum way way, const struct for
     flow_init(&flow, trial->rate, trial->seconds);
     flow.give_up_s = trial->give_up_s;
     stalls_start(&stalls);
-    bool good = send_by(steady, way, form, &flow, &cost);
+    bool good = send_by(steady, way, form, &flow, &cost, &trial->waits);
     trial->stood_still = stalls_stop(&stalls);
     if (good) {
         double handled = (double) flow.sent;
         trial->result = flow_result(&flow);
         trial->redis_us = cost.redis_cpu_s * 1e6 / handled;
         trial->client_us = cost.client_cpu_s * 1e6 / handled;
+        trial->scripts = (double) cost.calls / handled;
         report_tally(lab_report(steady->lab), name, trial->result.counts, cost.seconds);
     }
     flow_fini(&flow);
@@ -156,6 +167,26 @@ static void report_trial(struct report *report, const struct trial *trial, const
     }
 }
 
+/* What the library does with a message: for what it waits, and how many scripts it costs. */
+static void report_waits(struct report *report, const struct trial *trial, const char *name)
+{
+    const struct {
+        const char *word, *unit;
+        double value;
+    } figures[] = {
+        {"wait-call", "ms", trial->waits.call_ms},
+        {"wait-stored", "ms", trial->waits.stored_ms},
+        {"wait-begun", "ms", trial->waits.begun_ms},
+        {"scripts", "a message", trial->scripts},
+    };
+    char figure[NAME_SIZE];
+
+    for (int i = 0; i < 4; i++) {
+        snprintf(figure, sizeof(figure), "%.48s-%s", name, figures[i].word);
+        report_value(report, figure, figures[i].unit, figures[i].value);
+    }
+}
+
 /* Has the earliest message come earlier than any can?  Then what was measured is another way. */
 static bool came_too_early(const struct steady *steady, const struct trial *trial, const char *name)
 {
@@ -179,6 +210,9 @@ static bool measure_rate(const struct steady *steady, enum way way, const struct
         return false;
     }
     report_trial(lab_report(steady->lab), &trial, name);
+    if (way == LIBRARY) {
+        report_waits(lab_report(steady->lab), &trial, name);
+    }
     *redis_us = trial.redis_us;
     return true;
 }
@@ -307,7 +341,7 @@ static void compare(const struct steady *steady, const char *prefix, const char 
 static bool side_by_side(const struct steady *steady, const char *prefix, double rate)
 {
     enum { LAST_OF_TWO_SCRIPTS = 10000 };
-    char word[WORD_SIZE], name[40];
+    char word[WORD_SIZE], name[NAME_SIZE];
     double streams_us, two_us, library_us;
 
     word_of(word, rate);
@@ -322,11 +356,13 @@ static bool side_by_side(const struct steady *steady, const char *prefix, double
         }
         compare(steady, prefix, "two-scripts", word, two_us, streams_us);
     }
-    snprintf(name, sizeof(name), "%ssteady-%s", prefix, word);
-    if (!measure_rate(steady, LIBRARY, &forms[0], rate, name, &library_us)) {
-        return false;
+    for (int i = 0; i < BESIDE; i++) {
+        snprintf(name, sizeof(name), "%s%.16s-%s", prefix, forms[i].name, word);
+        if (!measure_rate(steady, LIBRARY, &forms[i], rate, name, &library_us)) {
+            return false;
+        }
+        compare(steady, prefix, forms[i].name, word, library_us, streams_us);
     }
-    compare(steady, prefix, "steady", word, library_us, streams_us);
     return true;
 }
 
@@ -389,8 +425,10 @@ static bool measure(struct steady *steady, int run)
         !from_afar(steady->lab, steady->stillness, rates, FAR_RATES)) {
         return false;
     }
+    double most;
     for (int i = 1; i < FORMS && run == 0; i++) {
-        if (!measure_form(steady, &forms[i])) {
+        if (!(i < BESIDE ? near_most(steady, &forms[i], first_guess(steady), &most)
+                         : measure_form(steady, &forms[i]))) {
             return false;
         }
     }

@@ -28,7 +28,7 @@ void flow_fini(struct flow *flow)
 
 /* === Sending ============================================================ */
 
-static int64_t due_ns(const struct flow *flow, uint64_t number)
+int64_t flow_due_ns(const struct flow *flow, uint64_t number)
 {
     return flow->start_ns + (int64_t) ((double) number * 1e9 / flow->rate);
 }
@@ -55,7 +55,7 @@ static bool gives_up(const struct flow *flow, uint64_t number)
 static bool send_all(struct flow *flow, const struct flow_way *way, void *user)
 {
     for (uint64_t i = 0; i < flow->messages && !gives_up(flow, i); i++) {
-        int64_t due = due_ns(flow, i);
+        int64_t due = flow_due_ns(flow, i);
         if (due > meter_now_ns() && !way->wait(user, due)) {
             return false;
         }
@@ -84,7 +84,7 @@ void flow_seen(struct flow *flow, int slot, const char *body, size_t len)
     uint64_t number = tally_number(body, len);
 
     if (number < flow->messages && flow->late_ns[number] == 0) {
-        flow->late_ns[number] = meter_now_ns() - due_ns(flow, number) - flow->later_ns;
+        flow->late_ns[number] = meter_now_ns() - flow_due_ns(flow, number) - flow->later_ns;
     }
     tally_tick_number(flow->tally, slot, number);
     atomic_fetch_add_explicit(&flow->handled, 1, memory_order_relaxed);

@@ -42,6 +42,9 @@ struct flow_way {
 /* Sleep until then, as a way that has nothing else to do waits. */
 bool flow_sleep(void *user, int64_t until_ns);
 
+/* When is this message due? */
+int64_t flow_due_ns(const struct flow *flow, uint64_t number);
+
 /* Send all messages, each when it is due.  false: it failed, and has printed why. */
 bool flow_send(struct flow *flow, const struct flow_way *way, void *user);
 

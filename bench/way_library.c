@@ -4,29 +4,39 @@
  * Thread: main sends; handlers run on the threads of the consumer. */
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "library.h"
+#include "samples.h"
 #include "ways.h"
 
 enum { FLUSH_MS = 120000 };
+
+/* Of one message.  `sent_ns` is written by the sender, `stored_ns` on smq:call. */
+struct passage {
+    struct by_library *way;
+    int64_t sent_ns, stored_ns;
+};
 
 struct by_library {
     const struct form *form;
     struct flow *flow;
     smq_producer *producer;
     char topic[LAB_NAME_SIZE];
+    struct passage *passages; /* of each message of the flow */
     atomic_ulong failed;
 };
 
 /* === Sending ============================================================ */
 
-static void count_failed(const smq_receipt *receipt, void *user)
+static void note_stored(const smq_receipt *receipt, void *user)
 {
-    struct by_library *way = user;
+    struct passage *passage = user;
 
+    passage->stored_ns = meter_now_ns();
     if (receipt->status != SMQ_OK) {
-        atomic_fetch_add(&way->failed, 1);
+        atomic_fetch_add(&passage->way->failed, 1);
     }
 }
 
@@ -34,14 +44,18 @@ static bool send_one(void *user, uint64_t number)
 {
     struct by_library *way = user;
     char body[TALLY_BODY];
+    struct passage *passage = &way->passages[number];
     smq_message message = library_message(body, number);
     smq_error err = SMQ_ERROR_INIT;
 
     if (way->form->layout == SMQ_LAYOUT_KEYED) { /* also the key */
         message.id = (smq_bytes){body, TALLY_DIGITS};
     }
-    return lab_good(smq_send_async(way->producer, way->topic, &message, count_failed, way, &err),
-                    &err);
+    passage->way = way;
+    bool good = lab_good(
+        smq_send_async(way->producer, way->topic, &message, note_stored, passage, &err), &err);
+    passage->sent_ns = meter_now_ns();
+    return good;
 }
 
 static bool end(void *user)
@@ -82,12 +96,35 @@ static bool run(struct by_library *way, struct lab *lab, struct meter *cost)
     return meter_stop(cost, lab);
 }
 
-bool way_library(struct lab *lab, smq_client *client, const struct form *form, struct flow *flow,
-                 struct meter *cost)
+static void find_waits(const struct by_library *way, struct waits *waits)
 {
-    struct by_library way = {.form = form, .flow = flow, .producer = library_producer(client)};
+    const struct flow *flow = way->flow;
+    struct samples call = {.count = 0}, stored = {.count = 0}, begun = {.count = 0};
+
+    for (uint64_t i = (uint64_t) (FLOW_WARM_S * flow->rate); i < flow->sent; i++) {
+        const struct passage *passage = &way->passages[i];
+        int64_t due_ns = flow_due_ns(flow, i);
+        samples_add(&call, (double) (passage->sent_ns - due_ns) / 1e6);
+        samples_add(&stored, (double) (passage->stored_ns - passage->sent_ns) / 1e6);
+        samples_add(&begun, (double) (due_ns + flow->late_ns[i] - passage->stored_ns) / 1e6);
+    }
+    *waits = (struct waits){.call_ms = samples_quantile(&call, 0.5),
+                            .stored_ms = samples_quantile(&stored, 0.5),
+                            .begun_ms = samples_quantile(&begun, 0.5)};
+    samples_fini(&call);
+    samples_fini(&stored);
+    samples_fini(&begun);
+}
+
+bool way_library(struct lab *lab, smq_client *client, const struct form *form, struct flow *flow,
+                 struct meter *cost, struct waits *waits)
+{
+    struct by_library way = {.form = form,
+                             .flow = flow,
+                             .producer = library_producer(client),
+                             .passages = calloc(flow->messages + 1, sizeof(struct passage))};
     struct library_consumer consumer = {.threads = form->threads, .seen = seen, .user = &way};
-    bool good = way.producer != NULL && lab_empty(lab) &&
+    bool good = way.producer != NULL && way.passages != NULL && lab_empty(lab) &&
                 lab_topic_laid_out(lab, client, way.topic, FLOW_SLOTS, form->layout);
 
     if (good) {
@@ -95,5 +132,9 @@ bool way_library(struct lab *lab, smq_client *client, const struct form *form, s
         library_consumer_stop(&consumer);
     }
     smq_producer_free(way.producer);
+    if (good) {
+        find_waits(&way, waits);
+    }
+    free(way.passages);
     return good;
 }

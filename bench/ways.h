@@ -20,8 +20,16 @@ struct form {
     int handler_ms; /* that each handler sleeps */
 };
 
+/* For what a message of the library waits: medians of messages after the warm ones.  A message that
+ * is pushed may begin before its sender knows that it is stored, so the last may be negative. */
+struct waits {
+    double call_ms;   /* from when it is due until the send has returned */
+    double stored_ms; /* from then until the receipt: it waits for others, and its request runs */
+    double begun_ms;  /* from the receipt until its handler begins */
+};
+
 bool way_library(struct lab *lab, smq_client *client, const struct form *form, struct flow *flow,
-                 struct meter *cost);
+                 struct meter *cost, struct waits *waits);
 
 /* `address`: of the Redis node, or of a relay to it. */
 bool way_streams(struct lab *lab, const char *address, struct flow *flow, struct meter *cost);

@@ -111,8 +111,9 @@ static double value_of(const char *out, const char *figure)
  * message can come before a round trip of 1 ms has passed. */
 static void test_one_rate_of_a_steady_flow(void **state)
 {
-    static const char *const ways[] = {"streams-700",     "two-scripts-700",     "steady-700",
-                                       "far-streams-700", "far-two-scripts-700", "far-steady-700"};
+    static const char *const ways[] = {
+        "streams-700",     "two-scripts-700",     "steady-700",     "steady-inline-700",
+        "far-streams-700", "far-two-scripts-700", "far-steady-700", "far-steady-inline-700"};
     const struct place *place = *state;
     const char *const argv[] = {BENCH_PROGRAM, "steady", "--rate", "700",          "--quick",
                                 "--tls",       "--json", "--keep", place->figures, NULL};
@@ -123,7 +124,7 @@ static void test_one_rate_of_a_steady_flow(void **state)
     assert_true(run_command(&run, &(struct run_options){.argv = argv, .environment = environment},
                             TIMEOUT_MS));
     assert_int_equal(run.exit_code, 0);
-    for (int i = 0; i < 6; i++) {
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         snprintf(line, sizeof(line),
                  "\"who\":\"%s\",\"sent\":1400,\"handled\":1400,\"lost\":0,\"duplicated\":0,",
                  ways[i]);
@@ -135,6 +136,8 @@ static void test_one_rate_of_a_steady_flow(void **state)
     assert_true(value_of(run.out, "far-streams-700-p50") >= 1);
     assert_true(value_of(run.out, "far-two-scripts-700-p50") >= 1);
     assert_true(value_of(run.out, "far-steady-700-p50") >= 1);
+    assert_true(value_of(run.out, "far-steady-700-wait-stored") >= 1); /* a receipt comes back */
+    assert_true(value_of(run.out, "steady-700-scripts") > 0);
     assert_false(is_kept(place, "steady"));
     run_fini(&run);
     assert_nothing_stays(place);
