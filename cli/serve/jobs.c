@@ -301,7 +301,7 @@ json_t *jobs_begin(struct jobs *jobs, smq_client *client, enum job_kind kind, co
         jobs_forget(jobs);
         struct job *job = jobs_add(jobs, client, kind, query, inline_layout);
         snprintf(name, sizeof(name), "serve:job-%u", (unsigned) (job->number % 1000));
-        if (thread_start(&job->thread, name, job_run, job)) {
+        if (thread_begin(&job->thread, name, job_run, job)) {
             document = job_json(job);
         } else {
             job->joined = true;

@@ -220,7 +220,7 @@ struct pool *pool_begin(void)
     TAILQ_INIT(&pool->kept);
     for (size_t i = 0; i < POOL_THREADS; i++) {
         snprintf(name, sizeof(name), "serve:ask-%zu", i);
-        if (thread_start(&pool->threads[pool->thread_count], name, pool_work, pool)) {
+        if (thread_begin(&pool->threads[pool->thread_count], name, pool_work, pool)) {
             pool->thread_count++;
         }
     }

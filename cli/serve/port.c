@@ -538,7 +538,7 @@ enum exit_code port_begin(struct port **out, const struct port_options *options)
         free(port);
         return code;
     }
-    if (!thread_start(&port->sweeper, "port:sweep", port_sweep, port)) {
+    if (!thread_begin(&port->sweeper, "port:sweep", port_sweep, port)) {
         close(port->listener);
         free(port);
         return say_error(EXIT_TEMPORARY, "cannot listen on %s: no thread can be started", text);

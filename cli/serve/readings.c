@@ -631,7 +631,7 @@ struct readings *readings_begin(const struct readings_options *options, smq_clie
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&readings->stopped, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    readings->started = thread_start(&readings->thread, "serve:read", readings_run, readings);
+    readings->started = thread_begin(&readings->thread, "serve:read", readings_run, readings);
     return readings;
 }
 

@@ -3,7 +3,7 @@
 
 #include <signal.h>
 
-bool thread_start(pthread_t *out, const char *name, void *(*run)(void *), void *user)
+bool thread_begin(pthread_t *out, const char *name, void *(*run)(void *), void *user)
 {
     sigset_t all, before;
 

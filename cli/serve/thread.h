@@ -10,6 +10,6 @@
 enum { THREAD_NAME = 16 };
 
 /* false: it cannot be started. */
-bool thread_start(pthread_t *out, const char *name, void *(*run)(void *), void *user);
+bool thread_begin(pthread_t *out, const char *name, void *(*run)(void *), void *user);
 
 #endif
