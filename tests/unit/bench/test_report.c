@@ -184,7 +184,7 @@ static void limits_are_those_of_the_first_version(void **state)
     }
 }
 
-/* Its limit is 1.25, or 1.2 times that of its rival. */
+/* Its limit is 1.1, or 1.2 times that of its rival. */
 static bool ends_well_beside(const struct kept *kept, double value, double rival)
 {
     struct report *report = begin(kept);
@@ -207,7 +207,7 @@ static void limit_may_follow_a_rival(void **state)
     assert_false(ends_well_beside(kept, 1.3, 0.9));
     assert_true(ends_well_beside(kept, 1.3, 1.1));
     read_kept(kept);
-    assert_non_null(strstr(kept->text, "\"goal\":1,\"limit\":1.32,\"verdict\":\"accepted\"}"));
+    assert_non_null(strstr(kept->text, "\"goal\":0.9,\"limit\":1.32,\"verdict\":\"accepted\"}"));
     assert_false(ends_well_beside(kept, 1.4, 1.1));
 }
 
