@@ -59,7 +59,7 @@ FEATURES = [
      "redirects, moving slots, failovers, pipelines in order; hiredis gives its codec only"),
     ("definitions, entries, encodings", ["libsrc/model/*", "libsrc/store/*", "lua/*"],
      "what Redis holds is read with suspicion, and written in one place"),
-    ("the interface of C", ["include/slotmq/*", "libsrc/client/*"], "each call checks what it is given, and says what is wrong"),
+    ("the interface of C and C++", ["include/slotmq/*", "libsrc/client/*"], "each call checks what it is given, and says what is wrong"),
     ("threads, loop, memory, texts", ["libsrc/core/*", "libsrc/base/*"], "the ground of all others"),
 ]
 

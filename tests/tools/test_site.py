@@ -60,6 +60,7 @@ QUESTIONS = [
     ("tutorial", "start.html"),
     ("fifo", "lifecycle.html#order-fifo"),
     ("poll", "reference/consumer.html#smq_consumer_poll"),
+    ("c++", "index.html#send-and-consume"),
 ]
 # The widths of a phone and of a laptop.
 WINDOWS = [(390, 844), (1280, 800)]
