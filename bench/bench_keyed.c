@@ -1,5 +1,5 @@
 /* bench_keyed.c - bodies of 1 KiB, sent and drained: inside the sorted sets, or beside them under
- * ids.
+ * ids, without and with headers.
  *
  * Thread: main. */
 #include <stdio.h>
@@ -13,8 +13,14 @@ enum { BODY = 1024 };
 /* Invariant: `layout` is that of the topic; the message is sent before the next one is made. */
 struct kilobyte {
     smq_layout layout;
+    bool headed;
     char body[BODY];
 };
+
+/* As a trace has them. */
+static const smq_header headers[] = {
+    {"traceparent", {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", 55}},
+    {"tracestate", {"vendor=00f067aa0ba902b7", 23}}};
 
 static void shape(smq_message *message, uint64_t number, void *user)
 {
@@ -25,17 +31,21 @@ static void shape(smq_message *message, uint64_t number, void *user)
     if (kilobyte->layout == SMQ_LAYOUT_KEYED) { /* also the key */
         message->id = (smq_bytes){kilobyte->body, TALLY_DIGITS};
     }
+    if (kilobyte->headed) {
+        message->headers = headers;
+        message->header_count = sizeof(headers) / sizeof(headers[0]);
+    }
 }
 
 struct both {
     struct outcome sent, drained;
 };
 
-static bool in_layout(struct lab *lab, smq_client *client, smq_layout layout, const char *name,
-                      struct both *out)
+static bool in_layout(struct lab *lab, smq_client *client, smq_layout layout, bool headed,
+                      const char *name, struct both *out)
 {
     uint64_t count = lab_count(lab, 300000, 60000);
-    struct kilobyte kilobyte = {.layout = layout};
+    struct kilobyte kilobyte = {.layout = layout, .headed = headed};
     char topic[LAB_NAME_SIZE], figure[32];
     struct tally *tally = tally_new(count, SCENE_SLOTS);
     struct meter sent, drained;
@@ -56,10 +66,11 @@ static bool in_layout(struct lab *lab, smq_client *client, smq_layout layout, co
 
 static bool measure(struct lab *lab, smq_client *client)
 {
-    struct both plain, keyed;
+    struct both plain, keyed, headed;
 
-    if (!in_layout(lab, client, SMQ_LAYOUT_INLINE, "inline-1k", &plain) ||
-        !in_layout(lab, client, SMQ_LAYOUT_KEYED, "keyed-1k", &keyed)) {
+    if (!in_layout(lab, client, SMQ_LAYOUT_INLINE, false, "inline-1k", &plain) ||
+        !in_layout(lab, client, SMQ_LAYOUT_KEYED, false, "keyed-1k", &keyed) ||
+        !in_layout(lab, client, SMQ_LAYOUT_KEYED, true, "headers-1k", &headed)) {
         return false;
     }
     report_ratio(lab_report(lab), "send-keyed/inline", keyed.sent.rate, plain.sent.rate);
@@ -68,6 +79,12 @@ static bool measure(struct lab *lab, smq_client *client)
                  plain.sent.redis_us);
     report_ratio(lab_report(lab), "drain-keyed-redis-cpu/inline", keyed.drained.redis_us,
                  plain.drained.redis_us);
+    report_ratio(lab_report(lab), "send-headers/keyed", headed.sent.rate, keyed.sent.rate);
+    report_ratio(lab_report(lab), "drain-headers/keyed", headed.drained.rate, keyed.drained.rate);
+    report_ratio(lab_report(lab), "send-headers-redis-cpu/keyed", headed.sent.redis_us,
+                 keyed.sent.redis_us);
+    report_ratio(lab_report(lab), "drain-headers-redis-cpu/keyed", headed.drained.redis_us,
+                 keyed.drained.redis_us);
     return true;
 }
 

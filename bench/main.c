@@ -51,7 +51,7 @@ static const struct bench benches[] = {
     {"depth", "drain with 10,000 to 10 million waiting messages", bench_depth, false},
     {"slots", "drain 1, 64, 1,024 and 4,096 slots", bench_slots, false},
     {"nodes", "Redis CPU per message with 1, 2 and 3 masters", bench_nodes, false},
-    {"keyed", "send and drain bodies of 1 KiB in both layouts", bench_keyed, true},
+    {"keyed", "send and drain bodies of 1 KiB in both layouts, and with headers", bench_keyed, true},
     {"rebalance", "join, leave and death in a fleet of 16 with 1,024 slots", bench_rebalance,
      false},
     {"fleet", "250 processes with 4,096 slots, and 16 with 65,536: start, join, death, restarts",
