@@ -24,6 +24,9 @@ typedef enum smq_level {
     SMQ_LEVEL_TRACE    /* every message; this level costs speed */
 } smq_level;
 
+/* The name of a level, as "info"; "unknown" if there is no such level. */
+SMQ_API const char *smq_level_name(smq_level level);
+
 /* X(name, value, level, id).  Values and ids never change.
  *
  *   LOG                      a line of text that has no kind of its own

@@ -96,6 +96,9 @@ typedef enum smq_state {
     SMQ_STATE_DEAD = 8     /* it is a dead letter, until a person requeues or purges it */
 } smq_state;
 
+/* The name of one state, as "waiting"; "unknown" if there is no such state. */
+SMQ_API const char *smq_state_name(smq_state state);
+
 /* Describes a delivery, a dead letter or a stored message.  It is read only, and later versions add
  * fields at its end.  A field without a value is NULL, "" or 0. */
 typedef struct smq_message_info {

@@ -39,6 +39,19 @@ typedef bool smq_option_fn(const smq_option_info *option, void *user);
 SMQ_API smq_status smq_option_parse(void *options, smq_option_set set, const char *name,
                                     const char *value, smq_error *err);
 
+/* Make a struct of options of this library's size, in which all fields have their defaults, for
+ * programs that do not know the structs; *out is a pointer to one of the structs of smq_option_set.
+ * The caller frees it with smq_options_free().  Fails: INVALID (no such set). */
+SMQ_API smq_status smq_options_new(void **out, smq_option_set set, smq_error *err);
+
+/* Set a field of a struct that smq_options_new() has made, as smq_option_parse() does; strings are
+ * copied.  Fails: INVALID; the struct is unchanged. */
+SMQ_API smq_status smq_options_set(void *options, const char *name, const char *value,
+                                   smq_error *err);
+
+/* Free the struct and its strings.  What was made with it stays. */
+SMQ_API void smq_options_free(void *options);
+
 /* Visit all options that can be set by name, set by set, in the order of the structs.  This needs
  * no client and cannot fail. */
 SMQ_API void smq_option_each(smq_option_fn *visit, void *user);

@@ -4,10 +4,14 @@
  * Pure. */
 #include "client/options.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include <slotmq/slotmq.h>
 
+#include "base/memory.h"
+#include "base/owner_of.h"
 #include "base/status.h"
 #include "model/option.h"
 
@@ -47,19 +51,20 @@ smq_status options_check_and_copy(void *out, size_t size, const void *options, c
     return SMQ_OK;
 }
 
+static const struct {
+    size_t size;
+    const char *init;
+} options_structs[] = {
+    [SMQ_OPTION_SET_CLIENT] = {sizeof(smq_client_options), "SMQ_CLIENT_OPTIONS_INIT"},
+    [SMQ_OPTION_SET_TOPIC] = {sizeof(smq_topic_options), "SMQ_TOPIC_OPTIONS_INIT"},
+    [SMQ_OPTION_SET_PRODUCER] = {sizeof(smq_producer_options), "SMQ_PRODUCER_OPTIONS_INIT"},
+    [SMQ_OPTION_SET_CONSUMER] = {sizeof(smq_consumer_options), "SMQ_CONSUMER_OPTIONS_INIT"},
+};
+
 smq_status options_complete(void *out, smq_option_set set, const void *options, smq_error *err)
 {
-    static const struct {
-        size_t size;
-        const char *init;
-    } structs[] = {
-        [SMQ_OPTION_SET_CLIENT] = {sizeof(smq_client_options), "SMQ_CLIENT_OPTIONS_INIT"},
-        [SMQ_OPTION_SET_TOPIC] = {sizeof(smq_topic_options), "SMQ_TOPIC_OPTIONS_INIT"},
-        [SMQ_OPTION_SET_PRODUCER] = {sizeof(smq_producer_options), "SMQ_PRODUCER_OPTIONS_INIT"},
-        [SMQ_OPTION_SET_CONSUMER] = {sizeof(smq_consumer_options), "SMQ_CONSUMER_OPTIONS_INIT"},
-    };
-    smq_status status =
-        options_check_and_copy(out, structs[set].size, options, structs[set].init, err);
+    smq_status status = options_check_and_copy(out, options_structs[set].size, options,
+                                               options_structs[set].init, err);
 
     return status == SMQ_OK ? option_complete(out, set, err) : status;
 }
@@ -82,6 +87,111 @@ SMQ_API smq_status smq_option_parse(void *options, smq_option_set set, const cha
 {
     return option_parse(options, set, name, value, err);
 }
+
+/* === Options that the library owns ======================================= */
+
+struct options_string {
+    SLIST_ENTRY(options_string) link;
+    char text[];
+};
+
+/* The application has a pointer to `known`. */
+struct options_owned {
+    smq_option_set set;
+    SLIST_HEAD(, options_string) strings;
+    union {
+        size_t struct_size;
+        smq_client_options client;
+        smq_topic_options topic;
+        smq_producer_options producer;
+        smq_consumer_options consumer;
+    } known;
+};
+
+SMQ_API smq_status smq_options_new(void **out, smq_option_set set, smq_error *err)
+{
+    struct options_owned *owned;
+
+    if (out == NULL) {
+        return status_set(err, SMQ_INVALID, "there is no place for the new options: out is NULL");
+    }
+    *out = NULL;
+    if (set < SMQ_OPTION_SET_CLIENT || set > SMQ_OPTION_SET_CONSUMER) {
+        return status_set(err, SMQ_INVALID, "there is no set of options %d", (int) set);
+    }
+    owned = memory_new(sizeof(*owned));
+    owned->set = set;
+    SLIST_INIT(&owned->strings);
+    owned->known.struct_size = options_structs[set].size;
+    *out = &owned->known;
+    return SMQ_OK;
+}
+
+SMQ_API smq_status smq_options_set(void *options, const char *name, const char *value,
+                                   smq_error *err)
+{
+    struct options_owned *owned;
+    struct options_string *copy;
+    size_t size;
+    smq_status status;
+
+    if (options == NULL || name == NULL || value == NULL) {
+        return status_set(err, SMQ_INVALID, "the options, the name or the value is NULL");
+    }
+    owned = OWNER_OF(options, struct options_owned, known);
+    size = strlen(value) + 1;
+    copy = memory_new(sizeof(*copy) + size);
+    memcpy(copy->text, value, size);
+    status = option_parse(options, owned->set, name, copy->text, err);
+    if (status == SMQ_OK && option_find(owned->set, name)->kind == OPTION_STRING) {
+        SLIST_INSERT_HEAD(&owned->strings, copy, link);
+    } else {
+        free(copy);
+    }
+    return status;
+}
+
+SMQ_API void smq_options_free(void *options)
+{
+    struct options_owned *owned;
+    struct options_string *string;
+
+    if (options == NULL) {
+        return;
+    }
+    owned = OWNER_OF(options, struct options_owned, known);
+    while ((string = SLIST_FIRST(&owned->strings)) != NULL) {
+        SLIST_REMOVE_HEAD(&owned->strings, link);
+        free(string);
+    }
+    free(owned);
+}
+
+/* === Names ============================================================== */
+
+SMQ_API const char *smq_level_name(smq_level level)
+{
+    static const char *const names[] = {"default", "error", "warn", "info", "debug", "trace"};
+
+    return (unsigned) level < sizeof(names) / sizeof(names[0]) ? names[level] : "unknown";
+}
+
+SMQ_API const char *smq_state_name(smq_state state)
+{
+    switch (state) {
+    case SMQ_STATE_WAITING:
+        return "waiting";
+    case SMQ_STATE_CLAIMED:
+        return "claimed";
+    case SMQ_STATE_RESTING:
+        return "resting";
+    case SMQ_STATE_DEAD:
+        return "dead";
+    }
+    return "unknown";
+}
+
+/* === Visits ============================================================= */
 
 SMQ_API void smq_option_each(smq_option_fn *visit, void *user)
 {

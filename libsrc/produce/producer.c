@@ -643,58 +643,6 @@ smq_status producer_send_batch(smq_receipt *receipts, smq_producer *producer, co
     return status == SMQ_OK ? SMQ_OK : status_copy(err, &group.err);
 }
 
-/* Copy `len` bytes to *bytes, and advance it; NULL stays NULL. */
-static const void *producer_copy_bytes(char **bytes, const void *data, size_t len)
-{
-    char *copy = *bytes;
-
-    if (data == NULL) {
-        return NULL;
-    }
-    memcpy(copy, data, len);
-    *bytes += len;
-    return copy;
-}
-
-/* Copy the headers to *bytes, which is aligned as they are, and advance it. */
-static const smq_header *producer_copy_headers(char **bytes, const struct message *message)
-{
-    smq_header *copy = (smq_header *) (void *) *bytes;
-
-    *bytes += message->header_count * sizeof(*copy);
-    for (size_t i = 0; i < message->header_count; i++) {
-        const smq_header *header = &message->headers[i];
-
-        copy[i] = *header;
-        copy[i].name = producer_copy_bytes(bytes, header->name, strlen(header->name) + 1);
-        copy[i].value.data = producer_copy_bytes(bytes, header->value.data, header->value.len);
-    }
-    return message->header_count > 0 ? copy : NULL;
-}
-
-/* One allocation that holds the send and everything that it points to. */
-static struct send *producer_copy_send(const char *topic, const struct message *message,
-                                       int64_t deadline_ms)
-{
-    size_t name = strlen(topic) + 1;
-    size_t headers = message->header_count * sizeof(smq_header) +
-                     headers_size(message->headers, message->header_count);
-    struct send *send = malloc(sizeof(*send) + headers + name + message->key.len + message->id.len +
-                               message->body.len);
-
-    if (send == NULL) {
-        return NULL;
-    }
-    char *bytes = (char *) (send + 1);
-    const smq_header *copied = producer_copy_headers(&bytes, message);
-    send_init(send, producer_copy_bytes(&bytes, topic, name), message, deadline_ms);
-    send->message.key.data = producer_copy_bytes(&bytes, message->key.data, message->key.len);
-    send->message.id.data = producer_copy_bytes(&bytes, message->id.data, message->id.len);
-    send->message.body.data = producer_copy_bytes(&bytes, message->body.data, message->body.len);
-    send->message.headers = copied;
-    return send;
-}
-
 /* The lock is held.  The application will be told when there is room for so many bytes. */
 static void producer_note_refused(smq_producer *producer, int64_t bytes)
 {
@@ -739,7 +687,7 @@ smq_status producer_send_async(smq_producer *producer, const char *topic,
     if (status != SMQ_OK) {
         return status;
     }
-    send = producer_copy_send(topic, message, producer_deadline(producer->send_timeout_ms));
+    send = send_copy(topic, message, producer_deadline(producer->send_timeout_ms));
     if (send == NULL) {
         return status_set(err, SMQ_NO_MEMORY, "no memory for a message of %zu bytes",
                           message->body.len);

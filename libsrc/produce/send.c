@@ -4,9 +4,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "model/headers.h"
 
 enum { TEXT_MAX = 400 };
 
@@ -18,6 +20,56 @@ void send_init(struct send *send, const char *topic, const struct message *messa
                           .deadline_ms = deadline_ms,
                           .status = SMQ_TIMED_OUT,
                           .place = {.slot = -1}};
+}
+
+/* Copy `len` bytes to *bytes, and advance it; NULL stays NULL. */
+static const void *send_copy_bytes(char **bytes, const void *data, size_t len)
+{
+    char *copy = *bytes;
+
+    if (data == NULL) {
+        return NULL;
+    }
+    memcpy(copy, data, len);
+    *bytes += len;
+    return copy;
+}
+
+/* Copy the headers to *bytes, which is aligned as they are, and advance it. */
+static const smq_header *send_copy_headers(char **bytes, const struct message *message)
+{
+    smq_header *copy = (smq_header *) (void *) *bytes;
+
+    *bytes += message->header_count * sizeof(*copy);
+    for (size_t i = 0; i < message->header_count; i++) {
+        const smq_header *header = &message->headers[i];
+
+        copy[i] = *header;
+        copy[i].name = send_copy_bytes(bytes, header->name, strlen(header->name) + 1);
+        copy[i].value.data = send_copy_bytes(bytes, header->value.data, header->value.len);
+    }
+    return message->header_count > 0 ? copy : NULL;
+}
+
+struct send *send_copy(const char *topic, const struct message *message, int64_t deadline_ms)
+{
+    size_t name = strlen(topic) + 1;
+    size_t headers = message->header_count * sizeof(smq_header) +
+                     headers_size(message->headers, message->header_count);
+    struct send *send = malloc(sizeof(*send) + headers + name + message->key.len + message->id.len +
+                               message->body.len);
+
+    if (send == NULL) {
+        return NULL;
+    }
+    char *bytes = (char *) (send + 1);
+    const smq_header *copied = send_copy_headers(&bytes, message);
+    send_init(send, send_copy_bytes(&bytes, topic, name), message, deadline_ms);
+    send->message.key.data = send_copy_bytes(&bytes, message->key.data, message->key.len);
+    send->message.id.data = send_copy_bytes(&bytes, message->id.data, message->id.len);
+    send->message.body.data = send_copy_bytes(&bytes, message->body.data, message->body.len);
+    send->message.headers = copied;
+    return send;
 }
 
 void send_free(struct send *send)

@@ -57,6 +57,10 @@ struct send_sink {
 void send_init(struct send *send, const char *topic, const struct message *message,
                int64_t deadline_ms);
 
+/* A send without a group, in one allocation with everything that it points to; NULL: there is no
+ * memory.  Thread: any. */
+struct send *send_copy(const char *topic, const struct message *message, int64_t deadline_ms);
+
 /* A send whose outcome is not known is repeated for this long at most, from its first request on:
  * for less than the hour for which the script `send` remembers a request (lua/lib/forget.lua). */
 enum { SEND_REPEAT_MAX_MS = 30 * 60 * 1000 };
