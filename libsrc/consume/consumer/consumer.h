@@ -9,10 +9,11 @@
  *   health.c         what the consumer reports of its health
  *   binding.c        what the topic is bound to
  *   poll_gap.c       what happens when no poll comes
+ *   room.c           how much each slot of a consumer that is polled may claim
  *   consumer_loop.c  the consumer on smq:io: its turn, its definition, coordination, its end
  *   consumer_open.c  reading and binding the topic before the consumer begins
- *   polling.c        polls and flushes, on threads of the application
  *   consumer.c       life and options, on threads of the application
+ *   polling.c        polls and flushes, on threads of the application
  *
  * Each of them calls only those above it.  Below them are the slots (consume/slot/owned_slot.h) and
  * the scheduler (consume/run/scheduler.h).
@@ -170,6 +171,7 @@ struct smq_consumer {
         int descriptor;         /* an eventfd; -1: none */
         struct loop_task back;  /* posted by the first poll of a suspended consumer */
         struct loop_task hurry; /* the end, within request_timeout_ms */
+        void (*suspend)(smq_consumer *consumer); /* give up all slots, as no poll has come */
         /* smq:io */
         uv_timer_t gap;
         bool wanted; /* a poll came since the consumer was suspended */
@@ -206,15 +208,8 @@ void consumer_init_loop(smq_consumer *consumer, struct core *core);
  * timers, the stop signal.  false: this client consumes the topic already. */
 bool consumer_open(smq_consumer *consumer);
 
-/* Give up all slots, but keep the consumer; then consumer_gap_suspended() is called.  A turn must
- * follow. */
-void consumer_suspend(smq_consumer *consumer);
-
 /* Claim until `most` deliveries are unanswered; 0: no more. */
 void consumer_limit(smq_consumer *consumer, int32_t most);
-
-/* End within `ms` although deliveries are not answered: refuse answers from now on. */
-void consumer_stop_within(smq_consumer *consumer, int64_t ms);
 
 /* --- binding.c; Thread: smq:io --- */
 
@@ -280,7 +275,7 @@ void consumer_gap_begun(smq_consumer *consumer);
 /* All slots are given up; a poll that has come since lets the consumer begin again. */
 void consumer_gap_suspended(smq_consumer *consumer);
 
-/* --- polling.c --- */
+/* --- room.c --- */
 
 /* How much each slot may claim, by the number of slots and max_in_flight.  Thread: that of
  * consumer_new(), then smq:io. */

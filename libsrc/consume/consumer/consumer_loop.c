@@ -154,7 +154,8 @@ static void consumer_begin_stopping(smq_consumer *consumer)
     }
 }
 
-void consumer_suspend(smq_consumer *consumer)
+/* Give up all slots, but keep the consumer; then consumer_gap_suspended() is called. */
+static void consumer_suspend(smq_consumer *consumer)
 {
     if (consumer->state == CONSUMER_RUNNING) {
         consumer_leave(consumer, CONSUMER_SUSPENDING);
@@ -454,8 +455,13 @@ static void consumer_on_answered(struct loop_task *task)
     consumer_turn(consumer);
 }
 
-void consumer_stop_within(smq_consumer *consumer, int64_t ms)
+/* The consumer is freed: end soon although deliveries are not answered, and refuse answers from now
+ * on. */
+static void consumer_on_hurry(struct loop_task *task)
 {
+    smq_consumer *consumer = OWNER_OF(task, smq_consumer, poll.hurry);
+    int64_t ms = consumer->set.core->request_timeout_ms;
+
     consumer->set.drain_timeout_ms = ms;
     consumer_begin_stopping(consumer);
     scheduler_close(consumer->set.scheduler);
@@ -718,4 +724,6 @@ void consumer_init_loop(smq_consumer *consumer, struct core *core)
     consumer->answered.run = consumer_on_answered;
     consumer->extended.run = consumer_on_extended;
     consumer->dispose.run = consumer_on_dispose;
+    consumer->poll.hurry.run = consumer_on_hurry;
+    consumer->poll.suspend = consumer_suspend;
 }

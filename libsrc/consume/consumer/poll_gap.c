@@ -20,14 +20,13 @@ static void consumer_gap_arm(smq_consumer *consumer, int64_t ms)
 
 static void consumer_gap_suspend(smq_consumer *consumer)
 {
-
     consumer->poll.wanted = false;
     events_log(consumer->set.core->events, SMQ_LEVEL_WARN,
                "no thread has polled the consumer of topic %s for %" PRId64
                " ms (max_poll_gap_ms): "
                "its slots move to other members until the next poll",
                consumer->set.name, consumer->poll.gap_ms);
-    consumer_suspend(consumer);
+    consumer->poll.suspend(consumer);
 }
 
 static void consumer_gap_on_gap(uv_timer_t *timer)
@@ -87,13 +86,6 @@ static void consumer_gap_on_back(struct loop_task *task)
     }
 }
 
-static void consumer_gap_on_hurry(struct loop_task *task)
-{
-    smq_consumer *consumer = OWNER_OF(task, smq_consumer, poll.hurry);
-
-    consumer_stop_within(consumer, consumer->set.core->request_timeout_ms);
-}
-
 static void consumer_gap_on_closed(uv_handle_t *handle)
 {
     slot_set_handle_closed(&((smq_consumer *) handle->data)->set);
@@ -107,5 +99,4 @@ void consumer_gap_close(smq_consumer *consumer)
 void consumer_gap_init(smq_consumer *consumer)
 {
     consumer->poll.back.run = consumer_gap_on_back;
-    consumer->poll.hurry.run = consumer_gap_on_hurry;
 }

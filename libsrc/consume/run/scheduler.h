@@ -101,8 +101,8 @@ bool scheduler_inside(const struct scheduler *scheduler);
 /* --- polls --- */
 
 /* Begin up to `capacity` deliveries and store them in out[], their number in *count.  Waits up
- * to `timeout_ms` for the first one, with a capacity of 0 not at all.  Returns false if the scheduler is closed; then *count is
- * unchanged. */
+ * to `timeout_ms` for the first one, with a capacity of 0 not at all.  Returns false if the
+ * scheduler is closed; then *count is unchanged. */
 bool scheduler_poll(struct scheduler *scheduler, smq_delivery **out, size_t *count, size_t capacity,
                     int64_t timeout_ms);
 

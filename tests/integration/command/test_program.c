@@ -48,9 +48,9 @@ static void test_body_and_environment_reach_the_program(void **state)
 /* What the program of the only message of a topic prints of its variables. */
 static void assert_variables(const char *topic, const char *wanted)
 {
-    char *out =
-        command_out(NULL, ARGS("consume", topic, "--count", "1", "--", "sh", "-c",
-                               "env | LC_ALL=C grep -aE '^SLOTMQ_(KEY|ID|PRIO|HEADER)' | LC_ALL=C sort"));
+    char *out = command_out(
+        NULL, ARGS("consume", topic, "--count", "1", "--", "sh", "-c",
+                   "env | LC_ALL=C grep -aE '^SLOTMQ_(KEY|ID|PRIO|HEADER)' | LC_ALL=C sort"));
 
     assert_string_equal(out, wanted);
     free(out);
