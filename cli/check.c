@@ -49,20 +49,6 @@ static const char *check_word(enum exit_code code)
     }
 }
 
-static enum exit_code check_code(enum doctor_severity worst)
-{
-    switch (worst) {
-    case DOCTOR_ERROR:
-        return EXIT_ERRORS;
-    case DOCTOR_WARNING:
-        return EXIT_NOT_DONE;
-    case DOCTOR_BLIND:
-        return EXIT_UNKNOWN;
-    default:
-        return EXIT_DONE;
-    }
-}
-
 /* A text in a line of a plugin, where a bar begins the numbers. */
 static void check_put_text(const char *text)
 {
@@ -149,7 +135,7 @@ static void check_print(const struct doctor_report *report, const struct doctor_
         if (finding->severity < DOCTOR_BLIND) {
             continue;
         }
-        printf("%s: ", check_word(check_code(finding->severity)));
+        printf("%s: ", check_word(doctor_probe_code(finding->severity)));
         check_put_finding(finding);
         fputs(finding->advice[0] != '\0' ? " -> " : "", stdout);
         check_put_text(finding->advice);
@@ -198,7 +184,7 @@ static enum exit_code check_run(const struct command *command)
     }
     if (code == EXIT_DONE) {
         check_judge(&report, &facts, bounds);
-        code = check_code(report.worst);
+        code = doctor_probe_code(report.worst);
         if (command->global.json) {
             check_print_json(&report, code);
         } else {

@@ -82,6 +82,20 @@ static enum exit_code doctor_code(enum doctor_severity worst)
     return worst == DOCTOR_WARNING ? EXIT_NOT_DONE : EXIT_DONE;
 }
 
+enum exit_code doctor_probe_code(enum doctor_severity worst)
+{
+    switch (worst) {
+    case DOCTOR_ERROR:
+        return EXIT_ERRORS;
+    case DOCTOR_WARNING:
+        return EXIT_NOT_DONE;
+    case DOCTOR_BLIND:
+        return EXIT_UNKNOWN;
+    default:
+        return EXIT_DONE;
+    }
+}
+
 enum exit_code doctor_examine(struct doctor_report *report, struct doctor_facts *facts,
                               const struct command *command)
 {

@@ -14,6 +14,9 @@
 enum exit_code doctor_examine(struct doctor_report *report, struct doctor_facts *facts,
                               const struct command *command);
 
+/* The exit code of slotmq check for its worst finding. */
+enum exit_code doctor_probe_code(enum doctor_severity worst);
+
 /* The report as JSON; and all findings: an array, and a table. */
 json_t *doctor_json(const struct doctor_report *report);
 json_t *doctor_findings_json(const struct doctor_report *report);

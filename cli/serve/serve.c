@@ -62,6 +62,7 @@ static void serve_end(struct serve *serve, struct port *port)
     readings_stop(serve->readings);
     jobs_end(serve->jobs);
     pool_end(serve->pool);
+    verdict_end(serve->verdict);
     events_end(serve->events);
     port_end(port);
 }
@@ -77,6 +78,7 @@ static enum exit_code serve_open(struct serve *serve, const struct address *addr
         readings_stop(serve->readings);
         jobs_end(serve->jobs);
         pool_end(serve->pool);
+        verdict_end(serve->verdict);
         return code;
     }
     if (!serve->command->global.quiet) {
@@ -119,7 +121,9 @@ static enum exit_code serve_start(const struct command *command, const struct ad
         &(struct readings_options){
             .command = command, .only = flags->topics, .round = serve_on_round, .user = &serve},
         client);
+    serve.verdict = verdict_begin(command);
     code = serve_open(&serve, address);
+    verdict_free(serve.verdict);
     jobs_free(serve.jobs);
     pool_free(serve.pool);
     events_free(serve.events);

@@ -10,6 +10,7 @@
 #include "pool.h"
 #include "readings.h"
 #include "verb.h"
+#include "verdict.h"
 
 struct serve {
     const struct command *command;
@@ -19,6 +20,7 @@ struct serve {
     struct pool *pool;
     struct events *events;
     struct jobs *jobs;
+    struct verdict *verdict;
 };
 
 /* Answers a request, by the table of paths.  Thread: that of the port.  `user` is a struct serve.

@@ -311,6 +311,7 @@ struct answer *show_metrics(struct serve *serve, const json_t *query,
 
     (void) query;
     (void) caller;
+    verdict_append(serve->verdict, &text, &size);
     return answer_new(200, "text/plain; version=0.0.4; charset=utf-8", text, size);
 }
 

@@ -20,11 +20,11 @@ RULES = "prometheus/slotmq.rules.yml"
 RULES_TEST = "prometheus/slotmq.rules.test.yml"
 DASHBOARD = "grafana/slotmq.json"
 SCALED = "kubernetes/scaledobject.yaml"
-MANIFESTS = ["kubernetes/consumer.yaml", "kubernetes/metrics.yaml", SCALED]
-SCRIPT = "prometheus/slotmq-metrics"
-# What Prometheus adds to each sample, and what node_exporter says of the files that it reads.
-ADDED = {"instance", "job", "pod", "fleet"}
-EXPORTER = {"node_textfile_mtime_seconds": "gauge"}
+SERVE = "kubernetes/serve.yaml"
+MANIFESTS = ["kubernetes/consumer.yaml", SERVE, SCALED]
+SCRAPE = "prometheus/prometheus.yml"
+# What Prometheus adds to each sample.
+ADDED = {"instance", "job", "pod", "environment", "fleet"}
 # How long `slotmq consume` may need beyond --drain-timeout, to kill its programs.
 BEYOND_DRAIN_S = 5
 
@@ -36,13 +36,12 @@ def run(*command, **options):
     return done.returncode, done.stdout
 
 
-def metrics(folder):
-    """{name: type} of what the library, the script and node_exporter print."""
+def metrics():
+    """{name: type} of what the library and slotmq serve print."""
     known = dict(re.findall(r"^\| `(slotmq_\w+)` \| (\w+) \|", (ROOT / "docs/METRICS.md").read_text(), re.MULTILINE))
-    known.update(re.findall(r"# TYPE (\w+) (\w+)", (folder / SCRIPT).read_text()))
     for name in [name for name, kind in known.items() if kind == "histogram"]:
         known.update({f"{name}_bucket": "counter", f"{name}_sum": "counter", f"{name}_count": "counter"})
-    return {**known, **EXPORTER}
+    return known
 
 
 def labels_of(name):
@@ -52,7 +51,7 @@ def labels_of(name):
         return ADDED | {"topic"}
     if name.endswith("_bucket"):
         return ADDED | {"le"}
-    return ADDED | ({"file"} if name in EXPORTER else set())
+    return ADDED
 
 
 def expressions(folder):
@@ -63,8 +62,7 @@ def expressions(folder):
         found += [(panel["title"], target["expr"]) for target in panel.get("targets", [])]
     for variable in dashboard["templating"]["list"]:
         found += [(variable["name"], name) for name in re.findall(r"label_values\((\w+)[,{]", str(variable["query"]))]
-    found += [("KEDA", trigger["metadata"]["query"]) for trigger in scaled(folder)["spec"]["triggers"]]
-    return [(where, text.replace("$__rate_interval", "5m").replace("$topic", ".*").replace("$fleet", ".*"))
+    return [(where, re.sub(r"\$(topic|fleet|environment)\b", ".*", text.replace("$__rate_interval", "5m")))
             for where, text in found]
 
 
@@ -82,9 +80,9 @@ def scaled(folder):
 
 def check_names(folder):
     """Metrics, labels, and functions of counters and gauges."""
-    known = metrics(folder)
+    known = metrics()
     for where, text in expressions(folder):
-        names = re.findall(r"\b(?:slotmq|node)_\w+", re.sub(r'"[^"]*"', '""', text))
+        names = re.findall(r"\bslotmq_\w+", re.sub(r'"[^"]*"', '""', text))
         if not names:
             yield f"{where}: no metric in {text}"
         for name in names:
@@ -173,7 +171,6 @@ def check_units(folder):
         names = []
         for path in sorted((folder / "systemd").glob("slotmq-*.*")):
             text = path.read_text().replace("/usr/bin/slotmq ", "/bin/true ")
-            text = text.replace("/usr/local/bin/slotmq-metrics", str(folder / SCRIPT))
             names.append(pathlib.Path(units) / path.name)
             names[-1].write_text(text)
         status, said = run("systemd-analyze", "verify", "--man=no", *names)
@@ -216,6 +213,14 @@ def check_manifests(folder):
         where = f"{document['metadata']['name']}/{container['name']}"
         if document["spec"]["selector"]["matchLabels"] != pod["metadata"]["labels"]:
             yield f"{where}: the selector is not the label"
+        listens = [word.rpartition(":")[2] for word in command_of(container, "--listen")]
+        ports = {port["name"]: port["containerPort"] for port in container.get("ports", [])}
+        if listens != [str(port) for port in ports.values()]:
+            yield f"{where}: it listens on {listens}, and not on {ports}"
+        for probe in ("readinessProbe", "livenessProbe"):
+            asked = container[probe]["httpGet"]
+            if asked["port"] not in ports or asked["path"] != {"r": "/readyz", "l": "/healthz"}[probe[0]]:
+                yield f"{where}: {probe} asks for {asked}"
         volumes = {volume["name"] for volume in pod["spec"]["volumes"]}
         mounts = {mount["name"] for mount in container["volumeMounts"]}
         yield from (f"{where}: no volume {name}" for name in mounts - volumes)
@@ -225,7 +230,34 @@ def check_manifests(folder):
         if "--drain-timeout" in command:
             if pod["spec"]["terminationGracePeriodSeconds"] < drain(command) + BEYOND_DRAIN_S:
                 yield f"{where}: terminationGracePeriodSeconds is too short"
+    yield from check_scaled(folder, named, every)
+
+
+def command_of(container, flag):
+    command = container.get("command", [])
+    return [command[index + 1] for index, word in enumerate(command) if word == flag]
+
+
+def check_scaled(folder, named, every):
+    """KEDA asks a Service that is there, under one of its names, and for what serve answers."""
     spec = scaled(folder)["spec"]
+    services = {document["metadata"]["name"]: document["spec"] for document in every if document["kind"] == "Service"}
+    hosts = [host for _, container in containers(folder) for words in command_of(container, "--host")
+             for host in words.split(",")]
+    openapi = json.loads((ROOT / "cli/serve/openapi.json").read_text())
+    lag = openapi["paths"]["/lag"]["get"]
+    for trigger in spec["triggers"]:
+        asked = trigger["metadata"]
+        host, port, path, name = re.fullmatch(r"http://([\w.-]+):(\d+)(/\w+)\?(\w+)=\w+", asked["url"]).groups()
+        service = services.get(host.split(".")[0], {"ports": []})
+        if host not in hosts or port not in [str(one["port"]) for one in service["ports"]]:
+            yield f"KEDA: nothing answers at {host}:{port}"
+        if path != "/lag" or name not in [one.get("name") for one in lag["parameters"]]:
+            yield f"KEDA: nothing answers {asked['url']}"
+        if asked["valueLocation"] not in openapi["components"]["schemas"]["Lag"]["required"]:
+            yield f"KEDA: the answer has no {asked['valueLocation']}"
+        if ("TriggerAuthentication", trigger["authenticationRef"]["name"]) not in named:
+            yield "KEDA: no TriggerAuthentication"
     if ("Deployment", spec["scaleTargetRef"]["name"]) not in named:
         yield f"KEDA: no Deployment {spec['scaleTargetRef']['name']}"
     slots = int(re.search(r"^\| `slots` \| integer \| (\d+)", (ROOT / "docs/CONFIGURATION.md").read_text(),
@@ -258,7 +290,23 @@ def check_container(folder):
             yield f"there is no {source}"
 
 
-CHECKS = [check_names, check_syntax, check_rules, check_alerts, check_dashboard, check_units, check_manifests,
+def check_scrape(folder):
+    """promtool takes it, it loads the rules, and each environment has both kinds of targets."""
+    with tempfile.TemporaryDirectory() as copy:
+        (pathlib.Path(copy) / "token").write_text("token\n")
+        text = (folder / SCRAPE).read_text().replace("/etc/prometheus/slotmq-token", "token")
+        (pathlib.Path(copy) / "prometheus.yml").write_text(text)
+        shutil.copy(folder / RULES, copy)
+        status, said = run("promtool", "check", "config", pathlib.Path(copy) / "prometheus.yml")
+    if status != 0 or "1 rule files found" not in said:
+        yield said
+    for job in yaml.safe_load(text)["scrape_configs"]:
+        labels = [set(targets["labels"]) for targets in job["static_configs"]]
+        if {"environment", "fleet"} not in labels or len(labels) < 2 or any(one != labels[0] for one in labels):
+            yield f"{job['job_name']}: {labels}"
+
+
+CHECKS = [check_names, check_scrape, check_syntax, check_rules, check_alerts, check_dashboard, check_units, check_manifests,
           check_variables, check_container]
 
 
@@ -271,7 +319,7 @@ class Files(unittest.TestCase):
     def test_readme_names_each_file(self):
         text = (ROOT / "deploy/README.md").read_text()
         for path in (ROOT / "deploy").rglob("*"):
-            if path.is_file() and path.name not in ("README.md", "slotmq.rules.test.yml", "slotmq-metrics.timer"):
+            if path.is_file() and path.name not in ("README.md", "slotmq.rules.test.yml"):
                 self.assertIn(str(path.relative_to(ROOT / "deploy")), text)
 
 
@@ -283,16 +331,24 @@ class Mistakes(unittest.TestCase):
         (check_names, RULES, "(increase(slotmq_slots_lost_total", "(delta(slotmq_slots_lost_total"),
         (check_names, DASHBOARD, "slotmq_sends_pending", "slotmq_sends_waiting"),
         (check_names, DASHBOARD, "label_values(slotmq_topic_unreadable", "label_values(slotmq_topic_readable"),
-        (check_names, SCALED, "slotmq_topic_messages_due", "slotmq_topic_due"),
-        (check_names, SCALED, '{topic="orders"}', '{name="orders"}'),
+        (check_names, DASHBOARD, 'environment=~\\"$environment\\",fleet', 'stage=~\\"$environment\\",fleet'),
+        (check_scrape, SCRAPE, "slotmq.rules.yml", "slotmq.rule.yml"),
+        (check_scrape, SCRAPE, "labels: {environment: staging, fleet: main}", "labels: {fleet: staging}"),
+        (check_manifests, SCALED, "/lag?topic=", "/lags?topic="),
+        (check_manifests, SCALED, "slotmq-serve.default.svc:9095", "slotmq-serve.other.svc:9095"),
+        (check_manifests, SCALED, "svc:9095", "svc:9096"),
+        (check_manifests, SCALED, "valueLocation: value", "valueLocation: lags"),
+        (check_manifests, SCALED, "authenticationRef: {name: slotmq-serve}", "authenticationRef: {name: serve}"),
+        (check_manifests, SERVE, "- 0.0.0.0:9095", "- 0.0.0.0:9096"),
+        (check_manifests, SERVE, "path: /readyz", "path: /ready"),
+        (check_manifests, "kubernetes/consumer.yaml", "path: /healthz", "path: /readyz"),
         (check_syntax, DASHBOARD, "histogram_quantile(0.5, ", "histogram_quantile("),
-        (check_syntax, SCALED, "== bool 0)", "== bool 0"),
         (check_rules, RULES, "> 300\n          unless", "> 100000\n          unless"),
         (check_rules, RULES, "unless max without (instance, pod) (slotmq_topic_slots_paused) > 0", ""),
         (check_rules, RULES, "unless max without (instance, pod) (slotmq_topic_slots_paused) > 0",
          "unless on (topic) slotmq_topic_slots_paused > 0"),
-        (check_rules, RULES, "max without (instance, pod) (slotmq_check_status) == 2",
-         "max(slotmq_check_status) == 2"),
+        (check_rules, RULES, "max without (instance, pod) (slotmq_serve_check_status) == 2",
+         "max(slotmq_serve_check_status) == 2"),
         (check_rules, RULES, "for: 1h", "for: 1 hour"),
         (check_alerts, RULES_TEST, "alertname: SlotmqSendsFail\n", "alertname: SlotmqRedisUnreachable\n"),
         (check_alerts, RULES, "alert: SlotmqTopicPaused", "alert: SlotmqTopicStopped"),
@@ -305,21 +361,17 @@ class Mistakes(unittest.TestCase):
         (check_units, "systemd/slotmq-consume@.service", "User=slotmq", "User=nobody"),
         (check_units, "systemd/slotmq-serve.service", "User=slotmq-serve", "User=serve"),
         (check_variables, "systemd/serve.env", "SLOTMQ_REDIS=", "SLOTMQ_SERVERS="),
-        (check_units, "systemd/slotmq-metrics.service", "/usr/local/bin/slotmq-metrics", "/usr/local/bin/metrics"),
-        (check_units, "systemd/slotmq-metrics.timer", "OnBootSec=30s", "OnBootSec=soon"),
+        (check_units, "systemd/slotmq-serve.service", "Restart=always", "Restart=ever"),
         (check_units, "systemd/slotmq.sysusers", "u     slotmq", "user  slotmq"),
         (check_manifests, "kubernetes/consumer.yaml", "GracePeriodSeconds: 45", "GracePeriodSeconds: 30"),
         (check_manifests, "kubernetes/consumer.yaml", "labels: {app: orders-consumer}", "labels: {app: orders}"),
-        (check_manifests, "kubernetes/metrics.yaml", "configMapRef: {name: slotmq}", "configMapRef: {name: servers}"),
-        (check_manifests, "kubernetes/metrics.yaml", "- name: metrics\n          emptyDir",
-         "- name: files\n          emptyDir"),
+        (check_manifests, SERVE, "configMapRef: {name: slotmq}", "configMapRef: {name: servers}"),
+        (check_manifests, SERVE, "- name: secrets\n          secret", "- name: files\n          secret"),
         (check_manifests, SCALED, "    name: orders-consumer\n  #", "    name: consumer\n  #"),
         (check_manifests, SCALED, "maxReplicaCount: 16", "maxReplicaCount: 32"),
         (check_variables, "systemd/consume.env", "SLOTMQ_ZOOKEEPER=", "SLOTMQ_ZK="),
         (check_variables, "kubernetes/consumer.yaml", "SLOTMQ_REDIS_PASSWORD_FILE", "SLOTMQ_REDIS_PASSWORDFILE"),
         (check_container, "container/Containerfile", "libslotmq0.2_", "libslotmq0.1_"),
-        (check_container, "container/Containerfile", "COPY deploy/prometheus/slotmq-metrics",
-         "COPY deploy/slotmq-metrics"),
     ]
 
     def test_each_is_found(self):

@@ -380,12 +380,25 @@ static void assert_page_lists(const char *text)
     assert_int_equal(rows, 0);
 }
 
+/* Has slotmq check ended, so that its verdict is known? */
+static bool has_verdict(void *user)
+{
+    struct http_answer answer;
+
+    (void) user;
+    http_get(&answer, &http, "/metrics", "");
+    const bool has = strstr(answer.body, "\nslotmq_serve_check_status ") != NULL;
+    http_fini(&answer);
+    return has;
+}
+
 static void test_metrics_are_those_of_stat(void **state)
 {
     char *stat = command_out(NULL, ARGS("stat", "--prometheus"));
     struct http_answer answer;
 
     (void) state;
+    assert_true(wait_until(has_verdict, NULL, TIMEOUT_MS));
     http_get(&answer, &http, "/metrics", "");
     assert_int_equal(answer.status, 200);
     assert_header(&answer, "Content-Type: text/plain; version=0.0.4; charset=utf-8");

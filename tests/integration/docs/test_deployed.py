@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The command lines in deploy/ do on real servers what they are for: the unit and the Pod consume and
-stop, the probes tell the truth, and the script writes what rules, dashboard and KEDA ask for.  The
-settings in docs/deployment.md are settings of Redis.  And each command that a text of slotmq advises
+stop, the probes tell the truth, and slotmq serve says what rules, dashboard and KEDA ask for, of two
+environments, to a real Prometheus.  The settings in docs/deployment.md are settings of Redis.  And each command that a text of slotmq advises
 can be followed.
 
 usage: test_deployed.py ROOT SANDBOX SLOTMQ"""
@@ -12,16 +12,21 @@ import pathlib
 import re
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
 
 import yaml
 
 ROOT, SANDBOX, SLOTMQ = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
 DEPLOY = ROOT / "deploy"
 TIMEOUT_S = 120
+TOKEN = "token-of-a-test-of-deploy"
 
 sys.path.insert(0, str(ROOT / "tests/support"))
 from waiting import wait_until  # noqa: E402  the path comes first
@@ -65,7 +70,9 @@ class Sandboxed(unittest.TestCase):
         subprocess.run([SANDBOX, "up", cls.box], check=True, capture_output=True)
         said = subprocess.run([SANDBOX, "env", cls.box], check=True, capture_output=True, text=True).stdout
         cls.environment = {**os.environ, **dict(re.findall(r"^export (\w+)=(\S+)$", said, re.MULTILINE)),
-                           "PATH": f"{SLOTMQ.parent}:{DEPLOY / 'prometheus'}:{os.environ['PATH']}"}
+                           "PATH": f"{SLOTMQ.parent}:{os.environ['PATH']}"}
+        cls.token = cls.folder / "serve-token"
+        cls.token.write_text(TOKEN + "\n")
         cls.handled = cls.folder / "handled"
         cls.handled.write_text("")
         cls.program = cls.folder / "handle-order"
@@ -110,6 +117,30 @@ class Sandboxed(unittest.TestCase):
         process.log.seek(0)
         return process.log.read()
 
+    def here(self, word):
+        """What a file for operators names, as it is in this test."""
+        secrets = re.sub(r"/(etc|run/secrets)/slotmq/serve-token", str(self.token), word)
+        return re.sub(r"^0[.]0[.]0[.]0:\d+$", "127.0.0.1:0", secrets.replace("/usr/local/bin/handle-order", str(self.program)))
+
+    def listening(self, process):
+        """The address of its port."""
+        found = lambda: re.search(r"listening on (http://\S+)", self.said(process))
+        wait_until(lambda: found() or process.poll() is not None, TIMEOUT_S, "it listens")
+        self.assertIsNone(process.poll(), self.said(process))
+        return found()[1]
+
+    @staticmethod
+    def ask(address, token=None, **headers):
+        """(status, text); (0, "") while nothing answers."""
+        given = {**headers, **({"Authorization": f"Bearer {token}"} if token else {})}
+        try:
+            with urllib.request.urlopen(urllib.request.Request(address, headers=given), timeout=TIMEOUT_S) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except OSError:
+            return 0, ""
+
     def stop(self, process):
         """SIGTERM is a clean end."""
         process.send_signal(signal.SIGTERM)
@@ -145,59 +176,49 @@ class Deployed(Sandboxed):
         away = self.run_shell(["slotmq", "consume", "orders", "-r", "127.0.0.1:1"])
         self.assertNotIn(str(away.returncode), codes, away.stderr)
 
-    def test_the_pod_consumes_and_its_probe_is_true(self):
+    def test_the_pod_consumes_and_its_probes_are_true(self):
         pod = container("consumer.yaml", 0)
-        name = "orders-consumer-6d4cf56db6-x7k2p"
-        probe = pod["readinessProbe"]["exec"]["command"]
-        command = [word.replace("$(POD_NAME)", name).replace("/usr/local/bin/handle-order", str(self.program))
-                   for word in pod["command"]]
-        ready = lambda: self.run_shell(probe, POD_NAME=name).returncode == 0
-        self.assertFalse(ready())
-        process = self.start(command, POD_NAME=name)
-        wait_until(lambda: ready() or process.poll() is not None, TIMEOUT_S, "the Pod is ready")
+        command = [self.here(word).replace("$(POD_NAME)", "orders-consumer-x7k2p") for word in pod["command"]]
+        process = self.start(command, POD_NAME="orders-consumer-x7k2p")
+        address = self.listening(process)
+        for probe in ("readinessProbe", "livenessProbe"):
+            path = pod[probe]["httpGet"]["path"]
+            wait_until(lambda: self.ask(address + path)[0] == 200, TIMEOUT_S, f"{path} says ok")
         self.handle("for the Pod", process)
-        self.assertNotEqual(self.run_shell(probe, POD_NAME="another").returncode, 0)
+        wait_until(lambda: "\nslotmq_messages_done_total 1\n" in self.ask(address + "/metrics", TOKEN)[1], TIMEOUT_S,
+                   "the metrics of the process have it")
         self.stop(process)
-        self.assertFalse(ready(), "the Pod has ended, and is still a member")
 
-    def test_the_metrics_are_those_that_are_asked_for(self):
-        file = self.folder / "metrics" / "slotmq.prom"
-        file.parent.mkdir()
-        collect = container("metrics.yaml", 0)
-        process = self.start([word.replace("/metrics/", f"{file.parent}/") for word in collect["command"]])
-        wait_until(lambda: file.exists() or process.poll() is not None, TIMEOUT_S, "the file is there")
-        probe = [word.replace("/metrics/", f"{file.parent}/") for word in collect["livenessProbe"]["exec"]["command"]]
-        self.assertEqual(self.run_shell(probe).returncode, 0)
+    def test_the_pod_serves_and_its_probes_are_true(self):
+        pod = container("serve.yaml", 0)
+        process = self.start([self.here(word) for word in pod["command"]])
+        address = self.listening(process)
+        for probe in ("readinessProbe", "livenessProbe"):
+            path = pod[probe]["httpGet"]["path"]
+            wait_until(lambda: self.ask(address + path)[0] == 200, TIMEOUT_S, f"{path} says ok")
+        scaler = list(yaml.safe_load_all((DEPLOY / "kubernetes/scaledobject.yaml").read_text()))[0]
+        asked = scaler["spec"]["triggers"][0]["metadata"]
+        host, query = re.fullmatch(r"http://([^/]+)(/.*)", asked["url"]).groups()
+        status, text = self.ask(address + query, TOKEN, Host=host)
+        self.assertEqual(status, 200, text)
+        self.assertEqual(json.loads(text)[asked["valueLocation"]], 0)
+        self.assertEqual(self.ask(address + query, TOKEN + "x", Host=host)[0], 401)
+        self.assertEqual(self.ask(address + query, TOKEN, Host="another.svc:9095")[0], 403)
         self.stop(process)
-        text = file.read_text()
-        self.assertEqual([path.name for path in file.parent.iterdir()], ["slotmq.prom"])
-        self.assertEqual(subprocess.run(["promtool", "check", "metrics"], input=text, text=True, check=False,
-                                        capture_output=True).stderr, "")
-        asked = {name for path in ("prometheus/slotmq.rules.yml", "grafana/slotmq.json", "kubernetes/scaledobject.yaml")
-                 for name in re.findall(r"\b(?:slotmq_topic_\w+|slotmq_check_status)\b", (DEPLOY / path).read_text())}
-        printed = dict(re.findall(r"^(slotmq_\w+)(\S*) \S+$", text, re.MULTILINE))
-        self.assertEqual(asked - set(printed), set())
-        labels = {re.sub(r',cause="\w+"', "", printed[name]) for name in asked}
-        self.assertEqual(labels, {"", '{topic="orders"}'})
-        self.assertIn("slotmq_check_status 0\n", text)
-        os.utime(file, (0, 0))
-        self.assertNotEqual(self.run_shell(probe).returncode, 0)
 
-    def test_without_redis_only_the_verdict_is_written(self):
-        file = self.folder / "away.prom"
-        file.write_text("slotmq_topic_messages_due 7\n")
-        done = self.run_shell(["slotmq-metrics", file], SLOTMQ_REDIS="127.0.0.1:1")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("127.0.0.1:1: connection refused", done.stderr)
-        lines = [line for line in file.read_text().splitlines() if not line.startswith("#")]
-        self.assertEqual(lines, ["slotmq_check_status 2"])
-        done = self.run_shell(["slotmq-metrics", file], PATH=f"{DEPLOY / 'prometheus'}:/usr/bin:/bin")
-        self.assertIn("slotmq_check_status 3\n", file.read_text())
+    def test_without_redis_the_probe_and_the_verdict_say_so(self):
+        process = self.start(["slotmq", "serve", "--listen", "127.0.0.1:0"], SLOTMQ_REDIS="127.0.0.1:1")
+        address = self.listening(process)
+        wait_until(lambda: "slotmq_serve_check_status 2\n" in self.ask(address + "/metrics")[1], TIMEOUT_S, "a verdict")
+        self.assertEqual(self.ask(address + "/readyz")[0], 503)
+        self.assertEqual(self.ask(address + "/healthz")[0], 200)
+        self.assertNotIn("\nslotmq_topic_", self.ask(address + "/metrics")[1])
+        self.stop(process)
 
     def test_the_commands_of_alerts_can_be_run(self):
         page = (ROOT / "docs/operations.md").read_text()
         section = " ".join(page[page.index("\n## When an alert fires"):].split())
-        lines = sorted(set(re.findall(r"`(slotmq (?!check`)[^`]+)`", section)))
+        lines = sorted(set(re.findall(r"`(slotmq (?!(?:check|serve)`)[^`]+)`", section)))
         self.assertGreater(len(lines), 10)
         for line in lines:
             words = shlex.split(line) + (["--count", "1"] if line.startswith("slotmq top ") else [])
@@ -218,6 +239,113 @@ class Deployed(Sandboxed):
                 self.assertEqual(self.run_shell([*redis, "set", *before]).stdout.strip(), "OK", name)
             else:
                 self.assertEqual(before[1], value)
+
+
+class Monitored(Sandboxed):
+    """Two environments, of which each has a slotmq serve as the unit starts it, and one Prometheus.  In
+    production messages are due and nobody consumes; in staging the same topic is paused."""
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.staging = cls.folder / "staging"
+        subprocess.run([SANDBOX, "up", cls.staging, "--masters", "1", "--no-zookeeper"], check=True, capture_output=True)
+        said = subprocess.run([SANDBOX, "env", cls.staging], check=True, capture_output=True, text=True).stdout
+        cls.redis = {"production": cls.environment["SLOTMQ_REDIS"],
+                     "staging": re.search(r"^export SLOTMQ_REDIS=(\S+)$", said, re.MULTILINE)[1]}
+        cls.call("send", "orders", "due")
+        for words in (["topic", "create", "orders"], ["send", "orders", "due"], ["pause", "orders"]):
+            cls.call(*words, "-r", cls.redis["staging"], "-z", "")
+
+    @classmethod
+    def tearDownClass(cls):
+        subprocess.run([SANDBOX, "down", cls.staging], check=True, capture_output=True)
+        super().tearDownClass()
+
+    def serve(self, environment):
+        """The address of one, once it has a verdict and the topics."""
+        unit = (DEPLOY / "systemd/slotmq-serve.service").read_text()
+        given = {**variables(DEPLOY / "systemd/serve.env"), "LISTEN": "127.0.0.1:0"}
+        line = re.search(r"^ExecStart=/usr/bin/(.*)$", unit, re.MULTILINE)[1]
+        line = re.sub(r"\$\{(\w+)\}", lambda match: given[match[1]], line)
+        own = {"SLOTMQ_REDIS": self.redis[environment], **({"SLOTMQ_ZOOKEEPER": ""} if environment == "staging" else {})}
+        process = self.start([self.here(word) for word in shlex.split(line)], **own)
+        address = self.listening(process)
+        said = lambda: self.ask(address + "/metrics", TOKEN)[1]
+        wait_until(lambda: "slotmq_serve_check_status" in said() and '{topic="orders"}' in said(), TIMEOUT_S, "all is read")
+        self.assertEqual(self.ask(address + "/metrics", Host=given["HOST"])[0], 200)
+        return address
+
+    def asked_for(self):
+        """{name: expression} of the dashboard, for one environment."""
+        dashboard = json.loads((DEPLOY / "grafana/slotmq.json").read_text())
+        return {f"{panel['title']} {target['refId']}": target["expr"].replace("$__rate_interval", "5m")
+                .replace("$environment", "production").replace("$fleet", ".*").replace("$topic", ".*")
+                for panel in dashboard["panels"] for target in panel.get("targets", [])}
+
+    def test_the_rules_hold_for_what_two_environments_say(self):
+        """promtool, with the text of each as series that stay as they are."""
+        names = {name for path in ("prometheus/slotmq.rules.yml", "grafana/slotmq.json")
+                 for name in re.findall(r"\bslotmq_(?:topic|serve)_\w+", (DEPLOY / path).read_text())}
+        series = []
+        for environment in self.redis:
+            text = self.ask(self.serve(environment) + "/metrics", TOKEN)[1]
+            done = subprocess.run(["promtool", "check", "metrics"], input=text, text=True, check=False, capture_output=True)
+            self.assertEqual(done.stderr, "")
+            samples = re.findall(r"^(slotmq_\w+)(?:\{(.*)\})? (\S+)$", text, re.MULTILINE)
+            self.assertEqual(names - {name for name, _, _ in samples} - {"slotmq_topic_oldest_due_age_seconds"}, set())
+            for name, labels, value in samples:
+                inside = ",".join(filter(None, [labels, f'environment="{environment}",fleet="main",instance="a"']))
+                series.append({"series": f"{name}{{{inside}}}", "values": f"{value}x90"})
+        labels = lambda environment: {"severity": "warning", "topic": "orders", "environment": environment, "fleet": "main"}
+        told = lambda name, environment, summary: {
+            "alertname": name, "eval_time": "80m",
+            "exp_alerts": [{"exp_labels": labels(environment), "exp_annotations": {
+                "summary": summary, "runbook": f"docs/operations.md#{name.lower()}"}}]}
+        test = {"rule_files": [str(DEPLOY / "prometheus/slotmq.rules.yml")], "evaluation_interval": "1m", "tests": [{
+            "interval": "1m", "input_series": series, "alert_rule_test": [
+                told("SlotmqTopicPaused", "staging", "The topic orders has been paused for an hour."),
+                told("SlotmqTopicUnowned", "production", "Messages of orders are due, and nobody consumes 64 of its slots."),
+                *({"alertname": name, "eval_time": "80m", "exp_alerts": []}
+                  for name in ("SlotmqMetricsMissing", "SlotmqTopicUnreadable", "SlotmqSlotsSilent", "SlotmqTopicDamaged"))]}]}
+        file = self.folder / "running.test.yml"
+        file.write_text(yaml.safe_dump(test))
+        done = self.run_shell(["promtool", "test", "rules", str(file)])
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_prometheus_scrapes_two_environments(self):
+        folder = self.folder / "prometheus"
+        folder.mkdir()
+        config = yaml.safe_load((DEPLOY / "prometheus/prometheus.yml").read_text())
+        config["scrape_configs"] = [job for job in config["scrape_configs"] if job["job_name"] == "slotmq-serve"]
+        config["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
+        config["rule_files"] = [str(DEPLOY / "prometheus" / name) for name in config["rule_files"]]
+        job = config["scrape_configs"][0]
+        job["authorization"]["credentials_file"] = str(self.token)
+        for targets in job["static_configs"]:
+            targets["targets"] = [self.serve(targets["labels"]["environment"]).removeprefix("http://")]
+        (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            address = "http://127.0.0.1:{}".format(free.getsockname()[1])
+        self.start(["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
+                    f"--web.listen-address={address.removeprefix('http://')}"])
+
+        def query(path, **words):
+            status, text = self.ask(f"{address}/api/v1/{path}?{urllib.parse.urlencode(words)}")
+            return json.loads(text)["data"] if status == 200 else None
+        paused = lambda: {one["metric"]["environment"]: one["value"][1]
+                          for one in (query("query", query="slotmq_topic_slots_paused") or {"result": []})["result"]}
+        wait_until(lambda: paused() == {"production": "0", "staging": "64"}, TIMEOUT_S, "both are scraped")
+        self.assertEqual({target["health"] for target in query("targets")["activeTargets"]}, {"up"})
+        states = lambda: {rule["name"]: rule["health"] for group in query("rules")["groups"] for rule in group["rules"]}
+        wait_until(lambda: "unknown" not in states().values(), TIMEOUT_S, "each rule was judged")
+        self.assertEqual(set(states().values()), {"ok"})
+        for name, expression in self.asked_for().items():
+            found = query("query", query=expression)
+            self.assertIsNotNone(found, f"{name}: {expression}")
+            self.assertLessEqual({one["metric"].get("environment") for one in found["result"]}, {"production", None}, name)
+        known = query("label/environment/values")
+        self.assertEqual(known, ["production", "staging"])
 
 
 class Advice(Sandboxed):

@@ -1,0 +1,141 @@
+/* verdict.c - see verdict.h.
+ *
+ * Thread: verdict_run() and what it calls run on serve:check; the rest as verdict.h says. */
+#include "verdict.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "doctor.h"
+#include "look_flags.h"
+#include "moment.h"
+#include "say.h"
+#include "thread.h"
+
+enum { VERDICT_WITHIN_MS = 7000, VERDICT_PAUSE_MS = 30000, VERDICT_SHARE = 200, VERDICT_NONE = -1 };
+
+#define VERDICT_TEXT                                                                               \
+    "# HELP slotmq_serve_check_status Exit code of slotmq check: 0 ok, 1 warning, 2 critical, 3 "  \
+    "unknown.\n"                                                                                   \
+    "# TYPE slotmq_serve_check_status gauge\n"                                                     \
+    "slotmq_serve_check_status %d\n"
+
+struct verdict {
+    /* immutable after verdict_begin() */
+    const struct command *command;
+    pthread_t thread;
+    bool started;
+    pthread_mutex_t lock;
+    pthread_cond_t ends;
+    /* guarded by lock */
+    bool ending;
+    int code; /* VERDICT_NONE: no check has ended */
+};
+
+static int verdict_check(const struct verdict *verdict)
+{
+    const struct look look = {.timeout = {.given = true, .value = VERDICT_WITHIN_MS}};
+    struct command command = *verdict->command;
+    struct doctor_facts facts = {.probe = true};
+    struct doctor_report report = {.count = 0};
+    int code = EXIT_UNKNOWN;
+
+    command.verb = &check_verb;
+    command.options = &look;
+    if (doctor_examine(&report, &facts, &command) == EXIT_DONE) {
+        code = doctor_probe_code(report.worst);
+    }
+    doctor_report_fini(&report);
+    doctor_facts_fini(&facts);
+    return code;
+}
+
+/* Waits until the next check is due; false: it ends.  Call it with the lock. */
+static bool verdict_pause(struct verdict *verdict, int64_t took_ms)
+{
+    const int64_t share_ms = took_ms * VERDICT_SHARE;
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += (share_ms > VERDICT_PAUSE_MS ? share_ms : VERDICT_PAUSE_MS) / 1000;
+    while (!verdict->ending &&
+           pthread_cond_timedwait(&verdict->ends, &verdict->lock, &until) == 0) {
+    }
+    return !verdict->ending;
+}
+
+static void *verdict_run(void *arg)
+{
+    struct verdict *verdict = arg;
+    bool goes_on = true;
+
+    while (goes_on) {
+        const int64_t began_ms = moment_ms();
+        const int code = verdict_check(verdict);
+        pthread_mutex_lock(&verdict->lock);
+        verdict->code = code;
+        goes_on = verdict_pause(verdict, moment_ms() - began_ms);
+        pthread_mutex_unlock(&verdict->lock);
+    }
+    return NULL;
+}
+
+struct verdict *verdict_begin(const struct command *command)
+{
+    struct verdict *verdict = say_alloc(1, sizeof(*verdict));
+    pthread_condattr_t attributes;
+
+    verdict->command = command;
+    verdict->code = VERDICT_NONE;
+    pthread_mutex_init(&verdict->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&verdict->ends, &attributes);
+    pthread_condattr_destroy(&attributes);
+    verdict->started = thread_begin(&verdict->thread, "serve:check", verdict_run, verdict);
+    if (!verdict->started) {
+        say("slotmq: no thread can be started for slotmq check, so /metrics lacks what it says");
+    }
+    return verdict;
+}
+
+void verdict_end(struct verdict *verdict)
+{
+    pthread_mutex_lock(&verdict->lock);
+    verdict->ending = true;
+    pthread_cond_signal(&verdict->ends);
+    pthread_mutex_unlock(&verdict->lock);
+    if (verdict->started) {
+        (void) pthread_join(verdict->thread, NULL);
+    }
+}
+
+void verdict_free(struct verdict *verdict)
+{
+    pthread_mutex_destroy(&verdict->lock);
+    pthread_cond_destroy(&verdict->ends);
+    free(verdict);
+}
+
+void verdict_append(struct verdict *verdict, char **text, size_t *size)
+{
+    char own[sizeof(VERDICT_TEXT) + 16];
+
+    pthread_mutex_lock(&verdict->lock);
+    const int code = verdict->code;
+    pthread_mutex_unlock(&verdict->lock);
+    if (code == VERDICT_NONE) {
+        return;
+    }
+    const size_t added = (size_t) snprintf(own, sizeof(own), VERDICT_TEXT, code);
+    char *grown = realloc(*text, *size + added);
+    if (!grown) {
+        say_no_memory();
+    }
+    memcpy(grown + *size, own, added);
+    *text = grown;
+    *size += added;
+}
