@@ -89,58 +89,58 @@ end
 -- functions that they do not need are made.
 local results, added, kept, integer, seq_after, due -- nil as long as nothing is stored
 local headers_before -- of layout keyed, in the order of the messages
-if not one_time or max_waiting > 0 or repeated or pushed or looked then
-    results = nil
-elseif not body and (timed or many == 1) then
-    -- Where nothing has that time yet, the scores show afterwards which of them waited before.  Of
-    -- kinds without times, one new message.
-    integer, seq_after = place(kind, seq, now, when)
-    local fresh = string.format('%.17g', integer)
-    if many == 1 or redis.call('ZCOUNT', store, fresh, fresh) == 0 then
-        for i = MESSAGES - 1, #ARGV - 1, 2 do
-            ARGV[i] = fresh -- before each member
+if one_time and max_waiting == 0 and not (repeated or pushed or looked) then
+    if not body and (timed or many == 1) then
+        -- Where nothing has that time yet, the scores show afterwards which of them waited before.
+        -- Of kinds without times, one new message.
+        integer, seq_after = place(kind, seq, now, when)
+        local fresh = string.format('%.17g', integer)
+        if many == 1 or redis.call('ZCOUNT', store, fresh, fresh) == 0 then
+            for i = MESSAGES - 1, #ARGV - 1, 2 do
+                ARGV[i] = fresh -- before each member
+            end
+            added = redis.call('ZADD', store, 'NX', unpack(ARGV, MESSAGES - 1, #ARGV - 1))
+            results = added == many and string.rep('a', many) or nil
         end
-        added = redis.call('ZADD', store, 'NX', unpack(ARGV, MESSAGES - 1, #ARGV - 1))
-        results = added == many and string.rep('a', many) or nil
-    end
-elseif body and timed and record and dedup_ms == 0 then
-    -- Different messages beside which nothing is stored: they neither wait, nor are in flight, nor
-    -- rest.  One whose body is missing may wait all the same.
-    integer = place(kind, seq, now, when)
-    local fresh, header = string.format('%d', integer), string.format('%d', now)
-    local fields, placed, beside, seen = {}, {}, {}, nil
-    for i = 1, many do
-        local at = MESSAGES + (i - 1) * WIDTH
-        local member, limit, ttl = ARGV[at], ARGV[at + 3], ARGV[at + 4]
-        local field, n = 'h' .. member, 2 * i
-        fields[i], placed[n - 1], placed[n] = field, fresh, member
-        n = 2 * n
-        beside[n - 3], beside[n - 2], beside[n - 1] = field, header, 'b' .. member
-        beside[n] = ARGV[at + 2]
-        if limit ~= '' or ttl ~= '' then
-            beside[n - 2] = string.format('%d,%s,%s,1', now, limit,
-                ttl ~= '' and string.format('%d', now + ttl) or '')
-        end
-    end
-    local are_new = true
-    for i, text in ipairs(redis.call('HMGET', body, unpack(fields))) do
-        are_new = are_new and not text
-        if many > 1 and are_new then
-            seen = seen or {}
-            are_new, seen[fields[i]] = not seen[fields[i]], true
-        end
-    end
-    if many > 1 and are_new then
+    elseif body and timed and record and dedup_ms == 0 then
+        -- Different messages beside which nothing is stored: they neither wait, nor are in flight,
+        -- nor rest.  One whose body is missing may wait all the same.
+        integer = place(kind, seq, now, when)
+        local fresh, header = string.format('%d', integer), string.format('%d', now)
+        local fields, placed, beside, seen = {}, {}, {}, nil
         for i = 1, many do
-            fields[i] = placed[2 * i]
+            local at = MESSAGES + (i - 1) * WIDTH
+            local member, limit, ttl = ARGV[at], ARGV[at + 3], ARGV[at + 4]
+            local field, n = 'h' .. member, 2 * i
+            fields[i], placed[n - 1], placed[n] = field, fresh, member
+            n = 2 * n
+            beside[n - 3], beside[n - 2], beside[n - 1] = field, header, 'b' .. member
+            beside[n] = ARGV[at + 2]
+            if limit ~= '' or ttl ~= '' then
+                beside[n - 2] = string.format('%d,%s,%s,1', now, limit,
+                    ttl ~= '' and string.format('%d', now + ttl) or '')
+            end
         end
-        for _, score in ipairs(redis.call('ZMSCORE', store, unpack(fields))) do
-            are_new = are_new and not score
+        local are_new = true
+        for i, text in ipairs(redis.call('HMGET', body, unpack(fields))) do
+            are_new = are_new and not text
+            if many > 1 and are_new then
+                seen = seen or {}
+                are_new, seen[fields[i]] = not seen[fields[i]], true
+            end
         end
-    end
-    if are_new and redis.call('ZADD', store, 'NX', unpack(placed)) == many then
-        added, results = many, string.rep('a', many)
-        kept = redis.pcall('HSET', body, unpack(beside))
+        if many > 1 and are_new then
+            for i = 1, many do
+                fields[i] = placed[2 * i]
+            end
+            for _, score in ipairs(redis.call('ZMSCORE', store, unpack(fields))) do
+                are_new = are_new and not score
+            end
+        end
+        if are_new and redis.call('ZADD', store, 'NX', unpack(placed)) == many then
+            added, results = many, string.rep('a', many)
+            kept = redis.pcall('HSET', body, unpack(beside))
+        end
     end
 end
 if results and record and timed then -- as answer() does, but without a table
