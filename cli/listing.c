@@ -104,7 +104,7 @@ static void listing_add_row(const struct listing *listing, const smq_message_inf
     if (listing->dead) {
         output_time(when, sizeof(when), message->dead_at_ms);
     } else {
-        listing_put(&row, message_state_name(message->state));
+        listing_put(&row, smq_state_name(message->state));
         listing_when_text(when, sizeof(when), listing, message);
     }
     listing_put(&row, when);

@@ -9,17 +9,6 @@
 
 /* === Naming ============================================================= */
 
-static const struct {
-    smq_state state;
-    const char *name;
-} states[] = {
-    {SMQ_STATE_WAITING, "waiting"},
-    {SMQ_STATE_CLAIMED, "claimed"},
-    {SMQ_STATE_RESTING, "resting"},
-    {SMQ_STATE_DEAD, "dead"},
-};
-#define STATE_COUNT (sizeof(states) / sizeof(states[0]))
-
 smq_message_ref message_named(const struct topic_facts *topic, const char *id, const char *key)
 {
     smq_message_ref message = SMQ_MESSAGE_REF_INIT;
@@ -44,24 +33,21 @@ enum exit_code message_say_failure(const smq_error *err, const char *key)
     return say_error(EXIT_NOT_DONE, "%s; if it was sent with a key, give --key", err->text);
 }
 
-const char *message_state_name(smq_state state)
+/* The state of that name, which has `length` bytes; 0: there is none. */
+static smq_state message_find_state(const char *name, size_t length)
 {
-    for (size_t i = 0; i < STATE_COUNT; i++) {
-        if (states[i].state == state) {
-            return states[i].name;
+    for (int state = SMQ_STATE_WAITING; state <= SMQ_STATE_DEAD; state *= 2) {
+        const char *found = smq_state_name((smq_state) state);
+        if (strlen(found) == length && strncmp(found, name, length) == 0) {
+            return (smq_state) state;
         }
     }
-    return "unknown";
+    return 0;
 }
 
 smq_state message_state_named(const char *name)
 {
-    for (size_t i = 0; i < STATE_COUNT; i++) {
-        if (strcmp(states[i].name, name) == 0) {
-            return states[i].state;
-        }
-    }
-    return 0;
+    return message_find_state(name, strlen(name));
 }
 
 enum exit_code message_states_read(unsigned *out, const char *text)
@@ -70,18 +56,14 @@ enum exit_code message_states_read(unsigned *out, const char *text)
 
     for (const char *word = text;; word++) {
         const size_t length = strcspn(word, ",");
-        size_t i = 0;
-        while (i < STATE_COUNT &&
-               (strlen(states[i].name) != length || strncmp(states[i].name, word, length) != 0)) {
-            i++;
-        }
-        if (i == STATE_COUNT) {
+        const smq_state state = message_find_state(word, length);
+        if (state == 0) {
             return say_error(EXIT_USAGE,
                              "--state \"%s\" cannot be used; give one or more of waiting, claimed, "
                              "resting, dead, with commas between",
                              text);
         }
-        all |= (unsigned) states[i].state;
+        all |= (unsigned) state;
         word += length;
         if (*word == '\0') {
             *out = all;
@@ -125,7 +107,7 @@ static json_t *message_json(const smq_message_info *message)
 
     output_set(object, "topic", json_string(message->topic));
     output_set(object, "slot", json_integer(message->slot));
-    output_set(object, "state", json_string(message_state_name(message->state)));
+    output_set(object, "state", json_string(smq_state_name(message->state)));
     message_set_body(object, message);
     message_set_known(object, "key", message->key.data, message->key.len);
     message_set_known(object, "id", message_has_id(message) ? message->id.data : NULL,

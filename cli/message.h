@@ -14,9 +14,6 @@ smq_message_ref message_named(const struct topic_facts *topic, const char *id, c
 /* Says why a call about one message failed; `key` as for message_named(). */
 enum exit_code message_say_failure(const smq_error *err, const char *key);
 
-/* "waiting", "claimed", "resting", "dead". */
-const char *message_state_name(smq_state state);
-
 /* The state of that name; 0: there is none. */
 smq_state message_state_named(const char *name);
 

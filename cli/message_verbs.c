@@ -69,7 +69,7 @@ static void message_print(const smq_message_info *message, const struct topic_fa
         {.title = "", .weight = 1}, {.title = "", .narrow = TABLE_OPEN, .weight = 2, .least = 20}};
     struct table *table = table_new(columns, 2);
 
-    table_pair(table, "state", message_state_name(message->state));
+    table_pair(table, "state", smq_state_name(message->state));
     message_add_number(table, "slot", message->slot);
     message_add_bytes(table, "key", message->key.data, message->key.len);
     if (topic->layout == SMQ_LAYOUT_KEYED) {

@@ -149,7 +149,7 @@ static void events_add(struct events *events, const smq_event *event)
     }
 }
 
-/* Says that so many events were dropped. */
+/* The log event that tells the application how many events were dropped. */
 static struct events_item *events_dropped_item(uint64_t dropped)
 {
     char text[EVENT_TEXT_MAX];
@@ -246,6 +246,15 @@ size_t events_poll(struct events *events, const smq_event **out, size_t capacity
 int events_fd(const struct events *events)
 {
     return events->polled ? events->waiting.ready.fd : -1;
+}
+
+/* --- names --- */
+
+const char *smq_level_name(smq_level level)
+{
+    static const char *const names[] = {"default", "error", "warn", "info", "debug", "trace"};
+
+    return (unsigned) level < sizeof(names) / sizeof(names[0]) ? names[level] : "unknown";
 }
 
 /* --- life --- */

@@ -167,30 +167,6 @@ SMQ_API void smq_options_free(void *options)
     free(owned);
 }
 
-/* === Names ============================================================== */
-
-SMQ_API const char *smq_level_name(smq_level level)
-{
-    static const char *const names[] = {"default", "error", "warn", "info", "debug", "trace"};
-
-    return (unsigned) level < sizeof(names) / sizeof(names[0]) ? names[level] : "unknown";
-}
-
-SMQ_API const char *smq_state_name(smq_state state)
-{
-    switch (state) {
-    case SMQ_STATE_WAITING:
-        return "waiting";
-    case SMQ_STATE_CLAIMED:
-        return "claimed";
-    case SMQ_STATE_RESTING:
-        return "resting";
-    case SMQ_STATE_DEAD:
-        return "dead";
-    }
-    return "unknown";
-}
-
 /* === Visits ============================================================= */
 
 SMQ_API void smq_option_each(smq_option_fn *visit, void *user)

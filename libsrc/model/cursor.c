@@ -8,26 +8,9 @@
 
 #include "model/entry.h"
 #include "model/number.h"
-
-static const struct {
-    const char *name;
-    smq_state state;
-} states[] = {{"waiting", SMQ_STATE_WAITING},
-              {"claimed", SMQ_STATE_CLAIMED},
-              {"resting", SMQ_STATE_RESTING},
-              {"dead", SMQ_STATE_DEAD}};
+#include "model/state.h"
 
 static const char digits[] = "0123456789ABCDEF";
-
-static const char *cursor_state_name(smq_state state)
-{
-    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
-        if (states[i].state == state) {
-            return states[i].name;
-        }
-    }
-    return "";
-}
 
 static bool cursor_is_plain(unsigned char byte)
 {
@@ -38,7 +21,7 @@ void cursor_format(struct buf *out, const struct cursor *cursor)
 {
     char *to;
 
-    buf_printf(out, "%" PRId32 ":%s:%s:", cursor->slot, cursor_state_name(cursor->state),
+    buf_printf(out, "%" PRId32 ":%s:%s:", cursor->slot, smq_state_name(cursor->state),
                cursor->score);
     to = buf_room(out, 3 * cursor->name_len + 1);
     for (size_t i = 0; i < cursor->name_len; i++) {
@@ -68,17 +51,6 @@ static bool cursor_part_next(const char **part, size_t *len, const char **text)
     *len = (size_t) (colon - *text);
     *text = colon + 1;
     return true;
-}
-
-static bool cursor_state_parse(smq_state *out, const char *text, size_t len)
-{
-    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
-        if (strlen(states[i].name) == len && memcmp(states[i].name, text, len) == 0) {
-            *out = states[i].state;
-            return true;
-        }
-    }
-    return false;
 }
 
 /* The score is stored with its NUL. */
@@ -136,7 +108,7 @@ bool cursor_parse(struct cursor *out, struct buf *bytes, const char *text, int32
 
     buf_clear(bytes);
     if (!cursor_part_next(&part, &len, &text) || !number_parse(&slot, part, len, slots - 1) ||
-        !cursor_part_next(&part, &len, &text) || !cursor_state_parse(&cursor.state, part, len) ||
+        !cursor_part_next(&part, &len, &text) || (cursor.state = state_named(part, len)) == 0 ||
         !cursor_part_next(&part, &len, &text) || !cursor_score_parse(bytes, part, len)) {
         return false;
     }
