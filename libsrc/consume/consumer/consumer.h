@@ -9,7 +9,7 @@
  *   health.c         what the consumer reports of its health
  *   binding.c        what the topic is bound to
  *   poll_gap.c       what happens when no poll comes
- *   room.c           how much each slot of a consumer that is polled may claim
+ *   room.c           how many messages a slot claims at once, and how many it may have
  *   consumer_loop.c  the consumer on smq:io: its turn, its definition, coordination, its end
  *   consumer_open.c  reading and binding the topic before the consumer begins
  *   consumer.c       life and options, on threads of the application
@@ -277,7 +277,10 @@ void consumer_gap_suspended(smq_consumer *consumer);
 
 /* --- room.c --- */
 
-/* How much each slot may claim, by the number of slots and max_in_flight.  Thread: that of
+/* As the options say; they are complete.  Thread: that of consumer_new(). */
+void consumer_set_room(smq_consumer *consumer, const smq_consumer_options *options);
+
+/* Of a consumer that is polled, by the number of slots and max_in_flight.  Thread: that of
  * consumer_new(), then smq:io. */
 void consumer_set_polled_room(smq_consumer *consumer);
 

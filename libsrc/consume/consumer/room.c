@@ -1,9 +1,31 @@
-/* room.c - how much each slot of a consumer that is polled may claim.
+/* room.c - how many messages a slot of a consumer claims at once, and how many it may have.
  *
  * Thread: that of consumer_new(), then smq:io. */
 #include "consume/consumer/consumer.h"
 
 enum { CONSUMER_BATCH_MAX = 100, CONSUMER_KEYS_LEAST = 10 };
+
+/* A slot has room for two claims, so that one is handled while the next one is in progress; with a
+ * batch_size of 1 it has room for one message, so that each claim takes what is first then.  By key
+ * a slot has room for as much as all threads can handle at once; a call of `batch` takes a whole
+ * claim. */
+void consumer_set_room(smq_consumer *consumer, const smq_consumer_options *options)
+{
+    struct slot_set *set = &consumer->set;
+    int32_t room = options->batch_size > 1 ? 2 * options->batch_size : 1;
+
+    set->batch_size = options->batch_size;
+    set->by_key = options->order == SMQ_ORDER_KEY;
+    set->per_slot = consumer->polled ? consumer->poll.per_slot : 0;
+    if (set->by_key && !consumer->polled) {
+        set->per_slot = options->threads;
+        int32_t busy =
+            options->batch != NULL ? options->threads * options->batch_size : options->threads;
+
+        room = busy > room ? busy : room;
+    }
+    set->room = room < SLOT_ROOM_MAX ? room : SLOT_ROOM_MAX;
+}
 
 static int32_t consumer_within(int32_t least, int32_t value, int32_t most)
 {
