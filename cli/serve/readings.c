@@ -620,17 +620,13 @@ static void *readings_run(void *arg)
 struct readings *readings_begin(const struct readings_options *options, smq_client *client)
 {
     struct readings *readings = say_alloc(1, sizeof(*readings));
-    pthread_condattr_t monotonic;
 
     readings->options = *options;
     readings->client = client;
     readings->state = (struct reading_state){
         .since_at_ms = moment_wall_ms(), .err = SMQ_ERROR_INIT, .alive_ms = moment_ms()};
     pthread_mutex_init(&readings->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&readings->stopped, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    thread_condition(&readings->stopped);
     readings->started = thread_begin(&readings->thread, "serve:read", readings_run, readings);
     return readings;
 }

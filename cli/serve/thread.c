@@ -2,6 +2,7 @@
 #include "thread.h"
 
 #include <signal.h>
+#include <time.h>
 
 bool thread_begin(pthread_t *out, const char *name, void *(*run)(void *), void *user)
 {
@@ -15,4 +16,14 @@ bool thread_begin(pthread_t *out, const char *name, void *(*run)(void *), void *
         (void) pthread_setname_np(*out, name);
     }
     return started;
+}
+
+void thread_condition(pthread_cond_t *out)
+{
+    pthread_condattr_t monotonic;
+
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(out, &monotonic);
+    pthread_condattr_destroy(&monotonic);
 }

@@ -1,4 +1,4 @@
-/* thread.h - threads of a server: they have a name, and leave the signals to main.
+/* thread.h - threads of a server: they have a name, leave the signals to main, and wait for a time.
  *
  * Thread: any. */
 #ifndef SERVE_THREAD_H
@@ -11,5 +11,8 @@ enum { THREAD_NAME = 16 };
 
 /* false: it cannot be started. */
 bool thread_begin(pthread_t *out, const char *name, void *(*run)(void *), void *user);
+
+/* Make a condition whose waits end by CLOCK_MONOTONIC. */
+void thread_condition(pthread_cond_t *out);
 
 #endif

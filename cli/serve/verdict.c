@@ -86,15 +86,11 @@ static void *verdict_run(void *arg)
 struct verdict *verdict_begin(const struct command *command)
 {
     struct verdict *verdict = say_alloc(1, sizeof(*verdict));
-    pthread_condattr_t attributes;
 
     verdict->command = command;
     verdict->code = VERDICT_NONE;
     pthread_mutex_init(&verdict->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&verdict->ends, &attributes);
-    pthread_condattr_destroy(&attributes);
+    thread_condition(&verdict->ends);
     verdict->started = thread_begin(&verdict->thread, "serve:check", verdict_run, verdict);
     if (!verdict->started) {
         say("slotmq: no thread can be started for slotmq check, so /metrics lacks what it says");
