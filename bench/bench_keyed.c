@@ -64,6 +64,24 @@ static bool in_layout(struct lab *lab, smq_client *client, smq_layout layout, bo
     return good;
 }
 
+static void compare_one(struct lab *lab, const char *way, const char *left, const char *right,
+                        const struct outcome *of_left, const struct outcome *of_right)
+{
+    char figure[48];
+
+    snprintf(figure, sizeof(figure), "%s-%s/%s", way, left, right);
+    report_ratio(lab_report(lab), figure, of_left->rate, of_right->rate);
+    snprintf(figure, sizeof(figure), "%s-%s-redis-cpu/%s", way, left, right);
+    report_ratio(lab_report(lab), figure, of_left->redis_us, of_right->redis_us);
+}
+
+static void compare(struct lab *lab, const char *left, const struct both *of_left,
+                    const char *right, const struct both *of_right)
+{
+    compare_one(lab, "send", left, right, &of_left->sent, &of_right->sent);
+    compare_one(lab, "drain", left, right, &of_left->drained, &of_right->drained);
+}
+
 static bool measure(struct lab *lab, smq_client *client)
 {
     struct both plain, keyed, headed;
@@ -73,18 +91,8 @@ static bool measure(struct lab *lab, smq_client *client)
         !in_layout(lab, client, SMQ_LAYOUT_KEYED, true, "headers-1k", &headed)) {
         return false;
     }
-    report_ratio(lab_report(lab), "send-keyed/inline", keyed.sent.rate, plain.sent.rate);
-    report_ratio(lab_report(lab), "drain-keyed/inline", keyed.drained.rate, plain.drained.rate);
-    report_ratio(lab_report(lab), "send-keyed-redis-cpu/inline", keyed.sent.redis_us,
-                 plain.sent.redis_us);
-    report_ratio(lab_report(lab), "drain-keyed-redis-cpu/inline", keyed.drained.redis_us,
-                 plain.drained.redis_us);
-    report_ratio(lab_report(lab), "send-headers/keyed", headed.sent.rate, keyed.sent.rate);
-    report_ratio(lab_report(lab), "drain-headers/keyed", headed.drained.rate, keyed.drained.rate);
-    report_ratio(lab_report(lab), "send-headers-redis-cpu/keyed", headed.sent.redis_us,
-                 keyed.sent.redis_us);
-    report_ratio(lab_report(lab), "drain-headers-redis-cpu/keyed", headed.drained.redis_us,
-                 keyed.drained.redis_us);
+    compare(lab, "keyed", &keyed, "inline", &plain);
+    compare(lab, "headers", &headed, "keyed", &keyed);
     return true;
 }
 
