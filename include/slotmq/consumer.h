@@ -168,7 +168,8 @@ SMQ_API smq_status smq_consumer_wait(smq_consumer *consumer, int64_t timeout_ms,
  * polled: request_timeout_ms, to store the answers so far and to requeue other messages. */
 SMQ_API void smq_consumer_free(smq_consumer *consumer);
 
-/* The types of 0.1: who still names one is told what is in its place. */
+/* Two types of 0.1.  A program that still names one of them does not compile, and the error of the
+ * compiler says which type replaces it. */
 #if defined(__has_attribute)
 #if __has_attribute(unavailable)
 typedef smq_consumer smq_worker

@@ -40,7 +40,7 @@ typedef struct smq_producer_options {
     int64_t send_timeout_ms;   /* time for a send with all its repeats; default 10000 */
     bool no_repeat;            /* do not repeat a send whose reply was lost */
     int64_t max_pending;       /* sends that have no receipt yet; default 100000 */
-    int64_t max_pending_bytes; /* bytes of their bodies, keys and ids; default 64 MiB */
+    int64_t max_pending_bytes; /* bytes of bodies, headers, keys, ids; default 64 MiB */
     /* Time that smq_send_async() waits when max_pending or max_pending_bytes is reached, or
      * SMQ_FOREVER; default 0: it fails with FULL at once. */
     int64_t full_timeout_ms;
@@ -49,8 +49,8 @@ typedef struct smq_producer_options {
      * to half this time, because consumers may delay the messages as long again.  0 .. 60000 or
      * SMQ_NONE, which means 0; default 1. */
     int64_t linger_ms;
-    /* Asynchronous sends without a callback keep their receipts until smq_producer_poll() takes
-     * them; so many count as pending. */
+    /* The receipts of asynchronous sends without a callback are kept until smq_producer_poll()
+     * takes them.  A send whose receipt is kept counts as pending. */
     bool poll_receipts;
     smq_room_fn *room; /* default: none; not with poll_receipts, whose poll says it */
     void *room_user;   /* passed to it */

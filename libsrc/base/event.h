@@ -10,9 +10,9 @@
 
 struct events;
 
-/* `call` is the loop of smq:call.  If `fn` is NULL events_emit() does nothing.  At most 10,000
- * events wait; a further one drops the oldest, and a log event in the place of those that were
- * dropped says how many they were. */
+/* `call` is the loop of smq:call.  If `fn` is NULL, and events are not kept for polls,
+ * events_emit() does nothing.  At most 10,000 events wait.  A further event drops the oldest one,
+ * and the next event that the application gets is a log event with the number of dropped events. */
 struct events *events_new(struct loop *call, smq_event_fn *fn, smq_level level, void *user);
 
 /* Keep events until they are polled, in the place of a callback.  Call it before the first event.

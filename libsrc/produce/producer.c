@@ -643,7 +643,8 @@ smq_status producer_send_batch(smq_receipt *receipts, smq_producer *producer, co
     return status == SMQ_OK ? SMQ_OK : status_copy(err, &group.err);
 }
 
-/* The lock is held.  The application will be told when there is room for so many bytes. */
+/* A send of `bytes` was refused because there was no room for it; when there is room for these
+ * bytes the application is told.  The lock is held. */
 static void producer_note_refused(smq_producer *producer, int64_t bytes)
 {
     if (producer->state.refused < 0 || bytes < producer->state.refused) {

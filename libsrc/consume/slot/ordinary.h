@@ -1,10 +1,11 @@
-/* ordinary.h - is the next consume call of a slot an ordinary one, as far as its owner knows?
+/* ordinary.h - is the next consume call of a slot an ordinary one, as far as its caller knows?
  *
  * The script `consume` takes ordinary calls alone and is cheaper than `consume_any`, which takes
- * all (lua/README.md).  A call that `consume` does not take is sent again, so the owner guesses: it
- * knows when messages that it has requeued with a delay may be claimed, and whether messages that
- * were tried before may wait.  A wrong guess costs a round trip, or the dearer script, and nothing
- * else.
+ * all (lua/README.md).  A call that `consume` does not take is sent again, so the caller guesses:
+ * it knows when messages that it has requeued with a delay may be claimed, and whether messages
+ * that were tried before may wait.  In a shared topic others requeue messages, too; of these the
+ * caller knows only the times at which it was told to look.  A wrong guess costs a round trip, or
+ * the dearer script, and nothing else.
  *
  * Pure.  Thread: smq:io. */
 #ifndef CONSUME_SLOT_ORDINARY_H
@@ -29,7 +30,8 @@ struct ordinary {
  * last for `lease_ms` at most; 0: it was not strict. */
 void ordinary_begin(struct ordinary *ordinary, int64_t lease_ms);
 
-/* A message was requeued, and may be claimed again at that time. */
+/* A message was requeued, and may be claimed again at that time; or, in a shared topic, this may be
+ * true of a message of another caller. */
 void ordinary_rests(struct ordinary *ordinary, int64_t until_ms);
 
 /* A call was answered at the time `now_ms`.  `tried`: there is more, and as it has claimed messages
