@@ -254,6 +254,50 @@ static void one_that_has_no_room_passes_it_on(void **state)
     fleet_end_with_a_full_one(&sharers, client, sent);
 }
 
+/* Send until the slow one has handled one more; returns its slot. */
+static int32_t send_to_the_slow_one(struct sharers *sharers, smq_client *client, int *sent)
+{
+    int before = handler_log_count(sharers->log[0]);
+
+    while (handler_log_count(sharers->log[0]) == before) {
+        keys_await_asleep(sharers->topic, sharers->size);
+        (void) sharers_send_number(sharers, client, *sent, 0, *sent + 1);
+        ++*sent;
+    }
+    return handler_log_seen(sharers->log[0], before).slot;
+}
+
+/* It has claimed what its rate allows in a second, and sleeps in the other slot, where it is woken
+ * first.  Of those messages the one that began earliest did not wait for another one to look. */
+static void one_whose_rate_is_used_up_passes_it_on(void **state)
+{
+    enum { TURNS = 3 };
+    smq_client *client = cluster_client();
+    int64_t least = INT64_MAX;
+    struct sharers sharers;
+    int sent = 0;
+
+    (void) state;
+    sharers_begin(&sharers, client, 2);
+    sharers_add_slow(&sharers, 1);
+    keys_await_asleep(sharers.topic, 1);
+    sharers_grow(&sharers, 3, NULL);
+    for (int turn = 0; turn < TURNS; turn++) {
+        int32_t slot = send_to_the_slow_one(&sharers, client, &sent);
+        struct seen seen;
+
+        do {
+            seen = sharers_send_number(&sharers, client, sent, 0, sent + 1);
+            sent++;
+        } while (seen.slot == slot);
+        least = earlier_of(least, seen);
+    }
+    assert_in_range(least, 0, LOOK_MS - 1);
+    messages_await_counts(client, sharers.topic, (struct message_counts){.done = sent});
+    sharers_end(&sharers);
+    smq_client_free(client);
+}
+
 /* In the slot in which it sleeps it is the one that has slept longest, and so it is told. */
 static void one_that_was_told_to_look_and_has_no_room_passes_it_on(void **state)
 {
@@ -383,6 +427,7 @@ TEST_GROUP(one_wake)
         cmocka_unit_test(so_is_one_that_is_frozen),
         cmocka_unit_test(one_that_was_told_to_look_may_die),
         cmocka_unit_test(one_that_has_no_room_passes_it_on),
+        cmocka_unit_test(one_whose_rate_is_used_up_passes_it_on),
         cmocka_unit_test(one_that_was_told_to_look_and_has_no_room_passes_it_on),
         cmocka_unit_test(burst_spreads),
         cmocka_unit_test(resumed_topic_is_handled),
