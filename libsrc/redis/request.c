@@ -19,7 +19,7 @@ enum {
     PAUSE_MIN_MS = 10,
     PAUSE_MAX_MS = 500,
     REDIRECTS_MAX = 5, /* consecutive redirects before a pause */
-    LAST_TRY_MS = 20   /* a try that is not the first begins this long before the deadline */
+    LAST_TRY_MS = 50   /* a try that is not the first begins this long before the deadline */
 };
 
 /* The private side of a command.  Invariant: `command` is NULL when its end was reported while
