@@ -174,7 +174,8 @@ static void a_limit_that_goes_100_0_7_holds_exactly(void **state)
 }
 
 /* The limit falls while calls that may claim are on their way.  The counts of the topic come behind
- * their replies. */
+ * their replies.  A message that comes too late counts for the moment in which it is returned, so
+ * the first count may be one more than what the consumer keeps. */
 static void what_is_on_its_way_counts_within_the_limit(void **state)
 {
     smq_client *client = cluster_client();
@@ -182,7 +183,7 @@ static void what_is_on_its_way_counts_within_the_limit(void **state)
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.max_in_flight = MOST);
     smq_consumer *consumer;
     smq_delivery *held[MOST];
-    uint64_t before;
+    uint64_t before, kept;
     int done = 0;
 
     (void) state;
@@ -193,9 +194,10 @@ static void what_is_on_its_way_counts_within_the_limit(void **state)
         set_most(consumer, 0);
         before = in_flight(client);
         (void) messages_stats(client, topic);
-        assert_true(in_flight(client) <= before);
+        kept = in_flight(client);
+        assert_true(kept <= before);
         size_t count = poll_now(consumer, held, MOST);
-        assert_int_equal(count, before);
+        assert_int_equal(count, kept);
         answer(consumer, held, count);
         done += (int) count;
     }
