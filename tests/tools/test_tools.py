@@ -778,6 +778,17 @@ class Lint(Changed):
         self.write("libsrc/produce/send.h", "int c;\n")
         self.assertEqual(self.tidied(), ["cli/a.c", "cli/b.c", "libsrc/produce/send.c"])
 
+    def test_of_very_many_tests_are_last(self):
+        self.git("branch", "origin/main")
+        for number in range(299):
+            self.write(f"cli/{number}.c", "int many;\n")
+        self.write("bench/b.c", "int b;\n")
+        self.write("tests/unit/c.c", "int c;\n")
+        self.commit("2026-01-01T01:00:00Z")
+        tidied = self.tidied()
+        self.assertEqual(len(tidied), 300)
+        self.assertIn("bench/b.c", tidied)
+
     def test_where_nothing_is_ahead_it_is_the_last_day(self):
         self.write("cli/a.c", "int a;\n")
         self.commit("2026-01-05T00:00:00Z")
