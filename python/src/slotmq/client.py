@@ -1,0 +1,338 @@
+"""The client, its topics, and its events, which go to `logging`."""
+import logging
+import os
+import select
+import signal
+import socket
+import threading
+import weakref
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
+
+from ._native import ffi, lib
+from .calls import Bytes, Option, Options, call, decoded, made, put_bytes, sized
+from .consumer import Consumer
+from .errors import error_of
+from .producer import Producer
+from .records import (Health, Message, Metrics, Stats, StoredMessage, TopicReport, message_struct, read, stored_message)
+from .worker import Handler, Worker
+
+LEVELS = {lib.SMQ_LEVEL_ERROR: logging.ERROR, lib.SMQ_LEVEL_WARN: logging.WARNING, lib.SMQ_LEVEL_INFO: logging.INFO,
+          lib.SMQ_LEVEL_DEBUG: logging.DEBUG, lib.SMQ_LEVEL_TRACE: logging.DEBUG}
+EVENTS = 64  # events that one poll takes
+PAGE = 100   # messages that one visit shows
+
+
+class Client:
+    """The connections of a process to Redis and ZooKeeper.  One for each process is enough; close() it, or use it in
+    a `with`.
+
+    `redis`: "host:port,host:port", "redis://user:password@...", "rediss://..." for TLS.  Further options are those
+    of the client in docs/CONFIGURATION.md, as zookeeper="host:port" or request_timeout_ms=1000.  Events go to the
+    logger "slotmq", those below `event_level` not.
+
+    Blocks: connect_timeout_ms.  Raises RetryError: UNAVAILABLE; UsageError: DENIED, BAD_SERVER, INVALID.
+    Fork: a child cannot use what its parent opened, which raises UsageError (FORKED) there; it opens its own.
+    """
+
+    def __init__(self, redis: str, **options: Option) -> None:
+        filled = Options("client", {**options, "redis": redis, "poll_events": True})
+        self._handle = made(lib.smq_client_new, "smq_client", filled.pointer)
+        self._pid = os.getpid()
+        self._opened: "weakref.WeakSet[Any]" = weakref.WeakSet()
+        self._workers: List[Worker] = []
+        self._worker_ended = threading.Event()
+        self._events = _Events(self._handle)
+
+    def topic(self, name: str) -> "Topic":
+        """A topic by its name; this asks no server."""
+        return Topic(self, name)
+
+    def create(self, name: str, **options: Option) -> "Topic":
+        """Create a topic, or find it as it is: Topic.create()."""
+        topic = Topic(self, name)
+        topic.create(**options)
+        return topic
+
+    def producer(self, **options: Option) -> Producer:
+        """Make a producer, with the options of a producer in docs/CONFIGURATION.md."""
+        producer = Producer(self, options)
+        self._opened.add(producer)
+        return producer
+
+    def consumer(self, topic: str, **options: Option) -> Consumer:
+        """Make a consumer that is polled, with the options of a consumer in docs/CONFIGURATION.md.  Blocks:
+        request_timeout_ms; the first of an exclusive topic also up to 8 s for ZooKeeper."""
+        consumer = Consumer(self, topic, options)
+        self._opened.add(consumer)
+        return consumer
+
+    def worker(self, topic: str, *, threads: int = 1, batch: int = 0,
+               **options: Option) -> Callable[[Handler], Worker]:
+        """A decorator: the function becomes the handler of a worker, which run() starts.  It has `threads` threads;
+        with `batch` the handler gets lists of up to so many deliveries."""
+        def decorate(handler: Handler) -> Worker:
+            worker = Worker(self, topic, handler, threads, batch, options)
+            self._workers.append(worker)
+            return worker
+        return decorate
+
+    def run(self, signals: Sequence[int] = (signal.SIGINT, signal.SIGTERM)) -> None:
+        """Start all workers, and wait until one of the signals comes or one of them ends; then stop all, and wait
+        for the handlers that run.  Raises the error that ended a worker.  Outside of the main thread `signals` must
+        be ()."""
+        if not self._workers:
+            raise RuntimeError("the client has no worker that could run")
+        before = {number: signal.signal(number, lambda *_: self.stop()) for number in signals}
+        try:
+            for worker in self._workers:
+                worker.start()
+            self._worker_ended.wait()
+        finally:
+            for worker in self._workers:
+                worker.close()
+            for number, handler in before.items():
+                signal.signal(number, handler)
+        for worker in self._workers:
+            worker.wait(0)
+
+    def stop(self) -> None:
+        """Begin a graceful stop of all workers.  The call returns at once; any thread and any handler may call it."""
+        for worker in self._workers:
+            worker.stop()
+
+    def health(self) -> Health:
+        """The health of this process.  Blocks: 1 s.  Raises RetryError: TIMED_OUT (the library is stuck)."""
+        return read(Health, "smq_health", lib.smq_client_health, self._open())
+
+    def metrics(self) -> Metrics:
+        """What this process has done by all objects of this client."""
+        return read(Metrics, "smq_metrics", lib.smq_client_metrics, self._open())
+
+    def metrics_text(self, topics: Optional[str] = None) -> str:
+        """The metrics as Prometheus text, with the stats of the topics "a,b" or "*".  Blocks: with topics,
+        request_timeout_ms for each round trip."""
+        out = ffi.new("char **")
+        call(lib.smq_metrics_text, self._open(), topics.encode() if topics else ffi.NULL, out)
+        try:
+            return decoded(out[0])
+        finally:
+            lib.smq_free(out[0])
+
+    def close(self) -> None:
+        """Stop workers, and close consumers, producers and the connections.  In a child of the process that has made
+        the client only its memory is freed."""
+        handle, self._handle = self._handle, None
+        if not handle:
+            return
+        if os.getpid() == self._pid:
+            for worker in self._workers:
+                worker.close()
+        for opened in list(self._opened):
+            opened.close()
+        self._events.end()
+        lib.smq_client_free(handle)
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _open(self) -> Any:
+        if not self._handle:
+            raise error_of(lib.SMQ_CLOSED, "the client was closed")
+        return self._handle
+
+
+class Topic:
+    """A topic of a client.  Each call blocks for request_timeout_ms for each round trip, and raises UsageError
+    (NO_TOPIC) if the topic does not exist."""
+
+    def __init__(self, client: Client, name: str) -> None:
+        self._client = client
+        self.name = name
+
+    def create(self, **options: Option) -> TopicReport:
+        """Create the topic, with options as slots=16, shared=True, type="priority", max_retries=5 (see
+        docs/CONFIGURATION.md).  If it exists, and what cannot be changed is the same, nothing is done.  Raises
+        UsageError: TOPIC_DIFFERS (the text names the option), INVALID, DAMAGED."""
+        filled = Options("topic", options, name=self.name)
+        return read(TopicReport, "smq_topic_report", lib.smq_topic_create, self._client._open(), filled.pointer)
+
+    def alter(self, **options: Option) -> None:
+        """Change options; None gives one its default.  Raises UsageError: INVALID, TOPIC_DIFFERS, NOT_EMPTY."""
+        filled = Options("topic", options, name=self.name)
+        call(lib.smq_topic_alter, self._client._open(), filled.pointer, ",".join(options).encode())
+
+    def exists(self) -> bool:
+        """Whether the topic exists and can be read."""
+        err = ffi.new("smq_error *")
+        status = lib.smq_topic_get(self._client._open(), self.name.encode(), ffi.NULL, err)
+        if status not in (lib.SMQ_OK, lib.SMQ_NO_TOPIC):
+            raise error_of(status, decoded(err.text))
+        return bool(status == lib.SMQ_OK)
+
+    def pause(self) -> None:
+        """No consumer claims from the topic, until resume()."""
+        call(lib.smq_topic_pause, self._client._open(), self.name.encode())
+
+    def resume(self) -> None:
+        call(lib.smq_topic_resume, self._client._open(), self.name.encode())
+
+    def delete(self, *, force: bool = False) -> None:
+        """Delete the topic; without `force` it must be empty.  Raises UsageError: NOT_EMPTY, DAMAGED."""
+        call(lib.smq_topic_delete, self._client._open(), self.name.encode(), force)
+
+    def stats(self) -> Stats:
+        """How many messages it holds, and what the fleet has done.  Raises UsageError: DAMAGED; RetryError:
+        UNAVAILABLE (no slot could be read)."""
+        return read(Stats, "smq_stats", lib.smq_topic_stats, self._client._open(), self.name.encode())
+
+    def messages(self, *states: str, contains: Optional[str] = None, reason: Optional[str] = None,
+                 limit: int = 0) -> Iterator[StoredMessage]:
+        """The stored messages in these states ("waiting", the default, "claimed", "resting", "dead"), slot by slot.
+        It is no snapshot.  `contains`: a text in body, key or id; `reason`: in that of the last failure."""
+        cursor, given = "", 0
+        while True:
+            size = min(PAGE, limit - given) if limit else PAGE
+            page = self._page(_filter(states, contains, reason, size, cursor))
+            yield from page
+            given += len(page)
+            if len(page) < size or given == limit:
+                return
+            cursor = page[-1].cursor
+
+    def get(self, *, key: Optional[Bytes] = None, id: Optional[Bytes] = None,
+            body: Optional[Bytes] = None) -> StoredMessage:
+        """Find one message by the key and id, in layout inline by the key and body, that were sent.  Raises
+        UsageError: NO_MESSAGE."""
+        which, keep = _reference(key, id, body)
+        out = ffi.new("smq_message_info **")
+        call(lib.smq_message_get, self._client._open(), self.name.encode(), which, out)
+        del keep
+        try:
+            return stored_message(out[0])
+        finally:
+            lib.smq_message_info_free(out[0])
+
+    def rank(self, *, key: Optional[Bytes] = None, id: Optional[Bytes] = None, body: Optional[Bytes] = None) -> int:
+        """How many waiting messages come before this one.  Raises UsageError: NO_MESSAGE; RetryError: IN_WORK."""
+        which, keep = _reference(key, id, body)
+        out = ffi.new("uint64_t *")
+        call(lib.smq_message_rank, self._client._open(), self.name.encode(), which, out)
+        del keep
+        return int(out[0])
+
+    def remove(self, *, key: Optional[Bytes] = None, id: Optional[Bytes] = None,
+               body: Optional[Bytes] = None) -> None:
+        """Remove one message that waits, rests or is dead.  Raises UsageError: NO_MESSAGE; RetryError: IN_WORK."""
+        which, keep = _reference(key, id, body)
+        call(lib.smq_message_remove, self._client._open(), self.name.encode(), which)
+        del keep
+
+    def reschedule(self, place: Message, *, key: Optional[Bytes] = None, id: Optional[Bytes] = None,
+                   body: Optional[Bytes] = None) -> None:
+        """Give a waiting message the priority, delay_ms or due_at_ms of `place`.  Raises UsageError: NO_MESSAGE,
+        WRONG_TYPE, INVALID; RetryError: IN_WORK, FULL."""
+        which, keep = _reference(key, id, body)
+        struct, more = message_struct(place)
+        call(lib.smq_message_reschedule, self._client._open(), self.name.encode(), which, struct)
+        del keep, more
+
+    def requeue_dead(self, *, contains: Optional[str] = None, reason: Optional[str] = None, limit: int = 0) -> int:
+        """Requeue dead letters, and return how many.  Raises UnknownError: of some it is not known."""
+        chosen, keep = _filter((), contains, reason, limit, "")
+        count = ffi.new("uint64_t *")
+        call(lib.smq_dead_requeue, self._client._open(), self.name.encode(), chosen, count, ffi.NULL, ffi.NULL)
+        del keep
+        return int(count[0])
+
+    def purge(self, *states: str, contains: Optional[str] = None, reason: Optional[str] = None,
+              limit: int = 0) -> int:
+        """Delete messages in these states ("waiting", "resting", "dead") for ever, and return how many.  Raises
+        UsageError: INVALID (no states); UnknownError: of some it is not known."""
+        chosen, keep = _filter(states, contains, reason, limit, "")
+        count = ffi.new("uint64_t *")
+        call(lib.smq_topic_purge, self._client._open(), self.name.encode(), chosen, count, ffi.NULL, ffi.NULL)
+        del keep
+        return int(count[0])
+
+    def _page(self, chosen: Any) -> List[StoredMessage]:
+        seen: List[StoredMessage] = []
+        user = ffi.new_handle(seen)
+        call(lib.smq_message_each, self._client._open(), self.name.encode(), chosen[0], lib.slotmq_visit_message, user)
+        return seen
+
+
+STATES: Dict[str, int] = {decoded(lib.smq_state_name(state)): state for state in (
+    lib.SMQ_STATE_WAITING, lib.SMQ_STATE_CLAIMED, lib.SMQ_STATE_RESTING, lib.SMQ_STATE_DEAD)}
+
+
+def _filter(states: Sequence[str], contains: Optional[str], reason: Optional[str], limit: int, cursor: str) -> Any:
+    """(an smq_filter, what must live as long)."""
+    for state in states:
+        if state not in STATES:
+            raise ValueError(f'there is no state "{state}", but {", ".join(STATES)}')
+    chosen = sized("smq_filter")
+    chosen.states = sum(STATES[state] for state in set(states))
+    chosen.limit = limit
+    keep = []
+    for name, text in (("contains", contains), ("reason", reason), ("cursor", cursor or None)):
+        if text is not None:
+            keep.append(ffi.new("char[]", text.encode()))
+            setattr(chosen, name, keep[-1])
+    return chosen, keep
+
+
+def _reference(key: Optional[Bytes], id: Optional[Bytes], body: Optional[Bytes]) -> Any:
+    """(an smq_message_ref, what must live as long)."""
+    which = sized("smq_message_ref")
+    return which, [put_bytes(which.key, key), put_bytes(which.id, id), put_bytes(which.body, body)]
+
+
+@ffi.def_extern()  # type: ignore[misc]
+def slotmq_visit_message(info: Any, user: Any) -> bool:
+    """On the thread that calls smq_message_each(); `user` is a list."""
+    ffi.from_handle(user).append(stored_message(info))
+    return True
+
+
+class _Events:
+    """Gives the events of a client to the logger "slotmq", on a thread of Python that sleeps while there are none."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._pid = os.getpid()
+        self._wake, self._woken = socket.socketpair()
+        self._log = logging.getLogger("slotmq")
+        self._thread = threading.Thread(target=self._run, name="slotmq-events", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        waiting = select.poll()
+        waiting.register(lib.smq_client_fd(self._client), select.POLLIN)
+        waiting.register(self._woken, select.POLLIN)
+        ended = False
+        while not ended:
+            ended = any(fd == self._woken.fileno() for fd, _ in waiting.poll())
+            self._give()
+
+    def _give(self) -> None:
+        events, count = ffi.new("smq_event *[]", EVENTS), ffi.new("size_t *")
+        while True:
+            status = lib.smq_client_poll_events(self._client, events, EVENTS, count, 0, ffi.NULL)
+            if status != lib.SMQ_OK or count[0] == 0:
+                return
+            for i in range(count[0]):
+                event = events[i]
+                self._log.log(LEVELS.get(event.level, logging.INFO), "%s", decoded(event.text),
+                              extra={"slotmq_event": decoded(event.id), "slotmq_topic": decoded(event.topic),
+                                     "slotmq_slot": event.slot})
+
+    def end(self) -> None:
+        """In a child of fork() there is no thread."""
+        if os.getpid() == self._pid:
+            self._wake.send(b"x")
+            self._thread.join()
+        self._wake.close()
+        self._woken.close()
