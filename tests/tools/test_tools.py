@@ -850,7 +850,7 @@ class Ci(Folder):
                          [f"fuzz --seconds 60 --record {record}/fuzz.jsonl"])
         self.assertTrue(record.is_dir())
         asked = self.ci("--nightly")[2]
-        for what in ["test", "test faults", "lint all", "tsan", "model --long", "mutants --named"]:
+        for what in ["test", "test faults", "test nightly", "lint all", "tsan", "model --long", "mutants --named"]:
             self.assertIn(what, asked)
 
 

@@ -1,0 +1,49 @@
+"""Install the package from a copy of the sources with pip, as docs/python.md says, and run its tests.
+
+What is missing makes a test fail with its name: no test is skipped."""
+import importlib.util
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT, BUILD, RUNTIME = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
+MODULES = {"cffi": "python3-cffi", "pip": "python3-pip", "pytest": "python3-pytest",
+           "setuptools": "python3-setuptools", "wheel": "python3-wheel"}
+
+
+class Installed(unittest.TestCase):
+    """`self.site` is the folder into which pip installs."""
+
+    def setUp(self):
+        missing = [package for module, package in MODULES.items() if not importlib.util.find_spec(module)]
+        self.assertEqual(missing, [], "these Debian packages are missing: ./dev setup")
+        folder = tempfile.TemporaryDirectory(prefix="slotmq-python-")
+        self.addCleanup(folder.cleanup)
+        self.sources, self.site = pathlib.Path(folder.name) / "slotmq", pathlib.Path(folder.name) / "site"
+        shutil.copytree(ROOT, self.sources, ignore=shutil.ignore_patterns("build", "build-*", ".git", "*.egg-info"))
+
+    def run_python(self, *arguments, fails=False, **environment):
+        run = subprocess.run(
+            [sys.executable, *arguments], cwd=self.sources / "python", text=True, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, check=False,
+            env={**{name: value for name, value in os.environ.items() if not name.startswith("SLOTMQ_")},
+                 "PYTHONDONTWRITEBYTECODE": "1", **environment})
+        self.assertEqual(run.returncode != 0, fails, run.stdout)
+        return run.stdout
+
+    def install(self, fails=False, site=None, **environment):
+        """Without an index: Debian has what the build needs."""
+        return self.run_python("-m", "pip", "install", "--quiet", "--no-index", "--no-build-isolation", "--no-deps",
+                               "--no-cache-dir", "--target", str(site or self.site), ".", fails=fails, **environment)
+
+    def run_tests(self, **environment):
+        """Run the package's own tests, at least so many that no folder was missed."""
+        said = self.run_python("-X", "faulthandler", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests",
+                               PYTHONPATH=str(self.site), **environment)
+        passed = re.search(r"^(\d+) passed in", said, re.MULTILINE)
+        self.assertTrue(passed and int(passed[1]) >= 70, said)

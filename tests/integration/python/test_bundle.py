@@ -1,0 +1,22 @@
+#!/usr/bin/env python3
+"""The package with a library of its own, without ZooKeeper.  usage: test_bundle.py ROOT BUILD RUNTIME"""
+import subprocess
+import sys
+import unittest
+
+from installed import Installed
+
+
+class Bundle(Installed):
+    def test_the_package_has_its_library_inside(self):
+        self.install(SLOTMQ_BUNDLE="without-zookeeper")
+        needed = subprocess.run(["ldd", str(self.site / "slotmq/_native.abi3.so")], capture_output=True, text=True,
+                                check=True).stdout
+        self.assertIn("libhiredis", needed)
+        self.assertNotIn("libslotmq", needed)
+        self.assertNotIn("zookeeper", needed)
+        self.run_tests()
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
