@@ -22,7 +22,8 @@ enum { TIMEOUT_MS = 60000 };
 
 /* The folder of the programs, and what else the build gives. */
 static const char folder[] = EXAMPLES_FOLDER, job_cpp[] = JOB_CPP, python[] = PYTHON,
-                  job_py[] = JOB_PY, library[] = LIBRARY, runtime[] = SANITIZER_RUNTIME;
+                  job_py[] = JOB_PY, library[] = LIBRARY, runtime[] = SANITIZER_RUNTIME,
+                  node[] = NODE, jobs_js[] = NODE_FOLDER "/jobs.js", slotmq_json[] = SLOTMQ_JSON;
 
 enum { EXAMPLES_MAX = 16, PATH_SIZE = 1024 };
 
@@ -45,7 +46,7 @@ static const char *example(const char *name)
     return paths[i];
 }
 
-/* The same of one that is built only where SQLite or a C++ compiler is. */
+/* The same of one that is built only where SQLite, a C++ compiler or Node.js is. */
 static const char *optional_example(const char *name)
 {
     if (access(example(name), X_OK) != 0) {
@@ -103,10 +104,10 @@ static void test_the_main_job_runs_in_cpp(void **state)
     run_fini(&run);
 }
 
-/* A library that is built with a sanitizer needs its runtime before all else. */
-static void test_the_main_job_runs_in_python(void **state)
+/* The script ends by itself and prints `out`.  A library that is built with a sanitizer needs its
+ * runtime before all else. */
+static void assert_script_prints(const char *const *argv, const char *out)
 {
-    const char *const argv[] = {python, job_py, library, servers_redis(*state), NULL};
     char preload[PATH_SIZE];
     const char *const environment[] = {preload, "ASAN_OPTIONS=detect_leaks=0", NULL};
     struct run_options options = {.argv = argv,
@@ -116,9 +117,29 @@ static void test_the_main_job_runs_in_python(void **state)
     snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", runtime);
     assert_true(run_command(&run, &options, TIMEOUT_MS));
     assert_string_equal(run.err, "");
-    assert_string_equal(run.out, "scripted two books\n");
+    assert_string_equal(run.out, out);
     assert_int_equal(run.exit_code, 0);
     run_fini(&run);
+}
+
+static void test_the_main_job_runs_in_python(void **state)
+{
+    const char *const argv[] = {python, job_py, library, servers_redis(*state), NULL};
+
+    assert_script_prints(argv, "scripted two books\n");
+}
+
+/* A job that fails comes again, and no wake of the loop is for nothing. */
+static void test_jobs_run_in_the_loop_of_node(void **state)
+{
+    const char *const argv[] = {
+        node,   jobs_js, optional_example("foreign.node"), slotmq_json, servers_redis(*state),
+        "2000", NULL};
+
+    assert_script_prints(argv,
+                         "2000 sent\n"
+                         "job 0, attempt 1; job 1, attempt 2; job 10, attempt 1; 2000 handled\n"
+                         "0 wakes for nothing\n");
 }
 
 /* `path` ends by itself, without an error, and prints `out`. */
@@ -410,6 +431,7 @@ TEST_GROUP(examples)
         cmocka_unit_test(test_readme_says_what_is_missing),
         cmocka_unit_test_setup_teardown(test_the_main_job_runs_in_cpp, start, stop),
         cmocka_unit_test_setup_teardown(test_the_main_job_runs_in_python, start, stop),
+        cmocka_unit_test_setup_teardown(test_jobs_run_in_the_loop_of_node, start, stop),
         cmocka_unit_test_setup_teardown(test_sender_and_worker, start, stop),
         cmocka_unit_test_setup_teardown(test_sender_and_epoll_loop, start, stop),
         cmocka_unit_test_setup_teardown(test_batches_go_to_a_file, start, stop),
