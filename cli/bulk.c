@@ -11,7 +11,8 @@
 
 bool bulk_selects(const struct bulk_filter *filter)
 {
-    return filter->id || filter->match || filter->reason || filter->older_than.given;
+    return filter->id || filter->match || filter->reason || filter->older_than.given ||
+           filter->headers.count > 0;
 }
 
 enum exit_code bulk_check(const struct bulk_filter *filter)
@@ -19,7 +20,7 @@ enum exit_code bulk_check(const struct bulk_filter *filter)
     if (filter->key && !filter->id) {
         return say_error(EXIT_USAGE, "--key goes with --id; give both");
     }
-    return EXIT_DONE;
+    return headers_check_one(&filter->headers);
 }
 
 void bulk_filter_make(smq_filter *out, smq_message_ref *which, const struct bulk_filter *filter,
@@ -31,6 +32,7 @@ void bulk_filter_make(smq_filter *out, smq_message_ref *which, const struct bulk
     }
     out->contains = filter->match;
     out->reason = filter->reason;
+    out->header = headers_selected(&filter->headers);
     out->older_than_ms = filter->older_than.value;
     out->limit = (uint64_t) filter->limit.value;
     out->rate_per_s = filter->rate.value;

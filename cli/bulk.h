@@ -2,12 +2,14 @@
 #ifndef CLI_BULK_H
 #define CLI_BULK_H
 
+#include "headers.h"
 #include "topic.h"
 
 /* The flags of a filter; a verb's table has rows for those that it takes. */
 struct bulk_filter {
     const char *id, *key, *match, *reason;
     struct flag_value older_than, limit, rate;
+    struct headers headers;
 };
 
 #define BULK_TEXT(struct_, flag_, member_, what_, help_)                                           \
@@ -23,6 +25,7 @@ struct bulk_filter {
     BULK_TEXT(struct_, "match", match, "TEXT", "only those with TEXT in body, key or id")
 #define BULK_REASON(struct_)                                                                       \
     BULK_TEXT(struct_, "reason", reason, "TEXT", "only those with TEXT in the reason")
+#define BULK_HEADER(struct_) HEADERS_SELECT(offsetof(struct_, filter.headers))
 #define BULK_OLDER(struct_, help_)                                                                 \
     {                                                                                              \
         .name = "older-than", .type = FLAG_DURATION,                                               \
@@ -43,7 +46,7 @@ struct bulk_filter {
 /* Is anything given that leaves out some messages? */
 bool bulk_selects(const struct bulk_filter *filter);
 
-/* Refuses --key without --id. */
+/* Refuses --key without --id, and two headers. */
 enum exit_code bulk_check(const struct bulk_filter *filter);
 
 /* Fills `out` and, if one message is named, *which, which must live as long. */

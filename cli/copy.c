@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "connect.h"
+#include "headers.h"
 #include "message.h"
 #include "message_line.h"
 #include "output.h"
@@ -18,6 +19,7 @@ enum { COPY_BATCH = 1000 };
 struct copy_options {
     const char *to_redis, *state, *match, *cursor;
     struct flag_value limit;
+    struct headers headers;
 };
 
 #define COPY(member) offsetof(struct copy_options, member)
@@ -39,6 +41,7 @@ static const struct flag copy_flags[] = {
      .offset = COPY(match),
      .operand = "TEXT",
      .help = "only those with TEXT in body, key or id"},
+    HEADERS_SELECT(COPY(headers)),
     {.name = "limit",
      .type = FLAG_NUMBER,
      .offset = COPY(limit),
@@ -202,6 +205,7 @@ static enum exit_code copy_all(struct copy *copy, smq_client *from)
 
     filter.states = copy_states(flags);
     filter.contains = flags->match;
+    filter.header = headers_selected(&flags->headers);
     filter.limit = (uint64_t) flags->limit.value;
     filter.cursor = flags->cursor;
     signals_catch();
@@ -276,7 +280,8 @@ static enum exit_code copy_check(const struct command *command)
                          "--to-redis",
                          command->words[0]);
     }
-    return flags->state ? message_states_read(&states, flags->state) : EXIT_DONE;
+    const enum exit_code code = headers_check_one(&flags->headers);
+    return code == EXIT_DONE && flags->state ? message_states_read(&states, flags->state) : code;
 }
 
 const struct verb copy_verb = {

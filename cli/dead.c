@@ -23,6 +23,7 @@ static const struct flag list_flags[] = {
     BULK_ID(struct dead_options),
     BULK_MATCH(struct dead_options),
     BULK_REASON(struct dead_options),
+    BULK_HEADER(struct dead_options),
     BULK_OLDER(struct dead_options, OLDER),
     BULK_LIMIT(struct dead_options),
 };
@@ -79,8 +80,9 @@ const struct verb dead_list_verb = {
 /* Of requeue and purge. */
 #define SELECTION                                                                                  \
     ALL, BULK_ID(struct dead_options), BULK_MATCH(struct dead_options),                            \
-        BULK_REASON(struct dead_options), BULK_OLDER(struct dead_options, OLDER),                  \
-        BULK_LIMIT(struct dead_options), BULK_RATE(struct dead_options)
+        BULK_REASON(struct dead_options), BULK_HEADER(struct dead_options),                        \
+        BULK_OLDER(struct dead_options, OLDER), BULK_LIMIT(struct dead_options),                   \
+        BULK_RATE(struct dead_options)
 
 static const struct flag requeue_flags[] = {SELECTION};
 
@@ -91,9 +93,9 @@ static enum exit_code dead_check_selection(const struct command *command)
     const bool some = bulk_selects(&flags->filter);
 
     if (!flags->all && !some) {
-        return say_error(EXIT_USAGE,
-                         "%s needs --all, or which: --id, --match, --reason, --older-than",
-                         command->verb->name);
+        return say_error(
+            EXIT_USAGE, "%s needs --all, or which: --id, --match, --reason, --header, --older-than",
+            command->verb->name);
     }
     if (flags->all && some) {
         return say_error(EXIT_USAGE, "--all leaves nothing out; give it alone, or only the others");

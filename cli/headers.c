@@ -29,6 +29,17 @@ enum exit_code headers_add(struct headers *headers, const char *flag, const char
     return EXIT_DONE;
 }
 
+const smq_header *headers_selected(const struct headers *headers)
+{
+    return headers->count > 0 ? headers->header : NULL;
+}
+
+enum exit_code headers_check_one(const struct headers *headers)
+{
+    return headers->count <= 1 ? EXIT_DONE
+                               : say_error(EXIT_USAGE, "--header is given twice; give one");
+}
+
 /* The object of that name, which is made when it is needed. */
 static json_t *headers_object(json_t *object, const char *name)
 {

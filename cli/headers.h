@@ -7,6 +7,7 @@
 #include <slotmq/slotmq.h>
 
 #include "exit.h"
+#include "flags.h"
 
 /* Those that -H NAME=VALUE has given, in their order.  The values are borrowed from the texts. */
 struct headers {
@@ -19,6 +20,19 @@ struct headers {
 /* Adds one.  Which names are good is for the library to say.  On any other result than EXIT_DONE
  * the error has been printed. */
 enum exit_code headers_add(struct headers *headers, const char *flag, const char *text);
+
+/* The flag of a verb that selects messages by a header, which stands at `offset_`. */
+#define HEADERS_SELECT(offset_)                                                                    \
+    {                                                                                              \
+        .name = "header", .letter = 'H', .type = FLAG_HEADER, .offset = (offset_),                 \
+        .operand = "NAME=VALUE", .help = "layout keyed: only those with this header"               \
+    }
+
+/* The header that such a flag has given; NULL: none. */
+const smq_header *headers_selected(const struct headers *headers);
+
+/* Refuses more than one. */
+enum exit_code headers_check_one(const struct headers *headers);
 
 /* Sets `headers` of the object to those of a message, as an object, and those whose value is no
  * UTF-8 as `headers_base64`.  A message without headers has none of both. */

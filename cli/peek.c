@@ -35,12 +35,7 @@ static const struct flag peek_flags[] = {
      .offset = PEEK(reason),
      .operand = "TEXT",
      .help = "only those that failed last with TEXT in the reason"},
-    {.name = "header",
-     .letter = 'H',
-     .type = FLAG_HEADER,
-     .offset = PEEK(headers),
-     .operand = "NAME=VALUE",
-     .help = "layout keyed: only those with this header"},
+    HEADERS_SELECT(PEEK(headers)),
     {.name = "limit",
      .type = FLAG_NUMBER,
      .offset = PEEK(limit),
@@ -99,7 +94,7 @@ static enum exit_code peek_topic(smq_client *client, const struct command *comma
     filter.reason = flags->reason;
     filter.cursor = flags->cursor;
     filter.limit = peek_limit(command);
-    filter.header = flags->headers.count > 0 ? flags->headers.header : NULL;
+    filter.header = headers_selected(&flags->headers);
     if (flags->state) {
         (void) message_states_read(&filter.states, flags->state); /* checked by peek_check() */
     }
@@ -115,11 +110,9 @@ static enum exit_code peek_check(const struct command *command)
 {
     const struct peek_options *flags = command->options;
     unsigned states = 0;
+    const enum exit_code code = headers_check_one(&flags->headers);
 
-    if (flags->headers.count > 1) {
-        return say_error(EXIT_USAGE, "--header is given twice; give one");
-    }
-    return flags->state ? message_states_read(&states, flags->state) : EXIT_DONE;
+    return code == EXIT_DONE && flags->state ? message_states_read(&states, flags->state) : code;
 }
 
 const struct verb peek_verb = {

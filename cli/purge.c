@@ -19,6 +19,7 @@ static const struct flag purge_flags[] = {
      .help = "waiting, resting or dead; more than one with commas between; required"},
     BULK_MATCH(struct purge_options),
     BULK_REASON(struct purge_options),
+    BULK_HEADER(struct purge_options),
     BULK_OLDER(struct purge_options, "only those that were due, or died, this long ago"),
     BULK_LIMIT(struct purge_options),
     BULK_RATE(struct purge_options),
@@ -52,7 +53,10 @@ static enum exit_code purge_check(const struct command *command)
         return say_error(EXIT_USAGE,
                          "purge needs --state waiting, --state resting or --state dead");
     }
-    const enum exit_code code = message_states_read(&states, flags->state);
+    enum exit_code code = message_states_read(&states, flags->state);
+    if (code == EXIT_DONE) {
+        code = bulk_check(&flags->filter);
+    }
     if (code != EXIT_DONE) {
         return code;
     }

@@ -155,6 +155,47 @@ static void test_headers_are_copied_and_restored(void **state)
     json_decref(found);
 }
 
+static void assert_done(const char *const *arguments, const char *done, int64_t count)
+{
+    json_t *document = command_json(NULL, arguments);
+
+    assert_int_equal(json_integer_value(json_object_get(document, done)), count);
+    json_decref(document);
+}
+
+/* Of three dead letters those of one tenant are listed, sent back, copied and deleted. */
+static void test_a_header_selects_what_is_edited(void **state)
+{
+    (void) state;
+    create("tenants", "fixed_time");
+    create("elsewhere", "fixed_time");
+    command_done(NULL, ARGS("send", "tenants", "1", "-H", "tenant=a", "-H", "trace=1"));
+    command_done(NULL, ARGS("send", "tenants", "2", "-H", "tenant=b"));
+    command_done(NULL, ARGS("send", "tenants", "3", "-H", "tenant=a"));
+    command_done(NULL, ARGS("send", "tenants", "4"));
+    command_done(NULL, ARGS("consume", "tenants", "--count", "4", "--", "sh", "-c", "exit 65"));
+    json_t *found = command_json(NULL, ARGS("dead", "list", "tenants", "-H", "tenant=b", "--json"));
+    assert_string_equal(json_text(found, "body"), "2");
+    json_decref(found);
+    assert_done(
+        ARGS("copy", "tenants", "elsewhere", "--state", "dead", "--header", "tenant=a", "--json"),
+        "copied", 2);
+    assert_done(ARGS("dead", "requeue", "tenants", "--header", "tenant=a", "--json"), "requeued",
+                2);
+    assert_done(
+        ARGS("purge", "tenants", "--state", "waiting", "--header", "trace=1", "--yes", "--json"),
+        "purged", 1);
+    assert_done(ARGS("dead", "purge", "tenants", "--header", "tenant=c", "--yes", "--json"),
+                "purged", 0);
+    assert_done(ARGS("dead", "purge", "tenants", "--header", "tenant=b", "--yes", "--json"),
+                "purged", 1);
+    assert_int_equal(command_stat("tenants", "waiting"), 1);
+    assert_int_equal(command_stat("tenants", "dead"), 1);
+    command_done(NULL, ARGS("topic", "create", "headless", "--layout", "inline"));
+    command_refused(64, "layout", NULL,
+                    ARGS("dead", "requeue", "headless", "--header", "tenant=a"));
+}
+
 static void test_fifo_keeps_the_order_of_a_key(void **state)
 {
     (void) state;
@@ -226,6 +267,7 @@ TEST_GROUP(keyed)
         cmocka_unit_test(test_a_message_may_have_its_own_retries),
         cmocka_unit_test(test_headers_are_sent_shown_and_matched),
         cmocka_unit_test(test_headers_are_copied_and_restored),
+        cmocka_unit_test(test_a_header_selects_what_is_edited),
         cmocka_unit_test(test_fifo_keeps_the_order_of_a_key),
         cmocka_unit_test(test_a_full_topic_says_so),
         cmocka_unit_test(test_a_duplicate_is_refused),
