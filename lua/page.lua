@@ -1,8 +1,8 @@
 #!lua flags=no-writes
 -- KEYS store, prepare, dead, why, slot, [body]
 -- ARGV def, kind, state (w waiting, c claimed, r resting, d dead), score, name, limit, max_bytes,
---      bodies (0 or 1), member, contains, reason, header, older_ms (these five empty: whatever it
---      is)
+--      bodies (0 or 1), member, contains, reason, exact (0: the reason contains this text; 1: it is
+--      this text), header, older_ms (these empty: whatever it is; but reason, if exact: none)
 -- RETURN OK, now, token, more (1: there are more after it), score, name (of the last one read, or
 --        as given), (name, score, reason [, header, body])... (those read that match, in the order
 --        of consumption; with header and body: keyed)
@@ -92,6 +92,13 @@ end
 
 local found = {}
 
+local function is_reason(its_reason)
+    if exact == '1' then
+        return its_reason == reason
+    end
+    return reason == '' or string.find(its_reason, reason, 1, true)
+end
+
 -- Returns the bytes that it read besides the name; nil: neither this one nor later ones match.
 local function look(its_name, its_score)
     local its_member, before = its_name, nil
@@ -111,7 +118,7 @@ local function look(its_name, its_score)
         end
     end
     local its_reason = stored_reason(state, its_name, its_member, its_score)
-    if reason ~= '' and not string.find(its_reason, reason, 1, true) then
+    if not is_reason(its_reason) then
         return 0
     end
     local its_stored = ''

@@ -102,6 +102,8 @@ typedef struct smq_filter {
     const char *cursor;    /* continue a visit behind the message that had this cursor */
     /* A header that the message has, with this value.  Fails in layout inline: WRONG_TYPE. */
     const smq_header *header;
+    const char *reason_is; /* the whole reason of the last failure; "": none was given.  Not
+                              together with `reason` */
 } smq_filter;
 #define SMQ_FILTER_INIT SMQ_INIT(smq_filter)
 #define SMQ_FILTER(...) SMQ_WITH(smq_filter, __VA_ARGS__)

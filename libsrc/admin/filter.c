@@ -51,7 +51,7 @@ void message_ref_fini(struct message_ref *which)
 
 /* --- many --- */
 
-static smq_status filter_check_numbers(const smq_filter *filter, smq_error *err)
+static smq_status filter_check_fields(const smq_filter *filter, smq_error *err)
 {
     if ((filter->states & ~STATES_ALL) != 0) {
         return status_set(err, SMQ_INVALID,
@@ -61,6 +61,9 @@ static smq_status filter_check_numbers(const smq_filter *filter, smq_error *err)
     if (filter->older_than_ms < 0) {
         return status_set(err, SMQ_INVALID, "older_than_ms is %" PRId64 "; give 0 or more",
                           filter->older_than_ms);
+    }
+    if (filter->reason != NULL && filter->reason_is != NULL) {
+        return status_set(err, SMQ_INVALID, "reason and reason_is are both set; give one of them");
     }
     if (filter->rate_per_s < 0) {
         return status_set(err, SMQ_INVALID,
@@ -120,7 +123,7 @@ static smq_status filter_check_and_copy_cursor(struct filter *out, const struct 
 smq_status filter_check_and_copy(struct filter *out, const struct topic *topic,
                                  const smq_filter *filter, unsigned states, smq_error *err)
 {
-    smq_status status = filter_check_numbers(filter, err);
+    smq_status status = filter_check_fields(filter, err);
 
     *out = (struct filter){.states = filter->states != 0 ? filter->states : states,
                            .one = filter->which != NULL,
@@ -128,7 +131,11 @@ smq_status filter_check_and_copy(struct filter *out, const struct topic *topic,
                            .rate_per_s = filter->rate_per_s,
                            .contains = filter->contains != NULL ? filter->contains : "",
                            .reason = filter->reason != NULL ? filter->reason : "",
+                           .exact = filter->reason_is != NULL,
                            .older_ms = filter->older_than_ms > 0 ? filter->older_than_ms : -1};
+    if (filter->reason_is != NULL) {
+        out->reason = filter->reason_is;
+    }
     if (status != SMQ_OK) {
         return status;
     }
@@ -180,6 +187,7 @@ bool filter_begin(const struct filter *filter, struct page_reader *reader, int32
                                         .member = "",
                                         .contains = filter->contains,
                                         .reason = filter->reason,
+                                        .exact = filter->exact,
                                         .header = filter->header.data,
                                         .header_len = filter->header.len,
                                         .older_ms = filter->older_ms};

@@ -37,6 +37,7 @@ struct filter {
     uint64_t limit;                /* UINT64_MAX: no limit */
     int64_t rate_per_s;            /* 0: no limit */
     const char *contains, *reason; /* "": any */
+    bool exact;                    /* `reason` is the whole reason; "": none was given */
     struct buf header;             /* as it is stored; empty: any */
     int64_t older_ms;              /* -1: any */
 };

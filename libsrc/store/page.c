@@ -51,6 +51,7 @@ void store_page(struct store_call *call, struct redis *redis, const struct store
     page_call_bytes(call, SCRIPT_PAGE_ARGV_MEMBER, page->member, page->member_len);
     redis_arg_string(call_argv(call, SCRIPT_PAGE_ARGV_CONTAINS), page->contains);
     redis_arg_string(call_argv(call, SCRIPT_PAGE_ARGV_REASON), page->reason);
+    redis_arg_int(call_argv(call, SCRIPT_PAGE_ARGV_EXACT), page->exact);
     page_call_bytes(call, SCRIPT_PAGE_ARGV_HEADER, page->header, page->header_len);
     if (page->older_ms >= 0) {
         redis_arg_int(call_argv(call, SCRIPT_PAGE_ARGV_OLDER_MS), page->older_ms);

@@ -585,6 +585,7 @@ struct store_page {
     const char *member;
     size_t member_len;
     const char *contains, *reason;
+    bool exact;         /* `reason` is the whole reason; "": none was given */
     const void *header; /* a header that it has, as headers_encode() writes it */
     size_t header_len;
     int64_t older_ms; /* -1: any */

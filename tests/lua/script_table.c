@@ -33,7 +33,7 @@ static bool is_option(const char *word)
         "limit=",    "owner=",  "flags=",     "bound=",    "debounce=",   "dedup=",  "member=",
         "contains=", "reason=", "older=",     "bodies=",   "definition=", "oldest=", "gen=",
         "pauses=",   "paused=", "deletes=",   "deletion=", "coord=",      "open=",   "pushed=",
-        "passes=",   "id=",     "tombstone=", "caller="};
+        "passes=",   "id=",     "tombstone=", "caller=",   "exact="};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strncmp(word, names[i], strlen(names[i])) == 0) {
@@ -221,6 +221,7 @@ static void page_args(struct args *args, const struct words *words)
     args_add(args, option(words, "member", ""));
     args_add(args, option(words, "contains", ""));
     args_add(args, option(words, "reason", ""));
+    args_add(args, option(words, "exact", "0"));
     args_add(args, ""); /* a header has a NUL */
     args_add(args, option(words, "older", ""));
 }

@@ -112,9 +112,13 @@ static void test_dead_with_reasons(void **state)
          "OK 2000 " TOKEN " 1 2000 1000d:a 1000d:c 1000 first 1000d:a 2000 second"},
         {"page d 2000 1000d:a limit=2", "OK 2000 " TOKEN " 0 2000 1000d:b 1000d:b 2000 third"},
         {"page d reason=ir limit=2", "OK 2000 " TOKEN " 1 2000 1000d:a 1000d:c 1000 first"},
+        {"page d reason=ir exact=1", "OK 2000 " TOKEN " 0 2000 1000d:b"},
+        {"page d reason=third exact=1", "OK 2000 " TOKEN " 0 2000 1000d:b 1000d:b 2000 third"},
+        {"page d exact=1", "OK 2000 " TOKEN " 0 2000 1000d:b"},
         {"page d member=b", "OK 2000 " TOKEN " 0 2000 1000d:b 1000d:b 2000 third"},
         {"redis HDEL why{x} 1000d:c", "1"},
         {"page d limit=1", "OK 2000 " TOKEN " 1 1000 1000d:c 1000d:c 1000 ''"},
+        {"page d exact=1", "OK 2000 " TOKEN " 0 2000 1000d:b 1000d:c 1000 ''"},
         {"page d older=1000", "OK 2000 " TOKEN " 0 1000 1000d:c 1000d:c 1000 ''"},
         {"page d older=1001", "OK 2000 " TOKEN " 0 '' ''"},
     };
@@ -216,7 +220,7 @@ static void test_text_in_key_and_id(void **state)
                                  (size_t) 14));
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *const fixed[] = {"n.1", "m", "w", "", "", "9", "9", "0", "", cases[i].contains,
-                                     "",    "",  ""};
+                                     "",    "0", "",  ""};
         struct args args = {0};
         redisReply *reply;
 
@@ -259,7 +263,7 @@ static void test_header_and_body_are_told_apart(void **state)
                                  (size_t) 20));
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *const fixed[] = {
-            "n.1", "m", "w", "", "", "9", "999", "0", "", cases[i].contains, ""};
+            "n.1", "m", "w", "", "", "9", "999", "0", "", cases[i].contains, "", "0"};
         struct args args = {0};
         redisReply *reply;
 
@@ -326,7 +330,7 @@ static void test_equal_scores_page_by_page(void **state)
     }
     for (bool more = true; more;) {
         const char *const fixed[] = {"n.1", "b", "w", score, name, "100", "262144",
-                                     "1",   "",  "",  "",    "",   ""};
+                                     "1",   "",  "",  "",    "0",  "",    ""};
         struct args args = {0};
         redisReply *reply;
 

@@ -315,6 +315,13 @@ static void only_what_passes_the_filter_is_shown(void **state)
         assert_true(filtered_is(layout, &filter, "m-1"));
         filter.reason = NULL;
         filter.limit = 0;
+        filter.reason_is = "odd";
+        assert_true(filtered_is(layout, &filter, ""));
+        filter.reason_is = "it is odd";
+        assert_true(filtered_is(layout, &filter, "m-1,m-3"));
+        filter.reason_is = "";
+        assert_true(filtered_is(layout, &filter, ""));
+        filter.reason_is = NULL;
         filter.older_than_ms = HOUR_MS;
         assert_true(filtered_is(layout, &filter, ""));
     }
@@ -358,6 +365,11 @@ static void bad_filters_are_refused(void **state)
     filter.rate_per_s = -1;
     assert_int_equal(smq_topic_purge(client, "inline", &filter, NULL, NULL, NULL, &err),
                      SMQ_INVALID);
+    filter.rate_per_s = 0;
+    filter.reason = filter.reason_is = "it is odd";
+    assert_int_equal(smq_dead_requeue(client, "inline", &filter, NULL, NULL, NULL, &err),
+                     SMQ_INVALID);
+    filter.reason = NULL;
     filter.struct_size = 0;
     assert_int_equal(smq_dead_requeue(client, "inline", &filter, NULL, NULL, NULL, &err),
                      SMQ_INVALID);
@@ -475,10 +487,14 @@ static void dead_letters_are_requeued_by_filter(void **state)
         filter.limit = 100;
         assert_int_equal(requeued(layout, &filter), 100);
         filter.limit = 0;
+        filter.reason = NULL;
+        filter.reason_is = "odd";
+        assert_int_equal(requeued(layout, &filter), 0);
+        filter.reason_is = "it is odd";
         assert_int_equal(requeued(layout, &filter), 400);
         assert_int_equal(stats_of(layout).dead, 499);
         assert_int_equal(stats_of(layout).waiting, 501);
-        filter.reason = NULL;
+        filter.reason_is = NULL;
         visit = visited(layout, &filter);
         assert_int_equal(visit->count, 501);
         assert_string_equal(visit->seen[0].reason, "");
