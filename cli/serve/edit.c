@@ -1,6 +1,7 @@
 /* edit.c - what a caller who may write can change.
  *
  * Thread: serve:ask-N; edit_stop(), edit_jobs() and edit_job() run on that of the port. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,15 +92,15 @@ struct answer *edit_alter(struct serve *serve, const json_t *query,
 /* === Jobs =============================================================== */
 
 /* Does it select all, or messages that it names, or some by a filter?  Only one of these. */
-static bool edit_selects(const json_t *query)
+static bool edit_selects(const json_t *query, const struct query_filter *filter)
 {
     const bool all = query_switch(query, "all");
     const bool named = json_object_get(query, "messages") != NULL;
-    const bool some = json_object_get(query, "contains") || json_object_get(query, "reason") ||
-                      json_object_get(query, "older_than_ms");
-    const bool limited = json_object_get(query, "limit") != NULL;
+    const bool some = filter->filter.contains || filter->filter.reason ||
+                      filter->filter.reason_is || filter->filter.header ||
+                      filter->filter.older_than_ms != 0;
 
-    return all + named + some == 1 && !(named && limited);
+    return all + named + some == 1 && !(named && filter->filter.limit != 0);
 }
 
 /* Every message that is named needs an id. */
@@ -116,16 +117,32 @@ static bool edit_names(const json_t *query)
     return true;
 }
 
+/* The answer that refuses the selection; NULL: it is clear. */
+static struct answer *edit_check(const json_t *query)
+{
+    char why[QUERY_WHY] = "";
+    struct query_filter filter;
+    bool good = query_filter_read(&filter, query, why);
+
+    if (good && (!edit_selects(query, &filter) || !edit_names(query))) {
+        snprintf(why, sizeof(why),
+                 "select all, or messages with their ids, or some by contains, reason, reason_is, "
+                 "header or older_than_ms: just one of these; limit is not for messages");
+        good = false;
+    }
+    query_filter_fini(&filter);
+    return good ? NULL : answer_problem(400, SMQ_INVALID, "%s", why);
+}
+
 static struct answer *edit_begin(struct serve *serve, const json_t *query, enum job_kind kind)
 {
     smq_error err = SMQ_ERROR_INIT;
     smq_client *client = readings_client(serve->readings, &err);
     smq_layout layout = SMQ_LAYOUT_KEYED;
+    struct answer *refused = edit_check(query);
 
-    if (!edit_selects(query) || !edit_names(query)) {
-        return answer_problem(400, SMQ_INVALID,
-                              "select all, or messages with their ids, or some by contains, reason "
-                              "or older_than_ms: just one of these; limit is not for messages");
+    if (refused) {
+        return refused;
     }
     if (!client || topic_layout(&layout, client, query_text(query, "topic"), &err) != SMQ_OK) {
         return answer_failure(&err);

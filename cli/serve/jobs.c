@@ -134,15 +134,15 @@ static smq_status job_edit(struct job *job, const smq_filter *filter, uint64_t *
 static smq_status job_run_filter(struct job *job, uint64_t *count, smq_error *err)
 {
     const json_t *query = job->query;
-    smq_filter filter = SMQ_FILTER_INIT;
+    struct query_filter read;
+    char why[QUERY_WHY];
 
-    filter.states = job_states(query);
-    filter.contains = query_text(query, "contains");
-    filter.reason = query_text(query, "reason");
-    filter.older_than_ms = query_number(query, "older_than_ms", 0);
-    filter.limit = (uint64_t) query_number(query, "limit", 0);
-    filter.rate_per_s = query_number(query, "rate_per_s", 0);
-    return job_edit(job, &filter, count, job_on_progress, err);
+    (void) query_filter_read(&read, query, why); /* jobs_begin() was given one that can be read */
+    read.filter.states = job_states(query);
+    read.filter.rate_per_s = query_number(query, "rate_per_s", 0);
+    const smq_status status = job_edit(job, &read.filter, count, job_on_progress, err);
+    query_filter_fini(&read);
+    return status;
 }
 
 /* Waits until the message of this number may be edited at the wanted rate; false: it is to stop. */

@@ -134,6 +134,11 @@ static bool query_convert(json_t *query, const char *name, const struct query_fi
     }
 }
 
+static bool query_may_be_encoded(const struct query_field *field)
+{
+    return field->type == QUERY_BYTES || field->type == QUERY_STRING;
+}
+
 static const struct query_field *query_find(const struct query_field *fields, const char *name,
                                             bool *encoded)
 {
@@ -146,7 +151,7 @@ static const struct query_field *query_find(const struct query_field *fields, co
         if (strcmp(field->name, name) == 0) {
             return field;
         }
-        if (field->type == QUERY_BYTES && size == plain + sizeof(ending) - 1 &&
+        if (query_may_be_encoded(field) && size == plain + sizeof(ending) - 1 &&
             strncmp(field->name, name, plain) == 0 && strcmp(name + plain, ending) == 0) {
             *encoded = true;
             return field;
@@ -155,12 +160,13 @@ static const struct query_field *query_find(const struct query_field *fields, co
     return NULL;
 }
 
-static bool query_is_base64(const json_t *value)
+static bool query_is_base64(const json_t *value, bool string)
 {
     const size_t size = json_string_length(value);
     char *out = say_alloc(size + 1, 1);
     size_t used = 0;
-    const bool good = base64_decode(out, &used, json_string_value(value), size);
+    const bool good = base64_decode(out, &used, json_string_value(value), size) &&
+                      !(string && memchr(out, '\0', used));
 
     free(out);
     return good;
@@ -193,7 +199,8 @@ static bool query_fits(json_t *value, const struct query_field *field, bool enco
     case QUERY_OBJECTS:
         return query_is_list(value, field, why);
     default:
-        return json_is_string(value) && (!encoded || query_is_base64(value));
+        return json_is_string(value) &&
+               (!encoded || query_is_base64(value, field->type == QUERY_STRING));
     }
 }
 
@@ -213,6 +220,7 @@ static void query_refuse(const struct query_field *field, char why[QUERY_WHY])
         break;
     case QUERY_TEXT:
     case QUERY_BYTES:
+    case QUERY_STRING:
         snprintf(why, QUERY_WHY, "%s must be a text, and %s_base64 base64", field->name,
                  field->name);
         break;
@@ -260,7 +268,7 @@ bool query_check(json_t *query, const struct query_field *fields, bool address, 
     for (const struct query_field *field = fields; field->name; field++) {
         const json_t *plain = json_object_get(query, field->name);
         snprintf(other, sizeof(other), "%s_base64", field->name);
-        const json_t *encoded = field->type == QUERY_BYTES ? json_object_get(query, other) : NULL;
+        const json_t *encoded = query_may_be_encoded(field) ? json_object_get(query, other) : NULL;
         if (plain && encoded) {
             snprintf(why, QUERY_WHY, "give %s or %s, not both", field->name, other);
             return false;
@@ -330,4 +338,52 @@ void query_ref_fini(struct query_ref *ref)
 {
     free(ref->id_bytes);
     free(ref->key_bytes);
+}
+
+/* === Filters ============================================================ */
+
+/* "NAME=VALUE"; false: it has no "=". */
+static bool query_header_read(struct query_filter *out, const json_t *query)
+{
+    const smq_bytes given = query_bytes(query, "header", &out->value);
+    const char *equals = given.len > 0 ? memchr(given.data, '=', given.len) : NULL;
+
+    if (!given.data) {
+        return true;
+    }
+    if (!equals) {
+        return false;
+    }
+    const size_t size = (size_t) (equals - (const char *) given.data);
+    out->name = say_alloc(size + 1, 1);
+    memcpy(out->name, given.data, size);
+    out->header = (smq_header){out->name, {equals + 1, given.len - size - 1}};
+    out->filter.header = &out->header;
+    return true;
+}
+
+bool query_filter_read(struct query_filter *out, const json_t *query, char why[QUERY_WHY])
+{
+    *out = (struct query_filter){.filter = SMQ_FILTER_INIT};
+    out->filter.contains = query_text(query, "contains");
+    out->filter.reason = query_text(query, "reason");
+    out->filter.reason_is = query_bytes(query, "reason_is", &out->reason).data;
+    out->filter.older_than_ms = query_number(query, "older_than_ms", 0);
+    out->filter.limit = (uint64_t) query_number(query, "limit", 0);
+    if (out->filter.reason && out->filter.reason_is) {
+        snprintf(why, QUERY_WHY, "give reason or reason_is, not both");
+        return false;
+    }
+    if (!query_header_read(out, query)) {
+        snprintf(why, QUERY_WHY, "header must be NAME=VALUE");
+        return false;
+    }
+    return true;
+}
+
+void query_filter_fini(struct query_filter *filter)
+{
+    free(filter->reason);
+    free(filter->name);
+    free(filter->value);
 }

@@ -12,10 +12,18 @@
 
 #include <slotmq/slotmq.h>
 
-/* BYTES: NAME is text, or NAME_base64 any bytes.  WORDS: a list of texts, not empty, with a comma
- * between them in an address.  OBJECTS: a list of objects, not empty, each of which `of` checks;
- * not in an address. */
-enum query_type { QUERY_TEXT, QUERY_NUMBER, QUERY_SWITCH, QUERY_BYTES, QUERY_WORDS, QUERY_OBJECTS };
+/* BYTES: NAME is text, or NAME_base64 any bytes.  STRING: the same without a NUL.  WORDS: a list of
+ * texts, not empty, with a comma between them in an address.  OBJECTS: a list of objects, not
+ * empty, each of which `of` checks; not in an address. */
+enum query_type {
+    QUERY_TEXT,
+    QUERY_NUMBER,
+    QUERY_SWITCH,
+    QUERY_BYTES,
+    QUERY_STRING,
+    QUERY_WORDS,
+    QUERY_OBJECTS
+};
 
 /* Tables end with a name NULL. */
 struct query_field {
@@ -62,5 +70,17 @@ void query_ref_read(struct query_ref *out, const json_t *query);
 /* The topic has layout inline: the id is the body. */
 void query_ref_by_body(struct query_ref *ref);
 void query_ref_fini(struct query_ref *ref);
+
+/* What `contains`, `reason`, `reason_is`, `header`, `older_than_ms` and `limit` select, as long as
+ * the query lives. */
+struct query_filter {
+    smq_filter filter;
+    smq_header header;
+    char *reason, *name, *value; /* owned */
+};
+
+/* Is it one that can be used?  `why` says why not. */
+bool query_filter_read(struct query_filter *out, const json_t *query, char why[QUERY_WHY]);
+void query_filter_fini(struct query_filter *filter);
 
 #endif

@@ -43,6 +43,14 @@ struct route {
     {                                                                                              \
         .name = (what), .type = QUERY_TEXT, .required = true                                       \
     }
+#define STRING(what)                                                                               \
+    {                                                                                              \
+        .name = (what), .type = QUERY_STRING                                                       \
+    }
+#define BYTES(what)                                                                                \
+    {                                                                                              \
+        .name = (what), .type = QUERY_BYTES                                                        \
+    }
 #define NUMBER(what, least, most)                                                                  \
     {                                                                                              \
         .name = (what), .type = QUERY_NUMBER, .min = (least), .max = (most)                        \
@@ -51,11 +59,7 @@ struct route {
     {                                                                                              \
         .name = (what), .type = QUERY_WORDS, .max = (most)                                         \
     }
-#define MESSAGE(needed)                                                                            \
-    {.name = "id", .type = QUERY_BYTES, .required = (needed)},                                     \
-    {                                                                                              \
-        .name = "key", .type = QUERY_BYTES                                                         \
-    }
+#define MESSAGE(needed) {.name = "id", .type = QUERY_BYTES, .required = (needed)}, BYTES("key")
 
 /* As long as the longest duration of the library. */
 #define AGE_MAX (INT64_C(1) << 43)
@@ -73,7 +77,9 @@ static const struct query_field for_topic[] = {TOPIC, NUMBER("points", 0, HISTOR
 static const struct query_field for_messages[] = {TOPIC,
                                                   WORDS("state", 4),
                                                   TEXT("contains"),
+                                                  BYTES("header"),
                                                   TEXT("reason"),
+                                                  STRING("reason_is"),
                                                   NUMBER("older_than_ms", 1, AGE_MAX),
                                                   NUMBER("limit", 1, 1000),
                                                   TEXT("cursor"),
@@ -86,8 +92,9 @@ static const struct query_field named_message[] = {MESSAGE(false), END};
 #define SELECTION                                                                                  \
     TOPIC, {.name = "all", .type = QUERY_SWITCH},                                                  \
         {.name = "messages", .type = QUERY_OBJECTS, .max = 1000, .of = named_message},             \
-        TEXT("contains"), TEXT("reason"), NUMBER("older_than_ms", 1, AGE_MAX),                     \
-        NUMBER("limit", 1, INT64_MAX), NUMBER("rate_per_s", 1, INT32_MAX)
+        TEXT("contains"), BYTES("header"), TEXT("reason"), STRING("reason_is"),                    \
+        NUMBER("older_than_ms", 1, AGE_MAX), NUMBER("limit", 1, INT64_MAX),                        \
+        NUMBER("rate_per_s", 1, INT32_MAX)
 static const struct query_field for_requeue[] = {SELECTION, END};
 static const struct query_field for_purge[] = {SELECTION, WORDS("states", 3), END};
 

@@ -116,41 +116,56 @@ static bool messages_is_partial(const smq_error *err)
     return err->status == SMQ_DAMAGED || err->status == SMQ_UNAVAILABLE;
 }
 
+/* The answer that refuses the query; NULL: the filter is filled. */
+static struct answer *messages_filter(struct query_filter *out, const json_t *query,
+                                      const struct guard_caller *caller)
+{
+    char why[QUERY_WHY] = "";
+    smq_filter *filter = &out->filter;
+
+    if (!query_filter_read(out, query, why)) {
+        return answer_problem(400, SMQ_INVALID, "%s", why);
+    }
+    filter->states = messages_states(json_object_get(query, "state"));
+    filter->cursor = query_text(query, "cursor");
+    filter->limit = filter->limit != 0 ? filter->limit : MESSAGES_LIMIT;
+    if (filter->states == 0) {
+        return answer_problem(400, SMQ_INVALID, "state must be waiting, claimed, resting or dead");
+    }
+    if (!caller->personal && (filter->contains || filter->cursor || filter->header)) {
+        return answer_problem(403, SMQ_DENIED,
+                              "contains, header and cursor are for those who may see bodies and "
+                              "keys: give the token");
+    }
+    return NULL;
+}
+
 struct answer *show_messages(struct serve *serve, const json_t *query,
                              const struct guard_caller *caller)
 {
     const char *topic = query_text(query, "topic");
     smq_error err = SMQ_ERROR_INIT;
     smq_client *client = readings_client(serve->readings, &err);
-    smq_filter filter = SMQ_FILTER_INIT;
     struct messages_visit visit = {.personal = caller->personal};
+    struct query_filter read;
+    struct answer *answer = messages_filter(&read, query, caller);
 
-    filter.states = messages_states(json_object_get(query, "state"));
-    filter.contains = query_text(query, "contains");
-    filter.reason = query_text(query, "reason");
-    filter.cursor = query_text(query, "cursor");
-    filter.older_than_ms = query_number(query, "older_than_ms", 0);
-    filter.limit = (uint64_t) query_number(query, "limit", MESSAGES_LIMIT);
-    if (filter.states == 0) {
-        return answer_problem(400, SMQ_INVALID, "state must be waiting, claimed, resting or dead");
+    if (!answer && !client) {
+        answer = answer_failure(&err);
     }
-    if (!caller->personal && (filter.contains || filter.cursor)) {
-        return answer_problem(403, SMQ_DENIED,
-                              "contains and cursor are for those who may see bodies and keys: "
-                              "give the token");
-    }
-    if (!client) {
-        return answer_failure(&err);
+    if (answer) {
+        goto out;
     }
     visit.array = json_array();
     const smq_status status =
-        smq_message_each(client, topic, &filter, messages_on_message, &visit, &err);
-    struct answer *answer =
-        status == SMQ_OK || (messages_is_partial(&err) && json_array_size(visit.array) > 0)
-            ? messages_answer(&visit, topic, filter.limit, &err)
-            : answer_failure(&err);
+        smq_message_each(client, topic, &read.filter, messages_on_message, &visit, &err);
+    answer = status == SMQ_OK || (messages_is_partial(&err) && json_array_size(visit.array) > 0)
+                 ? messages_answer(&visit, topic, read.filter.limit, &err)
+                 : answer_failure(&err);
+out:
     json_decref(visit.array);
     free(visit.cursor);
+    query_filter_fini(&read);
     return answer;
 }
 

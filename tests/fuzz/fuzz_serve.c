@@ -16,6 +16,7 @@ static const struct query_field fields[] = {
     {.name = "all", .type = QUERY_SWITCH},
     {.name = "state", .type = QUERY_WORDS, .max = 4},
     {.name = "id", .type = QUERY_BYTES},
+    {.name = "reason_is", .type = QUERY_STRING},
     {.name = "messages", .type = QUERY_OBJECTS, .max = 10, .of = named},
     {.name = NULL},
 };
@@ -36,6 +37,9 @@ static void use(json_t *query, bool address)
     FUZZ_CHECK(json_array_size(json_object_get(query, "state")) <= 4);
     (void) query_switch(query, "all");
     (void) query_bytes(query, "id", &decoded);
+    free(decoded);
+    const smq_bytes reason = query_bytes(query, "reason_is", &decoded);
+    FUZZ_CHECK(!reason.data || strlen(reason.data) == reason.len);
     free(decoded);
 }
 

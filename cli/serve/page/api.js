@@ -2,6 +2,7 @@
  *
  * The token is kept for this tab alone, and ends with it.  Addresses are relative, so that a reverse
  * proxy may put the page into a folder. */
+import { queryOf } from './address.js';
 
 const KEPT = 'slotmq token';
 /* Readings come more often than that; a stream that is silent for longer is broken. */
@@ -61,11 +62,7 @@ async function ask(path, options) {
 
 /* A document of /api/v1. */
 export async function get(what, parameters = {}, signal = undefined) {
-    const given = Object.entries(parameters).filter(
-        ([, value]) => value !== null && value !== undefined && value !== '',
-    );
-    const query = new URLSearchParams(given).toString();
-    const response = await ask(`api/v1/${what}${query ? `?${query}` : ''}`, {
+    const response = await ask(`api/v1/${what}${queryOf(parameters)}`, {
         signal,
         headers: headers({}),
     });

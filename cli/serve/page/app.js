@@ -1,8 +1,9 @@
 /* app.js - the frame of the page: addresses, refreshes, the token, keys. */
+import { link } from './address.js';
 import { Problem, follow, get, token } from './api.js';
 import { dead } from './dead.js';
 import { doctor, servers } from './doctor.js';
-import { el, link, renew } from './dom.js';
+import { el, renew } from './dom.js';
 import { fleet } from './fleet.js';
 import { age, clock, setNow } from './format.js';
 import { jobs, strip } from './jobs.js';

@@ -1,9 +1,12 @@
 /* dead.js - the dead letters of a topic, by cause and by reason. */
+import { link } from './address.js';
 import { get } from './api.js';
-import { el, link } from './dom.js';
+import { el } from './dom.js';
 import { clock, count, distance, plural, text } from './format.js';
 import { acts, button, heading, notice, table, topicTabs } from './parts.js';
+import { purge } from './purge.js';
 import { retryAll } from './retry.js';
+import { reasonOf } from './selection.js';
 
 const COLUMNS = [
     ['Reason', 'name reason'],
@@ -14,20 +17,6 @@ const COLUMNS = [
     ['', 'act'],
 ];
 
-/* A reason selects all whose reason contains it, so a short one may select more than its group. */
-function others(data, group) {
-    const more = data.reasons.filter(
-        (other) =>
-            other !== group &&
-            typeof other.reason === 'string' &&
-            other.reason.includes(group.reason),
-    );
-    const messages = more.reduce((sum, other) => sum + other.count, 0);
-    return more.length === 0
-        ? null
-        : `${plural(messages, 'message')} of ${plural(more.length, 'other reason')} contain this text, too, and are sent back with them.`;
-}
-
 function share(group, data) {
     const part = data.looked_at > 0 ? group.count / data.looked_at : 0;
     return el('meter', { min: 0, max: 1, value: part, title: `${Math.round(part * 100)} %` });
@@ -35,49 +24,32 @@ function share(group, data) {
 
 function row(group, data, page) {
     const reason = text(group, 'reason');
-    const selectable = typeof group.reason === 'string' && group.reason !== '';
-    const shown = reason ?? 'no reason was given';
+    const shown = reason === '' ? 'no reason was given' : reason;
+    const selection = reasonOf(group);
+    const many = data.whole ? group.count : null;
     const cells = [
-        selectable
-            ? el(
-                  'a',
-                  {
-                      href: link('messages', {
-                          topic: data.topic,
-                          state: 'dead',
-                          reason: group.reason,
-                      }),
-                      class: 'go',
-                  },
-                  shown,
-              )
-            : el('span', { class: 'soft' }, shown),
+        el(
+            'a',
+            {
+                href: link('messages', { topic: data.topic, state: 'dead', ...selection }),
+                class: reason === '' ? 'go soft' : 'go',
+            },
+            shown,
+        ),
         count(group.count),
         share(group, data),
         distance(group.first_dead_at_ms),
         distance(group.last_dead_at_ms),
-        page.self.write &&
-            selectable &&
-            button(
-                'Retry',
-                () => {
-                    const many =
-                        group.count +
-                        data.reasons
-                            .filter(
-                                (other) => other !== group && other.reason?.includes(group.reason),
-                            )
-                            .reduce((sum, other) => sum + other.count, 0);
-                    return retryAll(
-                        page,
-                        data.topic,
-                        { reason: group.reason },
-                        data.whole ? many : null,
-                        others(data, group),
-                    );
-                },
-                { 'aria-label': `Retry ${shown}` },
-            ),
+        page.self.write && [
+            button('Retry', () => retryAll(page, data.topic, selection, many), {
+                'aria-label': `Retry ${shown}`,
+            }),
+            ' ',
+            button('Purge', () => purge(page, data.topic, ['dead'], selection, many), {
+                class: 'danger',
+                'aria-label': `Purge ${shown}`,
+            }),
+        ],
     ];
     return { key: `${group.reason_base64 ?? ''} ${group.reason}`, cells };
 }
@@ -100,10 +72,16 @@ export const dead = {
                 acts(
                     data.dead > 0 && el('a', { class: 'button', href: all }, 'List them'),
                     page.self.write &&
-                        data.dead > 0 &&
-                        button('Retry all', () => retryAll(page, data.topic, {}, data.dead, null), {
-                            class: 'main',
-                        }),
+                        data.dead > 0 && [
+                            button('Retry all', () => retryAll(page, data.topic, {}, data.dead), {
+                                class: 'main',
+                            }),
+                            button(
+                                'Purge all',
+                                () => purge(page, data.topic, ['dead'], {}, data.dead),
+                                { class: 'danger' },
+                            ),
+                        ],
                 ),
             ),
             topicTabs(data.topic, 'dead', data.dead),

@@ -121,13 +121,3 @@ export function renew(shown, fresh) {
     }
     renewChildren(shown, fresh);
 }
-
-/* The address of a view, which can be sent to a colleague.  What stands behind # is not sent to
- * servers, so no log of a proxy has the texts that were searched for. */
-export function link(view, parameters = {}) {
-    const given = Object.entries(parameters).filter(
-        ([, value]) => value !== null && value !== undefined && value !== '',
-    );
-    const query = new URLSearchParams(given).toString();
-    return `#/${view}${query ? `?${query}` : ''}`;
-}

@@ -1,6 +1,7 @@
 /* fleet.js - the members of the fleet, who owns which slots, and what moves. */
+import { link } from './address.js';
 import { get } from './api.js';
-import { el, link, svg } from './dom.js';
+import { el, svg } from './dom.js';
 import { clock, count, distance } from './format.js';
 import { badge, facts, heading, notice, table } from './parts.js';
 

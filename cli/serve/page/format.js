@@ -57,6 +57,12 @@ export function age(ms) {
     return `${Math.floor(whole / unit)}${name}${rest > 0 ? `${rest}${TIMES[first + 1][0]}` : ''}`;
 }
 
+/* The whole of it in one unit, as the command takes it: 90s. */
+export function exact(ms) {
+    const [name, unit] = TIMES.find(([, one]) => ms % one === 0);
+    return ms === 0 ? '0' : `${ms / unit}${name}`;
+}
+
 export function bytes(size) {
     if (size === null || size === undefined) {
         return UNKNOWN;

@@ -1,6 +1,7 @@
 /* jobs.js - long edits: progress, stop, and how they ended. */
+import { link } from './address.js';
 import { get, post } from './api.js';
-import { el, link } from './dom.js';
+import { el } from './dom.js';
 import { age, count, moment, now, rate } from './format.js';
 import { badge, button, heading, notice, table } from './parts.js';
 
@@ -15,7 +16,9 @@ const COLUMNS = [
 ];
 
 export function title(job) {
-    return `${NAMES[job.what] ?? job.what} dead letters of ${job.topic}`;
+    return job.what === 'requeue'
+        ? `Retry dead letters of ${job.topic}`
+        : `Purge messages of ${job.topic}`;
 }
 
 function speed(job) {

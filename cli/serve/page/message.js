@@ -1,10 +1,12 @@
 /* message.js - one message, and its body as text, JSON or hex. */
+import { link } from './address.js';
 import { Problem, get, post } from './api.js';
-import { el, link } from './dom.js';
+import { el } from './dom.js';
 import { UNKNOWN, bytes, count, distance, moment, text } from './format.js';
 import { acts, ask, button, facts, heading, notice, topicTabs } from './parts.js';
 import { stateBadge } from './messages.js';
-import { nameOf, retryThese } from './retry.js';
+import { retryThese } from './retry.js';
+import { nameOf } from './selection.js';
 
 const HEX_MOST = 65536;
 

@@ -1,9 +1,12 @@
 /* messages.js - messages of a topic: found by state, text and reason; dead ones can be selected. */
+import { link } from './address.js';
 import { get } from './api.js';
-import { el, link } from './dom.js';
+import { el } from './dom.js';
 import { UNKNOWN, bytes, clock, count, distance, plural, short, text } from './format.js';
 import { badge, button, heading, notice, table, topicTabs } from './parts.js';
-import { keyOf, nameOf, retryAll, retryThese } from './retry.js';
+import { purge } from './purge.js';
+import { retryAll, retryThese } from './retry.js';
+import { isAll, keyOf, nameOf, selectionOf, words } from './selection.js';
 
 const STATES = ['waiting', 'claimed', 'resting', 'dead'];
 const LIMIT = 100;
@@ -109,6 +112,12 @@ function columns(choosing, data, page) {
     return [[box, 'choose'], ...plain];
 }
 
+function without(parameters, names) {
+    return Object.fromEntries(
+        Object.entries(parameters).filter(([name]) => !names.includes(name)),
+    );
+}
+
 function filters(parameters, page) {
     const states = (parameters.get('state') ?? 'waiting').split(',');
     const kept = () => Object.fromEntries([...parameters].filter(([name]) => name !== 'cursor'));
@@ -139,6 +148,9 @@ function filters(parameters, page) {
             state,
         ),
     );
+    const whole = ['reason_is', 'reason_is_base64'].filter((name) => parameters.has(name));
+    const exact =
+        whole.length > 0 && Object.fromEntries(whole.map((name) => [name, parameters.get(name)]));
     return el(
         'form',
         { class: 'filters', role: 'search', onsubmit: (event) => event.preventDefault() },
@@ -148,28 +160,44 @@ function filters(parameters, page) {
             page.self.personal ? 'Text in body, key or id' : 'Text in bodies: needs the token',
             page.self.personal ? { id: 'search' } : { disabled: true },
         ),
-        box('reason', 'Text in the reason', page.self.personal ? {} : { id: 'search' }),
+        page.self.personal && box('header', 'Header NAME=VALUE'),
+        exact
+            ? el(
+                  'span',
+                  { class: 'exact' },
+                  'those',
+                  words(exact),
+                  ' ',
+                  el('a', { href: link('messages', without(kept(), Object.keys(exact))) }, 'any'),
+              )
+            : box('reason', 'Text in the reason', page.self.personal ? {} : { id: 'search' }),
     );
 }
 
-function actions(data, parameters, page) {
-    const reason = parameters.get('reason');
-    const contains = parameters.get('contains');
+/* `states` are those that are shown; dead letters alone can be sent back. */
+function actions(data, parameters, states, page) {
+    const selection = selectionOf(parameters);
     const names = [...selected.values()];
-    return el(
-        'div',
-        { class: 'actions' },
-        button(
-            names.length > 0 ? `Retry ${count(names.length)} selected` : 'Retry selected',
+    const all = isAll(selection) ? 'all' : 'all that match';
+    const retry = states[0] === 'dead' &&
+        states.length === 1 && [
+            button(
+                names.length > 0 ? `Retry ${count(names.length)} selected` : 'Retry selected',
             async () => {
                 selected = new Map();
                 await retryThese(page, data.topic, names);
             },
             { class: 'main', disabled: names.length === 0 },
         ),
-        button(reason || contains ? 'Retry all that match' : 'Retry all', () =>
-            retryAll(page, data.topic, { reason, contains }, null, null),
-        ),
+        button(`Retry ${all}`, () => retryAll(page, data.topic, selection, null)),
+    ];
+    return el(
+        'div',
+        { class: 'actions' },
+        retry,
+        button(`Purge ${all}`, () => purge(page, data.topic, states, selection, null), {
+            class: 'danger',
+        }),
     );
 }
 
@@ -178,11 +206,10 @@ export const messages = {
     refresh: 'changes',
 
     load(parameters, signal) {
-        const { topic, state, contains, reason, older_than_ms, cursor } =
-            Object.fromEntries(parameters);
+        const { topic, state, older_than_ms, cursor } = Object.fromEntries(parameters);
         return get(
             'messages',
-            { topic, state, contains, reason, older_than_ms, cursor, limit: LIMIT },
+            { topic, state, ...selectionOf(parameters), older_than_ms, cursor, limit: LIMIT },
             signal,
         );
     },
@@ -200,7 +227,11 @@ export const messages = {
             heading(data.topic),
             topicTabs(data.topic, 'messages', 0),
             filters(parameters, page),
-            choosing && actions(data, parameters, page),
+            page.self.write &&
+                rows.length > 0 &&
+                !states.includes('claimed') &&
+                !parameters.has('older_than_ms') &&
+                actions(data, parameters, states, page),
             rows.length > 0
                 ? table('Messages', columns(choosing, data, page), rows, 'cards messages')
                 : notice('No message is so.'),

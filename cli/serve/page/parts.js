@@ -1,5 +1,6 @@
 /* parts.js - pieces that several views show: heads, tables, labels, dialogs. */
-import { el, link } from './dom.js';
+import { link } from './address.js';
+import { el } from './dom.js';
 
 export function heading(title, ...beside) {
     return el(
@@ -146,6 +147,20 @@ export function ask(title, fields, action, kind = '') {
             dialog.querySelector('button')
         ).focus();
     });
+}
+
+/* How fast a long edit goes, and how far; `rate` is offered. */
+export function amounts(rate) {
+    const number = { type: 'number', min: 1, step: 1, inputmode: 'numeric' };
+    return [
+        field(
+            'Messages per second',
+            'rate',
+            { ...number, value: rate },
+            'Empty: as fast as Redis takes them.',
+        ),
+        field('At most', 'limit', { ...number, value: '' }, 'Empty: all of them.'),
+    ];
 }
 
 export function field(label, name, more = {}, hint = '') {

@@ -1,9 +1,11 @@
 /* topic.js - one topic: its last hour, its numbers, its definition, its slots. */
+import { alterButton } from './alter.js';
 import { get, post } from './api.js';
 import { chart } from './chart.js';
 import { el } from './dom.js';
 import { age, bytes, clock, count, moment, now, rate } from './format.js';
 import { acts, ask, badge, button, facts, heading, notice, table, topicTabs } from './parts.js';
+import { purge } from './purge.js';
 import { badges } from './topics.js';
 
 const POINTS = 240;
@@ -176,10 +178,16 @@ export const topic = {
                 name,
                 badges({ ...known, paused }),
                 acts(
-                    page.self.write &&
-                        (paused
+                    page.self.write && [
+                        paused
                             ? button('Resume', () => turn(page, name, 'resume'), { class: 'main' })
-                            : button('Pause', () => turn(page, name, 'pause'))),
+                            : button('Pause', () => turn(page, name, 'pause')),
+                        button(
+                            'Purge',
+                            () => purge(page, name, ['waiting', 'resting'], {}, known.waiting + known.resting),
+                            { class: 'danger' },
+                        ),
+                    ],
                 ),
             ),
             topicTabs(name, 'topic', known.dead),
@@ -206,7 +214,10 @@ export const topic = {
                     facts(
                         Object.entries(definition)
                             .filter(([key]) => key !== 'name')
-                            .map(([key, value]) => [key, shown(key, value)]),
+                            .map(([key, value]) => [
+                                key,
+                                [shown(key, value), ' ', alterButton(page, name, key, value)],
+                            ]),
                     ),
                 ),
             ),

@@ -1,7 +1,8 @@
 /* topics.js - all topics, with small charts of the last hour. */
+import { link } from './address.js';
 import { get } from './api.js';
 import { spark } from './chart.js';
-import { el, link } from './dom.js';
+import { el } from './dom.js';
 import { age, clock, count, now, plural, rate } from './format.js';
 import { badge, heading, notice, table } from './parts.js';
 

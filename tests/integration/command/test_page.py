@@ -88,6 +88,9 @@ class Page(unittest.TestCase):
         cls.call("consume", "flood", "--exit-when-empty")
         cls.call("pause", "flood")
         cls.call("topic", "create", "reports")
+        cls.call("topic", "create", "shop", "--slots", "4", "--groups", "billing,mail")
+        cls.call("send", "shop", "--file", "-", text="declined\nunknown address\n")
+        cls.call("consume", "shop/billing", "--exit-when-empty", "--", program)
 
     @classmethod
     def call(cls, *words, text=None):
@@ -114,6 +117,7 @@ class Page(unittest.TestCase):
 
     def go(self, view, **parameters):
         self.browser.open(f"{self.address}/#/{view}?{urllib.parse.urlencode(parameters)}")
+        self.browser.run("scrollTo(0, 0)")
 
     def tearDown(self):
         """Nothing broke the policy of the page; a message that is done is not found."""
@@ -151,6 +155,39 @@ class Page(unittest.TestCase):
         wait_until(lambda: self.stat("orders")["waiting"] == 2, TIMEOUT_S, "two wait")
         self.browser.find("//main//nav[@class='pages']//span[starts-with(., '1 message')]")
 
+    def test_a_group_of_one_reason_is_retried_and_no_other(self):
+        """Also when other reasons contain it."""
+        program = self.folder / "code"
+        program.write_text("#!/bin/sh\nread -r body\n[ $body = plain ] || echo $body >&2\nexit 65\n")
+        program.chmod(0o755)
+        self.call("topic", "create", "letters", "--slots", "2")
+        self.call("send", "letters", "--file", "-", text="plain\nplain\nmore\n")
+        self.call("consume", "letters", "--exit-when-empty", "--", program)
+        self.go("dead", topic="letters")
+        self.browser.click("//main//button[@aria-label='Retry exit 65']")
+        self.browser.find("//dialog//p[contains(., '2 dead letters') and contains(., 'whose reason is')]")
+        self.browser.click("//dialog//button[.='Send back']")
+        self.browser.find("//article[.//a[contains(., 'letters')]]//span[.='ended']")
+        stat = self.stat("letters")
+        self.assertEqual((stat["waiting"], stat["dead"]), (2, 1))
+        self.browser.click(link("exit 65: more"))
+        self.browser.find("//main//span[@class='exact' and contains(., 'exit 65: more')]")
+        self.browser.find("//main//nav[@class='pages']//span[starts-with(., '1 message')]")
+
+    def test_a_topic_is_altered(self):
+        self.go("topic", topic="reports")
+        self.browser.click("//main//button[@aria-label='Change lease_ms']")
+        self.browser.type("//dialog//input[@name='value']", "1ms")
+        self.browser.click("//dialog//button[.='Change']")
+        self.browser.find("//div[@class='said']//p[contains(., '100ms to 1d')]")
+        self.assertEqual([line for line in self.browser.console() if "/alter" not in line], [])
+        self.browser.click("//main//button[@aria-label='Change lease_ms']")
+        self.browser.type("//dialog//input[@name='value']", "90s")
+        self.browser.click("//dialog//button[.='Change']")
+        self.browser.find("//main//dt[.='lease_ms']/following-sibling::dd[1][starts-with(., '1m30s')]")
+        self.assertEqual(json.loads(self.call("topic", "show", "reports", "--json"))["lease_ms"], 90000)
+        self.assertEqual(self.browser.run("return document.querySelectorAll('[aria-label=\"Change type\"]').length"), 0)
+
     def test_a_topic_is_paused_and_resumed(self):
         self.go("topic", topic="reports")
         self.browser.click(button("Pause"))
@@ -181,9 +218,66 @@ class Page(unittest.TestCase):
         self.assertLess(shown, FLOOD)
         self.browser.click(button("Hide"))
 
+    def test_messages_are_found_and_purged(self):
+        self.call("send", "reports", "find me", "--id", "needle", "--key", "its key", "-H", "tenant=blue", "--delay", "1h")
+        self.call("send", "reports", "another", "--id", "other", "--delay", "1h")
+        for box, text in (("contains", "needle"), ("contains", "its key"), ("header", "tenant=blue")):
+            self.go("messages", topic="reports")
+            self.browser.find("//main//nav[@class='pages']//span[starts-with(., '2 messages')]")
+            self.browser.type(f"//main//input[@name='{box}']", text + "\ue007")
+            self.browser.find("//main//nav[@class='pages']//span[starts-with(., '1 message,')]")
+            self.browser.find(link("needle"))
+        self.browser.click(button("Purge all that match"))
+        self.browser.type("//dialog//input[@name='confirmed']", "report")
+        self.browser.click("//dialog//button[.='Delete']")
+        self.assertEqual(self.browser.run("return document.querySelectorAll('dialog[open]').length"), 1)
+        self.browser.type("//dialog//input[@name='confirmed']", "reports")
+        self.browser.click("//dialog//button[.='Delete']")
+        self.browser.find("//article[.//a[contains(., 'reports')]]//span[.='ended']")
+        self.assertEqual(self.stat("reports")["waiting"], 1)
+
+    def test_the_others_are_purged_at_a_rate_until_it_is_stopped(self):
+        before = self.stat("flood")["dead"]
+        self.go("dead", topic="flood")
+        self.browser.click(button("Purge all"))
+        self.browser.type("//dialog//input[@name='confirmed']", "flood")
+        self.browser.type("//dialog//input[@name='rate']", "1000")
+        self.browser.click("//dialog//button[.='Delete']")
+        self.browser.find("//article[.//a[contains(., 'flood')]]//span[.='running']")
+        bar = lambda: self.browser.run("const bar = document.querySelector('.job progress'); return [bar.value, bar.max]")
+        wait_until(lambda: bar()[0] > 0, TIMEOUT_S, "the bar grows")
+        self.browser.click(button("Stop"))
+        self.browser.find("//article//span[.='stopped']")
+        shown, most = bar()
+        self.assertLess(shown, most)
+        self.assertEqual(self.stat("flood")["dead"], before - shown)
+        self.browser.click(button("Hide"))
+
+    def test_a_group_of_a_topic_is_shown_in_each_view(self):
+        group = "shop/billing"
+        self.go("topics", search="shop")
+        self.browser.find(link("shop/mail"))
+        self.browser.click(link(group))
+        self.browser.find(f"//main[@data-view='topic']//h1[.='{group}']")
+        self.browser.find("//main//div[contains(@class, 'tile')][span[.='Dead']]/b[.='2']")
+        self.browser.click("//nav[@class='tabs']//a[starts-with(., 'Dead letters')]")
+        self.browser.click(link("exit 65: declined"))
+        self.browser.find("//main[@data-view='messages']//td[.='exit 65: declined']")
+        self.browser.click("(//main//td//a)[1]")
+        self.browser.find("//pre[.='declined']")
+        self.browser.click(button("Retry"))
+        self.browser.find("//main//header//span[.='waiting']")
+        stats = {topic: self.stat(topic) for topic in (group, "shop/mail")}
+        self.assertEqual([(stat["waiting"], stat["dead"]) for stat in stats.values()], [(1, 1), (2, 0)])
+        with contextlib.ExitStack() as stack:
+            self.run_beside(stack, "consume", group, "--", "true")
+            wait_until(lambda: self.stat(group)["waiting"] == 0, TIMEOUT_S, "it is done")
+            self.go("fleet")
+            self.browser.find(f"//main[@data-view='fleet']//*[.='{group}']")
+
     def test_each_view_fits_into_two_widths_light_and_dark(self):
         views = {"topics": {}, "topic": {"topic": "orders"}, "messages": {"topic": "orders", "state": "dead"},
-                 "dead": {"topic": "orders"}, "fleet": {}, "servers": {}, "doctor": {}, "jobs": {}}
+                 "dead": {"topic": "shop/billing"}, "fleet": {}, "servers": {}, "doctor": {}, "jobs": {}}
         try:
             for width, scheme in ((1440, "light"), (390, "dark")):
                 self.browser.show(width, 900, scheme)

@@ -279,6 +279,55 @@ static void test_openapi_names_no_path_that_is_not_there(void **state)
     }
 }
 
+/* Nothing that openapi.json says a path takes is unknown to it: a value of the wrong type is
+ * refused for its type. */
+static void assert_known(const char *path, const char *name, bool post)
+{
+    struct http_answer answer;
+    char text[256];
+
+    if (post) {
+        snprintf(text, sizeof(text), "{\"%s\":{}}", name);
+        http_post(&answer, &http, path, text);
+        assert_problem(&answer, 400, "SMQ_INVALID", " must be ");
+    } else {
+        snprintf(text, sizeof(text), "%s?%s=x", path, name);
+        http_get(&answer, &http, text, HTTP_WITH_TOKEN);
+    }
+    if (strstr(answer.body, "there is no parameter") || strstr(answer.body, "there is no member")) {
+        fail_msg("%s: %s", path, answer.body);
+    }
+    http_fini(&answer);
+}
+
+static void test_what_openapi_says_is_taken_is_known(void **state)
+{
+    const json_t *schemas = json_object_get(json_object_get(openapi, "components"), "schemas");
+    const char *path = NULL, *name = NULL;
+    json_t *methods = NULL, *value = NULL;
+    size_t known = 0;
+
+    (void) state;
+    json_object_foreach(json_object_get(openapi, "paths"), path, methods)
+    {
+        const json_t *get = json_object_get(json_object_get(methods, "get"), "parameters");
+        for (size_t i = 0; i < json_array_size(get); i++, known++) {
+            assert_known(path, json_text(json_array_get(get, i), "name"), false);
+        }
+        const json_t *body = json_object_get(json_object_get(methods, "post"), "requestBody");
+        body = json_object_get(json_object_get(body, "content"), "application/json");
+        const char *ref =
+            json_string_value(json_object_get(json_object_get(body, "schema"), "$ref"));
+        const json_t *schema = ref ? json_object_get(schemas, strrchr(ref, '/') + 1) : NULL;
+        json_object_foreach(json_object_get(schema, "properties"), name, value)
+        {
+            assert_known(path, name, true);
+            known++;
+        }
+    }
+    assert_true(known > 40);
+}
+
 /* === Numbers ============================================================ */
 
 static const json_t *find_topic(const json_t *document, const char *name)
@@ -470,6 +519,7 @@ static void test_personal_data_needs_the_token(void **state)
     json_decref(shown);
     static const char *const refused[] = {
         "/api/v1/messages?topic=orders&contains=waiting", "/api/v1/messages?topic=orders&cursor=x",
+        "/api/v1/messages?topic=orders&header=tenant%3Dx",
         "/api/v1/message?topic=orders&id=waits&key=its+key", "/api/v1/message?topic=inline&id=one"};
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
         http_get(&answer, &http, refused[i], "");
@@ -501,6 +551,42 @@ static void test_pages_follow_each_other(void **state)
         json_decref(page);
     }
     assert_int_equal(count, 5); /* four messages, and a page without any */
+}
+
+static void test_messages_are_found_by_id_key_and_header(void **state)
+{
+    static const struct {
+        const char *query;
+        const char *id; /* NULL: none is found */
+    } cases[] = {
+        {"&contains=wait", "waits"},
+        {"&contains=its+key", "waits"},
+        {"&contains=its+own", NULL},
+        {"&header=tenant%3Dits+own", "waits"},
+        {"&header=tenant%3Dits", NULL},
+        {"&header_base64=cmF3Pf8%3D", "waits"},
+        {"&contains=wait&header=raw%3D", NULL},
+    };
+    struct http_answer answer;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char target[256];
+        snprintf(target, sizeof(target), "/api/v1/messages?topic=orders%s", cases[i].query);
+        json_t *page = http_json_with_token(&http, target);
+        const json_t *found = json_object_get(page, "messages");
+        assert_int_equal(json_array_size(found), cases[i].id ? 1 : 0);
+        if (cases[i].id) {
+            assert_string_equal(json_text(json_array_get(found, 0), "id"), cases[i].id);
+        }
+        json_decref(page);
+    }
+    http_get(&answer, &http, "/api/v1/messages?topic=orders&header=none", HTTP_WITH_TOKEN);
+    assert_problem(&answer, 400, "SMQ_INVALID", "NAME=VALUE");
+    http_fini(&answer);
+    http_get(&answer, &http, "/api/v1/messages?topic=inline&header=a%3Db", HTTP_WITH_TOKEN);
+    assert_problem(&answer, 409, "SMQ_WRONG_TYPE", "layout keyed");
+    http_fini(&answer);
 }
 
 static void test_dead_letters_are_grouped_by_their_reason(void **state)
@@ -628,6 +714,8 @@ static void test_dead_letters_are_requeued_by_their_reason(void **state)
 
     (void) state;
     make_dead("retry", 4);
+    begin_job(id, "/api/v1/requeue", "{\"topic\":\"retry\",\"reason_is\":\"small\"}");
+    assert_int_equal(await_job(id, "ended"), 0);
     begin_job(id, "/api/v1/requeue", "{\"topic\":\"retry\",\"reason\":\"small\"}");
     assert_int_equal(await_job(id, "ended"), 2);
     begin_job(id, "/api/v1/requeue",
@@ -638,6 +726,31 @@ static void test_dead_letters_are_requeued_by_their_reason(void **state)
     begin_job(id, "/api/v1/purge",
               "{\"topic\":\"retry\",\"all\":true,\"states\":[\"dead\",\"waiting\"]}");
     assert_int_equal(await_job(id, "ended"), 4);
+}
+
+/* A reason that others contain selects its own group, and no other. */
+static void test_a_group_is_requeued_and_no_other(void **state)
+{
+    char id[32];
+
+    (void) state;
+    make_dead("exact", 5);
+    json_t *page = http_json(&http, "/api/v1/messages?topic=exact&state=dead&reason=exit+65");
+    assert_int_equal(json_array_size(json_object_get(page, "messages")), 5);
+    json_decref(page);
+    page = http_json(&http, "/api/v1/messages?topic=exact&state=dead&reason_is=exit+65");
+    assert_int_equal(json_array_size(json_object_get(page, "messages")), 3);
+    json_decref(page);
+    page = http_json(&http, "/api/v1/messages?topic=exact&state=dead&reason_is=");
+    assert_int_equal(json_array_size(json_object_get(page, "messages")), 0);
+    json_decref(page);
+    begin_job(id, "/api/v1/requeue", "{\"topic\":\"exact\",\"reason_is\":\"exit 65\"}");
+    assert_int_equal(await_job(id, "ended"), 3);
+    begin_job(id, "/api/v1/purge",
+              "{\"topic\":\"exact\",\"reason_is_base64\":\"ZXhpdCA2NTogc21hbGw=\"}");
+    assert_int_equal(await_job(id, "ended"), 2);
+    assert_int_equal(command_stat("exact", "waiting"), 3);
+    assert_int_equal(command_stat("exact", "dead"), 0);
 }
 
 static void test_a_job_is_stopped(void **state)
@@ -671,6 +784,8 @@ static void test_a_selection_that_is_unclear_is_refused(void **state)
         "{\"topic\":\"orders\"}",
         "{\"topic\":\"orders\",\"all\":false}",
         "{\"topic\":\"orders\",\"all\":true,\"reason\":\"x\"}",
+        "{\"topic\":\"orders\",\"reason\":\"x\",\"reason_is\":\"x\"}",
+        "{\"topic\":\"orders\",\"reason_is_base64\":\"eAB5\"}", /* a NUL */
         "{\"topic\":\"orders\",\"messages\":[]}",
         "{\"topic\":\"orders\",\"messages\":[{}]}",
         "{\"topic\":\"orders\",\"messages\":[{\"id\":\"1\"}],\"limit\":1}",
@@ -720,17 +835,20 @@ TEST_GROUP(serve)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_answer_is_as_openapi_says),
         cmocka_unit_test(test_openapi_names_no_path_that_is_not_there),
+        cmocka_unit_test(test_what_openapi_says_is_taken_is_known),
         cmocka_unit_test(test_topics_have_the_numbers_of_stat),
         cmocka_unit_test(test_metrics_are_those_of_stat),
         cmocka_unit_test(test_lag_is_what_is_due),
         cmocka_unit_test(test_probes_answer_one_line),
         cmocka_unit_test(test_personal_data_needs_the_token),
         cmocka_unit_test(test_pages_follow_each_other),
+        cmocka_unit_test(test_messages_are_found_by_id_key_and_header),
         cmocka_unit_test(test_dead_letters_are_grouped_by_their_reason),
         cmocka_unit_test(test_a_topic_is_altered_paused_and_resumed),
         cmocka_unit_test(test_one_message_is_removed),
         cmocka_unit_test(test_a_selection_that_is_unclear_is_refused),
         cmocka_unit_test(test_dead_letters_are_requeued_by_their_reason),
+        cmocka_unit_test(test_a_group_is_requeued_and_no_other),
         cmocka_unit_test(test_a_job_is_stopped),
         cmocka_unit_test(test_events_tell_of_readings_and_jobs),
     };

@@ -21,6 +21,8 @@ static const struct {
     {"/api/v1/openapi.json", "openapi.json", "application/json"},
     {"/page/icon.svg", "page/icon.svg", "image/svg+xml"},
     {"/page/style.css", "page/style.css", "text/css; charset=utf-8"},
+    {"/page/address.js", "page/address.js", "text/javascript; charset=utf-8"},
+    {"/page/alter.js", "page/alter.js", "text/javascript; charset=utf-8"},
     {"/page/api.js", "page/api.js", "text/javascript; charset=utf-8"},
     {"/page/app.js", "page/app.js", "text/javascript; charset=utf-8"},
     {"/page/chart.js", "page/chart.js", "text/javascript; charset=utf-8"},
@@ -33,7 +35,9 @@ static const struct {
     {"/page/message.js", "page/message.js", "text/javascript; charset=utf-8"},
     {"/page/messages.js", "page/messages.js", "text/javascript; charset=utf-8"},
     {"/page/parts.js", "page/parts.js", "text/javascript; charset=utf-8"},
+    {"/page/purge.js", "page/purge.js", "text/javascript; charset=utf-8"},
     {"/page/retry.js", "page/retry.js", "text/javascript; charset=utf-8"},
+    {"/page/selection.js", "page/selection.js", "text/javascript; charset=utf-8"},
     {"/page/topic.js", "page/topic.js", "text/javascript; charset=utf-8"},
     {"/page/topics.js", "page/topics.js", "text/javascript; charset=utf-8"},
 };
