@@ -1,5 +1,5 @@
 /* raii.cpp - the library from C++17: handles that free themselves, errors as exceptions, handlers
- * that are any callable, receipts as futures.
+ * that are any callable, receipts as futures, hooks as an object.
  *
  * usage: raii REDIS */
 #include <cstdio>
@@ -9,7 +9,8 @@
 
 #include <slotmq/slotmq.hpp>
 
-namespace {
+namespace
+{
 
 void send_and_consume(slotmq::client &client)
 {
@@ -71,16 +72,49 @@ void poll_one(slotmq::client &client)
     }
 }
 
+/* Hooks see each send and each message of a client. */
+class signature : public slotmq::hooks
+{
+    void *send_begin(const smq_message_info &, smq_hook_headers &headers) noexcept override
+    {
+        smq_hook_headers_add(&headers, "from", smq_text("raii"), nullptr);
+        return nullptr;
+    }
+};
+
+void sign(const char *redis)
+{
+    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
+    smq_consumer_options consume = SMQ_CONSUMER_OPTIONS_INIT;
+    signature hooks;
+
+    options.redis = redis;
+    options.hooks = hooks.get();
+    consume.topic = "errands";
+    slotmq::client client(options);
+    slotmq::producer(client).send("errands", "a pen");
+    slotmq::consumer consumer(client, consume);
+    for (slotmq::delivery &delivery : consumer.poll(1, SMQ_FOREVER)) {
+        const std::string from(delivery.header("from").value_or("nobody"));
+
+        std::puts((std::string(delivery.body()) + " from " + from).c_str());
+        delivery.done();
+    }
+}
+
 } // namespace
 
 int main(int argc, char **argv)
 {
+    const char *const redis = argc > 1 ? argv[1] : "127.0.0.1:6379";
+
     try {
-        slotmq::client client(argc > 1 ? argv[1] : "127.0.0.1:6379");
+        slotmq::client client(redis);
 
         send_and_consume(client);
         fail_once(client);
         poll_one(client);
+        sign(redis);
         return 0;
     } catch (const slotmq::error &error) {
         std::fprintf(stderr, "raii: %s\n", error.what());

@@ -50,6 +50,7 @@ FEATURES = [
     ("statistics, metrics, health", ["libsrc/admin/*report*", "libsrc/admin/slot_stats.c", "libsrc/admin/sender.c",
      "libsrc/admin/server.c", "libsrc/*/*metrics*", "libsrc/*/*health*", "libsrc/consume/consumer/health.c",
      "include/slotmq/metrics.h", "include/slotmq/health.h"], "counters of a process, of topics and of servers"),
+    ("hooks", ["libsrc/produce/send_hooks.*", "libsrc/consume/run/hooks.*", "include/slotmq/hooks.h"], ""),
     ("the rest of administration", ["libsrc/admin/*"], ""),
     ("sending", ["libsrc/produce/*", "lua/send.lua", "lua/lib/sent_before.lua", "lua/lib/place*.lua", "lua/lib/remember.lua"],
      "pipelines over slots, repeats that store once, and bounds for what is pending"),

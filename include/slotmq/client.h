@@ -167,6 +167,7 @@ typedef struct smq_client_options {
     smq_credentials_fn *credentials; /* in the place of a password for Redis */
     void *credentials_user;          /* passed to `credentials` */
     bool poll_events; /* events wait until smq_client_poll_events() takes them; not with `event` */
+    const struct smq_hooks *hooks; /* slotmq/hooks.h, copied; default: none */
 } smq_client_options;
 #define SMQ_CLIENT_OPTIONS_INIT SMQ_INIT(smq_client_options)
 #define SMQ_CLIENT_OPTIONS(...) SMQ_WITH(smq_client_options, __VA_ARGS__)

@@ -46,7 +46,7 @@
  *     whose comment does not have that word never waits for a server.
  *  8. Callbacks run on smq:call (one thread per client), handlers on smq:work-N.  Both may call all
  *     functions and block in them, but for those that would wait for the same callback or handler;
- *     these return SMQ_WRONG_THREAD.  No C++ exception may leave a callback or handler.
+ *     these return SMQ_WRONG_THREAD.  No C++ exception may leave a callback, handler or hook.
  *  9. The library reads no environment and no file, prints nothing, installs no signal handler, and
  *     blocks all signals in its threads.  After fork() the child may only call _free() functions;
  *     every other call returns SMQ_FORKED.
@@ -64,6 +64,7 @@
 
 #include <slotmq/consumer.h>
 #include <slotmq/delivery.h>
+#include <slotmq/hooks.h>
 
 #include <slotmq/admin.h>
 #include <slotmq/health.h>

@@ -1,5 +1,6 @@
 /* slotmq.hpp - the library from C++17: handles that free themselves, errors as exceptions, handlers
- * that are any callable, and receipts as futures.  Structs and options are those of the C headers.
+ * that are any callable, receipts as futures, and hooks as an object.  Structs and options are
+ * those of the C headers.
  *
  * Copyright (c) the slotmq authors.  SPDX-License-Identifier: BSD-2-Clause
  *
@@ -14,6 +15,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -135,6 +137,13 @@ class delivery
     {
         return view(info().key);
     }
+    /* Its header of that name, if it has one. */
+    std::optional<std::string_view> header(const char *name) const
+    {
+        const smq_header *const found = smq_header_get(&info(), name);
+
+        return found != nullptr ? std::make_optional(view(found->value)) : std::nullopt;
+    }
 
     void done()
     {
@@ -164,6 +173,74 @@ class delivery
 
   private:
     smq_delivery *handle_;
+};
+
+/* === Hooks ============================================================== */
+
+/* Hooks as the functions of an object; slotmq/hooks.h says when each runs, and on which thread.
+ * Override those you need, and give get() to smq_client_options.hooks.  The object outlives the
+ * client, its handles and its deliveries. */
+class hooks
+{
+  public:
+    hooks() = default;
+    hooks(const hooks &) = delete;
+    hooks &operator=(const hooks &) = delete;
+    virtual ~hooks() = default;
+
+    virtual void *send_begin(const smq_message_info & /* message */,
+                             smq_hook_headers & /* headers */) noexcept
+    {
+        return nullptr;
+    }
+    virtual void send_end(const smq_message_info & /* message */, const smq_receipt & /* receipt */,
+                          void * /* span */) noexcept
+    {
+    }
+    virtual void *process_begin(const smq_message_info & /* message */) noexcept
+    {
+        return nullptr;
+    }
+    virtual void process_end(const smq_message_info & /* message */, smq_verdict /* verdict */,
+                             void * /* span */) noexcept
+    {
+    }
+    virtual void settled(const smq_message_info & /* message */,
+                         const smq_settlement & /* settlement */) noexcept
+    {
+    }
+
+    const smq_hooks *get() const noexcept
+    {
+        return &table_;
+    }
+
+  private:
+    static hooks &of(void *user)
+    {
+        return *static_cast<hooks *>(user);
+    }
+
+    static smq_hooks table(hooks *self)
+    {
+        smq_hooks table = SMQ_HOOKS_INIT;
+
+        table.send_begin = [](const smq_message_info *message, smq_hook_headers *headers,
+                              void *user) { return of(user).send_begin(*message, *headers); };
+        table.send_end = [](const smq_message_info *message, const smq_receipt *receipt, void *span,
+                            void *user) { of(user).send_end(*message, *receipt, span); };
+        table.process_begin = [](const smq_message_info *message, void *user) {
+            return of(user).process_begin(*message);
+        };
+        table.process_end = [](const smq_message_info *message, smq_verdict verdict, void *span,
+                               void *user) { of(user).process_end(*message, verdict, span); };
+        table.settled = [](const smq_message_info *message, const smq_settlement *settlement,
+                           void *user) { of(user).settled(*message, *settlement); };
+        table.user = self;
+        return table;
+    }
+
+    const smq_hooks table_ = table(this);
 };
 
 /* === Clients ============================================================ */

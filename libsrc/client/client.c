@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include <slotmq/hooks.h>
+
 #include "base/descriptor.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -59,10 +61,24 @@ SMQ_API smq_status smq_process_set(const smq_process_settings *settings, smq_err
     return status;
 }
 
+/* Let the options have the hooks in a struct of this library's size. */
+static smq_status client_complete_hooks(smq_hooks *out, smq_client_options *options, smq_error *err)
+{
+    smq_status status;
+
+    if (options->hooks == NULL) {
+        return SMQ_OK;
+    }
+    status = options_check_and_copy(out, sizeof(*out), options->hooks, "SMQ_HOOKS_INIT", err);
+    options->hooks = out;
+    return status;
+}
+
 SMQ_API smq_status smq_client_new(smq_client **out, const smq_client_options *options,
                                   smq_error *err)
 {
     smq_client_options known;
+    smq_hooks hooks;
     struct core *core;
     smq_status status;
 
@@ -76,6 +92,10 @@ SMQ_API smq_status smq_client_new(smq_client **out, const smq_client_options *op
     }
     if (known.poll_events && known.event != NULL) {
         return status_set(err, SMQ_INVALID, "event and poll_events are both given; give one");
+    }
+    status = client_complete_hooks(&hooks, &known, err);
+    if (status != SMQ_OK) {
+        return status;
     }
     status = core_new(&core, &known, err);
     if (status != SMQ_OK) {

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "client/client.h"
 #include "client/options.h"
+#include "produce/send_hooks.h"
 
 static smq_status producer_check(const smq_producer *producer, smq_error *err)
 {
@@ -194,6 +195,13 @@ SMQ_API smq_status smq_send_batch(smq_producer *producer, const char *topic,
 out:
     free(known);
     return status;
+}
+
+SMQ_API smq_status smq_hook_headers_add(smq_hook_headers *headers, const char *name,
+                                        smq_bytes value, smq_error *err)
+{
+    return headers == NULL ? status_set(err, SMQ_INVALID, "the headers are NULL")
+                           : send_hooks_add(headers, name, value, err);
 }
 
 static smq_status producer_check_poll(const smq_producer *producer, const smq_receipt *receipts,

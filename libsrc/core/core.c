@@ -160,6 +160,9 @@ static smq_status core_check_and_copy_options(struct core *core, const smq_clien
     if (status != SMQ_OK) {
         return status;
     }
+    if (options->hooks != NULL) {
+        core->hooks = *options->hooks;
+    }
     core->on_zk_loss = options->on_zk_loss;
     core->request_timeout_ms = options->request_timeout_ms;
     core->session_timeout_ms = options->session_timeout_ms;

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include <slotmq/client.h>
+#include <slotmq/hooks.h>
 
 #include "base/event.h"
 #include "base/loop.h"
@@ -30,6 +31,7 @@ struct core {
     struct loop *io, *call;
     struct redis *redis; /* used on smq:io */
     struct events *events;
+    smq_hooks hooks; /* of the application; those that are NULL are not called */
     struct definitions *definitions;
     struct coord_link *link;
     struct metrics metrics;
@@ -43,7 +45,8 @@ struct core {
     smq_zk_loss on_zk_loss;
 };
 
-/* Start the threads and connect.  The options are complete.  Blocks: connect_timeout_ms. */
+/* Start the threads and connect.  The options are complete, and so are their hooks.  Blocks:
+ * connect_timeout_ms. */
 smq_status core_new(struct core **out, const smq_client_options *options, smq_error *err);
 struct core *core_ref(struct core *core);
 

@@ -234,13 +234,13 @@ static smq_status send_place_when(char *when, const struct topic *topic,
 static smq_status send_place_inline(const struct topic *topic, const struct message *message,
                                     smq_error *err)
 {
-    const char *option = message->id.data != NULL      ? "id"
-                         : message->ttl_ms != 0        ? "ttl_ms"
-                         : message->max_retries != 0   ? "max_retries"
-                         : message->sent_at_ms != 0    ? "sent_at_ms"
-                         : message->expires_at_ms != 0 ? "expires_at_ms"
-                         : message->header_count > 0   ? "a header"
-                                                       : NULL;
+    const char *option = message->id.data != NULL                 ? "id"
+                         : message->ttl_ms != 0                   ? "ttl_ms"
+                         : message->max_retries != 0              ? "max_retries"
+                         : message->sent_at_ms != 0               ? "sent_at_ms"
+                         : message->expires_at_ms != 0            ? "expires_at_ms"
+                         : message->header_count > message->added ? "a header"
+                                                                  : NULL;
 
     if (option != NULL) {
         return status_set(err, SMQ_WRONG_TYPE,

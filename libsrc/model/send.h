@@ -16,6 +16,7 @@ struct message {
     int32_t max_retries;
     const smq_header *headers;
     size_t header_count;
+    size_t added;  /* the last of the headers, which a hook has added: layout inline drops them */
     bool restored; /* only then the others are set */
     int32_t attempt;
     int64_t sent_at_ms, expires_at_ms;

@@ -30,12 +30,37 @@ static void producer_fill_receipt(smq_receipt *out, const struct send *send)
     memcpy(out->id, send->id, sizeof(send->id));
 }
 
-static void producer_give(struct send *send)
+static void producer_log_failure(struct core *core, const struct send *send)
+{
+    if (send->status != SMQ_OK) {
+        events_log(core->events, SMQ_LEVEL_WARN, "a message to topic %s may not be stored: %s",
+                   send->topic, send->text);
+    }
+}
+
+/* Is the receipt of the send, which has no callback, kept for a poll?  The lock is held. */
+static bool producer_keeps(const smq_producer *producer, const struct send *send)
+{
+    return producer->polled && send->group == NULL && !producer->state.closing;
+}
+
+/* The lock is held. */
+static void producer_keep(smq_producer *producer, struct send *send)
+{
+    producer_state_end(producer, send);
+    STAILQ_INSERT_TAIL(&producer->state.kept, send, link);
+}
+
+/* Give the receipt to the hook and to the callback. */
+static void producer_give(const struct send *send)
 {
     smq_receipt receipt;
 
     producer_fill_receipt(&receipt, send);
-    send->sent(&receipt, send->user);
+    send_hooks_end(&send->hooks, send->topic, &send->message, &receipt);
+    if (send->sent != NULL) {
+        send->sent(&receipt, send->user);
+    }
 }
 
 /* Give receipts until none is left.  The lock is held on entry and return, and released while one
@@ -48,8 +73,16 @@ static void producer_give_all(smq_producer *producer)
         STAILQ_REMOVE_HEAD(&producer->state.ended, link);
         producer_state_unlock(producer);
         send_free(given);
+        given = NULL;
         producer_give(send);
         producer_state_lock(producer);
+        if (send->sent == NULL && producer_keeps(producer, send)) {
+            producer_keep(producer, send);
+            continue;
+        }
+        if (send->sent == NULL) {
+            producer_log_failure(producer->core, send);
+        }
         producer_state_remove(producer, send);
         given = send;
     }
@@ -84,18 +117,10 @@ static void producer_on_give(struct loop_task *task)
 
 /* --- the ends of sends, on smq:io --- */
 
-static void producer_log_failure(struct core *core, const struct send *send)
+/* Does smq:call give the receipt to somebody? */
+static bool producer_is_given(const struct send *send)
 {
-    if (send->status != SMQ_OK) {
-        events_log(core->events, SMQ_LEVEL_WARN, "a message to topic %s may not be stored: %s",
-                   send->topic, send->text);
-    }
-}
-
-/* The lock is held. */
-static bool producer_keeps(const smq_producer *producer, const struct send *send)
-{
-    return producer->polled && send->group == NULL && !producer->state.closing;
+    return send->group == NULL && (send->sent != NULL || send->hooks.hooks != NULL);
 }
 
 /* The lock is held. */
@@ -113,11 +138,10 @@ static bool producer_sort_ended(smq_producer *producer, struct send_list *ended,
 
     while ((send = STAILQ_FIRST(ended)) != NULL) {
         STAILQ_REMOVE_HEAD(ended, link);
-        if (send->sent != NULL) {
+        if (producer_is_given(send)) {
             STAILQ_INSERT_TAIL(&producer->state.ended, send, link);
         } else if (producer_keeps(producer, send)) {
-            producer_state_end(producer, send);
-            STAILQ_INSERT_TAIL(&producer->state.kept, send, link);
+            producer_keep(producer, send);
         } else {
             producer_state_remove(producer, send);
             STAILQ_INSERT_TAIL(here, send, link);
@@ -367,7 +391,7 @@ static void producer_group_refuse(struct send_group *group, struct send *send, c
 /* Initialize a send of a blocking call; false: it is refused, and the group has noted that. */
 static bool producer_group_add(struct send_group *group, struct send *send, size_t index,
                                const char *topic, const struct message *message,
-                               int64_t deadline_ms)
+                               int64_t deadline_ms, const smq_hooks *hooks)
 {
     smq_error err;
     smq_status status = producer_check_send(topic, message, &err);
@@ -379,7 +403,21 @@ static bool producer_group_add(struct send_group *group, struct send *send, size
         producer_group_refuse(group, send, &err);
         return false;
     }
+    send_hooks_begin(&send->hooks, hooks, topic, &send->message);
     return true;
+}
+
+/* The send of a blocking call has ended. */
+static void producer_group_report(smq_receipt *out, struct send *send)
+{
+    smq_receipt receipt;
+
+    producer_fill_receipt(&receipt, send);
+    send_hooks_end(&send->hooks, send->topic, &send->message, &receipt);
+    send_hooks_fini(&send->hooks);
+    if (out != NULL) {
+        *out = receipt;
+    }
 }
 
 smq_status producer_send(smq_receipt *out, smq_producer *producer, const char *topic,
@@ -407,12 +445,14 @@ smq_status producer_send_batch(smq_receipt *receipts, smq_producer *producer, co
         return status_set(err, SMQ_NO_MEMORY, "no memory for %zu messages", count);
     }
     for (size_t i = 0; i < count; i++) {
-        refused +=
-            producer_group_add(&group, &sends[i], i, topic, &messages[i], deadline_ms) ? 0 : 1;
+        refused += producer_group_add(&group, &sends[i], i, topic, &messages[i], deadline_ms,
+                                      &producer->core->hooks)
+                       ? 0
+                       : 1;
     }
     status = producer_send_and_wait(producer, sends, count, refused, &group);
-    for (size_t i = 0; receipts != NULL && i < count; i++) {
-        producer_fill_receipt(&receipts[i], &sends[i]);
+    for (size_t i = 0; i < count; i++) {
+        producer_group_report(receipts != NULL ? &receipts[i] : NULL, &sends[i]);
     }
     if (sends != &one) {
         free(sends);
@@ -455,23 +495,11 @@ static smq_status producer_wait_for_room(smq_producer *producer, int64_t bytes, 
     return SMQ_OK;
 }
 
-smq_status producer_send_async(smq_producer *producer, const char *topic,
-                               const struct message *message, smq_sent_fn *sent, void *user,
-                               smq_error *err)
+/* Give a send without a group, which is freed if it is refused, to smq:io. */
+static smq_status producer_accept(smq_producer *producer, struct send *send, smq_error *err)
 {
-    struct send *send;
-    smq_status status = producer_check_send(topic, message, err);
+    smq_status status;
 
-    if (status != SMQ_OK) {
-        return status;
-    }
-    send = send_copy(topic, message, producer_deadline(producer->send_timeout_ms));
-    if (send == NULL) {
-        return status_set(err, SMQ_NO_MEMORY, "no memory for a message of %zu bytes",
-                          message->body.len);
-    }
-    send->sent = sent;
-    send->user = user;
     producer_state_lock(producer);
     status = producer_wait_for_room(producer, producer_send_bytes(send), err);
     if (status != SMQ_OK) {
@@ -482,6 +510,44 @@ smq_status producer_send_async(smq_producer *producer, const char *topic,
     producer_state_add(producer, send);
     producer_state_hand_over(producer);
     return SMQ_OK;
+}
+
+/* `hooks` have begun the send. */
+static smq_status producer_send_copy(smq_producer *producer, const char *topic,
+                                     const struct message *message, smq_sent_fn *sent, void *user,
+                                     const struct send_hooks *hooks, smq_error *err)
+{
+    struct send *send = send_copy(topic, message, producer_deadline(producer->send_timeout_ms));
+
+    if (send == NULL) {
+        return status_set(err, SMQ_NO_MEMORY, "no memory for a message of %zu bytes",
+                          message->body.len);
+    }
+    send->sent = sent;
+    send->user = user;
+    send->hooks = (struct send_hooks){.hooks = hooks->hooks, .span = hooks->span};
+    return producer_accept(producer, send, err);
+}
+
+smq_status producer_send_async(smq_producer *producer, const char *topic,
+                               const struct message *message, smq_sent_fn *sent, void *user,
+                               smq_error *err)
+{
+    struct message shown = *message;
+    struct send_hooks hooks = {0};
+    smq_status status = producer_check_send(topic, message, err);
+
+    if (status != SMQ_OK) {
+        return status;
+    }
+    send_hooks_begin(&hooks, &producer->core->hooks, topic, &shown);
+    status = producer_send_copy(producer, topic, &shown, sent, user, &hooks, err);
+    if (status != SMQ_OK) {
+        send_hooks_end(&hooks, topic, &shown,
+                       &(smq_receipt){.status = status, .slot = -1, .user = user});
+    }
+    send_hooks_fini(&hooks);
+    return status;
 }
 
 /* --- polls --- */

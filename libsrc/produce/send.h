@@ -12,6 +12,7 @@
 #include "core/core.h"
 #include "model/message_id.h"
 #include "model/send.h"
+#include "produce/send_hooks.h"
 
 /* A blocking call that waits for one or more sends. */
 struct send_group {
@@ -44,6 +45,7 @@ struct send {
     bool unknown;      /* the reply to a request with it was lost: it may be stored */
     int cuts;          /* how often the connection ended while a request with it was in flight */
     uint64_t sequence; /* its send id in the request; 0 after a request that was not executed */
+    struct send_hooks hooks;
 };
 STAILQ_HEAD(send_list, send);
 

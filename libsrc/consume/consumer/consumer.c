@@ -75,7 +75,9 @@ static struct scheduler *consumer_make_scheduler(smq_consumer *consumer,
                                       .timed = consumer->handler_timeout_ms > 0,
                                       .threads = consumer->threads,
                                       .events = consumer->set.core->events,
+                                      .hooks = &consumer->set.core->hooks,
                                       .io = consumer->set.core->io,
+                                      .call = consumer->set.core->call,
                                       .task = &consumer->answered,
                                       .extended = &consumer->extended};
 

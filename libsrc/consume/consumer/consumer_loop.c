@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "base/steps.h"
 #include "consume/consumer/consumer.h"
+#include "consume/run/hooks.h"
 #include "consume/slot/in_flight.h"
 #include "consume/slot/renewal.h"
 #include "consume/slot/slot_life.h"
@@ -411,7 +412,8 @@ static void consumer_on_answer(smq_delivery *delivery, int64_t now_us)
 {
     struct owned_slot *slot;
 
-    if (!delivery->in_flight) {   /* the slot has dropped it */
+    if (!delivery->in_flight) { /* the slot has dropped it */
+        hooks_unsettled(delivery, SMQ_LEASE_LOST);
         delivery_unref(delivery); /* the answerer's reference */
         return;
     }
@@ -692,6 +694,7 @@ static void consumer_on_dispose(struct loop_task *task)
     scheduler_take_answers(consumer->set.scheduler, &answers);
     while ((delivery = STAILQ_FIRST(&answers)) != NULL) {
         STAILQ_REMOVE_HEAD(&answers, link);
+        hooks_unsettled(delivery, SMQ_CLOSED);
         delivery_unref(delivery);
     }
     health_sources_remove(&consumer->health);

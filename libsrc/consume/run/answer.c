@@ -6,6 +6,7 @@
 #include "base/line.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "consume/run/hooks.h"
 #include "consume/run/scheduler.h"
 
 enum { REASON_MAX = 200 };
@@ -64,14 +65,17 @@ smq_status answer_prepare(struct delivery_list *list, smq_delivery *delivery,
                           enum store_answer_op op, int64_t delay_ms, const char *reason,
                           smq_error *err)
 {
+    struct scheduler *scheduler = scheduler_of(delivery);
     smq_status status = answer_claim_right(delivery);
 
     if (status == SMQ_INVALID) {
         return status_set(err, status, "the delivery was answered already");
     }
+    hooks_answered(scheduler, delivery, op);
     if (status != SMQ_OK) {
         (void) answer_refuse(delivery, status, err);
-        scheduler_refuse(scheduler_of(delivery), delivery, status);
+        scheduler_refuse(scheduler, delivery, status);
+        hooks_refused(delivery, op, reason, status);
         delivery_unref(delivery);
         return status;
     }
@@ -92,6 +96,7 @@ smq_status answer_pass(struct delivery_list *list, smq_error *err)
     (void) answer_refuse(delivery, SMQ_CLOSED, err);
     while ((delivery = STAILQ_FIRST(list)) != NULL) {
         STAILQ_REMOVE_HEAD(list, link);
+        hooks_refused(delivery, delivery->answer.op, delivery->answer.reason, SMQ_CLOSED);
         delivery_unref(delivery);
     }
     return SMQ_CLOSED;
@@ -149,11 +154,17 @@ bool answer_is_verdict(smq_verdict verdict)
 enum answer_verdict answer_by_verdict(smq_delivery *delivery, smq_verdict verdict)
 {
     smq_status status = verdict == SMQ_LATER ? SMQ_INVALID : answer_claim_right(delivery);
+    enum store_answer_op op;
 
-    if (status != SMQ_OK) {
-        return status == SMQ_INVALID ? ANSWER_LEFT : ANSWER_TOO_LATE;
+    if (status == SMQ_INVALID) {
+        return ANSWER_LEFT;
     }
-    (void) answer_op(&delivery->answer.op, verdict);
-    delivery->answer.delay_ms = delivery->answer.op == STORE_RETRY ? SMQ_BACKOFF : 0;
+    (void) answer_op(&op, verdict);
+    if (status != SMQ_OK) {
+        hooks_refused(delivery, op, NULL, status);
+        return ANSWER_TOO_LATE;
+    }
+    delivery->answer.op = op;
+    delivery->answer.delay_ms = op == STORE_RETRY ? SMQ_BACKOFF : 0;
     return ANSWER_GIVEN;
 }

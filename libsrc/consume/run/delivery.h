@@ -84,6 +84,7 @@ struct smq_delivery {
     uint64_t flush_number; /* scheduler's lock: number of its answer while flushes wait for it; 0:
                               none does */
     TAILQ_ENTRY(smq_delivery) flush_link;
+    void *span; /* of the hooks, from begin to end */
 
     smq_header *headers;   /* of the message, which point into `entry`; NULL: none */
     smq_message_info info; /* points into `entry` and to the name of the topic */

@@ -9,6 +9,7 @@
 #include "base/event.h"
 #include "base/memory.h"
 #include "consume/run/answer.h"
+#include "consume/run/hooks.h"
 
 static _Thread_local const struct scheduler *scheduler_of_thread;
 
@@ -69,10 +70,13 @@ static void run_call_judge(struct scheduler *scheduler, const struct run_call *c
 static void run_call_run(struct scheduler *scheduler, struct run_call *call)
 {
     size_t group = 0;
-    smq_verdict verdict = scheduler->batch != NULL
-                              ? scheduler->batch(call->deliveries, call->count, scheduler->user)
-                              : scheduler->handler(call->deliveries[0], scheduler->user);
+    smq_verdict verdict;
 
+    hooks_begin(scheduler, call->deliveries, call->count);
+    verdict = scheduler->batch != NULL
+                  ? scheduler->batch(call->deliveries, call->count, scheduler->user)
+                  : scheduler->handler(call->deliveries[0], scheduler->user);
+    hooks_end(scheduler, call->deliveries, call->count, verdict);
     STAILQ_INIT(&call->answers);
     for (size_t i = 0; i < call->count; i++) {
         smq_delivery *delivery = call->deliveries[i];
@@ -156,6 +160,7 @@ static struct run_queue *run_call_end(struct scheduler *scheduler, struct run_ca
     if (!run_queues_answer(scheduler, &call->answers, &call->post)) {
         while ((delivery = STAILQ_FIRST(&call->answers)) != NULL) {
             STAILQ_REMOVE_HEAD(&call->answers, link);
+            hooks_unsettled(delivery, SMQ_CLOSED);
             delivery_unref(delivery); /* the answerer's reference */
         }
     }

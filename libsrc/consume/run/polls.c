@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "consume/run/hooks.h"
 
 /* --- polls --- */
 
@@ -94,6 +95,7 @@ bool scheduler_poll(struct scheduler *scheduler, smq_delivery **out, size_t *cou
     scheduler->state.pollers--;
     scheduler->state.polled_ms = clock_now_ms();
     run_queues_unlock(scheduler);
+    hooks_begin(scheduler, out, taken);
     if (!closed) {
         *count = taken;
     }

@@ -48,6 +48,8 @@ struct scheduler {
     size_t per_slot; /* deliveries of a queue that may be begun at once; with handlers: no limit */
     bool polled;
     struct events *events;
+    smq_hooks hooks;
+    struct loop *call;    /* for hooks */
     atomic_flag mistaken; /* a handler has returned a wrong verdict, and an event has said so */
     struct loop *io;
     struct loop_task *task, *back;

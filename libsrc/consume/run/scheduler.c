@@ -52,7 +52,11 @@ struct scheduler *scheduler_new(const struct scheduler_options *options)
     scheduler->threads = (size_t) options->threads;
     scheduler->events = options->events;
     atomic_flag_clear(&scheduler->mistaken);
+    if (options->hooks != NULL) {
+        scheduler->hooks = *options->hooks;
+    }
     scheduler->io = options->io;
+    scheduler->call = options->call;
     scheduler->task = options->task;
     scheduler->back = options->back;
     scheduler->polled = options->per_slot > 0;

@@ -1,7 +1,7 @@
 /* scheduler.h - hands deliveries from smq:io to handler threads or polls, and their answers back.
  *
  * The files call each other in this order, lowest first: delivery, flushes, keys, run_queues,
- * scheduler, then answer, polls and handlers, which calls answer.  A delivery refers to its
+ * scheduler, hooks, then answer, polls and handlers, which calls answer.  A delivery refers to its
  * scheduler as its origin only.
  *
  * A run queue, or queue for short, is what the threads see of a slot: deliveries that are not begun
@@ -26,6 +26,7 @@
 #include <stddef.h>
 
 #include <slotmq/consumer.h>
+#include <slotmq/hooks.h>
 
 #include "base/loop.h"
 #include "consume/run/delivery.h"
@@ -72,8 +73,10 @@ struct scheduler_options {
                          0: with handlers */
     bool timed;       /* handlers have a time-out */
     int32_t threads;  /* threads that may run handlers at once, without hung ones; 0: no limit */
-    struct events *events; /* told when a handler returns what is no verdict */
+    struct events *events;  /* told when a handler returns what is no verdict */
+    const smq_hooks *hooks; /* NULL: none */
     struct loop *io;
+    struct loop *call; /* with hooks */
     /* posted to `io` when there are answers, or a watched handler has returned */
     struct loop_task *task;
     struct loop_task *extended; /* posted to `io` when there are extensions */

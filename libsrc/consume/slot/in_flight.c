@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "base/clock.h"
+#include "consume/run/hooks.h"
 
 void in_flight_event(const struct owned_slot *slot, smq_event_kind kind, smq_status status,
                      const smq_delivery *delivery, const char *what)
@@ -185,6 +186,32 @@ void in_flight_overdue(struct owned_slot *slot, smq_delivery *delivery)
     in_flight_recall_held(slot, delivery);
 }
 
+/* Has the application answered it, and not the library? */
+static bool in_flight_is_answered(const smq_delivery *delivery)
+{
+    return !delivery->unanswered && !delivery->unseen && delivery->answer.op != STORE_HUNG;
+}
+
+/* Is the message a dead letter, now that its answer is stored? */
+static bool in_flight_is_dead(const struct owned_slot *slot, const smq_delivery *delivery)
+{
+    return delivery->answer.op == STORE_REJECT ||
+           (delivery->answer.op == STORE_RETRY &&
+            delivery_retries_left(delivery, &slot->set->topic) == 0);
+}
+
+/* Redis has looked at the answer; whether it counts is the validity. */
+static void in_flight_settled(const struct owned_slot *slot, smq_delivery *delivery)
+{
+    smq_status validity = delivery_validity(delivery);
+    bool stored = !delivery_is_late(validity) && validity != SMQ_UNKNOWN;
+
+    if (in_flight_is_answered(delivery)) {
+        hooks_settled(delivery, stored ? SMQ_OK : validity,
+                      stored && in_flight_is_dead(slot, delivery));
+    }
+}
+
 /* Precondition: the scheduler no longer refers to the delivery. */
 static void in_flight_forget(struct owned_slot *slot, smq_delivery *delivery)
 {
@@ -202,13 +229,21 @@ static void in_flight_forget(struct owned_slot *slot, smq_delivery *delivery)
 static void in_flight_remove(struct owned_slot *slot, smq_delivery *delivery)
 {
     (void) scheduler_forget(slot->set->scheduler, delivery);
+    if (in_flight_is_answered(delivery)) {
+        hooks_unsettled(delivery, SMQ_UNKNOWN);
+    }
     in_flight_forget(slot, delivery);
 }
 
 void in_flight_remove_answered(struct owned_slot *slot, smq_delivery **deliveries, size_t count)
 {
+    bool told = hooks_tell(slot->set->scheduler);
+
     scheduler_forget_answered(slot->set->scheduler, deliveries, count);
     for (size_t i = 0; i < count; i++) {
+        if (told) {
+            in_flight_settled(slot, deliveries[i]);
+        }
         in_flight_forget(slot, deliveries[i]);
     }
 }

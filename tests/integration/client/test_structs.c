@@ -88,6 +88,21 @@ static smq_status use_process(const void *given, smq_error *err)
     return smq_process_set(given, err);
 }
 
+/* A hook that is behind the end of the program's struct is none. */
+static smq_status use_hooks(const void *given, smq_error *err)
+{
+    const smq_client_options options = {
+        .struct_size = sizeof(options), .redis = servers_redis(cluster_servers()), .hooks = given};
+    smq_client *made = NULL;
+    const smq_status status = smq_client_new(&made, &options, err);
+
+    if (status == SMQ_OK) {
+        (void) messages_send(made, "jobs", (struct test_message){.body = "x", .id = "known"});
+    }
+    smq_client_free(made);
+    return status;
+}
+
 static smq_status use_copy(const void *given, smq_error *err)
 {
     return smq_restore(producer, "jobs", given, NULL, err);
@@ -191,6 +206,7 @@ static const smq_consumer_options consumer = {.topic = "jobs"};
 static const smq_producer_options producing = {.struct_size = 0};
 static const smq_message body = {.body = {"x", 1}};
 static const smq_process_settings process = {.leave_descriptors = false};
+static const smq_hooks hooks = {.send_begin = NULL};
 static const smq_message_copy copied = {.body = {"x", 1}, .id = {"known", 5}};
 static const smq_message_ref which = {.id = {"known", 5}};
 static const smq_filter filter = {.states = SMQ_STATE_WAITING};
@@ -213,6 +229,7 @@ static const struct {
     ROW(use_message, body, offsetof(smq_message, key)),
     ROW(use_message_async, body, offsetof(smq_message, key)),
     ROW(use_process, process, offsetof(smq_process_settings, no_memory)),
+    ROW(use_hooks, hooks, offsetof(smq_hooks, send_end)),
     ROW(use_copy, copied, offsetof(smq_message_copy, priority)),
     ROW(use_copy_async, copied, offsetof(smq_message_copy, priority)),
     ROW(use_messages, body, offsetof(smq_message, key)),

@@ -157,7 +157,8 @@ static void assert_prints(const char *path, void *servers, const char *out)
 
 static void test_handles_of_cpp_free_themselves(void **state)
 {
-    assert_prints(optional_example("raii"), *state, "two books\na map\na lamp\nSMQ_INVALID\n");
+    assert_prints(optional_example("raii"), *state,
+                  "two books\na map\na lamp\nSMQ_INVALID\na pen from raii\n");
 }
 
 static void test_changes_of_a_document_merge(void **state)
