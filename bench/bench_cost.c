@@ -107,14 +107,15 @@ static bool by_library(struct scene *scene, uint64_t count)
 }
 
 /* Bytes per message, without those of the empty topic. */
-static bool weigh(struct lab *lab, smq_client *client, store_fn *store, const char *name,
-                  double *out)
+static bool weigh(struct lab *lab, smq_client *client, smq_layout layout, store_fn *store,
+                  const char *name, double *out)
 {
     uint64_t count = lab_count(lab, 1000000, 200000), before = 0, after = 0;
     struct tally_counts counts;
     struct scene scene;
     struct meter cost;
-    bool good = scene_open(&scene, lab, client, SCENE_SLOTS) && meter_used_memory(&before, lab);
+    bool good = scene_open_laid_out(&scene, lab, client, SCENE_SLOTS, layout) &&
+                meter_used_memory(&before, lab);
 
     meter_start_here(&cost);
     good = good && store(&scene, count);
@@ -131,13 +132,16 @@ static bool weigh(struct lab *lab, smq_client *client, store_fn *store, const ch
 
 static bool measure_memory(struct lab *lab, smq_client *client)
 {
-    double zadd, library;
+    struct report *report = lab_report(lab);
+    double keyed, zadd, plain;
 
-    if (!weigh(lab, client, by_zadd, "memory-zadd", &zadd) ||
-        !weigh(lab, client, by_library, "memory-slotmq", &library)) {
+    if (!weigh(lab, client, SMQ_LAYOUT_KEYED, by_library, "memory-slotmq", &keyed) ||
+        !weigh(lab, client, SMQ_LAYOUT_INLINE, by_zadd, "memory-zadd", &zadd) ||
+        !weigh(lab, client, SMQ_LAYOUT_INLINE, by_library, "memory-inline", &plain)) {
         return false;
     }
-    report_ratio(lab_report(lab), "memory/zadd", library, zadd);
+    report_value(report, "memory-beside-body", "bytes", keyed - TALLY_BODY);
+    report_ratio(report, "memory-inline/zadd", plain, zadd);
     return true;
 }
 

@@ -1,5 +1,6 @@
-/* bench_drain.c - a backlog is consumed with an empty handler: by the library, by a hand-written
- * loop of the same script, and by Redis Streams.
+/* bench_drain.c - a backlog is consumed with an empty handler: from the default topic and beside it
+ * by Redis Streams; then from a topic of layout inline, by the library and by a hand-written loop
+ * of the same script.
  *
  * Thread: main. */
 #include "benches.h"
@@ -21,14 +22,15 @@ static bool by_library(struct scene *scene, uint64_t count, struct tally *tally,
 
 typedef bool way_fn(struct scene *scene, uint64_t count, struct tally *tally, struct meter *cost);
 
-static bool measure_topic(struct lab *lab, smq_client *client, way_fn *way, const char *name,
-                          struct outcome *out)
+static bool measure_topic(struct lab *lab, smq_client *client, smq_layout layout, way_fn *way,
+                          const char *name, struct outcome *out)
 {
     uint64_t count = lab_count(lab, 1000000, 200000);
     struct tally *tally = tally_new(count, SCENE_SLOTS);
     struct scene scene;
     struct meter cost;
-    bool good = scene_open(&scene, lab, client, SCENE_SLOTS) && way(&scene, count, tally, &cost);
+    bool good = scene_open_laid_out(&scene, lab, client, SCENE_SLOTS, layout) &&
+                way(&scene, count, tally, &cost);
 
     scene_close(&scene);
     if (good) {
@@ -53,7 +55,8 @@ static bool measure_streams(struct lab *lab, struct outcome *out)
 static void compare_with_raw(struct report *report, const struct outcome *library,
                              const struct outcome *raw, bool counts)
 {
-    static const char *const figures[] = {"drain/raw", "drain-cpu/raw", "drain-redis-cpu/raw"};
+    static const char *const figures[] = {"drain-inline/raw", "drain-inline-cpu/raw",
+                                          "drain-inline-redis-cpu/raw"};
     const double ratios[] = {library->rate / raw->rate, library->client_us / raw->client_us,
                              library->redis_us / raw->redis_us};
 
@@ -72,7 +75,8 @@ static bool measure_tls(struct lab *lab, const struct outcome *plain)
     struct outcome tls;
     smq_client *client = lab_tls_client(lab);
 
-    if (client == NULL || !measure_topic(lab, client, by_library, "drain-tls", &tls)) {
+    if (client == NULL ||
+        !measure_topic(lab, client, SMQ_LAYOUT_INLINE, by_library, "drain-tls", &tls)) {
         return false;
     }
     scene_compare_tls(lab, "drain", &tls, plain);
@@ -82,17 +86,20 @@ static bool measure_tls(struct lab *lab, const struct outcome *plain)
 static bool measure(struct lab *lab, smq_client *client)
 {
     struct report *report = lab_report(lab);
-    struct outcome streams, raw, library;
+    struct outcome keyed, streams, raw, plain;
 
-    if (!measure_streams(lab, &streams) ||
-        !measure_topic(lab, client, by_hand, "drain-raw", &raw) ||
-        !measure_topic(lab, client, by_library, "drain-slotmq", &library)) {
+    if (!measure_topic(lab, client, SMQ_LAYOUT_KEYED, by_library, "drain-slotmq", &keyed) ||
+        !measure_streams(lab, &streams) ||
+        !measure_topic(lab, client, SMQ_LAYOUT_INLINE, by_hand, "drain-raw", &raw) ||
+        !measure_topic(lab, client, SMQ_LAYOUT_INLINE, by_library, "drain-inline", &plain)) {
         return false;
     }
-    compare_with_raw(report, &library, &raw, raw.rate >= RAW_LEAST * streams.rate);
-    report_ratio(report, "drain/streams", library.rate, streams.rate);
+    report_ratio(report, "drain/streams", keyed.rate, streams.rate);
+    report_ratio(report, "drain-redis-cpu/streams", keyed.redis_us, streams.redis_us);
+    compare_with_raw(report, &plain, &raw, raw.rate >= RAW_LEAST * streams.rate);
+    report_ratio(report, "drain-inline/streams", plain.rate, streams.rate);
     report_ratio(report, "raw/streams", raw.rate, streams.rate);
-    return !lab_options(lab)->tls || measure_tls(lab, &library);
+    return !lab_options(lab)->tls || measure_tls(lab, &plain);
 }
 
 bool bench_drain(struct lab *lab)

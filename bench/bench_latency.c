@@ -1,5 +1,6 @@
 /* bench_latency.c - how long until a message that is sent into an idle topic reaches its handler:
- * by the library, by a hand-written loop that waits for the wake-up and claims, and by BLPOP.
+ * by the library from the default topic and from one of layout inline, by a hand-written loop that
+ * waits for the wake-up and claims, and by BLPOP.
  *
  * Thread: main sends; each way has a thread that picks up. */
 #include <pthread.h>
@@ -269,8 +270,8 @@ static void tell(struct lab *lab, const struct pickup *pickup, struct samples *s
     report_value(lab_report(lab), figure, "us", samples_quantile(samples, 0.99));
 }
 
-static bool measure_way(struct lab *lab, smq_client *client, way_fn *way, const char *name,
-                        double *p50)
+static bool measure_way(struct lab *lab, smq_client *client, smq_layout layout, way_fn *way,
+                        const char *name, double *p50)
 {
     struct samples samples = {.count = 0};
     struct scene scene;
@@ -280,7 +281,8 @@ static bool measure_way(struct lab *lab, smq_client *client, way_fn *way, const 
     pickup.tally = tally_new(pickup.messages, SCENE_SLOTS);
     sem_init(&pickup.handled, 0, 0);
     meter_start_here(&cost);
-    bool good = scene_open(&scene, lab, client, SCENE_SLOTS) && way(&pickup, &samples);
+    bool good =
+        scene_open_laid_out(&scene, lab, client, SCENE_SLOTS, layout) && way(&pickup, &samples);
     meter_stop_here(&cost);
     scene_close(&scene);
     sem_destroy(&pickup.handled);
@@ -298,7 +300,7 @@ static bool over_tls(struct lab *lab, double plain)
     smq_client *client = lab_tls_client(lab);
     double tls;
 
-    if (client == NULL || !measure_way(lab, client, by_library, "tls", &tls)) {
+    if (client == NULL || !measure_way(lab, client, SMQ_LAYOUT_INLINE, by_library, "tls", &tls)) {
         return false;
     }
     report_ratio(lab_report(lab), "latency-tls/plain", tls, plain);
@@ -307,17 +309,20 @@ static bool over_tls(struct lab *lab, double plain)
 
 static bool when_idle(struct lab *lab, smq_client *client)
 {
-    double blpop, raw, library;
+    struct report *report = lab_report(lab);
+    double keyed, blpop, raw, plain;
 
-    if (!measure_way(lab, client, by_blpop, "blpop", &blpop) ||
-        !measure_way(lab, client, by_hand, "raw", &raw) ||
-        !measure_way(lab, client, by_library, "slotmq", &library)) {
+    if (!measure_way(lab, client, SMQ_LAYOUT_KEYED, by_library, "slotmq", &keyed) ||
+        !measure_way(lab, client, SMQ_LAYOUT_INLINE, by_blpop, "blpop", &blpop) ||
+        !measure_way(lab, client, SMQ_LAYOUT_INLINE, by_hand, "raw", &raw) ||
+        !measure_way(lab, client, SMQ_LAYOUT_INLINE, by_library, "inline", &plain)) {
         return false;
     }
-    report_ratio(lab_report(lab), "latency/raw", library, raw);
-    report_ratio(lab_report(lab), "latency/blpop", library, blpop);
-    report_ratio(lab_report(lab), "latency-raw/blpop", raw, blpop);
-    return !lab_options(lab)->tls || over_tls(lab, library);
+    report_ratio(report, "latency/blpop", keyed, blpop);
+    report_ratio(report, "latency-inline/raw", plain, raw);
+    report_ratio(report, "latency-inline/blpop", plain, blpop);
+    report_ratio(report, "latency-raw/blpop", raw, blpop);
+    return !lab_options(lab)->tls || over_tls(lab, plain);
 }
 
 bool bench_latency(struct lab *lab)

@@ -1,5 +1,5 @@
-/* bench_send.c - sending: blocking, asynchronous with and without polled receipts, and in batches,
- * against hand-written loops.
+/* bench_send.c - sending to the default topic: asynchronous, in batches, blocking; then to one of
+ * layout inline, also with polled receipts, and against hand-written loops.
  *
  * Thread: main. */
 #include <stdio.h>
@@ -56,22 +56,36 @@ static bool by_eight_threads(const struct sending *sending)
 
 struct way {
     const char *name;
+    smq_layout layout;
     way_fn *send;
     uint64_t full, quick;
 };
 
-enum { ZADD, RAW, ASYNC, POLLED, BATCHES, ONE_THREAD, EIGHT_THREADS, WAYS };
+enum {
+    ASYNC,
+    BATCHES,
+    ONE_THREAD,
+    EIGHT_THREADS,
+    ZADD,
+    RAW,
+    INLINE_ASYNC,
+    INLINE_POLLED,
+    INLINE_BATCHES,
+    WAYS
+};
 
-static const struct way over_tls = {"send-tls", by_async, 1000000, 200000};
+static const struct way over_tls = {"send-tls", SMQ_LAYOUT_INLINE, by_async, 1000000, 200000};
 
 static const struct way ways[WAYS] = {
-    [ZADD] = {"send-zadd", by_zadd, 1000000, 200000},
-    [RAW] = {"send-raw", by_script, 1000000, 200000},
-    [ASYNC] = {"send-async", by_async, 1000000, 200000},
-    [POLLED] = {"send-polled", by_polls, 1000000, 200000},
-    [BATCHES] = {"send-batches", by_batches, 1000000, 200000},
-    [ONE_THREAD] = {"send-1-thread", by_one_thread, 50000, 10000},
-    [EIGHT_THREADS] = {"send-8-threads", by_eight_threads, 200000, 40000},
+    [ASYNC] = {"send-async", SMQ_LAYOUT_KEYED, by_async, 1000000, 200000},
+    [BATCHES] = {"send-batches", SMQ_LAYOUT_KEYED, by_batches, 1000000, 200000},
+    [ONE_THREAD] = {"send-1-thread", SMQ_LAYOUT_KEYED, by_one_thread, 50000, 10000},
+    [EIGHT_THREADS] = {"send-8-threads", SMQ_LAYOUT_KEYED, by_eight_threads, 200000, 40000},
+    [ZADD] = {"send-zadd", SMQ_LAYOUT_INLINE, by_zadd, 1000000, 200000},
+    [RAW] = {"send-raw", SMQ_LAYOUT_INLINE, by_script, 1000000, 200000},
+    [INLINE_ASYNC] = {"send-inline-async", SMQ_LAYOUT_INLINE, by_async, 1000000, 200000},
+    [INLINE_POLLED] = {"send-inline-polled", SMQ_LAYOUT_INLINE, by_polls, 1000000, 200000},
+    [INLINE_BATCHES] = {"send-inline-batches", SMQ_LAYOUT_INLINE, by_batches, 1000000, 200000},
 };
 
 static bool measure_way(struct lab *lab, smq_client *client, const struct way *way,
@@ -81,7 +95,7 @@ static bool measure_way(struct lab *lab, smq_client *client, const struct way *w
     struct tally_counts counts;
     struct meter cost;
 
-    bool good = scene_open(&sending.scene, lab, client, SCENE_SLOTS) &&
+    bool good = scene_open_laid_out(&sending.scene, lab, client, SCENE_SLOTS, way->layout) &&
                 (sending.producer = way->send == by_polls ? library_polled_producer(client)
                                                           : library_producer(client)) != NULL &&
                 meter_start(&cost, lab) && way->send(&sending) && meter_stop(&cost, lab) &&
@@ -96,18 +110,21 @@ static bool measure_way(struct lab *lab, smq_client *client, const struct way *w
 
 static void compare(struct report *report, const struct outcome *outcomes)
 {
-    double async = outcomes[ASYNC].rate, batches = outcomes[BATCHES].rate;
+    double async = outcomes[INLINE_ASYNC].rate, batches = outcomes[INLINE_BATCHES].rate;
     double best = async > batches ? async : batches;
 
-    report_ratio(report, "send/raw", best, outcomes[RAW].rate);
-    report_ratio(report, "send/zadd", best, outcomes[ZADD].rate);
-    report_ratio(report, "send-async/raw", async, outcomes[RAW].rate);
-    report_ratio(report, "send-batches/raw", batches, outcomes[RAW].rate);
-    report_ratio(report, "send-polled/async", outcomes[POLLED].rate, async);
-    report_value(report, "send-polled-receipts", "1/s", outcomes[POLLED].rate);
-    report_ratio(report, "send-cpu/raw", outcomes[ASYNC].client_us, outcomes[RAW].client_us);
     report_ratio(report, "send-8-threads/1-thread", outcomes[EIGHT_THREADS].rate,
                  outcomes[ONE_THREAD].rate);
+    report_ratio(report, "send-async/inline", outcomes[ASYNC].rate, async);
+    report_ratio(report, "send-batches/inline", outcomes[BATCHES].rate, batches);
+    report_ratio(report, "send-inline/raw", best, outcomes[RAW].rate);
+    report_ratio(report, "send-inline/zadd", best, outcomes[ZADD].rate);
+    report_ratio(report, "send-inline-async/raw", async, outcomes[RAW].rate);
+    report_ratio(report, "send-inline-batches/raw", batches, outcomes[RAW].rate);
+    report_ratio(report, "send-inline-polled/async", outcomes[INLINE_POLLED].rate, async);
+    report_value(report, "send-inline-polled-receipts", "1/s", outcomes[INLINE_POLLED].rate);
+    report_ratio(report, "send-inline-cpu/raw", outcomes[INLINE_ASYNC].client_us,
+                 outcomes[RAW].client_us);
 }
 
 /* What is sent is encrypted; what is asked about the topic is not. */
@@ -133,7 +150,7 @@ static bool measure(struct lab *lab, smq_client *client)
         }
     }
     compare(lab_report(lab), outcomes);
-    return !lab_options(lab)->tls || measure_tls(lab, &outcomes[ASYNC]);
+    return !lab_options(lab)->tls || measure_tls(lab, &outcomes[INLINE_ASYNC]);
 }
 
 bool bench_send(struct lab *lab)

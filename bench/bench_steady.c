@@ -42,7 +42,7 @@ enum { ATTEMPTS = 4, ATTEMPTS_QUICK = 2 }; /* at a rate, until processors stood 
 
 static const double rates[RATES] = {1000, 10000, 30000, 50000, 100000};
 
-/* The first BESIDE are measured in each run, the others in the first run only. */
+/* The first BESIDE are measured beside each other, the others by themselves. */
 static const struct form forms[FORMS] = {
     {"steady", SMQ_LAYOUT_KEYED, 1, 0},
     {"steady-inline", SMQ_LAYOUT_INLINE, 1, 0},
@@ -393,52 +393,7 @@ static bool from_afar(struct lab *lab, struct stillness *stillness, const double
     return good;
 }
 
-/* === A replica ========================================================== */
-
-/* A publication of a shard goes to its replicas, too. */
-static bool beside_replica(struct lab *lab, struct stillness *stillness)
-{
-    struct steady steady = {.lab = lab, .stillness = stillness};
-    bool good =
-        lab_servers_with_replicas(lab, 1, 1, false) && (steady.client = lab_client(lab)) != NULL;
-
-    steady.address = good ? lab_redis(lab) : NULL;
-    for (int run = 0; run < lab_runs(lab, LAB_LONG) && good; run++) {
-        good = side_by_side(&steady, "replica-", rates[0]) &&
-               side_by_side(&steady, "replica-", rates[1]);
-    }
-    smq_client_free(steady.client);
-    return good;
-}
-
-/* ======================================================================== */
-
-/* The second run begins its search where the first one ended. */
-static bool measure(struct steady *steady, int run)
-{
-    for (int i = 0; i < RATES; i++) {
-        if (!side_by_side(steady, "", rates[i])) {
-            return false;
-        }
-    }
-    if (!near_most(steady, &forms[0], first_guess(steady), &steady->most) ||
-        !from_afar(steady->lab, steady->stillness, rates, FAR_RATES)) {
-        return false;
-    }
-    double most;
-    for (int i = 1; i < FORMS && run == 0; i++) {
-        if (!(i < BESIDE ? near_most(steady, &forms[i], first_guess(steady), &most)
-                         : measure_form(steady, &forms[i]))) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool measure_one(struct steady *steady, double rate)
-{
-    return side_by_side(steady, "", rate) && from_afar(steady->lab, steady->stillness, &rate, 1);
-}
+/* === The benchmarks ===================================================== */
 
 /* That of the run, which ends here. */
 static void report_stillness(struct report *report, struct stillness *stillness)
@@ -450,24 +405,88 @@ static void report_stillness(struct report *report, struct stillness *stillness)
     *stillness = (struct stillness){.trials = 0};
 }
 
-bool bench_steady(struct lab *lab)
+typedef bool steady_fn(struct steady *steady);
+
+/* One master, with so many replicas.  Processors are kept awake before there are connections, which
+ * the processes that do it would keep open. */
+static bool repeat(struct lab *lab, int runs, int replicas, steady_fn *measure)
 {
     struct stillness stillness = {.trials = 0};
     struct steady steady = {.lab = lab, .stillness = &stillness};
-    double rate = lab_options(lab)->rate;
     struct awake awake;
 
-    awake_start(&awake); /* before there are connections, which its processes would keep open */
-    bool good = lab_servers(lab, 1, false) && (steady.client = lab_client(lab)) != NULL;
-
+    awake_start(&awake);
+    bool good = lab_servers_with_replicas(lab, 1, replicas, false) &&
+                (steady.client = lab_client(lab)) != NULL;
     steady.address = good ? lab_redis(lab) : NULL;
-    for (int run = 0; run < lab_runs(lab, LAB_LONG) && good; run++) {
+    for (int run = 0; run < runs && good; run++) {
         report_run(lab_report(lab));
-        good = rate > 0 ? measure_one(&steady, rate) : measure(&steady, run);
+        good = measure(&steady);
         report_stillness(lab_report(lab), &stillness);
     }
     smq_client_free(steady.client);
-    good = good && (rate > 0 || beside_replica(lab, &stillness));
     awake_stop(&awake);
     return good;
+}
+
+/* The second run begins its search where the first one ended. */
+static bool measure_near(struct steady *steady)
+{
+    double rate = lab_options(steady->lab)->rate;
+
+    if (rate > 0) {
+        return side_by_side(steady, "", rate) &&
+               from_afar(steady->lab, steady->stillness, &rate, 1);
+    }
+    for (int i = 0; i < RATES; i++) {
+        if (!side_by_side(steady, "", rates[i])) {
+            return false;
+        }
+    }
+    return near_most(steady, &forms[0], first_guess(steady), &steady->most);
+}
+
+bool bench_steady(struct lab *lab)
+{
+    return repeat(lab, lab_runs(lab, LAB_LONG), 0, measure_near);
+}
+
+static bool measure_forms(struct steady *steady)
+{
+    double most;
+
+    for (int i = 1; i < FORMS; i++) {
+        if (!(i < BESIDE ? near_most(steady, &forms[i], first_guess(steady), &most)
+                         : measure_form(steady, &forms[i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Once: it takes minutes. */
+bool bench_steady_forms(struct lab *lab)
+{
+    return repeat(lab, 1, 0, measure_forms);
+}
+
+static bool measure_far(struct steady *steady)
+{
+    return from_afar(steady->lab, steady->stillness, rates, FAR_RATES);
+}
+
+bool bench_steady_far(struct lab *lab)
+{
+    return repeat(lab, lab_runs(lab, LAB_LONG), 0, measure_far);
+}
+
+static bool measure_replica(struct steady *steady)
+{
+    return side_by_side(steady, "replica-", rates[0]) && side_by_side(steady, "replica-", rates[1]);
+}
+
+/* A publication of a shard goes to its replicas, too. */
+bool bench_steady_replica(struct lab *lab)
+{
+    return repeat(lab, lab_runs(lab, LAB_LONG), 1, measure_replica);
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Write docs/BENCHMARKS.md from the figures that ./dev bench has kept.  usage: figures.py FOLDER FILE"""
+"""Write docs/BENCHMARKS.md and its charts from the figures that ./dev bench has kept.  What was not
+measured stays on the page as it is.  usage: figures.py FOLDER FILE"""
 import json
 import os
 import pathlib
@@ -8,15 +9,18 @@ import subprocess
 import sys
 import textwrap
 
+from chart import chart
+
 HEAD = """# Benchmarks
 
-`./dev bench` writes this page; do not edit it. All figures are from one machine, but benchmarks ran
-at different times. So compare the ratios: each is the median over runs that measured both sides one
-after the other. [bench/README.md](../bench/README.md) says how to read them.
+`./dev bench` writes this page; do not edit it. Benchmarks ran at different times, and each section
+says when. So compare the ratios: each is the median over runs that measured both sides one after
+the other. [bench/README.md](../bench/README.md) says how to read them.
 
     ./dev bench                  # all, then this page; up to an hour and a half
     ./dev bench --resume         # continue where it was stopped
-    ./dev bench drain send       # some of them, without this page; --json for lines to compute with
+    ./dev bench steady --runs 3  # the goals of the default topic; --json for lines to compute with
+    ./dev bench drain --page     # some of them, then their sections of this page
     ./dev bench --quick          # a first look: less of everything, nothing is kept
 
 Redis and all other servers run on the first core, the program that sends and consumes on the
@@ -27,21 +31,6 @@ processes, in percent of a core. Above about 20, read times as upper and speeds 
 
 # What each figure that has a goal means.
 WORDS = {
-    "send/raw": "asynchronous or batch send ÷ hand-written pipelined loop over the send script, batch 100; the limit is 3 % worse than version 0.1.0",
-    "send/zadd": "the same ÷ variadic ZADD, batch 100",
-    "send-groups-2/none": "batch send to two groups, stored messages ÷ without groups, batch 100",
-    "send-ids-inline/none": "Redis CPU of a request of one message: with send ids ÷ without (`no_repeat`)",
-    "send-ids-keyed/none": "the same in layout keyed",
-    "send-8-threads/1-thread": "blocking sends from 8 threads ÷ from 1",
-    "drain/raw": "drain ÷ hand-written loop over the consume script, batch 100; the limit is 3 % worse than version 0.1.0",
-    "drain/streams": "drain ÷ Redis Streams (XREADGROUP, XACK, XDEL of 100); the limit is 3 % worse than version 0.1.0",
-    "drain/bullmq": "drain ÷ BullMQ, concurrency 100",
-    "drain/beanstalkd": "drain ÷ beanstalkd",
-    "drain/rabbitmq": "drain ÷ RabbitMQ",
-    "drain-cpu/raw": "client CPU per message: drain ÷ raw loop",
-    "raw/streams": "raw drain ÷ Redis Streams; beyond the limit, drain/raw does not count",
-    "latency/raw": "idle pick-up p50 ÷ hand-written wake and claim loop",
-    "latency/blpop": "idle pick-up p50 ÷ BLPOP",
     "steady-1k-redis-cpu/streams": "default topic, 1,000 messages/s, one by one: Redis CPU per message ÷ Redis Streams; the limit is at "
                                    "least 1.2 x that of the two smallest scripts that could work",
     "steady-10k-p50": "10,000/s: lateness p50, from when a message is due to be sent until its handler begins, ms",
@@ -52,6 +41,24 @@ WORDS = {
     "steady-most": "the highest rate whose backlog does not grow within 10 s, messages/s",
     "steady-50%-p99": "50 % of that rate: lateness p99, ms",
     "steady-80%-p99": "80 % of that rate: lateness p99, ms",
+    "drain/streams": "default topic: drain ÷ Redis Streams (XREADGROUP, XACK, XDEL of 100)",
+    "memory-beside-body": "default topic: memory of a waiting message beside its body of 64 bytes, bytes",
+    "latency/blpop": "default topic: idle pick-up p50 ÷ BLPOP",
+    "send-8-threads/1-thread": "default topic: blocking sends from 8 threads ÷ from 1",
+    "send-inline/raw": "layout inline: asynchronous or batch send ÷ hand-written pipelined loop over the send script, batch 100; the limit is 3 % worse than version 0.1.0",
+    "send-inline/zadd": "the same ÷ variadic ZADD, batch 100",
+    "send-groups-2/none": "batch send to two groups, stored messages ÷ without groups, batch 100",
+    "send-ids-inline/none": "Redis CPU of a request of one message: with send ids ÷ without (`no_repeat`)",
+    "send-ids-keyed/none": "the same in layout keyed",
+    "drain-inline/raw": "layout inline: drain ÷ hand-written loop over the consume script, batch 100; the limit is 3 % worse than version 0.1.0",
+    "drain-inline/streams": "layout inline: drain ÷ Redis Streams; the limit is 3 % worse than version 0.1.0",
+    "drain/bullmq": "drain ÷ BullMQ, concurrency 100",
+    "drain/beanstalkd": "drain ÷ beanstalkd",
+    "drain/rabbitmq": "drain ÷ RabbitMQ",
+    "drain-inline-cpu/raw": "layout inline: client CPU per message, drain ÷ raw loop",
+    "raw/streams": "raw drain ÷ Redis Streams; beyond the limit, drain-inline/raw does not count",
+    "latency-inline/raw": "layout inline: idle pick-up p50 ÷ hand-written wake and claim loop",
+    "latency-inline/blpop": "layout inline: idle pick-up p50 ÷ BLPOP",
     "steady-inline-10k-p99": "layout inline, 10,000/s: lateness p99, ms",
     "steady-inline-10k-redis-cpu/streams": "layout inline, 10,000/s: Redis CPU per message ÷ Redis Streams",
     "steady-inline-50k-p50": "layout inline, 50,000/s: lateness p50, ms",
@@ -74,7 +81,7 @@ WORDS = {
     "hot-polled": "the same with a consumer that four threads poll",
     "drain-tls/plain": "drain over TLS ÷ without it",
     "drain-keyed/inline": "drain of bodies of 1 KiB, layout keyed ÷ inline",
-    "memory/zadd": "memory of a waiting message, layout inline ÷ bare ZADD; the limit is 3 % worse than version 0.1.0",
+    "memory-inline/zadd": "memory of a waiting message, layout inline ÷ bare ZADD; the limit is 3 % worse than version 0.1.0",
     "depth-10M/100k": "drain with 10^7 waiting messages ÷ with 10^5, 64 slots",
     "slots-4096/64": "drain of 4,096 slots ÷ 64",
     "nodes-3/1": "Redis CPU per message: 3 masters ÷ 1",
@@ -144,7 +151,18 @@ def value_of(line):
     return number(line["value"]) + (f" ({left_out})" if left_out else "")
 
 
-def goals(benches):
+def former(target):
+    """The sections of the page as it is, and its rows of goals without their words."""
+    page = target.read_text() if target.exists() else ""
+    sections = {}
+    for part in re.split(r"^(?=## [a-z])", page, flags=re.MULTILINE)[1:]:
+        sections[part.split("\n")[0][3:]] = part.rstrip().split("\n")
+    goals_of_page = page.partition("## Goals")[2].partition("\n## ")[0]
+    rows = dict(re.findall(r"^\| ([^ ]+) \| [^|]* \| (.*)$", goals_of_page, re.MULTILINE))
+    return sections, rows
+
+
+def goals(benches, rows):
     yield "| figure | what | value | goal | limit | verdict |"
     yield "|---|---|---:|---:|---:|---|"
     found = {}
@@ -154,7 +172,7 @@ def goals(benches):
     for name, words in WORDS.items():
         line = found.get(name)
         if line is None:
-            yield f"| {name} | {words} | not measured | | | |"
+            yield f"| {name} | {words} | {rows.get(name, 'not measured | | | |')}"
         else:
             yield (f"| {name} | {words} | {value_of(line)} | {number(line['goal'])} | "
                    f"{number(line['limit'])} | {line['verdict']} |")
@@ -197,15 +215,51 @@ def details(name, lines):
                    f"{line['runs']} |")
 
 
+# === Charts ==================================================================
+
+LINES = {"default topic": "steady", "layout inline": "steady-inline", "Redis Streams": "streams"}
+CHARTS = {
+    "steady-latency.svg": ("p50", "Latency p50, ms: from when a message is due until its handler begins"),
+    "steady-redis-cpu.svg": ("redis-cpu", "Redis' CPU a message, us"),
+}
+
+
+def points(lines, start, word):
+    found = {}
+    for line in figures_of(lines):
+        match = re.fullmatch(rf"{start}-(\d+)k-{word}", line["figure"])
+        if match and line["value"]:
+            found[1000 * int(match[1])] = line["value"]
+    return found
+
+
+def draw(lines, folder):
+    """The charts of steady flow, if it was measured."""
+    for name, (word, title) in CHARTS.items():
+        series = {words: points(lines, start, word) for words, start in LINES.items()}
+        if all(series.values()):
+            folder.mkdir(exist_ok=True)
+            (folder / name).write_text(chart(title, f"measured {lines[0].get('day', '?')}", series))
+
+
+def pictures(folder):
+    for name, (_, title) in CHARTS.items():
+        if (folder / name).exists():
+            yield from ("", f"![{title.partition(':')[0]}, over the rate]({folder.name}/{name})")
+
+
 def main():
     folder, target = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     benches = load(folder)
     if not benches:
         sys.exit(f"{folder}: no figures are kept here")
-    page = [HEAD.strip(), "", "## Machine", "", *machine(), "", "## Goals", "",
-            *goals(benches)]
-    for name, lines in benches.items():
-        page += ["", *details(name, lines)]
+    sections, rows = former(target)
+    sections.update({name: [*details(name, lines)] for name, lines in benches.items()})
+    draw(benches.get("steady", []), target.parent / "pictures")
+    page = [HEAD.strip(), *pictures(target.parent / "pictures"), "", "## Machine", "", *machine(), "", "## Goals", "",
+            *goals(benches, rows)]
+    for name in sorted(sections):
+        page += ["", *sections[name]]
     target.write_text("\n".join(page) + "\n")
     print(f"{target}: {len(benches)} benchmarks", file=sys.stderr)
 

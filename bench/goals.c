@@ -7,24 +7,27 @@
  * one second no master can follow, as delayed-1s-span/drain shows.  A message that is retried once
  * is handled twice, so it has twice the goal and limit of one that is not.
  *
- * The limits of send/raw, drain/raw, drain/streams and memory/zadd are 3 % worse than what version
- * 0.1.0 published: 1.061, 0.995, 0.922 and 0.9998. */
+ * Version 0.1.0 published 1.061, 0.995, 0.922 and 0.9998 for send-inline/raw, drain-inline/raw,
+ * drain-inline/streams and memory-inline/zadd.  Their limits are 3 % worse. */
 static const struct goal goals[] = {
-    {"send/raw", 1.061, 1.029},
-    {"send/zadd", 0.8, 0.5},
+    {"drain/streams", 0.95, 0.8},
+    {"memory-beside-body", 150, 220},
+    {"latency/blpop", 1.6, 2.0},
+    {"send-8-threads/1-thread", 5, 3.5},
+    {"send-inline/raw", 1.061, 1.029},
+    {"send-inline/zadd", 0.8, 0.5},
     {"send-ids-inline/none", 1.15, 1.25},
     {"send-ids-keyed/none", 1.15, 1.25},
-    {"send-8-threads/1-thread", 5, 3.5},
     {"send-groups-2/none", 0.9, 0.8},
-    {"drain/raw", 0.995, 0.965},
-    {"drain/streams", 1.0, 0.894},
+    {"drain-inline/raw", 0.995, 0.965},
+    {"drain-inline/streams", 1.0, 0.894},
     {"drain/bullmq", 15, 10},
     {"drain/beanstalkd", 2.5, 1.5},
     {"drain/rabbitmq", 2.5, 1.5},
-    {"drain-cpu/raw", 1.5, 2.5},
+    {"drain-inline-cpu/raw", 1.5, 2.5},
     {"raw/streams", 1.0, 0.85},
-    {"latency/raw", 1.2, 1.6},
-    {"latency/blpop", 1.6, 2.0},
+    {"latency-inline/raw", 1.2, 1.6},
+    {"latency-inline/blpop", 1.6, 2.0},
     {"steady-1k-redis-cpu/streams", 0.9, 1.1},
     {"steady-10k-p50", 0.25, 0.5},
     {"steady-10k-redis-cpu/streams", 0.8, 1.0},
@@ -55,7 +58,7 @@ static const struct goal goals[] = {
     {"hot-polled", 0.2, 1},
     {"drain-tls/plain", 0.9, 0.8},
     {"drain-keyed/inline", 0.8, 0.7},
-    {"memory/zadd", 1.0, 1.0298},
+    {"memory-inline/zadd", 1.0, 1.0298},
     {"depth-10M/100k", 0.95, 0.8},
     {"slots-4096/64", 0.95, 0.8},
     {"nodes-3/1", 1.05, 1.2},

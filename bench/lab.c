@@ -71,6 +71,9 @@ struct report *lab_report(struct lab *lab)
 
 int lab_runs(const struct lab *lab, enum lab_pace pace)
 {
+    if (lab->options.runs > 0) {
+        return lab->options.runs;
+    }
     if (lab->options.rate > 0) {
         return 1;
     }

@@ -1,12 +1,13 @@
 /* main.c - measures the library against hand-written loops and against its peers, on servers of its
  * own.
  *
- *   slotmq-bench [NAME...] [--quick] [--json] [--rate N] [--tls] [--keep FOLDER [--resume]]
- *                [--list]
+ *   slotmq-bench [NAME...] [--quick] [--json] [--runs N] [--rate N] [--tls]
+ *                [--keep FOLDER [--resume]] [--list]
  *
  * --rate: only benchmarks of open loops know it; such figures are not kept.
- * steady brings those that have the other figures of steady flow: latency, send, drain, keyed,
- * memory; not with --rate.
+ * --runs: of each benchmark, 1 .. 32.
+ * steady brings those that have the other goals of the default topic: drain, memory; not with
+ * --rate.
  * --tls: send, drain and latency also measure the library over TLS, beside plaintext.
  * --keep: the figures of each benchmark that came to its end are kept there as NAME.json; --resume:
  * those that are there are not measured again.
@@ -25,17 +26,24 @@
 
 static const struct bench benches[] = {
     {"raw", "hand-written loops by batch size, and Redis Streams", bench_raw, false},
-    {"send", "send: blocking, asynchronous, in batches", bench_send, true},
+    {"send", "send: asynchronous, in batches, blocking; the default topic and layout inline",
+     bench_send, false},
     {"groups", "send to a topic with 1, 2 and 4 groups, against one without", bench_groups, false},
     {"ids", "requests of one message, with send ids and without", bench_ids, false},
     {"acks", "send, acknowledged by the master alone and by a replica too", bench_acks, false},
-    {"drain", "consume a backlog with an empty handler", bench_drain, true},
+    {"drain", "consume a backlog with an empty handler: the default topic and layout inline",
+     bench_drain, true},
     {"peers", "the same messages through other queues", bench_peers, false},
-    {"latency", "time to pick up a message when idle, against BLPOP", bench_latency, true},
+    {"latency", "time to pick up a message when idle, against BLPOP", bench_latency, false},
     {"steady",
      "messages that come one by one, at 1k to 100k per second and at 50 and 80 % of the most, "
-     "or at --rate N",
+     "or at --rate N; with drain and memory",
      bench_steady, true},
+    {"steady-far", "the same at 1k and 10k per second with a round trip of 1 ms", bench_steady_far,
+     false},
+    {"steady-replica", "the same where the master has a replica", bench_steady_replica, false},
+    {"steady-forms", "steady flow with 8 threads and with handlers of 1 ms, in both layouts",
+     bench_steady_forms, false},
     {"shared",
      "a shared topic with 1 to 250 idle consumers: scripts and wakes of a message, its lateness",
      bench_shared, false},
@@ -46,13 +54,14 @@ static const struct bench benches[] = {
     {"delayed", "lateness of a million messages due in 10 s, and in one second", bench_delayed,
      false},
     {"redis-cost", "cost of a message for Redis: CPU, commands, traffic", bench_redis_cost, false},
-    {"memory", "memory of a waiting message in layout inline, against ZADD", bench_memory, true},
+    {"memory", "memory of a waiting message: the default topic; layout inline, against ZADD",
+     bench_memory, true},
     {"idle", "commands and CPU of a process that owns 1,024 empty slots", bench_idle, false},
     {"depth", "drain with 10,000 to 10 million waiting messages", bench_depth, false},
     {"slots", "drain 1, 64, 1,024 and 4,096 slots", bench_slots, false},
     {"nodes", "Redis CPU per message with 1, 2 and 3 masters", bench_nodes, false},
     {"keyed", "send and drain bodies of 1 KiB in both layouts, and with headers", bench_keyed,
-     true},
+     false},
     {"rebalance", "join, leave and death in a fleet of 16 with 1,024 slots", bench_rebalance,
      false},
     {"fleet", "250 processes with 4,096 slots, and 16 with 65,536: start, join, death, restarts",
@@ -111,6 +120,9 @@ static bool parse(struct arguments *out, int argc, char **argv)
             out->lab.folder = argv[++i];
         } else if (strcmp(argv[i], "--rate") == 0 && i + 1 < argc && atoi(argv[i + 1]) > 0) {
             out->lab.rate = atoi(argv[++i]);
+        } else if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc && atoi(argv[i + 1]) > 0 &&
+                   atoi(argv[i + 1]) <= REPORT_RUNS_MAX) {
+            out->lab.runs = atoi(argv[++i]);
         } else if (named >= 0) {
             out->chosen[named] = any = true;
         } else {

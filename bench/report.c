@@ -15,13 +15,13 @@
 
 #include "others.h"
 
-enum { FIGURES_MAX = 256, RUNS_MAX = 32, NAME_MAX_LEN = 48, LINE_SIZE = 1024 };
+enum { FIGURES_MAX = 256, NAME_MAX_LEN = 48, LINE_SIZE = 1024 };
 
 /* Invariant: values[0 .. count) are of runs that are not void, but for those of the present run,
  * values[kept .. count).  `why` says what is wrong with `uncounted` more. */
 struct figure {
     char name[NAME_MAX_LEN], unit[16];
-    double values[RUNS_MAX];
+    double values[REPORT_RUNS_MAX];
     int count, kept, uncounted;
     const char *why;
 };
@@ -235,7 +235,7 @@ void report_value(struct report *report, const char *figure, const char *unit, d
 {
     struct figure *found = figure_named(report, figure, unit);
 
-    if (found->count < RUNS_MAX) {
+    if (found->count < REPORT_RUNS_MAX) {
         found->values[found->count++] = value;
     }
 }
@@ -388,6 +388,20 @@ static void sort_figures(struct report *report)
     }
 }
 
+/* The work of other processes stands beside the figures: it says how much they can be trusted. */
+static void print_head(struct report *report)
+{
+    const struct figure *others = figure_named(report, "others", "% of a core");
+    char load[24];
+
+    fprintf(report->table, "%s: median of %d run%s", report->bench, report->run,
+            report->run == 1 ? "" : "s");
+    if (others->count > 0) {
+        fprintf(report->table, "; others took %s %% of a core", number(load, median(others)));
+    }
+    fprintf(report->table, "\n");
+}
+
 /* Returns how many figures were measured, and in `missed` how many of them are beyond limits. */
 static int print_figures(struct report *report, int *missed)
 {
@@ -413,9 +427,8 @@ bool report_end(struct report *report, bool done, double seconds)
     int missed;
 
     end_run(report);
-    fprintf(report->table, "%s: median of %d run%s\n", report->bench, report->run,
-            report->run == 1 ? "" : "s");
     sort_figures(report);
+    print_head(report);
     int measured = print_figures(report, &missed);
     if (report->voids > 0) {
         fprintf(report->table, "  %d of the runs void: %s\n", report->voids, report->why_void);

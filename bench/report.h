@@ -14,6 +14,8 @@
 
 struct report;
 
+enum { REPORT_RUNS_MAX = 32 };
+
 /* `folder`: NULL for none; it must exist. */
 struct report *report_new(bool json, const char *folder);
 void report_free(struct report *report);

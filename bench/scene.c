@@ -4,17 +4,29 @@
 
 #include "library.h"
 
-bool scene_open(struct scene *scene, struct lab *lab, smq_client *client, int slots)
+static bool add_laid_out(struct scene *scene, struct lab *lab, smq_client *client, int slots,
+                         smq_layout layout)
+{
+    *scene = (struct scene){.lab = lab, .client = client, .slots = slots, .layout = layout};
+    return lab_topic_laid_out(lab, client, scene->topic, slots, layout) &&
+           (scene->raw = raw_open(lab, scene->topic, slots)) != NULL;
+}
+
+bool scene_open_laid_out(struct scene *scene, struct lab *lab, smq_client *client, int slots,
+                         smq_layout layout)
 {
     *scene = (struct scene){.lab = lab};
-    return lab_empty(lab) && scene_add(scene, lab, client, slots);
+    return lab_empty(lab) && add_laid_out(scene, lab, client, slots, layout);
+}
+
+bool scene_open(struct scene *scene, struct lab *lab, smq_client *client, int slots)
+{
+    return scene_open_laid_out(scene, lab, client, slots, SMQ_LAYOUT_INLINE);
 }
 
 bool scene_add(struct scene *scene, struct lab *lab, smq_client *client, int slots)
 {
-    *scene = (struct scene){.lab = lab, .client = client, .slots = slots};
-    return lab_topic(lab, client, scene->topic, slots) &&
-           (scene->raw = raw_open(lab, scene->topic, slots)) != NULL;
+    return add_laid_out(scene, lab, client, slots, SMQ_LAYOUT_INLINE);
 }
 
 void scene_close(struct scene *scene)
@@ -27,7 +39,11 @@ bool scene_fill(struct scene *scene, uint64_t count)
 {
     uint64_t each = count / (uint64_t) scene->slots;
     int batch = each < 1 ? 1 : each < SCENE_BATCH ? (int) each : SCENE_BATCH;
+    struct meter cost;
 
+    if (scene->layout == SMQ_LAYOUT_KEYED) {
+        return library_store(scene->lab, scene->client, scene->topic, count, &cost);
+    }
     return raw_send(scene->raw, count, batch);
 }
 

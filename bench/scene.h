@@ -22,16 +22,20 @@ struct scene {
     smq_client *client;
     struct raw *raw;
     int slots;
+    smq_layout layout;
     char topic[LAB_NAME_SIZE];
 };
 
-/* Empty the lab and make a topic; or make another topic.  scene_close() may be called whatever they
- * returned. */
+/* Empty the lab and make a topic of layout inline, or of the given one; or make another topic.
+ * scene_close() may be called whatever they returned.  Hand-written loops know layout inline. */
 bool scene_open(struct scene *scene, struct lab *lab, smq_client *client, int slots);
+bool scene_open_laid_out(struct scene *scene, struct lab *lab, smq_client *client, int slots,
+                         smq_layout layout);
 bool scene_add(struct scene *scene, struct lab *lab, smq_client *client, int slots);
 void scene_close(struct scene *scene);
 
-/* Store messages 0 .. count - 1, alike in all slots: by the send script, on one master. */
+/* Store messages 0 .. count - 1: alike in all slots by the send script, on one master; of layout
+ * keyed by the library, with ids that it makes. */
 bool scene_fill(struct scene *scene, uint64_t count);
 
 /* Consume `count` messages by one worker thread with an empty handler. */

@@ -876,10 +876,11 @@ class Bench(Dev):
                           ["--quick"]):
             self.assertEqual(self.page_after(*arguments), "published", arguments)
 
-    def test_all_write_the_page(self):
-        for arguments in ([], ["--resume"], ["--rate", "100"]):
+    def test_all_and_those_for_the_page_write_it(self):
+        for arguments in ([], ["--resume"], ["--rate", "100"], ["drain", "--page"]):
             self.write("docs/BENCHMARKS.md", "published")
             self.assertEqual(self.page_after(*arguments), "new", arguments)
+        self.assertNotIn("--page", (self.root / "asked").read_text())
 
 
 class Version(Folder):

@@ -151,7 +151,7 @@ static void beyond_its_limit_is_kept_and_no_success(void **state)
     struct report *report = begin(kept);
 
     run(report, 1, 0);
-    report_ratio(report, "drain/raw", 1, 2);
+    report_ratio(report, "drain-inline/raw", 1, 2);
     assert_false(report_end(report, true, 1));
     assert_true(report_kept(report, "jump"));
     report_free(report);
@@ -166,10 +166,10 @@ static void limits_are_those_of_the_first_version(void **state)
         const char *figure;
         double good, bad;
     } rows[] = {
-        {"send/raw", 1.029, 1.028},
-        {"drain/raw", 0.965, 0.964},
-        {"drain/streams", 0.894, 0.893},
-        {"memory/zadd", 1.029, 1.03},
+        {"send-inline/raw", 1.029, 1.028},
+        {"drain-inline/raw", 0.965, 0.964},
+        {"drain-inline/streams", 0.894, 0.893},
+        {"memory-inline/zadd", 1.029, 1.03},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
