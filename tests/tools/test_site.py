@@ -58,6 +58,8 @@ QUESTIONS = [
     ("backup", "operations.html#backup-restore-and-another-cluster"),
     ("install", "index.html#install"),
     ("tutorial", "start.html"),
+    ("opentelemetry", "tracing.html"),
+    ("tracing", "tracing.html"),
     ("fifo", "lifecycle.html#order-fifo"),
     ("poll", "reference/consumer.html#smq_consumer_poll"),
     ("c++", "index.html#send-and-consume"),

@@ -167,6 +167,48 @@ static void test_changes_of_a_document_merge(void **state)
                   "sent 1, merged 4\nindex document-7 at revision 5\n");
 }
 
+/* How often `text` has `part`. */
+static int count_in(const char *text, const char *part)
+{
+    int count = 0;
+
+    while ((text = strstr(text, part)) != NULL) {
+        text += strlen(part);
+        count++;
+    }
+    return count;
+}
+
+/* All spans are of the trace of the send, below its span and linked to it. */
+static void test_one_trace_has_each_try_and_answer(void **state)
+{
+    const char *const argv[] = {example("trace"), servers_redis(*state), NULL};
+    const char *sent;
+    char part[128], trace[33], span[17];
+    struct run run;
+
+    assert_true(run_command(&run, &(struct run_options){.argv = argv}, TIMEOUT_MS));
+    assert_string_equal(run.err, "");
+    assert_int_equal(run.exit_code, 0);
+    sent = strstr(run.out, "\"kind\":\"PRODUCER\"");
+    assert_non_null(sent);
+    assert_int_equal(sscanf(sent,
+                            "\"kind\":\"PRODUCER\",\"traceId\":\"%32[0-9a-f]\",\"spanId\":\""
+                            "%16[0-9a-f]\",\"parentSpanId\":\"\"",
+                            trace, span),
+                     2);
+    snprintf(part, sizeof(part), "\"traceId\":\"%s\"", trace);
+    assert_int_equal(count_in(run.out, part), 7);
+    assert_int_equal(count_in(run.out, "\n"), 7);
+    snprintf(part, sizeof(part), "\"parentSpanId\":\"%s\",\"links\":[\"%s\"]", span, span);
+    assert_int_equal(count_in(run.out, part), 6);
+    assert_int_equal(count_in(run.out, "\"kind\":\"CONSUMER\""), 3);
+    assert_int_equal(count_in(run.out, "{\"name\":\"retry payments\",\"kind\":\"CLIENT\""), 2);
+    assert_int_equal(count_in(run.out, "{\"name\":\"done payments\",\"kind\":\"CLIENT\""), 1);
+    assert_int_equal(count_in(run.out, "\"slotmq.status\":\"dead letter\""), 1);
+    run_fini(&run);
+}
+
 static void test_reminders_come_at_their_time(void **state)
 {
     assert_prints(example("reminders"), *state, "call back\nsee the dentist\n");
@@ -440,6 +482,7 @@ TEST_GROUP(examples)
         cmocka_unit_test_setup_teardown(test_a_replaced_owner_writes_nothing, start, stop),
         cmocka_unit_test_setup_teardown(test_handles_of_cpp_free_themselves, start, stop),
         cmocka_unit_test_setup_teardown(test_changes_of_a_document_merge, start, stop),
+        cmocka_unit_test_setup_teardown(test_one_trace_has_each_try_and_answer, start, stop),
         cmocka_unit_test_setup_teardown(test_reminders_come_at_their_time, start, stop),
         cmocka_unit_test_setup_teardown(test_a_handler_sends_on, start, stop),
         cmocka_unit_test_setup_teardown(test_steps_keep_their_order_and_a_dead_one_is_sent_back,
