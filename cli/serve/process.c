@@ -30,6 +30,7 @@ static struct answer *process_health(smq_client *client)
                                  : answer_line(200, "ok");
 }
 
+/* Does it consume?  A spare is ready, too: else a rolling update would wait for it for ever. */
 static struct answer *process_ready(smq_client *client)
 {
     smq_health health = SMQ_HEALTH_INIT;
@@ -41,7 +42,14 @@ static struct answer *process_ready(smq_client *client)
     if (health.consumers == 0) {
         return answer_line(503, "no consumer runs");
     }
-    return health.status == SMQ_OK ? answer_line(200, "ok") : answer_line(503, "%s", health.wrong);
+    if (health.status != SMQ_OK) {
+        return answer_line(503, "%s", health.wrong);
+    }
+    if (health.consumers_slotless > health.consumers_standby) {
+        return answer_line(503, "%s", health.slotless);
+    }
+    return health.consumers_slotless > 0 ? answer_line(200, "ok: %s", health.slotless)
+                                         : answer_line(200, "ok");
 }
 
 static struct answer *process_metrics(smq_client *client)

@@ -40,14 +40,21 @@ typedef struct smq_health {
     int32_t slots_waiting; /* owned slots that have messages due and do not claim them now, because
                               of a limit or of messages without an answer; this is not wrong */
     char waiting[SMQ_HEALTH_TEXT_SIZE]; /* why the first of these does not; "" if there is none */
+    int32_t consumers_slotless;         /* consumers that run and own no slot */
+    int32_t consumers_standby; /* those of them that have none because others own all; they begin
+                                  with the first slot that they are granted.  It is known after
+                                  5 s */
+    char slotless[SMQ_HEALTH_TEXT_SIZE]; /* why one of them owns none, rather one that does not
+                                            stand by; "" if there is none */
 } smq_health;
 #define SMQ_HEALTH_INIT SMQ_INIT(smq_health)
 #define SMQ_HEALTH(...) SMQ_WITH(smq_health, __VA_ARGS__)
 
 /* Read the health of the client and of all handles that were made from it.  A liveness probe fails
  * when this returns SMQ_TIMED_OUT, or a status in which a consumer has ended; a readiness probe
- * fails when out->status is not SMQ_OK. Blocks: 1 s, until the thread smq:io answers.  Fails:
- * TIMED_OUT (it does not answer). */
+ * fails when out->status is not SMQ_OK, or a consumer owns no slot and does not stand by
+ * (consumers_slotless is more than consumers_standby).  Blocks: 1 s, until the thread smq:io
+ * answers.  Fails: TIMED_OUT (it does not answer). */
 SMQ_API smq_status smq_client_health(smq_client *client, smq_health *out, smq_error *err);
 
 #ifdef __cplusplus

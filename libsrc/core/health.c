@@ -40,6 +40,22 @@ void health_note_waiting(struct health *health, const char *format, ...)
     va_end(args);
 }
 
+void health_note_slotless(struct health *health, bool standby, const char *format, ...)
+{
+    const bool first = health->known.consumers_slotless == health->known.consumers_standby &&
+                       (!standby || health->known.slotless[0] == '\0');
+    va_list args;
+
+    health->known.consumers_slotless++;
+    health->known.consumers_standby += standby ? 1 : 0;
+    if (!first) {
+        return;
+    }
+    va_start(args, format);
+    (void) vsnprintf(health->known.slotless, sizeof(health->known.slotless), format, args);
+    va_end(args);
+}
+
 void health_sources_add(struct health_sources *sources, struct health_source *source)
 {
     LIST_INSERT_HEAD(sources, source, link);

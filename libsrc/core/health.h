@@ -4,6 +4,7 @@
 #ifndef CORE_HEALTH_H
 #define CORE_HEALTH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
@@ -38,6 +39,11 @@ void health_find(struct health *health, enum health_rank rank, smq_status status
  * kept. This is no finding. */
 void health_note_waiting(struct health *health, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Note a consumer that owns no slot, and why, in one line: it is a spare that stands by, or not.
+ * This is no finding. */
+void health_note_slotless(struct health *health, bool standby, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* A part of a client that adds what it knows.  It removes itself before it ends. */
 struct health_source {

@@ -77,7 +77,9 @@ enum { STANDBY_MS = 5000 }; /* longer than the start of a fleet or a move of a s
 /* Since when a consumer has no slots.  Zeroed: it has some, or does not run. */
 struct consumer_standby {
     int64_t since_ms;
-    bool reported;
+    bool reported;          /* coordination was asked why */
+    bool explained, logged; /* it has said so: `why`; an event tells of it */
+    enum coord_no_slot why;
 };
 
 /* After how many milliseconds is it to be reported that a consumer is `spare`: it runs and has no
@@ -242,7 +244,10 @@ bool consumer_lacked(const smq_consumer *consumer, const char *denial);
 void consumer_watch_standby(smq_consumer *consumer);
 
 /* Coordination has said why the consumer has no slots. */
-void consumer_report_standby(const smq_consumer *consumer, enum coord_no_slot why);
+void consumer_report_standby(smq_consumer *consumer, enum coord_no_slot why);
+
+/* Adds to the health that the consumer has no slots, and asks anew why. */
+void consumer_add_standby(struct health *health, const smq_consumer *consumer);
 
 /* --- listing.c; Thread: smq:io --- */
 

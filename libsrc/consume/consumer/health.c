@@ -125,6 +125,9 @@ static void health_add_consumer(struct health *health, void *user)
                     set->name, set->name);
     }
     health->known.consumers += consumer->state == CONSUMER_RUNNING ? 1 : 0;
+    if (consumer->state == CONSUMER_RUNNING && set->owned == 0) {
+        consumer_add_standby(health, consumer);
+    }
     health->known.slots_owned += set->owned;
     health->known.slots_paused += set->paused.slots;
     for (int32_t i = 0; set->slot_count > 0 && i < set->topic.slots; i++) {

@@ -53,12 +53,38 @@ static const char *standby_text(enum coord_no_slot why)
     return texts[why];
 }
 
-void consumer_report_standby(const smq_consumer *consumer, enum coord_no_slot why)
+void consumer_report_standby(smq_consumer *consumer, enum coord_no_slot why)
 {
-    if (consumer->state == CONSUMER_RUNNING && consumer->set.owned == 0) {
+    struct consumer_standby *standby = &consumer->standby;
+
+    if (!standby->reported) {
+        return; /* it has slots meanwhile, or does not run */
+    }
+    standby->why = why;
+    standby->explained = true;
+    if (!standby->logged) {
+        standby->logged = true;
         events_log(consumer->set.core->events, SMQ_LEVEL_WARN,
                    "topic %s: this process has had no slot for %d s, because %s",
                    consumer->set.name, STANDBY_MS / 1000, standby_text(why));
+    }
+}
+
+/* The reason may change while it lasts, so who looks at the health has it asked for anew. */
+void consumer_add_standby(struct health *health, const smq_consumer *consumer)
+{
+    const struct consumer_standby *standby = &consumer->standby;
+    const char *topic = consumer->set.name;
+
+    if (standby->explained) {
+        health_note_slotless(
+            health, standby->why == COORD_NO_SLOT_STANDBY || standby->why == COORD_NO_SLOT_LEASED,
+            "topic %s: this process has no slot, because %s", topic, standby_text(standby->why));
+    } else {
+        health_note_slotless(health, false, "topic %s: this process has no slot yet", topic);
+    }
+    if (standby->reported) {
+        coord_link_explain(consumer->set.core->link, topic);
     }
 }
 

@@ -114,6 +114,8 @@ static void a_client_that_only_sends_is_well(void **state)
     assert_int_equal(health.session, SMQ_SESSION_NONE);
     assert_int_equal(health.consumers, 0);
     assert_int_equal(health.slots_wanted, 0);
+    assert_int_equal(health.consumers_slotless, 0);
+    assert_string_equal(health.slotless, "");
     assert_int_equal(health.oldest_claim_ms, SMQ_NONE);
     smq_client_free(client);
 }

@@ -175,6 +175,24 @@ static void test_a_consumer_has_metrics_and_health(void **state)
                     ARGS("consume", "orders", "--listen", "0.0.0.0:0", "--", "true"));
 }
 
+/* It is ready with slots, or as the spare of another process, which it says. */
+static void test_a_consumer_is_ready_with_slots_or_as_a_spare(void **state)
+{
+    struct http owner = {.port = 0}, spare = {.port = 0};
+
+    (void) state;
+    http_start(&owner, ARGS("consume", "others", "--listen", "127.0.0.1:0", "--", "true"));
+    await_answer(&owner, "/readyz", 200, "ok\n");
+    http_start(&spare, ARGS("consume", "others", "--listen", "127.0.0.1:0", "--", "true"));
+    await_answer(&spare, "/readyz", 503, "topic others: this process has no slot yet\n");
+    await_answer(&spare, "/readyz", 200,
+                 "ok: topic others: this process has no slot, because another process consumes");
+    assert_int_equal(http_status(&spare, "/healthz", ""), 200);
+    http_end(&owner);
+    await_answer(&spare, "/readyz", 200, "ok\n");
+    http_end(&spare);
+}
+
 TEST_GROUP(serve_away)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +201,7 @@ TEST_GROUP(serve_away)
         cmocka_unit_test(test_it_begins_without_redis),
         cmocka_unit_test(test_only_the_topics_that_are_named_are_shown),
         cmocka_unit_test(test_a_consumer_has_metrics_and_health),
+        cmocka_unit_test(test_a_consumer_is_ready_with_slots_or_as_a_spare),
     };
 
     return cmocka_run_group_tests(tests, set_up, command_teardown);
