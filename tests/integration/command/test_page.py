@@ -15,6 +15,7 @@ import sys
 import tempfile
 import unittest
 import urllib.parse
+import urllib.request
 
 ROOT, SANDBOX, SLOTMQ = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
 PICTURES = pathlib.Path(sys.argv[4]).resolve() if len(sys.argv) > 4 else None
@@ -274,6 +275,77 @@ class Page(unittest.TestCase):
             wait_until(lambda: self.stat(group)["waiting"] == 0, TIMEOUT_S, "it is done")
             self.go("fleet")
             self.browser.find(f"//main[@data-view='fleet']//*[.='{group}']")
+
+    def server(self, kind):
+        """The process of a server of the sandbox: of the first Redis node, or of ZooKeeper."""
+        folder = next((self.folder / "sandbox").glob(f"{kind}-*"))
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if os.readlink(process / "cwd") == str(folder):
+                    return int(process.name)
+        raise LookupError(f"{kind} does not run")
+
+    @contextlib.contextmanager
+    def hanging(self, process):
+        os.kill(process, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(process, signal.SIGCONT)
+
+    @contextlib.contextmanager
+    def serving(self, listen):
+        """Another one, which may be killed."""
+        words = [SLOTMQ, "serve", "--listen", listen, "-X", "request_timeout_ms=1s"]
+        with subprocess.Popen(words, env=self.environment, text=True, stderr=subprocess.PIPE) as process:
+            try:
+                first = process.stderr.readline()
+                assert "listening" in first, first
+                yield process, re.search(r"http://(\S+)", first)[1]
+            finally:
+                process.kill()
+
+    def test_what_cannot_be_seen_is_said_and_comes_back(self):
+        """A Redis master hangs, and then ZooKeeper."""
+        amiss = "contains(., 'silent') or contains(., 'unreadable') or contains(., 'cannot be read')"
+        with self.serving("127.0.0.1:0") as (_, address):
+            self.browser.open(f"http://{address}/#/topics")
+            self.browser.find(f"//div[@id='app'][not({amiss})]//main//a[.='orders']")
+            with self.hanging(self.server("redis")):
+                self.browser.find(f"//div[@id='app'][{amiss}]")
+            self.browser.find(f"//div[@id='app'][not({amiss})]//main//a[.='orders']")
+            with self.hanging(self.server("zookeeper")):
+                self.browser.open(f"http://{address}/#/fleet")
+                self.browser.find("//main[@data-view='fleet']//p[contains(@class, 'bad')][contains(., 'ZooKeeper')]")
+                self.browser.click("//header//a[.='Topics']")
+                self.browser.find(link("orders"))
+            self.browser.open(f"http://{address}/#/fleet")
+            self.browser.find("//main[@data-view='fleet'][not(.//p[contains(@class, 'bad')])]//h1")
+        self.browser.console()
+        self.go("topics")
+
+    def test_others_go_on_while_serve_hangs_and_dies(self):
+        self.call("topic", "create", "steady", "--slots", "2")
+        with contextlib.ExitStack() as stack:
+            self.run_beside(stack, "consume", "steady", "--", "true")
+            done = lambda count: lambda: self.stat("steady")["done"] == count
+            with self.serving("127.0.0.1:0") as (process, address):
+                self.browser.open(f"http://{address}/#/topics?search=steady")
+                self.browser.find(link("steady"))
+                with self.hanging(process.pid):
+                    self.call("send", "steady", "while it hangs")
+                    wait_until(done(1), TIMEOUT_S, "it is done")
+                    with urllib.request.urlopen(f"{self.address}/api/v1/topics", timeout=TIMEOUT_S) as other:
+                        self.assertEqual(other.status, 200)
+                process.kill()
+                self.browser.find("//span[@id='status'][contains(., 'does not answer; trying again')]")
+                self.call("send", "steady", "while it is dead")
+                wait_until(done(2), TIMEOUT_S, "it is done")
+            with self.serving(address):
+                self.browser.find("//span[@id='status'][starts-with(., 'read ')]")
+                self.browser.find(link("steady"))
+        self.browser.console()
+        self.go("topics")
 
     def test_each_view_fits_into_two_widths_light_and_dark(self):
         views = {"topics": {}, "topic": {"topic": "orders"}, "messages": {"topic": "orders", "state": "dead"},

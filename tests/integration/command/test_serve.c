@@ -1,5 +1,6 @@
 /* test_serve.c - slotmq serve: what each path answers, held against openapi.json, and edits. */
 #include "http.h"
+#include "support/commandstats.h"
 #include "support/group.h"
 #include "support/wait.h"
 
@@ -8,6 +9,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <hiredis/hiredis.h>
+
+enum { PAGES = 50 };
 
 static struct http http;
 static json_t *openapi;
@@ -830,6 +835,86 @@ static void test_events_tell_of_readings_and_jobs(void **state)
     close(fd);
 }
 
+/* === Many pages ========================================================= */
+
+/* How often all nodes together have run HGET.  Only the scripts that read messages do, so readings
+ * of topics do not count. */
+static int64_t reads_of_messages(void)
+{
+    int64_t calls = 0;
+
+    for (size_t i = 0; i < servers_count(command_servers()); i++) {
+        const struct server *node = servers_node(command_servers(), i);
+        redisContext *redis = redisConnect("127.0.0.1", server_port(node));
+        redisReply *reply = redisCommand(redis, "INFO commandstats");
+        assert_non_null(reply);
+        calls += commandstats_read(reply->str, "hget", "calls");
+        freeReplyObject(reply);
+        redisFree(redis);
+    }
+    return calls;
+}
+
+static const char *const shown[] = {"/api/v1/messages?topic=orders&state=dead",
+                                    "/api/v1/dead?topic=orders",
+                                    "/api/v1/message?topic=orders&id=waits&key=its+key"};
+enum { SHOWN = sizeof(shown) / sizeof(shown[0]) };
+
+/* Each page asks for what it shows, before any has been answered.  What Redis reads for it. */
+static int64_t reads_of_pages(size_t pages)
+{
+    int fds[SHOWN * PAGES];
+    char request[512];
+    size_t size = 0;
+
+    /* an edit makes the answers stale that are shared */
+    post_done("/api/v1/resume", "{\"topic\":\"orders\"}");
+    const int64_t before = reads_of_messages();
+    for (size_t i = 0; i < pages * SHOWN; i++) {
+        fds[i] = http_connect(&http);
+        snprintf(request, sizeof(request),
+                 "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" HTTP_WITH_TOKEN
+                 "\r\n",
+                 shown[i % SHOWN]);
+        http_send(fds[i], request, strlen(request));
+    }
+    for (size_t i = 0; i < pages * SHOWN; i++) {
+        char *answer = http_read(fds[i], &size);
+        assert_non_null(answer);
+        assert_non_null(strstr(answer, "200 OK"));
+        free(answer);
+    }
+    return reads_of_messages() - before;
+}
+
+/* Fifty that are open follow the readings of one process, and share their answers: beside what one
+ * costs there is room for answers that grew too old on a slow machine. */
+static void test_fifty_pages_cost_redis_what_one_does(void **state)
+{
+    static const char request[] = "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    const int64_t none = reads_of_messages();
+    int fds[PAGES];
+
+    (void) state;
+    for (size_t i = 0; i < PAGES; i++) {
+        char first = '\0';
+        fds[i] = http_connect(&http);
+        http_send(fds[i], request, strlen(request));
+        assert_int_equal(recv(fds[i], &first, 1, 0), 1);
+    }
+    await_reading();
+    assert_int_equal(reads_of_messages(), none); /* else it would count readings, too */
+    const int64_t one = reads_of_pages(1);
+    assert_true(one > 0);
+    const int64_t fifty = reads_of_pages(PAGES);
+    if (fifty < one || fifty > 3 * one) {
+        fail_msg("one page costs %d, %d pages cost %d", (int) one, PAGES, (int) fifty);
+    }
+    for (size_t i = 0; i < PAGES; i++) {
+        close(fds[i]);
+    }
+}
+
 TEST_GROUP(serve)
 {
     const struct CMUnitTest tests[] = {
@@ -851,6 +936,7 @@ TEST_GROUP(serve)
         cmocka_unit_test(test_a_group_is_requeued_and_no_other),
         cmocka_unit_test(test_a_job_is_stopped),
         cmocka_unit_test(test_events_tell_of_readings_and_jobs),
+        cmocka_unit_test(test_fifty_pages_cost_redis_what_one_does),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -4,6 +4,8 @@
 #include "support/group.h"
 #include "support/wait.h"
 
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +18,30 @@
 #define MARKUP "<img src=x onerror=alert(1)>\"'</script>"
 
 enum { CONNECTIONS = 1000, BODY_BYTES = 2 * 1024 * 1024 };
+
+/* A client that sends a byte of its request now and then, and never ends it, until it is cut off.
+ */
+static struct {
+    pthread_t thread;
+    int fd;
+    size_t sent;
+} drip;
+
+static void *drip_run(void *arg)
+{
+    static const char begins[] = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: ";
+    struct pollfd end = {.fd = drip.fd, .events = POLLIN};
+
+    (void) arg;
+    while (poll(&end, 1, 100) == 0) {
+        const char *byte = drip.sent < sizeof(begins) - 1 ? &begins[drip.sent] : "x";
+        if (send(drip.fd, byte, 1, MSG_NOSIGNAL) != 1) {
+            break;
+        }
+        drip.sent++;
+    }
+    return NULL;
+}
 
 /* On loopback with the token and --write; and on all addresses with the token. */
 static struct http http, outside;
@@ -43,7 +69,8 @@ static int set_up(void **state)
     http_start(&http, ARGS("serve", "--listen", "127.0.0.1:0", "--token-file", token, "--write",
                            "--host", "queues.example,other.example"));
     http_start(&outside, ARGS("serve", "--listen", "0.0.0.0:0", "--token-file", token));
-    return 0;
+    drip.fd = http_connect(&http);
+    return pthread_create(&drip.thread, NULL, drip_run, NULL);
 }
 
 static int tear_down(void **state)
@@ -448,6 +475,42 @@ static void test_listeners_that_read_nothing_hold_up_nobody(void **state)
     }
 }
 
+/* Many that ask for a large answer and read nothing of it. */
+static void test_clients_that_read_no_answer_hold_up_nobody(void **state)
+{
+    static const char request[] =
+        "GET /api/v1/message?topic=large&id=large HTTP/1.1\r\nHost: localhost\r\n" HTTP_WITH_TOKEN
+        "\r\n";
+    int fd[60];
+
+    (void) state;
+    for (size_t i = 0; i < 60; i++) {
+        char first = '\0';
+        fd[i] = http_connect(&http);
+        http_send(fd[i], request, strlen(request));
+        assert_int_equal(recv(fd[i], &first, 1, 0), 1);
+    }
+    assert_int_equal(http_status(&http, "/healthz", ""), 200);
+    assert_int_equal(http_status(&http, "/api/v1/messages?topic=jobs&state=dead", ""), 200);
+    for (size_t i = 0; i < 60; i++) {
+        close(fd[i]);
+    }
+}
+
+/* It began with the group, and all tests so far were answered beside it. */
+static void test_a_client_that_drips_is_cut_off(void **state)
+{
+    char answer[256];
+
+    (void) state;
+    assert_int_equal(pthread_join(drip.thread, NULL), 0);
+    assert_true(drip.sent > 50); /* it was no idle client */
+    (void) recv(drip.fd, answer, sizeof(answer), 0);
+    assert_true(recv(drip.fd, answer, sizeof(answer), 0) <= 0);
+    close(drip.fd);
+    assert_int_equal(http_status(&http, "/healthz", ""), 200);
+}
+
 /* === Nothing depends on it ============================================== */
 
 static void test_topics_work_while_it_hangs(void **state)
@@ -457,6 +520,7 @@ static void test_topics_work_while_it_hangs(void **state)
     command_done(NULL, ARGS("topic", "create", "alone", "--slots", "2"));
     command_done(NULL, ARGS("send", "alone", "body"));
     command_done(NULL, ARGS("consume", "alone", "--count", "1"));
+    assert_int_equal(http_status(&http, "/api/v1/topics", ""), 200); /* nor do other pages */
     run_signal(&outside.run, SIGCONT);
     assert_int_equal(http_status(&outside, "/healthz", ""), 200);
 }
@@ -481,7 +545,9 @@ TEST_GROUP(serve_safe)
         cmocka_unit_test(test_a_slow_client_holds_up_nobody),
         cmocka_unit_test(test_a_thousand_connections_hold_up_nobody),
         cmocka_unit_test(test_listeners_that_read_nothing_hold_up_nobody),
+        cmocka_unit_test(test_clients_that_read_no_answer_hold_up_nobody),
         cmocka_unit_test(test_topics_work_while_it_hangs),
+        cmocka_unit_test(test_a_client_that_drips_is_cut_off),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
