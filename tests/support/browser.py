@@ -104,6 +104,11 @@ class Browser:
         self.call("POST", f"/element/{element}/clear", {})
         self.call("POST", f"/element/{element}/value", {"text": text})
 
+    def press(self, keys):
+        """On the keyboard, wherever the focus is."""
+        focused = self.call("GET", "/element/active")[ELEMENT]
+        self.call("POST", f"/element/{focused}/value", {"text": keys})
+
     def text(self):
         return self.run("return document.body.innerText")
 

@@ -276,6 +276,29 @@ class Page(unittest.TestCase):
             self.go("fleet")
             self.browser.find(f"//main[@data-view='fleet']//*[.='{group}']")
 
+    def test_the_keyboard_is_enough(self):
+        focused = lambda: self.browser.run("return document.activeElement.id || document.activeElement.textContent")
+        self.go("doctor")
+        self.browser.find("//main[@data-view='doctor']//h1")
+        self.browser.press("t")
+        self.browser.find(link("orders"))
+        self.browser.press("/")
+        self.assertEqual(focused(), "search")
+        self.browser.press("orders")
+        self.browser.find("//main[.//a[.='orders'] and not(.//a[.='flood'])]")
+        self.browser.run("document.activeElement.blur()")
+        self.browser.press("n")
+        self.assertEqual(focused(), "orders")
+        self.browser.press("\ue007")  # Enter
+        self.browser.find("//main[@data-view='topic']//h1[.='orders']")
+        self.browser.press("?")
+        self.browser.find("//dialog[@open]//h2[.='Keys']")
+        self.browser.press("\ue00c")  # Escape
+        self.assertEqual(self.browser.run("return document.querySelectorAll('dialog').length"), 0)
+        for key, view in (("f", "fleet"), ("s", "servers"), ("j", "jobs")):
+            self.browser.press(key)
+            self.browser.find(f"//main[@data-view='{view}']//h1")
+
     def server(self, kind):
         """The process of a server of the sandbox: of the first Redis node, or of ZooKeeper."""
         folder = next((self.folder / "sandbox").glob(f"{kind}-*"))
