@@ -37,7 +37,8 @@ def decoded(text: Any) -> str:
 
 def data_of(value: Any) -> bytes:
     """The bytes of an smq_bytes, copied."""
-    return bytes(ffi.buffer(value.data, value.len)) if value.data else b""
+    length = value.len
+    return bytes(ffi.buffer(value.data, length)) if length else b""
 
 
 def encoded(value: Bytes) -> bytes:

@@ -25,10 +25,10 @@ class Delivery:
     retried, with a ResourceWarning.
     """
 
-    __slots__ = ("body", "key", "id", "_held", "_later")
+    __slots__ = ("body", "key", "id", "_held", "_facts", "_later")
 
-    def __init__(self, handle: Any) -> None:
-        info = lib.smq_delivery_info(handle)
+    def __init__(self, handle: Any, info: Any) -> None:
+        self._facts = info  # until the answer
         self.body = data_of(info.body)
         self.key = data_of(info.key)
         self.id = data_of(info.id)
@@ -126,7 +126,8 @@ class Delivery:
             raise AnsweredError("the delivery was answered before") from None
 
     def _info(self) -> Any:
-        return lib.smq_delivery_info(self._handle())
+        self._handle()
+        return self._facts
 
     def __del__(self) -> None:
         held = getattr(self, "_held", None)
@@ -174,10 +175,10 @@ class Consumer:
         """Up to `capacity` deliveries; none if none came in time.  A capacity of 0 is a sign of life, by which a
         program that has enough to do keeps its slots.  Blocks: timeout_ms; -1: without an end.
         Raises FatalError: CLOSED (it was stopped and all is answered), or the error that ended the consumer."""
-        out = ffi.new("smq_delivery *[]", max(capacity, 1))
+        out, infos = ffi.new("smq_delivery *[]", max(capacity, 1)), ffi.new("smq_message_info *[]", max(capacity, 1))
         count = ffi.new("size_t *")
-        call(lib.smq_consumer_poll, self._open(), out, capacity, count, timeout_ms)
-        return [Delivery(out[i]) for i in range(count[0])]
+        call(lib.slotmq_poll, self._open(), out, infos, capacity, count, timeout_ms)
+        return [Delivery(out[i], infos[i]) for i in range(count[0])]
 
     def fileno(self) -> int:
         """A descriptor that is readable while poll() would return deliveries or fail.  Only wait for it."""

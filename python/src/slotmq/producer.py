@@ -1,6 +1,6 @@
 """Sending: with a wait for Redis, in batches, and from asyncio."""
 import asyncio
-from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, Optional, Union
+from typing import TYPE_CHECKING, Any, Coroutine, Dict, Iterable, List, Mapping, Optional, Union
 
 from ._native import ffi, lib
 from .calls import Bytes, Option, Options, call, decoded, made, number_of, user_of
@@ -58,15 +58,15 @@ class Producer:
             raise error_of(status, decoded(err.text))
         return found
 
-    async def send_async(self, topic: str, message: Union[Message, Bytes], *, key: Optional[Bytes] = None,
-                         id: Optional[Bytes] = None, priority: int = 0, delay_ms: int = 0, due_at_ms: int = 0,
-                         ttl_ms: int = 0, max_retries: int = 0,
-                         headers: Optional[Mapping[str, Bytes]] = None) -> Receipt:
+    def send_async(self, topic: str, message: Union[Message, Bytes], *, key: Optional[Bytes] = None,
+                   id: Optional[Bytes] = None, priority: int = 0, delay_ms: int = 0, due_at_ms: int = 0,
+                   ttl_ms: int = 0, max_retries: int = 0,
+                   headers: Optional[Mapping[str, Bytes]] = None) -> Coroutine[Any, Any, Receipt]:
         """As send(), for asyncio: the loop does not wait.  While max_pending or max_pending_bytes is reached the
         coroutine waits for room.  A coroutine that is cancelled does not take the message back."""
         whole = message if isinstance(message, Message) else Message(
             message, key, id, priority, delay_ms, due_at_ms, ttl_ms, max_retries, headers or {})
-        return await self._async.send(topic, whole)
+        return self._async.send(topic, whole)
 
     def flush(self, timeout_ms: int = 10000) -> None:
         """Wait until every send so far has its receipt.  Blocks: timeout_ms.  Raises RetryError: TIMED_OUT."""
@@ -110,12 +110,13 @@ class _AsyncSends:
         self._room: List["asyncio.Future[None]"] = []
         self._receipts = ffi.new("smq_receipt[]", POLLED)
         self._count = ffi.new("size_t *")
+        self._err = ffi.new("smq_error *")
 
     async def send(self, topic: str, message: Message) -> Receipt:
         loop = asyncio.get_running_loop()
         self._join(loop)
         struct, keep = message_struct(message)
-        err = ffi.new("smq_error *")
+        err = self._err
         self._next += 1
         number = self._next
         while True:

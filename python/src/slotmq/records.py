@@ -1,6 +1,6 @@
 """What is sent, and what is read: plain data."""
 import dataclasses
-from typing import Any, Dict, List, Mapping, Optional, Tuple, Type, TypeVar
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple, Type, TypeVar
 
 from ._native import ffi, lib
 from .calls import Bytes, call, data_of, decoded, headers_array, put_bytes, sized
@@ -39,9 +39,11 @@ class Message:
 
     def _fill(self, struct: Any) -> List[Any]:
         """Fill an smq_message.  What is returned must live as long as the struct is used."""
-        struct.struct_size = ffi.sizeof("smq_message")
-        for name in ("priority", "delay_ms", "due_at_ms", "ttl_ms", "max_retries"):
-            setattr(struct, name, getattr(self, name))
+        struct.struct_size = MESSAGE_SIZE
+        for name in NUMBERS:
+            value = getattr(self, name)
+            if value:
+                setattr(struct, name, value)
         keep = [put_bytes(struct.body, self.body), put_bytes(struct.key, self.key), put_bytes(struct.id, self.id)]
         if self.headers:
             array, more = headers_array(self.headers)
@@ -50,14 +52,17 @@ class Message:
         return keep
 
 
+MESSAGE_SIZE: int = ffi.sizeof("smq_message")
+NUMBERS = ("priority", "delay_ms", "due_at_ms", "ttl_ms", "max_retries")
+
+
 def message_struct(message: Message) -> Tuple[Any, List[Any]]:
     """(an smq_message, what must live as long)."""
     struct = ffi.new("smq_message *")
     return struct, message._fill(struct)
 
 
-@dataclasses.dataclass(frozen=True)
-class Receipt:
+class Receipt(NamedTuple):
     """The result of a send: `id` is the one that the library made, or b""; `merged`: the send merged with a message
     that was waiting.  `error` is None, or of a send in a batch why it failed."""
 
