@@ -1,18 +1,20 @@
 """Build slotmq._native, by which Python calls the library: cffi reads the declarations from the public headers,
 and the compiler checks them.
 
-SLOTMQ_BUNDLE in the environment says which library is linked:
+SLOTMQ_LIBRARY in the environment says which library is linked:
 
-    not set              the shared library that pkg-config finds as `slotmq`, by PKG_CONFIG_PATH also one that is
-                         not installed
-    yes                  a static one, which is built from the sources around this folder with ZooKeeper
+    bundled              the default: a static one, which is built from its sources: the clone around this folder, or
+                         in a source distribution the folder `library`
     without-zookeeper    the same without ZooKeeper
+    shared               the shared library that pkg-config finds as `slotmq`, by PKG_CONFIG_PATH also one that is
+                         not installed
 """
 import functools
 import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -20,8 +22,25 @@ import sysconfig
 import cffi
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-SOURCES = FOLDER.parent
-BUNDLES = {"yes": "enabled", "without-zookeeper": "disabled"}
+SOURCES = FOLDER / "library" if (FOLDER / "library").exists() else FOLDER.parent
+# The option zookeeper of those that are built here.
+LIBRARIES = {"bundled": "enabled", "without-zookeeper": "disabled", "shared": None}
+# What the build of the library reads.
+PARTS = ["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "coord", "docs", "examples", "include", "libsrc", "lua",
+         "meson.build", "meson_options.txt", "packaging", "tools"]
+# A call from Python releases the lock of the interpreter, for which other threads wait: so one gets all of a batch.
+POLL = """smq_status slotmq_poll(smq_consumer *consumer, smq_delivery **out, const smq_message_info **infos,
+                                  size_t capacity, size_t *count, int64_t timeout_ms, smq_error *err)"""
+POLL_BODY = """
+{
+    smq_status status = smq_consumer_poll(consumer, out, capacity, count, timeout_ms, err);
+
+    for (size_t i = 0; status == SMQ_OK && i < *count; i++) {
+        infos[i] = smq_delivery_info(out[i]);
+    }
+    return status;
+}
+"""
 # A header declares for C compilers what cffi need not know.
 LEFT_OUT = [r"static inline smq_bytes smq_text\(.*?\n\}", r"typedef \w+ smq_worker\w*\s*;"]
 
@@ -32,38 +51,51 @@ def run(*command, **more):
     except FileNotFoundError:
         sys.exit(f"slotmq: the program {command[0]} is not installed")
     except subprocess.CalledProcessError as error:
+        print(error.stdout, file=sys.stderr)
         sys.exit(f"slotmq: {shlex.join(command)} failed with exit code {error.returncode}")
+
+
+def copy_library(folder):
+    """Copy the sources of the library into a source distribution."""
+    for part in PARTS:
+        if (SOURCES / part).is_dir():
+            shutil.copytree(SOURCES / part, folder / part,
+                            ignore=shutil.ignore_patterns("__pycache__", "abi", "pictures"))
+        else:
+            shutil.copy(SOURCES / part, folder / part)
+
+
+def library():
+    wanted = os.environ.get("SLOTMQ_LIBRARY") or "bundled"
+    if wanted not in LIBRARIES:
+        sys.exit(f'slotmq: SLOTMQ_LIBRARY is "{wanted}"; it may be {", ".join(LIBRARIES)}')
+    return wanted
 
 
 @functools.lru_cache(maxsize=None)
 def bundle():
-    """Where the library of the bundle is installed; None: the one of the system is used."""
-    wanted = os.environ.get("SLOTMQ_BUNDLE", "")
-    if not wanted:
+    """The folder in which the library is built; None: the shared one is used."""
+    option = LIBRARIES[library()]
+    if not option:
         return None
-    if wanted not in BUNDLES:
-        sys.exit(f'slotmq: SLOTMQ_BUNDLE is "{wanted}"; it may be {" or ".join(BUNDLES)}')
-    if not (SOURCES / "meson.build").exists():
-        sys.exit(f"slotmq: SLOTMQ_BUNDLE needs the sources of the library, and they are not in {SOURCES}")
     # The folder stays, because setuptools runs this file for each of its steps.
-    folder = FOLDER / "build" / f"library-{wanted}"
+    folder = FOLDER / "build" / library()
     # Build tools of Python put their own packages first, and meson may be a program of another Python.
-    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "DESTDIR")}
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     if not (folder / "build.ninja").exists():
-        run("meson", "setup", str(folder), str(SOURCES), f"--prefix={folder / 'prefix'}", "--libdir=lib",
-            "--buildtype=release", "-Dcli=false", "-Dtests=false", "-Dbench=false", "-Ddemo=false",
-            f"-Dzookeeper={BUNDLES[wanted]}", env=environment)
-    run("meson", "install", "-C", str(folder), env=environment)
-    return folder / "prefix"
+        run("meson", "setup", str(folder), str(SOURCES), "--buildtype=release", "-Dcli=false", "-Dtests=false",
+            "-Dbench=false", "-Ddemo=false", f"-Dzookeeper={option}", env=environment)
+    run("ninja", "-C", str(folder), "library", env=environment)
+    return folder
 
 
 def pkg_config(*arguments):
     environment = dict(os.environ)
     if bundle():
-        environment["PKG_CONFIG_PATH"] = f"{bundle()}/lib/pkgconfig"
+        environment["PKG_CONFIG_PATH"] = f"{bundle()}/meson-uninstalled"
     if subprocess.run(["pkg-config", "--exists", "slotmq"], env=environment, check=False).returncode != 0:
         sys.exit("slotmq: pkg-config finds no library slotmq.  Install it (docs/INSTALL.md), or name its folder "
-                 "in PKG_CONFIG_PATH, or set SLOTMQ_BUNDLE=yes or SLOTMQ_BUNDLE=without-zookeeper, which builds it")
+                 "in PKG_CONFIG_PATH, or let this build it: SLOTMQ_LIBRARY=bundled")
     return shlex.split(run("pkg-config", *arguments, "slotmq", env=environment))
 
 
@@ -87,22 +119,28 @@ def declarations():
         text = re.sub(pattern, "", text, flags=re.DOTALL)
     constants = re.findall(r"^#define (SMQ_\w+) +\(?-?\d+\)?$", preprocessed("-dM"), re.MULTILINE)
     return "\n".join([text, *(f"#define {name} ..." for name in sorted(constants)),
-                      'extern "Python" bool slotmq_visit_message(const smq_message_info *, void *);'])
+                      POLL + ";", 'extern "Python" bool slotmq_visit_message(const smq_message_info *, void *);'])
 
 
 def version():
     """That of the headers."""
-    macros = dict(re.findall(r"^#define SMQ_VERSION_(\w+) (\d+)$", preprocessed("-dM"), re.MULTILINE))
+    if LIBRARIES[library()]:  # built later, when the extension is
+        text = (SOURCES / "include/slotmq/core.h").read_text()
+    else:
+        text = preprocessed("-dM")
+    macros = dict(re.findall(r"^#define SMQ_VERSION_(\w+) (\d+)$", text, re.MULTILINE))
     return ".".join(macros[part] for part in ("MAJOR", "MINOR", "PATCH"))
 
 
 def linked():
     """Arguments for setuptools' Extension."""
     flags = pkg_config("--static", "--libs") if bundle() else pkg_config("--libs")
-    folders = [flag[2:] for flag in flags if flag.startswith("-L")]
     if bundle():
-        return {"extra_objects": [f"{bundle()}/lib/libslotmq.a"],
+        return {"extra_objects": [f"{bundle()}/libsrc/libslotmq.a"],
                 "extra_link_args": [flag for flag in flags if flag != "-lslotmq"]}
+    # Below a root for staging the library is not where it will be.
+    staged = os.environ.get("PKG_CONFIG_SYSROOT_DIR")
+    folders = [flag[2:] for flag in flags if flag.startswith("-L") and not staged]
     return {"extra_link_args": flags, "runtime_library_dirs": folders}
 
 
@@ -110,5 +148,6 @@ def make():
     builder = cffi.FFI()
     builder.cdef(declarations())
     includes = [flag[2:] for flag in pkg_config("--cflags-only-I")]
-    builder.set_source("slotmq._native", "#include <slotmq/slotmq.h>", include_dirs=includes, **linked())
+    builder.set_source("slotmq._native", f"#include <slotmq/slotmq.h>\nstatic {POLL}{POLL_BODY}",
+                       include_dirs=includes, **linked())
     return builder

@@ -13,7 +13,8 @@ import unittest
 
 ROOT, BUILD, RUNTIME = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
 MODULES = {"cffi": "python3-cffi", "pip": "python3-pip", "pytest": "python3-pytest",
-           "setuptools": "python3-setuptools", "wheel": "python3-wheel"}
+           "setuptools": "python3-setuptools", "wheel": "python3-wheel", "fastapi": "python3-fastapi",
+           "uvicorn": "python3-uvicorn"}
 
 
 class Installed(unittest.TestCase):
@@ -36,10 +37,11 @@ class Installed(unittest.TestCase):
         self.assertEqual(run.returncode != 0, fails, run.stdout)
         return run.stdout
 
-    def install(self, fails=False, site=None, **environment):
-        """Without an index: Debian has what the build needs."""
+    def install(self, what=".", fails=False, site=None, **environment):
+        """Without an index: Debian has what the build needs.  The library is one that is built, if no other is chosen."""
+        environment = {"SLOTMQ_LIBRARY": "shared", **environment}
         return self.run_python("-m", "pip", "install", "--quiet", "--no-index", "--no-build-isolation", "--no-deps",
-                               "--no-cache-dir", "--target", str(site or self.site), ".", fails=fails, **environment)
+                               "--no-cache-dir", "--target", str(site or self.site), str(what), fails=fails, **environment)
 
     def run_tests(self, **environment):
         """Run the package's own tests, at least so many that no folder was missed."""

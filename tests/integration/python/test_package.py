@@ -31,8 +31,8 @@ class Package(Installed):
         self.assertIn("pkg-config finds no library slotmq.  Install it (docs/INSTALL.md)", said)
 
     def test_an_unknown_bundle_is_said_in_a_sentence(self):
-        said = self.install(fails=True, SLOTMQ_BUNDLE="maybe")
-        self.assertIn('SLOTMQ_BUNDLE is "maybe"; it may be yes or without-zookeeper', said)
+        said = self.install(fails=True, SLOTMQ_LIBRARY="maybe")
+        self.assertIn('SLOTMQ_LIBRARY is "maybe"; it may be bundled, without-zookeeper, shared', said)
 
 
 if __name__ == "__main__":
