@@ -26,7 +26,8 @@ SKIPPED = 77
 # The packages are not uploaded to Debian: the changelog may say UNRELEASED, and closes no bug there.
 LINTIAN = ["lintian", "--allow-root", "--fail-on", "error,warning", "--suppress-tags",
            "bad-distribution-in-changes-file,initial-upload-closes-no-bugs"]
-PACKAGES = ["libslotmq0.2", "libslotmq-dev", "slotmq", "libslotmq0.2-dbgsym", "slotmq-dbgsym"]
+PACKAGES = ["libslotmq0.2", "libslotmq-dev", "slotmq", "python3-slotmq", "libslotmq0.2-dbgsym", "slotmq-dbgsym",
+            "python3-slotmq-dbgsym"]
 # What debian/tests/control wants beside the packages.
 TOOLS = ["cmake", "gcc", "libc6-dev", "make", "pkgconf", "redis-server"]
 
