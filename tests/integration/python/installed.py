@@ -14,7 +14,7 @@ import unittest
 ROOT, BUILD, RUNTIME = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
 MODULES = {"cffi": "python3-cffi", "pip": "python3-pip", "pytest": "python3-pytest",
            "setuptools": "python3-setuptools", "wheel": "python3-wheel", "fastapi": "python3-fastapi",
-           "uvicorn": "python3-uvicorn"}
+           "uvicorn": "python3-uvicorn", "redis": "python3-redis"}
 
 
 class Installed(unittest.TestCase):
@@ -38,10 +38,11 @@ class Installed(unittest.TestCase):
         return run.stdout
 
     def install(self, what=".", fails=False, site=None, **environment):
-        """Without an index: Debian has what the build needs.  The library is one that is built, if no other is chosen."""
+        """Without an index: Debian has what the build needs.  By default the library is one that was built before."""
         environment = {"SLOTMQ_LIBRARY": "shared", **environment}
         return self.run_python("-m", "pip", "install", "--quiet", "--no-index", "--no-build-isolation", "--no-deps",
-                               "--no-cache-dir", "--target", str(site or self.site), str(what), fails=fails, **environment)
+                               "--no-cache-dir", "--target", str(site or self.site), str(what), fails=fails,
+                               **environment)
 
     def run_tests(self, **environment):
         """Run the package's own tests, at least so many that no folder was missed."""

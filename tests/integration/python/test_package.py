@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The package with the library of the build folder, under its sanitizer.  usage: test_package.py ROOT BUILD RUNTIME"""
+import json
 import sys
 import unittest
 
@@ -15,6 +16,10 @@ class Package(Installed):
         # Python itself is built without sanitizers, and frees little at its end.
         sanitized = {"LD_PRELOAD": RUNTIME, "ASAN_OPTIONS": "detect_leaks=0:halt_on_error=1"} if RUNTIME else {}
         self.run_tests(**sanitized)
+        said = self.run_python(str(self.sources / "bench/peers/redis_list.py"), "--count", "1000", "--runs", "1",
+                               "--json", PYTHONPATH=str(self.site), **sanitized)
+        self.assertEqual([json.loads(line)["way"] for line in said.splitlines()],
+                         ["batch", "batch", "asyncio", "asyncio", "send", "send"])
 
     def test_another_library_is_linked_when_it_is_built_again(self):
         """From the same folder, in which an extension is left."""
