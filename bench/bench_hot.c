@@ -77,8 +77,7 @@ static int bound_s(const struct lab *lab)
 
 static bool by_worker(struct lab *lab, smq_client *client, struct hot *hot)
 {
-    struct library_consumer consumer = {
-        .threads = THREADS, .order = SMQ_ORDER_KEY, .seen = handle, .user = hot};
+    struct library_consumer consumer = {.threads = THREADS, .seen = handle, .user = hot};
     bool good = library_consumer_start(&consumer, client, hot->topic, 0);
 
     if (good) {

@@ -41,7 +41,6 @@ static void handle(const smq_message_info *info, void *user)
 static bool drain(smq_client *client, const char *topic, struct lanes *lanes, struct tally *tally)
 {
     struct library_consumer consumer = {.threads = THREADS,
-                                        .order = SMQ_ORDER_KEY,
                                         .tally = tally,
                                         .messages = tally_counts(tally).sent,
                                         .seen = handle,

@@ -248,7 +248,6 @@ bool library_consumer_start(struct library_consumer *consumer, smq_client *clien
     options.user = consumer;
     options.threads = consumer->threads > 0 ? consumer->threads : 1;
     options.batch_size = batch;
-    options.order = consumer->order;
     return lab_good(smq_consumer_new(&consumer->worker, client, &options, &err), &err) &&
            lab_good(smq_consumer_start(consumer->worker, &err), &err);
 }

@@ -45,11 +45,10 @@ typedef smq_verdict library_answer_fn(const smq_message_info *info, void *user);
 
 /* A worker that only ticks off the messages that it gets.
  *
- * Invariant: threads, order, tally, messages, seen, answer and user are set by the owner and stay
+ * Invariant: threads, tally, messages, seen, answer and user are set by the owner and stay
  * while it runs; `all` is posted when `messages` different ones were handled. */
 struct library_consumer {
-    int threads; /* that handle; 0: one */
-    smq_order order;
+    int threads;         /* that handle; 0: one */
     struct tally *tally; /* NULL: `seen` counts */
     uint64_t messages;
     library_seen_fn *seen;     /* NULL: nothing */

@@ -54,7 +54,6 @@ static const struct flag consume_flags[] = {
              "a newline"},
     {CONSUMER("batch", "batch_size", "N")},
     {CONSUMER("max-in-flight", "max_in_flight", "N")},
-    {CONSUMER("order", "order", "ORDER")},
     {CONSUMER("push-slots", "push_slots", "N")},
     {CONSUMER("rate", "rate_per_s", "N")},
     {CONSUMER("handler-timeout", "handler_timeout_ms", "TIME"),

@@ -17,8 +17,8 @@
 -- Any other call that leaves it parked ends that, so a call with n = 0 knows of the last push.
 -- pushed: the time in the newest push that the caller has got.  Shared: 0
 -- passes: the keys whose messages are not to be claimed, each as LEN:KEY; or -
--- flags: s skip failed, x expired ones die, r the call is repeated, k by key (kind f), w what the
---        former owner has claimed keeps its keys (strict takeover), W it keeps the slot; or -
+-- flags: s skip failed, x expired ones die, r the call is repeated, w what the former owner has
+--        claimed keeps its keys (strict takeover); or -
 -- answers: ndone entries that are done and have no retries used, then (op, entry, delay, reason)...
 -- with op d done with retries used, t retry, x reject, b release, h hung
 --
@@ -28,24 +28,24 @@
 -- is last as before, and the caller names the last message of the reply in its next call.
 -- attempts: retries * 2 + suspect.
 --
--- Kind f: a message that rests is not brought back but claimed where it is, alone, and nothing that
--- was sent after it is claimed before it, unless the topic skips failed messages.  By key that is
--- true of each key by itself, and it holds also while a message that failed before is claimed.
--- Only a push comes beside such a message, and the owner, which has both, keeps their order.
+-- Kind f: a message that rests is not brought back but claimed where it is, alone of its key, and
+-- nothing of its key that was sent after it is claimed before it, also while a message that failed
+-- before is claimed, unless the topic skips failed messages.  Only a push comes beside such a
+-- message, and the owner, which has both, keeps their order.
 --
 -- Order of writes: answers, what is brought back, the claim, each in an order of its own (see the
 -- parts), then the counters and who sleeps.  After an error the call is repeated: it finds what was
 -- settled gone, and a claim that was made is handed over.
 --
--- With w, no message is claimed while the former owner's claim of one of its key lasts; with W,
--- nothing is claimed while any of its claims lasts.  Nor is anything pushed then.
+-- With w, no message is claimed while the former owner's claim of one of its key lasts.  Nor is
+-- anything pushed then.
 
 -- How many messages a call moves in each of its steps: those with bodies cost more.
 local MOST = body and 200 or 1000
 n, max_bytes = math.min(tonumber(n), MOST), tonumber(max_bytes)
 passes = n > 0 and passes or '-'
 local shared, fifo, priority = token == 'shared', kind == 'f', kind == 'p' or kind == 'b'
-local former_keeps = flags ~= '-' and string.match(flags, '[wW]')
+local former_keeps = flags ~= '-' and string.find(flags, 'w', 1, true)
 
 local stored, current, base, claims, parked, paused =
     unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims', 'parked', 'paused'))
@@ -82,7 +82,7 @@ local lease_end, NEVER = now + tonumber(lease_ms), 9007199254740992
 base, oldest = tonumber(base), tonumber(oldest)
 max_retries, dedup_ms = tonumber(max_retries), tonumber(dedup_ms)
 local skip_failed = string.find(flags, 's', 1, true)
-local by_key = fifo and not skip_failed and string.find(flags, 'k', 1, true)
+local holding = fifo and not skip_failed -- a failed message holds its key
 local expired_to_dead = string.find(flags, 'x', 1, true)
 
 -- @include entry
@@ -251,18 +251,18 @@ local function by_place(a, b)
     return a.place < b.place
 end
 
--- What holds back others, of kind f and by key.
-local keys, holds, rests, passed = {}, {}, {}, by_key and redis.call('HGET', slot, 'passed')
+-- What holds back others of their key.
+local keys, holds, rests, passed = {}, {}, {}, holding and redis.call('HGET', slot, 'passed')
 local formers, kept = {}, false -- the keys that the former owner keeps; does it keep the slot?
 if fifo or passes ~= '-' or former then
     local function know_holds()
-        if by_key or passes ~= '-' or former then
+        if holding or passes ~= '-' or former then
 -- @include keys
         end
         if former then
 -- @include former
         end
-        if by_key then
+        if holding then
 -- @include holds
             holds.read()
             holds.load()
@@ -290,7 +290,7 @@ elseif n > 0 and not (has_suspect or paused or disputed or kept) then
     local function claim_messages()
         local mark, up_to, ranks, gone = string.format('c%.0f:', claims + 1), 'inf', 0, {}
 -- @include claim
-        if by_key then
+        if holding then
 -- @include claim_by_key
             stopped, up_to = claim_by_key(mark), nil
         elseif fifo and rest_end then
@@ -347,13 +347,12 @@ count_save()
 local function next_claim()
     if kept then
         return lease
-    elseif by_key then
+    elseif holding then
         return holds.next(stopped)
     end
     local earliest, blocked = math.min(lease or NEVER, rest_end or NEVER), has_suspect
     if fifo and rest_end then
-        local soonest, holds = rests.next()
-        earliest, blocked = math.min(lease or NEVER, soonest), blocked or holds
+        earliest = math.min(lease or NEVER, rests.next())
     end
     local rank, head = priority and -1 or 0, nil
     if stopped == 'full' then
@@ -374,7 +373,7 @@ local function next_claim()
 end
 
 local due = disputed and now + 1000 or next_claim()
-if by_key then
+if holding then
     holds.save()
 elseif save_passed then
     save_passed()

@@ -17,17 +17,17 @@ extern "C" {
  * smq_consumer_poll(), smq_consumer_fd() and smq_consumer_flush(). */
 typedef struct smq_consumer smq_consumer;
 
-/* Thread: smq:work-N.  In an exclusive topic at most one handler runs for a key at a time, or with
- * SMQ_ORDER_SLOT for a slot.  The return value answers the delivery.  A handler that has answered
- * it by a call returns SMQ_ANSWERED. */
+/* Thread: smq:work-N.  In an exclusive topic at most one handler runs for a key at a time; a
+ * message without a key has its id as key, in layout inline its body.  The messages of a slot begin
+ * in the order of their claims, as far as their keys let them.  The return value answers the
+ * delivery.  A handler that has answered it by a call returns SMQ_ANSWERED. */
 typedef smq_verdict smq_handler_fn(smq_delivery *delivery, void *user);
 
 /* A handler of 1 .. batch_size deliveries of one slot.  Those of one key stand together, in their
- * order, and no other call has that key; with SMQ_ORDER_SLOT all are in the order of the slot, and
- * no other call has the slot.  The return value answers all of them that no call has answered, and
- * these answers are stored at once; SMQ_ANSWERED says that there are none of these.  The array is
- * valid only during the call.  Deliveries for which the handler returns SMQ_LATER stay valid until
- * they are answered. */
+ * order, and no other call has that key.  The return value answers all of them that no call has
+ * answered, and these answers are stored at once; SMQ_ANSWERED says that there are none of these.
+ * The array is valid only during the call.  Deliveries for which the handler returns SMQ_LATER stay
+ * valid until they are answered. */
 typedef smq_verdict smq_batch_fn(smq_delivery *const *deliveries, size_t count, void *user);
 
 /* Thread: smq:work-N.  Called after an answer or a handler time-out of this consumer made the
@@ -55,25 +55,22 @@ typedef struct smq_consumer_options {
 
     /* Polled; a consumer with handlers is refused when one of these is set. */
     int32_t weight; /* weight by which the fleet shares out slots, 1 .. 1024; default 1 */
-    /* Deliveries of one slot that may be polled and not yet answered, 1 .. 1000; default 1000, with
-     * SMQ_ORDER_SLOT 1.  Each of them has another key, so messages of one key are always handled
-     * one at a time.  With SMQ_ORDER_SLOT they may share keys: with more than 1 the application
-     * must handle the deliveries of a slot in their order, also when one of them fails. */
+    /* Deliveries of one slot that may be polled and not yet answered, 1 .. 1000; default 1000.
+     * Each of them has another key. */
     int32_t per_slot;
     /* The slots move to other members when no poll came for this long, 100 .. 86400000; default
      * 300000. */
     int64_t max_poll_gap_ms;
 
     /* Both forms. */
-    smq_order order; /* which messages of a slot are handled at once; default SMQ_ORDER_KEY */
     /* Unanswered deliveries, also those that no handler or poll has taken yet; default 1000, with
      * handlers 10 * threads * batch_size.  smq_consumer_set_max_in_flight() changes it. */
     int32_t max_in_flight;
     int64_t rate_per_s; /* messages per second that this consumer claims; default no limit */
     /* Time from the call of the handler or the poll to the answer.  When it has passed the lease of
-     * the delivery ends, and the slot or key continues with other messages.  A handler that still
-     * runs is replaced by a new thread, at most `threads` of them.  Default none: the slot waits
-     * for the answer. */
+     * the delivery ends, and its key continues with other messages.  A handler that still runs
+     * is replaced by a new thread, at most `threads` of them.  Default none: the key waits for
+     * the answer. */
     int64_t handler_timeout_ms;
     /* Time for handlers to end, or to answer what was polled, when the consumer stops or a slot
      * moves; default 30000. */

@@ -30,23 +30,11 @@ typedef enum smq_verdict {
     SMQ_DONE = 1,    /* remove the message */
     SMQ_REJECT = 2,  /* make the message a dead letter now: it can never succeed */
     SMQ_RELEASE = 3, /* requeue the message as if it was never claimed; uses no retry */
-    SMQ_LATER = 4,   /* the application answers by a call; the key waits for that,
-                        with SMQ_ORDER_SLOT the slot */
+    SMQ_LATER = 4,   /* the application answers by a call; the key waits for that */
     SMQ_RETRY = 5,   /* deliver the message again after its back-off */
     SMQ_ANSWERED = 6 /* the handler has answered by a call.  A message that it has not answered is
                         retried, and the first time an event says so */
 } smq_verdict;
-
-/* Which messages of a slot a consumer handles at the same time. */
-typedef enum smq_order {
-    SMQ_ORDER_DEFAULT, /* means SMQ_ORDER_KEY */
-    SMQ_ORDER_SLOT,    /* messages of a slot one after another; in a fifo topic a failing message
-                          holds up its slot.  For handlers that rely on being alone in a slot */
-    SMQ_ORDER_KEY      /* messages of one key one after another, those of different keys at once,
-                          begun in the order of their claims; in a fifo topic a failing message
-                          holds up its key.  A message without a key has its id as key, in layout
-                          inline its body */
-} smq_order;
 
 /* The message was handled; it is removed. */
 SMQ_API smq_status smq_done(smq_delivery *delivery, smq_error *err);

@@ -54,7 +54,7 @@ typedef enum smq_ties { SMQ_TIES_ARRIVAL, SMQ_TIES_BYTES } smq_ties;
 typedef enum smq_takeover {
     SMQ_TAKEOVER_FAST,  /* as soon as their slot has a new owner */
     SMQ_TAKEOVER_STRICT /* when the leases of their claims have ended.  Until then no other message
-                           of their keys is delivered, with SMQ_ORDER_SLOT none of their slot */
+                           of their keys is delivered */
 } smq_takeover;
 
 /* Durations are at most 2^43 ms. */

@@ -34,15 +34,12 @@ static int32_t next_call_refuse(struct next_call *next, enum next_call_why why, 
     return 0;
 }
 
-/* Why may the slot not claim while messages are in flight and none is answered?  NOW: it may.  By
- * key others need not wait for them, but an answer that comes soon saves the call. */
+/* Why may the slot not claim while messages are in flight and none is answered?  NOW: it may.
+ * Other keys need not wait for them, but an answer that comes soon saves the call. */
 static enum next_call_why next_call_looks(const struct next_call_view *view)
 {
     if (view->store == NEXT_CALL_MORE) {
         return NEXT_CALL_NOW;
-    }
-    if (!view->by_key) {
-        return next_call_is_wanting(view) ? NEXT_CALL_NOW : NEXT_CALL_ANSWERS;
     }
     if (view->look_us == NEXT_CALL_NEVER) {
         return NEXT_CALL_NOTHING;
@@ -63,10 +60,9 @@ static int32_t next_call_fair_share(const struct next_call_view *view, int32_t w
 
 /* How many messages a claim would want now.  Normally messages are claimed only together with
  * settling answers.  They are claimed without answers when nothing is in flight, when the last
- * claim was cut short and half of the room is free, when a poller has room for more, or by key
- * when no answer came for a moment.
+ * claim was cut short and half of the room is free, or when no answer came for a moment.
  *
- * By key a slot that is full claims messages of other keys, if its own are of fewer keys than could
+ * A slot that is full claims messages of other keys, if its own are of fewer keys than could
  * be handled at once.  Such a claim reads what it passes over, so it is made rarely. */
 static int32_t next_call_wanted(const struct next_call_view *view, struct next_call *next)
 {
@@ -77,7 +73,7 @@ static int32_t next_call_wanted(const struct next_call_view *view, struct next_c
     if (view->store == NEXT_CALL_EMPTY) {
         return next_call_refuse(next, NEXT_CALL_NOTHING, NEXT_CALL_NEVER);
     }
-    if (passes && (!view->by_key || view->unanswered >= room || !view->lacks_keys)) {
+    if (passes && (view->unanswered >= room || !view->lacks_keys)) {
         return next_call_refuse(next, NEXT_CALL_ANSWERS, NEXT_CALL_NEVER);
     }
     if (looks != NEXT_CALL_NOW && (passes || (view->in_flight > 0 && view->answers == 0))) {
@@ -86,9 +82,6 @@ static int32_t next_call_wanted(const struct next_call_view *view, struct next_c
     }
     if (passes && view->pass_us > view->now_us) {
         return next_call_refuse(next, NEXT_CALL_TIME, view->pass_us);
-    }
-    if (view->held) {
-        return next_call_refuse(next, NEXT_CALL_ANSWERS, NEXT_CALL_NEVER);
     }
     if (view->doubted) {
         return next_call_refuse(next, NEXT_CALL_MEMBER, view->now_us + MEMBER_PAUSE_US);

@@ -59,12 +59,10 @@ struct next_call_view {
                                 keys */
     int32_t per_slot;        /* its messages that are handled at once, if there are as many */
     int32_t share;           /* what a claim of a slot takes that is not known to have more */
-    bool by_key;             /* messages with different keys are handled at once */
-    bool lacks_keys;         /* by key: more keys could be handled at once than it has */
-    bool held;               /* it waits for an answer that was left for later */
+    bool lacks_keys;         /* more keys could be handled at once than it has */
     bool doubted;    /* it is in doubt whether this process is a member, so it must not claim */
-    int64_t look_us; /* by key: when it claims though none of its messages was answered */
-    int64_t pass_us; /* by key: when a claim may pass over keys */
+    int64_t look_us; /* when it claims though none of its messages was answered */
+    int64_t pass_us; /* when a claim may pass over keys */
 
     /* what the worker may claim */
     int64_t places;  /* of max_in_flight that are free */

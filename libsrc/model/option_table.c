@@ -56,7 +56,6 @@
 #define CHOICE(words, first, last)                                                                 \
     .kind = OPTION_CHOICE, .info.type = (words), .info.range = "", .min = (first), .max = (last)
 #define SWITCH CHOICE("false|true", false, true), CHOSEN("false", false)
-#define ORDER  CHOICE("slot|key", SMQ_ORDER_SLOT, SMQ_ORDER_KEY), CHOSEN("key", SMQ_ORDER_KEY)
 
 #define WORD(text, value)    .word = (text), .word_value = (value)
 #define MEANING(name, value) .none_name = (name), .none = (value)
@@ -103,14 +102,6 @@ static int64_t option_in_flight(const void *options)
 
     return option_has_handlers(options) ? INT64_C(10) * consumer->threads * consumer->batch_size
                                         : 1000;
-}
-
-/* By key the messages of a slot do not wait for each other. */
-static int64_t option_per_slot(const void *options)
-{
-    const smq_consumer_options *consumer = options;
-
-    return consumer->order == SMQ_ORDER_SLOT ? 1 : PER_SLOT_MAX;
 }
 
 static int64_t option_layout(const void *options)
@@ -248,13 +239,10 @@ const struct option option_table[] = {
      TEXT("With handlers: stop after this number of answered messages, and never claim more.")},
     {CONSUMER(weight), POLLED, INTEGER(1, THREADS_MAX), DEFAULT(1),
      TEXT("Polled: this member's share of the slots, relative to the weights of others.")},
-    {CONSUMER(per_slot), POLLED, INTEGER(1, PER_SLOT_MAX),
-     MADE(option_per_slot, "1000, with order slot 1"),
+    {CONSUMER(per_slot), POLLED, INTEGER(1, PER_SLOT_MAX), DEFAULT(1000),
      TEXT("Polled: messages of one slot that may be polled and not yet answered.")},
     {CONSUMER(max_poll_gap_ms), POLLED, DURATION(100, ms, 1, d), LASTING(5, m),
      TEXT("Polled: after this time without a poll, the slots move to others.")},
-    {CONSUMER(order), ORDER,
-     TEXT("Only messages of one key, or all of a slot, run one at a time.")},
     {CONSUMER(max_in_flight), INTEGER(1, 2147483647),
      MADE(option_in_flight, "10 * threads * batch_size; polled 1000"),
      TEXT("Messages claimed and not yet answered, also those that no handler or poll has taken.")},

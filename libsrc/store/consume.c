@@ -57,7 +57,7 @@ static void consume_arg_oldest(struct store_call *call, const struct store_slot 
 static void consume_arg_flags(struct store_call *call, const struct store_slot *slot,
                               const struct store_consume *consume)
 {
-    char flags[6] = "-";
+    char flags[5] = "-";
     size_t count = 0;
 
     if (slot->skip_failed) {
@@ -69,11 +69,8 @@ static void consume_arg_flags(struct store_call *call, const struct store_slot *
     if (consume->repeated) {
         flags[count++] = 'r';
     }
-    if (consume->by_key && slot->kind == 'f') {
-        flags[count++] = 'k';
-    }
     if (slot->strict_takeover && !slot->shared) {
-        flags[count++] = consume->by_key ? 'w' : 'W';
+        flags[count++] = 'w';
     }
     redis_arg_string(call_argv(call, SCRIPT_CONSUME_ARGV_FLAGS), flags);
 }

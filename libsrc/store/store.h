@@ -164,7 +164,6 @@ struct store_consume {
     int64_t pushed_ms;                  /* Redis' time in the newest push accepted; 0: none */
     const char *passes;                 /* keys whose messages are not claimed, each as LEN:KEY */
     size_t passes_len;                  /* 0: none */
-    bool by_key;                        /* what holds back others holds its key, not its slot */
     bool repeated;                      /* an earlier try may have been executed */
     bool any;                           /* it is known for another reason not to be ordinary */
     const struct store_answer *answers; /* DONE first, then the others */

@@ -1,4 +1,4 @@
--- USES prepare, slot, base, former_keeps, former, formers, kept, keys, decode, before_score, open
+-- USES prepare, slot, base, former, formers, kept, keys, decode, before_score, open
 
 -- After a strict takeover: `formers` gets the keys of which the former owner has claimed messages,
 -- as long as the leases of these claims last.  Nothing may be pushed until then.
@@ -14,7 +14,7 @@ for _, entry in ipairs(all) do
     end
 end
 if next(formers) or #all == FORMER_MOST then
-    kept, open = former_keeps == 'W' or #all == FORMER_MOST, false
+    kept, open = #all == FORMER_MOST, false
 else
     redis.call('HDEL', slot, 'former')
 end

@@ -32,7 +32,6 @@ RATE = 350  # messages per second of each sender
 HOT_S = (6, 18)  # when each of them sends the first messages of the hot key
 ALL = 64    # slots into which sends may push at once: all that a worker has
 PUSH_SLOTS = (ALL, ALL, ALL, 1, 0)  # one of these for each worker but the first three
-ORDERS = ("slot", "key")  # of every other worker
 STOPS = 4                 # one of this many workers stops when its membership has expired
 DRAIN_S = 90
 LOOK_S = 5                # between two looks of the operator
@@ -60,9 +59,8 @@ class Fleet:
             return servers.Client(network, name, folder / "processes" / name,
                                   [f"{programs}/tests/chaos/chaos-{kind}", redis, *words, log], log)
 
-        self.workers = [client("worker", f"w{i + 1}", zookeeper, f"w{i + 1}", str(slots), order,
-                               zk_loss)
-                        for i, (slots, order, zk_loss) in enumerate(options)]
+        self.workers = [client("worker", f"w{i + 1}", zookeeper, f"w{i + 1}", str(slots), zk_loss)
+                        for i, (slots, zk_loss) in enumerate(options)]
         self.senders = [client("sender", f"s{i + 1}", f"s{i + 1}", str(RATE), str(level),
                                str(hot_s))
                         for i, (level, hot_s) in enumerate(zip((0, 1), HOT_S))]
@@ -84,8 +82,6 @@ class World:
         # One of the first three may be away for half of the time.
         self.push_slots = [ALL if i < 3 else chance.choice(PUSH_SLOTS)
                            for i in range(WORKERS + SPARE)]
-        first = random.Random(f"{seed} orders").randrange(len(ORDERS))
-        self.orders = [ORDERS[(first + i) % len(ORDERS)] for i in range(WORKERS + SPARE)]
         stops = random.Random(f"{seed} zk_loss").randrange(STOPS)
         self.zk_losses = ["stop" if i % STOPS == stops else "continue"
                           for i in range(WORKERS + SPARE)]
@@ -102,7 +98,7 @@ class World:
         self.ensemble = servers.Ensemble(self.network, folder / "processes")
         self.fleet = Fleet(self.network, folder, programs, self.cluster.addresses,
                            self.ensemble.addresses,
-                           list(zip(self.push_slots, self.orders, self.zk_losses)))
+                           list(zip(self.push_slots, self.zk_losses)))
         self.topics, self.exclusive = list(TOPICS), EXCLUSIVE
         self.monitors = []
 
@@ -268,7 +264,7 @@ def run_once(folder, options):
             {"seed": options.seed, "seconds": options.seconds, "series": options.series,
              "commit": commit(), "server": servers.version(),
              "topics": SLOTS, "strict": STRICT, "replicated": REPLICATED, "shared": SHARED,
-             "push_slots": world.push_slots, "orders": world.orders, "zk_losses": world.zk_losses,
+             "push_slots": world.push_slots, "zk_losses": world.zk_losses,
              "wall_minus_monotonic_ns": time.time_ns() - time.monotonic_ns()}))
         world.torment(options)
         world.heal()

@@ -281,14 +281,12 @@ class Checker:
             self.verdict.figures["lost with their slot"] = damaged
 
     def check_overlaps(self):
-        """By key or by slot, as its worker promises; under one token there is one worker."""
+        """Of one key one at a time; under one token there is one worker."""
         beside = self._beside(lambda run: (run.topic, run.slot, run.token))
         for run, before in self._beside(self.history.lane):
-            self.verdict.add("one handler at a time for a key under one token"
-                             if run.key == before.key else
-                             "one handler at a time for a slot in order of slots",
+            self.verdict.add("one handler at a time for a key under one token",
                              f"{run.topic} {run.body} began beside {before.body}")
-        many = sum(1 for run, _ in beside if self.history.orders[run.worker] == "key")
+        many = len(list(beside))
         self.verdict.figures["begun beside another key"] = many
         self.verdict.record["begun_beside_key"] = many
         if many < LEAST_BESIDE_KEY:
@@ -538,9 +536,8 @@ class Checker:
                                      f"{after[2].body} was handled before {before[2].body}")
 
     def check_held(self):
-        """By worker and token: what fails in a fifo topic comes again before the rest of its key,
-        or with a worker in order of slots of its slot."""
-        last, held = {}, collections.Counter()
+        """By token: what fails in a fifo topic comes again before the rest of its key."""
+        last, held = {}, 0
         for run in self.history.runs:
             if run.topic != "fifo":
                 continue
@@ -550,13 +547,12 @@ class Checker:
             if before is None or before.verdict != "retry" or before.left == 0 \
                     or self.is_forgotten(before, run):
                 continue
-            held[self.history.orders[run.worker]] += 1
+            held += 1
             if run.body != before.body:
                 self.verdict.add("what fails in a fifo topic holds up what is behind it",
                                  f"{run.body} began after {before.body} had failed")
-        self.verdict.figures["failures that held up others"] = ", ".join(
-            f"{count} by {order}" for order, count in sorted(held.items()))
-        self.verdict.record["held_up"] = dict(held)
+        self.verdict.figures["failures that held up others"] = held
+        self.verdict.record["held_up"] = held
 
     def check_priority(self):
         judged = self.priority.judged

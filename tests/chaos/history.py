@@ -189,7 +189,6 @@ class History:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self.run = json.loads((self.folder / "run.json").read_text())
-        self.orders = {f"w{i + 1}": order for i, order in enumerate(self.run["orders"])}
         self.stops = {f"w{i + 1}" for i, zk_loss in enumerate(self.run.get("zk_losses", ()))
                       if zk_loss == "stop"}
         self.strict, self.replicated, self.shared = (self.run.get(name, ()) for name in
@@ -256,8 +255,8 @@ class History:
                                       int(session)))
 
     def lane(self, run):
-        """What its worker handles one at a time: the messages of a key, or of a slot."""
-        return (run.topic, run.key if self.orders[run.worker] == "key" else run.slot, run.token)
+        """What its worker handles one at a time: the messages of a key."""
+        return (run.topic, run.key, run.token)
 
     def nodes(self):
         return sorted(path.stem.removeprefix("monitor-")

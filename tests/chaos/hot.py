@@ -64,7 +64,7 @@ class Hot:
         past = 0
         for run in self.others:
             send, busy = self.history.sends[TOPIC, run.body], self.busy.get((run.slot, run.token))
-            if busy is None or send.outcome != "stored" or self.history.orders[run.worker] != "key":
+            if busy is None or send.outcome != "stored":
                 continue
             due_ns = max(send.outcome_ns, send.due_ms * MS -
                          self.history.run["wall_minus_monotonic_ns"])

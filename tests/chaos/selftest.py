@@ -90,48 +90,24 @@ def plant_overlap(logs):
     logs.append(f"worker-{run.worker}.log", logs.begin(run, begin_ns=run.begin_ns + 1))
 
 
-def plant_overlap_in_slot(logs):
-    """A worker in order of slots begins a message beside one of another key."""
-    before = {}
-    for run in logs.history.runs:
-        name = (run.topic, run.slot, run.token)
-        other = before.get(name)
-        if logs.history.orders[run.worker] == "slot" and run.verdict == "done" \
-                and other is not None and other.key != run.key:
-            logs.append(f"worker-{run.worker}.log",
-                        logs.begin(other, begin_ns=run.begin_ns + 1))
-            return
-        before[name] = run
-    raise ValueError("no worker handled two keys of a slot one after another")
-
-
-def plant_passed_failures(logs, order):
-    """A message begins after one of its key, or slot, has failed and before that comes again."""
+def plant_passed_failures(logs):
+    """A message begins after one of its key has failed and before that comes again."""
     failed, checker = {}, check.Checker(logs.history, 0)
     for run in logs.history.runs:
-        if run.topic != "fifo" or logs.history.orders[run.worker] != order:
+        if run.topic != "fifo":
             continue
         lane = logs.history.lane(run)
         if failed.get(lane) is not None and failed[lane].body == run.body \
                 and not checker.in_any(checker.lossy, failed[lane].begin_ns, run.begin_ns):
             between_ns = failed[lane].end_ns + 1
             other = next(found for found in logs.history.runs if found.topic == "fifo"
-                         and found.slot == run.slot and found.body != run.body
-                         and (order == "slot" or found.key == run.key))
+                         and found.key == run.key and found.body != run.body)
             logs.append(f"worker-{run.worker}.log", *[
                 logs.begin(other, begin_ns=between_ns, token=run.token, number=10**9),
                 f"end {between_ns + 1} {10**9} done"])
             return
         failed[lane] = run if run.verdict == "retry" else None
-    raise ValueError(f"no message of fifo failed in order of {order}")
-
-
-def plant_passed_in_key(logs):
-    plant_passed_failures(logs, "key")
-
-
-def plant_passed_in_slot(logs):
-    plant_passed_failures(logs, "slot")
+    raise ValueError("no message of fifo failed and held up another")
 
 
 def taken_over(logs, accept=lambda run: True):
@@ -566,7 +542,6 @@ def plant_held_up_by_hot_key(logs):
     before, begins after that."""
     judge = hot.Hot(logs.history, None)
     run = logs.first(lambda run: run.topic == hot.TOPIC and run.key == hot.KEY
-                     and logs.history.orders[run.worker] == "key"
                      and judge.rest.at(run.begin_ns - 1) < hot.MOST)
     body = "k0:s1:999999999:done"
     logs.append("sender-s1.log", f"send {run.begin_ns - 2} {run.topic} {body} k0 0 0",
@@ -602,9 +577,7 @@ def plant_stopped_beside(logs):
 PLANTED = [
     (plant_lost, "nothing acknowledged is lost"),
     (plant_overlap, "one handler at a time for a key under one token"),
-    (plant_overlap_in_slot, "one handler at a time for a slot in order of slots"),
-    (plant_passed_in_key, "what fails in a fifo topic holds up what is behind it"),
-    (plant_passed_in_slot, "what fails in a fifo topic holds up what is behind it"),
+    (plant_passed_failures, "what fails in a fifo topic holds up what is behind it"),
     (plant_late, "no handler begins long after a newer token was stored"),
     (plant_late_before_a_second_takeover, "no handler begins long after a newer token was stored"),
     (plant_late_after_replicas, "no handler begins long after a newer token was stored"),

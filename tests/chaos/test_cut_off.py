@@ -159,7 +159,7 @@ def run(folder, programs):
             {"seed": 0, "seconds": 0, "topics": chaos.SLOTS, "strict": chaos.STRICT,
              "replicated": chaos.REPLICATED, "shared": chaos.SHARED,
              "push_slots": world.push_slots,
-             "orders": world.orders, "zk_losses": world.zk_losses,
+             "zk_losses": world.zk_losses,
              "wall_minus_monotonic_ns": time.time_ns() - time.monotonic_ns()}))
         is_shared(fleet, "both have their share")
         world.note("faults-begin")

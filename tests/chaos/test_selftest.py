@@ -19,7 +19,7 @@ class Run:
         self.folder, self.wrote = pathlib.Path(folder), {}
         (self.folder / "run.json").write_text(json.dumps({
             "seed": 0, "seconds": 60, "topics": {"merge": 2}, "replicated": ["merge"],
-            "orders": ["key", "key"], "wall_minus_monotonic_ns": 0}))
+            "wall_minus_monotonic_ns": 0}))
         (self.folder / "final.json").write_text("{}")
         self.say("sender-s1", 0, "level 1")
         for worker in (1, 2):

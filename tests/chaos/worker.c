@@ -26,7 +26,6 @@ static smq_consumer *volatile workers[LOAD_TOPICS];
 static volatile sig_atomic_t worker_stopping;
 static atomic_uint_least64_t worker_runs;
 static int32_t worker_push_slots; /* of each topic */
-static smq_order worker_order;
 static smq_zk_loss worker_zk_loss;
 
 static void worker_stop_all(void)
@@ -107,7 +106,7 @@ static smq_status worker_begin(int index, smq_client *client, smq_error *err)
     smq_consumer_options options =
         SMQ_CONSUMER_OPTIONS(.topic = load_topics[index], .handler = worker_handle,
                              .threads = THREADS, .drain_timeout_ms = DRAIN_MS,
-                             .push_slots = worker_push_slots, .order = worker_order);
+                             .push_slots = worker_push_slots);
     if (index == LOAD_PRIORITY) {
         options.batch_size = FEW;
         options.max_in_flight = MOST_IN_FLIGHT;
@@ -149,15 +148,14 @@ int main(int argc, char **argv)
     smq_client *client = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
-    if (argc != 9) {
-        fprintf(stderr, "usage: chaos-worker REDIS ZOOKEEPER NAME PUSH_SLOTS slot|key "
+    if (argc != 8) {
+        fprintf(stderr, "usage: chaos-worker REDIS ZOOKEEPER NAME PUSH_SLOTS "
                         "continue|stop LOG CLOCK\n");
         return 2;
     }
-    log_open(argv[7], argv[3]);
-    wall_open(argv[8]);
-    worker_order = strcmp(argv[5], "key") == 0 ? SMQ_ORDER_KEY : SMQ_ORDER_SLOT;
-    worker_zk_loss = strcmp(argv[6], "stop") == 0 ? SMQ_ZK_LOSS_STOP : SMQ_ZK_LOSS_CONTINUE;
+    log_open(argv[6], argv[3]);
+    wall_open(argv[7]);
+    worker_zk_loss = strcmp(argv[5], "stop") == 0 ? SMQ_ZK_LOSS_STOP : SMQ_ZK_LOSS_CONTINUE;
     worker_push_slots = (int32_t) strtol(argv[4], NULL, 10);
     worker_push_slots = worker_push_slots > 0 ? worker_push_slots : SMQ_NONE;
     worker_catch_signals();

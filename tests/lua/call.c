@@ -25,21 +25,6 @@ static void add_token(struct args *args, const struct model *model, uint64_t tok
     args_add(args, model->shared ? "shared" : text);
 }
 
-/* A name with its NUL bytes. */
-static void add_name(struct args *args, const char *name)
-{
-    char bytes[128];
-    size_t len = strlen(name);
-
-    memcpy(bytes, name, len + 1);
-    for (size_t i = 0; i < len; i++) {
-        if (bytes[i] == '!') {
-            bytes[i] = '\0';
-        }
-    }
-    args_add_bytes(args, bytes, len);
-}
-
 static void add_optional(struct args *args, int64_t value)
 {
     if (value < 0) {
@@ -93,7 +78,7 @@ static void add_sends(struct args *args, const struct model *model, const struct
     for (size_t i = 0; i < call->count; i++) {
         char text[32];
 
-        add_name(args, model_members[call->sends[i].member]);
+        args_add_name(args, model_members[call->sends[i].member]);
         add_when(args, call, i);
         if (model->keyed) {
             model_text(text, call->sends[i].text);
@@ -113,13 +98,13 @@ static void add_answers(struct args *args, const struct call *call)
     }
     args_add_int(args, (int64_t) done);
     for (size_t i = 0; i < done; i++) {
-        add_name(args, call->answers[i].entry);
+        args_add_name(args, call->answers[i].entry);
     }
     for (size_t i = done; i < call->count; i++) {
         char op[2] = {(char) (call->answers[i].op == 'D' ? 'd' : call->answers[i].op), '\0'};
 
         args_add(args, op);
-        add_name(args, call->answers[i].entry);
+        args_add_name(args, call->answers[i].entry);
         args_add_int(args, call->answers[i].delay);
         args_add(args, call->answers[i].reason);
     }
@@ -127,12 +112,11 @@ static void add_answers(struct args *args, const struct call *call)
 
 static void add_flags(struct args *args, const struct model *model, const struct call *call)
 {
-    const char *keeps = !call->strict ? "" : call->by_key ? "w" : "W";
-    char flags[6];
+    char flags[5];
 
-    snprintf(flags, sizeof(flags), "%s%s%s%s%s", call->skip_failed ? "s" : "",
-             call->expired_to_dead ? "x" : "", call->repeated ? "r" : "", call->by_key ? "k" : "",
-             model->shared ? "" : keeps);
+    snprintf(flags, sizeof(flags), "%s%s%s%s", call->skip_failed ? "s" : "",
+             call->expired_to_dead ? "x" : "", call->repeated ? "r" : "",
+             call->strict && !model->shared ? "w" : "");
     args_add(args, flags[0] != '\0' ? flags : "-");
 }
 
@@ -146,7 +130,7 @@ static void add_last(struct args *args, const struct call *call)
         snprintf(last, sizeof(last), "%" PRIu64 ",%d,%s", call->last, call->position_attempts,
                  call->position);
     }
-    add_name(args, last);
+    args_add_name(args, last);
 }
 
 /* "LEN:KEY" of each. */
@@ -208,13 +192,13 @@ static void add_takeover(struct args *args, const struct call *call)
 static void add_entries(struct args *args, const struct call *call)
 {
     for (size_t i = 0; i < call->count; i++) {
-        add_name(args, call->answers[i].entry);
+        args_add_name(args, call->answers[i].entry);
     }
 }
 
 static void add_find(struct args *args, const struct call *call)
 {
-    add_name(args, model_members[call->sends[0].member]);
+    args_add_name(args, model_members[call->sends[0].member]);
     args_add(args, "p");
     args_add(args, "");
     args_add(args, "");
@@ -242,7 +226,7 @@ static void add_edit(struct args *args, const struct call *call)
     if (call->kind == CALL_REQUEUE) {
         add_entries(args, call);
     } else {
-        add_name(args, model_members[call->sends[0].member]);
+        args_add_name(args, model_members[call->sends[0].member]);
         add_when(args, call, 0);
     }
 }
@@ -270,7 +254,7 @@ static void add_own(struct args *args, const struct model *model, const struct c
     case CALL_INSPECT:
         break;
     case CALL_RANK:
-        add_name(args, model_members[call->sends[0].member]);
+        args_add_name(args, model_members[call->sends[0].member]);
         args_add(args, "");
         break;
     case CALL_FIND:

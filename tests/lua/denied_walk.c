@@ -207,7 +207,6 @@ struct call *walk_new_call(struct walk *walk, enum call_kind kind, uint64_t toke
                           .dedup = topic->dedup,
                           .skip_failed = topic->skip_failed,
                           .expired_to_dead = topic->expired_to_dead,
-                          .by_key = topic->by_key,
                           .strict = topic->strict,
                           .lease = LEASE_MS};
     return call;

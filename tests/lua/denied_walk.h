@@ -21,7 +21,7 @@ extern const char *const walk_roles[WALK_ROLES];
 struct walk_topic {
     const char *name;
     char kind;
-    bool keyed, shared, by_key, skip_failed, expired_to_dead, strict;
+    bool keyed, shared, skip_failed, expired_to_dead, strict;
     int64_t dedup, max_waiting, debounce;
 };
 

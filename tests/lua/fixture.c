@@ -25,6 +25,17 @@ void args_add_bytes(struct args *args, const void *data, size_t len)
     args->lens[args->count++] = len;
 }
 
+void args_add_name(struct args *args, const char *name)
+{
+    char *bytes;
+
+    args_add_bytes(args, name, strlen(name));
+    bytes = args->data[args->count - 1];
+    for (size_t i = 0; i < strlen(name); i++) {
+        bytes[i] = name[i] == '!' ? '\0' : name[i];
+    }
+}
+
 void args_add(struct args *args, const char *text)
 {
     args_add_bytes(args, text, strlen(text));

@@ -48,6 +48,9 @@ struct args {
 };
 void args_add(struct args *args, const char *text);
 void args_add_bytes(struct args *args, const void *data, size_t len);
+
+/* A name in which ! stands for a NUL byte. */
+void args_add_name(struct args *args, const char *name);
 void args_add_int(struct args *args, int64_t value);
 void args_clear(struct args *args);
 

@@ -431,10 +431,9 @@ static void overtake(struct round *round)
     }
 }
 
-/* Owners by key follow others that are not, and name keys that wait for their own. */
+/* Owners name keys that wait for their own. */
 static void choose_keys(struct round *round, struct call *call)
 {
-    call->by_key = round->by_key != round_percent(round, 5);
     for (int i = 0; i < MODEL_MEMBERS && round_percent(round, 40); i++) {
         call->passes |= round_percent(round, 40) ? 1U << model_key(i) : 0;
     }
@@ -509,7 +508,6 @@ void round_take_over(struct round *round)
     round->consumers[1] = *owner;
     memset(owner, 0, sizeof(*owner));
     owner->token = ++round->tokens;
-    round->by_key = round_percent(round, 70);
     call = round_new_call(round, CALL_TAKEOVER, owner->token);
     call->limit = 1 + (int32_t) round_chance(round, 4);
     while (!owner->ready && !round->failed && !(round->faults && round_percent(round, 5))) {

@@ -60,7 +60,6 @@ struct round {
     uint64_t random;
     bool strict, faults;
     bool pushing; /* owners sleep open for pushes, and Redis fails over */
-    bool by_key;  /* the owner holds the keys of failed messages only */
     bool calm;    /* messages come one by one, and mostly go well: their owner often sleeps */
     struct definition definition;
     int64_t lease;

@@ -135,7 +135,6 @@ struct model {
     bool swept;                                       /* there was a first record */
     struct model_list waiting, prepare, dead;
     unsigned passes; /* the keys that the last consume passed over */
-    bool by_key;     /* of kind f it held the keys of failed messages */
     int stopped;     /* of the call in progress: why its claim passed over no more keys */
     bool ordinary;   /* of the call in progress: consume has answered it, not consume_any */
     struct model_body bodies[MODEL_MEMBERS];
@@ -198,7 +197,6 @@ struct call {
     uint64_t oldest; /* consume: claim of which the caller has a message; or last + 1 */
     bool open;       /* consume: sends may claim for it while it sleeps */
     unsigned passes; /* consume: keys that it passes over, as bits: see model_key() */
-    bool by_key;     /* consume: what holds back others holds its key, and not the slot */
     int64_t pushed;  /* consume: the time of the newest push that it has got; 0: none */
     bool strict;     /* takeover, consume: the former owner's claims last as their leases */
     char state;      /* remove: w waiting, r resting, d dead */

@@ -19,10 +19,10 @@ struct claim {
     int met; /* with those that had expired */
     int expired;
     size_t bytes;
-    enum stop stopped;           /* why it passes over no more */
-    unsigned formers;            /* keys that the former owner keeps, as bits */
-    bool kept;                   /* it keeps the slot */
-    int64_t bars[MODEL_MEMBERS]; /* by key: of each the place of the first message that holds it */
+    enum stop stopped; /* why it passes over no more */
+    unsigned formers;  /* keys that the former owner keeps, as bits */
+    int64_t
+        bars[MODEL_MEMBERS]; /* kind f: of each key the place of the first message that holds it */
 };
 
 /* Does the reply have room for the message?  What is dropped takes none. */

@@ -356,27 +356,6 @@ static int first_rest(const struct model *model, int64_t behind)
     return found;
 }
 
-/* Kind f in strict order: what was sent first, claimed alone if it had rested. */
-static void claim_in_order(struct claim *claim)
-{
-    struct model *model = claim->model;
-
-    while (claim->taken == 0) {
-        int index = first_rest(model, -1), head = next_waiting(model);
-        const struct model_message *rested = index < 0 ? NULL : &model->prepare.item[index];
-
-        if (rested == NULL || (head >= 0 && model->waiting.item[head].at < rested->before)) {
-            claim_waiting(claim, rested == NULL ? INT64_MAX : rested->before);
-            return;
-        }
-        if (rested->at > model->now || !may_join(model, rested) ||
-            !claim_fits(claim, rested->member)) {
-            return;
-        }
-        claim_take(claim, list_take(&model->prepare, (size_t) index));
-    }
-}
-
 /* Does the former owner have a message of its key? */
 static bool is_kept(const struct claim *claim, const struct model_message *message)
 {
@@ -416,7 +395,6 @@ static void find_formers(struct claim *claim)
             claim->formers |= 1U << model_key(message->member);
         }
     }
-    claim->kept = claim->formers != 0 && !claim->call->by_key;
     if (claim->formers == 0) {
         model->former = -1;
     }
@@ -426,19 +404,15 @@ static void claim(struct claim *claim)
 {
     struct model *model = claim->model;
 
-    if (claim->call->n == 0 || model->paused || claim->kept || model_in_flight(model).suspect) {
-        return;
-    }
-    if (model->by_key) {
-        claim_by_key(claim);
+    if (claim->call->n == 0 || model->paused || model_in_flight(model).suspect) {
         return;
     }
     if (model->kind != 'f') {
         claim_waiting(claim, model_timed(model) ? model->now : INT64_MAX);
-    } else if (claim->call->skip_failed) {
+    } else if (model->passing) {
         claim_passing(claim);
     } else {
-        claim_in_order(claim);
+        claim_by_key(claim);
     }
 }
 
@@ -584,35 +558,17 @@ static int64_t passing_due(const struct claim *claim, const struct in_flight *in
     return due;
 }
 
-static int64_t due_in_order(struct model *model, const struct in_flight *in_flight)
-{
-    int index = first_rest(model, -1), head = next_waiting(model);
-    const struct model_message *rested = index < 0 ? NULL : &model->prepare.item[index];
-
-    if (rested == NULL || (head >= 0 && model->waiting.item[head].at < rested->before)) {
-        return waiting_due(model, in_flight);
-    }
-    return could_join(in_flight, rested) ? rested->at : INT64_MAX;
-}
-
 /* `in_flight` is of before a lost reply was delivered again. */
 static int64_t next_claim(struct claim *claim, const struct in_flight *in_flight)
 {
     struct model *model = claim->model;
-    const struct call *call = claim->call;
 
-    if (claim->kept) {
-        return in_flight->first_end;
-    }
-    if (model->by_key) {
-        return earlier(in_flight->first_end, claim_due_by_key(claim, in_flight));
-    }
     if (model->kind != 'f') {
         return earlier(earlier(in_flight->first_end, in_flight->first_rest),
                        waiting_due(model, in_flight));
     }
-    return earlier(in_flight->first_end, call->skip_failed ? passing_due(claim, in_flight)
-                                                           : due_in_order(model, in_flight));
+    return earlier(in_flight->first_end, model->passing ? passing_due(claim, in_flight)
+                                                        : claim_due_by_key(claim, in_flight));
 }
 
 static void park(const struct claim *claim, int64_t next)
@@ -694,7 +650,6 @@ void model_consume(struct model *model, struct buf *reply, const struct call *ca
     model_keep_version(model, call);
     model->passing = call->skip_failed;
     model->passes = call->passes;
-    model->by_key = model->kind == 'f' && call->by_key && !call->skip_failed;
     buf_add(&results, "", 0);
     buf_add(&delivered, "", 0);
     for (size_t i = 0; i < call->count; i++) {

@@ -205,9 +205,9 @@ void model_show(struct buf *out, const struct model *model)
 
 /* --- laws --- */
 
-/* Kind f: what the last call claimed was sent before all that is left and not passed over.  By key:
- * before all that is left of its key, and what failed before is answered first.  A push does not
- * wait for that answer if its owner has both messages: then the owner begins it later. */
+/* Kind f: what the last call claimed was sent before all that is left of its key and not passed
+ * over, and what failed before is answered first.  A push does not wait for that answer if its
+ * owner has both messages: then the owner begins it later. */
 static bool overtakes(const struct model *model, const struct model_message *claimed)
 {
     for (size_t i = 0; i < model->waiting.count; i++) {
@@ -215,17 +215,17 @@ static bool overtakes(const struct model *model, const struct model_message *cla
         int key = model_key(other->member);
 
         if (other->at < claimed->before && (model->passes >> key & 1) == 0 &&
-            (!model->by_key || key == model_key(claimed->member))) {
+            key == model_key(claimed->member)) {
             return true;
         }
     }
     for (size_t i = 0; i < model->prepare.count; i++) {
         const struct model_message *other = &model->prepare.item[i];
         bool both = claimed->pushed && other->claim > model->base;
-        bool failed = model->by_key && !both && other->attempts.retries > 0;
+        bool failed = !both && other->attempts.retries > 0;
 
         if ((other->resting || failed) && other->before < claimed->before &&
-            (!model->by_key || model_key(other->member) == model_key(claimed->member))) {
+            model_key(other->member) == model_key(claimed->member)) {
             return true;
         }
     }

@@ -96,7 +96,7 @@ static void add_token(struct args *args, const char *token)
 static void add_words(struct args *args, const struct words *words, size_t from)
 {
     for (size_t i = from; i < words->count; i++) {
-        args_add(args, words->word[i]);
+        args_add_name(args, words->word[i]);
     }
 }
 
@@ -135,7 +135,7 @@ static void consume_answers(struct args *args, const struct words *words)
     }
     args_add_int(args, done);
     for (; done > 0; done--, i += 2) {
-        args_add(args, word_at(words, i + 1));
+        args_add_name(args, word_at(words, i + 1));
     }
     while (i < words->count) {
         const char *op = words->word[i];
@@ -145,7 +145,7 @@ static void consume_answers(struct args *args, const struct words *words)
         bool done_late = strcmp(op, "retried-done") == 0;
 
         args_add(args, retry ? "t" : reject ? "x" : done_late ? "d" : op[0] == 'h' ? "h" : "b");
-        args_add(args, word_at(words, i + 1));
+        args_add_name(args, word_at(words, i + 1));
         args_add(args, reject ? "0" : word_at(words, i + 2));
         args_add(args, reject ? word_at(words, i + 2) : retry ? word_at(words, i + 3) : "");
         i += retry ? 4 : 3;

@@ -240,8 +240,7 @@ static long long passed(struct fixture *fixture)
 }
 
 /* The places of those that are held are 2 to 100,001. */
-static void test_by_key_a_call_looks_at_a_thousand_that_are_held_and_none_at_them_again(
-    void **state)
+static void test_a_call_looks_at_a_thousand_that_are_held_and_none_at_them_again(void **state)
 {
     enum { CALLS = 101, LOOK_MOST = 1000, HELD = 100000 };
     struct fixture *fixture = *state;
@@ -252,14 +251,14 @@ static void test_by_key_a_call_looks_at_a_thousand_that_are_held_and_none_at_the
     while (number(fixture, "ZCARD prepare{x}") < 3) {
         assert_in_range(++calls, 1, CALLS);
         script_table_call(fixture, "redis CONFIG RESETSTAT");
-        script_table_call(fixture, "consume 1 flags=k");
+        script_table_call(fixture, "consume 1");
         all += microseconds(fixture);
         looks = calls == 1 ? ranges(fixture) : looks;
         assert_int_equal(passed(fixture), 1 + (calls < CALLS ? calls * LOOK_MOST : HELD));
     }
     assert_int_equal(calls, CALLS);
     script_table_call(fixture, "redis CONFIG RESETSTAT");
-    script_table_call(fixture, "consume 1 last=1 flags=k");
+    script_table_call(fixture, "consume 1 last=1");
     again = microseconds(fixture);
     print_message("%lld us for 1,000 that are held, %lld us behind all\n", all / CALLS, again);
     assert_true(ranges(fixture) < looks); /* it begins behind them */
@@ -319,14 +318,14 @@ static void test_a_call_looks_at_two_thousand_that_are_passed_over_and_none_at_t
 }
 
 /* Rests of a thousand keys: what a call reads does not grow further. */
-static void test_by_key_a_slot_of_a_thousand_rests_claims_others_one_at_a_time(void **state)
+static void test_a_slot_of_a_thousand_rests_claims_others_one_at_a_time(void **state)
 {
     static const struct script_row rows[] = {
-        {"consume 1 flags=k", "OK 1000 7000 1 '' 0 5001c1:a 0 900 ''"},
-        {"consume 1 last=1 flags=k", "OK 1000 7000 1 '' 0"},
-        {"consume 1 last=1 flags=k done 5001c1:a", "OK 1000 7000 2 1 0 5002c2:b 0 900 ''"},
+        {"consume 1", "OK 1000 7000 1 '' 0 5001c1:a 0 900 ''"},
+        {"consume 1 last=1", "OK 1000 7000 1 '' 0"},
+        {"consume 1 last=1 done 5001c1:a", "OK 1000 7000 2 1 0 5002c2:b 0 900 ''"},
         {"at 7000", ""}, /* the first rest has ended, which came before them */
-        {"consume 1 last=2 flags=k", "OK 7000 31000 3 '' 0 1c3:o1 2 900 ''"},
+        {"consume 1 last=2", "OK 7000 31000 3 '' 0 1c3:o1 2 900 ''"},
     };
     struct fixture *fixture = *state;
 
@@ -373,11 +372,10 @@ TEST_GROUP(bounds)
         cmocka_unit_test(test_five_thousand_claims_of_a_former_owner_keep_the_slot),
         cmocka_unit_test(test_one_claim_of_which_all_bodies_were_replaced_by_large_ones),
         cmocka_unit_test(test_a_lost_reply_does_not_look_through_what_is_in_flight),
-        cmocka_unit_test(
-            test_by_key_a_call_looks_at_a_thousand_that_are_held_and_none_at_them_again),
+        cmocka_unit_test(test_a_call_looks_at_a_thousand_that_are_held_and_none_at_them_again),
         cmocka_unit_test(
             test_a_call_looks_at_two_thousand_that_are_passed_over_and_none_at_them_again),
-        cmocka_unit_test(test_by_key_a_slot_of_a_thousand_rests_claims_others_one_at_a_time),
+        cmocka_unit_test(test_a_slot_of_a_thousand_rests_claims_others_one_at_a_time),
         cmocka_unit_test(test_expired_messages_take_few_calls_when_one_is_asked_for),
     };
 

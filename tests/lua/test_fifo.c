@@ -14,6 +14,12 @@
     {"takeover 1", "OK 0 0 0"},                              \
     {"at 1000", ""},                                         \
     {"send c 0 1 '' '' a 0 2 '' '' b 0 3 '' ''", "OK aaa"}
+/* The same messages, all with the key k. */
+#define OPENED_ONE_KEY                                       \
+    {"open f keyed", "OK"},                                  \
+    {"takeover 1", "OK 0 0 0"},                              \
+    {"at 1000", ""},                                         \
+    {"send !1:kc 0 1 '' '' !1:ka 0 2 '' '' !1:kb 0 3 '' ''", "OK aaa"}
 /* clang-format on */
 
 static void test_messages_come_in_the_order_of_sends(void **state)
@@ -32,34 +38,15 @@ static void test_messages_come_in_the_order_of_sends(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-static void test_a_failure_blocks_the_slot(void **state)
-{
-    static const struct script_row rows[] = {
-        OPENED,
-        {"consume 1 n=1", NULL},
-        {"consume 1 last=1 retry 1c1:c 500 why", "OK 1000 1500 1 1 0"},
-        {"field parked", "1500"},
-        {"store", "a@2 b@3"},
-        {"prepare", "1r1:c@17592186045916~1"},
-        {"at 1499", ""},
-        {"consume 1 last=1", "OK 1499 1500 1 '' 0"},
-        {"at 1500", ""},
-        {"consume 1 n=0 last=1", "OK 1500 1500 1 '' 1"},
-        {"consume 1 last=1", "OK 1500 1500 2 '' 1 1c2:c 2 1000 1"},
-        {"consume 1 last=2 n=1 done 1c2:c", "OK 1500 1500 3 1 1 2c3:a 0 1000 2"},
-    };
-
-    SCRIPT_TABLE(state, rows);
-}
-
 static void test_a_failure_without_back_off_comes_again_first(void **state)
 {
     static const struct script_row rows[] = {
-        OPENED,
+        OPENED_ONE_KEY,
         {"consume 1 n=1", NULL},
-        {"send c 0 4 '' ''", "OK a"},
-        {"consume 1 last=1 retry 1c1:c 0 why", "OK 1000 1000 2 1 1 1c2:c 2 1000,,,2 4"},
-        {"store", "a@2 b@3 c@4"},
+        {"send !1:kc 0 4 '' ''", "OK a"},
+        {"consume 1 last=1 retry 1c1:!1:kc 0 why", "OK 1000 31000 2 1 0 1c2:!1:kc 2 1000,,,2 4"},
+        {"consume 1 last=2 done 1c2:!1:kc",
+         "OK 1000 31000 3 1 0 2c3:!1:ka 0 1000 2 3c3:!1:kb 0 1000 3 4c3:!1:kc 0 1000 4"},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -68,14 +55,14 @@ static void test_a_failure_without_back_off_comes_again_first(void **state)
 static void test_the_first_sent_of_two_failures_is_first(void **state)
 {
     static const struct script_row rows[] = {
-        OPENED,
+        OPENED_ONE_KEY,
         {"consume 1 n=2", NULL},
-        {"consume 1 last=1 retry 1c1:c 500 why retry 2c1:a 100 why", "OK 1000 1500 1 11 0"},
+        {"consume 1 last=1 retry 1c1:!1:kc 500 why retry 2c1:!1:ka 100 why", "OK 1000 1500 1 11 0"},
         {"at 1200", ""},
         {"consume 1 last=1", "OK 1200 1500 1 '' 0"},
         {"at 1500", ""},
-        {"consume 1 last=1", "OK 1500 1100 2 '' 1 1c2:c 2 1000 1"},
-        {"consume 1 last=2 done 1c2:c", "OK 1500 1500 3 1 1 2c3:a 2 1000 2"},
+        {"consume 1 last=1", "OK 1500 31500 2 '' 0 1c2:!1:kc 2 1000 1"},
+        {"consume 1 last=2 done 1c2:!1:kc", "OK 1500 31500 3 1 0 2c3:!1:ka 2 1000 2"},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -163,9 +150,9 @@ static void test_a_rest_that_expires_lets_others_go_on(void **state)
         {"at 1000", ""},
         {"send a 0 1 '' 100 b 0 2 '' ''", "OK aa"},
         {"consume 1 n=1", NULL},
-        {"consume 1 last=1 retry 1c1:a 500 why", NULL},
+        {"consume 1 n=0 last=1 retry 1c1:a 500 why", NULL},
         {"at 1500", ""},
-        {"consume 1 last=1", "OK 1500 31500 2 '' 0 2c2:b 0 1000 2 1"},
+        {"consume 1 last=1", "OK 1500 1500 2 '' 1 2c2:b 0 1000 2 1"},
         {"field expired", "1"},
         {"prepare", "2c2:b@31500"},
         {"body", "bb=2 hb=1000"},
@@ -214,14 +201,14 @@ static void test_a_suspect_that_rests_lets_no_later_rest_pass(void **state)
 static void test_what_was_sent_before_a_failure_passes_it(void **state)
 {
     static const struct script_row rows[] = {
-        OPENED,
+        OPENED_ONE_KEY,
         {"consume 1", NULL},
-        {"consume 1 last=1 done 1c1:c retry 3c1:b 500 why release 2c1:a 0",
-         "OK 1000 1500 2 111 0 2c2:a 0 1000 2"},
+        {"consume 1 last=1 done 1c1:!1:kc retry 3c1:!1:kb 500 why release 2c1:!1:ka 0",
+         "OK 1000 1500 2 111 0 2c2:!1:ka 0 1000 2"},
         {"at 1500", ""},
-        {"consume 1 last=2 n=0 release 2c2:a 0", "OK 1500 1500 2 1 1"},
-        {"consume 1 last=2", "OK 1500 1500 3 '' 1 2c3:a 0 1000 2"},
-        {"consume 1 last=3", "OK 1500 31500 4 '' 0 3c4:b 2 1000 3"},
+        {"consume 1 last=2 n=0 release 2c2:!1:ka 0", "OK 1500 1500 2 1 1"},
+        {"consume 1 last=2", "OK 1500 31500 3 '' 0 2c3:!1:ka 0 1000 2 3c3:!1:kb 2 1000 3"},
+        {"consume 1 last=3", "OK 1500 31500 3 '' 0"},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -257,70 +244,52 @@ static void test_a_skipped_rest_ends_in_time(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-/* --- by key: each of these messages has a key of its own --- */
-
-static void test_by_key_a_failure_holds_back_its_key_only(void **state)
+static void test_a_failure_holds_back_its_key_only(void **state)
 {
     static const struct script_row rows[] = {
         OPENED,
-        {"consume 1 n=1 flags=k", NULL},
+        {"consume 1 n=1", NULL},
         {"send c 0 4 '' ''", "OK a"},
-        {"consume 1 last=1 flags=k retry 1c1:c 500 why",
+        {"consume 1 last=1 retry 1c1:c 500 why",
          "OK 1000 1500 2 1 0 2c2:a 0 1000 2 3c2:b 0 1000 3"},
         {"store", "c@4"},
         {"field passed", "4:4:1:c"}, /* no call looks at it again */
-        {"consume 1 last=2 flags=k", "OK 1000 1500 2 '' 0"},
+        {"consume 1 last=2", "OK 1000 1500 2 '' 0"},
         {"field parked", "1500"},
         {"at 1500", ""},
-        {"consume 1 last=2 flags=k", "OK 1500 31000 3 '' 0 1c3:c 2 1000,,,2 4"},
-        {"consume 1 last=3 flags=k", "OK 1500 31000 3 '' 0"}, /* the key has a failure in work */
-        {"consume 1 last=3 flags=k retried-done 1c3:c 0", "OK 1500 31000 4 1 0 4c4:c 0 1000 4"},
+        {"consume 1 last=2", "OK 1500 31000 3 '' 0 1c3:c 2 1000,,,2 4"},
+        {"consume 1 last=3", "OK 1500 31000 3 '' 0"}, /* the key has a failure in work */
+        {"consume 1 last=3 retried-done 1c3:c 0", "OK 1500 31000 4 1 0 4c4:c 0 1000 4"},
         {"field passed", "nil"},
     };
 
     SCRIPT_TABLE(state, rows);
 }
 
-static void test_by_key_what_is_given_back_is_found(void **state)
+static void test_what_is_given_back_is_found(void **state)
 {
     static const struct script_row rows[] = {
         OPENED,
-        {"consume 1 n=2 flags=k", NULL},
+        {"consume 1 n=2", NULL},
         {"send c 0 4 '' ''", "OK a"},
-        {"consume 1 n=1 last=1 flags=k retry 1c1:c 500 why", "OK 1000 1500 2 1 0 3c2:b 0 1000 3"},
-        {"consume 1 last=2 flags=k", "OK 1000 1500 2 '' 0"},
+        {"consume 1 n=1 last=1 retry 1c1:c 500 why", "OK 1000 1500 2 1 0 3c2:b 0 1000 3"},
+        {"consume 1 last=2", "OK 1000 1500 2 '' 0"},
         {"field passed", "4:4:1:c"},
-        {"consume 1 last=2 flags=k release 2c1:a 0", "OK 1000 1500 3 1 0 2c3:a 0 1000 2"},
+        {"consume 1 last=2 release 2c1:a 0", "OK 1000 1500 3 1 0 2c3:a 0 1000 2"},
     };
 
     SCRIPT_TABLE(state, rows);
 }
 
-static void test_by_key_the_order_option_may_change(void **state)
+static void test_a_suspect_is_alone_in_its_slot(void **state)
 {
     static const struct script_row rows[] = {
         OPENED,
-        {"consume 1 n=2 flags=k", NULL},
-        {"consume 1 n=0 last=1 flags=k retry 1c1:c 500 why retry 2c1:a 100 why",
-         "OK 1000 1000 1 11 1"},
-        {"consume 1 last=1", "OK 1000 1500 1 '' 0"}, /* c holds the slot */
-        {"at 1100", ""},
-        {"consume 1 last=1", "OK 1100 1500 1 '' 0"},
-        {"consume 1 last=1 flags=k", "OK 1100 1500 2 '' 0 2c2:a 2 1000 2 3c2:b 0 1000 3"},
-    };
-
-    SCRIPT_TABLE(state, rows);
-}
-
-static void test_by_key_a_suspect_is_alone_in_its_slot(void **state)
-{
-    static const struct script_row rows[] = {
-        OPENED,
-        {"consume 1 n=1 flags=k", NULL},
-        {"consume 1 n=1 last=1 flags=k hung 1c1:c 0", "OK 1000 31000 2 1 0 1c2:c 1 1000 1"},
-        {"consume 1 last=2 flags=k", "OK 1000 31000 2 '' 0"},
-        {"consume 1 n=1 last=2 flags=k done 1c2:c", "OK 1000 1000 3 1 1 2c3:a 0 1000 2"},
-        {"consume 1 last=3 flags=k passes=1:b", "OK 1000 31000 3 '' 0"},
+        {"consume 1 n=1", NULL},
+        {"consume 1 n=1 last=1 hung 1c1:c 0", "OK 1000 31000 2 1 0 1c2:c 1 1000 1"},
+        {"consume 1 last=2", "OK 1000 31000 2 '' 0"},
+        {"consume 1 n=1 last=2 done 1c2:c", "OK 1000 1000 3 1 1 2c3:a 0 1000 2"},
+        {"consume 1 last=3 passes=1:b", "OK 1000 31000 3 '' 0"},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -330,7 +299,6 @@ TEST_GROUP(fifo)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_messages_come_in_the_order_of_sends),
-        cmocka_unit_test(test_a_failure_blocks_the_slot),
         cmocka_unit_test(test_a_failure_without_back_off_comes_again_first),
         cmocka_unit_test(test_the_first_sent_of_two_failures_is_first),
         cmocka_unit_test(test_others_pass_when_the_topic_says_so),
@@ -344,10 +312,9 @@ TEST_GROUP(fifo)
         cmocka_unit_test(test_what_was_sent_before_a_failure_passes_it),
         cmocka_unit_test(test_rests_count_for_the_size_of_a_claim),
         cmocka_unit_test(test_a_skipped_rest_ends_in_time),
-        cmocka_unit_test(test_by_key_a_failure_holds_back_its_key_only),
-        cmocka_unit_test(test_by_key_what_is_given_back_is_found),
-        cmocka_unit_test(test_by_key_the_order_option_may_change),
-        cmocka_unit_test(test_by_key_a_suspect_is_alone_in_its_slot),
+        cmocka_unit_test(test_a_failure_holds_back_its_key_only),
+        cmocka_unit_test(test_what_is_given_back_is_found),
+        cmocka_unit_test(test_a_suspect_is_alone_in_its_slot),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

@@ -6,19 +6,16 @@
 enum { CONSUMER_BATCH_MAX = 100, CONSUMER_KEYS_LEAST = 10 };
 
 /* A slot has room for two claims, so that one is handled while the next one is in progress; with a
- * batch_size of 1 it has room for one message, so that each claim takes what is first then.  By key
- * a slot has room for as much as all threads can handle at once; a call of `batch` takes a whole
- * claim. */
+ * batch_size of 1 it has room for one message, so that each claim takes what is first then.  It has
+ * room for as much as all threads can handle at once; a call of `batch` takes a whole claim. */
 void consumer_set_room(smq_consumer *consumer, const smq_consumer_options *options)
 {
     struct slot_set *set = &consumer->set;
     int32_t room = options->batch_size > 1 ? 2 * options->batch_size : 1;
 
     set->batch_size = options->batch_size;
-    set->by_key = options->order == SMQ_ORDER_KEY;
-    set->per_slot = consumer->polled ? consumer->poll.per_slot : 0;
-    if (set->by_key && !consumer->polled) {
-        set->per_slot = options->threads;
+    set->per_slot = consumer->polled ? consumer->poll.per_slot : options->threads;
+    if (!consumer->polled) {
         int32_t busy =
             options->batch != NULL ? options->threads * options->batch_size : options->threads;
 
@@ -33,25 +30,22 @@ static int32_t consumer_within(int32_t least, int32_t value, int32_t most)
 }
 
 /* How many messages are claimed at once from a slot, and how many it may have unanswered.  All
- * slots together fit into max_in_flight, so that no slot has to wait until the others are empty. By
- * key the default of per_slot is more than each of many slots can have, so there it is no lower
- * limit; what polls have taken may go beyond its share; and half of max_in_flight stays for other
- * keys than the one that fills a slot. */
+ * slots together fit into max_in_flight, so that no slot has to wait until the others are empty.
+ * The default of per_slot is more than each of many slots can have, so it is no lower limit; what
+ * polls have taken may go beyond its share; and half of max_in_flight stays for other keys than the
+ * one that fills a slot. */
 void consumer_set_polled_room(smq_consumer *consumer)
 {
     struct slot_set *set = &consumer->set;
     int32_t share = set->budget.max_in_flight / set->topic.slots, least = consumer->poll.per_slot;
     int32_t half = set->budget.max_in_flight > 1 ? set->budget.max_in_flight / 2 : 1;
 
-    if (set->by_key) {
-        share = share < half ? share : half;
-        half = half < CONSUMER_KEYS_LEAST ? half : CONSUMER_KEYS_LEAST;
-        least = least < half ? least : half;
-    }
+    share = share < half ? share : half;
+    half = half < CONSUMER_KEYS_LEAST ? half : CONSUMER_KEYS_LEAST;
+    least = least < half ? least : half;
     set->room =
         consumer_within(least, share,
                         consumer->poll.per_slot > CONSUMER_BATCH_MAX ? consumer->poll.per_slot
                                                                      : CONSUMER_BATCH_MAX);
-    set->batch_size =
-        set->by_key && set->room > CONSUMER_BATCH_MAX ? CONSUMER_BATCH_MAX : set->room;
+    set->batch_size = set->room > CONSUMER_BATCH_MAX ? CONSUMER_BATCH_MAX : set->room;
 }

@@ -73,7 +73,7 @@ struct smq_delivery {
     int64_t claimed_us; /* smq:io: when it was claimed, by clock_now_us() */
     int64_t leased_ms;  /* smq:io: when its lease was last requested */
     size_t entry_len;
-    uint32_t key_hash; /* of the message's key, if the scheduler runs keys of a queue at once */
+    uint32_t key_hash; /* of the message's key */
     uint64_t number;   /* scheduler's lock: in its queue, in the order in which they were added */
     struct attempts attempts;
     int32_t max_retries; /* limit of the message; -1: that of the topic */

@@ -14,9 +14,9 @@ enum {
     PASSED_LEN_MAX = 1024, /* a longer one, in layout inline a body, is not named */
 };
 
-void run_key_table_init(struct run_key_table *table, bool apart, size_t most)
+void run_key_table_init(struct run_key_table *table)
 {
-    *table = (struct run_key_table){.apart = apart, .most = most};
+    *table = (struct run_key_table){.keys = NULL};
     TAILQ_INIT(&table->spare);
 }
 
@@ -35,12 +35,6 @@ void run_key_table_fini(struct run_key_table *table)
         run_key_destroy(key);
     }
     buf_fini(&table->name);
-}
-
-void run_key_init(struct run_key *key, struct run_queue *queue)
-{
-    *key = (struct run_key){.queue = queue};
-    STAILQ_INIT(&key->waiting);
 }
 
 /* --- keys that exist while they are needed --- */
@@ -81,8 +75,8 @@ static struct run_key *run_key_new(struct run_key_table *table, struct run_queue
         key = memory_new(sizeof(*key));
     }
     name = key->name; /* its memory is used again */
-    run_key_init(key, queue);
-    key->name = name;
+    *key = (struct run_key){.queue = queue, .name = name};
+    STAILQ_INIT(&key->waiting);
     buf_clear(&key->name);
     buf_add(&key->name, table->name.data, table->name.len);
     HASH_ADD_KEYPTR_BYHASHVALUE(hh, table->keys, key->name.data, key->name.len,
@@ -130,15 +124,14 @@ static void run_key_free(struct run_key_table *table, struct run_key *key)
 
 static bool run_key_is_unused(const struct run_key *key)
 {
-    return key != &key->queue->whole && key->begun == 0 && key->called == 0 && key->held == 0 &&
-           STAILQ_EMPTY(&key->waiting);
+    return key->begun == 0 && key->called == 0 && key->held == 0 && STAILQ_EMPTY(&key->waiting);
 }
 
 /* --- which may run --- */
 
-bool run_key_may_begin(const struct run_key *key, size_t most)
+bool run_key_may_begin(const struct run_key *key)
 {
-    return !STAILQ_EMPTY(&key->waiting) && key->called == 0 && key->held == 0 && key->begun < most;
+    return !STAILQ_EMPTY(&key->waiting) && key->called == 0 && key->held == 0 && key->begun == 0;
 }
 
 /* Behind the ready keys whose next delivery was added before that of this one. */
@@ -160,7 +153,7 @@ static void run_key_insert_ready(struct run_key *key)
 
 void run_key_update(struct run_key_table *table, struct run_key *key)
 {
-    bool ready = run_key_may_begin(key, table->most);
+    bool ready = run_key_may_begin(key);
 
     if (ready && !key->ready) {
         run_key_insert_ready(key);
@@ -175,18 +168,13 @@ void run_key_update(struct run_key_table *table, struct run_key *key)
 
 /* --- deliveries --- */
 
-void run_keys_prepare(const struct run_key_table *table, struct run_queue *queue,
-                      struct delivery_list *list)
+void run_keys_prepare(struct delivery_list *list)
 {
     smq_delivery *delivery;
 
     STAILQ_FOREACH(delivery, list, link)
     {
-        if (table->apart) {
-            delivery->key_hash = run_key_hash(delivery);
-        } else {
-            delivery->key = &queue->whole;
-        }
+        delivery->key_hash = run_key_hash(delivery);
     }
 }
 
@@ -194,11 +182,6 @@ void run_keys_add(struct run_key_table *table, struct run_queue *queue, struct d
 {
     smq_delivery *delivery;
 
-    if (!table->apart) {
-        STAILQ_CONCAT(&queue->whole.waiting, list);
-        run_key_update(table, &queue->whole);
-        return;
-    }
     while ((delivery = STAILQ_FIRST(list)) != NULL) {
         STAILQ_REMOVE_HEAD(list, link);
         delivery->number = queue->added++;
@@ -211,14 +194,12 @@ void run_keys_add(struct run_key_table *table, struct run_queue *queue, struct d
 struct run_key *run_key_look_up(struct run_key_table *table, struct run_queue *queue,
                                 const smq_delivery *delivery)
 {
-    return table->apart ? run_key_find(table, queue, delivery, run_key_hash(delivery))
-                        : &queue->whole;
+    return run_key_find(table, queue, delivery, run_key_hash(delivery));
 }
 
 void run_key_hold(struct run_key_table *table, struct run_queue *queue, smq_delivery *delivery)
 {
-    delivery->key =
-        table->apart ? run_key_get(table, queue, delivery, run_key_hash(delivery)) : &queue->whole;
+    delivery->key = run_key_get(table, queue, delivery, run_key_hash(delivery));
     delivery->holds = true;
     delivery->key->held++;
     run_key_update(table, delivery->key);

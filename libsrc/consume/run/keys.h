@@ -1,8 +1,7 @@
 /* keys.h - the keys of a queue: which deliveries of it may run beside each other.
  *
  * Deliveries of one key run one after another, in the order in which they were added; those of
- * different keys may run at once, and begin in that order as far as their keys let them.  If
- * `apart` of the scheduler's table is not set, each queue has one key for all its deliveries.
+ * different keys may run at once, and begin in that order as far as their keys let them.
  *
  * Thread: any.  The lock of the scheduler is held, except where a function says otherwise. */
 #ifndef CONSUME_RUN_KEYS_H
@@ -21,9 +20,8 @@ struct run_queue;
 TAILQ_HEAD(run_keys, run_key);
 
 /* Invariants: `ready` says whether the key is in the queue's list of that name, and is what
- * run_key_may_begin() says, except while a function of this folder changes the key.  A key that is
- * not the whole queue exists while a delivery of it waits, is begun or holds it, or a call has one.
- */
+ * run_key_may_begin() says, except while a function of this folder changes the key.  A key exists
+ * while a delivery of it waits, is begun or holds it, or a call has one. */
 struct run_key {
     struct delivery_list waiting; /* deliveries that are not begun */
     size_t begun;                 /* deliveries that are begun, and not answered */
@@ -34,32 +32,26 @@ struct run_key {
     struct run_queue *queue;
     TAILQ_ENTRY(run_key) ready_link;
     TAILQ_ENTRY(run_key) link; /* in the queue's keys, or among the spare ones */
-    struct buf name; /* the queue's address, and the key's bytes; of the whole queue nothing */
+    struct buf name;           /* the queue's address, and the key's bytes */
     UT_hash_handle hh;
 };
 
 /* What the keys of one scheduler share. */
 struct run_key_table {
-    bool apart;  /* different keys of a queue may run at once */
-    size_t most; /* deliveries of a key that may be begun at once, if no call has them */
     struct run_key *keys;
     struct buf name; /* of the key that was looked for last */
     struct run_keys spare;
     size_t spare_count;
 };
 
-void run_key_table_init(struct run_key_table *table, bool apart, size_t most);
+void run_key_table_init(struct run_key_table *table);
 void run_key_table_fini(struct run_key_table *table);
 
-/* Make the key of a whole queue, or any other. */
-void run_key_init(struct run_key *key, struct run_queue *queue);
-
 /* May the first waiting delivery of the key be begun, as far as the key knows?  Pure. */
-bool run_key_may_begin(const struct run_key *key, size_t most);
+bool run_key_may_begin(const struct run_key *key);
 
 /* Note in deliveries that are to be added what run_keys_add() needs.  The lock need not be held. */
-void run_keys_prepare(const struct run_key_table *table, struct run_queue *queue,
-                      struct delivery_list *list);
+void run_keys_prepare(struct delivery_list *list);
 
 /* Let the deliveries wait, each behind the others of its key; the list is empty afterwards. */
 void run_keys_add(struct run_key_table *table, struct run_queue *queue, struct delivery_list *list);

@@ -14,7 +14,7 @@ static void run_queues_check(const struct scheduler *scheduler)
     TAILQ_FOREACH(queue, &scheduler->state.queues, link)
     {
         assert(queue->place == RUN_QUEUED && run_queue_can_begin(scheduler, queue));
-        assert(run_key_may_begin(TAILQ_FIRST(&queue->ready), scheduler->state.keys.most));
+        assert(run_key_may_begin(TAILQ_FIRST(&queue->ready)));
     }
     TAILQ_FOREACH(queue, &scheduler->state.unconfirmed, link)
     {
@@ -135,8 +135,6 @@ void run_queue_init(struct run_queue *queue)
     *queue = (struct run_queue){.place = RUN_OUT};
     TAILQ_INIT(&queue->keys);
     TAILQ_INIT(&queue->ready);
-    run_key_init(&queue->whole, queue);
-    TAILQ_INSERT_TAIL(&queue->keys, &queue->whole, link);
 }
 
 bool run_queue_may(enum run_queue_place from, enum run_queue_place to)

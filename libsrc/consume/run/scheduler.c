@@ -64,8 +64,7 @@ struct scheduler *scheduler_new(const struct scheduler_options *options)
     extensions_init(&scheduler->extensions, options->io, options->extended);
     atomic_init(&scheduler->lease_ms, INT64_MAX);
     scheduler_init_state(scheduler);
-    run_key_table_init(&scheduler->state.keys, options->by_key,
-                       scheduler->polled && !options->by_key ? scheduler->per_slot : 1);
+    run_key_table_init(&scheduler->state.keys);
     return scheduler;
 }
 
@@ -156,7 +155,7 @@ void scheduler_refuse(struct scheduler *scheduler, smq_delivery *delivery, smq_s
 
 void scheduler_add(struct scheduler *scheduler, struct run_queue *queue, struct delivery_list *list)
 {
-    run_keys_prepare(&scheduler->state.keys, queue, list);
+    run_keys_prepare(list);
     run_queues_lock(scheduler);
     run_keys_add(&scheduler->state.keys, queue, list);
     run_queue_offer(scheduler, queue);
@@ -310,17 +309,6 @@ bool scheduler_is_quiet(struct scheduler *scheduler, const struct run_queue *que
     quiet = queue->calls == 0 && queue->begun == 0;
     run_queues_unlock(scheduler);
     return quiet;
-}
-
-bool scheduler_is_waiting(struct scheduler *scheduler, const struct run_queue *queue)
-{
-    bool waiting;
-
-    run_queues_lock(scheduler);
-    waiting =
-        !scheduler->polled && !scheduler->state.keys.apart && queue->calls == 0 && queue->begun > 0;
-    run_queues_unlock(scheduler);
-    return waiting;
 }
 
 bool scheduler_lacks_keys(struct scheduler *scheduler, struct run_queue *queue, size_t most)

@@ -6,10 +6,10 @@
  *
  * A run queue, or queue for short, is what the threads see of a slot: deliveries that are not begun
  * yet, by their keys. Those of one key are handed to one call of the handler after another, never
- * to two at once. Those of different keys may run at once if the scheduler is by key; else a queue
- * has one key for all of them. If a handler returns SMQ_LATER the keys of its deliveries wait until
- * these are answered. If a handler holds a delivery longer than the handler time-out, the delivery
- * is overdue: its key continues without that handler, on another thread.
+ * to two at once. Those of different keys may run at once.  If a handler returns SMQ_LATER the keys
+ * of its deliveries wait until these are answered. If a handler holds a delivery longer than the
+ * handler time-out, the delivery is overdue: its key continues without that handler, on another
+ * thread.
  *
  * In a strict scheduler (fifo) an answer that requeues its message holds the key of the message
  * until the answer is stored: no delivery of the key is begun, and smq:io recalls those that wait.
@@ -46,11 +46,10 @@ enum run_queue_place { RUN_OUT, RUN_QUEUED, RUN_UNCONFIRMED, RUN_ASKED, RUN_PLAC
  * QUEUED queue has a ready key and room for one more delivery.  `begun` is the sum of those of its
  * keys. */
 struct run_queue {
-    struct run_key whole;  /* the key of all deliveries, if the scheduler is not by key */
-    struct run_keys keys;  /* in the order in which they came; `whole` is one of them */
-    size_t key_count;      /* of the keys but `whole` */
+    struct run_keys keys; /* in the order in which they came */
+    size_t key_count;
     struct run_keys ready; /* keys of which a delivery may be begun; first the one added first */
-    uint64_t added;        /* by key: deliveries that were ever added */
+    uint64_t added;        /* deliveries that were ever added */
     size_t calls;          /* handler calls that the queue waits for */
     size_t begun;          /* deliveries that a handler or poll has, and that are not answered */
     bool awaited; /* scheduler_lacks_keys() waits until polls have taken all that is ready */
@@ -66,7 +65,6 @@ struct scheduler_options {
     smq_batch_fn *batch;     /* or `batch` */
     smq_dead_fn *dead;       /* NULL: none */
     void *user;
-    bool by_key;  /* deliveries of a queue with different keys may run at once */
     int32_t turn; /* deliveries of a queue that a thread runs before it looks for another queue; for
                      `batch`, those of one call */
     int32_t per_slot; /* without handlers: deliveries of a queue that polls may have begun at once;
@@ -207,11 +205,7 @@ bool scheduler_has_dead(struct scheduler *scheduler);
 /* Does no handler of this queue run, and is no answer expected? */
 bool scheduler_is_quiet(struct scheduler *scheduler, const struct run_queue *queue);
 
-/* Does the queue wait for an answer that was left for later?  Never in a scheduler that is polled
- * or by key. */
-bool scheduler_is_waiting(struct scheduler *scheduler, const struct run_queue *queue);
-
-/* By key: has the queue fewer keys than `most`, but some, which run or wait for a handler?  If it
+/* Has the queue fewer keys than `most`, but some, which run or wait for a handler?  If it
  * has none, all its messages were handled, and their answers are on their way to smq:io.  In a
  * polled scheduler also: is none of them left for a poll?  If one is, the task is posted when polls
  * have taken all. */
@@ -221,7 +215,7 @@ bool scheduler_lacks_keys(struct scheduler *scheduler, struct run_queue *queue, 
  */
 bool scheduler_take_emptied(struct scheduler *scheduler);
 
-/* By key: append the keys of which deliveries wait for others of their key, each as LEN:KEY. */
+/* Append the keys of which deliveries wait for others of their key, each as LEN:KEY. */
 void scheduler_append_blocked(struct scheduler *scheduler, const struct run_queue *queue,
                               struct buf *out);
 

@@ -11,11 +11,6 @@ enum {
     PASS_ROOM_MAX = 10000
 };
 
-bool claiming_is_wanting(const struct owned_slot *slot)
-{
-    return slot->unanswered < (size_t) slot->set->per_slot;
-}
-
 void claiming_passes(struct owned_slot *slot)
 {
     slot->pass_us = slot->set->now_us + PASS_AGAIN_US;
@@ -57,7 +52,6 @@ static void claiming_view_slot(struct next_call_view *view, const struct owned_s
     view->pass_room = claiming_pass_room(set);
     view->per_slot = set->per_slot;
     view->share = set->owned > 0 ? set->budget.max_in_flight / set->owned : INT32_MAX;
-    view->by_key = set->by_key;
     view->look_us = slot->look_us;
     view->pass_us = slot->pass_us;
     view->turn_us = slot->turn_us;
@@ -82,9 +76,8 @@ static void claiming_view_others(struct next_call_view *view, struct owned_slot 
     }
     budget_look(&set->budget, view);
     view->lacks_keys =
-        set->by_key && next_call_is_full(view) &&
+        next_call_is_full(view) &&
         scheduler_lacks_keys(set->scheduler, &slot->run_queue, (size_t) set->per_slot);
-    view->held = !set->by_key && scheduler_is_waiting(set->scheduler, &slot->run_queue);
     view->doubted = !set->shared && !coord_link_may_claim(set->core->link);
 }
 

@@ -17,7 +17,4 @@ struct next_call claiming_decide(struct owned_slot *slot, bool must);
 void claiming_passes(struct owned_slot *slot);
 void claiming_passed(struct owned_slot *slot, bool full, bool more);
 
-/* Could more be handled at once than what is in flight? */
-bool claiming_is_wanting(const struct owned_slot *slot);
-
 #endif

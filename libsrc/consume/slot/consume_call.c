@@ -227,7 +227,6 @@ static void consume_send(struct consume_call *consume)
                                  .pushed_ms = slot->push.newest_ms,
                                  .passes = consume->passes.data,
                                  .passes_len = consume->n > 0 ? consume->passes.len : 0,
-                                 .by_key = set->by_key,
                                  .repeated = consume->repeated,
                                  .any = slot->paused ||
                                         !ordinary_is(&slot->ordinary, consume_redis_ms(slot)),
@@ -526,7 +525,7 @@ static int32_t consume_add_claims(struct consume_call *consume, const struct sto
     return added;
 }
 
-/* When a slot by key looks again although messages are in flight. */
+/* When a slot looks again although messages are in flight. */
 static void consume_plan_look(struct owned_slot *slot, const struct consume_call *consume,
                               const struct store_consumed *consumed)
 {
@@ -559,7 +558,6 @@ static void consume_sleep(struct owned_slot *slot, const struct consume_call *co
 static void consume_plan_next(struct owned_slot *slot, const struct consume_call *consume,
                               const struct store_consumed *consumed)
 {
-    bool by_key = slot->set->by_key;
     bool full = consumed->count >= (size_t) consume->n;
 
     if (consume->n > 0) {
@@ -569,12 +567,11 @@ static void consume_plan_next(struct owned_slot *slot, const struct consume_call
         }
     }
     consume_plan_look(slot, consume, consumed);
-    if (consume->woken || consumed->again || consumed->count > 0 ||
-        (slot->in_flight_count > 0 && (by_key || !claiming_is_wanting(slot)))) {
+    if (consume->woken || consumed->again || consumed->count > 0 || slot->in_flight_count > 0) {
         owned_slot_may_claim(slot);
     }
     if (slot->state == OWNED_ACTIVE &&
-        (slot->store == NEXT_CALL_EMPTY || (by_key && slot->look_us == NEXT_CALL_NEVER))) {
+        (slot->store == NEXT_CALL_EMPTY || slot->look_us == NEXT_CALL_NEVER)) {
         consume_sleep(slot, consume, consumed);
     }
 }

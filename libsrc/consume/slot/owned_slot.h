@@ -95,9 +95,9 @@ struct owned_slot {
     struct next_call next;      /* as it was decided last */
     int64_t waits_us;           /* since when its call waits for more answers, or idles; 0: it does
                                    not */
-    int64_t look_us;            /* by key: when it claims though none of its messages was answered;
+    int64_t look_us;            /* when it claims though none of its messages was answered;
                                    NEXT_CALL_NEVER: when it is woken */
-    int64_t pass_us;            /* by key: when a claim may pass over keys */
+    int64_t pass_us;            /* when a claim may pass over keys */
     int64_t turn_us;            /* when it last claimed while no slot was throttled */
     bool renewing;              /* a renewal is in progress */
     bool unconfirmed;           /* no handler begins until Redis has replied to a renewal */
@@ -173,7 +173,7 @@ void owned_slot_set_alarm(struct owned_slot *slot);
 /* Set due_us to `ms` from now. */
 void owned_slot_arm(struct owned_slot *slot, int64_t ms);
 
-/* By key: messages were claimed, so others may be claimable a moment later; look then, if no answer
+/* Messages were claimed, so others may be claimable a moment later; look then, if no answer
  * comes before. */
 void owned_slot_look_later(struct owned_slot *slot);
 

@@ -92,9 +92,8 @@ struct slot_set {
     bool shared;
     int32_t batch_size; /* messages that a claim takes at most */
     int32_t room;       /* unanswered deliveries that a slot may have, at least batch_size */
-    bool by_key;        /* deliveries of a slot with different keys are handled at once */
-    int32_t per_slot;   /* deliveries of a slot that are handled at once, if there are as many: of a
-                           consumer its option, of a consumer by key its threads; else 0 */
+    int32_t per_slot;   /* deliveries of a slot that are handled at once, if there are as many keys:
+                           polled the option, with handlers the threads */
     int32_t push_slots; /* slots into which sends may push at once */
     char caller[STORE_CALLER_MAX]; /* shared: the name by which the scripts know this set */
     int64_t rate_per_s;

@@ -30,7 +30,7 @@ static void assert_consumed(const char *const *arguments, const char *const *lin
 /* With one thread; several print different keys at once, unless the order is that of slots. */
 static void test_lines_come_in_the_order_of_delivery(void **state)
 {
-    static const char *const options[][2] = {{"--threads", "1"}, {"--order", "slot"}};
+    static const char *const options[][2] = {{"--threads", "1"}, {"--max-in-flight", "1"}};
 
     (void) state;
     create("order", "priority", "1");

@@ -167,7 +167,7 @@ static void await_step_without(const char *section, int number, const char *text
     assert_true(wait_until(step_ends_so, &wanted, TIMEOUT_MS));
 }
 
-/* Start a member with four threads, which handles a message of each of its slots; `program` NULL:
+/* Start a member with a thread for each message that a test sends; `program` NULL:
  * it prints. */
 static void join_with(struct run *run, const char *name, const char *session, const char *program)
 {
@@ -176,9 +176,8 @@ static void join_with(struct run *run, const char *name, const char *session, co
     snprintf(name_option, sizeof(name_option), "name=%s", name);
     snprintf(session_option, sizeof(session_option), "session_timeout_ms=%s", session);
     command_start(run, NULL,
-                  ARGS("consume", "orders", "--threads", "4", "--order", "slot", "-z", zookeeper,
-                       "-X", name_option, "-X", session_option, program != NULL ? "--" : NULL, "sh",
-                       "-c", program));
+                  ARGS("consume", "orders", "--threads", "16", "-z", zookeeper, "-X", name_option,
+                       "-X", session_option, program != NULL ? "--" : NULL, "sh", "-c", program));
 }
 
 static void join(struct run *run, const char *name, const char *session)
@@ -220,9 +219,9 @@ static void test_a_member_that_hangs(void **state)
     await_step(section, 0, 0, "worker-2");
     assert_true(process_pause(hangs.pid));
     run_step(section, 1, 0, "member worker-1 is taken out");
-    await_step(section, 2, 0, "orders worker-2      4     4");
+    await_step(section, 2, 0, "orders worker-2     16     4");
     assert_true(process_resume(hangs.pid));
-    await_step(section, 2, 0, "orders worker-1      4     2");
+    await_step(section, 2, 0, "orders worker-1     16     2");
     leave(&hangs);
     leave(&other);
 }
@@ -247,7 +246,7 @@ static void test_backup_and_restore(void **state)
 
 static const char still_section[] = "A slot that stands still";
 static const char hang_section[] = "A member that hangs";
-static const char shares_of_worker_1[] = "orders worker-1      4     2";
+static const char shares_of_worker_1[] = "orders worker-1     16     2";
 
 /* What programs of messages wait for. */
 struct gate {
@@ -323,7 +322,7 @@ static void test_the_owner_does_not_acknowledge(void **state)
     run_step(hang_section, 1, 0, "member worker-1 is taken out");
     await_step_without(still_section, 0, "has not acknowledged");
     assert_true(process_resume(frozen.pid));
-    await_step(hang_section, 2, 0, "orders worker-1      4     1");
+    await_step(hang_section, 2, 0, "orders worker-1     16     1");
     leave(&newcomers[0]);
     leave(&newcomers[1]);
     leave(&frozen);
@@ -343,7 +342,7 @@ static void test_messages_are_in_flight(void **state)
     join(&taker, "worker-2", "30000");
     await_step(still_section, 0, 0, "messages are in flight at member worker-1");
     run_signal(&busy, SIGKILL);
-    await_step(hang_section, 2, 0, "orders worker-2      4     4");
+    await_step(hang_section, 2, 0, "orders worker-2     16     4");
     run_step(still_section, 0, 0, "0-3");
     await_step_without(still_section, 0, "in flight");
     command_wait_stat("orders", "waiting", 0);
@@ -374,7 +373,7 @@ static void test_the_assigner_does_not_grant(void **state)
     run_step(hang_section, 1, 0, "member worker-1 is taken out");
     await_step_without(still_section, 0, "the assigner has not granted");
     assert_true(process_resume(assigner.pid));
-    await_step(hang_section, 2, 0, "orders worker-1      4     1");
+    await_step(hang_section, 2, 0, "orders worker-1     16     1");
     leave(&newcomers[0]);
     leave(&newcomers[1]);
     leave(&busy);

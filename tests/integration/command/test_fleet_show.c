@@ -25,9 +25,8 @@ static int setup(void **state)
 
 /* === Members of the fleet =============================================== */
 
-/* Start a consumer as the member `name`; `program` NULL: it prints.  With a program each of two
- * slots has one handler, on a machine with one core, too, so that a slot which moves waits for one.
- */
+/* Start a consumer as the member `name`; `program` NULL: it prints.  With a program each of
+ * eight messages has a handler, so that a slot which moves waits for one. */
 static void join(struct run *run, const char *topic, const char *name, const char *program)
 {
     char option[64];
@@ -36,12 +35,12 @@ static void join(struct run *run, const char *topic, const char *name, const cha
     if (program) {
         command_start(run, NULL,
                       ARGS("consume", topic, "-z", zookeeper, "-X", option, "-X",
-                           "session_timeout_ms=30000", "--order", "slot", "--threads", "2", "--",
-                           "sh", "-c", program));
+                           "session_timeout_ms=30000", "--threads", "8", "--", "sh", "-c",
+                           program));
     } else {
         command_start(run, NULL,
                       ARGS("consume", topic, "-z", zookeeper, "-X", option, "-X",
-                           "session_timeout_ms=30000", "--threads", "2"));
+                           "session_timeout_ms=30000", "--threads", "8"));
     }
 }
 

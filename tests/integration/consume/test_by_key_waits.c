@@ -85,7 +85,6 @@ static void what_comes_while_a_key_is_busy_is_handled(void **state)
         handler_log_gate(gate);
         snprintf(store, sizeof(store), "%s_0", topic);
         options.threads = 2;
-        options.order = SMQ_ORDER_KEY;
         options.push_slots = push_slots[i];
         worker = handler_log_worker_with(client, &options, topic, log);
         assert_true(push_slots[i] == 0 || wait_until(is_open, store, TIMEOUT_MS));
@@ -175,7 +174,6 @@ static void a_slow_key_holds_up_no_other(void **state)
         handler_log_gate(gate);
         send_slow_and_fast(client, topic, rows[i].count);
         options.threads = 2;
-        options.order = SMQ_ORDER_KEY;
         options.batch_size = rows[i].batch_size > 0 ? rows[i].batch_size : options.batch_size;
         worker = handler_log_worker_with(client, &options, topic, log);
         assert_true(wait_until(is_fast_seen, NULL, TIMEOUT_MS));
@@ -200,7 +198,6 @@ static void later_keeps_its_key_only(void **state)
 
     (void) state;
     options.threads = 1;
-    options.order = SMQ_ORDER_KEY;
     worker = handler_log_worker_with(client, &options, topic, log);
     send_one(client, topic, "slow", "s0");
     assert_seen(log, 0, "s0");
@@ -253,7 +250,7 @@ static void a_push_does_not_overtake_what_failed(void **state)
     smq_client *client = cluster_client();
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIFO, 1);
     struct handler_log *log = handler_log_new(fail_twice_if_first);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.threads = 2, .order = SMQ_ORDER_KEY);
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.threads = 2);
     int count = sizeof(bodies) / sizeof(bodies[0]);
     smq_consumer *worker;
     char store[128];
@@ -285,7 +282,7 @@ static void a_push_does_not_overtake_what_failed(void **state)
 }
 
 /* What the worker had claimed of the key is returned, and nothing of it is handled while the
- * message rests.  A worker whose failures hold back their slot then handles nothing at all. */
+ * message rests, by the next worker neither. */
 static void a_failure_holds_back_its_key_only(void **state)
 {
     enum { MANY = 20 };
@@ -305,7 +302,6 @@ static void a_failure_holds_back_its_key_only(void **state)
             send_one(client, topic, j % 2 == 0 ? "bad" : j % 4 == 1 ? "good" : "better", "text");
         }
         options.threads = 2;
-        options.order = SMQ_ORDER_KEY;
         options.push_slots = push_slots[i];
         worker = handler_log_worker_with(client, &options, topic, log);
         messages_await_counts(client, topic, counts);
@@ -315,14 +311,7 @@ static void a_failure_holds_back_its_key_only(void **state)
         counts.waiting++;
         messages_await_counts(client, topic, counts);
         handler_log_stop_worker(worker);
-        send_one(client, topic, "good", "waits for the slot");
-        counts.waiting++;
-        options.order = SMQ_ORDER_SLOT;
-        worker = handler_log_worker_with(client, &options, topic, log);
-        messages_await_counts(client, topic, counts);
-        handler_log_stop_worker(worker);
-        options.order = SMQ_ORDER_KEY;
-        counts.waiting--;
+        send_one(client, topic, "good", "comes to the next");
         counts.done++;
         worker = handler_log_worker_with(client, &options, topic, log);
         messages_await_counts(client, topic, counts);
@@ -361,7 +350,6 @@ static void let_members_die(smq_client *client, const char *topic)
     members.threads = THREADS;
     members.zookeeper = true;
     members.work_us = 2000;
-    members.order = SMQ_ORDER_KEY;
     members_send(&members, client, "k", FEW, 0, COUNT);
     for (int i = 0; i < 2; i++) {
         members_start(&members);
@@ -413,7 +401,6 @@ static void no_key_runs_twice_when_members_die_and_leave(void **state)
     members.zookeeper = true;
     members.threads = THREADS;
     members.work_us = 2000;
-    members.order = SMQ_ORDER_KEY;
     members_send(&members, client, "k", FEW, 0, COUNT);
     for (int i = 0; i < 3; i++) {
         members_start(&members);

@@ -125,7 +125,7 @@ static void life_of_messages_is_told(void **state)
     topic_options.type = SMQ_TYPE_FIXED_TIME;
     topic_options.max_retries = 1;
     topic = cluster_topic(client, &topic_options);
-    work.order = SMQ_ORDER_SLOT;
+    work.max_in_flight = 1;
     worker = handler_log_worker_with(client, &work, topic, log);
     messages_send(client, topic, (struct test_message){.body = "a\n\xff"});
     handler_log_await(log, 3);

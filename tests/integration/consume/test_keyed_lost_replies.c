@@ -172,7 +172,7 @@ static bool has_claimed(void *arg)
     return keys_read_number(wire->redis, "HGET slot{%s_0} claims", wire->topic) == 1;
 }
 
-/* In order of slots, as the next test: an answer and a claim go in one call. */
+/* One at a time: an answer and a claim go in one call. */
 static void claims_of_a_lost_reply_come_again_with_their_bodies(void **state)
 {
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
@@ -184,7 +184,7 @@ static void claims_of_a_lost_reply_come_again_with_their_bodies(void **state)
     wire_init(&wire);
     messages_send(wire.direct, wire.topic, (struct test_message){.body = "one", .id = "a"});
     handler_log_gate(log);
-    options.order = SMQ_ORDER_SLOT;
+    options.max_in_flight = 1;
     worker = handler_log_worker_with(wire.behind, &options, wire.topic, log);
     handler_log_await(log, 1);
     assert_true(has_claimed(&wire));
@@ -209,8 +209,8 @@ static void claims_of_a_lost_reply_come_again_with_their_bodies(void **state)
 
 enum { PART_MESSAGES = 12, PART_BYTES = 1024 * 1024 };
 
-/* Their bodies are replaced by large ones, so that one reply cannot have them all.  In order of
- * slots, so that one call claims them when the first is answered. */
+/* Their bodies are replaced by large ones, so that one reply cannot have them all.  There is no
+ * room for them until all have been sent, so that one call claims them. */
 static void claims_of_a_lost_reply_come_again_in_parts(void **state)
 {
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
@@ -225,7 +225,7 @@ static void claims_of_a_lost_reply_come_again_in_parts(void **state)
     wire_init(&wire);
     messages_send(wire.direct, wire.topic, (struct test_message){.body = "one", .id = "first"});
     handler_log_gate(log);
-    options.order = SMQ_ORDER_SLOT;
+    options.max_in_flight = 1;
     worker = handler_log_worker_with(wire.behind, &options, wire.topic, log);
     handler_log_await(log, 1);
     for (int i = 0; i < PART_MESSAGES; i++) {
@@ -233,7 +233,7 @@ static void claims_of_a_lost_reply_come_again_in_parts(void **state)
         messages_send(wire.direct, wire.topic, (struct test_message){.body = "small", .id = id});
     }
     proxy_hold(wire.proxy);
-    handler_log_open(log, 1 + PART_MESSAGES);
+    assert_int_equal(smq_consumer_set_max_in_flight(worker, 1000, NULL), SMQ_OK);
     assert_true(wait_until(has_kept, &wire, TIMEOUT_MS));
     assert_int_equal(keys_read_number(wire.redis, "HGET slot{%s_0} claims", wire.topic), 2);
     for (int i = 0; i < PART_MESSAGES; i++) {
@@ -241,6 +241,7 @@ static void claims_of_a_lost_reply_come_again_in_parts(void **state)
         keys_read_number(wire.redis, "HSET body{%s_0} b%s %s", wire.topic, id, large);
     }
     proxy_cut(wire.proxy);
+    handler_log_open(log, 1 + PART_MESSAGES);
     handler_log_await(log, 1 + PART_MESSAGES);
     messages_await_counts(wire.direct, wire.topic,
                           (struct message_counts){.dead = 0, .done = 1 + PART_MESSAGES});

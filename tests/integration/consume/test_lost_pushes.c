@@ -34,7 +34,7 @@ struct path {
 /* It sleeps, open for pushes, and has handled a message. */
 static void path_init(struct path *path, int64_t request_timeout_ms)
 {
-    smq_consumer_options work = SMQ_CONSUMER_OPTIONS(.order = SMQ_ORDER_SLOT);
+    smq_consumer_options work = SMQ_CONSUMER_OPTIONS(.max_in_flight = 1);
     smq_topic_options topic = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .lease_ms = LEASE_MS);
     smq_client_options options = SMQ_CLIENT_OPTIONS(.request_timeout_ms = request_timeout_ms);
 

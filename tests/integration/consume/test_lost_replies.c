@@ -53,7 +53,7 @@ static void wire_init_with(struct wire *wire, int64_t max_messages, int32_t push
     options.request_timeout_ms = 60000;
     wire->behind = cluster_client_with(&options);
     wire->log = handler_log_new(NULL);
-    work.order = SMQ_ORDER_SLOT;
+    work.max_in_flight = 1;
     work.max_messages = max_messages;
     work.push_slots = push_slots;
     wire->worker = handler_log_worker_with(wire->behind, &work, wire->topic, wire->log);

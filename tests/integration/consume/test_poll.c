@@ -251,31 +251,6 @@ static void poll_waits_for_a_message_and_for_its_time(void **state)
     smq_client_free(client);
 }
 
-static void one_slot_is_serial_in_order_of_slots(void **state)
-{
-    smq_client *client = cluster_client();
-    const char *topic = cluster_priority_topic(client, false, 1);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
-    smq_consumer *consumer;
-    smq_delivery *delivery, *more[4];
-    char body[16];
-
-    (void) state;
-    options.order = SMQ_ORDER_SLOT;
-    messages_send_numbers(client, topic, 0, 20);
-    consumer = messages_consumer_with(client, &options, topic);
-    for (int i = 0; i < 20; i++) {
-        delivery = messages_poll(consumer);
-        snprintf(body, sizeof(body), "%d", i);
-        assert_string_equal(messages_body(delivery), body);
-        assert_int_equal(poll_now(consumer, more, 4), 0);
-        messages_done(delivery);
-    }
-    flush(consumer);
-    smq_consumer_free(consumer);
-    smq_client_free(client);
-}
-
 static void per_slot_gives_more_in_order(void **state)
 {
     smq_client *client = cluster_client();
@@ -349,7 +324,7 @@ static void descriptor_is_readable_while_a_poll_would_give_something(void **stat
     smq_delivery *delivery, *more;
 
     (void) state;
-    options.order = SMQ_ORDER_SLOT;
+    options.per_slot = 1;
     consumer = messages_consumer_with(client, &options, topic);
     assert_true(smq_consumer_fd(consumer) >= 0);
     assert_false(is_readable(consumer));
@@ -589,7 +564,6 @@ TEST_GROUP(poll)
         cmocka_unit_test(several_answers_are_given_in_one_call),
         cmocka_unit_test(what_is_answered_too_late_is_told_for_each),
         cmocka_unit_test(poll_waits_for_a_message_and_for_its_time),
-        cmocka_unit_test(one_slot_is_serial_in_order_of_slots),
         cmocka_unit_test(per_slot_gives_more_in_order),
         cmocka_unit_test(per_slot_fills_up_while_others_are_held),
         cmocka_unit_test(descriptor_is_readable_while_a_poll_would_give_something),

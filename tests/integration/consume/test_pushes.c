@@ -29,7 +29,7 @@ static smq_consumer *worker_by_slot(smq_client *client, const char *topic, struc
 {
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
 
-    options.order = SMQ_ORDER_SLOT;
+    options.max_in_flight = 1;
     options.push_slots = 1;
     return handler_log_worker_with(client, &options, topic, log);
 }

@@ -315,7 +315,7 @@ static void later_is_answered_from_another_thread(void **state)
     smq_client *client = cluster_client();
     struct handler_log *log = handler_log_new(later_first);
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-    smq_consumer_options by_slot = SMQ_CONSUMER_OPTIONS_INIT;
+    smq_consumer_options work = SMQ_CONSUMER_OPTIONS_INIT;
     redisContext *redis = keys_connect();
     smq_consumer *worker;
     const char *topic;
@@ -331,8 +331,8 @@ static void later_is_answered_from_another_thread(void **state)
     snprintf(prepare, sizeof(prepare), "prepare{%s_0}", topic);
     messages_send(client, topic, (struct test_message){.body = "a"});
     messages_send(client, topic, (struct test_message){.body = "b"});
-    by_slot.order = SMQ_ORDER_SLOT;
-    worker = handler_log_worker_with(client, &by_slot, topic, log);
+    work.max_in_flight = 1;
+    worker = handler_log_worker_with(client, &work, topic, log);
     handler_log_await(log, 1);
     first = handler_log_seen(log, 0);
     snprintf(entry, sizeof(entry), "%" PRId64 "c1:a", first.due_at_ms);

@@ -24,10 +24,9 @@ static void send_one(smq_client *client, const char *topic, smq_topic_type type,
 }
 
 /* The handler of "a 0" hangs, and its worker has given the slot up. */
-static smq_consumer *hang(smq_client *client, const char *topic, smq_order order,
-                          struct handler_log *log)
+static smq_consumer *hang(smq_client *client, const char *topic, struct handler_log *log)
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.order = order, .drain_timeout_ms = 100);
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.drain_timeout_ms = 100);
     smq_error err = SMQ_ERROR_INIT;
     smq_consumer *worker;
 
@@ -40,19 +39,19 @@ static smq_consumer *hang(smq_client *client, const char *topic, smq_order order
 }
 
 /* The next owner handles the messages of the slot in the expected order. */
-static void assert_order_behind_a_hung_handler(smq_topic_type type, smq_order order,
+static void assert_order_behind_a_hung_handler(smq_topic_type type,
                                                const char *const expected[MESSAGES])
 {
     smq_topic_options topic_options =
         SMQ_TOPIC_OPTIONS(.type = type, .takeover = SMQ_TAKEOVER_STRICT, .lease_ms = LEASE_MS);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.order = order);
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     struct handler_log *log = handler_log_new(NULL), *second = handler_log_new(NULL);
     smq_client *client = cluster_client(), *other = cluster_client();
     const char *topic = cluster_topic(client, &topic_options);
     smq_consumer *worker, *heir;
 
     send_one(client, topic, type, "a", "a 0");
-    worker = hang(client, topic, order, log);
+    worker = hang(client, topic, log);
     send_one(client, topic, type, "a", "a 1");
     send_one(client, topic, type, "b", "b 0");
     heir = handler_log_worker_with(other, &options, topic, second);
@@ -77,18 +76,7 @@ static void a_hung_handler_keeps_its_key(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        assert_order_behind_a_hung_handler(types[i], SMQ_ORDER_KEY, expected);
-    }
-}
-
-static void a_hung_handler_keeps_its_slot_in_order_of_slots(void **state)
-{
-    static const smq_topic_type types[] = {SMQ_TYPE_FIXED_TIME, SMQ_TYPE_FIFO};
-    static const char *const expected[] = {"a 0", "a 1", "b 0"};
-
-    (void) state;
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        assert_order_behind_a_hung_handler(types[i], SMQ_ORDER_SLOT, expected);
+        assert_order_behind_a_hung_handler(types[i], expected);
     }
 }
 
@@ -96,7 +84,6 @@ TEST_GROUP(strict_takeover)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_hung_handler_keeps_its_key),
-        cmocka_unit_test(a_hung_handler_keeps_its_slot_in_order_of_slots),
     };
 
     return cmocka_run_group_tests(tests, cluster_start_single, cluster_end);

@@ -213,7 +213,7 @@ static struct handler_log *send_while_claimed(const struct again *again, handler
 
     handler_log_gate(log);
     messages_send(client, topic, again->first);
-    work.order = SMQ_ORDER_SLOT;
+    work.max_in_flight = 1;
     worker = handler_log_worker_with(client, &work, topic, log);
     handler_log_await(log, 1);
     assert_false(messages_send(client, topic, again->second)); /* a new waiting message */

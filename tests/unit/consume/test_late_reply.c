@@ -196,7 +196,7 @@ static int renewals_before(bool shared, bool late_renewal)
     model.renews = 0;
     model.before = -1;
     options.topic = "t";
-    options.order = SMQ_ORDER_SLOT;
+    options.max_in_flight = 1;
     options.handler = on_message;
     assert_int_equal(smq_consumer_new(&consumer, client, &options, NULL), SMQ_OK);
     assert_int_equal(smq_consumer_start(consumer, NULL), SMQ_OK);

@@ -255,7 +255,6 @@ static size_t handle_two(bool lose)
     model.claims = model.settled = model.lost = 0;
     model.args = model.count = 0;
     options.topic = "t";
-    options.order = SMQ_ORDER_SLOT;
     options.threads = 1;
     options.max_in_flight = 1;
     options.handler = on_message;

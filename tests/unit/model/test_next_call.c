@@ -116,10 +116,6 @@ static void a_claim_takes_what_there_is_room_for(void **state)
         {"less than half is free", {MORE, HAS(101, 101, 0)}, NO_CALL(ANSWERS)},
         {"less than a batch is free", {MORE, HAS(150, 150, 0), .per_slot = 200}, LEAVES(50)},
         {"nothing is free", {MORE, HAS(200, 200, 0), .per_slot = 300}, NO_CALL(ANSWERS)},
-        {"an answer comes", {PERHAPS, HAS(2, 2, 0)}, NO_CALL(ANSWERS)},
-        {"a poller has room", {PERHAPS, HAS(2, 2, 0), .per_slot = 3}, LEAVES(BATCH)},
-        {"a poller has none", {PERHAPS, HAS(3, 3, 0), .per_slot = 3}, NO_CALL(ANSWERS)},
-        {"an answer was left for later", {PERHAPS, .held = true}, NO_CALL(ANSWERS)},
         {"a session may be lost", {PERHAPS, .doubted = true}, NO_CALL_FOR(MEMBER, 500000)},
     };
 
@@ -153,19 +149,18 @@ static void a_claim_waits_for_room_and_rates(void **state)
     CHECK_ROWS(rows);
 }
 
-#define KEYS .by_key = true
-#define FULL .by_key = true, .in_flight = ROOM, .unanswered = ROOM, .lacks_keys = true
+#define FULL .in_flight = ROOM, .unanswered = ROOM, .lacks_keys = true
 
-static void by_key_a_slot_claims_beside_what_it_has(void **state)
+static void a_slot_claims_beside_what_it_has(void **state)
 {
     static const struct row rows[] = {
-        {"nothing is in flight", {PERHAPS, KEYS, .look_us = 5000}, LEAVES(BATCH)},
+        {"nothing is in flight", {PERHAPS, .look_us = 5000}, LEAVES(BATCH)},
         {"an answer may come soon",
-         {PERHAPS, KEYS, HAS(2, 2, 0), .look_us = 5000},
+         {PERHAPS, HAS(2, 2, 0), .look_us = 5000},
          NO_CALL_FOR(TIME, 5000)},
-        {"it did not", {PERHAPS, KEYS, HAS(2, 2, 0)}, LEAVES(BATCH)},
-        {"a send will wake it", {PERHAPS, KEYS, HAS(2, 2, 0), .look_us = NEVER}, NO_CALL(NOTHING)},
-        {"more waits", {MORE, KEYS, HAS(2, 2, 0), .look_us = NEVER}, LEAVES(BATCH)},
+        {"it did not", {PERHAPS, HAS(2, 2, 0)}, LEAVES(BATCH)},
+        {"a send will wake it", {PERHAPS, HAS(2, 2, 0), .look_us = NEVER}, NO_CALL(NOTHING)},
+        {"more waits", {MORE, HAS(2, 2, 0), .look_us = NEVER}, LEAVES(BATCH)},
         {"full of a few keys", {MORE, FULL}, {.why = NEXT_CALL_NOW, .n = BATCH, .passes = true}},
         {"few places are left",
          {MORE, FULL, .places = 5},
@@ -178,14 +173,12 @@ static void by_key_a_slot_claims_beside_what_it_has(void **state)
         {"full of a few keys, and nothing else waits",
          {PERHAPS, FULL, .look_us = NEVER},
          NO_CALL(NOTHING)},
-        {"full of many keys",
-         {MORE, .by_key = true, .in_flight = ROOM, .unanswered = ROOM},
-         NO_CALL(ANSWERS)},
+        {"full of many keys", {MORE, .in_flight = ROOM, .unanswered = ROOM}, NO_CALL(ANSWERS)},
         {"the room for other keys is full, too",
-         {MORE, .by_key = true, .in_flight = 400, .unanswered = 400, .lacks_keys = true},
+         {MORE, .in_flight = 400, .unanswered = 400, .lacks_keys = true},
          NO_CALL(ANSWERS)},
         {"a part of it is left",
-         {MORE, .by_key = true, .in_flight = 350, .unanswered = 350, .lacks_keys = true},
+         {MORE, .in_flight = 350, .unanswered = 350, .lacks_keys = true},
          {.why = NEXT_CALL_NOW, .n = 50, .passes = true}},
     };
 
@@ -339,7 +332,7 @@ TEST_GROUP(next_call)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_claim_takes_what_there_is_room_for),
         cmocka_unit_test(a_claim_waits_for_room_and_rates),
-        cmocka_unit_test(by_key_a_slot_claims_beside_what_it_has),
+        cmocka_unit_test(a_slot_claims_beside_what_it_has),
         cmocka_unit_test(calls_leave_together),
         cmocka_unit_test(a_slot_with_a_backlog_settles_a_whole_batch),
         cmocka_unit_test(answers_of_an_idle_slot_wait_for_another_call),

@@ -91,7 +91,6 @@ static const struct {
      "fast or strict"},
     {SMQ_OPTION_SET_TOPIC, "type", SMQ_TYPE_FIXED_TIME, SMQ_TYPE_RANGE_MERGE, SMQ_TYPE_FIFO,
      "range_merge, priority, fixed_time or fifo"},
-    {SMQ_OPTION_SET_CONSUMER, "order", SMQ_ORDER_KEY, SMQ_ORDER_SLOT, SMQ_ORDER_KEY, "slot or key"},
 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
@@ -249,9 +248,8 @@ static void some_defaults_follow_other_options(void **state)
     smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
 
     (void) state;
-    consumer.order = SMQ_ORDER_SLOT;
     assert_int_equal(option_complete(&consumer, SMQ_OPTION_SET_CONSUMER, NULL), SMQ_OK);
-    assert_int_equal(consumer.per_slot, 1);
+    assert_int_equal(consumer.max_in_flight, 1000);
     assert_int_equal(option_complete(&worker, SMQ_OPTION_SET_CONSUMER, NULL), SMQ_OK);
     assert_int_equal(worker.threads, cores >= 1 && cores <= 1024 ? cores : 1);
     assert_int_equal(worker.max_in_flight, 10 * worker.threads * 100);
