@@ -18,9 +18,8 @@ int main(int argc, char **argv)
     smq_consumer *consumer = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
-    if (smq_client_new(&client, &at, &err) ||
+    if (smq_client_new(&client, &at, &err) || smq_producer_new(&producer, client, NULL, &err) ||
         smq_topic_create(client, &SMQ_TOPIC_OPTIONS(.name = "jobs"), NULL, &err) ||
-        smq_producer_new(&producer, client, NULL, &err) ||
         smq_send(producer, "jobs", &SMQ_MESSAGE(.body = smq_text("two books\n")), NULL, &err) ||
         smq_consumer_new(&consumer, client, &work, &err) || smq_consumer_start(consumer, &err) ||
         smq_consumer_wait(consumer, SMQ_FOREVER, &err)) {

@@ -63,6 +63,11 @@ QUESTIONS = [
     ("fifo", "lifecycle.html#order-fifo"),
     ("poll", "reference/consumer.html#smq_consumer_poll"),
     ("c++", "index.html#send-and-consume"),
+    ("python", "python.html"),
+    ("asyncio", "python.html#asyncio"),
+    ("epoll", "event-loops.html"),
+    ("node.js", "event-loops.html#nodejs"),
+    ("headers", "headers.html"),
 ]
 # The widths of a phone and of a laptop.
 WINDOWS = [(390, 844), (1280, 800)]
