@@ -1,5 +1,5 @@
-/* test_entry.c - lua/lib/score.lua and entry.lua on the vectors that the C code is tested on too.
- */
+/* test_entry.c - lua/lib/score.lua, entry.lua and body.lua on the vectors that the C code is tested
+ * on too. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,50 +12,21 @@
 
 #include "script_table.h"
 #include "support/group.h"
-
-enum { LINE_MAX_BYTES = 4096, FIELDS_MAX = 6 };
-
-/* One line of entries.txt, split. */
-struct vector {
-    char line[LINE_MAX_BYTES];
-    char *fields[FIELDS_MAX]; /* [0] is the word */
-    int count;
-};
+#include "support/vectors.h"
 
 typedef void vector_fn(struct fixture *fixture, const struct vector *vector);
 
-static void vector_split(struct vector *vector)
+static void each_vector(struct fixture *fixture, const char *path, const char *word, int fields,
+                        vector_fn *check)
 {
-    char *save = NULL;
-
-    vector->line[strcspn(vector->line, "\n")] = '\0';
-    vector->count = 0;
-    for (char *field = strtok_r(vector->line, " ", &save); field != NULL;
-         field = strtok_r(NULL, " ", &save)) {
-        assert_true(vector->count < FIELDS_MAX);
-        vector->fields[vector->count++] = field;
-    }
-}
-
-static void each_vector(struct fixture *fixture, const char *word, int fields, vector_fn *check)
-{
-    FILE *file = fopen(VECTORS "/entries.txt", "r");
+    FILE *file = fopen(path, "r");
     struct vector vector;
     int seen = 0;
 
-    assert_non_null(file);
-    while (fgets(vector.line, sizeof(vector.line), file) != NULL) {
-        if (vector.line[0] == '#') {
-            continue;
-        }
-        vector_split(&vector);
-        if (vector.count > 0 && strcmp(vector.fields[0], word) == 0) {
-            assert_int_equal(vector.count, fields + 1);
-            check(fixture, &vector);
-            seen++;
-        }
+    while (vector_next(&vector, file, word, fields)) {
+        check(fixture, &vector);
+        seen++;
     }
-    fclose(file);
     assert_true(seen > 0);
 }
 
@@ -71,7 +42,7 @@ static void append_part(char *text, size_t size, const char *path)
     text[len] = '\0';
 }
 
-/* Both parts with one expression behind them, over ARGV; the answer is a string. */
+/* The parts with one expression behind them, over ARGV; the answer is a string. */
 static redisReply *evaluate(struct fixture *fixture, const char *expression, const char *first,
                             size_t first_len, const char *second)
 {
@@ -82,6 +53,9 @@ static redisReply *evaluate(struct fixture *fixture, const char *expression, con
     text[0] = '\0';
     append_part(text, sizeof(text) - 512, LIBRARY "/score.lua");
     append_part(text, sizeof(text) - 512, LIBRARY "/entry.lua");
+    len = strlen(text);
+    snprintf(text + len, sizeof(text) - len, "\nlocal body\n");
+    append_part(text, sizeof(text) - 512, LIBRARY "/body.lua");
     len = strlen(text);
     snprintf(text + len, sizeof(text) - len, "\nreturn %s\n", expression);
     reply = redisCommand(fixture->redis, "EVAL %s 0 %b %s", text, first, first_len, second);
@@ -153,7 +127,7 @@ static void check_entry(struct fixture *fixture, const struct vector *vector)
 {
     const char *hex = vector->fields[5];
     bool dead = vector->fields[2][0] == 'd';
-    char expected[LINE_MAX_BYTES];
+    char expected[VECTOR_LINE_MAX];
     struct buf entry = {0};
     redisReply *reply;
 
@@ -197,23 +171,43 @@ static void check_ties(struct fixture *fixture, const struct vector *vector)
 
 static void test_scores(void **state)
 {
-    each_vector(*state, "score", 5, check_score);
-    each_vector(*state, "read", 4, check_read);
+    each_vector(*state, VECTORS "/entries.txt", "score", 5, check_score);
+    each_vector(*state, VECTORS "/entries.txt", "read", 4, check_read);
 }
 
 static void test_entries(void **state)
 {
-    each_vector(*state, "entry", 5, check_entry);
+    each_vector(*state, VECTORS "/entries.txt", "entry", 5, check_entry);
 }
 
 static void test_rests(void **state)
 {
-    each_vector(*state, "rest", 2, check_rest);
+    each_vector(*state, VECTORS "/entries.txt", "rest", 2, check_rest);
 }
 
 static void test_ties(void **state)
 {
-    each_vector(*state, "ties", 3, check_ties);
+    each_vector(*state, VECTORS "/entries.txt", "ties", 3, check_ties);
+}
+
+static void check_beside(struct fixture *fixture, const struct vector *vector)
+{
+    char expected[VECTOR_LINE_MAX];
+
+    snprintf(expected, sizeof(expected), "%s %s %s %s", vector->fields[1], vector->fields[2],
+             vector->fields[3], vector->fields[4]);
+    evaluates_to(fixture,
+                 "(function(first, limit, expiry, refs) return string.format('%.0f %s %s %d', "
+                 "first, limit ~= '' and limit or '-', expiry and string.format('%.0f', expiry) or "
+                 "'-', refs) end)(header_split(ARGV[1]))",
+                 vector->fields[5], "", expected);
+    evaluates_to(fixture, "header_join(header_split(ARGV[1]))", vector->fields[5], "",
+                 vector->fields[5]);
+}
+
+static void test_beside_bodies(void **state)
+{
+    each_vector(*state, VECTORS "/headers.txt", "beside", 7, check_beside);
 }
 
 static void test_what_is_no_entry(void **state)
@@ -229,11 +223,9 @@ static void test_what_is_no_entry(void **state)
 TEST_GROUP(entry)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scores),
-        cmocka_unit_test(test_entries),
-        cmocka_unit_test(test_rests),
-        cmocka_unit_test(test_ties),
-        cmocka_unit_test(test_what_is_no_entry),
+        cmocka_unit_test(test_scores),        cmocka_unit_test(test_entries),
+        cmocka_unit_test(test_rests),         cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_beside_bodies), cmocka_unit_test(test_what_is_no_entry),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

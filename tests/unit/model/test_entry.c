@@ -13,30 +13,9 @@
 #include "model/entry.h"
 #include "support/entry_text.h"
 #include "support/group.h"
-
-enum { LINE_MAX_BYTES = 4096, FIELDS_MAX = 6 };
-
-/* One line of entries.txt, split. */
-struct vector {
-    char line[LINE_MAX_BYTES];
-    char *fields[FIELDS_MAX]; /* [0] is the word */
-    int count;
-};
+#include "support/vectors.h"
 
 typedef void vector_fn(const struct vector *vector);
-
-static void vector_split(struct vector *vector)
-{
-    char *save = NULL;
-
-    vector->line[strcspn(vector->line, "\n")] = '\0';
-    vector->count = 0;
-    for (char *field = strtok_r(vector->line, " ", &save); field != NULL;
-         field = strtok_r(NULL, " ", &save)) {
-        assert_true(vector->count < FIELDS_MAX);
-        vector->fields[vector->count++] = field;
-    }
-}
 
 /* Call `check` for every vector that begins with `word` and has `fields` fields behind it. */
 static void each_vector(const char *word, int fields, vector_fn *check)
@@ -45,19 +24,10 @@ static void each_vector(const char *word, int fields, vector_fn *check)
     struct vector vector;
     int seen = 0;
 
-    assert_non_null(file);
-    while (fgets(vector.line, sizeof(vector.line), file) != NULL) {
-        if (vector.line[0] == '#') {
-            continue;
-        }
-        vector_split(&vector);
-        if (vector.count > 0 && strcmp(vector.fields[0], word) == 0) {
-            assert_int_equal(vector.count, fields + 1);
-            check(&vector);
-            seen++;
-        }
+    while (vector_next(&vector, file, word, fields)) {
+        check(&vector);
+        seen++;
     }
-    fclose(file);
     assert_true(seen > 0);
 }
 

@@ -3,13 +3,16 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "model/header.h"
 #include "model/headers.h"
 #include "support/group.h"
+#include "support/vectors.h"
 
 static char large[SMQ_HEADERS_BYTES_MAX + 1];
 
@@ -20,65 +23,99 @@ static int fill_large(void **state)
     return 0;
 }
 
+typedef void vector_fn(const struct vector *vector);
+
+static void each_vector(const char *word, int fields, vector_fn *check)
+{
+    FILE *file = fopen(VECTORS "/headers.txt", "r");
+    struct vector vector;
+    int seen = 0;
+
+    while (vector_next(&vector, file, word, fields)) {
+        check(&vector);
+        seen++;
+    }
+    assert_true(seen > 0);
+}
+
+static void check_block(const struct vector *vector)
+{
+    smq_header headers[SMQ_HEADERS_MAX], again[SMQ_HEADERS_MAX];
+    size_t len = vector_unhex(vector->fields[1]), count = (size_t) (vector->count - 2) / 2;
+    struct buf block = {0};
+
+    for (size_t i = 0; i < count; i++) {
+        char *value = vector->fields[3 + 2 * i];
+
+        headers[i] = (smq_header){vector->fields[2 + 2 * i], {value, vector_unhex(value)}};
+    }
+    assert_int_equal(headers_check(headers, count, NULL), SMQ_OK);
+    headers_encode(&block, headers, count);
+    assert_int_equal(block.len, len);
+    assert_memory_equal(block.data, vector->fields[1], len);
+    assert_int_equal(headers_size(headers, count), len);
+    assert_int_equal(headers_decode(again, vector->fields[1], len), count);
+    for (size_t i = 0; i < count; i++) {
+        assert_string_equal(again[i].name, headers[i].name);
+        assert_int_equal(again[i].value.len, headers[i].value.len);
+        if (again[i].value.len > 0) {
+            assert_memory_equal(again[i].value.data, headers[i].value.data, again[i].value.len);
+        }
+    }
+    buf_fini(&block);
+}
+
 static void what_is_stored_is_read_again(void **state)
 {
-    static const struct {
-        smq_header headers[3];
-        size_t count;
-        const char *block;
-        size_t len;
-    } rows[] = {
-        {{{"a", {"x", 1}}}, 1, "a\0001:x", 5},
-        {{{"traceparent", {"00-4bf9-01", 10}}}, 1, "traceparent\00010:00-4bf9-01", 25},
-        {{{"empty", {NULL, 0}}, {"b", {"a\0001:x", 5}}}, 2, "empty\0000:b\0005:a\0001:x", 17},
-        {{{"A", {"\0\xff", 2}}, {"a", {":", 1}}, {"~", {"9", 1}}},
-         3,
-         "A\0002:\0\xff"
-         "a\0001::~\0001:9",
-         16},
-    };
-
     (void) state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        smq_header again[SMQ_HEADERS_MAX];
-        struct buf block = {0};
+    each_vector("block", -1, check_block);
+}
 
-        assert_int_equal(headers_check(rows[i].headers, rows[i].count, NULL), SMQ_OK);
-        headers_encode(&block, rows[i].headers, rows[i].count);
-        assert_int_equal(block.len, rows[i].len);
-        assert_memory_equal(block.data, rows[i].block, rows[i].len);
-        assert_int_equal(headers_size(rows[i].headers, rows[i].count), rows[i].len);
-        assert_int_equal(headers_decode(again, rows[i].block, rows[i].len), rows[i].count);
-        for (size_t j = 0; j < rows[i].count; j++) {
-            assert_string_equal(again[j].name, rows[i].headers[j].name);
-            assert_int_equal(again[j].value.len, rows[i].headers[j].value.len);
-            if (again[j].value.len > 0) {
-                assert_memory_equal(again[j].value.data, rows[i].headers[j].value.data,
-                                    again[j].value.len);
-            }
-        }
-        buf_fini(&block);
-    }
+static void check_notblock(const struct vector *vector)
+{
+    smq_header headers[SMQ_HEADERS_MAX];
+
+    assert_int_equal(headers_decode(headers, vector->fields[1], vector_unhex(vector->fields[1])),
+                     0);
+}
+
+static int64_t optional(const char *text)
+{
+    return strcmp(text, "-") == 0 ? -1 : strtoll(text, NULL, 10);
+}
+
+static void check_beside(const struct vector *vector)
+{
+    struct header header;
+
+    assert_true(header_parse(&header, vector->fields[5], strlen(vector->fields[5])));
+    assert_int_equal(header.first_ms, optional(vector->fields[1]));
+    assert_int_equal(header.expires_ms, optional(vector->fields[3]));
+    assert_int_equal(header.max_retries, optional(vector->fields[6]));
+    assert_int_equal(header.headers_len, optional(vector->fields[7]));
+}
+
+static void check_notbeside(const struct vector *vector)
+{
+    struct header header;
+
+    assert_false(header_parse(&header, vector->fields[1], strlen(vector->fields[1])));
+}
+
+static void what_is_beside_a_body_is_read(void **state)
+{
+    (void) state;
+    each_vector("beside", 7, check_beside);
+    each_vector("notbeside", 1, check_notbeside);
 }
 
 static void what_is_no_block_is_refused(void **state)
 {
-    static const struct {
-        const char *block;
-        size_t len;
-    } rows[] = {
-        {"a", 1},         {"a\0", 2},        {"a\0001", 3},     {"a\0001:", 4},
-        {"\0001:x", 4},   {"a\0002:x", 5},   {"a\000-1:x", 6},  {"a\0001x", 4},
-        {"a\00001:x", 6}, {"a=b\0001:x", 7}, {"a b\0001:x", 7}, {"a\0009999999999999999999:x", 24},
-        {"a\0001:xb", 6}, {"a\000:x", 4},
-    };
     struct buf many = {0};
     smq_header headers[SMQ_HEADERS_MAX];
 
     (void) state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        assert_int_equal(headers_decode(headers, rows[i].block, rows[i].len), 0);
-    }
+    each_vector("notblock", 1, check_notblock);
     for (size_t i = 0; i < SMQ_HEADERS_MAX; i++) {
         buf_add(&many, "a\0000:", 4);
     }
@@ -178,6 +215,7 @@ TEST_GROUP(headers)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_stored_is_read_again),
         cmocka_unit_test(what_is_no_block_is_refused),
+        cmocka_unit_test(what_is_beside_a_body_is_read),
         cmocka_unit_test(headers_that_are_not_allowed_are_named),
         cmocka_unit_test(the_largest_headers_are_stored),
     };
