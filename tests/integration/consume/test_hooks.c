@@ -126,6 +126,25 @@ static void end_span(const smq_message_info *message, void *span)
 
 #define TEXT(bytes) (int) (bytes).len, (const char *) (bytes).data
 
+/* From memory that is gone when the hook returns. */
+static smq_status add_one(smq_hook_headers *headers, const smq_header *header)
+{
+    char *name = header->name != NULL ? strdup(header->name) : NULL;
+    void *value = header->value.data != NULL ? malloc(header->value.len) : NULL;
+    smq_status status;
+
+    if (value != NULL) {
+        memcpy(value, header->value.data, header->value.len);
+    }
+    status = smq_hook_headers_add(headers, name, (smq_bytes){value, header->value.len}, NULL);
+    if (value != NULL) {
+        memset(value, 'x', header->value.len);
+    }
+    free(name);
+    free(value);
+    return status;
+}
+
 static void *on_send_begin(const smq_message_info *message, smq_hook_headers *headers, void *user)
 {
     char text[512];
@@ -134,7 +153,7 @@ static void *on_send_begin(const smq_message_info *message, smq_hook_headers *he
     see(SEND_BEGIN, "%.*s id %.*s slot %d%s\n", TEXT(message->body), TEXT(message->id),
         message->slot, headers_of(text, message));
     for (size_t i = 0; i < seen.add_count; i++) {
-        seen.added = smq_hook_headers_add(headers, seen.adds[i].name, seen.adds[i].value, NULL);
+        seen.added = add_one(headers, &seen.adds[i]);
     }
     return span_of(message);
 }
