@@ -192,6 +192,9 @@ class Health:
     oldest_claim_ms: int
     slots_waiting: int
     waiting: str
+    consumers_slotless: int
+    consumers_standby: int
+    slotless: str
 
 
 @dataclasses.dataclass(frozen=True)
