@@ -4,7 +4,7 @@
 -- RETURN create: OK, state, definition, nonce, version, generation (of what is stored now)
 --        | ready, undone, keep, removed, forget, repair: OK | delete: OK, deletion: its number
 --        | bind, rebind: OK, generation | follow: OK | alter: OK, version: now
---        | pause: OK, pauses: now
+--        | pause: OK, pauses: now | used: OK, left_ms: until it may be deleted as not used
 --        | CHANGED: it is not what the caller has read | OTHER_FLEET, coord
 --        | HELD, owner, remaining_ms | NO_TOPIC | DELETING
 --
@@ -12,7 +12,8 @@
 -- the topic, for the definition of a group), tombstone; of ready: nonce;
 -- of undone: nonce, tombstone, keep_ms; of forget: tombstone, keep_ms;
 -- of removed: nonce, deletion, tombstone, keep_ms;
--- of delete: nonce, deletes, id; of keep: nonce, deletion; of bind: nonce, coord;
+-- of delete: nonce, deletes, id; of used: nonce, unused_ms, again_ms, mark 0/1;
+-- of keep: nonce, deletion; of bind: nonce, coord;
 -- of follow: nonce, from, to; of rebind: nonce, coord, above, force 0/1;
 -- of alter: nonce, version, definition, definition of each group, how many groups are new;
 -- of pause: nonce, pauses, 0/1;
@@ -28,9 +29,9 @@
 -- Order of writes: mostly one.  Where a second one follows, the same call does it: create does not
 -- (it raises a number that only shrinks the room for late calls), pause and repair try it first.
 
-local state, nonce, definition, version, generation, coord, pauses, paused, deletes =
+local state, nonce, definition, version, generation, coord, pauses, paused, deletes, used, doubted =
     unpack(redis.call('HMGET', topic, 'state', 'nonce', 'definition', 'version', 'generation',
-        'coord', 'pauses', 'paused', 'deletes'))
+        'coord', 'pauses', 'paused', 'deletes', 'used', 'doubted'))
 generation, pauses = tonumber(generation or 0), tonumber(pauses or 0)
 deletes = tonumber(deletes or 0)
 local op = {}
@@ -78,7 +79,7 @@ local function forget(tombstone, keep_ms)
         return
     end
     redis.call('HDEL', topic, 'state', 'definition', 'nonce', 'version', 'coord', 'paused',
-        'pauses', 'lease_owner', 'lease_until', 'lease_at')
+        'pauses', 'lease_owner', 'lease_until', 'lease_at', 'used', 'doubted')
 end
 
 -- A creation that could not be finished, once its slots are closed again.
@@ -93,10 +94,22 @@ function op.undone(of, tombstone, keep_ms)
     return { 'OK' }
 end
 
--- `seen` deletions were begun before this one.  `id` is the caller's: its call may come twice.
+-- May a topic that was not used be deleted?  Any use since it was doubted has ended the doubt.  A
+-- deletion for this reason that was interrupted is completed; that of a user is not.
+local function is_disused()
+    if state == 'deleting' then
+        return string.sub(redis.call('HGET', topic, 'deleter') or '', 1, 1) == 'x'
+    end
+    return state == 'ready' and doubted
+end
+
+-- `seen` deletions were begun before this one.  `id` is the caller's: its call may come twice.  If
+-- the topic is deleted because it was not used, it begins with x.
 function op.delete(of, seen, id)
     if not state or nonce ~= of then
         return { 'NO_TOPIC' }
+    elseif string.sub(id, 1, 1) == 'x' and not is_disused() then
+        return { 'CHANGED' }
     end
     local repeated = deletes == tonumber(seen) + 1 and state == 'deleting'
         and redis.call('HGET', topic, 'deleter') == id
@@ -107,6 +120,32 @@ function op.delete(of, seen, id)
         return { 'CHANGED' }
     end
     return { 'OK', deletes }
+end
+
+-- `mark`: the topic is used now.  Otherwise: for how long is it still to be left?  When it was not
+-- used for unused_ms it is first doubted, for again_ms: those who use it mark it within that, also
+-- if they could not for a while, or if the clock has jumped.  A topic that was never marked, or
+-- was by a clock that went back since, counts from this look.
+function op.used(of, unused_ms, again_ms, mark)
+    if not state or nonce ~= of then
+        return { 'NO_TOPIC' }
+    elseif state == 'deleting' then
+        return { 'DELETING' }
+    elseif mark == '1' or not used or tonumber(used) > now then
+        if doubted then
+            redis.call('HDEL', topic, 'doubted')
+        end
+        redis.call('HSET', topic, 'used', now)
+        return { 'OK', tonumber(unused_ms) }
+    end
+    local left = used + unused_ms - now
+    if left > 0 then
+        return { 'OK', left }
+    elseif not doubted then
+        redis.call('HSET', topic, 'doubted', now)
+        return { 'OK', tonumber(again_ms) }
+    end
+    return { 'OK', math.min(math.max(doubted + again_ms - now, 0), again_ms) }
 end
 
 -- Undoes a deletion that was refused because messages are left.

@@ -13,8 +13,9 @@
 #include "base/memory.h"
 #include "clocked.h"
 
-const char *const fixture_keys[KEYS_COUNT] = {"x",       "prepare{x}", "dead{x}", "why{x}",
-                                              "slot{x}", "body{x}",    "done{x}", "topic{x}"};
+const char *const fixture_keys[KEYS_COUNT] = {"x",       "prepare{x}", "dead{x}",
+                                              "why{x}",  "slot{x}",    "body{x}",
+                                              "done{x}", "topic{x}",   "slotmq{expiring}"};
 
 /* --- arguments --- */
 
@@ -143,6 +144,7 @@ static void key_range(enum fixture_key keys[], const struct script *script)
     static const enum fixture_key alter[] = {KEY_SLOT, KEY_DONE};
     static const enum fixture_key rank[] = {KEY_STORE, KEY_SLOT};
     static const enum fixture_key topic[] = {KEY_TOPIC};
+    static const enum fixture_key expiring[] = {KEY_EXPIRING};
     static const enum fixture_key all[] = {KEY_STORE, KEY_PREPARE, KEY_DEAD, KEY_WHY,
                                            KEY_SLOT,  KEY_BODY,    KEY_DONE};
     static const struct {
@@ -151,7 +153,7 @@ static void key_range(enum fixture_key keys[], const struct script *script)
     } known[] = {{"send", send},        {"renew", renew},      {"vacate", slot},
                  {"rank", rank},        {"slot_alter", alter}, {"slot_pause", slot},
                  {"slot_unseal", slot}, {"topic", topic},      {"lease", topic},
-                 {"owner", renew},      {"slot_bind", slot}};
+                 {"owner", renew},      {"slot_bind", slot},   {"expiring", expiring}};
     const enum fixture_key *found = all;
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {

@@ -17,7 +17,8 @@
 
 enum { FIXTURE_ARGS_MAX = 600 };
 
-/* The keys of slot "x" in the order of every contract, then the topic's own. */
+/* The keys of slot "x" in the order of every contract, then the topic's own, and the list of those
+ * that expire. */
 enum fixture_key {
     KEY_STORE,
     KEY_PREPARE,
@@ -27,6 +28,7 @@ enum fixture_key {
     KEY_BODY,
     KEY_DONE,
     KEY_TOPIC,
+    KEY_EXPIRING,
     KEYS_COUNT
 };
 extern const char *const fixture_keys[KEYS_COUNT];

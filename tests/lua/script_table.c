@@ -322,6 +322,7 @@ static const struct {
     {"rank", rank_args, true},          {"slot_alter", alter_args, true},
     {"slot_pause", pause_args, true},   {"owner", plain_args, false},
     {"slot_bind", plain_args, true},    {"rights", rights_args, false},
+    {"expiring", plain_args, false},
 };
 
 /* --- what is not a script --- */

@@ -234,8 +234,8 @@ struct denials {
 /* -2: no key of a slot.  A variable of that name is any of them. */
 static int key_named(const char *name, size_t len)
 {
-    static const char *const names[KEYS_COUNT] = {"store", "prepare", "dead", "why",
-                                                  "slot",  "body",    "done", "topic"};
+    static const char *const names[KEYS_COUNT] = {"store", "prepare", "dead",  "why",     "slot",
+                                                  "body",  "done",    "topic", "expiring"};
 
     for (int i = 0; i < KEYS_COUNT; i++) {
         if (strlen(names[i]) == len && strncmp(names[i], name, len) == 0) {
@@ -441,6 +441,14 @@ static const struct topic_change {
     {{"topic create slots=4 n 0 3 2"}, "topic undone n"},
     {{"topic create slots=4 n 0 0 0", "topic ready n"}, "topic delete n 0 a"},
     {{"topic create slots=4 n 0 0 0", "topic ready n", "topic delete n 0 a"}, "topic keep n 1"},
+    {{"topic create slots=4 n 0 0 0", "topic ready n"}, "topic used n 1100 200 1"},
+    {{"topic create slots=4 n 0 0 0", "topic ready n", "topic used n 1100 200 1", "at 5000",
+      "topic used n 1100 200 0"},
+     "topic used n 1100 200 1"},
+    {{"topic create slots=4 n 0 0 0", "topic ready n", "topic used n 1100 200 1", "at 5000"},
+     "topic used n 1100 200 0"},
+    {{NULL}, "expiring note a 5"},
+    {{"expiring note a 0", "expiring note b 0"}, "expiring due 10 9"},
     {{"topic create slots=4 n 0 0 0", "topic ready n", "topic delete n 0 a"}, "topic removed n 1"},
     {{"topic create slots=4 n 0 0 0", "topic ready n"}, "topic bind n zk"},
     {{"topic create slots=4 n 0 0 0", "topic ready n", "topic bind n zk"}, "topic follow n zk to"},

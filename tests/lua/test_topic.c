@@ -423,6 +423,92 @@ static void test_what_it_was_bound_to_is_put_back(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* Whoever looks doubts it first, and leaves those who use it time to mark it. */
+static void test_a_topic_that_is_not_used_is_doubted_and_then_deleted(void **state)
+{
+    static const struct script_row rows[] = {
+        {"topic used n 1100 200 1", "OK 1100"},
+        {"at 1600", ""},
+        {"topic used n 1100 200 0", "OK 500"},
+        {"topic delete n 0 xa", "CHANGED"},
+        {"topic used n 1100 200 1", "OK 1100"},
+        {"at 2700", ""},
+        {"topic delete n 0 xa", "CHANGED"}, /* nobody has doubted it */
+        {"topic used n 1100 200 0", "OK 200"},
+        {"at 2800", ""},
+        {"topic used n 1100 200 0", "OK 100"},
+        {"topic used n 1100 200 1", "OK 1100"}, /* a use ends the doubt */
+        {"topic delete n 0 xa", "CHANGED"},
+        {"at 4000", ""},
+        {"topic used n 1100 200 0", "OK 200"},
+        {"at 9000", ""},
+        {"topic used n 1100 200 0", "OK 0"},
+        {"topic used m 1100 200 0", "NO_TOPIC"},
+        {"topic delete m 0 xa", "NO_TOPIC"},
+        {"topic delete n 0 xa", "OK 1"},
+        {"topic delete n 0 xa", "OK 1"},
+        {"topic used n 1100 200 1", "DELETING"},
+        {"topic delete n 1 xb", "OK 2"}, /* by another client, as the first one may have died */
+        {"topic delete n 0 xa", "CHANGED"},
+        {"topic removed n 2", "OK"},
+        {"topic used n 1100 200 1", "NO_TOPIC"},
+        {"topic", "deletes=2 generation=1"},
+    };
+
+    given_a_topic(state);
+    SCRIPT_TABLE(state, rows);
+}
+
+static void test_a_deletion_of_a_user_is_not_joined(void **state)
+{
+    static const struct script_row rows[] = {
+        {"topic used n 1100 200 1", "OK 1100"},
+        {"at 5000", ""},
+        {"topic used n 1100 200 0", "OK 200"},
+        {"topic delete n 0 a", "OK 1"},
+        {"topic delete n 1 xa", "CHANGED"},
+        {"topic keep n 1", "OK"},
+        {"topic delete n 1 xa", "OK 2"},
+        {"topic keep n 2", "OK"},
+        /* a clock that goes back, and a mark that is lost */
+        {"at 900", ""},
+        {"topic used n 1100 200 0", "OK 1100"},
+        {"redis HDEL topic{x} used", "1"},
+        {"topic used n 1100 200 0", "OK 1100"},
+        {"topic delete n 2 xa", "CHANGED"},
+    };
+
+    given_a_topic(state);
+    SCRIPT_TABLE(state, rows);
+}
+
+/* Who asks gets what is due, and nobody else until some time later. */
+static void test_each_topic_that_is_due_is_given_to_one(void **state)
+{
+    static const struct script_row rows[] = {
+        {"expiring due 60000 2", "OK"},
+        {"expiring note a 100", "OK"},
+        {"expiring note b 200", "OK"},
+        {"expiring note c 200", "OK"},
+        {"expiring note d 300", "OK"},
+        {"expiring due 60000 2", "OK"},
+        {"at 1200", ""},
+        {"expiring due 60000 2", "OK a b"},
+        {"expiring due 60000 2", "OK c"},
+        {"expiring due 60000 2", "OK"},
+        {"expiring note b 50", "OK"}, /* looked at */
+        {"redis ZREM slotmq{expiring} a", "1"},
+        {"at 1250", ""},
+        {"expiring due 60000 2", "OK b"},
+        {"at 61200", ""},
+        {"expiring due 60000 9", "OK d c"},
+    };
+
+    fixture_flush(*state);
+    fixture_set_time(*state, 1000);
+    SCRIPT_TABLE(state, rows);
+}
+
 TEST_GROUP(topic)
 {
     const struct CMUnitTest tests[] = {
@@ -444,6 +530,9 @@ TEST_GROUP(topic)
         cmocka_unit_test(test_tokens_grow_across_creations),
         cmocka_unit_test(test_a_lost_definition_is_put_back),
         cmocka_unit_test(test_what_it_was_bound_to_is_put_back),
+        cmocka_unit_test(test_a_topic_that_is_not_used_is_doubted_and_then_deleted),
+        cmocka_unit_test(test_a_deletion_of_a_user_is_not_joined),
+        cmocka_unit_test(test_each_topic_that_is_due_is_given_to_one),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
