@@ -122,6 +122,8 @@ struct table *definition_table_show(const smq_topic_info *info)
     definition_table_add_number(table, "rate_per_s", definition_amount(topic->rate_per_s));
     definition_table_add_duration(table, "dedup_window_ms", topic->dedup_window_ms);
     table_pair(table, "groups", topic->groups ? topic->groups : "none");
+    definition_table_add_duration(table, "expires_ms", topic->expires_ms);
+    table_pair(table, "expires_with_messages", topic->expires_with_messages ? "true" : "false");
     table_pair(table, "paused", info->paused ? "true" : "false");
     table_pair(table, "damaged", info->damaged ? "true" : "false");
     return table;

@@ -58,6 +58,8 @@ json_t *topic_json(const smq_topic_info *info)
     output_set(object, "rate_per_s", json_integer(definition_amount(topic->rate_per_s)));
     output_set(object, "dedup_window_ms", json_integer(definition_amount(topic->dedup_window_ms)));
     output_set(object, "groups", topic_json_groups(topic));
+    output_set(object, "expires_ms", json_integer(definition_amount(topic->expires_ms)));
+    output_set(object, "expires_with_messages", json_boolean(topic->expires_with_messages));
     output_set(object, "paused", json_boolean(info->paused));
     output_set(object, "damaged", json_boolean(info->damaged));
     return object;

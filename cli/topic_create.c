@@ -41,6 +41,8 @@ static const struct flag create_flags[] = {
     CREATE("rate", "rate_per_s", "N"),
     CREATE("dedup-window", "dedup_window_ms", "TIME"),
     CREATE("groups", "groups", "NAMES"),
+    CREATE("expires", "expires_ms", "TIME"),
+    CREATE("expires-with-messages", "expires_with_messages", NULL),
 };
 
 static void topic_create_init(void *options)

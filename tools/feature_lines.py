@@ -39,6 +39,8 @@ FEATURES = [
      "a sleeping owner is woken by one publish, and what is pushed is in Redis before"),
     ("keys one at a time, and fifo", ["libsrc/consume/run/keys.*", "libsrc/consume/run/run_queues.*", "libsrc/consume/run/scheduler.*",
      "lua/lib/claim*"], "busy, failing and resting keys hold up no other"),
+    ("topics that expire", ["libsrc/core/disuse.*", "libsrc/admin/expire.c", "libsrc/store/expiring.c", "lua/expiring.lua"],
+     "no server deletes them: every client marks what it uses, and takes its turn at looking and deleting"),
     ("groups", ["libsrc/admin/groups.c", "lua/send_groups.lua", "libsrc/*/*group*"], ""),
     ("rate limits", ["libsrc/consume/*/budget.*"], ""),
     ("topics: create, alter, pause, delete, repair", ["libsrc/admin/alter*", "libsrc/admin/create.c", "libsrc/admin/delete.c",

@@ -220,7 +220,9 @@ SMQ_API smq_status smq_client_poll_events(smq_client *client, const smq_event **
 SMQ_API int smq_client_fd(const smq_client *client);
 
 /* Drop the caller's reference.  Threads and connections end when the client and all handles made
- * from it are freed, so the order of the _free() calls does not matter. */
+ * from it are freed, so the order of the _free() calls does not matter.
+ * Blocks: the last of them, while the client deletes a topic with expires_ms, up to
+ * request_timeout_ms per round trip. */
 SMQ_API void smq_client_free(smq_client *client);
 
 #ifdef __cplusplus

@@ -115,6 +115,18 @@ typedef struct smq_topic_options {
 
     /* Names of groups, separated by commas: at most 16.  NULL: the topic has none.  See above. */
     const char *groups;
+
+    /* These two can be changed with smq_topic_alter(). */
+
+    /* From 1000 on: the topic is deleted when for this time it had no consumer, nothing was sent to
+     * it, and it was neither created again nor altered; but not while it holds messages: waiting,
+     * claimed or resting ones, or dead letters.  A client that uses such topics and may delete them
+     * does it, at most half of expires_ms and two minutes later.  Default none: it is never
+     * deleted.
+     */
+    int64_t expires_ms;
+    /* Needs expires_ms: the topic is deleted also while it holds messages, with all of them. */
+    bool expires_with_messages;
 } smq_topic_options;
 #define SMQ_TOPIC_OPTIONS_INIT SMQ_INIT(smq_topic_options)
 #define SMQ_TOPIC_OPTIONS(...) SMQ_WITH(smq_topic_options, __VA_ARGS__)

@@ -20,6 +20,11 @@ smq_status admin_topic_create(smq_topic_report *report, struct core *core,
 smq_status admin_topic_repair(smq_topic_report *report, struct core *core, const char *topic,
                               smq_error *err);
 smq_status admin_topic_delete(struct core *core, const char *topic, bool force, smq_error *err);
+
+/* Delete the topic if it expires and was not used for long enough and, unless its definition says
+ * otherwise, holds no messages; or note when to look again. */
+void admin_topic_expire(struct core *core, const char *topic);
+
 smq_status admin_topic_alter(struct core *core, const smq_topic_options *options,
                              const char *fields, smq_error *err);
 smq_status admin_topic_pause(struct core *core, const char *topic, bool paused, smq_error *err);

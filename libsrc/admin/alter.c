@@ -113,6 +113,10 @@ static smq_status alter_once(struct alteration *alteration, const char *topic, s
         !topic_difference(difference, sizeof(difference), &change->stored, &change->topic)) {
         return status;
     }
+    status = expire_mark(change, err);
+    if (status != SMQ_OK) {
+        return status;
+    }
     status = alter_groups(alteration, err);
     return status == SMQ_OK ? topic_change_one(change, alter_send, alter_done, err) : status;
 }
@@ -190,6 +194,9 @@ static smq_status alter_all(struct alteration *alteration, const char *topic, sm
         return alter_give_up(alteration, &own, err);
     }
     status = alter_slots(change, err);
+    if (status == SMQ_OK) {
+        status = expire_list(change, err);
+    }
     return status == SMQ_OK ? alteration_clear_dropped(alteration, err) : status;
 }
 

@@ -332,12 +332,26 @@ static smq_status create_missing(smq_topic_report *report, struct topic_change *
     return status == SMQ_OK ? SMQ_OK : status_copy(err, &own);
 }
 
+/* The topic is being deleted because it was not used: complete that, and begin again.  NOT_EMPTY:
+ * the deletion was undone. */
+static smq_status create_end_disused(struct topic_change *change, smq_error *err)
+{
+    smq_error own;
+    smq_status status = delete_disused(change, &own);
+
+    change->changed = true;
+    return status == SMQ_OK || status == SMQ_NOT_EMPTY ? SMQ_OK : status_copy(err, &own);
+}
+
 static smq_status create_existing(smq_topic_report *report, struct topic_change *change,
                                   const struct topic *asked, smq_error *err)
 {
     struct topic stored = change->topic;
     smq_status status = SMQ_OK;
 
+    if (stored.disused) {
+        return create_end_disused(change, err);
+    }
     if (change->state == STORE_TOPIC_DELETING) {
         return status_set(err, SMQ_TOPIC_DIFFERS,
                           "topic %s is being deleted; let that deletion end, or repeat it",
@@ -377,6 +391,18 @@ static smq_status create_once(smq_topic_report *report, struct topic_change *cha
     return status == SMQ_OK ? create_existing(report, change, asked, err) : status_copy(err, &own);
 }
 
+/* Groups expire with their topic. */
+static smq_status create_begin_use(struct topic_change *change, smq_error *err)
+{
+    smq_status status = SMQ_OK;
+
+    if (group_in(change->topic.name) == NULL) {
+        status = expire_mark(change, err);
+        status = status == SMQ_OK ? expire_list(change, err) : status;
+    }
+    return status;
+}
+
 smq_status create_one(smq_topic_report *report, struct core *core, const struct topic *asked,
                       smq_error *err)
 {
@@ -390,6 +416,10 @@ smq_status create_one(smq_topic_report *report, struct core *core, const struct 
     if (change.changed) {
         return topic_change_fail_busy(err, &change);
     }
+    if (status != SMQ_OK) {
+        return status;
+    }
+    status = create_begin_use(&change, err);
     if (status != SMQ_OK) {
         return status;
     }

@@ -385,6 +385,20 @@ static smq_status delete_once(struct topic_change *change, const char *name, smq
     return status == SMQ_OK ? delete_stored(change, err) : status_copy(err, &own);
 }
 
+/* A deletion of another caller is not joined: it may be one by force. */
+smq_status delete_disused(struct topic_change *change, smq_error *err)
+{
+    smq_status status;
+
+    random_hex(change->id, sizeof(change->id));
+    change->id[0] = STORE_DISUSED;
+    change->force = change->topic.expires_with_messages;
+    change->changed = false;
+    status = delete_stored(change, err);
+    definitions_forget(change->core->definitions, change->topic.name);
+    return status;
+}
+
 smq_status delete_topic(struct core *core, const char *topic, bool force, smq_error *err)
 {
     struct topic_change change = {.core = core, .force = force, .changed = true};

@@ -41,6 +41,8 @@ struct topic_change {
     char id[TOPIC_NONCE_LEN + 1];
     uint64_t messages; /* messages found in the slots */
     bool found;        /* the name was in the registry */
+    int64_t left_ms;   /* for how long the topic is still to be left, or not to be looked at */
+    bool mark;         /* it is used now */
 
     /* repair */
     struct damage *damage;
@@ -107,6 +109,19 @@ smq_status delete_unseal_group(struct core *core, const char *name, uint32_t del
 
 /* Delete a topic, with its groups; or a group that its topic does not name. */
 smq_status delete_topic(struct core *core, const char *topic, bool force, smq_error *err);
+
+/* Delete the topic that was read if it is doubted that it is used; `changed`: it is used, or
+ * another caller deletes it.  NOT_EMPTY: it holds messages, and expires_with_messages is not set.
+ */
+smq_status delete_disused(struct topic_change *change, smq_error *err);
+
+/* --- expire.c --- */
+
+/* The topic change->topic, which may expire, is used now, because it is created or altered: mark
+ * it; and, once it exists, list it and have this client look for those that are due.  Without the
+ * right to it nothing is done.  Each does nothing if it does not expire. */
+smq_status expire_mark(struct topic_change *change, smq_error *err);
+smq_status expire_list(struct topic_change *change, smq_error *err);
 
 /* --- alter.c --- */
 

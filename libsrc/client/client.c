@@ -7,6 +7,7 @@
 
 #include <slotmq/hooks.h>
 
+#include "admin/admin.h"
 #include "base/descriptor.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -97,7 +98,7 @@ SMQ_API smq_status smq_client_new(smq_client **out, const smq_client_options *op
     if (status != SMQ_OK) {
         return status;
     }
-    status = core_new(&core, &known, err);
+    status = core_new(&core, &known, admin_topic_expire, err);
     if (status != SMQ_OK) {
         return status;
     }

@@ -25,6 +25,7 @@ struct core_opening {
     struct loop_task task;
     struct core *core;
     const struct redis_options *redis;
+    disuse_expire_fn *expire;
     struct waiter waiter;
     smq_status status;
     smq_error err;
@@ -186,6 +187,7 @@ static void core_open_on_io(struct loop_task *task)
 
     core->redis = redis_new(core->io, opening->redis, core->events, core_on_ready, opening);
     core->definitions = definitions_new(core->redis, core->request_timeout_ms);
+    core->disuse = disuse_new(core, opening->expire);
 }
 
 /* `servers` without the password that it may begin with. */
@@ -220,7 +222,17 @@ static void core_on_closed(void *user)
     waiter_done(&closing->waiter);
 }
 
-static void core_close_on_io(struct loop_task *task)
+static void core_close_disuse_on_io(struct loop_task *task)
+{
+    struct core_closing *closing = OWNER_OF(task, struct core_closing, task);
+
+    if (closing->core->disuse != NULL) {
+        disuse_close(closing->core->disuse);
+    }
+    waiter_done(&closing->waiter);
+}
+
+static void core_close_redis_on_io(struct loop_task *task)
 {
     struct core_closing *closing = OWNER_OF(task, struct core_closing, task);
 
@@ -231,9 +243,9 @@ static void core_close_on_io(struct loop_task *task)
     redis_close(closing->core->redis, core_on_closed, closing);
 }
 
-static void core_close_redis(struct core *core)
+static void core_close_on_io(struct core *core, void (*run)(struct loop_task *task))
 {
-    struct core_closing closing = {.task.run = core_close_on_io, .core = core};
+    struct core_closing closing = {.task.run = run, .core = core};
 
     waiter_init(&closing.waiter, 1);
     loop_post(core->io, &closing.task);
@@ -248,11 +260,18 @@ static void core_free(struct core *core)
         coord_link_free(core->link);
     }
     if (core->io != NULL) {
-        core_close_redis(core);
+        core_close_on_io(core, core_close_disuse_on_io);
+    }
+    if (core->disuse != NULL) {
+        disuse_join(core->disuse);
+    }
+    if (core->io != NULL) {
+        core_close_on_io(core, core_close_redis_on_io);
     }
     loop_free(core->io);
     loop_free(core->call);
     definitions_free(core->definitions);
+    disuse_free(core->disuse);
     events_free(core->events);
     free(core->zookeeper);
     secret_free(core->zookeeper_auth);
@@ -306,11 +325,12 @@ static smq_status core_start(struct core *core, const smq_client_options *option
     return status != SMQ_OK ? status : loop_new(&core->io, "smq:io", err);
 }
 
-smq_status core_new(struct core **out, const smq_client_options *options, smq_error *err)
+smq_status core_new(struct core **out, const smq_client_options *options, disuse_expire_fn *expire,
+                    smq_error *err)
 {
     struct core *core = memory_new(sizeof(*core));
     const struct redis_options redis = core_redis_options(options);
-    struct core_opening opening = {.redis = &redis};
+    struct core_opening opening = {.redis = &redis, .expire = expire};
     smq_status status;
 
     atomic_init(&core->references, 1);

@@ -16,6 +16,7 @@
 #include "base/loop.h"
 #include "coord/coord.h"
 #include "core/definitions.h"
+#include "core/disuse.h"
 #include "core/full_counts.h"
 #include "core/health.h"
 #include "core/metrics.h"
@@ -33,6 +34,7 @@ struct core {
     struct events *events;
     smq_hooks hooks; /* of the application; those that are NULL are not called */
     struct definitions *definitions;
+    struct disuse *disuse;
     struct coord_link *link;
     struct metrics metrics;
     struct full_counts full;
@@ -45,9 +47,10 @@ struct core {
     smq_zk_loss on_zk_loss;
 };
 
-/* Start the threads and connect.  The options are complete, and so are their hooks.  Blocks:
- * connect_timeout_ms. */
-smq_status core_new(struct core **out, const smq_client_options *options, smq_error *err);
+/* Start the threads and connect.  The options are complete, and so are their hooks.  `expire`
+ * deletes topics that are not used.  Blocks: connect_timeout_ms. */
+smq_status core_new(struct core **out, const smq_client_options *options, disuse_expire_fn *expire,
+                    smq_error *err);
 struct core *core_ref(struct core *core);
 
 /* Drop a reference; the last one ends everything, on a helper thread if this is a thread of the

@@ -209,6 +209,10 @@ const struct option option_table[] = {
      TEXT("Keyed: refuse sends of an id that is in flight, rests, or was done within this time.")},
     {TOPIC(groups), STRING, SHOWN("none"),
      TEXT("Groups, each of which gets every message: names separated by commas, at most 16.")},
+    {TOPIC(expires_ms), TIME_OR_NONE(1000, "1s"), NONE,
+     TEXT("The topic is deleted when it was not used for this time, unless it holds messages.")},
+    {TOPIC(expires_with_messages), SWITCH,
+     TEXT("With expires_ms: the topic is deleted also while it holds messages, with them.")},
 
     {PRODUCER(replicas), INTEGER(0, TOPIC_REPLICAS_MAX), DEFAULT(0),
      TEXT("Replicas that must have a message before its send is done.")},

@@ -70,4 +70,8 @@ bool slot_key_read(struct slot_key_named *out, const char *key, size_t len);
 #define SLOT_REGISTRY_KEY  "slotmq{topics}"
 #define SLOT_REGISTRY_LOST ""
 
+/* A sorted set of the topics that expire, by the time when somebody is to look whether they are
+ * still used. */
+#define SLOT_EXPIRING_KEY "slotmq{expiring}"
+
 #endif

@@ -205,6 +205,10 @@ static smq_status topic_check_together(const struct topic *topic, smq_error *err
             err, SMQ_INVALID,
             "takeover_replicas is for topics whose slots have owners, not for shared ones");
     }
+    if (topic->expires_with_messages && topic->expires_ms == 0) {
+        return status_set(err, SMQ_INVALID,
+                          "expires_with_messages is for topics that expire: give expires_ms, too");
+    }
     if (topic->debounce_ms != 0 && topic->debounce_ms < topic->delay_ms) {
         return status_set(err, SMQ_INVALID,
                           "debounce_ms, %" PRId64 ", is less than delay_ms, %" PRId64

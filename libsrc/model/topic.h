@@ -61,6 +61,8 @@ struct topic {
     int64_t rate_per_s;  /* 0: none */
     int32_t takeover_replicas;
     int64_t dedup_window_ms; /* 0: none */
+    int64_t expires_ms;      /* 0: never */
+    bool expires_with_messages;
     /* Its groups, as group_list_parse() writes them; "": none.  A topic with groups has no slots of
      * its own: each group has as many, with the stamp of this definition. */
     char groups[GROUP_LIST_MAX];
@@ -71,6 +73,7 @@ struct topic {
     bool paused;
     uint32_t pauses;  /* how many pauses and resumes there were */
     uint32_t deletes; /* deletions that were begun, of all creations */
+    bool disused;     /* it is being deleted because it was not used */
 };
 
 /* Is `name` letters, digits, '.', '_', '-', 1 .. 120 bytes, or TOPIC/GROUP of such names?  Fails:

@@ -33,6 +33,8 @@ const struct topic_field topic_fields[TOPIC_FIELDS] = {
     {FIELD(rate_per_s), .later = true},
     {FIELD(takeover_replicas), .later = true},
     {FIELD(dedup_window_ms), .later = true},
+    {FIELD(expires_ms), .later = true},
+    {FIELD(expires_with_messages), .later = true},
 };
 
 const struct option *topic_field_option(const struct topic_field *field)

@@ -23,7 +23,7 @@ struct topic_field {
     bool later;
 };
 
-enum { TOPIC_FIELDS = 19 };
+enum { TOPIC_FIELDS = 21 };
 
 /* The fields in the order of the stored text. */
 extern const struct topic_field topic_fields[TOPIC_FIELDS];

@@ -383,6 +383,7 @@ void outbox_topic_begin(struct outbox *outbox, int64_t now_ms)
         return;
     }
     topic->in_flight++;
+    disuse_sent(outbox_topic_sink(topic)->core->disuse, &topic->topic);
     outbox_begin(outbox, &topic->topic, now_ms);
 }
 

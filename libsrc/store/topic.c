@@ -17,7 +17,7 @@ struct stored {
     size_t state_len, definition_len;
     char nonce[TOPIC_NONCE_LEN + 1];
     int64_t version, generation, pauses, deletes;
-    bool paused;
+    bool paused, disused;
 };
 
 static bool topic_state_parse(enum store_topic_state *out, const char *text, size_t len)
@@ -65,6 +65,7 @@ static smq_status stored_read(struct topic *out, enum store_topic_state *state, 
     out->paused = stored->paused;
     out->pauses = (uint32_t) stored->pauses;
     out->deletes = (uint32_t) stored->deletes;
+    out->disused = *state == STORE_TOPIC_DELETING && stored->disused;
     return SMQ_OK;
 }
 
@@ -100,6 +101,8 @@ smq_status store_topic_get_read(struct topic *out, enum store_topic_state *state
 {
     const redisReply *reply = result->reply;
     struct stored stored = {.state = "", .definition = ""};
+    const char *deleter;
+    size_t deleter_len;
 
     (void) reply_number(&stored.generation, reply, topic_field_find(reply, "generation"));
     (void) reply_number(&stored.deletes, reply, topic_field_find(reply, "deletes"));
@@ -117,6 +120,9 @@ smq_status store_topic_get_read(struct topic *out, enum store_topic_state *state
     (void) reply_number(&stored.version, reply, topic_field_find(reply, "version"));
     (void) reply_number(&stored.pauses, reply, topic_field_find(reply, "pauses"));
     stored.paused = topic_field_find(reply, "paused") != 0;
+    stored.disused =
+        reply_string(&deleter, &deleter_len, reply, topic_field_find(reply, "deleter")) &&
+        deleter_len > 0 && *deleter == STORE_DISUSED;
     return stored_read(out, state, name, &stored, err);
 }
 

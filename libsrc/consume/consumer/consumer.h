@@ -153,8 +153,9 @@ struct smq_consumer {
     struct {
         bool refresh, check_binding, fail; /* slots have requested this since the last turn */
     } asked;
-    bool refreshing; /* the definition is being read again */
-    bool checking;   /* what the topic is bound to is being read again */
+    bool refreshing;        /* the definition is being read again */
+    bool checking;          /* what the topic is bound to is being read again */
+    struct disuse_use *use; /* of a topic that expires, until the consumer has ended */
     struct {
         size_t running;                 /* questions that are not answered yet */
         bool unknown;                   /* one was not answered */

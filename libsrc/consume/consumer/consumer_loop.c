@@ -83,6 +83,7 @@ static void consumer_end(smq_consumer *consumer)
     consumer_watch_assignment(consumer);
     scheduler_close(set->scheduler);
     consumer->joined = false;
+    disuse_release(consumer->use);
     coord_link_remove(set->core->link, set->name, consumer);
     if (result.status == SMQ_OK && set->abandoned) {
         status_set(
@@ -235,6 +236,7 @@ static void consumer_use_definition(smq_consumer *consumer, const struct topic *
     consumer_report_lost_definition(consumer, NULL);
     set->reads_confirmed++;
     set->topic = *topic;
+    consumer->use = disuse_hold(set->core->disuse, consumer->use, topic);
     renewal_adjust(set, lease_ms);
     consumer_follow_topic(consumer);
 }
@@ -676,6 +678,7 @@ bool consumer_open(smq_consumer *consumer)
         return false;
     }
     consumer_open_handles(consumer);
+    consumer->use = disuse_hold(consumer->set.core->disuse, NULL, &consumer->set.topic);
     return true;
 }
 

@@ -274,8 +274,9 @@ static void each_role_has_enough_for_each_kind_of_topic(void **state)
          .fleet = true},
         {.name = "priority", .topic = FORM(.type = SMQ_TYPE_PRIORITY)},
         {.name = "range_merge", .topic = FORM(.type = SMQ_TYPE_RANGE_MERGE, .delay_ms = 1)},
-        {.name = "keyed",
-         .topic = FORM(.type = SMQ_TYPE_FIXED_TIME, .layout = SMQ_LAYOUT_KEYED),
+        {.name = "keyed, expires",
+         .topic =
+             FORM(.type = SMQ_TYPE_FIXED_TIME, .layout = SMQ_LAYOUT_KEYED, .expires_ms = 60000),
          .replicas = 1},
         {.name = "keyed, dedup window",
          .topic = FORM(.type = SMQ_TYPE_FIXED_TIME, .layout = SMQ_LAYOUT_KEYED,
@@ -289,7 +290,7 @@ static void each_role_has_enough_for_each_kind_of_topic(void **state)
         {.name = "groups", .topic = FORM(.type = SMQ_TYPE_FIXED_TIME, .groups = groups)},
         {.name = "groups, keyed, dedup window, fleet",
          .topic = FORM(.type = SMQ_TYPE_FIXED_TIME, .layout = SMQ_LAYOUT_KEYED, .groups = groups,
-                       .dedup_window_ms = 60000),
+                       .dedup_window_ms = 60000, .expires_ms = 60000),
          .replicas = 1,
          .fleet = true},
     };

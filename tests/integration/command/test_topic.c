@@ -6,13 +6,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const topic_members[] = {
-    "name",        "type",        "layout",          "slots",
-    "shared",      "ties",        "max_retries",     "backoff",
-    "lease_ms",    "delay_ms",    "takeover",        "takeover_replicas",
-    "debounce_ms", "ttl_ms",      "expired_to_dead", "skip_failed",
-    "max_body",    "max_waiting", "rate_per_s",      "dedup_window_ms",
-    "groups",      "paused",      "damaged",         NULL};
+static const char *const topic_members[] = {"name",
+                                            "type",
+                                            "layout",
+                                            "slots",
+                                            "shared",
+                                            "ties",
+                                            "max_retries",
+                                            "backoff",
+                                            "lease_ms",
+                                            "delay_ms",
+                                            "takeover",
+                                            "takeover_replicas",
+                                            "debounce_ms",
+                                            "ttl_ms",
+                                            "expired_to_dead",
+                                            "skip_failed",
+                                            "max_body",
+                                            "max_waiting",
+                                            "rate_per_s",
+                                            "dedup_window_ms",
+                                            "groups",
+                                            "expires_ms",
+                                            "expires_with_messages",
+                                            "paused",
+                                            "damaged",
+                                            NULL};
 
 static bool has_topic(const char *name)
 {
@@ -120,10 +139,11 @@ static void test_every_flag_is_stored(void **state)
 static void test_every_flag_of_layout_keyed_is_stored(void **state)
 {
     (void) state;
-    json_t *topic = command_json(NULL, ARGS("topic", "create", "keyed", "--type", "range_merge",
-                                            "--layout", "keyed", "--debounce", "1m", "--ttl", "1d",
-                                            "--expired-to-dead", "--max-body", "5000",
-                                            "--max-waiting", "1000", "--rate", "200", "--json"));
+    json_t *topic =
+        command_json(NULL, ARGS("topic", "create", "keyed", "--type", "range_merge", "--layout",
+                                "keyed", "--debounce", "1m", "--ttl", "1d", "--expired-to-dead",
+                                "--max-body", "5000", "--max-waiting", "1000", "--rate", "200",
+                                "--expires", "1h", "--expires-with-messages", "--json"));
     assert_string_equal(json_text(topic, "layout"), "keyed");
     assert_int_equal(json_number(topic, "debounce_ms"), 60000);
     assert_int_equal(json_number(topic, "ttl_ms"), 86400000);
@@ -131,6 +151,8 @@ static void test_every_flag_of_layout_keyed_is_stored(void **state)
     assert_int_equal(json_number(topic, "max_body"), 5000);
     assert_int_equal(json_number(topic, "max_waiting"), 1000);
     assert_int_equal(json_number(topic, "rate_per_s"), 200);
+    assert_int_equal(json_number(topic, "expires_ms"), 3600000);
+    assert_true(json_is_true(json_object_get(topic, "expires_with_messages")));
     json_decref(topic);
     topic = command_json(
         NULL, ARGS("topic", "create", "fifo", "--type", "fifo", "--skip-failed", "--json"));

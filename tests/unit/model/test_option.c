@@ -53,6 +53,7 @@ static const struct {
     {SMQ_OPTION_SET_TOPIC, "max_waiting", 0, 1, NUMBERS, 0},
     {SMQ_OPTION_SET_TOPIC, "rate_per_s", 0, 1, 1000000000, 0},
     {SMQ_OPTION_SET_TOPIC, "dedup_window_ms", 0, 1, 604800000, 0},
+    {SMQ_OPTION_SET_TOPIC, "expires_ms", 0, 1000, TIME_MOST, 0},
     {SMQ_OPTION_SET_PRODUCER, "replicas", 0, 0, 16, REFUSED},
     {SMQ_OPTION_SET_PRODUCER, "send_timeout_ms", 10000, 1, DAY, REFUSED},
     {SMQ_OPTION_SET_PRODUCER, "max_pending", 100000, 1, 1000000000, REFUSED},

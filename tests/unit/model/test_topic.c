@@ -181,10 +181,13 @@ static void every_option_is_taken(void **state)
     options.type = SMQ_TYPE_FIFO;
     options.layout = SMQ_LAYOUT_KEYED;
     options.dedup_window_ms = 604800000;
+    options.expires_ms = 1000;
+    options.expires_with_messages = true;
     topic = made(&options);
     text_is(&topic, "format=4 type=fifo layout=keyed slots=64 shared=no ties=arrival "
                     "max_retries=16 backoff=exp:1000:600000 lease_ms=30000 delay_ms=none "
-                    "takeover=fast dedup_window_ms=604800000");
+                    "takeover=fast dedup_window_ms=604800000 expires_ms=1000 "
+                    "expires_with_messages=yes");
 }
 
 /* 0 is the default; a delay of 0 is SMQ_NONE, as in a message. */
@@ -257,6 +260,7 @@ static void none_is_the_default_of_limits(void **state)
     options.debounce_ms = SMQ_NONE;
     options.ttl_ms = SMQ_NONE;
     options.dedup_window_ms = SMQ_NONE;
+    options.expires_ms = SMQ_NONE;
     options.max_waiting = SMQ_NONE;
     options.rate_per_s = SMQ_NONE;
     asked = made(&options);
@@ -420,7 +424,7 @@ static void described_options_make_the_same_topic(void **state)
         "format=4 type=range_merge layout=keyed slots=64 shared=no ties=arrival max_retries=16 "
         "backoff=none lease_ms=30000 delay_ms=1 takeover=fast debounce_ms=2 ttl_ms=3 "
         "expired_to_dead=yes max_body=4 max_waiting=5 rate_per_s=6 takeover_replicas=7 "
-        "dedup_window_ms=8",
+        "dedup_window_ms=8 expires_ms=9000 expires_with_messages=yes",
         "format=4 type=fifo layout=keyed slots=64 shared=no ties=arrival max_retries=16 "
         "backoff=none "
         "lease_ms=30000 delay_ms=none takeover=fast skip_failed=yes",

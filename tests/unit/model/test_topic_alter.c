@@ -79,6 +79,10 @@ static void altered_options_differ(void **state)
         {KEYED " ttl_ms=5", "ttl_ms", "none", "ttl_ms is none, not 5"},
         {KEYED, "dedup_window_ms", "60s", "dedup_window_ms is 60000, not none"},
         {FIFO " dedup_window_ms=5", "dedup_window_ms", "none", "dedup_window_ms is none, not 5"},
+        {INLINE, "expires_ms", "1h", "expires_ms is 3600000, not none"},
+        {FIFO " expires_ms=5000", "expires_ms", "none", "expires_ms is none, not 5000"},
+        {KEYED " expires_ms=5000", "expires_with_messages", "true",
+         "expires_with_messages is yes, not no"},
         {KEYED, "expired_to_dead", "true", "expired_to_dead is yes, not no"},
         {KEYED, "max_body", "67108864", "max_body is 67108864, not 1048576"},
         {KEYED, "max_body", "64MiB", "max_body is 67108864, not 1048576"},
@@ -162,6 +166,13 @@ static const struct {
     {KEYED, "dedup_window_ms", "8d",
      "dedup_window_ms \"8d\" cannot be used; give a duration such as 500ms, 30s or 5m, 1ms to 7d, "
      "or none"},
+    {INLINE, "expires_ms", "999",
+     "expires_ms \"999\" cannot be used; give a duration such as 500ms, 30s or 5m, 1s to 101806d, "
+     "or none"},
+    {INLINE, "expires_with_messages", "true",
+     "expires_with_messages is for topics that expire: give expires_ms, too"},
+    {INLINE " expires_ms=5000 expires_with_messages=yes", "expires_ms", "none",
+     "expires_with_messages is for topics that expire: give expires_ms, too"},
     {INLINE, "ttl_ms", "5", "ttl_ms is for topics of layout keyed, not inline"},
     {KEYED, "ttl_ms", "0",
      "ttl_ms \"0\" cannot be used; give a duration such as 500ms, 30s or 5m, 1ms to 101806d, "
