@@ -64,25 +64,33 @@ static bool forget_commands(struct lab *lab)
     return good;
 }
 
-static bool measure_cost(struct lab *lab, smq_client *client)
+/* `send` and `drain`: what figures call these. */
+static bool measure_layout(struct lab *lab, smq_client *client, smq_layout layout, const char *send,
+                           const char *drain)
 {
     uint64_t count = lab_count(lab, 1000000, 200000);
     struct tally *tally = tally_new(count, SCENE_SLOTS);
     struct scene scene;
     struct meter sent, drained;
-    bool good = scene_open(&scene, lab, client, SCENE_SLOTS) && forget_commands(lab) &&
-                library_store(lab, client, scene.topic, count, &sent) &&
-                tell_commands(lab, "send", count) && forget_commands(lab) &&
-                scene_drain(&scene, count, tally, &drained) && tell_commands(lab, "drain", count);
+    bool good = scene_open_laid_out(&scene, lab, client, SCENE_SLOTS, layout) &&
+                forget_commands(lab) && library_store(lab, client, scene.topic, count, &sent) &&
+                tell_commands(lab, send, count) && forget_commands(lab) &&
+                scene_drain(&scene, count, tally, &drained) && tell_commands(lab, drain, count);
 
     if (good) {
-        report_tally(lab_report(lab), "slotmq", tally_counts(tally), drained.seconds);
-        tell(lab, "send", &sent, count);
-        tell(lab, "drain", &drained, count);
+        report_tally(lab_report(lab), drain, tally_counts(tally), drained.seconds);
+        tell(lab, send, &sent, count);
+        tell(lab, drain, &drained, count);
     }
     scene_close(&scene);
     tally_free(tally);
     return good;
+}
+
+static bool measure_cost(struct lab *lab, smq_client *client)
+{
+    return measure_layout(lab, client, SMQ_LAYOUT_KEYED, "send", "drain") &&
+           measure_layout(lab, client, SMQ_LAYOUT_INLINE, "inline-send", "inline-drain");
 }
 
 bool bench_redis_cost(struct lab *lab)
