@@ -1,0 +1,49 @@
+"""redis-py for what is no queue: bindings, fanout, replies of remote control, and results."""
+import pathlib
+from typing import Any, Dict
+
+import redis
+from redis.cluster import ClusterNode, RedisCluster
+from redis.exceptions import RedisClusterException
+
+from .settings import Servers
+
+NO_CLUSTER = ("cluster support disabled", "Cluster mode is not enabled")
+KEEPALIVE = {"socket_keepalive": True}
+
+
+def open_redis(servers: Servers, client: Dict[str, Any], **more: Any) -> Any:
+    """A RedisCluster, or of one server without cluster mode a Redis.  `client`: the options of slotmq.Client."""
+    kwargs: Dict[str, Any] = {**KEEPALIVE, **_login_of(servers, client), **more}
+    if servers.tls:
+        kwargs.update(ssl=True, ssl_ca_certs=client.get("tls_ca"), ssl_certfile=client.get("tls_cert"),
+                      ssl_keyfile=client.get("tls_key"))
+    try:
+        return RedisCluster(startup_nodes=[ClusterNode(host, port) for host, port in servers.hosts], **kwargs)
+    except RedisClusterException as error:
+        if not any(text in str(error) for text in NO_CLUSTER):
+            raise
+    host, port = servers.hosts[0]
+    return redis.Redis(host=host, port=port, **kwargs)
+
+
+def _login_of(servers: Servers, client: Dict[str, Any]) -> Dict[str, str]:
+    password = servers.password
+    if client.get("redis_password_file"):
+        password = pathlib.Path(client["redis_password_file"]).read_text(encoding="utf-8").splitlines()[0]
+    login = {"username": servers.user, "password": password}
+    return {name: value for name, value in login.items() if value}
+
+
+def connection_of(client: Any, key: str) -> Any:
+    """A connection of its own to the node that has the key, for a call that waits.  The caller disconnects it."""
+    node = client
+    if isinstance(client, RedisCluster):
+        node = client.get_redis_connection(client.get_node_from_key(key))
+    return node.connection_pool.make_connection()
+
+
+def find_nodes_again(client: Any) -> None:
+    """After a connection has failed, or a node has sent us to another one."""
+    if isinstance(client, RedisCluster):
+        client.nodes_manager.initialize()

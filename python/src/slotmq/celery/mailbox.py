@@ -1,0 +1,244 @@
+"""What is no queue of work: fanout, and mailboxes, which are queues that end with who declared them.
+
+A fanout exchange is one stream, which each reader reads from where it was; a mailbox is one list.  Each is one key,
+which ends by itself when nobody has used it for a while.  None of them is a topic: those are for work.
+"""
+import time
+from collections import deque
+from typing import Any, Deque, Dict, List, Optional
+
+from redis.exceptions import RedisError
+from kombu.utils.json import dumps, loads
+
+from .link import connection_of, find_nodes_again
+from .publishing import Raw, marked
+from .session import Session
+
+WAIT_MS = 5000         # how long Redis waits before it says that nothing came
+SILENT_S = 15.0        # a connection that says nothing for so long is dead
+AGAIN_S = (0.1, 2.0)   # pauses between attempts to connect
+PAGE = 100             # messages of a fanout in one reply
+MAILBOX_TTL_MS = 3_600_000
+
+
+class Mailboxes:
+    """The keys of one broker.  Thread: any."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._prefix = f"celery:{session.settings.prefix}"
+        self._ttl_ms: Dict[str, int] = {}
+        self._addresses: Dict[str, List[str]] = {}
+
+    def list_key(self, queue: str) -> str:
+        return f"{self._prefix}mailbox:{queue}"
+
+    def stream_key(self, exchange: str) -> str:
+        return f"{self._prefix}fanout:{exchange}"
+
+    def address_key(self, exchange: str, routing_key: str) -> str:
+        return f"{self._prefix}address:{exchange}:{routing_key}"
+
+    def declare(self, queue: str, ttl_ms: int) -> None:
+        self._ttl_ms[queue] = max(ttl_ms, 2 * WAIT_MS)
+        self.bind(queue, "", queue)
+
+    def bind(self, queue: str, exchange: str, routing_key: str) -> None:
+        key = self.address_key(exchange, routing_key)
+        self._addresses.setdefault(queue, []).append(key)
+        self._session.redis.sadd(key, queue)
+        self._session.redis.pexpire(key, self._ttl_ms.get(queue, MAILBOX_TTL_MS))
+
+    def renew(self, queue: str) -> None:
+        for key in self._addresses.get(queue, []):
+            self._session.redis.pexpire(key, self._ttl_ms[queue])
+
+    def find(self, exchange: str, routing_key: str) -> List[str]:
+        return [name.decode() for name in self._session.redis.smembers(self.address_key(exchange, routing_key))]
+
+    def put(self, queue: str, message: Dict[str, Any]) -> None:
+        key = self.list_key(queue)
+        pipeline = self._session.redis.pipeline()
+        pipeline.rpush(key, dumps(message))
+        pipeline.pexpire(key, self._ttl_ms.get(queue, MAILBOX_TTL_MS))
+        pipeline.execute()
+
+    def size(self, queue: str) -> int:
+        return int(self._session.redis.llen(self.list_key(queue)))
+
+    def purge(self, queue: str) -> int:
+        count = self.size(queue)
+        self._session.redis.delete(self.list_key(queue))
+        return count
+
+    def delete(self, queue: str) -> None:
+        for key in self._addresses.pop(queue, []):
+            self._session.redis.srem(key, queue)
+        self._session.redis.delete(self.list_key(queue))
+        self._ttl_ms.pop(queue, None)
+
+    def cast(self, exchange: str, routing_key: str, message: Dict[str, Any]) -> None:
+        """To all who read the fanout now."""
+        own, key = self._session.settings.own, self.stream_key(exchange)
+        pipeline = self._session.redis.pipeline()
+        pipeline.xadd(key, {"k": routing_key or "", "m": dumps(message)}, maxlen=own["fanout_max_len"])
+        pipeline.pexpire(key, own["fanout_ttl_ms"])
+        pipeline.execute()
+
+    def last_of(self, exchange: str) -> str:
+        """Where somebody begins who wants only what comes from now on."""
+        newest = self._session.redis.xrevrange(self.stream_key(exchange), count=1)
+        return newest[0][0].decode() if newest else "0-0"
+
+
+class Answered:
+    """In the place of a delivery, for a message that left Redis when it was read."""
+
+    __slots__ = ("_reader", "_payload")
+
+    def __init__(self, reader: "Reader", payload: Dict[str, Any]) -> None:
+        self._reader = reader
+        self._payload = payload
+
+    def done(self) -> None:
+        """There is nothing left to do."""
+
+    def reject(self, reason: Optional[str] = None) -> None:
+        """It is dropped: what was meant for whoever listened is no dead letter."""
+
+    def retry(self, reason: Optional[str] = None, *, delay_ms: int = 0) -> None:
+        self.release()
+
+    def release(self, *, delay_ms: int = 0) -> None:
+        self._reader.put_back(self._payload)
+
+
+class Reader:
+    """Waits for one key on a connection of its own, which is made again when it fails."""
+
+    key: str
+
+    def __init__(self, mailboxes: Mailboxes, session: Session, queue: str, limited: bool) -> None:
+        self.mailboxes = mailboxes
+        self.queue = queue
+        self.limited = limited
+        self.ready: Deque[Raw] = deque()
+        self._session = session
+        self._connection: Any = None
+        self._fresh = True      # the nodes are as they were found
+        self._heard_at = 0.0
+        self._try_at = 0.0
+        self._pause = AGAIN_S[0]
+
+    def fileno(self) -> int:
+        """-1: there is no connection now."""
+        if self._connection is None and time.monotonic() >= self._try_at:
+            self._connect()
+        return self._connection._sock.fileno() if self._connection is not None else -1
+
+    def fetch(self, most: int) -> None:
+        """Take what has come, also if that is nothing."""
+        if self._connection is None:
+            return
+        try:
+            if not self._connection.can_read(0):
+                self._end_if_silent()
+                return
+            reply = self._connection.read_response()
+            self._heard_at = time.monotonic()
+            for payload in self._payloads(reply):
+                self.ready.append(marked(payload, Answered(self, payload), False))
+            self._ask()
+        except (RedisError, OSError):
+            self._fail()
+
+    def live(self) -> None:
+        """From time to time."""
+        if self._connection is not None:
+            self._end_if_silent()
+
+    def hold(self) -> None:
+        """It holds nothing that another one could have."""
+
+    def fit(self, most: int) -> None:
+        """The limit is that of who reads `ready`."""
+
+    def put_back(self, payload: Dict[str, Any]) -> None:
+        self.ready.appendleft(marked(payload, Answered(self, payload), True))
+
+    def close(self) -> None:
+        connection, self._connection = self._connection, None
+        self._try_at = float("inf")
+        if connection is not None:
+            connection.disconnect()
+
+    def _connect(self) -> None:
+        try:
+            if not self._fresh:
+                find_nodes_again(self._session.redis)
+                self._fresh = True
+            self._connection = connection_of(self._session.redis, self.key)
+            self._connection.connect()
+            self._heard_at = time.monotonic()
+            self._ask()
+            self._pause = AGAIN_S[0]
+        except (RedisError, OSError):
+            self._fail()
+
+    def _fail(self) -> None:
+        connection, self._connection = self._connection, None
+        self._fresh = False
+        self._try_at = time.monotonic() + self._pause
+        self._pause = min(2 * self._pause, AGAIN_S[1])
+        if connection is not None:
+            connection.disconnect()
+
+    def _end_if_silent(self) -> None:
+        if time.monotonic() - self._heard_at > SILENT_S:
+            self._fail()
+
+    def _ask(self) -> None:
+        raise NotImplementedError
+
+    def _payloads(self, reply: Any) -> List[Dict[str, Any]]:
+        raise NotImplementedError
+
+
+class MailboxReader(Reader):
+    """A list: of several readers one gets a message."""
+
+    def __init__(self, mailboxes: Mailboxes, session: Session, queue: str, limited: bool) -> None:
+        super().__init__(mailboxes, session, queue, limited)
+        self.key = mailboxes.list_key(queue)
+
+    def _ask(self) -> None:
+        self._connection.send_command("BLPOP", self.key, WAIT_MS // 1000)
+
+    def _payloads(self, reply: Any) -> List[Dict[str, Any]]:
+        if reply is None:
+            self.mailboxes.renew(self.queue)
+            return []
+        return [loads(reply[1].decode())]
+
+
+class FanoutReader(Reader):
+    """A stream: each reader gets all whose routing key fits."""
+
+    def __init__(self, mailboxes: Mailboxes, session: Session, queue: str, limited: bool, exchange: str,
+                 cursor: str, fits: Any) -> None:
+        super().__init__(mailboxes, session, queue, limited)
+        self.key = mailboxes.stream_key(exchange)
+        self.cursor = cursor
+        self._fits = fits
+
+    def _ask(self) -> None:
+        self._connection.send_command("XREAD", "COUNT", PAGE, "BLOCK", WAIT_MS, "STREAMS", self.key, self.cursor)
+
+    def _payloads(self, reply: Any) -> List[Dict[str, Any]]:
+        found = []
+        for number, fields in (reply[0][1] if reply else []):
+            self.cursor = number.decode()
+            values = dict(zip(fields[::2], fields[1::2]))
+            if self._fits(values[b"k"].decode()):
+                found.append(loads(values[b"m"].decode()))
+        return found

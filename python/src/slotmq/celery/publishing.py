@@ -1,0 +1,114 @@
+"""Messages of kombu as messages of topics, and back."""
+import datetime
+import itertools
+import json
+import math
+import time
+from typing import Any, Dict, Optional
+
+from kombu.utils.json import dumps, loads
+
+from ..client import Client
+from ..consumer import Delivery
+from ..errors import UsageError
+from ..records import Message
+from .settings import Settings
+
+SLOTS = 16
+TYPE = "fixed_time"
+_tags = itertools.count(1)
+
+
+def time_of(text: Optional[str]) -> Optional[float]:
+    """Seconds since 1970 of a time in ISO 8601, which is UTC if it names no zone; None: it is no such time."""
+    if not text:
+        return None
+    try:
+        found = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except (AttributeError, TypeError, ValueError):
+        return None
+    return (found if found.tzinfo else found.replace(tzinfo=datetime.timezone.utc)).timestamp()
+
+
+def message_of(settings: Settings, queue: str, message: Dict[str, Any]) -> Message:
+    """A message of kombu, to be sent to the topic of the queue."""
+    properties, headers = message["properties"], message.get("headers") or {}
+    key = properties.get("slotmq_key")
+    eta = time_of(headers.get("eta"))
+    # In a topic of type priority a message cannot wait for a time, so there the worker keeps it.
+    by_priority = settings.of_queue(queue, "topic").get("type", TYPE) == "priority"
+    return Message(
+        dumps(message).encode(), id=_identity(headers, properties), key=None if key is None else str(key),
+        priority=_priority(properties, settings) if by_priority else 0, ttl_ms=_ttl_ms(headers, properties),
+        due_at_ms=math.ceil(eta * 1000) if eta and eta > time.time() and not by_priority else 0)
+
+
+def _identity(headers: Dict[str, Any], properties: Dict[str, Any]) -> Optional[str]:
+    """The id of the task, so that the broker finds the message by it."""
+    found = headers.get("id") if "task" in headers else properties.get("message_id")
+    return str(found) if found and len(str(found).encode()) <= 1024 else None
+
+
+def _priority(properties: Dict[str, Any], settings: Settings) -> int:
+    try:
+        found = int(properties.get("priority") or 0)
+    except (TypeError, ValueError):
+        return 0
+    return -found if settings.own["redis_priorities"] else found
+
+
+def _ttl_ms(headers: Dict[str, Any], properties: Dict[str, Any]) -> int:
+    """Of a task that expires somebody may wait for the result, and a worker notes there that it is revoked.  So the
+    broker drops it only if it keeps no result; other messages, when kombu was told to let them expire."""
+    expires = time_of(headers.get("expires"))
+    if expires:
+        return max(int((expires - time.time()) * 1000), 1) if headers.get("ignore_result") else 0
+    return max(int(properties["expiration"]), 1) if properties.get("expiration") else 0
+
+
+def create_topic(client: Client, settings: Settings, queue: str, arguments: Optional[Dict[str, Any]] = None) -> None:
+    """Create the topic of a queue.  One that exists is used as it is, also if it was made with other options."""
+    options: Dict[str, Any] = {"type": TYPE, "layout": "keyed", "slots": SLOTS, "shared": True}
+    arguments = arguments or {}
+    for name, option in (("x-message-ttl", "ttl_ms"), ("x-max-length", "max_waiting")):
+        if arguments.get(name):
+            options[option] = int(arguments[name])
+    options.update(settings.of_queue(queue, "topic"))
+    try:
+        client.create(settings.topic_of(queue), **options)
+    except UsageError as error:
+        if error.name != "TOPIC_DIFFERS":
+            raise
+
+
+class Raw:
+    """A message of kombu that came from a topic, with the delivery that answers it."""
+
+    __slots__ = ("payload", "delivery")
+
+    def __init__(self, payload: Dict[str, Any], delivery: Any) -> None:
+        self.payload = payload
+        self.delivery = delivery
+
+
+def raw_of(delivery: Delivery) -> Optional[Raw]:
+    """None: it is no message of kombu, and is a dead letter now."""
+    try:
+        payload = loads(delivery.body.decode())
+        payload["properties"]["delivery_info"]
+    except (ValueError, KeyError, TypeError, json.JSONDecodeError):
+        delivery.reject("it is no message of kombu")
+        return None
+    return marked(payload, delivery, delivery.attempt > 1)
+
+
+def marked(payload: Dict[str, Any], delivery: Any, redelivered: bool) -> Raw:
+    """With a tag of this delivery, because a message may come again while its first delivery is not answered."""
+    properties, headers = payload["properties"], payload.get("headers") or {}
+    properties["delivery_tag"] = str(next(_tags))
+    properties["delivery_info"]["redelivered"] = redelivered
+    # The broker has kept it until then.  If the clock here is behind, the worker keeps it for the rest.
+    eta = time_of(headers.get("eta"))
+    if eta is not None and eta <= time.time():
+        headers["eta"] = None
+    return Raw(payload, delivery)

@@ -1,0 +1,95 @@
+"""Results of Celery on Redis Cluster, which Celery has no backend for.
+
+Keys of tasks are spread over the cluster; those of one group have a hash tag, so that they are on one node."""
+from typing import Any, Iterable, List, Optional
+
+from celery.backends import redis as upstream
+from kombu.transport.redis import get_redis_error_classes
+from kombu.utils.objects import cached_property
+from redis.exceptions import RedisClusterException
+
+from .link import find_nodes_again, open_redis
+from .settings import Settings, masked
+
+# One call, because a pipeline of a cluster cannot publish.
+STORE = """
+if tonumber(ARGV[2]) > 0 then
+    redis.call("SET", KEYS[1], ARGV[1], "EX", ARGV[2])
+else
+    redis.call("SET", KEYS[1], ARGV[1])
+end
+redis.call("PUBLISH", KEYS[1], ARGV[1])
+"""
+
+
+class ResultConsumer(upstream.ResultConsumer):
+    """Waits for results on one node, which hears what is published on all."""
+
+    _pubsub: Any = None
+
+    def on_after_fork(self) -> None:
+        """A child connects for itself: the client looks at its process."""
+        self._pubsub = None
+        upstream.BaseResultConsumer.on_after_fork(self)
+
+    def start(self, initial_task_id: str, **_: Any) -> None:
+        self._pubsub = self.backend.client.pubsub(ignore_subscribe_messages=True)
+        self._consume_from(initial_task_id)
+
+    def _reconnect_pubsub(self) -> None:
+        self._pubsub = None
+        find_nodes_again(self.backend.client)
+        # What has come in the meantime was not heard.
+        for meta in self.backend.mget(list(self.subscribed_to)):
+            if meta:
+                self.on_state_change(self._decode_result(meta), None)
+        if self.subscribed_to:
+            self._pubsub = self.backend.client.pubsub(ignore_subscribe_messages=True)
+            self._pubsub.subscribe(*self.subscribed_to)
+
+
+class Backend(upstream.RedisBackend):
+    """result_backend = "slotmq-results://host:port,host:port/prefix", or the name of this class alone, which then uses
+    the servers of the broker.  result_backend_transport_options has options of TLS: tls_ca, tls_cert, tls_key."""
+
+    ResultConsumer = ResultConsumer
+
+    def __init__(self, url: Optional[str] = None, **kwargs: Any) -> None:
+        super().__init__(url=None, **kwargs)
+        broker = not url or "://" not in url
+        self.url = self.app.conf.broker_read_url if broker else url
+        conf = self.app.conf
+        options = dict((conf.broker_transport_options if broker else conf.result_backend_transport_options) or {})
+        for name in ("result_chord_ordered", "retry_policy", "global_keyprefix"):
+            options.pop(name, None)
+        self.settings = Settings(self.url, options,
+                                 conf.broker_use_ssl if broker else conf.redis_backend_use_ssl)
+        for name in ("task_keyprefix", "group_keyprefix", "chord_keyprefix"):
+            setattr(self, name, self.key_t(self.settings.prefix) + getattr(self, name))
+        self.connection_errors: Any = (*get_redis_error_classes().connection_errors, RedisClusterException)
+
+    @cached_property
+    def client(self) -> Any:
+        return open_redis(self.settings.servers, self.settings.options["client"])
+
+    def _set(self, key: Any, value: Any) -> None:
+        self.client.eval(STORE, 1, key, value, int(self.expires or 0))
+
+    def mget(self, keys: Iterable[Any]) -> List[Any]:
+        keys = list(keys)
+        read = getattr(self.client, "mget_nonatomic", self.client.mget)
+        return list(read(keys)) if keys else []
+
+    def get_key_for_group(self, group_id: str, key: str = "") -> Any:
+        empty = self.key_t("")
+        return empty.join([self.group_keyprefix, self.key_t("{" + str(group_id) + "}"), self.key_t(key)])
+
+    def get_key_for_chord(self, group_id: str, key: str = "") -> Any:
+        empty = self.key_t("")
+        return empty.join([self.chord_keyprefix, self.key_t("{" + str(group_id) + "}"), self.key_t(key)])
+
+    def as_uri(self, include_password: bool = False) -> str:
+        return self.url if include_password else masked(self.url)
+
+    def __reduce__(self, args: Any = (), kwargs: Any = None) -> Any:
+        return upstream.BaseKeyValueStoreBackend.__reduce__(self, (self.url,), {"expires": self.expires})
