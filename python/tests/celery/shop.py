@@ -1,0 +1,95 @@
+"""The project of the tests: `celery -A shop` takes its broker from the environment."""
+import functools
+import json
+import os
+import signal
+import time
+
+from celery import Celery
+from celery.exceptions import Reject
+import slotmq.celery
+from slotmq.celery.link import open_redis
+from slotmq.celery.settings import servers_of
+
+WAIT_S = 30
+
+
+@functools.lru_cache(maxsize=None)
+def notes():
+    """Where tasks write what they do, which tests read."""
+    servers, _ = servers_of(os.environ["SHOP_BROKER"])
+    return open_redis(servers, {})
+
+
+def of(name):
+    """A key of this broker."""
+    return f"note.{os.environ['SHOP_BROKER'].rpartition('/')[2]}.{name}"
+
+
+def add(x, y):
+    return x + y
+
+
+def total(numbers):
+    return sum(numbers)
+
+
+def fail():
+    raise ValueError("it fails")
+
+
+def note(list_name, text):
+    notes().rpush(of(list_name), text)
+
+
+def clock():
+    return time.time()
+
+
+def hold(name):
+    """Say that it has begun, and wait until the test lets it end."""
+    client = notes()
+    client.rpush(of(f"began.{name}"), os.getpid())
+    return client.blpop(of(f"end.{name}"), WAIT_S) is not None
+
+
+def die(name):
+    notes().rpush(of(f"began.{name}"), os.getpid())
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def refuse(name, requeue):
+    notes().rpush(of(f"began.{name}"), os.getpid())
+    raise Reject("it refuses", requeue=requeue)
+
+
+def again(task, name, most):
+    """Retry after a second, `most` times; the return value is when each try began."""
+    client = notes()
+    client.rpush(of(f"began.{name}"), time.time())
+    if task.request.retries < most:
+        raise task.retry(countdown=1)
+    return [float(began) for began in client.lrange(of(f"began.{name}"), 0, -1)]
+
+
+def key_of(task, most=0):
+    if task.request.retries < most:
+        raise task.retry(countdown=0)
+    return task.request.properties.get("slotmq_key"), task.request.delivery_info["redelivered"]
+
+
+def make(broker, options, **settings):
+    """An application."""
+    app = Celery("shop", broker=broker, backend=broker.replace("slotmq:", "slotmq-results:"), set_as_current=False)
+    app.conf.update({"broker_transport_options": options, "task_acks_late": True, "worker_prefetch_multiplier": 1,
+                     "task_reject_on_worker_lost": True, **settings})
+    for function in (add, total, fail, note, clock, hold, die, refuse):
+        app.task(function, name=f"shop.{function.__name__}")
+    for function in (again, key_of):
+        app.task(function, name=f"shop.{function.__name__}", bind=True, max_retries=None)
+    app.finalize()
+    return app
+
+
+if "SHOP_BROKER" in os.environ:
+    app = make(os.environ["SHOP_BROKER"], json.loads(os.environ["SHOP_OPTIONS"]), **json.loads(os.environ["SHOP_SETTINGS"]))

@@ -1,0 +1,154 @@
+"""What goes wrong with a task, with real workers."""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import pytest
+
+TIMEOUT_S = 30
+SOON = {"slots": 2, "lease_ms": 500, "backoff": "none"}
+
+
+def test_a_killed_worker_loses_no_task(open_shop):
+    shop = open_shop(SOON, worker_prefetch_multiplier=4)
+    killed = shop.begin("-c", "2")
+    held = [shop.hold.delay("killed") for _ in range(2)]
+    shop.wait_begun("killed", 2)
+    others = [shop.note.delay("others", i) for i in range(20)]
+    killed.kill()
+    shop.begin("-c", "2")
+    shop.let_end("killed", 2)
+    assert all(result.get(timeout=TIMEOUT_S) for result in held)
+    for result in others:
+        result.get(timeout=TIMEOUT_S)
+    assert sorted(map(int, shop.lines("others"))) == list(range(20))
+    assert shop.topic().stats().waiting == 0
+
+
+@pytest.mark.long
+def test_a_task_that_kills_its_process_ends_as_a_dead_letter(open_shop):
+    shop = open_shop({**SOON, "topic": {"max_retries": 2}})
+    shop.begin("-c", "2")
+    shop.die.delay("killer")
+    shop.wait_begun("killer", 3)
+    assert shop.add.delay(1, 2).get(timeout=TIMEOUT_S) == 3
+    while not shop.topic().stats().dead:
+        pass
+    [dead] = shop.topic().messages("dead")
+    assert dead.reason == "requeued by the worker"
+
+
+@pytest.mark.long
+def test_a_task_that_is_rejected_is_a_dead_letter(open_shop):
+    shop = open_shop(SOON)
+    shop.begin()
+    task = shop.refuse.delay("rejected", False)
+    shop.wait_begun("rejected")
+    while not shop.topic().stats().dead:
+        pass
+    assert [(dead.id, dead.reason) for dead in shop.topic().messages("dead")] == \
+        [(task.id.encode(), "rejected by the worker")]
+
+
+@pytest.mark.long
+def test_a_task_that_nobody_knows_is_a_dead_letter(open_shop):
+    shop = open_shop(SOON)
+    shop.begin()
+    shop.app.send_task("shop.unknown")
+    assert shop.add.delay(1, 2).get(timeout=TIMEOUT_S) == 3
+    while not shop.topic().stats().dead:
+        pass
+
+
+@pytest.mark.long
+def test_a_warm_shutdown_gives_back_what_has_not_begun(open_shop):
+    shop = open_shop(SOON, worker_prefetch_multiplier=4)
+    worker = shop.begin("-c", "1")
+    shop.hold.delay("warm")
+    shop.wait_begun("warm")
+    shop.note.delay("after", 1)
+    worker.process.send_signal(signal.SIGTERM)
+    shop.let_end("warm")
+    worker.end()
+    assert shop.lines("after") == []
+    stats = shop.topic().stats()
+    assert (stats.waiting, stats.due, stats.claimed, stats.lease_lost) == (1, 1, 0, 0)
+
+
+@pytest.mark.long
+def test_a_task_that_runs_for_many_leases_runs_once(open_shop):
+    shop = open_shop({**SOON, "lease_ms": 200})
+    shop.begin()
+    held = shop.hold.delay("long")
+    shop.wait_begun("long")
+    # Five leases, by the clock of another task.
+    shop.again.delay("clock", 1).get(timeout=TIMEOUT_S)
+    shop.let_end("long")
+    assert held.get(timeout=TIMEOUT_S)
+    stats = shop.topic().stats()
+    assert (stats.lease_lost, stats.retried) == (0, 0)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("pool", ["solo", "threads", "gevent"])
+def test_another_pool(open_shop, pool):
+    shop = open_shop(SOON)
+    shop.begin("-P", pool, "-c", "1" if pool == "solo" else "4")
+    results = [shop.note.delay("pool", i) for i in range(30)]
+    for result in results:
+        result.get(timeout=TIMEOUT_S)
+    assert sorted(map(int, shop.lines("pool"))) == list(range(30))
+    assert shop.app.control.inspect(timeout=TIMEOUT_S, limit=1).ping()
+
+
+def test_a_child_of_fork_sends_with_a_client_of_its_own(open_shop):
+    shop = open_shop(SOON)
+    shop.note.delay("fork", 1)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            shop.note.delay("fork", 2)
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    shop.note.delay("fork", 3)
+    assert shop.topic().stats().waiting == 3
+
+
+@pytest.mark.long
+def test_an_autoscaled_worker_changes_its_prefetch(open_shop):
+    shop = open_shop(SOON)
+    shop.begin("-c", "1")
+    shop.app.control.pool_grow(2, reply=True, limit=1, timeout=TIMEOUT_S)
+    results = [shop.hold.delay("grown") for _ in range(3)]
+    shop.wait_begun("grown", 3)
+    shop.let_end("grown", 3)
+    assert all(result.get(timeout=TIMEOUT_S) for result in results)
+
+
+def test_a_deleted_queue_is_declared_again(open_shop):
+    shop = open_shop(SOON)
+    shop.begin()
+    shop.may_fail = True
+    shop.add.delay(1, 2).get(timeout=TIMEOUT_S)
+    shop.topic().delete(force=True)
+    assert shop.add.delay(1, 2).get(timeout=TIMEOUT_S) == 3
+
+
+@pytest.mark.long
+def test_the_example(open_shop):
+    shop = open_shop()
+    environment = {**os.environ, "SLOTMQ_REDIS": os.environ["SLOTMQ_TEST_CLUSTER"]}
+    folder = pathlib.Path(__file__).resolve().parents[3] / "examples/celery"
+    worker = subprocess.Popen([sys.executable, "-m", "celery", "-A", "tasks", "worker", "-c", "1"], cwd=folder, env=environment)
+    try:
+        assert subprocess.run([sys.executable, "tasks.py"], cwd=folder, env=environment, check=True, capture_output=True,
+                              text=True).stdout == "5\n"
+    finally:
+        worker.terminate()
+        worker.wait(TIMEOUT_S)
+        shop.session.client.topic("celery").delete(force=True)

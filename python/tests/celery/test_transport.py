@@ -1,0 +1,273 @@
+"""The transport as kombu calls it, without Celery."""
+import logging
+import socket
+
+import conftest
+import kombu
+import pytest
+import slotmq.celery
+from slotmq.celery.settings import Settings, masked, servers_of
+
+TIMEOUT_S = 10
+QUIET_S = 0.2
+OPTIONS = {"slots": 1, "backoff": "none"}
+
+
+@pytest.fixture
+def connect():
+    """Make connections to one broker."""
+    url, made = conftest.broker_url(), []
+
+    def make(**options):
+        made.append(kombu.Connection(url, transport_options={**OPTIONS, **options}))
+        return made[-1]
+    yield make
+    for one in made:
+        one.release()
+
+
+class Reader:
+    """Consumes queues, and keeps what came."""
+
+    def __init__(self, connection, *names, prefetch=0, no_ack=False):
+        self.connection, self.came = connection, []
+        self.channel = connection.channel()
+        self.consumer = kombu.Consumer(self.channel, [kombu.Queue(name, routing_key=name) for name in names],
+                                       callbacks=[lambda _body, message: self.came.append(message)], no_ack=no_ack)
+        self.consumer.qos(prefetch_count=prefetch)
+        self.consumer.consume()
+
+    def drain(self, count):
+        for _ in range(count):
+            self.connection.drain_events(timeout=TIMEOUT_S)
+        return self.came
+
+    def drain_all(self):
+        with pytest.raises(socket.timeout):
+            while True:
+                self.connection.drain_events(timeout=QUIET_S)
+        return self.came
+
+
+def put(connection, queue, *bodies, **options):
+    with connection.Producer() as producer:
+        for body in bodies:
+            producer.publish(body, routing_key=queue, declare=[kombu.Queue(queue, routing_key=queue)], **options)
+
+
+def topic_of(connection, queue):
+    channel = connection.default_channel
+    return channel._topic(queue)
+
+
+def test_the_prefetch_changes_while_it_is_full(connect):
+    connection = connect()
+    put(connection, "q", *range(10))
+    reader = Reader(connection, "q", prefetch=3)
+    assert len(reader.drain_all()) == 3
+    reader.consumer.qos(prefetch_count=5)
+    assert len(reader.drain_all()) == 5
+    reader.consumer.qos(prefetch_count=2)
+    for message in reader.came[:3]:
+        message.ack()
+    assert len(reader.drain_all()) == 5
+    reader.came[3].ack()
+    assert len(reader.drain(1)) == 6
+    reader.consumer.qos(prefetch_count=0)
+    assert len(reader.drain_all()) == 10
+
+
+def test_a_requeued_message_comes_again_and_says_so(connect):
+    connection = connect()
+    put(connection, "q", "x")
+    reader = Reader(connection, "q")
+    [first] = reader.drain(1)
+    assert not first.delivery_info["redelivered"]
+    first.requeue()
+    second = reader.drain(1)[1]
+    assert second.payload == "x" and second.delivery_info["redelivered"] and second.delivery_tag != first.delivery_tag
+    second.ack()
+    assert topic_of(connection, "q").stats().waiting == 0
+
+
+def test_a_message_that_is_always_requeued_ends_as_a_dead_letter(connect):
+    connection = connect(topic={"max_retries": 3})
+    put(connection, "q", "x")
+    reader = Reader(connection, "q")
+    for i in range(4):
+        reader.drain(1)[i].requeue()
+    assert len(reader.drain_all()) == 4
+    assert [dead.reason for dead in topic_of(connection, "q").messages("dead")] == ["requeued by the worker"]
+
+
+def test_a_requeue_may_use_no_try(connect):
+    connection = connect(requeue="release", topic={"max_retries": "none"})
+    put(connection, "q", "x")
+    reader = Reader(connection, "q")
+    for i in range(4):
+        reader.drain(1)[i].requeue()
+    reader.drain(1)[4].ack()
+    assert topic_of(connection, "q").stats().dead == 0
+
+
+def test_what_is_not_answered_at_the_close_was_never_delivered(connect, capsys):
+    connection = connect()
+    put(connection, "q", "x", "y")
+    reader = Reader(connection, "q")
+    reader.drain(2)
+    reader.channel.close()
+    stats = topic_of(connect(), "q").stats()
+    assert (stats.waiting, stats.released, stats.lease_lost) == (2, 2, 0)
+    assert "Restoring 2" in capsys.readouterr().err
+
+
+def test_a_cancel_gives_back_what_was_not_delivered(connect):
+    first, second = connect(), connect()
+    put(first, "q", *range(20))
+    reader = Reader(first, "q")
+    [held] = reader.drain(1)
+    reader.consumer.cancel()
+    assert len(Reader(second, "q").drain_all()) == 19
+    held.ack()
+    assert len(reader.came) == 1
+
+
+def test_a_queue_can_be_consumed_again_after_a_cancel(connect):
+    connection = connect()
+    reader = Reader(connection, "q")
+    reader.consumer.cancel()
+    reader.consumer.consume()
+    put(connection, "q", "x")
+    assert len(reader.drain(1)) == 1
+
+
+def test_without_acks_nothing_stays_in_flight(connect):
+    connection = connect()
+    put(connection, "q", *range(5))
+    reader = Reader(connection, "q", prefetch=1, no_ack=True)
+    assert len(reader.drain(5)) == 5
+    reader.channel.close()
+    assert topic_of(connection, "q").stats().waiting == 0
+
+
+def test_a_full_channel_of_two_queues_leaves_the_other_queue_to_others(connect):
+    first, second = connect(), connect()
+    put(first, "a", "a")
+    reader = Reader(first, "a", "b", prefetch=1)
+    reader.drain(1)
+    put(first, "b", "b")
+    reader.drain_all()
+    [message] = Reader(second, "b").drain(1)
+    assert message.payload == "b"
+    put(first, "b", "c")
+    reader.came[0].ack()
+    message.ack()
+
+
+def test_a_get_takes_one_and_an_empty_queue_says_so_at_once(connect):
+    connection = connect()
+    queue = kombu.Queue("q", routing_key="q")(connection.channel())
+    queue.declare()
+    assert queue.get() is None
+    put(connection, "q", "x", "y")
+    first = queue.get()
+    first.ack()
+    queue.get(no_ack=True)
+    assert first.payload == "x" and queue.get() is None
+    assert queue.queue_declare(passive=True).message_count == 0
+
+
+def test_messages_of_other_programs_are_dead_letters(connect):
+    connection = connect()
+    put(connection, "q", "x")
+    channel = connection.default_channel
+    channel.session.producer.send(channel.settings.topic_of("q"), "no message of kombu")
+    assert [message.payload for message in Reader(connection, "q").drain_all()] == ["x"]
+    assert [dead.reason for dead in topic_of(connection, "q").messages("dead")] == ["it is no message of kombu"]
+
+
+def test_priorities(connect):
+    connection = connect(queues={"q": {"type": "priority"}})
+    for priority in (0, 9, 5):
+        put(connection, "q", priority, priority=priority)
+    assert [message.payload for message in Reader(connection, "q").drain(3)] == [9, 5, 0]
+
+
+def test_exchanges_of_one_process_route_in_another(connect):
+    first, second = connect(), connect()
+    media = kombu.Exchange("media", "topic")
+    kombu.Queue("video", media, routing_key="#.video")(first.channel()).declare()
+    kombu.Queue("all", media, routing_key="*.*")(first.channel()).declare()
+    direct = kombu.Exchange("direct", "direct")
+    kombu.Queue("named", direct, routing_key="name")(first.channel()).declare()
+    with second.Producer() as producer:
+        producer.publish("1", exchange=media, routing_key="new.video")
+        producer.publish("2", exchange=media, routing_key="new.text")
+        producer.publish("3", exchange=direct, routing_key="name")
+        producer.publish("4", exchange=direct, routing_key="nobody")
+    for queue, expected in (("video", ["1"]), ("all", ["1", "2"]), ("named", ["3"])):
+        assert sorted(message.payload for message in Reader(second, queue).drain(len(expected))) == expected
+    kombu.Queue("video", media)(first.channel()).delete()
+    assert not topic_of(first, "video").exists()
+
+
+def test_a_fanout_reaches_all_who_listen_and_queues_of_work(connect):
+    connection, exchange, came = connect(), kombu.Exchange("news", "fanout"), []
+    queues = [kombu.Queue(f"listener {i}", exchange, auto_delete=True) for i in range(2)] + [kombu.Queue("work", exchange)]
+    channel = connection.channel()
+    with kombu.Consumer(channel, queues, callbacks=[lambda body, message: came.append((body, message.ack()))]):
+        with connection.Producer() as producer:
+            producer.publish("x", exchange=exchange)
+        for _ in range(3):
+            connection.drain_events(timeout=TIMEOUT_S)
+    assert [body for body, _ in came] == ["x"] * 3
+
+
+def test_a_url_names_servers_users_tls_and_a_prefix():
+    servers, options = servers_of("slotmqs://shop:a%2Fb@one:7000,two/staging?request_timeout_ms=500")
+    assert servers.address == "rediss://shop:a%2Fb@one:7000,two:6379"
+    assert servers.path == "staging" and options == {"request_timeout_ms": "500"}
+    assert servers_of("one")[0].address == "redis://one:6379"
+    assert masked("slotmq://shop:secret@one:1/") == "slotmq://shop:**@one:1/"
+    assert Settings("slotmq://one/0", {}).prefix == ""
+    assert Settings("slotmq://one/staging", {}).topic_of("a b") == "staging.a-20-b"
+
+
+def test_a_connection_shows_no_password():
+    connection = kombu.Connection("slotmq://shop:secret@127.0.0.1:1/")
+    assert "secret" not in connection.as_uri() and "shop" in connection.as_uri()
+
+
+@pytest.mark.parametrize("options, said", [
+    ({"visibility_timeuot": 1}, "broker_transport_options has options that are not known: visibility_timeuot"),
+    ({"topic": {"slot": 1}}, "a topic has no option slot"),
+    ({"queues": {"q": {"x": 1}}}, "queue q has options that are not known: x"),
+    ({"requeue": "never"}, 'requeue is "never"; it may be retry or release')])
+def test_options_that_are_not_known_are_named_in_one_line(options, said):
+    with pytest.raises(ValueError) as raised:
+        Settings("slotmq://one/", options)
+    assert said in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_an_option_of_redis_that_has_no_use_is_named_once(caplog):
+    with caplog.at_level(logging.WARNING, "slotmq.celery"):
+        for _ in range(2):
+            Settings("slotmq://one/", {"visibility_timeout": 3600})
+    assert [record.message for record in caplog.records] == [
+        "slotmq has no use for the option visibility_timeout of kombu's transport for Redis"]
+
+
+def test_a_user_with_a_password(connect):
+    admin = connect().default_channel.session.redis
+    for node in admin.get_primaries():
+        admin.execute_command("ACL SETUSER", "shop", "on", ">secret", "~*", "&*", "+@all", target_nodes=node)
+    try:
+        url = conftest.broker_url().replace("://", "://shop:secret@")
+        with kombu.Connection(url, transport_options=OPTIONS) as connection:
+            put(connection, "q", "x")
+            assert len(Reader(connection, "q").drain(1)) == 1
+        assert slotmq.celery.Transport.driver_name == "slotmq"
+    finally:
+        slotmq.celery.close_sessions()
+        for node in connect().default_channel.session.redis.get_primaries():
+            connect().default_channel.session.redis.execute_command("ACL DELUSER", "shop", target_nodes=node)

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Celery, with real workers, on a cluster of three masters.  usage: test_celery.py ROOT BUILD RUNTIME SANDBOX WHICH
+
+WHICH is "short", or "long" for what the nightly run has besides."""
+import importlib.util
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from installed import BUILD, RUNTIME, Installed
+
+SANDBOX, WHICH = sys.argv[4:6]
+MODULES = {"celery": "python3-celery", "gevent": "python3-gevent", "redis": "python3-redis"}
+LEAST = {"short": 35, "long": 9}
+
+
+class Celery(Installed):
+    def test_celery_runs_on_a_cluster(self):
+        missing = [package for module, package in MODULES.items() if not importlib.util.find_spec(module)]
+        self.assertEqual(missing, [], "these Debian packages are missing: ./dev setup")
+        folder = tempfile.TemporaryDirectory(prefix="slotmq-celery-")
+        self.addCleanup(folder.cleanup)
+        box = pathlib.Path(folder.name) / "sandbox"
+        subprocess.run([SANDBOX, "up", box, "--no-zookeeper"], check=True, capture_output=True)
+        self.addCleanup(subprocess.run, [SANDBOX, "down", box], check=True, capture_output=True)
+        said = subprocess.run([SANDBOX, "env", box], check=True, capture_output=True, text=True).stdout
+        self.install(PKG_CONFIG_PATH=str(BUILD / "meson-uninstalled"))
+        sanitized = {"LD_PRELOAD": RUNTIME, "ASAN_OPTIONS": "detect_leaks=0:halt_on_error=1"} if RUNTIME else {}
+        said = self.run_python(
+            "-m", "pytest", "-q", "-p", "no:cacheprovider", "--durations=10", "-m", "long" if WHICH == "long" else "not long",
+            "tests/celery", PYTHONPATH=str(self.site), **sanitized,
+            SLOTMQ_TEST_CLUSTER=re.search(r"^export SLOTMQ_REDIS=(\S+)$", said, re.MULTILINE)[1])
+        passed = re.search(r"^(\d+) passed", said, re.MULTILINE)
+        self.assertTrue(passed and int(passed[1]) >= LEAST[WHICH], said)
+        print(said)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
