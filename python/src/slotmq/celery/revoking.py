@@ -3,6 +3,7 @@
 Celery tells all workers what is revoked, and each keeps it in its memory.  Before that is sent, what still waits is
 removed.  The rest is in the workers by then, which handle it as always.
 """
+import concurrent.futures
 from typing import Any, Dict, Iterable, List
 
 from kombu.exceptions import ContentDisallowed
@@ -11,6 +12,7 @@ from kombu.transport import virtual
 from ..errors import Error
 
 PIDBOX = ".pidbox"
+AT_ONCE = 32  # calls under way
 
 
 def look_at(channel: Any, exchange: str, message: Dict[str, Any]) -> None:
@@ -29,21 +31,24 @@ def look_at(channel: Any, exchange: str, message: Dict[str, Any]) -> None:
 def remove(channel: Any, ids: Iterable[str]) -> List[str]:
     """Remove messages with these ids from all queues that this process knows, and return which there were.  A task
     that was sent with a key is not found by its id alone."""
-    session, removed = channel.session, []
-    for queue in sorted(session.topics):
-        topic = session.client.topic(channel.settings.topic_of(queue))
-        for task_id in ids:
-            try:
-                topic.remove(id=task_id)
-            except Error as error:
-                # NO_MESSAGE: it is not in this queue; IN_WORK: a worker has it; else the broadcast is what is left.
-                if error.name not in ("NO_MESSAGE", "IN_WORK"):
-                    break
-            else:
-                removed.append(task_id)
+    session, settings, wanted, removed = channel.session, channel.settings, list(ids), []
+    with concurrent.futures.ThreadPoolExecutor(min(len(wanted), AT_ONCE) or 1) as pool:
+        for queue in sorted(session.topics):
+            topic = session.client.topic(settings.topic_of(queue))
+            removed += [task_id for task_id, gone in zip(wanted, pool.map(lambda one: _is_removed(topic, one), wanted))
+                        if gone]
     if removed:
         _note(removed)
     return removed
+
+
+def _is_removed(topic: Any, task_id: str) -> bool:
+    """False: it is not in this queue, or a worker has it, or Redis is away; then the broadcast is what is left."""
+    try:
+        topic.remove(id=task_id)
+    except Error:
+        return False
+    return True
 
 
 def _note(ids: Iterable[str]) -> None:
