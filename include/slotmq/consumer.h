@@ -62,9 +62,9 @@ typedef struct smq_consumer_options {
      * 300000. */
     int64_t max_poll_gap_ms;
 
-    /* Both forms. */
-    /* Unanswered deliveries, also those that no handler or poll has taken yet; default 1000, with
-     * handlers 10 * threads * batch_size.  smq_consumer_set_max_in_flight() changes it. */
+    /* This and all below are for both forms.  Unanswered deliveries, also those that no handler or
+     * poll has taken yet; default 1000, with handlers 10 * threads * batch_size.
+     * smq_consumer_set_max_in_flight() changes it. */
     int32_t max_in_flight;
     int64_t rate_per_s; /* messages per second that this consumer claims; default no limit */
     /* Time from the call of the handler or the poll to the answer.  When it has passed the lease of
