@@ -277,7 +277,7 @@ static bool members_read(struct members *out, struct message_line *line,
 
 static bool line_topic_has_times(const struct topic_facts *topic)
 {
-    return topic->type == SMQ_TYPE_RANGE_MERGE || topic->type == SMQ_TYPE_FIXED_TIME;
+    return topic->type != SMQ_TYPE_FIFO;
 }
 
 /* In layout inline the id is the body. */
@@ -346,7 +346,8 @@ smq_message_copy message_restored(const smq_message_info *info, const struct top
     message.attempt = dead ? 0 : used;
     if (topic->type == SMQ_TYPE_PRIORITY) {
         message.priority = info->priority;
-    } else if (line_topic_has_times(topic)) {
+    }
+    if (line_topic_has_times(topic)) {
         message.due_at_ms = info->due_at_ms;
     }
     if (!keyed) {

@@ -228,6 +228,29 @@ static void message_reschedule_init(void *options)
     when_init(&((struct reschedule_options *) options)->when);
 }
 
+/* In a priority topic a flag that is not given leaves the priority, or the time, as it is. */
+static smq_status message_keep_place(smq_message *place, smq_client *client, const char *topic,
+                                     const smq_message_ref *which, const struct when *when,
+                                     smq_error *err)
+{
+    const bool timed = when->at.given || when->own.delay_ms != 0;
+    smq_message_info *message = NULL;
+    smq_status status = SMQ_OK;
+
+    if (!timed || !when->priority.given) {
+        status = smq_message_get(client, topic, which, &message, err);
+    }
+    if (message && !when->priority.given) {
+        place->priority = message->priority;
+    }
+    if (message && !timed && message->due_at_ms > 0) {
+        place->delay_ms = 0;
+        place->due_at_ms = message->due_at_ms;
+    }
+    smq_message_info_free(message);
+    return status;
+}
+
 static enum exit_code message_reschedule(smq_client *client, const struct command *command,
                                          const struct topic_facts *topic)
 {
@@ -241,7 +264,10 @@ static enum exit_code message_reschedule(smq_client *client, const struct comman
         return code;
     }
     when_apply(&place, &flags->when);
-    if (smq_message_reschedule(client, command->words[0], &which, &place, &err) != SMQ_OK) {
+    if ((topic->type == SMQ_TYPE_PRIORITY &&
+         message_keep_place(&place, client, command->words[0], &which, &flags->when, &err) !=
+             SMQ_OK) ||
+        smq_message_reschedule(client, command->words[0], &which, &place, &err) != SMQ_OK) {
         return message_say_failure(&err, flags->key);
     }
     message_report_done(command, "rescheduled");
@@ -253,7 +279,10 @@ static enum exit_code message_check_reschedule(const struct command *command)
     const struct reschedule_options *flags = command->options;
     const struct when *when = &flags->when;
 
-    if ((when->own.delay_ms != 0) + when->at.given + when->priority.given != 1) {
+    if ((when->own.delay_ms != 0) + when->at.given > 1) {
+        return say_error(EXIT_USAGE, "reschedule needs one of --delay and --at, not both");
+    }
+    if (when->own.delay_ms == 0 && !when->at.given && !when->priority.given) {
         return say_error(EXIT_USAGE, "reschedule needs one of --delay, --at and --priority");
     }
     return EXIT_DONE;
@@ -264,7 +293,8 @@ const struct verb reschedule_verb = {
     .operands = "NAME ID",
     .summary = "give a waiting message another time or priority",
     .text = "ID is the id of the message; in layout inline it is the body. A message that a "
-            "consumer works on is not changed (exit code 75).",
+            "consumer works on is not changed (exit code 75). In a priority topic the priority or "
+            "the time that no flag gives stays as it is.",
     .flags = reschedule_flags,
     .flag_count = sizeof(reschedule_flags) / sizeof(reschedule_flags[0]),
     .options_size = sizeof(struct reschedule_options),

@@ -28,15 +28,14 @@ static enum exit_code when_check_priority(int64_t priority, const char *topic, s
 /* The flag that topics of this type do not have; NULL: none is given. */
 static const char *when_wrong_flag(const struct when *when, smq_topic_type type)
 {
-    const bool timed = type == SMQ_TYPE_RANGE_MERGE || type == SMQ_TYPE_FIXED_TIME;
-
     if (when->priority.given && type != SMQ_TYPE_PRIORITY) {
         return "--priority";
     }
-    if (when->own.delay_ms != 0 && !timed) {
+    if (when->own.delay_ms != 0 && type == SMQ_TYPE_FIFO) {
         return "--delay";
     }
-    return when->at.given && type != SMQ_TYPE_FIXED_TIME ? "--at" : NULL;
+    return when->at.given && type != SMQ_TYPE_FIXED_TIME && type != SMQ_TYPE_PRIORITY ? "--at"
+                                                                                      : NULL;
 }
 
 enum exit_code when_check(const struct when *when, const char *topic,

@@ -23,13 +23,14 @@ struct when {
 /* The rows of a table of flags for a `struct when when` in the verb's `struct_`. */
 #define WHEN_FLAGS(struct_)                                                                        \
     WHEN_OWN(struct_, "delay", "delay_ms", "TIME",                                                 \
-             "range_merge, fixed_time: due this long after the send, 0 is at once"),               \
+             "not fifo: due this long after the send, 0 is at once"),                              \
         {.name = "at",                                                                             \
          .type = FLAG_TIME,                                                                        \
          .offset = offsetof(struct_, when.at),                                                     \
          .operand = "WHEN",                                                                        \
          .max = WHEN_LAST_DAY,                                                                     \
-         .help = "fixed_time: due then, as 2026-12-01T00:00:00Z or in ms since 1970; a time that " \
+         .help = "fixed_time, priority: due then, as 2026-12-01T00:00:00Z or in ms since 1970; a " \
+                 "time that "                                                                      \
                  "has passed is at once"},                                                         \
     {                                                                                              \
         .name = "priority", .type = FLAG_NUMBER, .offset = offsetof(struct_, when.priority),       \

@@ -69,22 +69,33 @@ if kind == 'f' or paused or former or leased and leased > now
 end
 
 -- What comes first in prepare, but for one answer: when its lease ends (nil: nothing is claimed),
--- when the first rest ends (nil: nothing rests), and whether something is to be brought back, or a
--- suspect is in flight.
+-- when the first rests or is scheduled no longer (nil: none does), and whether something is to be
+-- brought back, or a suspect is in flight.
 base, oldest = tonumber(base), shared and 0 or tonumber(oldest)
-local function look(prepare, answer, now, base, oldest, split, REST)
+local function look(prepare, answer, now, base, oldest, split, priority, REST, SCHEDULE)
     local head = redis.call('ZRANGE', prepare, '0', answer and '1' or '0', 'WITHSCORES')
     local at = answer and head[1] == answer and 3 or 1
     if not head[at] or head[at] == '' then
         return nil, nil, false
     end
     local ends, attempts = split(head[at + 1])
-    if ends >= REST then
-        return nil, ends - REST, ends - REST <= now
+    local rest_end = ends >= REST and ends
+    if not rest_end then
+        local resting = redis.call('ZRANGE', prepare, REST, '(inf', 'BYSCORE', 'LIMIT', '0', '1',
+            'WITHSCORES')
+        rest_end = resting[1] and split(resting[2])
     end
-    local resting = redis.call('ZRANGE', prepare, REST, '(inf', 'BYSCORE', 'LIMIT', '0', '1',
-        'WITHSCORES')
-    local rest_end = resting[1] and split(resting[2]) - REST
+    if rest_end and rest_end >= SCHEDULE then -- none rests, but one is scheduled
+        rest_end = rest_end - SCHEDULE
+    elseif rest_end then
+        local scheduled = priority and redis.call('ZRANGE', prepare, SCHEDULE, '(inf', 'BYSCORE',
+            'LIMIT', '0', '1', 'WITHSCORES') or {}
+        rest_end = math.min(rest_end - REST,
+            scheduled[1] and split(scheduled[2]) - SCHEDULE or math.huge)
+    end
+    if ends >= REST then
+        return nil, rest_end, rest_end <= now
+    end
     local claim = tonumber(string.match(head[at], '^%-?%d+c(%d+):') or base)
     return ends, rest_end, ends <= now or attempts % 2 == 1 or rest_end and rest_end <= now
         or claim > base and claim < oldest
@@ -93,7 +104,7 @@ end
 local lease, rest_end, is_unfit
 if many < 2 then
     lease, rest_end, is_unfit = look(prepare, many == 1 and ARGV[ANSWERS], now, base, oldest,
-        split, REST)
+        split, priority, REST, SCHEDULE)
     if is_unfit then
         return { 'ANY' }
     end
@@ -243,7 +254,8 @@ if many > 0 then
         done_now = string.format('%d', (done_so_far or 0) + removed)
     end
     if many > 1 then
-        lease, rest_end, is_unfit = look(prepare, nil, now, base, oldest, split, REST)
+        lease, rest_end, is_unfit = look(prepare, nil, now, base, oldest, split, priority, REST,
+            SCHEDULE)
     end
     if is_unfit then
         reply, count, head = { 'OK', now, '', claims, '', 0 }, 0, nil

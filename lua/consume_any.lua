@@ -45,7 +45,6 @@ local MOST = body and 200 or 1000
 n, max_bytes = math.min(tonumber(n), MOST), tonumber(max_bytes)
 passes = n > 0 and passes or '-'
 local shared, fifo, priority = token == 'shared', kind == 'f', kind == 'p' or kind == 'b'
-local former_keeps = flags ~= '-' and string.find(flags, 'w', 1, true)
 
 local stored, current, base, claims, parked, paused =
     unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims', 'parked', 'paused'))
@@ -67,7 +66,7 @@ claims = tonumber(claims)
 -- The end of the last lease of the former owner.  And where others wait for the leases of claims:
 -- what the clock showed when one was given last (lib/step_back.lua).
 local former, leased
-if shared or former_keeps then
+if shared or flags ~= '-' and string.find(flags, 'w', 1, true) then
     former, leased = unpack(redis.call('HMGET', slot, 'former', 'leased'))
     leased = tonumber(leased or 0)
 end
@@ -113,19 +112,34 @@ local function need_moves()
 end
 
 -- Of prepare: the end of the first lease (nil: nothing is in flight), whether it is that of a
--- suspect, the end of the first rest (nil: none), the number of the claim with the first lease.
+-- suspect, when the first rests or is scheduled no longer (nil: none does), the number of the claim
+-- with the first lease.
 local function look()
+    local function first_end()
+        local function first(from)
+            local found = redis.call('ZRANGE', prepare, from, '(inf', 'BYSCORE', 'LIMIT', '0', '1',
+                'WITHSCORES')
+            return found[1] and split(found[2])
+        end
+        local score = first(REST)
+        if not score then
+            return nil
+        elseif score >= SCHEDULE then -- none rests
+            return score - SCHEDULE
+        end
+        local scheduled = priority and first(SCHEDULE)
+        return math.min(score - REST, scheduled and scheduled - SCHEDULE or math.huge)
+    end
+
     local head = redis.call('ZRANGE', prepare, '0', '0', 'WITHSCORES')
     if not head[1] or head[1] == '' then
         return nil, false, nil
     end
     local lease, attempts = split(head[2])
     if lease >= REST then
-        return nil, false, lease - REST
+        return nil, false, first_end()
     end
-    local resting = redis.call('ZRANGE', prepare, REST, '(inf', 'BYSCORE', 'LIMIT', '0', '1',
-        'WITHSCORES')
-    return lease, attempts % 2 == 1, resting[1] and split(resting[2]) - REST,
+    return lease, attempts % 2 == 1, first_end(),
         tonumber(string.match(head[1], '^%-?%d+c(%d+):'))
 end
 
@@ -233,12 +247,16 @@ local ended = rest_end and rest_end <= now and not fifo
 if lapses or forgotten or ended then
     need_moves()
     local function bring_back()
+-- @include hint
 -- @include bring_back
         if lapses or forgotten then
             more = sweep(0, forgotten and REST or now + 1, lapsed)
         end
         if ended then
             more = sweep(REST, REST + now + 1, rested) or more
+            if priority then
+                more = sweep(SCHEDULE, SCHEDULE + now + 1, rested) or more
+            end
         end
     end
     bring_back()

@@ -4,8 +4,8 @@
 -- RETURN OK, results (one character per name: 1 done, 0 gone), [failed]
 --        | NO_TOPIC | STALE | FULL: no places left (reschedule, kind p)
 --
--- operands of remove: state (w waiting, r resting, d dead), name...; of requeue: entry... of dead
--- letters; of reschedule: member, when, of one that waits.
+-- operands of remove: state (w waiting, s scheduled, r resting, d dead), name...; of requeue:
+-- entry... of dead letters; of reschedule: member, when, of one that waits or is scheduled.
 --
 -- requeue keeps the time, priority or place of each message, and gives it all its retries.
 -- reschedule is a send with this `when` that keeps the number of used retries.
@@ -36,6 +36,8 @@ local sleepers = idle_open
 -- @include places
 -- @include place
 -- @include has_priority
+-- @include hint
+-- @include schedule
 
 local timed = kind == 'm' or kind == 't'
 local results, earliest = {}, math.huge
@@ -74,12 +76,15 @@ end
 -- Kind f: messages behind it may be claimed now.
 function remove.r(name)
     local _, letter, _, member = decode(name)
-    local score = letter == 'r' and redis.call('ZSCORE', prepare, name)
+    local score = letter == ARGV[OPERANDS] and redis.call('ZSCORE', prepare, name)
     if not score then
         return false
     end
     local _, attempts = split(score)
     redis.call('ZREM', prepare, '-')
+    if letter == 's' then
+        hint_drop(body or slot, 'S' .. member)
+    end
     ended(member, attempts)
     redis.call('ZREM', prepare, name)
     if kind == 'f' then
@@ -87,6 +92,8 @@ function remove.r(name)
     end
     return true
 end
+
+remove.s = remove.r
 
 function remove.d(name)
     if not redis.call('ZSCORE', dead, name) then
@@ -112,19 +119,46 @@ function op.requeue(name)
     return true
 end
 
+-- Of kinds p and b it may be scheduled, and be scheduled from now on.
+local function reschedule_priority(member, when)
+    local its_priority, time = string.match(when, '^([+-]?%d+)(.*)$')
+    local found = schedule_find({ member }, redis.call('ZMSCORE', store, member))
+    local it = found[member]
+    if not it.place then
+        return false
+    end
+    it.due = schedule_time(time)
+    if not (kind == 'p' and has_priority(it.place, its_priority)) then
+        it.place, seq = place(kind, seq, now, its_priority)
+        if kind == 'p' then
+            redis.call('HSET', slot, 'seq', seq)
+        end
+    elseif not (it.due or it.entry) then
+        return true
+    end
+    unpass(it.place)
+    schedule_save({ member }, found)
+    if it.entries == 2 then
+        body_refer(member, -1)
+        count('merged')
+    end
+    earliest = math.min(earliest, it.attempts % 2 == 0 and it.due or 0)
+    return true
+end
+
 function op.reschedule(member)
+    local when = ARGV[OPERANDS + 1]
+    if kind == 'p' or kind == 'b' then
+        return reschedule_priority(member, when)
+    end
     local score = redis.call('ZSCORE', store, member)
     if not score then
         return false
     end
-    local when = ARGV[OPERANDS + 1]
-    if kind == 'p' and has_priority(score, when) then
-        return true
-    end
     local _, attempts = split(score)
     local integer
     integer, seq = place(kind, seq, now, when)
-    if kind == 'p' or kind == 'f' then
+    if kind == 'f' then
         redis.call('HSET', slot, 'seq', seq)
     end
     unpass(integer)

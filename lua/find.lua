@@ -1,7 +1,8 @@
 #!lua flags=no-writes
 -- KEYS store, prepare, dead, why, slot, [body]
 -- ARGV def, member, where (p claimed and resting, d dead), from_score, from_name, limit
--- RETURN OK, now, token, state (w waiting, c claimed, r resting, d dead), name, score, reason
+-- RETURN OK, now, token, state (w waiting, s scheduled, c claimed, r resting, d dead), name, score,
+--        reason
 --        [, header, body] (keyed)
 --        | OK, now, token, - (not stored)
 --        | OK, now, token, +, where, score, name (continue after these)
@@ -9,8 +10,9 @@
 --
 -- It searches after from_score and from_name; from_name empty: from the first on.
 --
--- If a message is stored several times the waiting copy is found, else the claimed, the resting,
--- the dead one.  Every call searches the waiting messages, and then up to limit of the others.
+-- If a message is stored several times the waiting copy is found, else the scheduled, the claimed,
+-- the resting, the dead one.  Every call searches the waiting and the scheduled messages, and then
+-- up to limit of the others.
 
 limit = math.min(tonumber(limit), 1000)
 
@@ -66,9 +68,18 @@ local function search(key)
     return reply[4] ~= '-'
 end
 
+local function hint_read(key)
+    return redis.call('HGET', key, 'S' .. member)
+end
+
 local score = redis.call('ZSCORE', store, member)
+local before = not score and hint_read(body or slot) -- lib/hint.lua
+local entry = before and before .. 's:' .. member
+local scheduled = entry and redis.call('ZSCORE', prepare, entry)
 if score then
     found('w', member, score)
+elseif scheduled then
+    found('s', entry, scheduled)
 elseif where == 'd' or not search(prepare) then
     where = 'd'
     search(dead)

@@ -4,15 +4,15 @@
 -- RETURN OK, now, waiting, due, claimed, resting, dead, oldest_due, next_due (empty: none), owner,
 --        token, sent, merged, done, retried, rejected, expired, released, lease_lost, paused 0/1,
 --        dead_rejected, dead_failed, dead_crashed, dead_timed_out, dead_expired, dead_bodiless,
---        duplicates
+--        duplicates, scheduled (of those that wait)
 --        | NO_TOPIC | STALE
 --
 -- oldest_due: when the first due message became due.  Kinds p, b and f, which have no times: when
 -- the message that comes first was sent first; inline, where no time is stored, none.
 -- next_due: when the first waiting or resting message is due; in kinds without times waiting
--- messages are due now.
+-- messages are due now, but for those that are scheduled, which count as waiting, too.
 
-local timed = kind == 'm' or kind == 't'
+local timed, priority = kind == 'm' or kind == 't', kind == 'p' or kind == 'b'
 
 local known = redis.call('HMGET', slot, 'def', 'owner', 'token', 'sent', 'merged', 'done',
     'retried', 'rejected', 'expired', 'released', 'lease_lost', 'paused', 'dead_rejected',
@@ -51,13 +51,17 @@ elseif waiting > 0 then
     end
 end
 local claimed = redis.call('ZCOUNT', prepare, 0, before_score(REST))
-local rest_end = head(prepare, REST)
-if rest_end then
-    next_due = math.min(next_due or math.huge, rest_end - REST)
+local scheduled = priority and redis.call('ZCOUNT', prepare, SCHEDULE, '(inf') or 0
+local resting = redis.call('ZCARD', prepare) - 1 - claimed - scheduled
+if resting > 0 then
+    next_due = math.min(next_due or math.huge, head(prepare, REST) - REST)
+end
+if scheduled > 0 then
+    next_due = math.min(next_due or math.huge, head(prepare, SCHEDULE) - SCHEDULE)
 end
 
 local reply = {
-    'OK', now, waiting, due, claimed, redis.call('ZCARD', prepare) - 1 - claimed,
+    'OK', now, waiting + scheduled, due, claimed, resting,
     redis.call('ZCARD', dead) - 1, oldest or '', next_due or '', known[2] or '', known[3]
 }
 for i = 4, 11 do
@@ -67,4 +71,5 @@ reply[#reply + 1] = known[12] and 1 or 0
 for i = 13, 19 do
     reply[#reply + 1] = tonumber(known[i] or 0)
 end
+reply[#reply + 1] = scheduled
 return reply

@@ -1,8 +1,9 @@
 #!lua flags=no-writes
 -- KEYS store, prepare, dead, why, slot, [body]
--- ARGV def, kind, state (w waiting, c claimed, r resting, d dead), score, name, limit, max_bytes,
---      bodies (0 or 1), member, contains, reason, exact (0: the reason contains this text; 1: it is
---      this text), header, older_ms (these empty: whatever it is; but reason, if exact: none)
+-- ARGV def, kind, state (w waiting, s scheduled, c claimed, r resting, d dead), score, name, limit,
+--      max_bytes, bodies (0 or 1), member, contains, reason, exact (0: the reason contains this
+--      text; 1: it is this text), header, older_ms (these empty: whatever it is; but reason, if
+--      exact: none)
 -- RETURN OK, now, token, more (1: there are more after it), score, name (of the last one read, or
 --        as given), (name, score, reason [, header, body])... (those read that match, in the order
 --        of consumption; with header and body: keyed)
@@ -44,7 +45,12 @@ local function bounds()
     if state == 'c' then
         return prepare, 0, claimed
     end
-    return prepare, claimed, redis.call('ZCARD', prepare) - 1
+    local all = redis.call('ZCARD', prepare) - 1
+    local scheduled = timed and 0 or redis.call('ZCOUNT', prepare, SCHEDULE, '(inf')
+    if state == 's' then
+        return prepare, all - scheduled, all
+    end
+    return prepare, claimed, all - scheduled
 end
 
 -- When the message became dead, was due, or was first sent.

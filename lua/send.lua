@@ -12,6 +12,7 @@
 -- messages: (member, when), keyed (member, when, body, limit or empty, ttl_ms or empty)
 -- limit: LIMIT, or LIMIT/BYTES of a message with headers, which are the first BYTES of body.
 -- when: "+MS" from now, "MS" absolute (past means now), the priority, or of kind f nothing to read.
+-- A priority may have a time behind it, "PRIORITY@+MS" or "PRIORITY@MS": scheduled until then.
 -- Of a message that is restored: "WHEN/ATTEMPTS/FIRST/EXPIRY"; a time that has passed stays as it
 -- is, and FIRST and EXPIRY, which are for keyed messages, may be empty.
 --
@@ -21,10 +22,13 @@
 
 max_waiting, dedup_ms, sequence = tonumber(max_waiting), tonumber(dedup_ms), tonumber(sequence)
 local WIDTH, producer_field = body and 5 or 2, 'P' .. producer
+local priority = kind == 'p' or kind == 'b'
 
-local stored, parked, seq, sent, record, token, claims, paused, leased, looked = unpack(
+-- hinted: inline, is the first message scheduled?  Keyed its header shows that it is somewhere.
+local stored, parked, seq, sent, record, token, claims, paused, leased, looked, hinted = unpack(
     redis.call('HMGET', slot, 'def', 'parked', 'seq', 'sent', producer_field, 'token', 'claims',
-        'paused', 'leased', 'looked'))
+        'paused', 'leased', 'looked',
+        priority and not body and 'S' .. (ARGV[MESSAGES] or '') or '-'))
 if stored ~= def then
 -- @include def
     local refused = def_refused(stored, def)
@@ -34,22 +38,35 @@ if stored ~= def then
 end
 local many, when = 0, ARGV[MESSAGES + 1]
 local one_time = when and tonumber(when) -- is it that of all of them?  Not of those restored.
-local restored -- by their indexes
+local restored, times -- by their indexes; times of those that are to be scheduled
 for i = MESSAGES, #ARGV, WIDTH do
     local its_when = ARGV[i + 1]
     if its_when ~= when and one_time then
         one_time = false
     end
     if ARGV[i] == '' or not (one_time or tonumber(its_when or '')) then
-        local its_place, tries, first, expiry =
-            string.match(its_when or '', '^([+-]?%d+)/(%d+)/(%d*)/(%d*)$')
-        if ARGV[i] == '' or not its_place then
+        local function read_when() -- false: it is malformed
+            local place, time, kept = string.match(its_when or '', '^([+-]?%d+)(@?%+?%d*)(.*)$')
+            local tries, first, expiry = string.match(kept or '', '^/(%d+)/(%d*)/(%d*)$')
+            if not place or kept ~= '' and not tries
+                or time ~= '' and not (priority and string.find(time, '^@%+?%d+$')) then
+                return false
+            end
+            ARGV[i + 1], times = place, times or time ~= '' and {} or nil
+            if times then
+                times[i] = time
+            end
+            if tries then
+                restored = restored or {}
+                restored[i] = {
+                    attempts = tonumber(tries), first = tonumber(first), expiry = tonumber(expiry)
+                }
+            end
+            return true
+        end
+        if ARGV[i] == '' or not read_when() then
             return redis.error_reply('ERR an empty message, or no number for when')
         end
-        restored, ARGV[i + 1] = restored or {}, its_place
-        restored[i] = {
-            attempts = tonumber(tries), first = tonumber(first), expiry = tonumber(expiry)
-        }
     end
     many = many + 1
 end
@@ -80,7 +97,7 @@ if producer ~= '-' and not record then
 end
 
 local pushed -- what the slot keeps of a push
-if parked and many == 1 and one_time and stored == def and not repeated
+if parked and many == 1 and one_time and stored == def and not (repeated or hinted)
     and string.find(parked, '/', 1, true) then
 -- @include push
 end
@@ -89,7 +106,7 @@ end
 -- functions that they do not need are made.
 local results, added, kept, integer, seq_after, due -- nil as long as nothing is stored
 local headers_before -- of layout keyed, in the order of the messages
-if one_time and max_waiting == 0 and not (repeated or pushed or looked) then
+if one_time and max_waiting == 0 and not (repeated or pushed or looked or hinted) then
     if not body and (timed or many == 1) then
         -- Where nothing has that time yet, the scores show afterwards which of them waited before.
         -- Of kinds without times, one new message.
@@ -255,7 +272,6 @@ end
 -- All other calls.  A function, so that the names of these are its own.
 local function store_messages()
 -- @include body
--- @include has_priority
 -- @include look_again
     debounce_ms = tonumber(debounce_ms)
 
@@ -265,10 +281,8 @@ local function store_messages()
     end
 
     -- Does a message that waits keep its place when it is sent again?
-    local function stays(score, when)
-        return kind == 'm' and debounce_ms == 0
-            or kind == 'f'
-            or kind == 'p' and has_priority(score, when)
+    local function stays()
+        return kind == 'm' and debounce_ms == 0 or kind == 'f'
     end
 
     -- Keyed: what is stored beside the members, kept up to date while messages are added.
@@ -284,14 +298,15 @@ local function store_messages()
         end
     end
 
-    -- Stores the body; answers when the message was sent first.
-    local function keep_body(member, at, old)
+    -- Stores the body, to which that many entries of the message refer that will be one; answers
+    -- when the message was sent first.
+    local function keep_body(member, at, entries)
         local its = restored and restored[at]
         local first, refs, _ = its and its.first or now, 1, nil
         if headers[member] then
             local its_first
             its_first, _, _, refs = header_split(headers[member])
-            first, refs = old and its_first or first, refs + (old and 0 or 1)
+            first, refs = entries > 0 and its_first or first, refs + 1 - entries
         end
         local ttl = tonumber(ARGV[at + 4])
         local expiry = its and its.expiry or ttl and now + ttl
@@ -305,6 +320,9 @@ local function store_messages()
     local scores, ended = redis.call('ZMSCORE', store, unpack(members)), nil
     local waiting, placed, at, results, earliest = {}, {}, 0, {}, math.huge
     local room = max_waiting > 0 and max_waiting - redis.call('ZCARD', store) + 1 or math.huge
+    if max_waiting > 0 and priority then
+        room = room - redis.call('ZCOUNT', prepare, SCHEDULE, '(inf')
+    end
     local added, merges, refusals = 0, 0, 0
     if dedup_ms > 0 then
 -- @include ended_lately
@@ -312,8 +330,8 @@ local function store_messages()
     end
 
     local function put(member, when, index, old)
-        local first = body and keep_body(member, index, old)
-        if old and stays(old, when) then
+        local first = body and keep_body(member, index, old and 1 or 0)
+        if old and stays() then
             return
         end
         local its = restored and restored[index]
@@ -332,6 +350,17 @@ local function store_messages()
         earliest = math.min(earliest, attempts % 2 == 1 and 0 or integer)
     end
 
+    local scheduled -- of kinds p and b: what is stored, where something is scheduled, or is to be
+    if priority and (times or not body or next(headers)) then
+        local function know_scheduled()
+-- @include has_priority
+-- @include hint
+-- @include schedule
+-- @include put_scheduled
+        end
+        know_scheduled()
+    end
+
     -- Of times: what was placed last, as most of a call are for the same time.
     local last_when, last_score
     timed = timed and not body and not restored
@@ -339,6 +368,9 @@ local function store_messages()
     for i = 1, many do
         local member, when = members[i], whens[i]
         local old = waiting[member] or scores[i]
+        if scheduled then
+            old = scheduled.is_there(member)
+        end
         if ended and not old and (headers[member] or ended[i]) then
             -- in flight, resting, or done within the window
             refusals, results[i] = refusals + 1, 'd'
@@ -349,7 +381,11 @@ local function store_messages()
             placed[at + 1], placed[at + 2], at = last_score, member, at + 2
             room, added, results[i] = room - 1, added + 1, 'a'
         else
-            put(member, when, MESSAGES + (i - 1) * WIDTH, old)
+            if scheduled then
+                scheduled.put(member, when, MESSAGES + (i - 1) * WIDTH)
+            else
+                put(member, when, MESSAGES + (i - 1) * WIDTH, old)
+            end
             if old then
                 merges, results[i] = merges + 1, 'm'
             else
@@ -362,6 +398,8 @@ local function store_messages()
     end
     if at > 0 then
         redis.call('ZADD', store, unpack(placed))
+    elseif scheduled then
+        scheduled.save()
     end
     results = table.concat(results)
     local reply = #beside > 0 and redis.pcall('HSET', body, unpack(beside)) or 0
@@ -369,6 +407,9 @@ local function store_messages()
         reply = answer({}, results, added, merges, refusals)
     end
     if reply.err then
+        if scheduled then
+            scheduled.undo(results)
+        end
 -- @include unsend
     end
     wake(parked, (ordered or kind == 'b') and at > 0 and 0 or earliest)

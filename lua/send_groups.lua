@@ -19,6 +19,7 @@
 
 groups, max_waiting, sequence = tonumber(groups), tonumber(max_waiting), tonumber(sequence)
 dedup_ms = tonumber(dedup_ms)
+local priority = kind == 'p' or kind == 'b'
 local EACH, FIRST, PLACES = #KEYS / groups, ARGUMENTS + groups, 4294967296
 local WIDTH, producer_field = EACH == 5 and 5 or 2, 'P' .. producer
 local many = (#ARGV - FIRST + 1) / WIDTH
@@ -33,6 +34,7 @@ local function take(group)
 end
 
 -- @include clock
+-- @include score
 -- @include def
 -- @include failed
 -- @include idle
@@ -50,6 +52,9 @@ for group = 1, groups do
         return refused
     end
     known[group], waiting[group] = its, redis.call('ZCARD', store) - 1
+    if priority and max_waiting > 0 then
+        waiting[group] = waiting[group] + redis.call('ZCOUNT', prepare, SCHEDULE, '(inf')
+    end
     local prepared = redis.call('ZCARD', prepare) - 1
     if body then
         redis.call('HLEN', body)

@@ -33,7 +33,7 @@ local function clear_bodies(key, count, strip)
     local gone = {}
     for i, name in ipairs(found) do
         local member = strip and string.sub(name, string.find(name, ':', 1, true) + 1) or name
-        gone[2 * i - 1], gone[2 * i] = 'b' .. member, 'h' .. member
+        gone[3 * i - 2], gone[3 * i - 1], gone[3 * i] = 'b' .. member, 'h' .. member, 'S' .. member
     end
     if #found > 0 then
         redis.call('HDEL', body, unpack(gone))
@@ -42,11 +42,12 @@ local function clear_bodies(key, count, strip)
     return count - #found
 end
 
--- Removes what the slot knows of producers.  true: there may be more.
-local function clear_producers()
+-- Removes what the slot knows of producers, and inline of what is scheduled.  true: there may be
+-- more.
+local function clear_known()
     local cursor, count = '0', 0
     repeat
-        local found, gone = redis.call('HSCAN', slot, cursor, 'MATCH', 'P*', 'COUNT', 1000), {}
+        local found, gone = redis.call('HSCAN', slot, cursor, 'MATCH', '[PS]*', 'COUNT', 1000), {}
         for i = 1, #found[2], 2 do
             gone[#gone + 1] = found[2][i]
         end
@@ -62,7 +63,7 @@ local empty = body and clear_bodies or clear
 local room = empty(store, limit)
 room = empty(prepare, room, true)
 clear(dead, room)
-local left, more = messages_held(), clear_producers()
+local left, more = messages_held(), clear_known()
 redis.call('HDEL', slot, 'parked', 'passed', 'looked', 'look_again', 'seq', 'swept', 'paused',
     'pauses', 'definition', 'version', 'bound', 'sent', 'merged', 'done', 'retried', 'rejected',
     'expired', 'released', 'lease_lost', 'dead_rejected', 'dead_failed', 'dead_crashed',

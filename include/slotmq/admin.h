@@ -27,7 +27,7 @@ typedef struct smq_stats {
      * range_merge, fixed_time: since the time of the oldest due message, also after a retry.
      * fifo; priority, layout keyed: since the first send of the message that is claimed next.
      * priority, layout inline: SMQ_AGE_UNKNOWN while a message is due, because no time is stored.
-     */
+     * A message whose time has not come adds nothing to it, in any topic. */
     int64_t oldest_due_age_ms;
     int64_t next_due_at_ms; /* 0: no message waits */
     /* Counters. */
@@ -68,9 +68,10 @@ SMQ_API smq_status smq_message_get(smq_client *client, const char *topic,
 SMQ_API void smq_message_info_free(smq_message_info *info);
 
 /* Count the waiting messages that come before this one: in all slots those with a strictly better
- * priority or time, in its own slot also the equal ones that come first.  In a fifo topic only its
- * own slot counts.
- * Fails: NO_MESSAGE (also if the message rests or is dead), IN_WORK (it is claimed). */
+ * priority or time, in its own slot also the equal ones that come first.  In a priority topic those
+ * that are due come before those that are not, and these are in the order of their times.  In a
+ * fifo topic only its own slot counts. Fails: NO_MESSAGE (also if the message rests or is dead),
+ * IN_WORK (it is claimed). */
 SMQ_API smq_status smq_message_rank(smq_client *client, const char *topic,
                                     const smq_message_ref *which, uint64_t *out, smq_error *err);
 
@@ -79,11 +80,11 @@ SMQ_API smq_status smq_message_rank(smq_client *client, const char *topic,
 SMQ_API smq_status smq_message_remove(smq_client *client, const char *topic,
                                       const smq_message_ref *which, smq_error *err);
 
-/* Give a waiting message the priority, delay_ms or due_at_ms of `place`, as a new send would; the
- * other fields of `place` do not count.  The message keeps the number of its used retries.
- * Fails: NO_MESSAGE (also if the message rests or is dead), IN_WORK (it is claimed), WRONG_TYPE
- * (the topic has no such field, as every fifo topic), INVALID (a value is out of range), FULL (as
- * for a send). */
+/* Give a waiting message the priority, delay_ms or due_at_ms of `place`, as a new send would, which
+ * in a priority topic gives it both; the other fields of `place` do not count.  The message keeps
+ * the number of its used retries. Fails: NO_MESSAGE (also if the message rests or is dead), IN_WORK
+ * (it is claimed), WRONG_TYPE (the topic has no such field, as every fifo topic), INVALID (a value
+ * is out of range), FULL (as for a send). */
 SMQ_API smq_status smq_message_reschedule(smq_client *client, const char *topic,
                                           const smq_message_ref *which, const smq_message *place,
                                           smq_error *err);

@@ -36,12 +36,12 @@ typedef struct smq_message {
     smq_bytes id;
     /* Priority topics: larger is more urgent. */
     int64_t priority;
-    /* Range_merge and fixed_time topics: the message is due this long after the send; 0: at once.
-     * SMQ_TOPIC_DELAY: in a range_merge topic its delay_ms, if it has one, else at once; this is
-     * allowed in any topic. */
+    /* All topics but fifo: the message is due this long after the send; 0: at once.  In a priority
+     * topic it takes its place by its priority when it is due.  SMQ_TOPIC_DELAY: in a range_merge
+     * topic its delay_ms, if it has one, else at once; this is allowed in any topic. */
     int64_t delay_ms;
-    /* Fixed_time topics: when the message is due.  A time in the past or 0: due at once.  Give
-     * either this or delay_ms. */
+    /* Fixed_time and priority topics: when the message is due.  A time in the past or 0: due at
+     * once.  Give either this or delay_ms. */
     int64_t due_at_ms;
     /* Layout keyed: the message expires this long after the send, 1 .. 2^43.  0: the ttl_ms of the
      * topic.  SMQ_NONE: the message does not expire. */
@@ -64,7 +64,7 @@ typedef struct smq_message_copy {
     size_t struct_size;
     smq_bytes body, key, id; /* as in smq_message */
     int64_t priority;        /* priority topics */
-    /* Range_merge and fixed_time topics: when it is due, also if that has passed; 0: at once. */
+    /* All topics but fifo: when it is due, also if that has passed; 0: at once. */
     int64_t due_at_ms;
     int64_t sent_at_ms;        /* layout keyed: time of the first send; 0: now */
     int64_t expires_at_ms;     /* layout keyed: end of its time to live; 0: it does not expire */
@@ -109,9 +109,11 @@ typedef struct smq_message_info {
     smq_bytes body;
     /* As it was sent.  A message without a key: in layout keyed its id, in layout inline none. */
     smq_bytes key;
-    smq_bytes id;          /* in layout inline the body */
-    int64_t priority;      /* priority topics */
-    int64_t due_at_ms;     /* when it is due, in topics with times; resting: the end of its rest */
+    smq_bytes id;     /* in layout inline the body */
+    int64_t priority; /* priority topics */
+    /* When it is due, in topics with times; resting: the end of its rest; priority topics: when a
+     * waiting message is due that is not due yet. */
+    int64_t due_at_ms;
     int64_t sent_at_ms;    /* time of the first send; layout keyed */
     int64_t expires_at_ms; /* end of its time to live; layout keyed */
     int64_t lease_at_ms;   /* claimed: end of the lease when this was read */

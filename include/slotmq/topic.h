@@ -34,7 +34,8 @@ extern "C" {
  * waits. */
 typedef enum smq_topic_type {
     SMQ_TYPE_RANGE_MERGE = 1, /* messages are due after a delay; the first time stays */
-    SMQ_TYPE_PRIORITY,        /* the largest priority comes first; the last priority wins */
+    SMQ_TYPE_PRIORITY,        /* the largest priority comes first, of the messages that are due;
+                                 the last priority and the last time win */
     SMQ_TYPE_FIXED_TIME,      /* messages are due at a time; the last time wins */
     SMQ_TYPE_FIFO             /* messages of a key come in the order of their sends; the message
                                  keeps its place.  Needs layout keyed; cannot be shared */

@@ -64,7 +64,7 @@ static void bulk_edit_send(struct store_call *call, const struct bulk *bulk,
     if (bulk->requeue) {
         store_requeue_begin(call, &slot);
     } else {
-        store_remove_begin(call, &slot, worker->reader.query.state);
+        store_remove_begin(call, &slot, worker->reader.query.state, worker->reader.query.scheduled);
     }
     for (size_t i = worker->at; i < worker->at + worker->take; i++) {
         store_edit_add(call, page->rows[i].name, page->rows[i].name_len);
@@ -152,11 +152,11 @@ static void bulk_worker_continue(struct bulk_worker *worker)
 }
 
 static bool bulk_worker_begin(struct bulk_worker *worker, const struct bulk *bulk,
-                              const struct slot_walk *walk, int32_t index, smq_state state)
+                              const struct slot_walk *walk, int32_t index, int part)
 {
-    worker->left = filter_count(&walk->looks[index], state);
+    worker->left = filter_count(&walk->looks[index], part);
     if (worker->left == 0 ||
-        !filter_begin(bulk->filter, &worker->reader, walk->first + index, state)) {
+        !filter_begin(bulk->filter, &worker->reader, walk->first + index, part)) {
         return false;
     }
     worker->started_ms = walk->looks[index].now_ms;
@@ -305,20 +305,20 @@ static smq_status bulk_slot(const struct slot_walk *walk, int32_t index, bool *m
 
     if (index == 0) {
         for (int32_t i = 0; i < walk->count; i++) {
-            for (int j = 0; j < FILTER_STATES; j++) {
-                bool asked = (bulk->filter->states & (unsigned) filter_states[j]) != 0;
+            for (int part = 0; part < FILTER_PARTS; part++) {
+                bool asked = (bulk->filter->states & (unsigned) filter_state(part)) != 0;
 
-                bulk->found += asked ? filter_count(&walk->looks[i], filter_states[j]) : 0;
+                bulk->found += asked ? filter_count(&walk->looks[i], part) : 0;
             }
         }
         bulk->looked += (uint64_t) walk->count;
     }
-    for (int i = 0; i < FILTER_STATES && status == SMQ_OK && !bulk->stopped; i++) {
+    for (int part = 0; part < FILTER_PARTS && status == SMQ_OK && !bulk->stopped; part++) {
         struct bulk_worker *worker;
 
         status = bulk_free_worker(&worker, bulk, err);
         if (worker != NULL) {
-            (void) bulk_worker_begin(worker, bulk, walk, index, filter_states[i]);
+            (void) bulk_worker_begin(worker, bulk, walk, index, part);
         }
     }
     *more = !bulk->stopped;

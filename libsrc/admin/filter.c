@@ -13,8 +13,14 @@
 #define STATES_ALL                                                                                 \
     ((unsigned) (SMQ_STATE_WAITING | SMQ_STATE_CLAIMED | SMQ_STATE_RESTING | SMQ_STATE_DEAD))
 
-const smq_state filter_states[FILTER_STATES] = {SMQ_STATE_WAITING, SMQ_STATE_CLAIMED,
-                                                SMQ_STATE_RESTING, SMQ_STATE_DEAD};
+static const struct {
+    smq_state state;
+    bool scheduled;
+} parts[FILTER_PARTS] = {{SMQ_STATE_WAITING, false},
+                         {SMQ_STATE_WAITING, true},
+                         {SMQ_STATE_CLAIMED, false},
+                         {SMQ_STATE_RESTING, false},
+                         {SMQ_STATE_DEAD, false}};
 
 /* --- one message --- */
 
@@ -172,16 +178,32 @@ int32_t filter_end_slot(const struct filter *filter, const struct topic *topic)
     return filter->one ? filter->which.slot + 1 : topic->slots;
 }
 
-bool filter_begin(const struct filter *filter, struct page_reader *reader, int32_t slot,
-                  smq_state state)
+smq_state filter_state(int part)
+{
+    return parts[part].state;
+}
+
+static int filter_part_of(smq_state state, bool scheduled)
+{
+    int part = 0;
+
+    while (parts[part].state != state || parts[part].scheduled != scheduled) {
+        part++;
+    }
+    return part;
+}
+
+bool filter_begin(const struct filter *filter, struct page_reader *reader, int32_t slot, int part)
 {
     bool at_cursor = filter->from_cursor && filter->cursor.slot == slot;
+    int first = at_cursor ? filter_part_of(filter->cursor.state, filter->cursor.scheduled) : 0;
 
-    if ((filter->states & (unsigned) state) == 0 || (at_cursor && state < filter->cursor.state)) {
+    if ((filter->states & (unsigned) parts[part].state) == 0 || part < first) {
         return false;
     }
     reader->slot = slot;
-    reader->query = (struct store_page){.state = state,
+    reader->query = (struct store_page){.state = parts[part].state,
+                                        .scheduled = parts[part].scheduled,
                                         .limit = PAGE_LIMIT,
                                         .max_bytes = PAGE_BYTES,
                                         .member = "",
@@ -195,7 +217,7 @@ bool filter_begin(const struct filter *filter, struct page_reader *reader, int32
         reader->query.member = filter->which.member;
         reader->query.member_len = filter->which.member_len;
     }
-    if (at_cursor && state == filter->cursor.state) {
+    if (at_cursor && part == first) {
         reader->query.from = (struct store_position){.score = filter->cursor.score,
                                                      .name = filter->cursor.name,
                                                      .name_len = filter->cursor.name_len};
@@ -203,11 +225,11 @@ bool filter_begin(const struct filter *filter, struct page_reader *reader, int32
     return true;
 }
 
-uint64_t filter_count(const struct store_inspected *look, smq_state state)
+uint64_t filter_count(const struct store_inspected *look, int part)
 {
-    switch (state) {
+    switch (parts[part].state) {
     case SMQ_STATE_WAITING:
-        return look->waiting;
+        return parts[part].scheduled ? look->scheduled : look->waiting - look->scheduled;
     case SMQ_STATE_CLAIMED:
         return look->claimed;
     case SMQ_STATE_RESTING:

@@ -51,15 +51,15 @@ void filter_fini(struct filter *filter);
 int32_t filter_first_slot(const struct filter *filter);
 int32_t filter_end_slot(const struct filter *filter, const struct topic *topic);
 
-/* Set up a reader for the messages of a slot and state that pass the filter; false: none can. */
-bool filter_begin(const struct filter *filter, struct page_reader *reader, int32_t slot,
-                  smq_state state);
+/* The parts of a slot, by their numbers, in the order of visits: waiting, of these the scheduled
+ * ones, claimed, resting, dead. */
+enum { FILTER_PARTS = 5 };
+smq_state filter_state(int part);
 
-/* The states in the order of visits: waiting, claimed, resting, dead. */
-enum { FILTER_STATES = 4 };
-extern const smq_state filter_states[FILTER_STATES];
+/* Set up a reader for the messages of a slot and part that pass the filter; false: none can. */
+bool filter_begin(const struct filter *filter, struct page_reader *reader, int32_t slot, int part);
 
-/* How many messages of a state the slot holds. */
-uint64_t filter_count(const struct store_inspected *look, smq_state state);
+/* How many messages the part of the slot holds. */
+uint64_t filter_count(const struct store_inspected *look, int part);
 
 #endif

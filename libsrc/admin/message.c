@@ -323,7 +323,7 @@ static void message_edit_send(struct store_call *call, void *user)
         return;
     }
     row = &op->find.page->rows[0];
-    store_remove_begin(call, &op->slot, row->state);
+    store_remove_begin(call, &op->slot, row->state, row->scheduled);
     store_edit_add(call, row->name, row->name_len);
     store_edit(call, op->core->redis, 0);
 }

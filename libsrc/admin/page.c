@@ -83,7 +83,7 @@ static bool page_copy_reply(struct page *page, const struct store_result *result
     buf_clear(&page->bytes);
     page_make_room(page, paged.count);
     for (size_t i = 0; i < paged.count; i++) {
-        if (!store_page_message(&page->rows[i], result, slot, query->state, i)) {
+        if (!store_page_message(&page->rows[i], result, slot, query, i)) {
             return false;
         }
         page_copy_seen(page, i);
@@ -157,7 +157,7 @@ static void page_describe_time(smq_message_info *out, const struct topic *topic,
     } else if (topic->type != SMQ_TYPE_FIFO) {
         out->due_at_ms = row->entry.before;
     }
-    if (row->state == SMQ_STATE_RESTING) {
+    if (row->state == SMQ_STATE_RESTING || row->scheduled) {
         out->due_at_ms = row->integer;
     } else if (row->state == SMQ_STATE_CLAIMED) {
         out->lease_at_ms = row->integer;

@@ -28,6 +28,7 @@ static bool visit_page(struct message_visit *visit)
         const struct store_page_row *row = &page->rows[i];
         struct cursor cursor = {.slot = reader->slot,
                                 .state = row->state,
+                                .scheduled = row->scheduled,
                                 .score = row->score,
                                 .name = row->name,
                                 .name_len = row->name_len};
@@ -64,9 +65,9 @@ static smq_status visit_slot(const struct slot_walk *walk, int32_t index, bool *
     struct message_visit *visit = user;
     smq_status status = SMQ_OK;
 
-    for (int i = 0; i < FILTER_STATES && *more && status == SMQ_OK; i++) {
-        if (filter_count(&walk->looks[index], filter_states[i]) > 0 &&
-            filter_begin(visit->filter, &visit->reader, walk->first + index, filter_states[i])) {
+    for (int part = 0; part < FILTER_PARTS && *more && status == SMQ_OK; part++) {
+        if (filter_count(&walk->looks[index], part) > 0 &&
+            filter_begin(visit->filter, &visit->reader, walk->first + index, part)) {
             status = visit_state(visit, more, err);
         }
     }

@@ -11,6 +11,7 @@
 #include "model/state.h"
 
 static const char digits[] = "0123456789ABCDEF";
+static const char cursor_scheduled[] = "scheduled";
 
 static bool cursor_is_plain(unsigned char byte)
 {
@@ -21,8 +22,8 @@ void cursor_format(struct buf *out, const struct cursor *cursor)
 {
     char *to;
 
-    buf_printf(out, "%" PRId32 ":%s:%s:", cursor->slot, smq_state_name(cursor->state),
-               cursor->score);
+    buf_printf(out, "%" PRId32 ":%s:%s:", cursor->slot,
+               cursor->scheduled ? cursor_scheduled : smq_state_name(cursor->state), cursor->score);
     to = buf_room(out, 3 * cursor->name_len + 1);
     for (size_t i = 0; i < cursor->name_len; i++) {
         unsigned char byte = (unsigned char) cursor->name[i];
@@ -67,6 +68,13 @@ static bool cursor_score_parse(struct buf *out, const char *text, size_t len)
     return true;
 }
 
+static bool cursor_state_parse(struct cursor *out, const char *text, size_t len)
+{
+    out->scheduled = len == strlen(cursor_scheduled) && memcmp(text, cursor_scheduled, len) == 0;
+    out->state = out->scheduled ? SMQ_STATE_WAITING : state_named(text, len);
+    return out->state != 0;
+}
+
 static int cursor_digit_parse(char digit)
 {
     const char *found = digit == '\0' ? NULL : strchr(digits, digit);
@@ -108,7 +116,7 @@ bool cursor_parse(struct cursor *out, struct buf *bytes, const char *text, int32
 
     buf_clear(bytes);
     if (!cursor_part_next(&part, &len, &text) || !number_parse(&slot, part, len, slots - 1) ||
-        !cursor_part_next(&part, &len, &text) || (cursor.state = state_named(part, len)) == 0 ||
+        !cursor_part_next(&part, &len, &text) || !cursor_state_parse(&cursor, part, len) ||
         !cursor_part_next(&part, &len, &text) || !cursor_score_parse(bytes, part, len)) {
         return false;
     }

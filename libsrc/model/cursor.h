@@ -19,6 +19,7 @@
 struct cursor {
     int32_t slot;
     smq_state state;
+    bool scheduled;    /* it waits, and is scheduled: "3:scheduled:..." */
     const char *score; /* as Redis printed it */
     const char *name;
     size_t name_len; /* at least 1 */

@@ -38,7 +38,8 @@ static size_t entry_parse_before(int64_t *out, const char *text, size_t len)
 
 static bool entry_is_kind(char letter)
 {
-    return letter == ENTRY_CLAIMED || letter == ENTRY_RESTING || letter == ENTRY_DEAD;
+    return letter == ENTRY_CLAIMED || letter == ENTRY_RESTING || letter == ENTRY_SCHEDULED ||
+           letter == ENTRY_DEAD;
 }
 
 bool entry_decode(struct entry *out, const char *data, size_t len)
@@ -51,7 +52,8 @@ bool entry_decode(struct entry *out, const char *data, size_t len)
         return false;
     }
     entry.kind = (enum entry_kind) data[at++];
-    if (entry.kind != ENTRY_DEAD) { /* the claim number: at least 1 */
+    if (entry.kind == ENTRY_CLAIMED ||
+        entry.kind == ENTRY_RESTING) { /* the claim number: at least 1 */
         at += number_read_prefix(&claim, data + at, len - at, INT64_MAX);
         if (claim == 0) {
             return false;

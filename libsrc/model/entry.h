@@ -2,6 +2,7 @@
  *
  *   score = integer part + attempts,  attempts = (retries * 2 + suspect) / 128
  *   prepare: "20c17:order-7"  before-image, letter c or r, claim number, ':', member
+ *            "20s:order-7"    of a message that is scheduled, in a priority topic
  *   dead:    "20d:order-7"
  *
  * lua/lib/score.lua and entry.lua implement the same encoding; both are tested with tests/vectors/.
@@ -16,17 +17,24 @@
 
 #include "model/topic.h"
 
-enum entry_kind { ENTRY_CLAIMED = 'c', ENTRY_RESTING = 'r', ENTRY_DEAD = 'd' };
+enum entry_kind {
+    ENTRY_CLAIMED = 'c',
+    ENTRY_RESTING = 'r',
+    ENTRY_SCHEDULED = 's',
+    ENTRY_DEAD = 'd'
+};
 
 /* Resting entries have 2^44 added to the end of their rest, so that claims always sort before
  * them. */
 #define ENTRY_REST_OFFSET (INT64_C(1) << 44)
+/* Scheduled ones have this added to their time, so that they come behind those that rest. */
+#define ENTRY_SCHEDULE_OFFSET (ENTRY_REST_OFFSET + (INT64_C(1) << 43))
 
 /* A decoded entry.  `member` points into the encoded text. */
 struct entry {
     int64_t before; /* integer part of the score that the message had in the store */
     enum entry_kind kind;
-    uint64_t claim; /* 0 for a dead entry */
+    uint64_t claim; /* 0: scheduled or dead */
     const char *member;
     size_t member_len;
 };

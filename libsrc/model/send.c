@@ -160,7 +160,7 @@ static smq_status send_place_range_merge(char *when, const struct topic *topic,
         return SMQ_OK;
     }
     if (message->due_at_ms != 0) {
-        return send_wrong_type(topic, "due_at_ms", "fixed_time", err);
+        return send_wrong_type(topic, "due_at_ms", "fixed_time or priority", err);
     }
     snprintf(when, SEND_WHEN_MAX, "+%" PRId64, delay_ms == SMQ_NONE ? 0 : delay_ms);
     return SMQ_OK;
@@ -181,12 +181,6 @@ static smq_status send_place_priority(char *when, const struct topic *topic,
 {
     int64_t max = topic->ties == SMQ_TIES_ARRIVAL ? TOPIC_PRIORITY_ARRIVAL : TOPIC_PRIORITY_BYTES;
 
-    if (message->delay_ms > 0) {
-        return send_wrong_type(topic, "delay_ms", "range_merge or fixed_time", err);
-    }
-    if (message->due_at_ms != 0) {
-        return send_wrong_type(topic, "due_at_ms", "fixed_time", err);
-    }
     if (message->priority < -max || message->priority > max) {
         return status_set(err, SMQ_INVALID,
                           "priority must be from -%" PRId64 " to %" PRId64
@@ -194,7 +188,15 @@ static smq_status send_place_priority(char *when, const struct topic *topic,
                           max, max, topic->name,
                           topic->ties == SMQ_TIES_ARRIVAL ? "arrival" : "bytes", message->priority);
     }
-    snprintf(when, SEND_WHEN_MAX, "%" PRId64, message->priority);
+    if (message->delay_ms > 0) {
+        snprintf(when, SEND_WHEN_MAX, "%" PRId64 "@+%" PRId64, message->priority,
+                 message->delay_ms);
+    } else if (message->due_at_ms > 0) {
+        snprintf(when, SEND_WHEN_MAX, "%" PRId64 "@%" PRId64, message->priority,
+                 message->due_at_ms);
+    } else {
+        snprintf(when, SEND_WHEN_MAX, "%" PRId64, message->priority);
+    }
     return SMQ_OK;
 }
 
@@ -202,10 +204,10 @@ static smq_status send_place_fifo(char *when, const struct topic *topic,
                                   const struct message *message, smq_error *err)
 {
     if (message->delay_ms > 0) {
-        return send_wrong_type(topic, "delay_ms", "range_merge or fixed_time", err);
+        return send_wrong_type(topic, "delay_ms", "range_merge, fixed_time or priority", err);
     }
     if (message->due_at_ms != 0) {
-        return send_wrong_type(topic, "due_at_ms", "fixed_time", err);
+        return send_wrong_type(topic, "due_at_ms", "fixed_time or priority", err);
     }
     snprintf(when, SEND_WHEN_MAX, "0");
     return SMQ_OK;

@@ -26,14 +26,15 @@ struct message {
  * INVALID, TOO_BIG. */
 smq_status send_check(const struct message *message, smq_error *err);
 
-enum { SEND_WHEN_MAX = 24, SEND_RESTORED_MAX = 96 };
+enum { SEND_WHEN_MAX = 48, SEND_RESTORED_MAX = 144 };
 
 /* The arguments that depend on the topic. */
 struct send_place {
     int32_t slot;
     int32_t max_retries; /* keyed: the message's own limit; -1: that of the topic */
     int64_t ttl_ms;      /* keyed; -1: no limit */
-    /* argument of the script: "+MS" (relative), "MS" (absolute), a priority, or "0" for fifo */
+    /* argument of the script: "+MS" (relative), "MS" (absolute), a priority, alone or with "@+MS"
+     * or "@MS" behind it, or "0" for fifo */
     char when[SEND_WHEN_MAX];
 };
 

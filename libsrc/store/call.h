@@ -48,7 +48,7 @@ struct redis_command *call_argv(struct store_call *call, int place);
 void call_token(struct store_call *call, int place, const struct store_slot *slot,
                 struct token token);
 void call_kind(struct store_call *call, int place, const struct store_slot *slot);
-void call_state(struct store_call *call, int place, smq_state state);
+void call_state(struct store_call *call, int place, smq_state state, bool scheduled);
 
 /* Read element `index` of the reply: a string, or a number that is an integer or a string.  false:
  * there is no such element, or it has another type. */

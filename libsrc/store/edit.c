@@ -12,10 +12,11 @@ static void edit_begin_edit(struct store_call *call, const struct store_slot *sl
     redis_arg_string(call_argv(call, SCRIPT_EDIT_ARGV_VERB), op);
 }
 
-void store_remove_begin(struct store_call *call, const struct store_slot *slot, smq_state state)
+void store_remove_begin(struct store_call *call, const struct store_slot *slot, smq_state state,
+                        bool scheduled)
 {
     edit_begin_edit(call, slot, "remove");
-    call_state(call, SCRIPT_EDIT_ARGV_OPERANDS, state);
+    call_state(call, SCRIPT_EDIT_ARGV_OPERANDS, state, scheduled);
 }
 
 void store_requeue_begin(struct store_call *call, const struct store_slot *slot)

@@ -55,7 +55,7 @@ bool store_inspect_read(struct store_inspected *out, const struct store_result *
 
     if (!look_read_gauges(out, reply) || !look_read_counters(out, reply) ||
         !look_read_paused(&out->paused, reply) || !look_read_deaths(out, reply) ||
-        !reply_count(&out->duplicates, reply, 26) ||
+        !reply_count(&out->duplicates, reply, 26) || !reply_count(&out->scheduled, reply, 27) ||
         !reply_text(out->owner, sizeof(out->owner), reply, 9)) {
         return false;
     }

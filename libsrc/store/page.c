@@ -17,15 +17,17 @@ static size_t page_row_width(const struct store_slot *slot)
 static const struct {
     char letter;
     smq_state state;
-} states[] = {{'w', SMQ_STATE_WAITING},
-              {'c', SMQ_STATE_CLAIMED},
-              {'r', SMQ_STATE_RESTING},
-              {'d', SMQ_STATE_DEAD}};
+    bool scheduled;
+} states[] = {{'w', SMQ_STATE_WAITING, false},
+              {'s', SMQ_STATE_WAITING, true},
+              {'c', SMQ_STATE_CLAIMED, false},
+              {'r', SMQ_STATE_RESTING, false},
+              {'d', SMQ_STATE_DEAD, false}};
 
-void call_state(struct store_call *call, int place, smq_state state)
+void call_state(struct store_call *call, int place, smq_state state, bool scheduled)
 {
     for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
-        if (states[i].state == state) {
+        if (states[i].state == state && states[i].scheduled == scheduled) {
             redis_arg(call_argv(call, place), &states[i].letter, 1);
         }
     }
@@ -41,7 +43,7 @@ void store_page(struct store_call *call, struct redis *redis, const struct store
 {
     call_begin_slot(call, &script_page, slot);
     call_kind(call, SCRIPT_PAGE_ARGV_KIND, slot);
-    call_state(call, SCRIPT_PAGE_ARGV_STATE, page->state);
+    call_state(call, SCRIPT_PAGE_ARGV_STATE, page->state, page->scheduled);
     redis_arg_string(call_argv(call, SCRIPT_PAGE_ARGV_SCORE),
                      page->from.name_len > 0 ? page->from.score : "");
     page_call_bytes(call, SCRIPT_PAGE_ARGV_NAME, page->from.name, page->from.name_len);
@@ -92,7 +94,8 @@ bool store_page_read(struct store_paged *out, const struct store_result *result,
 
 static enum entry_kind page_entry_kind_of(smq_state state)
 {
-    return state == SMQ_STATE_CLAIMED   ? ENTRY_CLAIMED
+    return state == SMQ_STATE_WAITING   ? ENTRY_SCHEDULED
+           : state == SMQ_STATE_CLAIMED ? ENTRY_CLAIMED
            : state == SMQ_STATE_RESTING ? ENTRY_RESTING
                                         : ENTRY_DEAD;
 }
@@ -107,13 +110,15 @@ static bool page_read_place(struct store_page_row *out, const redisReply *reply,
         !entry_score_parse(&out->integer, &out->attempts, out->score, score_len)) {
         return false;
     }
-    if (out->state == SMQ_STATE_WAITING) {
+    if (out->state == SMQ_STATE_WAITING && !out->scheduled) {
         out->entry = (struct entry){
             .before = out->integer, .member = out->name, .member_len = out->name_len};
         return true;
     }
     if (out->state == SMQ_STATE_RESTING) {
         out->integer -= ENTRY_REST_OFFSET;
+    } else if (out->scheduled) {
+        out->integer -= ENTRY_SCHEDULE_OFFSET;
     }
     return entry_decode(&out->entry, out->name, out->name_len) &&
            out->entry.kind == page_entry_kind_of(out->state);
@@ -139,20 +144,21 @@ static bool page_read_stored(struct store_page_row *out, const redisReply *reply
 
 /* Read the message that begins at element `at` of a reply. */
 static bool page_read_row(struct store_page_row *out, const redisReply *reply,
-                          const struct store_slot *slot, smq_state state, size_t at)
+                          const struct store_slot *slot, smq_state state, bool scheduled, size_t at)
 {
     size_t reason_len;
 
-    *out = (struct store_page_row){.state = state};
+    *out = (struct store_page_row){.state = state, .scheduled = scheduled};
     return page_read_place(out, reply, at) &&
            reply_string(&out->reason, &reason_len, reply, at + 2) &&
            (!slot->keyed || page_read_stored(out, reply, at + 3));
 }
 
 bool store_page_message(struct store_page_row *out, const struct store_result *result,
-                        const struct store_slot *slot, smq_state state, size_t index)
+                        const struct store_slot *slot, const struct store_page *page, size_t index)
 {
-    return page_read_row(out, result->reply, slot, state, PAGE_HEAD + page_row_width(slot) * index);
+    return page_read_row(out, result->reply, slot, page->state, page->scheduled,
+                         PAGE_HEAD + page_row_width(slot) * index);
 }
 
 /* --- find --- */
@@ -209,7 +215,8 @@ bool store_find_read(struct store_found *out, const struct store_result *result,
     for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
         if (states[i].letter == state[0]) {
             out->found = true;
-            return page_read_row(&out->row, reply, slot, states[i].state, FIND_HEAD);
+            return page_read_row(&out->row, reply, slot, states[i].state, states[i].scheduled,
+                                 FIND_HEAD);
         }
     }
     return false;
@@ -221,7 +228,12 @@ static void page_begin_rank(struct store_call *call, const struct store_slot *sl
 {
     call_begin(call, &script_rank, slot->keys.hash_slot);
     redis_arg_string(&call->command, slot->keys.store);
+    redis_arg_string(&call->command, slot->keys.prepare);
     redis_arg_string(&call->command, slot->keys.slot);
+    if (slot->keyed) {
+        redis_arg_string(&call->command, slot->keys.body);
+    }
+    call_drop_keyed(call, slot);
     redis_arg_string(call_argv(call, SCRIPT_RANK_ARGV_DEF), slot->stamp);
     call_kind(call, SCRIPT_RANK_ARGV_KIND, slot);
 }

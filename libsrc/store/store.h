@@ -587,6 +587,7 @@ enum { STORE_OWNER_MAX = 128 };
 struct store_inspected {
     int64_t now_ms;
     uint64_t waiting, due, claimed, resting, dead;
+    uint64_t scheduled;                 /* of those that wait, in priority topics */
     int64_t oldest_due_ms, next_due_ms; /* -1: none */
     char owner[STORE_OWNER_MAX];        /* "": none */
     char token[TOKEN_TEXT_LEN + 1];     /* "" if the topic is shared */
@@ -611,6 +612,7 @@ struct store_position {
 /* Which messages to read; empty strings and lengths of 0 mean any. */
 struct store_page {
     smq_state state;
+    bool scheduled; /* those that wait and are scheduled; else those that wait and are not */
     struct store_position from;
     int32_t limit;     /* messages to inspect, at most STORE_PAGE_MAX */
     int64_t max_bytes; /* about how many bytes to read; at least one message is read */
@@ -640,10 +642,12 @@ bool store_page_read(struct store_paged *out, const struct store_result *result,
 /* A message of a page; points into the reply. */
 struct store_page_row {
     smq_state state;
+    bool scheduled; /* it waits for its time, in a priority topic */
     const char *name, *score;
     size_t name_len;
     struct entry entry; /* waiting: only member and before-image */
-    /* integer part of the score: time, place, end of the lease or rest, or time of death */
+    /* integer part of the score: time, place, end of the lease or rest, time for which it is
+     * scheduled, or time of death */
     int64_t integer;
     struct attempts attempts;
     const char *reason; /* why it failed last; "": no reason */
@@ -653,7 +657,7 @@ struct store_page_row {
     struct header header; /* first_ms 0: no header is stored */
 };
 bool store_page_message(struct store_page_row *out, const struct store_result *result,
-                        const struct store_slot *slot, smq_state state, size_t index);
+                        const struct store_slot *slot, const struct store_page *page, size_t index);
 
 /* Find a message: among the waiting ones, then part by part among the claimed, the resting and the
  * dead ones. */
@@ -692,7 +696,8 @@ bool store_rank_read(uint64_t *count, char score[STORE_SCORE_MAX],
 
 /* Begin a call with one of these, add up to 1,000 names as in store_page_row, and send it.  Remove:
  * messages of one state, not claimed ones.  Requeue: dead ones. */
-void store_remove_begin(struct store_call *call, const struct store_slot *slot, smq_state state);
+void store_remove_begin(struct store_call *call, const struct store_slot *slot, smq_state state,
+                        bool scheduled);
 void store_requeue_begin(struct store_call *call, const struct store_slot *slot);
 void store_edit_add(struct store_call *call, const void *name, size_t len);
 void store_edit(struct store_call *call, struct redis *redis, int64_t timeout_ms);

@@ -1,5 +1,6 @@
 -- USES prepare, split, join, lease_end, first, before_score, now, MOST, max_bytes, claims
 -- USES claimed_until, decode, shared, base, oldest, lost, lose, LOST, give_back, count, try_moves
+-- USES body, slot, hint_drop
 
 -- Bringing back rests that have ended and claims that have expired.  Expired claims of the caller
 -- stay claimed while it has a message of that age in flight.  Those that are older have been
@@ -46,9 +47,13 @@ local function lapsed(entry, score)
     end
 end
 
+-- Its rest has ended, or it was scheduled and is due (lib/schedule.lua).
 local function rested(entry, score)
-    local before, _, _, member = decode(entry)
+    local before, letter, _, member = decode(entry)
     local _, attempts = split(score)
+    if letter == 's' then
+        hint_drop(body or slot, 'S' .. member)
+    end
     give_back(member, before, attempts)
     redis.call('ZREM', prepare, entry)
 end

@@ -13,7 +13,7 @@ end
 
 -- Before-image, letter, claim number (both as text) and member; nothing: not an entry.
 local function decode(entry)
-    local before, letter, claim, member = string.match(entry, '^(%-?%d+)([crd])(%d*):()')
+    local before, letter, claim, member = string.match(entry, '^(%-?%d+)([crsd])(%d*):()')
     if before then
         return before, letter, claim, string.sub(entry, member)
     end

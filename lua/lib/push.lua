@@ -1,6 +1,6 @@
 -- USES store, prepare, slot, body, done, channel, kind, parked, token, claims, paused, max_waiting
 -- USES leased, dedup_ms, sequence, producer_field, sent, record, timed, seq, MESSAGES, REST, split
--- USES place, now, failed, pushed
+-- USES place, now, failed, pushed, SCHEDULE
 
 -- A push: the message of the call is claimed for the owner that sleeps, and published to it.  Where
 -- that is not possible, this block is left by a break, and nothing has changed.  It is no function,
@@ -20,11 +20,14 @@ repeat
         break
     end
 
-    -- Prepare holds nothing but claims with leases that have not ended, none of a suspect.
+    -- Prepare holds nothing but claims with leases that have not ended, none of a suspect, and what
+    -- is scheduled and not due.
     if redis.call('ZCARD', prepare) > 1 then
         local lease, attempts = split(redis.call('ZRANGE', prepare, '0', '0', 'WITHSCORES')[2])
         local last = redis.call('ZRANGE', prepare, '-2', '-2', 'WITHSCORES')[2]
-        if lease <= now or attempts % 2 == 1 or tonumber(last) >= REST then
+        if lease <= now or lease < REST and attempts % 2 == 1
+            or tonumber(last) >= REST and redis.call('ZCOUNT', prepare, REST,
+                string.format('(%.0f', SCHEDULE + now + 1)) > 0 then
             break
         end
     end

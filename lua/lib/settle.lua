@@ -1,5 +1,6 @@
--- USES store, prepare, body, join, REST, now, count, reason_drop, remember, body_refer, limit_of
--- USES bury, reason_keep, fifo, give_back, lose, TIMED_OUT, decode, split, results, try_moves
+-- USES store, prepare, body, join, REST, SCHEDULE, now, count, reason_drop, remember, body_refer
+-- USES limit_of, bury, reason_keep, fifo, give_back, lose, TIMED_OUT, decode, split, results
+-- USES try_moves
 
 -- Settling answers of all kinds.
 --
@@ -7,7 +8,7 @@
 -- those that come after another are tried (lib/try.lua), so none of these fails in between.
 
 local function rest(member, before, claim, attempts, delay)
-    redis.call('ZADD', prepare, join(REST + now + delay, attempts),
+    redis.call('ZADD', prepare, join(math.min(REST + now + delay, SCHEDULE - 1), attempts),
         before .. 'r' .. claim .. ':' .. member)
 end
 

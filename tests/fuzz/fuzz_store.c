@@ -108,10 +108,13 @@ static void read_page_of(const struct store_result *result, const struct store_s
     touch_text(paged.next.score);
     touch(paged.next.name, paged.next.name_len);
     for (size_t i = 0; i < paged.count; i++) {
-        for (int state = SMQ_STATE_WAITING; state <= SMQ_STATE_DEAD; state *= 2) {
+        for (int state = SMQ_STATE_WAITING; state <= 2 * SMQ_STATE_DEAD; state *= 2) {
+            const struct store_page part = {.state = state <= SMQ_STATE_DEAD ? (smq_state) state
+                                                                             : SMQ_STATE_WAITING,
+                                            .scheduled = state > SMQ_STATE_DEAD};
             struct store_page_row row;
 
-            if (store_page_message(&row, result, slot, (smq_state) state, i)) {
+            if (store_page_message(&row, result, slot, &part, i)) {
                 touch_row(&row);
             }
         }

@@ -50,10 +50,10 @@ static void add_limit(struct args *args, int32_t limit, int headers)
 
 static void add_when(struct args *args, const struct call *call, size_t index)
 {
-    char when[24];
+    char when[64];
 
-    snprintf(when, sizeof(when), "%s%" PRId64, call->sends[index].relative ? "+" : "",
-             call->sends[index].when);
+    snprintf(when, sizeof(when), "%s%" PRId64 "%s", call->sends[index].relative ? "+" : "",
+             call->sends[index].when, call->sends[index].time);
     args_add(args, when);
 }
 

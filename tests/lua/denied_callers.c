@@ -212,6 +212,14 @@ static int64_t choose_when(struct walk *walk)
     }
 }
 
+/* Of kinds p and b some are scheduled. */
+static void choose_time(char time[32], struct walk *walk)
+{
+    bool priority = walk->topic->kind == 'p' || walk->topic->kind == 'b';
+
+    snprintf(time, 32, "%s", priority && walk_percent(walk, 30) ? "@+9" : "");
+}
+
 void walk_send(struct walk *walk)
 {
     bool timed = walk->topic->kind == 'm' || walk->topic->kind == 't';
@@ -228,6 +236,7 @@ void walk_send(struct walk *walk)
         call->sends[i].member = (int) walk_chance(walk, MODEL_MEMBERS);
         call->sends[i].relative = timed;
         call->sends[i].when = one_time ? when : choose_when(walk);
+        choose_time(call->sends[i].time, walk);
         call->sends[i].text = call->sends[i].member + 1;
         call->sends[i].limit = -1;
         call->sends[i].ttl = walk_percent(walk, 90) ? -1 : 1 + (int64_t) walk_chance(walk, 60);
@@ -435,18 +444,20 @@ static void requeue(struct walk *walk)
 static void reschedule(struct walk *walk)
 {
     struct call *call = walk_new_call(walk, CALL_RESCHEDULE, 0);
+    bool scheduled = walk_percent(walk, 50);
     struct buf seen = {0};
     char member[64];
 
     if (walk_percent(walk, 20)) {
         walk_pass_time(walk, LEASE_MS + 7);
     }
-    choose_entry(walk, KEY_STORE, 0, member);
+    choose_entry(walk, scheduled ? KEY_PREPARE : KEY_STORE, scheduled ? 's' : 0, member);
     call->count = 1;
     if (member[0] != '\0') {
-        call->sends[0].member = member_of(member);
+        call->sends[0].member = scheduled ? member_of_entry(member) : member_of(member);
         call->sends[0].relative = walk->topic->kind == 'm' || walk->topic->kind == 't';
         call->sends[0].when = choose_when(walk);
+        choose_time(call->sends[0].time, walk);
         (void) walk_call(walk, WALK_EDITOR, call, &seen);
     }
     buf_fini(&seen);
@@ -456,15 +467,15 @@ static void reschedule(struct walk *walk)
 /* What rests may be a claim already: then nothing is removed. */
 static void remove_one(struct walk *walk)
 {
-    static const char states[] = "wrd";
-    static const enum fixture_key keys[] = {KEY_STORE, KEY_PREPARE, KEY_DEAD};
+    static const char states[] = "wrsd";
+    static const enum fixture_key keys[] = {KEY_STORE, KEY_PREPARE, KEY_PREPARE, KEY_DEAD};
     struct call *call = walk_new_call(walk, CALL_REMOVE, 0);
-    uint64_t x = walk_chance(walk, 3);
+    uint64_t x = walk_chance(walk, 4);
     struct buf seen = {0};
 
     call->count = 1;
     call->state = states[x];
-    choose_entry(walk, keys[x], x == 1 ? 'r' : 0, call->answers[0].entry);
+    choose_entry(walk, keys[x], x == 1 || x == 2 ? states[x] : 0, call->answers[0].entry);
     if (call->answers[0].entry[0] != '\0') {
         const char *name = call->answers[0].entry;
         int member = x == 0 ? member_of(name) : member_of_entry(name);

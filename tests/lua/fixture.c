@@ -142,7 +142,6 @@ static void key_range(enum fixture_key keys[], const struct script *script)
     static const enum fixture_key renew[] = {KEY_PREPARE, KEY_SLOT};
     static const enum fixture_key slot[] = {KEY_SLOT};
     static const enum fixture_key alter[] = {KEY_SLOT, KEY_DONE};
-    static const enum fixture_key rank[] = {KEY_STORE, KEY_SLOT};
     static const enum fixture_key topic[] = {KEY_TOPIC};
     static const enum fixture_key expiring[] = {KEY_EXPIRING};
     static const enum fixture_key all[] = {KEY_STORE, KEY_PREPARE, KEY_DEAD, KEY_WHY,
@@ -151,7 +150,7 @@ static void key_range(enum fixture_key keys[], const struct script *script)
         const char *name;
         const enum fixture_key *keys;
     } known[] = {{"send", send},        {"renew", renew},      {"vacate", slot},
-                 {"rank", rank},        {"slot_alter", alter}, {"slot_pause", slot},
+                 {"rank", send},        {"slot_alter", alter}, {"slot_pause", slot},
                  {"slot_unseal", slot}, {"topic", topic},      {"lease", topic},
                  {"owner", renew},      {"slot_bind", slot},   {"expiring", expiring}};
     const enum fixture_key *found = all;

@@ -14,8 +14,8 @@
 static void choose_name(struct round *round, char name[64], char state)
 {
     const struct model_list *list = state == 'w'   ? &round->model->waiting
-                                    : state == 'r' ? &round->model->prepare
-                                                   : &round->model->dead;
+                                    : state == 'd' ? &round->model->dead
+                                                   : &round->model->prepare;
     const struct model_message *message;
 
     if (list->count == 0 || round_percent(round, 5)) {
@@ -25,8 +25,8 @@ static void choose_name(struct round *round, char name[64], char state)
     message = &list->item[round_chance(round, list->count)];
     if (state == 'w') {
         snprintf(name, 64, "%s", model_members[message->member]);
-    } else if (state == 'r') {
-        model_entry(name, message); /* of a claimed one too: it is refused */
+    } else if (state != 'd') {
+        model_entry(name, message); /* of a claimed one, or another state, too: it is refused */
     } else {
         model_dead_entry(name, message);
     }
@@ -55,7 +55,7 @@ static void edit(struct round *round)
     if (kind == CALL_RESCHEDULE) {
         round_fill_sends(round, call);
     } else {
-        choose_some(round, call, kind == CALL_REQUEUE ? "d" : "wrd");
+        choose_some(round, call, kind == CALL_REQUEUE ? "d" : "wrsd");
     }
     if (kind != CALL_RESCHEDULE || round->model->kind != 'f') {
         round_send_through(round, call, &seen);

@@ -121,6 +121,21 @@ static int64_t choose_when(struct round *round, bool relative)
     return round_chance(round, 2) == 0 ? 0 : when;
 }
 
+/* Of kinds p and b some are scheduled, or their time has passed. */
+void round_choose_time(char time[32], struct round *round)
+{
+    time[0] = '\0';
+    if ((round->model->kind == 'p' || round->model->kind == 'b') && round_percent(round, 30)) {
+        int64_t delay = (int64_t) round_chance(round, round_percent(round, 20) ? 200 : 12);
+
+        if (round_percent(round, 50)) {
+            snprintf(time, 32, "@+%d", (int) delay);
+        } else {
+            snprintf(time, 32, "@%lld", (long long) (round->model->now + delay - 3));
+        }
+    }
+}
+
 void round_fill_sends(struct round *round, struct call *call)
 {
     bool timed = round->model->kind == 'm' || round->model->kind == 't';
@@ -132,6 +147,7 @@ void round_fill_sends(struct round *round, struct call *call)
         call->sends[i].member = (int) round_chance(round, round->members);
         call->sends[i].relative = relative;
         call->sends[i].when = choose_when(round, relative);
+        round_choose_time(call->sends[i].time, round);
         if (timed && round->calm && round_percent(round, 60)) {
             call->sends[i].when = relative ? 0 : round->model->now;
         }

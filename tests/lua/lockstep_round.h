@@ -109,6 +109,7 @@ struct call *round_new_call(struct round *round, enum call_kind kind, uint64_t t
 /* It arrives once, twice, late or not at all. */
 void round_send_through(struct round *round, const struct call *call, struct buf *seen);
 
+void round_choose_time(char time[32], struct round *round);
 void round_fill_sends(struct round *round, struct call *call);
 void round_send_some(struct round *round);
 void round_consume(struct round *round, struct consumer *consumer);

@@ -104,7 +104,7 @@ static void model_inspect(struct model *model, struct buf *reply, const struct c
 {
     struct in_flight in_flight = model_in_flight(model);
     int64_t next = in_flight.first_rest;
-    size_t due = 0;
+    size_t due = 0, scheduled = model_count_scheduled(model);
 
     if (model_refused(model, reply, call, false)) {
         return;
@@ -115,8 +115,9 @@ static void model_inspect(struct model *model, struct buf *reply, const struct c
         due += at <= model->now ? 1 : 0;
         next = at < next ? at : next;
     }
-    buf_printf(reply, "OK %" PRId64 " %zu %zu %zu %zu %zu", model->now, model->waiting.count, due,
-               in_flight.count, model->prepare.count - in_flight.count, model->dead.count);
+    buf_printf(reply, "OK %" PRId64 " %zu %zu %zu %zu %zu", model->now,
+               model->waiting.count + scheduled, due, in_flight.count,
+               model->prepare.count - in_flight.count - scheduled, model->dead.count);
     add_time(reply, oldest_due(model));
     add_time(reply, next);
     if (model->owner == 0) {
@@ -131,6 +132,7 @@ static void model_inspect(struct model *model, struct buf *reply, const struct c
         }
         buf_printf(reply, " %" PRIu64, model->counters[i]);
     }
+    buf_printf(reply, " %zu", scheduled);
 }
 
 void model_call(struct model *model, struct buf *reply, const struct call *call)

@@ -67,14 +67,15 @@ struct model_body {
 };
 
 /* In every state: a message that waits has `at` = time, or its place; claimed: end of the lease;
- * resting: end of the rest; dead: time of death. */
+ * resting: end of the rest; scheduled: when it is due; dead: time of death. */
 struct model_message {
     int member;
     int64_t at;
     struct model_attempts attempts;
     int64_t before; /* not waiting: its `at` when it was claimed */
     uint64_t claim; /* claimed, resting */
-    bool resting;
+    bool resting;   /* also what is scheduled */
+    bool scheduled;
     bool pushed;            /* claimed: by a send */
     const char *reason;     /* dead */
     struct model_body body; /* dead; all others: that of the member */
@@ -199,7 +200,7 @@ struct call {
     unsigned passes; /* consume: keys that it passes over, as bits: see model_key() */
     int64_t pushed;  /* consume: the time of the newest push that it has got; 0: none */
     bool strict;     /* takeover, consume: the former owner's claims last as their leases */
-    char state;      /* remove: w waiting, r resting, d dead */
+    char state;      /* remove: w waiting, s scheduled, r resting, d dead */
     bool paused;     /* pause: or not any more */
     int pauses;      /* its number */
     size_t count;
@@ -208,6 +209,7 @@ struct call {
         int member;
         bool relative;
         int64_t when;
+        char time[32]; /* behind a priority: "@+5" or "@1700000000000"; or "" */
         int text;
         int32_t limit; /* -1: the topic's */
         int headers;   /* as in struct model_body */
@@ -228,7 +230,7 @@ void model_call(struct model *model, struct buf *reply, const struct call *call)
 /* All of the state, in sorted lines. */
 void model_show(struct buf *out, const struct model *model);
 
-/* "20c17:order-7" of a claimed or resting message. */
+/* "20c17:order-7" of a claimed or resting message, "20s:order-7" of one that is scheduled. */
 void model_entry(char out[64], const struct model_message *message);
 
 /* The name of a producer in send ids. */

@@ -158,7 +158,7 @@ static bool bring_back(struct model *model, const struct call *call)
 {
     static struct model_list old;
     bool forgets;
-    int met[2] = {0, 0}; /* claims, rests */
+    int met[3] = {0, 0, 0}; /* claims, rests, what is scheduled */
     int limit = sweep_limit(model, call);
 
     sort_prepare(&model->prepare);
@@ -172,7 +172,7 @@ static bool bring_back(struct model *model, const struct call *call)
 
         bool read = message->at <= model->now || (forgets && !message->resting);
 
-        if (stays || !read || met[message->resting ? 1 : 0]++ >= limit ||
+        if (stays || !read || met[message->resting + message->scheduled]++ >= limit ||
             (message->at > model->now && !is_forgotten(model, call, message))) {
             list_put(&model->prepare, message);
         } else if (message->resting) {
@@ -189,7 +189,7 @@ static bool bring_back(struct model *model, const struct call *call)
             model_lose(model, message, call->max_retries, MODEL_DEAD_CRASHED, model_died);
         }
     }
-    return met[0] >= limit || met[1] >= limit;
+    return met[0] >= limit || met[1] >= limit || met[2] >= limit;
 }
 
 /* --- claim --- */

@@ -8,9 +8,28 @@
 
 static void add_score(struct buf *reply, const struct model_message *message)
 {
-    int64_t integer = message->at + (message->resting ? INT64_C(1) << 44 : 0);
+    buf_printf(reply, " %.17g",
+               (double) model_score(message) + attempts_number(message->attempts) / 128.0);
+}
 
-    buf_printf(reply, " %.17g", (double) integer + attempts_number(message->attempts) / 128.0);
+/* All that are due come before it, and what is scheduled before. */
+static void rank_scheduled(struct model *model, struct buf *reply, int member)
+{
+    size_t before = model->waiting.count;
+    int index;
+
+    sort_prepare(&model->prepare);
+    index = model_find_scheduled(model, member);
+    if (index < 0) {
+        buf_printf(reply, "NO_MESSAGE");
+        return;
+    }
+    for (int i = 0; i < index; i++) {
+        before += model->prepare.item[i].scheduled ? 1 : 0;
+    }
+    buf_printf(reply, "OK %zu s%.17g", before,
+               (double) model_score(&model->prepare.item[index]) +
+                   attempts_number(model->prepare.item[index].attempts) / 128.0);
 }
 
 void model_rank(struct model *model, struct buf *reply, const struct call *call)
@@ -24,7 +43,7 @@ void model_rank(struct model *model, struct buf *reply, const struct call *call)
     sort_waiting(&model->waiting);
     waiting = list_find(&model->waiting, call->sends[0].member);
     if (waiting == NULL) {
-        buf_printf(reply, "NO_MESSAGE");
+        rank_scheduled(model, reply, call->sends[0].member);
         return;
     }
     rank = waiting - model->waiting.item;
@@ -51,7 +70,7 @@ static void add_found(struct buf *reply, const struct model *model, char state, 
     }
 }
 
-/* Waiting, else claimed, resting, dead. */
+/* Waiting, else scheduled, claimed, resting, dead. */
 void model_find(struct model *model, struct buf *reply, const struct call *call)
 {
     int member = call->sends[0].member;
@@ -67,6 +86,10 @@ void model_find(struct model *model, struct buf *reply, const struct call *call)
     sort_dead(&model->dead);
     if ((found = list_find(&model->waiting, member)) != NULL) {
         add_found(reply, model, 'w', model_members[member], found);
+    } else if (model_find_scheduled(model, member) >= 0) {
+        found = &model->prepare.item[model_find_scheduled(model, member)];
+        model_entry(entry, found);
+        add_found(reply, model, 's', entry, found);
     } else if ((found = list_find(&model->prepare, member)) != NULL) {
         model_entry(entry, found);
         add_found(reply, model, found->resting ? 'r' : 'c', entry, found);
@@ -134,13 +157,14 @@ void model_requeue(struct model *model, struct buf *reply, const struct call *ca
     }
 }
 
-static int find_rest(const struct model *model, const char *name)
+static int find_rest(const struct model *model, char state, const char *name)
 {
     char entry[64];
 
     for (size_t i = 0; i < model->prepare.count; i++) {
         model_entry(entry, &model->prepare.item[i]);
-        if (model->prepare.item[i].resting && strcmp(entry, name) == 0) {
+        if (model->prepare.item[i].resting && strcmp(entry, name) == 0 &&
+            model->prepare.item[i].scheduled == (state == 's')) {
             return (int) i;
         }
     }
@@ -161,18 +185,18 @@ static int find_waiting(const struct model *model, const char *name)
 static bool remove_one(struct model *model, char state, const char *name, bool *frees)
 {
     struct model_list *list = state == 'w'   ? &model->waiting
-                              : state == 'r' ? &model->prepare
-                                             : &model->dead;
+                              : state == 'd' ? &model->dead
+                                             : &model->prepare;
     int index = state == 'w'   ? find_waiting(model, name)
-                : state == 'r' ? find_rest(model, name)
-                               : (int) dead_find(model, name);
+                : state == 'd' ? (int) dead_find(model, name)
+                               : find_rest(model, state, name);
     struct model_message message;
 
     if (index < 0 || index == (int) list->count) {
         return false;
     }
     message = list_take(list, (size_t) index);
-    if (state == 'w') {
+    if (state == 'w' || state == 's') {
         message.claimed_step = model->step;
     }
     *frees = *frees || (state == 'w' && message.attempts.suspect) ||
@@ -213,9 +237,19 @@ void model_reschedule(struct model *model, struct buf *reply, const struct call 
     }
     model_keep_version(model, call);
     waiting = list_find(&model->waiting, call->sends[0].member);
+    if (model_by_priority(model)) {
+        struct model_message message = {.member = call->sends[0].member};
+        bool stored = waiting != NULL || model_find_scheduled(model, message.member) >= 0;
+
+        buf_printf(reply, "OK %d", stored);
+        if (stored) {
+            model_wake(model, model_put_priority(model, call->sends[0].when, call->sends[0].time,
+                                                 &message));
+        }
+        return;
+    }
     buf_printf(reply, "OK %d", waiting != NULL);
-    if (waiting == NULL ||
-        (model->kind == 'p' && model_has_priority(waiting, call->sends[0].when))) {
+    if (waiting == NULL) {
         return;
     }
     waiting->at = model_place(model, call->sends[0].relative, call->sends[0].when);

@@ -11,8 +11,8 @@ static bool push_fits_prepare(const struct model *model, int member)
     for (size_t i = 0; i < model->prepare.count; i++) {
         const struct model_message *message = &model->prepare.item[i];
 
-        if (message->resting || message->at <= model->now ||
-            (model->keyed && message->member == member)) {
+        if (message->resting != message->scheduled || message->at <= model->now ||
+            ((model->keyed || message->scheduled) && message->member == member)) {
             return false;
         }
     }
@@ -42,7 +42,8 @@ static bool push_is_due(const struct model *model, const struct call *call)
 {
     int64_t when = call->sends[0].when;
 
-    return !model_timed(model) || when <= (call->sends[0].relative ? 0 : model->now);
+    return (!model_timed(model) && call->sends[0].time[0] == '\0') ||
+           (model_timed(model) && when <= (call->sends[0].relative ? 0 : model->now));
 }
 
 static bool push_may(const struct model *model, const struct call *call)

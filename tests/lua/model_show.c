@@ -89,8 +89,12 @@ static void show_list(struct buf *out, const char *name, const struct model_list
             show_letter(out, message, keyed);
         }
         buf_printf(out, "%s %s", name, entry);
-        show_score(out, message->at + (message->resting ? INT64_C(1) << 44 : 0), message->attempts);
+        show_score(out, model_score(message), message->attempts);
         buf_printf(out, "\n");
+        if (message->scheduled) {
+            buf_printf(out, "%s S%s %" PRId64 "\n", keyed ? "body" : "slot",
+                       model_members[message->member], message->before);
+        }
     }
 }
 

@@ -90,6 +90,10 @@ static int compare_numbers(int64_t a, int64_t b)
 
 void model_entry(char out[64], const struct model_message *message)
 {
+    if (message->scheduled) {
+        snprintf(out, 64, "%" PRId64 "s:%s", message->before, model_members[message->member]);
+        return;
+    }
     snprintf(out, 64, "%" PRId64 "%c%" PRIu64 ":%s", message->before, message->resting ? 'r' : 'c',
              message->claim, model_members[message->member]);
 }
@@ -121,6 +125,7 @@ static int compare_prepare(const void *left, const void *right)
     char a_entry[64], b_entry[64];
     int order = (int) a->resting - (int) b->resting;
 
+    order = order != 0 ? order : (int) a->scheduled - (int) b->scheduled;
     order = order != 0 ? order : compare_scores(a, b);
     if (order != 0) {
         return order;
@@ -142,6 +147,33 @@ static int compare_dead(const void *left, const void *right)
     model_dead_entry(a_entry, a);
     model_dead_entry(b_entry, b);
     return strcmp(a_entry, b_entry);
+}
+
+int64_t model_score(const struct model_message *message)
+{
+    int64_t rest = message->resting ? INT64_C(1) << 44 : 0;
+
+    return message->at + rest + (message->scheduled ? INT64_C(1) << 43 : 0);
+}
+
+int model_find_scheduled(const struct model *model, int member)
+{
+    for (size_t i = 0; i < model->prepare.count; i++) {
+        if (model->prepare.item[i].scheduled && model->prepare.item[i].member == member) {
+            return (int) i;
+        }
+    }
+    return -1;
+}
+
+size_t model_count_scheduled(const struct model *model)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < model->prepare.count; i++) {
+        count += model->prepare.item[i].scheduled ? 1 : 0;
+    }
+    return count;
 }
 
 static void list_sort(struct model_list *list, int (*order)(const void *, const void *))
@@ -240,7 +272,7 @@ int32_t model_limit(const struct model *model, int member, int32_t max_retries)
     return model->keyed && limit >= 0 ? limit : max_retries;
 }
 
-static struct model_attempts join_attempts(struct model_attempts a, struct model_attempts b)
+struct model_attempts model_join(struct model_attempts a, struct model_attempts b)
 {
     struct model_attempts joined = {.retries = a.retries > b.retries ? a.retries : b.retries,
                                     .suspect = a.suspect || b.suspect};
@@ -262,7 +294,7 @@ int64_t model_give_back(struct model *model, const struct model_message *message
     }
     model->counters[MODEL_MERGED]++;
     model->joined++;
-    waiting->attempts = join_attempts(waiting->attempts, attempts);
+    waiting->attempts = model_join(waiting->attempts, attempts);
     if (earlier_wins && message->before < waiting->at) {
         waiting->at = message->before;
     }

@@ -35,12 +35,21 @@ struct in_flight model_in_flight(const struct model *model);
 /* Leases last no longer when the clock was set back; one may be given now. */
 void model_keep_leases(struct model *model);
 
+/* The integer part of its score in the sorted set. */
+int64_t model_score(const struct model_message *message);
+
+/* What is scheduled of a member, in `prepare`; -1: nothing.  And how many messages are. */
+int model_find_scheduled(const struct model *model, int member);
+size_t model_count_scheduled(const struct model *model);
+
 /* The claimed message of that name; -1: none. */
 int model_find_claim(const struct model *model, const char *name);
 
 /* --- the life of a message --- */
 
 int attempts_number(struct model_attempts attempts);
+/* Two messages become one. */
+struct model_attempts model_join(struct model_attempts a, struct model_attempts b);
 
 /* Entries that refer to the body of a member. */
 int model_references(const struct model *model, int member);
@@ -96,8 +105,14 @@ void add_header(struct buf *out, const struct model_body *body, int references);
 
 /* A new place in the store. */
 int64_t model_place(struct model *model, bool relative, int64_t when);
-/* Kind p: does a waiting message have that priority? */
-bool model_has_priority(const struct model_message *waiting, int64_t priority);
+/* Kind p: does a place have that priority? */
+bool model_has_priority(int64_t place, int64_t priority);
+
+/* Kinds p and b: puts a message where a send or a reschedule says, with the priority `when` and the
+ * `time` behind it; what waits of it, or is scheduled, becomes one with it.  `added` is put if
+ * there is nothing; NULL: nothing is.  Answers when something is due by it. */
+int64_t model_put_priority(struct model *model, int64_t when, const char *time,
+                           const struct model_message *added);
 
 /* Is the call a repeat, or late?  Then `reply` has the answer. */
 bool model_sent_before(struct model *model, struct buf *reply, const struct call *call);

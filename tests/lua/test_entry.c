@@ -126,7 +126,7 @@ static void check_rest(struct fixture *fixture, const struct vector *vector)
 static void check_entry(struct fixture *fixture, const struct vector *vector)
 {
     const char *hex = vector->fields[5];
-    bool dead = vector->fields[2][0] == 'd';
+    bool unnumbered = strchr("ds", vector->fields[2][0]) != NULL;
     char expected[VECTOR_LINE_MAX];
     struct buf entry = {0};
     redisReply *reply;
@@ -138,7 +138,7 @@ static void check_entry(struct fixture *fixture, const struct vector *vector)
         buf_add(&entry, &byte, 1);
     }
     snprintf(expected, sizeof(expected), "%s %s %s %s", vector->fields[1], vector->fields[2],
-             dead ? "" : vector->fields[3], vector->fields[4]);
+             unnumbered ? "" : vector->fields[3], vector->fields[4]);
     reply = evaluate(fixture,
                      "(function(before, letter, claim, member) return before .. ' ' .. letter .. "
                      "' ' .. claim .. ' ' .. string.gsub(member, '.', function(c) "

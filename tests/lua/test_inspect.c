@@ -9,8 +9,8 @@
 #include "support/group.h"
 
 /* Dead letters by cause, and duplicates. */
-#define NO_DEATHS    " 0 0 0 0 0 0 0"
-#define ONE_REJECTED " 1 0 0 0 0 0 0"
+#define NO_DEATHS    " 0 0 0 0 0 0 0 0"
+#define ONE_REJECTED " 1 0 0 0 0 0 0 0"
 
 static void test_an_empty_slot(void **state)
 {
@@ -80,7 +80,7 @@ static void test_deaths_are_counted_by_cause(void **state)
         {"field dead_bodiless", "1"},
         {"field dead_crashed", "1"},
         {"inspect",
-         "OK 1100 0 0 0 0 5 '' '' me 000000010000000000000003 6 1 0 0 2 1 0 4 0 1 1 1 1 1 1 0"},
+         "OK 1100 0 0 0 0 5 '' '' me 000000010000000000000003 6 1 0 0 2 1 0 4 0 1 1 1 1 1 1 0 0"},
     };
 
     SCRIPT_TABLE(state, rows);

@@ -13,7 +13,7 @@ enum {
 void entry_encode(struct buf *out, const struct entry *entry)
 {
     buf_printf(out, "%" PRId64 "%c", entry->before, (char) entry->kind);
-    if (entry->kind != ENTRY_DEAD) {
+    if (entry->kind == ENTRY_CLAIMED || entry->kind == ENTRY_RESTING) {
         buf_printf(out, "%" PRIu64, entry->claim);
     }
     buf_add(out, ":", 1);

@@ -257,13 +257,46 @@ static void test_reschedule_refuses_what_the_topic_has_not(void **state)
     (void) state;
     command_create_topic("range", "priority", "inline");
     command_done("a\n", ARGS("send", "range"));
-    command_refused(64, "it has no --delay", NULL,
-                    ARGS("reschedule", "range", "a", "--delay", "1s"));
-    command_refused(64, "it has no --at", NULL, ARGS("reschedule", "range", "a", "--at", "0"));
     command_refused(64, "8191", NULL, ARGS("reschedule", "range", "a", "--priority", "8192"));
     command_refused(1, "", NULL, ARGS("reschedule", "range", "b", "--priority", "1"));
     command_done(NULL, ARGS("topic", "create", "line", "--type", "fifo"));
     command_refused(64, "fifo", NULL, ARGS("reschedule", "line", "b", "--priority", "1"));
+    command_refused(64, "it has no --delay", NULL,
+                    ARGS("reschedule", "line", "b", "--delay", "1s"));
+    command_refused(64, "it has no --at", NULL, ARGS("reschedule", "line", "b", "--at", "0"));
+}
+
+static void assert_place(const char *topic, const char *id, int64_t priority, int64_t due_at_ms)
+{
+    json_t *message = command_json(NULL, ARGS("get", topic, id, "--json"));
+
+    assert_string_equal(json_text(message, "state"), "waiting");
+    assert_int_equal(json_number(message, "priority"), priority);
+    assert_int_equal(json_number(message, "due_at_ms"), due_at_ms);
+    json_decref(message);
+}
+
+/* A flag that is not given leaves the priority, or the time, as it is. */
+static void test_priority_and_time_are_rescheduled_each_by_itself(void **state)
+{
+    (void) state;
+    command_create_topic("both", "priority", "keyed");
+    command_done(
+        NULL, ARGS("send", "both", "x", "--id", "i", "--priority", "5", "--at", "4102444800000"));
+    assert_place("both", "i", 5, 4102444800000);
+    command_done(NULL, ARGS("reschedule", "both", "i", "--priority", "7"));
+    assert_place("both", "i", 7, 4102444800000);
+    command_done(NULL, ARGS("reschedule", "both", "i", "--at", "4102444900000"));
+    assert_place("both", "i", 7, 4102444900000);
+    assert_int_equal(command_stat("both", "waiting"), 1);
+    assert_int_equal(command_stat("both", "due"), 0);
+    command_done(NULL, ARGS("reschedule", "both", "i", "--delay", "0", "--priority", "2"));
+    assert_place("both", "i", 2, 0);
+    assert_int_equal(command_stat("both", "due"), 1);
+    command_done(NULL, ARGS("reschedule", "both", "i", "--delay", "1h"));
+    assert_int_equal(command_stat("both", "due"), 0);
+    command_done(NULL, ARGS("remove", "both", "i"));
+    assert_int_equal(command_stat("both", "waiting"), 0);
 }
 
 static void test_what_is_not_there_is_told_in_one_line(void **state)
@@ -296,6 +329,7 @@ TEST_GROUP(message)
         cmocka_unit_test(test_reschedule_gives_another_priority),
         cmocka_unit_test(test_reschedule_gives_another_time),
         cmocka_unit_test(test_reschedule_refuses_what_the_topic_has_not),
+        cmocka_unit_test(test_priority_and_time_are_rescheduled_each_by_itself),
         cmocka_unit_test(test_what_is_not_there_is_told_in_one_line),
     };
 

@@ -162,6 +162,47 @@ static void priority_takes_the_last_priority(void **state)
     smq_client_free(client);
 }
 
+/* Each waits until it is due, and then takes its place by its priority; the worker that has nothing
+ * to do is woken at its time. */
+static void priority_is_never_early_and_then_in_order(void **state)
+{
+    (void) state;
+    for (int i = 0; i < 4; i++) {
+        smq_client *client = cluster_client();
+        smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
+        struct handler_log *log = handler_log_new(NULL);
+        bool keyed = i % 2 == 1;
+        smq_consumer *worker;
+        const char *topic;
+        int64_t now;
+
+        options.type = SMQ_TYPE_PRIORITY;
+        options.layout = keyed ? SMQ_LAYOUT_KEYED : SMQ_LAYOUT_INLINE;
+        options.shared = i >= 2;
+        options.slots = 1;
+        topic = cluster_topic(client, &options);
+        now = clock_wall_ms();
+        for (int j = 0; j < 5; j++) {
+            struct test_message sends[] = {{.body = "b", .priority = 1, .due_at_ms = now + 400},
+                                           {.body = "a", .priority = 9, .due_at_ms = now + 400},
+                                           {.body = "c", .priority = 5, .delay_ms = 700},
+                                           {.body = "0"},
+                                           {.body = "c", .priority = 9, .delay_ms = 800}};
+
+            sends[j].id = keyed ? sends[j].body : NULL;
+            assert_int_equal(messages_send(client, topic, sends[j]), j == 4);
+        }
+        worker = handler_log_worker(client, topic, log);
+        assert_order(log, "0abc");
+        for (int j = 1; j < 4; j++) {
+            assert_true(handler_log_seen(log, j).at_ms >= now + (j < 3 ? 400 : 800));
+        }
+        handler_log_stop_worker(worker);
+        handler_log_free(log);
+        smq_client_free(client);
+    }
+}
+
 /* One message at a time: the most urgent is always next, also one that came during a handler. */
 static void priority_with_batches_of_one_is_strict(void **state)
 {
@@ -283,6 +324,7 @@ TEST_GROUP(types)
         cmocka_unit_test(fixed_time_takes_the_last_time),
         cmocka_unit_test(priority_delivers_the_largest_and_among_equals_the_first_sent),
         cmocka_unit_test(priority_takes_the_last_priority),
+        cmocka_unit_test(priority_is_never_early_and_then_in_order),
         cmocka_unit_test(priority_with_batches_of_one_is_strict),
         cmocka_unit_test(sent_again_while_claimed_is_handled_once_more),
         cmocka_unit_test(failed_message_joins_the_one_that_was_sent_meanwhile),

@@ -180,7 +180,7 @@ static smq_status alter(void)
 }
 
 /* What inspect answers of a slot with one due and one dead message, and with two dead ones. */
-#define COUNTED  " '' '' me " TOKEN " #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0"
+#define COUNTED  " '' '' me " TOKEN " #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0"
 #define HOLDS    "OK #5 #1 #1 #0 #0 #1" COUNTED
 #define TWO_DEAD "OK #5 #0 #0 #0 #0 #2" COUNTED
 #define PAGED    "OK #5 " TOKEN

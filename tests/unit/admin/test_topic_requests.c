@@ -75,9 +75,9 @@ static redisReply *serve_topic(const struct redis_command *command)
 
 static redisReply *serve_inspect(void)
 {
-    redisReply *reply = answer_of("OK", 27);
+    redisReply *reply = answer_of("OK", 28);
 
-    for (size_t i = 1; i < 27; i++) {
+    for (size_t i = 1; i < 28; i++) {
         fake_put(reply, i, i >= 7 && i <= 10 ? fake_text("") : fake_integer(0));
     }
     return reply;

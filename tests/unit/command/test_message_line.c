@@ -18,6 +18,8 @@ static const struct topic_facts merge = {
     .type = SMQ_TYPE_RANGE_MERGE, .layout = SMQ_LAYOUT_INLINE, .max_body = 100, .max_retries = 16};
 static const struct topic_facts ranked = {
     .type = SMQ_TYPE_PRIORITY, .layout = SMQ_LAYOUT_INLINE, .max_body = 100, .max_retries = 16};
+static const struct topic_facts lined = {
+    .type = SMQ_TYPE_FIFO, .layout = SMQ_LAYOUT_KEYED, .max_retries = 16};
 
 static void assert_bytes(smq_bytes bytes, const char *wanted)
 {
@@ -154,7 +156,7 @@ static const struct row new_rows[] = {
      "b",
      NULL,
      NULL,
-     {.priority = 0}},
+     {.due_at_ms = 900}},
 };
 
 static void test_a_new_message_has_what_the_line_says(void **state)
@@ -208,7 +210,7 @@ static const struct row restored_rows[] = {
      "b",
      NULL,
      NULL,
-     {.priority = 4}},
+     {.priority = 4, .due_at_ms = 900}},
 };
 
 static void test_a_restored_message_has_all_that_was_printed(void **state)
@@ -272,7 +274,7 @@ static void test_what_a_topic_has_not_is_refused(void **state)
     } rows[] = {
         {&ranked, "{\"body\":\"a\",\"id\":\"b\"}", "it has no \"id\""},
         {&ranked, "{\"body\":\"a\",\"ttl\":5}", "it has no \"ttl\""},
-        {&ranked, "{\"body\":\"a\",\"delay\":5}", "the topic is priority: it has no \"due_at\""},
+        {&lined, "{\"body\":\"a\",\"delay\":5}", "the topic is fifo: it has no \"due_at\""},
         {&ranked, "{\"body\":\"a\",\"priority\":8192}", "give a number from -8191 to 8191"},
         {&merge, "{\"body\":\"a\",\"headers\":{\"x\":\"y\"}}", "it has no \"headers\""},
         {&merge, "{\"body\":\"a\",\"priority\":1}", "the topic is range_merge: it has no"},
