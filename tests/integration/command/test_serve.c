@@ -1,5 +1,6 @@
 /* test_serve.c - slotmq serve: what each path answers, held against openapi.json, and edits. */
 #include "http.h"
+#include "openapi.h"
 #include "support/commandstats.h"
 #include "support/group.h"
 #include "support/wait.h"
@@ -107,123 +108,10 @@ static int tear_down(void **state)
 
 /* === openapi.json ======================================================= */
 
-static bool schema_fits(const json_t *schema, const json_t *value, char *where, size_t size);
-
-static bool schema_type_fits(const char *type, const json_t *value)
-{
-    return (strcmp(type, "object") == 0 && json_is_object(value)) ||
-           (strcmp(type, "array") == 0 && json_is_array(value)) ||
-           (strcmp(type, "string") == 0 && json_is_string(value)) ||
-           (strcmp(type, "integer") == 0 && json_is_integer(value)) ||
-           (strcmp(type, "number") == 0 && json_is_number(value)) ||
-           (strcmp(type, "boolean") == 0 && json_is_boolean(value)) ||
-           (strcmp(type, "null") == 0 && json_is_null(value));
-}
-
-static bool schema_types_fit(const json_t *types, const json_t *value)
-{
-    if (json_is_string(types)) {
-        return schema_type_fits(json_string_value(types), value);
-    }
-    for (size_t i = 0; i < json_array_size(types); i++) {
-        if (schema_type_fits(json_string_value(json_array_get(types, i)), value)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool schema_has(const json_t *array, const json_t *value)
-{
-    for (size_t i = 0; i < json_array_size(array); i++) {
-        if (json_equal(json_array_get(array, i), value)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* All members are described, and those that must be there are. */
-static bool schema_object_fits(const json_t *schema, const json_t *value, char *where, size_t size)
-{
-    const json_t *properties = json_object_get(schema, "properties");
-    const json_t *required = json_object_get(schema, "required");
-    const char *name = NULL;
-    json_t *member = NULL;
-
-    for (size_t i = 0; i < json_array_size(required); i++) {
-        if (!json_object_get(value, json_string_value(json_array_get(required, i)))) {
-            snprintf(where, size, "%s is missing", json_string_value(json_array_get(required, i)));
-            return false;
-        }
-    }
-    json_object_foreach((json_t *) value, name, member)
-    {
-        const json_t *of = json_object_get(properties, name);
-        if (!of || !schema_fits(of, member, where, size)) {
-            const size_t used = strlen(where);
-            snprintf(where + used, size - used, " in %s", name);
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool schema_fits(const json_t *schema, const json_t *value, char *where, size_t size)
-{
-    static const char prefix[] = "#/components/schemas/";
-    const char *ref = json_string_value(json_object_get(schema, "$ref"));
-    const json_t *values = json_object_get(schema, "enum");
-
-    if (ref) {
-        const json_t *all = json_object_get(json_object_get(openapi, "components"), "schemas");
-        const json_t *of = json_object_get(all, ref + strlen(prefix));
-        assert_non_null(of);
-        return schema_fits(of, value, where, size);
-    }
-    if (!schema_types_fit(json_object_get(schema, "type"), value) ||
-        (values && !schema_has(values, value))) {
-        char *text = json_dumps(value, JSON_ENCODE_ANY);
-        snprintf(where, size, "%.100s does not fit", text);
-        free(text);
-        return false;
-    }
-    if (json_is_object(value) && json_object_get(schema, "properties")) {
-        return schema_object_fits(schema, value, where, size);
-    }
-    for (size_t i = 0; i < json_array_size(value); i++) {
-        if (!schema_fits(json_object_get(schema, "items"), json_array_get(value, i), where, size)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The schema of an answer, of this media type. */
-static const json_t *schema_of(const char *path, const char *method, const char *status,
-                               const char *type)
-{
-    const json_t *of = json_object_get(json_object_get(openapi, "paths"), path);
-
-    of = json_object_get(json_object_get(of, method), "responses");
-    of = json_object_get(json_object_get(of, status), "content");
-    of = json_object_get(json_object_get(of, type), "schema");
-    if (!of) {
-        fail_msg("openapi.json has no answer %s of %s %s", status, method, path);
-    }
-    return of;
-}
-
 static void assert_fits(const char *path, const char *method, const char *status,
                         const json_t *document)
 {
-    char where[512] = "";
-
-    if (!schema_fits(schema_of(path, method, status, "application/json"), document, where,
-                     sizeof(where))) {
-        char *text = json_dumps(document, 0);
-        fail_msg("%s %s: %s: %s", method, path, where, text);
-    }
+    openapi_assert_fits(openapi, path, method, status, document);
 }
 
 /* Paths that are read, as they are asked for. */
