@@ -121,7 +121,7 @@ def test(suite):
         "apt-get -qq update",
         "apt-get -qq -y --no-install-recommends install ./libslotmq0.2_*.deb ./slotmq_*.deb",
         "slotmq --version",
-        f"apt-get -qq -y --no-install-recommends install ./libslotmq-dev_*.deb {' '.join(TOOLS)}",
+        f"apt-get -qq -y --no-install-recommends install ./libslotmq-dev_*.deb ./python3-slotmq_*.deb {' '.join(TOOLS)}",
         "./installed",
     ])
     print("\n".join(line for line in said.splitlines() if line.startswith(("ok ", "slotmq "))))
