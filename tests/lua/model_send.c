@@ -49,19 +49,17 @@ static bool take_stored(struct model_message *out, struct model *model, int memb
     int index = model_find_scheduled(model, member);
     struct model_message scheduled;
 
-    if (waiting == NULL && index < 0) {
-        return false;
-    }
     if (waiting != NULL) {
         *out = list_take(&model->waiting, (size_t) (waiting - model->waiting.item));
     }
-    if (index >= 0) {
-        scheduled = list_take(&model->prepare, (size_t) index);
+    if (index < 0) {
+        return waiting != NULL;
     }
+    scheduled = list_take(&model->prepare, (size_t) index);
     if (waiting == NULL) {
         *out = (struct model_message){
             .member = member, .at = scheduled.before, .attempts = scheduled.attempts};
-    } else if (index >= 0) {
+    } else {
         out->attempts = model_join(out->attempts, scheduled.attempts);
         model->counters[MODEL_MERGED]++;
         model->joined++;
