@@ -1,4 +1,5 @@
 """The transport as kombu calls it, without Celery."""
+import datetime
 import logging
 import socket
 
@@ -187,10 +188,21 @@ def test_messages_of_other_programs_are_dead_letters(connect):
 
 
 def test_priorities(connect):
-    connection = connect(queues={"q": {"type": "priority"}})
+    connection = connect()
     for priority in (0, 9, 5):
         put(connection, "q", priority, priority=priority)
     assert [message.payload for message in Reader(connection, "q").drain(3)] == [9, 5, 0]
+
+
+def test_a_time_is_kept_beside_a_priority(connect):
+    connection = connect()
+    due = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=1)
+    put(connection, "q", "urgent and later", priority=9, headers={"eta": due.isoformat()})
+    put(connection, "q", "now", priority=0)
+    [stored] = [message for message in topic_of(connection, "q").messages("waiting") if message.priority == 9]
+    assert stored.due_at_ms >= due.timestamp() * 1000
+    assert [message.payload for message in Reader(connection, "q").drain(2)] == ["now", "urgent and later"]
+    assert datetime.datetime.now(datetime.timezone.utc) >= due
 
 
 def test_exchanges_of_one_process_route_in_another(connect):

@@ -15,7 +15,8 @@ from ..records import Message
 from .settings import Settings
 
 SLOTS = 16
-TYPE = "fixed_time"
+TYPE = "priority"
+TIMED = (TYPE, "fixed_time")  # types whose messages may wait for a time of their own
 _tags = itertools.count(1)
 
 
@@ -35,12 +36,11 @@ def message_of(settings: Settings, queue: str, message: Dict[str, Any]) -> Messa
     properties, headers = message["properties"], message.get("headers") or {}
     key = properties.get("slotmq_key")
     eta = time_of(headers.get("eta"))
-    # In a topic of type priority a message cannot wait for a time, so there the worker keeps it.
-    by_priority = settings.of_queue(queue, "topic").get("type", TYPE) == "priority"
+    kind = settings.of_queue(queue, "topic").get("type", TYPE)  # of one that keeps no times the worker keeps them
     return Message(
         dumps(message).encode(), id=_identity(headers, properties), key=None if key is None else str(key),
-        priority=_priority(properties, settings) if by_priority else 0, ttl_ms=_ttl_ms(headers, properties),
-        due_at_ms=math.ceil(eta * 1000) if eta and eta > time.time() and not by_priority else 0)
+        priority=_priority(properties, settings) if kind == TYPE else 0, ttl_ms=_ttl_ms(headers, properties),
+        due_at_ms=math.ceil(eta * 1000) if eta and eta > time.time() and kind in TIMED else 0)
 
 
 def _identity(headers: Dict[str, Any], properties: Dict[str, Any]) -> Optional[str]:
