@@ -477,7 +477,6 @@ static void bad_messages_are_refused_and_nothing_is_stored(void **state)
         {{.body = {"b", 1}, .ttl_ms = -2}, SMQ_INVALID},
         {{.body = {"b", 1}, .max_retries = 64}, SMQ_INVALID},
         {{.body = {"b", 1}, .priority = 8192}, SMQ_INVALID},
-        {{.body = {"b", 1}, .delay_ms = 5}, SMQ_WRONG_TYPE},
         {{.body = {big, BIG + 1}}, SMQ_TOO_BIG},
         {{.body = {NULL, 1}}, SMQ_INVALID},
     };

@@ -159,8 +159,9 @@ static void priority_takes_the_last_one_and_keeps_arrival(void **state)
     message.priority = 8192;
     assert_int_equal(smq_send(producer, "t", &message, NULL, &err), SMQ_INVALID);
     message.priority = 0;
-    message.delay_ms = 5;
-    assert_int_equal(smq_send(producer, "t", &message, NULL, &err), SMQ_WRONG_TYPE);
+    message.delay_ms = 3600000;
+    assert_int_equal(smq_send(producer, "t", &message, NULL, &err), SMQ_OK);
+    assert_string_equal(keys_order(order, "t", 0, ""), "second,first,low,high"); /* it is not due */
 }
 
 static void priority_by_bytes_has_the_larger_range(void **state)
