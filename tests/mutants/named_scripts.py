@@ -160,7 +160,7 @@ ANYWHERE = (
     Mistake("a renewal does not say when it was", "renew", "elseif leased then",
             "elseif false then"),
     Mistake("a push hides that the clock was set back", "send",
-            "or leased and now < tonumber(leased) then", "then", seed=19, pushing=True),
+            "or leased and now < tonumber(leased) then", "then", seed=4, kinds="p", pushing=True),
     Mistake("a push does not say when it was leased", "send",
             "redis.call('HSET', slot, 'leased', string.format('%d', now))", "", pushing=True),
     Mistake("a takeover does not see that the clock was set back", "takeover",
