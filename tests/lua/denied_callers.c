@@ -472,10 +472,14 @@ static void remove_one(struct walk *walk)
     struct call *call = walk_new_call(walk, CALL_REMOVE, 0);
     uint64_t x = walk_chance(walk, 4);
     struct buf seen = {0};
+    char letter = '\0';
 
     call->count = 1;
     call->state = states[x];
-    choose_entry(walk, keys[x], x == 1 || x == 2 ? states[x] : 0, call->answers[0].entry);
+    if (x == 1 || x == 2) {
+        letter = states[x];
+    }
+    choose_entry(walk, keys[x], letter, call->answers[0].entry);
     if (call->answers[0].entry[0] != '\0') {
         const char *name = call->answers[0].entry;
         int member = x == 0 ? member_of(name) : member_of_entry(name);

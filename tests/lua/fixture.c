@@ -33,7 +33,9 @@ void args_add_name(struct args *args, const char *name)
     args_add_bytes(args, name, strlen(name));
     bytes = args->data[args->count - 1];
     for (size_t i = 0; i < strlen(name); i++) {
-        bytes[i] = name[i] == '!' ? '\0' : name[i];
+        if (name[i] == '!') {
+            bytes[i] = '\0';
+        }
     }
 }
 
