@@ -1,5 +1,5 @@
-/* test_by_key.c - order by key, the default: different keys of one slot are handled at the same
- * time, each key alone and in its order. */
+/* test_by_key.c - different keys of one slot are handled at the same time, each key alone and in
+ * its order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* test_by_key_waits.c - order by key: what waits for its key, and what does not.  A message may
+/* test_by_key_waits.c - what waits for its key, and what does not.  A message may
  * wait because its key is busy, slow or has failed, and comes in its order also after a process has
  * died.
  */

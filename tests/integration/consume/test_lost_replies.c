@@ -34,8 +34,8 @@ struct wire {
     char slot[64], prepare[64], wake[64];
 };
 
-/* In order of slots: tests hold back the replies to certain calls, and by key there is one more
- * when a handler takes more than a moment. */
+/* One message at a time: tests hold back the replies to certain calls, and with room for more there
+ * is another call when a handler takes more than a moment. */
 static void wire_init_with(struct wire *wire, int64_t max_messages, int32_t push_slots)
 {
     smq_consumer_options work = SMQ_CONSUMER_OPTIONS_INIT;

@@ -23,9 +23,9 @@ enum { SLOTS = 16, KEYS_PER_SLOT = 2, CLOCK_MS = 2, BURST_MS = 100 };
 
 /* --- the tests --- */
 
-/* In order of slots, for tests that count scripts: by key a handler that takes more than a moment
- * costs one more, and on a busy machine each may. */
-static smq_consumer *worker_by_slot(smq_client *client, const char *topic, struct handler_log *log)
+/* One message at a time, for tests that count scripts: with room for more the owner looks again
+ * when a handler takes more than a moment, and on a busy machine each may. */
+static smq_consumer *worker_of_one(smq_client *client, const char *topic, struct handler_log *log)
 {
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
 
@@ -70,7 +70,7 @@ static void pushed_message_costs_two_scripts(void **state)
     smq_client *client = cluster_client();
     struct handler_log *log = handler_log_new(NULL);
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
-    smq_consumer *worker = worker_by_slot(client, topic, log);
+    smq_consumer *worker = worker_of_one(client, topic, log);
     int64_t before;
     smq_stats stats;
 
@@ -406,7 +406,7 @@ static void who_may_not_count_subscribers_pushes_nothing(void **state)
     allow("consumer", "sunsubscribe");
     sender = client_of("sender");
     consumer = client_of("consumer");
-    worker = worker_by_slot(consumer, topic, log);
+    worker = worker_of_one(consumer, topic, log);
     await_settled(sender, topic, log);
     send_into_sleep(sender, topic, log, 3);
     allow("sender", "pubsub|shardnumsub");

@@ -309,7 +309,8 @@ static bool is_renewed(void *arg)
            wanted->at;
 }
 
-/* In order of slots the slot waits for the late answer, whose lease is renewed until then. */
+/* One message at a time: the next one waits for the late answer, whose lease is renewed until then.
+ */
 static void later_is_answered_from_another_thread(void **state)
 {
     smq_client *client = cluster_client();

@@ -242,7 +242,7 @@ struct again {
 };
 
 /* Claim `first`, send `second` (the same member) while it is claimed, then let the handler answer.
- * In order of slots nothing is claimed before that, so `second` still waits. */
+ * One message at a time: nothing is claimed before that, so `second` still waits. */
 static struct handler_log *send_while_claimed(const struct again *again, handler_log_fn *answer,
                                               int deliveries)
 {

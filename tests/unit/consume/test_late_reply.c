@@ -177,10 +177,9 @@ static void answer_late(char *name, bool *hold)
     fake_resume();
 }
 
-/* How many renewals were answered before the handler began.  In order of slots, because by key the
- * consumer looks again while it waits for the renewal, and the reply to that confirms the slot,
- * too.
- */
+/* How many renewals were answered before the handler began.  One message at a time, because with
+ * room for more the consumer looks again while it waits for the renewal, and the reply to that
+ * confirms the slot, too. */
 static int renewals_before(bool shared, bool late_renewal)
 {
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
