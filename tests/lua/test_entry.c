@@ -14,22 +14,6 @@
 #include "support/group.h"
 #include "support/vectors.h"
 
-typedef void vector_fn(struct fixture *fixture, const struct vector *vector);
-
-static void each_vector(struct fixture *fixture, const char *path, const char *word, int fields,
-                        vector_fn *check)
-{
-    FILE *file = fopen(path, "r");
-    struct vector vector;
-    int seen = 0;
-
-    while (vector_next(&vector, file, word, fields)) {
-        check(fixture, &vector);
-        seen++;
-    }
-    assert_true(seen > 0);
-}
-
 /* Appends a part of the scripts to the text. */
 static void append_part(char *text, size_t size, const char *path)
 {
@@ -94,8 +78,9 @@ static void attempts_of(char out[8], const struct vector *vector, int at)
     snprintf(out, 8, "%ld", retries * 2 + suspect);
 }
 
-static void check_score(struct fixture *fixture, const struct vector *vector)
+static void check_score(const struct vector *vector, void *user)
 {
+    struct fixture *fixture = user;
     char attempts[8];
     redisReply *reply;
 
@@ -108,23 +93,26 @@ static void check_score(struct fixture *fixture, const struct vector *vector)
     reads_as(fixture, vector->fields[5], vector->fields[1], attempts);
 }
 
-static void check_read(struct fixture *fixture, const struct vector *vector)
+static void check_read(const struct vector *vector, void *user)
 {
+    struct fixture *fixture = user;
     char attempts[8];
 
     attempts_of(attempts, vector, 3);
     reads_as(fixture, vector->fields[1], vector->fields[2], attempts);
 }
 
-static void check_rest(struct fixture *fixture, const struct vector *vector)
+static void check_rest(const struct vector *vector, void *user)
 {
+    struct fixture *fixture = user;
     evaluates_to(fixture, "string.format('%.0f', REST + ARGV[1])", vector->fields[1], "",
                  vector->fields[2]);
 }
 
 /* Before-image, letter, claim number and the member's bytes again as hex. */
-static void check_entry(struct fixture *fixture, const struct vector *vector)
+static void check_entry(const struct vector *vector, void *user)
 {
+    struct fixture *fixture = user;
     const char *hex = vector->fields[5];
     bool unnumbered = strchr("ds", vector->fields[2][0]) != NULL;
     char expected[VECTOR_LINE_MAX];
@@ -150,8 +138,9 @@ static void check_entry(struct fixture *fixture, const struct vector *vector)
 }
 
 /* Through the send script, which alone knows places. */
-static void check_ties(struct fixture *fixture, const struct vector *vector)
+static void check_ties(const struct vector *vector, void *user)
 {
+    struct fixture *fixture = user;
     char line[128];
     struct script_row lines[] = {{"open p", "OK"},
                                  {"redis ZADD prepare{x} 5 5c1:z", "1"}, /* not empty */
@@ -171,27 +160,28 @@ static void check_ties(struct fixture *fixture, const struct vector *vector)
 
 static void test_scores(void **state)
 {
-    each_vector(*state, VECTORS "/entries.txt", "score", 5, check_score);
-    each_vector(*state, VECTORS "/entries.txt", "read", 4, check_read);
+    vector_each(VECTORS "/entries.txt", "score", 5, check_score, *state);
+    vector_each(VECTORS "/entries.txt", "read", 4, check_read, *state);
 }
 
 static void test_entries(void **state)
 {
-    each_vector(*state, VECTORS "/entries.txt", "entry", 5, check_entry);
+    vector_each(VECTORS "/entries.txt", "entry", 5, check_entry, *state);
 }
 
 static void test_rests(void **state)
 {
-    each_vector(*state, VECTORS "/entries.txt", "rest", 2, check_rest);
+    vector_each(VECTORS "/entries.txt", "rest", 2, check_rest, *state);
 }
 
 static void test_ties(void **state)
 {
-    each_vector(*state, VECTORS "/entries.txt", "ties", 3, check_ties);
+    vector_each(VECTORS "/entries.txt", "ties", 3, check_ties, *state);
 }
 
-static void check_beside(struct fixture *fixture, const struct vector *vector)
+static void check_beside(const struct vector *vector, void *user)
 {
+    struct fixture *fixture = user;
     char expected[VECTOR_LINE_MAX];
 
     snprintf(expected, sizeof(expected), "%s %s %s %s", vector->fields[1], vector->fields[2],
@@ -207,7 +197,7 @@ static void check_beside(struct fixture *fixture, const struct vector *vector)
 
 static void test_beside_bodies(void **state)
 {
-    each_vector(*state, VECTORS "/headers.txt", "beside", 7, check_beside);
+    vector_each(VECTORS "/headers.txt", "beside", 7, check_beside, *state);
 }
 
 static void test_what_is_no_entry(void **state)

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,9 +25,9 @@ static void vector_split(struct vector *vector)
     }
 }
 
-bool vector_next(struct vector *out, FILE *file, const char *word, int fields)
+/* false: the file has ended. */
+static bool vector_next(struct vector *out, FILE *file, const char *word, int fields)
 {
-    assert_non_null(file);
     while (fgets(out->line, sizeof(out->line), file) != NULL) {
         if (out->line[0] == '#') {
             continue;
@@ -37,8 +38,22 @@ bool vector_next(struct vector *out, FILE *file, const char *word, int fields)
             return true;
         }
     }
-    (void) fclose(file);
     return false;
+}
+
+void vector_each(const char *path, const char *word, int fields, vector_fn *check, void *user)
+{
+    FILE *file = fopen(path, "r");
+    struct vector vector;
+    int seen = 0;
+
+    assert_non_null(file);
+    while (vector_next(&vector, file, word, fields)) {
+        check(&vector, user);
+        seen++;
+    }
+    (void) fclose(file);
+    assert_true(seen > 0);
 }
 
 size_t vector_unhex(char *hex)

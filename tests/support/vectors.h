@@ -4,9 +4,7 @@
 #ifndef SUPPORT_VECTORS_H
 #define SUPPORT_VECTORS_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 enum { VECTOR_LINE_MAX = 4096, VECTOR_FIELDS_MAX = 8 };
 
@@ -16,10 +14,11 @@ struct vector {
     int count;
 };
 
-/* Read the next vector that begins with `word`, and has `fields` fields behind it; -1: any number.
- * Returns false at the end of the file, and closes it.  A line with too many fields fails the test.
- */
-bool vector_next(struct vector *out, FILE *file, const char *word, int fields);
+typedef void vector_fn(const struct vector *vector, void *user);
+
+/* Call `check` for each vector of the file that begins with `word` and has `fields` fields behind
+ * it; -1: any number.  The test fails if there is none, or one with another number. */
+void vector_each(const char *path, const char *word, int fields, vector_fn *check, void *user);
 
 /* Write the bytes behind hex digits, where "-" is none, over them; returns their number. */
 size_t vector_unhex(char *hex);

@@ -15,22 +15,6 @@
 #include "support/group.h"
 #include "support/vectors.h"
 
-typedef void vector_fn(const struct vector *vector);
-
-/* Call `check` for every vector that begins with `word` and has `fields` fields behind it. */
-static void each_vector(const char *word, int fields, vector_fn *check)
-{
-    FILE *file = fopen(VECTORS "/entries.txt", "r");
-    struct vector vector;
-    int seen = 0;
-
-    while (vector_next(&vector, file, word, fields)) {
-        check(&vector);
-        seen++;
-    }
-    assert_true(seen > 0);
-}
-
 static int64_t vector_number(const char *text)
 {
     char *end = NULL;
@@ -73,30 +57,33 @@ static void score_reads_as(const char *text, int64_t integer, int retries, bool 
     }
 }
 
-static void check_score(const struct vector *vector)
+static void check_score(const struct vector *vector, void *user)
 {
     int64_t integer = vector_number(vector->fields[1]);
     struct attempts attempts = {.retries = (int) vector_number(vector->fields[2]),
                                 .suspect = vector_number(vector->fields[3]) == 1};
     char text[40];
 
+    (void) user;
     entry_score_format(text, integer, attempts);
     assert_string_equal(text, vector->fields[4]);
     score_reads_as(vector->fields[4], integer, attempts.retries, attempts.suspect);
     score_reads_as(vector->fields[5], integer, attempts.retries, attempts.suspect);
 }
 
-static void check_read(const struct vector *vector)
+static void check_read(const struct vector *vector, void *user)
 {
+    (void) user;
     score_reads_as(vector->fields[1], vector_number(vector->fields[2]),
                    (int) vector_number(vector->fields[3]), vector_number(vector->fields[4]) == 1);
 }
 
-static void check_notscore(const struct vector *vector)
+static void check_notscore(const struct vector *vector, void *user)
 {
     int64_t integer = -7;
     struct attempts attempts = {.retries = -7};
 
+    (void) user;
     if (entry_score_parse(&integer, &attempts, vector->fields[1], strlen(vector->fields[1]))) {
         fail_msg("score %s was taken", vector->fields[1]);
     }
@@ -107,8 +94,8 @@ static void check_notscore(const struct vector *vector)
 static void scores_are_written_and_read_exactly(void **state)
 {
     (void) state;
-    each_vector("score", 5, check_score);
-    each_vector("read", 4, check_read);
+    vector_each(VECTORS "/entries.txt", "score", 5, check_score, NULL);
+    vector_each(VECTORS "/entries.txt", "read", 4, check_read, NULL);
 }
 
 static void other_texts_are_no_scores(void **state)
@@ -120,7 +107,7 @@ static void other_texts_are_no_scores(void **state)
                  {"5\0", 2}, {"5\n", 2}, {"0000000000000000000000000000000005", 34}};
 
     (void) state;
-    each_vector("notscore", 1, check_notscore);
+    vector_each(VECTORS "/entries.txt", "notscore", 1, check_notscore, NULL);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         int64_t integer = 0;
         struct attempts attempts;
@@ -143,15 +130,15 @@ static void scores_do_not_depend_on_the_locale(void **state)
         print_message("no locale with a decimal comma is installed\n");
         skip();
     }
-    each_vector("score", 5, check_score);
-    each_vector("read", 4, check_read);
-    each_vector("notscore", 1, check_notscore);
+    vector_each(VECTORS "/entries.txt", "score", 5, check_score, NULL);
+    vector_each(VECTORS "/entries.txt", "read", 4, check_read, NULL);
+    vector_each(VECTORS "/entries.txt", "notscore", 1, check_notscore, NULL);
     setlocale(LC_ALL, "C");
 }
 
 /* --- entries --- */
 
-static void check_entry(const struct vector *vector)
+static void check_entry(const struct vector *vector, void *user)
 {
     struct buf member = vector_bytes(vector->fields[4]);
     struct buf bytes = vector_bytes(vector->fields[5]);
@@ -163,6 +150,7 @@ static void check_entry(const struct vector *vector)
                           .member = member.data,
                           .member_len = member.len};
 
+    (void) user;
     if (!entry_decode(&entry, bytes.data, bytes.len)) {
         fail_msg("entry \"%s\" was refused", bytes.data);
     }
@@ -180,11 +168,12 @@ static void check_entry(const struct vector *vector)
     buf_fini(&member);
 }
 
-static void check_notentry(const struct vector *vector)
+static void check_notentry(const struct vector *vector, void *user)
 {
     struct buf bytes = vector_bytes(vector->fields[1]);
     struct entry entry = {.before = -7};
 
+    (void) user;
     if (entry_decode(&entry, bytes.data, bytes.len)) {
         fail_msg("entry \"%s\" was taken", bytes.data);
     }
@@ -195,29 +184,31 @@ static void check_notentry(const struct vector *vector)
 static void entries_are_written_and_read(void **state)
 {
     (void) state;
-    each_vector("entry", 5, check_entry);
+    vector_each(VECTORS "/entries.txt", "entry", 5, check_entry, NULL);
 }
 
 static void other_bytes_are_no_entries(void **state)
 {
     (void) state;
-    each_vector("notentry", 1, check_notentry);
+    vector_each(VECTORS "/entries.txt", "notentry", 1, check_notentry, NULL);
     assert_false(entry_decode(&(struct entry){0}, NULL, 0));
 }
 
 /* --- what integers mean --- */
 
-static void check_ties(const struct vector *vector)
+static void check_ties(const struct vector *vector, void *user)
 {
     int64_t priority = vector_number(vector->fields[1]);
     int64_t integer = vector_number(vector->fields[3]);
 
+    (void) user;
     assert_int_equal(entry_priority('p', integer), priority);
     assert_int_equal(entry_priority('b', integer), integer);
 }
 
-static void check_rest(const struct vector *vector)
+static void check_rest(const struct vector *vector, void *user)
 {
+    (void) user;
     assert_int_equal(ENTRY_REST_OFFSET + vector_number(vector->fields[1]),
                      vector_number(vector->fields[2]));
 }
@@ -225,8 +216,8 @@ static void check_rest(const struct vector *vector)
 static void integers_mean_a_priority_or_a_time(void **state)
 {
     (void) state;
-    each_vector("ties", 3, check_ties);
-    each_vector("rest", 2, check_rest);
+    vector_each(VECTORS "/entries.txt", "ties", 3, check_ties, NULL);
+    vector_each(VECTORS "/entries.txt", "rest", 2, check_rest, NULL);
     assert_int_equal(entry_priority('m', 1700000000020), 1700000000020);
     assert_int_equal(entry_priority('t', -5), -5);
 }

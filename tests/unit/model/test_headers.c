@@ -23,27 +23,13 @@ static int fill_large(void **state)
     return 0;
 }
 
-typedef void vector_fn(const struct vector *vector);
-
-static void each_vector(const char *word, int fields, vector_fn *check)
-{
-    FILE *file = fopen(VECTORS "/headers.txt", "r");
-    struct vector vector;
-    int seen = 0;
-
-    while (vector_next(&vector, file, word, fields)) {
-        check(&vector);
-        seen++;
-    }
-    assert_true(seen > 0);
-}
-
-static void check_block(const struct vector *vector)
+static void check_block(const struct vector *vector, void *user)
 {
     smq_header headers[SMQ_HEADERS_MAX], again[SMQ_HEADERS_MAX];
     size_t len = vector_unhex(vector->fields[1]), count = (size_t) (vector->count - 2) / 2;
     struct buf block = {0};
 
+    (void) user;
     for (size_t i = 0; i < count; i++) {
         char *value = vector->fields[3 + 2 * i];
 
@@ -68,13 +54,14 @@ static void check_block(const struct vector *vector)
 static void what_is_stored_is_read_again(void **state)
 {
     (void) state;
-    each_vector("block", -1, check_block);
+    vector_each(VECTORS "/headers.txt", "block", -1, check_block, NULL);
 }
 
-static void check_notblock(const struct vector *vector)
+static void check_notblock(const struct vector *vector, void *user)
 {
     smq_header headers[SMQ_HEADERS_MAX];
 
+    (void) user;
     assert_int_equal(headers_decode(headers, vector->fields[1], vector_unhex(vector->fields[1])),
                      0);
 }
@@ -84,10 +71,11 @@ static int64_t optional(const char *text)
     return strcmp(text, "-") == 0 ? -1 : strtoll(text, NULL, 10);
 }
 
-static void check_beside(const struct vector *vector)
+static void check_beside(const struct vector *vector, void *user)
 {
     struct header header;
 
+    (void) user;
     assert_true(header_parse(&header, vector->fields[5], strlen(vector->fields[5])));
     assert_int_equal(header.first_ms, optional(vector->fields[1]));
     assert_int_equal(header.expires_ms, optional(vector->fields[3]));
@@ -95,18 +83,19 @@ static void check_beside(const struct vector *vector)
     assert_int_equal(header.headers_len, optional(vector->fields[7]));
 }
 
-static void check_notbeside(const struct vector *vector)
+static void check_notbeside(const struct vector *vector, void *user)
 {
     struct header header;
 
+    (void) user;
     assert_false(header_parse(&header, vector->fields[1], strlen(vector->fields[1])));
 }
 
 static void what_is_beside_a_body_is_read(void **state)
 {
     (void) state;
-    each_vector("beside", 7, check_beside);
-    each_vector("notbeside", 1, check_notbeside);
+    vector_each(VECTORS "/headers.txt", "beside", 7, check_beside, NULL);
+    vector_each(VECTORS "/headers.txt", "notbeside", 1, check_notbeside, NULL);
 }
 
 static void what_is_no_block_is_refused(void **state)
@@ -115,7 +104,7 @@ static void what_is_no_block_is_refused(void **state)
     smq_header headers[SMQ_HEADERS_MAX];
 
     (void) state;
-    each_vector("notblock", 1, check_notblock);
+    vector_each(VECTORS "/headers.txt", "notblock", 1, check_notblock, NULL);
     for (size_t i = 0; i < SMQ_HEADERS_MAX; i++) {
         buf_add(&many, "a\0000:", 4);
     }
