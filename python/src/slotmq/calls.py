@@ -2,7 +2,7 @@
 
 Each call of C releases the lock of the interpreter, so a call that waits holds up no other thread.
 """
-from typing import Any, Mapping, Tuple, Union
+from typing import Any, Mapping, Optional, Tuple, TypeVar, Union
 
 from ._native import ffi, lib
 from .errors import error_of
@@ -11,6 +11,7 @@ from .errors import error_of
 Bytes = Union[bytes, bytearray, memoryview, str]
 # The value of an option: a text has the form that the command takes, as "30s" or "priority".
 Option = Union[str, int, bool, None]
+Handled = TypeVar("Handled", bound="Handle")
 
 
 def check_version() -> None:
@@ -87,6 +88,27 @@ def made(function: Any, kind: str, *arguments: Any) -> Any:
     out = ffi.new(f"{kind} **")
     call(function, out, *arguments)
     return out[0]
+
+
+class Handle:
+    """What has a handle of the C interface until close(), which the end of a `with` calls.  `kind` names it in errors."""
+
+    kind = ""
+    _handle: Optional[Any] = None
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self: Handled) -> Handled:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _open(self) -> Any:
+        if not self._handle:
+            raise error_of(lib.SMQ_CLOSED, f"the {self.kind} was closed")
+        return self._handle
 
 
 def headers_array(headers: Mapping[str, Bytes]) -> Tuple[Any, Any]:

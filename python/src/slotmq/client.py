@@ -9,7 +9,7 @@ import weakref
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 
 from ._native import ffi, lib
-from .calls import Bytes, Option, Options, call, decoded, made, put_bytes, sized
+from .calls import Bytes, Handle, Option, Options, call, decoded, made, put_bytes, sized
 from .consumer import Consumer
 from .errors import error_of
 from .producer import Producer
@@ -22,7 +22,7 @@ EVENTS = 64  # events that one poll takes
 PAGE = 100   # messages that one visit shows
 
 
-class Client:
+class Client(Handle):
     """The connections of a process to Redis and ZooKeeper.  One for each process is enough; close() it, or use it in
     a `with`.
 
@@ -33,6 +33,8 @@ class Client:
     Blocks: connect_timeout_ms.  Raises RetryError: UNAVAILABLE; UsageError: DENIED, BAD_SERVER, INVALID.
     Fork: a child cannot use what its parent opened, which raises UsageError (FORKED) there; it opens its own.
     """
+
+    kind = "client"
 
     def __init__(self, redis: str, **options: Option) -> None:
         filled = Options("client", {**options, "redis": redis, "poll_events": True})
@@ -131,17 +133,6 @@ class Client:
             opened.close()
         self._events.end()
         lib.smq_client_free(handle)
-
-    def __enter__(self) -> "Client":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _open(self) -> Any:
-        if not self._handle:
-            raise error_of(lib.SMQ_CLOSED, "the client was closed")
-        return self._handle
 
 
 class Topic:

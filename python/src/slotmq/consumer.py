@@ -5,7 +5,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Deque, Dict, Iterable, List, Mapping, Optional
 
 from ._native import ffi, lib
-from .calls import Option, Options, call, data_of, decoded, made
+from .calls import Handle, Option, Options, call, data_of, decoded, made
 from .errors import AnsweredError, FatalError, error_of
 from .records import BACKOFF, headers_of
 
@@ -157,12 +157,14 @@ def answer_retry(deliveries: Iterable[Delivery], reason: str) -> None:
     call(lib.smq_answer_all, answers, len(handles))
 
 
-class Consumer:
+class Consumer(Handle):
     """Consumes a topic by polls.  Made by Client.consumer(); begins to consume at once.
 
     Poll it from threads, or in asyncio by `async for delivery in consumer`, or wait for fileno() in another loop.
     Thread: any; but `async for` stays in one event loop.
     """
+
+    kind = "consumer"
 
     def __init__(self, client: "Client", topic: str, options: Mapping[str, Option]) -> None:
         filled = Options("consumer", options, topic=topic)
@@ -213,17 +215,6 @@ class Consumer:
 
     async def __anext__(self) -> Delivery:
         return await self._async.next()
-
-    def __enter__(self) -> "Consumer":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _open(self) -> Any:
-        if not self._handle:
-            raise error_of(lib.SMQ_CLOSED, "the consumer was closed")
-        return self._handle
 
 
 class _AsyncPolls:

@@ -3,7 +3,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Coroutine, Dict, Iterable, List, Mapping, Optional, Union
 
 from ._native import ffi, lib
-from .calls import Bytes, Option, Options, call, decoded, made, number_of, user_of
+from .calls import Bytes, Handle, Option, Options, call, decoded, made, number_of, user_of
 from .errors import error_of
 from .records import Message, Receipt, message_struct
 
@@ -13,11 +13,13 @@ if TYPE_CHECKING:
 POLLED = 256  # receipts that one poll takes
 
 
-class Producer:
+class Producer(Handle):
     """Sends messages to all topics of a client.  Made by Client.producer().
 
     Thread: any; send_async() belongs to the event loop that uses it first, until all its sends have ended.
     """
+
+    kind = "producer"
 
     def __init__(self, client: "Client", options: Mapping[str, Option]) -> None:
         filled = Options("producer", {**options, "poll_receipts": True})
@@ -79,17 +81,6 @@ class Producer:
         if handle:
             self._async.close()
             lib.smq_producer_free(handle)
-
-    def __enter__(self) -> "Producer":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _open(self) -> Any:
-        if not self._handle:
-            raise error_of(lib.SMQ_CLOSED, "the producer was closed")
-        return self._handle
 
 
 def _receipt(receipt: Any, text: str = "") -> Receipt:
