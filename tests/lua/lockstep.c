@@ -15,12 +15,20 @@ enum { ROUND_CALLS = 160 };
 
 /* --- one round --- */
 
+static void set_clock_back(struct round *round)
+{
+    int64_t by = round->model->step % 3 == 0 ? 3 * round->lease : 3;
+
+    round->model->now -= by;
+    round->model->set_back += by;
+}
+
 static void pass_time(struct round *round)
 {
     uint64_t x = round_chance(round, 40);
 
     if (x == 0) {
-        round->model->now -= round->model->step % 3 == 0 ? 3 * round->lease : 3; /* set back */
+        set_clock_back(round);
     } else if (x == 5 && round->pushing) {
         round->model->now += 1000;
     } else if (x == 6 && round_percent(round, 30)) {

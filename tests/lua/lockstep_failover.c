@@ -53,6 +53,7 @@ static void restore_model(struct round *round)
 
     *round->model = round->replica->model;
     round->model->now = before.now;
+    round->model->set_back = before.set_back;
     round->model->step = before.step;
     round->model->wakes = before.wakes;
     memcpy(round->sent_step, round->replica->sent_step, sizeof(round->sent_step));

@@ -145,11 +145,12 @@ struct model {
     /* Not of the slot: for the laws that hold over all calls. */
     uint64_t step;
     uint64_t handled_step[MODEL_MEMBERS]; /* the latest claim that was answered for good */
-    int64_t joined;  /* of the merges, those of two messages that the slot held both */
-    int64_t dropped; /* expired, or removed */
-    bool passing;    /* the last consume let others pass what failed */
-    bool strict;     /* the last takeover was */
-    int64_t stored_at[MODEL_TEXTS]; /* when each send with an id was stored; 0: it was not */
+    int64_t joined;   /* of the merges, those of two messages that the slot held both */
+    int64_t dropped;  /* expired, or removed */
+    bool passing;     /* the last consume let others pass what failed */
+    bool strict;      /* the last takeover was */
+    int64_t set_back; /* by how much the clock was, in all */
+    int64_t stored_at[MODEL_TEXTS]; /* `now` and `set_back` when a send was; 0: it was not */
     bool sent_before;               /* the last send was a repeat, or late */
     bool stored_twice;              /* within the time for which the slot remembers a send */
 };

@@ -32,17 +32,20 @@ bool model_sent_before(struct model *model, struct buf *reply, const struct call
     return true;
 }
 
-/* The law of send ids: within an hour a send is stored once. */
+/* The law of send ids: within an hour a send is stored once.  A clock that was set back makes the
+ * hour longer. */
 static void ids_note_stored(struct model *model, const struct call *call, const char *results)
 {
+    int64_t passed = model->now + model->set_back;
+
     for (size_t i = 0; i < call->count; i++) {
         int64_t *at = &model->stored_at[call->sends[i].text];
 
         if (results[i] == 'f' || results[i] == 'd') {
             continue;
         }
-        model->stored_twice = model->stored_twice || (*at > 0 && model->now - *at <= REMEMBER_MS);
-        *at = model->now;
+        model->stored_twice = model->stored_twice || (*at > 0 && passed - *at <= REMEMBER_MS);
+        *at = passed;
     }
 }
 
