@@ -77,6 +77,7 @@ class Shop:
         self.url, self.options, self.settings = url, options, settings
         self.prefix = url.rpartition("/")[2] + "."
         self.app = shop.make(url, options, **settings)
+        self.redis = shop.open_notes(url, settings)
         self.tasks = {name[len("shop."):]: task for name, task in self.app.tasks.items() if name.startswith("shop.")}
         self.workers = []
         self.may_fail = False  # a worker loses its connection
@@ -98,10 +99,6 @@ class Shop:
     def topic(self, queue="celery"):
         return self.session.client.topic(self.prefix + queue)
 
-    @property
-    def redis(self):
-        return self.session.redis
-
     def key(self, name):
         """Where tasks note something."""
         return f"note.{self.prefix}{name}"
@@ -119,6 +116,7 @@ class Shop:
     def close(self):
         said = [worker.end() for worker in self.workers]
         self.app.close()
+        self.redis.close()
         for text in said:
             assert self.may_fail or "slotmq/celery/" not in text, text  # no traceback of ours
 
@@ -135,8 +133,8 @@ def open_shop():
     """Make applications, whose workers end with the test."""
     made = []
 
-    def make(options=None, **settings):
-        url = broker_url()
+    def make(options=None, url=None, **settings):
+        url = url or broker_url()
         os.environ["SHOP_BROKER"] = url
         made.append(Shop(url, options or {}, settings))
         return made[-1]

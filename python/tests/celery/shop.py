@@ -9,7 +9,7 @@ from celery import Celery
 from celery.exceptions import Reject
 import slotmq.celery
 from slotmq.celery.link import open_redis
-from slotmq.celery.settings import servers_of
+from slotmq.celery.settings import Settings
 
 WAIT_S = 30
 
@@ -17,8 +17,13 @@ WAIT_S = 30
 @functools.lru_cache(maxsize=None)
 def notes():
     """Where tasks write what they do, which tests read."""
-    servers, _ = servers_of(os.environ["SHOP_BROKER"])
-    return open_redis(servers, {})
+    return open_notes(os.environ["SHOP_BROKER"], json.loads(os.environ["SHOP_SETTINGS"]))
+
+
+def open_notes(broker, settings):
+    """redis-py, which waits as long as a call says."""
+    found = Settings(broker, {}, settings.get("broker_use_ssl"))
+    return open_redis(found.servers, found.options["client"], socket_timeout=None)
 
 
 def of(name):
@@ -80,7 +85,8 @@ def key_of(task, most=0):
 
 def make(broker, options, **settings):
     """An application."""
-    app = Celery("shop", broker=broker, backend=broker.replace("slotmq:", "slotmq-results:"), set_as_current=False)
+    scheme, _, rest = broker.partition("://")
+    app = Celery("shop", broker=broker, backend=f"{scheme}-results://{rest}", set_as_current=False)
     app.conf.update({"broker_transport_options": options, "task_acks_late": True, "worker_prefetch_multiplier": 1,
                      "task_reject_on_worker_lost": True, **settings})
     for function in (add, total, fail, note, clock, hold, die, refuse):

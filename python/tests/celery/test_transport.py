@@ -235,6 +235,16 @@ def test_a_fanout_reaches_all_who_listen_and_queues_of_work(connect):
     assert [body for body, _ in came] == ["x"] * 3
 
 
+@pytest.mark.long
+def test_mailboxes_are_read_one_after_the_other_for_ever(connect):
+    """A pool of redis-py 8 makes no more than 100 connections in its life, and each reader has one of its own."""
+    connection = connect()
+    for i in range(120):
+        with connection.SimpleBuffer(f"mailbox {i}") as mailbox:
+            mailbox.put(i)
+            assert mailbox.get(timeout=TIMEOUT_S).payload == i
+
+
 def test_a_url_names_servers_users_tls_and_a_prefix():
     servers, options = servers_of("slotmqs://shop:a%2Fb@one:7000,two/staging?request_timeout_ms=500")
     assert servers.address == "rediss://shop:a%2Fb@one:7000,two:6379"

@@ -4,7 +4,7 @@ import json
 import sys
 import unittest
 
-from installed import BUILD, RUNTIME, Installed
+from installed import BUILD, SANITIZED, Installed
 
 
 class Package(Installed):
@@ -13,11 +13,9 @@ class Package(Installed):
         self.assertTrue((self.site / "slotmq/py.typed").is_file())
         [tagged] = self.site.glob("slotmq-*.dist-info/WHEEL")
         self.assertIn("Tag: cp39-abi3-", tagged.read_text())
-        # Python itself is built without sanitizers, and frees little at its end.
-        sanitized = {"LD_PRELOAD": RUNTIME, "ASAN_OPTIONS": "detect_leaks=0:halt_on_error=1"} if RUNTIME else {}
-        self.run_tests(**sanitized)
+        self.run_tests(**SANITIZED)
         said = self.run_python(str(self.sources / "bench/peers/redis_list.py"), "--count", "1000", "--runs", "1",
-                               "--json", PYTHONPATH=str(self.site), **sanitized)
+                               "--json", PYTHONPATH=str(self.site), **SANITIZED)
         self.assertEqual([json.loads(line)["way"] for line in said.splitlines()],
                          ["batch", "batch", "asyncio", "asyncio", "send", "send"])
 
