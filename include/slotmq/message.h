@@ -132,6 +132,10 @@ typedef struct smq_message_info {
     const char *cursor;
     const smq_header *headers; /* layout keyed */
     size_t header_count;
+    /* An earlier delivery was answered with retry, or ended without an answer because its handler
+     * hung or its process died; of the latter the consumer may not have seen the message.  Of a
+     * message that waits or rests: its next delivery has it.  Releases do not count. */
+    bool redelivered;
 } smq_message_info;
 
 /* The header of that name; NULL: the message has none.  It lives as long as `info`.

@@ -176,6 +176,7 @@ static void page_describe_attempts(smq_message_info *out, const struct topic *to
     bool in_delivery = row->state == SMQ_STATE_CLAIMED || row->state == SMQ_STATE_DEAD;
 
     out->attempt = row->attempts.retries + (in_delivery ? 1 : 0);
+    out->redelivered = attempts_any(&row->attempts);
     out->retries_left = limit > row->attempts.retries ? limit - row->attempts.retries : 0;
 }
 

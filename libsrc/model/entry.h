@@ -44,6 +44,12 @@ struct attempts {
     bool suspect; /* the last claim ended because the process died or hung */
 };
 
+/* Was the message claimed before, and neither done nor released? */
+static inline bool attempts_any(const struct attempts *attempts)
+{
+    return attempts->retries > 0 || attempts->suspect;
+}
+
 /* Returns false if the text is no entry. */
 bool entry_decode(struct entry *out, const char *data, size_t len);
 

@@ -34,6 +34,7 @@ def test_a_message_arrives_as_it_was_sent(client, topic):
         assert (delivery.body, delivery.key, delivery.id) == (b"\0body", "käse".encode(), b"\xff")
         assert delivery.headers == {"trace": b"\x01\0", "empty": b""}
         assert (delivery.topic, delivery.slot, delivery.attempt, delivery.retries_left) == (topic.name, 0, 1, 16)
+        assert delivery.redelivered is False
         delivery.done()
         consumer.flush()
     assert topic.stats().done == 1
@@ -206,7 +207,7 @@ def test_a_delivery_that_is_dropped_is_retried(client, topic):
         with pytest.warns(ResourceWarning, match="b'one'"):
             take(consumer, 1)
         [delivery] = take(consumer, 1)
-        assert delivery.attempt == 2
+        assert delivery.attempt == 2 and delivery.redelivered
         delivery.done()
 
 

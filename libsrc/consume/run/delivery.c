@@ -89,6 +89,7 @@ static bool delivery_fill_info(smq_delivery *delivery, const struct topic *topic
     info->slot = slot;
     info->state = SMQ_STATE_CLAIMED;
     info->attempt = delivery->attempts.retries + 1;
+    info->redelivered = attempts_any(&delivery->attempts);
     info->retries_left = delivery_retries_left(delivery, topic);
     info->token = delivery->token;
     info->reason = "";

@@ -511,8 +511,7 @@ static int32_t consume_add_claims(struct consume_call *consume, const struct sto
             in_flight_report_unreadable(slot);
         } else if (consume_add_claim(consume, &message, &terms, &list)) {
             added++;
-            consume->tried =
-                consume->tried || message.attempts.retries > 0 || message.attempts.suspect;
+            consume->tried = consume->tried || attempts_any(&message.attempts);
         }
     }
     if (added > 0 && consume->lease_ms < slot->set->topic.lease_ms) {

@@ -49,6 +49,12 @@ class Delivery:
         return int(self._info().attempt)
 
     @property
+    def redelivered(self) -> bool:
+        """An earlier delivery was retried, or ended without an answer, as when its process died.  Releases do not
+        count."""
+        return bool(self._info().redelivered)
+
+    @property
     def retries_left(self) -> int:
         return int(self._info().retries_left)
 

@@ -76,7 +76,8 @@ class Receipt(NamedTuple):
 class StoredMessage:
     """A message that Redis holds.  A field without a value is 0, "" or b""; `state` is "waiting", "claimed",
     "resting" or "dead".  Times are milliseconds since 1970 by the clock of the Redis node.  `attempt` is the number
-    of the last delivery, 0: none yet.  `reason`: why it failed last."""
+    of the last delivery, 0: none yet.  `redelivered`: an earlier delivery was retried, or ended without an answer.
+    `reason`: why it failed last."""
 
     topic: str
     slot: int
@@ -92,6 +93,7 @@ class StoredMessage:
     dead_at_ms: int
     attempt: int
     retries_left: int
+    redelivered: bool
     token: str
     reason: str
     cursor: str

@@ -5,7 +5,7 @@ import os
 import signal
 import time
 
-from celery import Celery
+from celery import Celery, current_task
 from celery.exceptions import Reject
 import slotmq.celery
 from slotmq.celery.link import open_redis
@@ -54,6 +54,7 @@ def clock():
 def hold(name):
     """Say that it has begun, and wait until the test lets it end."""
     client = notes()
+    client.rpush(of(f"redelivered.{name}"), int(current_task.request.delivery_info["redelivered"]))
     client.rpush(of(f"began.{name}"), os.getpid())
     return client.blpop(of(f"end.{name}"), WAIT_S) is not None
 

@@ -24,6 +24,7 @@ def test_a_killed_worker_loses_no_task(open_shop):
     for result in others:
         result.get(timeout=TIMEOUT_S)
     assert sorted(map(int, shop.lines("others"))) == list(range(20))
+    assert shop.lines("redelivered.killed") == ["0", "0", "1", "1"]
     assert shop.topic().stats().waiting == 0
 
 

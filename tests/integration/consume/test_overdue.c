@@ -147,6 +147,9 @@ static void late_answer_changes_nothing(void **state)
     assert_int_equal(handler_log_count(log), 3);
     assert_int_equal(handler_log_seen(log, 1).attempt, 1);
     assert_int_equal(handler_log_seen(log, 2).attempt, 2);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(handler_log_seen(log, i).redelivered, i > 0);
+    }
     await_one(&dead);
     assert_int_equal(atomic_load(&overdue), 3);
     for (int i = 0; i < 3; i++) {

@@ -76,6 +76,7 @@ static void always_failing_message_is_delivered_17_times_and_dead(void **state)
     for (int i = 0; i < 17; i++) {
         assert_int_equal(handler_log_seen(log, i).attempt, i + 1);
         assert_int_equal(handler_log_seen(log, i).retries_left, 16 - i);
+        assert_int_equal(handler_log_seen(log, i).redelivered, i > 0);
         assert_int_equal(handler_log_seen(log, i).priority, 7);
     }
     dead = dead_of(client, topic);
@@ -109,6 +110,7 @@ static void requeue_brings_it_back_with_its_own_priority_and_all_retries(void **
     assert_int_equal(count, 1);
     handler_log_await(log, 18);
     assert_int_equal(handler_log_seen(log, 17).attempt, 1);
+    assert_false(handler_log_seen(log, 17).redelivered);
     assert_int_equal(handler_log_seen(log, 17).priority, -3);
     messages_await_counts(client, topic, ONE_DONE);
     handler_log_stop_worker(worker);
@@ -279,6 +281,7 @@ static void released_message_comes_back_without_a_retry(void **state)
     assert_int_equal(handler_log_count(log), 3);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(handler_log_seen(log, i).attempt, 1);
+        assert_false(handler_log_seen(log, i).redelivered);
     }
     assert_true(handler_log_seen(log, 2).at_ms - handler_log_seen(log, 1).at_ms >= 300);
     assert_int_equal(messages_stats(client, topic).released, 2);

@@ -139,6 +139,7 @@ static void claims_of_a_killed_process_lapse(void **state)
     member_kill(member);
     handler_log_await(log, 1);
     assert_int_equal(handler_log_seen(log, 0).attempt, 1);
+    assert_true(handler_log_seen(log, 0).redelivered); /* a first death uses no retry */
     messages_await_counts(client, topic, (struct message_counts){.done = 1});
     assert_int_equal(messages_stats(client, topic).lease_lost, 1);
     handler_log_stop_worker(worker);

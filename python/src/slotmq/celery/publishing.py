@@ -99,7 +99,7 @@ def raw_of(delivery: Delivery) -> Optional[Raw]:
     except (ValueError, KeyError, TypeError, json.JSONDecodeError):
         delivery.reject("it is no message of kombu")
         return None
-    return marked(payload, delivery, delivery.attempt > 1)
+    return marked(payload, delivery, delivery.redelivered)
 
 
 def marked(payload: Dict[str, Any], delivery: Any, redelivered: bool) -> Raw:
