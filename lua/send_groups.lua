@@ -95,9 +95,20 @@ end
 local full, is_full = {}, false
 local narrow = {}
 
--- Which messages need no room in this group, by their numbers: they wait there, or are duplicates.
+-- Which messages need no room in this group, by their numbers: they wait there, are scheduled, or
+-- are duplicates.
 local function without_room(members)
     local found = redis.call('ZMSCORE', store, unpack(members))
+    if priority then
+        local key, hints = body or slot, {}
+        for n, member in ipairs(members) do
+            hints[n] = 'S' .. member
+        end
+        for n, before in ipairs(redis.call('HMGET', key, unpack(hints))) do
+            found[n] = found[n]
+                or before and redis.call('ZSCORE', prepare, before .. 's:' .. members[n])
+        end
+    end
     if dedup_ms > 0 then
 -- @include ended_lately
         local ended, fields = ended_lately(members), {}

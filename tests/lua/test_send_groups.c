@@ -195,6 +195,11 @@ static const char *store_of(struct fixture *fixture, const char *group)
     return ask(fixture, "ZRANGE store.%s{x} 0 -1 WITHSCORES", group);
 }
 
+static const char *prepare_of(struct fixture *fixture, const char *group)
+{
+    return ask(fixture, "ZRANGE prepare.%s{x} 0 -1 WITHSCORES", group);
+}
+
 static void assert_waiting(struct fixture *fixture, const char *group, int count)
 {
     char expected[16];
@@ -332,6 +337,60 @@ static void test_a_duplicate_needs_no_room(void **state)
     assert_waiting(fixture, "a", 1);
     assert_waiting(fixture, "b", 1);
     assert_string_equal(ask(fixture, "HGET slot.a{x} Pme"), "2,2,1000,mf");
+}
+
+/* A time behind the priority: in each group it waits until then, and the last send says when. */
+static void test_what_is_scheduled_is_scheduled_in_all(void **state)
+{
+    struct fixture *fixture = *state;
+
+    open_all(fixture, "b", false);
+    fixture_set_time(fixture, 1000);
+    assert_string_equal(send_plain(fixture, "b", FREE, "two 3"), "OK a");
+    assert_string_equal(send_to(fixture, 3, "n.1", FREE, "one 5@+50 two 4@1020 three 1"), "OK ama");
+    for (int i = 0; i < GROUPS; i++) {
+        assert_string_equal(store_of(fixture, groups[i]), "'' -inf three 1");
+        assert_string_equal(prepare_of(fixture, groups[i]),
+                            "4s:two 26388279067644 5s:one 26388279067674 '' inf");
+        assert_string_equal(ask(fixture, "HMGET slot.%s{x} Sone Stwo", groups[i]), "5 4");
+    }
+    assert_string_equal(send_to(fixture, 3, "n.1", FREE, "one 6 two 4@+90"), "OK mm");
+    for (int i = 0; i < GROUPS; i++) {
+        assert_string_equal(store_of(fixture, groups[i]), "'' -inf three 1 one 6");
+        assert_string_equal(prepare_of(fixture, groups[i]), "4s:two 26388279067714 '' inf");
+    }
+}
+
+/* A group that is full takes another time and another priority for what is scheduled there, and
+ * refuses what it does not have for all. */
+static void test_what_is_scheduled_needs_no_room(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (int i = 0; i < 4; i++) {
+        const char *body = i % 2 == 1 ? " body '' ''" : "";
+        char one[64], two[128];
+
+        open_all(fixture, i < 2 ? "b" : "p", i % 2 == 1);
+        fixture_set_time(fixture, 1000);
+        snprintf(one, sizeof(one), "old 1%s", body);
+        assert_string_equal(send_plain(fixture, "b", FREE, one), "OK a");
+        snprintf(one, sizeof(one), "late 5@+50%s", body);
+        assert_string_equal(send_to(fixture, 3, "n.1", "2 0 0 me 1", one), "OK a");
+        assert_string_equal(send_to(fixture, 3, "n.1", "2 0 0 me 1", one), "OK a");
+        snprintf(two, sizeof(two), "late 7@+90%s new 1@+90%s", body, body);
+        assert_string_equal(send_to(fixture, 3, "n.1", "2 0 0 me 2", two), "OK mf -B");
+        for (int j = 0; j < GROUPS; j++) {
+            assert_non_null(strstr(prepare_of(fixture, groups[j]), "s:late 26388279067714 '' inf"));
+            assert_waiting(fixture, groups[j], j == 1 ? 1 : 0);
+        }
+        snprintf(one, sizeof(one), "late 2%s", body);
+        assert_string_equal(send_to(fixture, 3, "n.1", "2 0 0 me 4", one), "OK m");
+        for (int j = 0; j < GROUPS; j++) {
+            assert_string_equal(prepare_of(fixture, groups[j]), "'' inf");
+            assert_waiting(fixture, groups[j], j == 1 ? 2 : 1);
+        }
+    }
 }
 
 static void test_a_stale_group_refuses_for_all(void **state)
@@ -510,6 +569,8 @@ static unsigned chance(uint64_t *seed, unsigned most)
 
 static void random_messages(char out[LINE_SIZE], uint64_t *seed, const struct shape *shape)
 {
+    static const char *const later[] = {"", "", "@+30", "@1090", "@+0"};
+    bool has_times = shape->kind[0] == 'p' || shape->kind[0] == 'b';
     unsigned count = 1 + chance(seed, chance(seed, 2) == 0 ? 1 : 6);
     bool one_time = chance(seed, 2) == 0;
     unsigned when = chance(seed, 4);
@@ -520,8 +581,9 @@ static void random_messages(char out[LINE_SIZE], uint64_t *seed, const struct sh
         bool relative = shape->kind[0] == 'm';
 
         when = one_time ? when : chance(seed, 4);
-        len += (size_t) snprintf(out + len, LINE_SIZE - len, "m%u %s%u ", chance(seed, 8),
-                                 relative ? "+" : "", relative ? 10 * when : 1000 + 20 * when);
+        len += (size_t) snprintf(out + len, LINE_SIZE - len, "m%u %s%u%s ", chance(seed, 8),
+                                 relative ? "+" : "", relative ? 10 * when : 1000 + 20 * when,
+                                 has_times ? later[chance(seed, 5)] : "");
         if (shape->keyed) {
             len += (size_t) snprintf(out + len, LINE_SIZE - len, "body%u '' '' ", chance(seed, 9));
         }
@@ -549,17 +611,20 @@ static void mirror_sends(char out[LINE_SIZE], struct fixture *fixture, const cha
 static void assert_mirrored(struct fixture *fixture, uint64_t seed)
 {
     for (int i = 0; i < GROUPS; i++) {
-        const char *fields = "def seq sent merged duplicates parked";
+        const char *fields =
+            "def seq sent merged duplicates parked Sm0 Sm1 Sm2 Sm3 Sm4 Sm5 Sm6 Sm7";
 
         if (strcmp(store_of(fixture, groups[i]), store_of(fixture, mirrors[i])) != 0) {
             fail_msg("seed %llu, group %s: its store is %s, not %s", (unsigned long long) seed,
                      groups[i], store_of(fixture, groups[i]), store_of(fixture, mirrors[i]));
         }
+        assert_string_equal(prepare_of(fixture, groups[i]), prepare_of(fixture, mirrors[i]));
         assert_string_equal(ask(fixture, "HMGET slot.%s{x} %s", groups[i], fields),
                             ask(fixture, "HMGET slot.%s{x} %s", mirrors[i], fields));
         for (int m = 0; keyed && m < 8; m++) {
-            assert_string_equal(ask(fixture, "HMGET body.%s{x} bm%d hm%d", groups[i], m, m),
-                                ask(fixture, "HMGET body.%s{x} bm%d hm%d", mirrors[i], m, m));
+            assert_string_equal(
+                ask(fixture, "HMGET body.%s{x} bm%d hm%d Sm%d", groups[i], m, m, m),
+                ask(fixture, "HMGET body.%s{x} bm%d hm%d Sm%d", mirrors[i], m, m, m));
         }
     }
 }
@@ -667,6 +732,8 @@ TEST_GROUP(send_groups)
         cmocka_unit_test(test_a_refused_message_takes_no_room),
         cmocka_unit_test(test_a_duplicate_in_all_is_one),
         cmocka_unit_test(test_a_duplicate_needs_no_room),
+        cmocka_unit_test(test_what_is_scheduled_is_scheduled_in_all),
+        cmocka_unit_test(test_what_is_scheduled_needs_no_room),
         cmocka_unit_test(test_a_stale_group_refuses_for_all),
         cmocka_unit_test(test_groups_take_a_newer_stamp),
         cmocka_unit_test(test_a_repeat_for_one_is_a_repeat_for_all),

@@ -247,6 +247,32 @@ static void a_full_group_refuses_for_all(void **state)
                   "slotmq_sends_full_total{topic=\"orders/search\"} 1\n");
 }
 
+/* Its message waits for a time, which the next send changes. */
+static void a_full_group_takes_another_time(void **state)
+{
+    smq_topic_options options = cluster_topic_options("calls", SMQ_TYPE_PRIORITY, 1);
+    struct handler_log *log = handler_log_new(NULL);
+    struct test_message call = {.body = "one", .priority = 3, .delay_ms = 3600000};
+    smq_consumer *worker;
+    smq_error err;
+
+    (void) state;
+    options.groups = "billing,search";
+    options.max_waiting = 1;
+    cluster_create_topic(client, &options);
+    assert_false(messages_send(client, "calls", call));
+    worker = handler_log_worker(client, "calls/billing", log);
+    assert_int_equal(send_refused("calls", "two", NULL, &err), SMQ_FULL);
+    call.delay_ms = 300;
+    assert_true(messages_send(client, "calls", call));
+    assert_int_equal(send_refused("calls", "two", NULL, &err), SMQ_FULL);
+    await("calls/billing", 0, 1);
+    await("calls/search", 1, 0);
+    assert_int_equal(handler_log_seen(log, 0).priority, 3);
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+}
+
 /* The places of the arrival sequence are used up in one group, and a message waits there. */
 static void a_group_without_places_refuses_for_all(void **state)
 {
@@ -604,6 +630,7 @@ TEST_GROUP(groups)
         TEST(a_group_is_paused_and_edited_alone),
         TEST(an_alteration_reaches_all_groups),
         TEST(a_full_group_refuses_for_all),
+        TEST(a_full_group_takes_another_time),
         TEST(a_group_without_places_refuses_for_all),
         TEST(a_full_topic_is_counted_by_its_name),
         TEST(a_group_is_added_and_dropped),
