@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "support/wait.h"
+
 const char *http_token_file(struct http *http)
 {
     FILE *file = NULL;
@@ -160,32 +162,98 @@ int http_status(const struct http *http, const char *path, const char *headers)
     return status;
 }
 
-static json_t *http_json_with(const struct http *http, const char *path, const char *headers)
+/* The document of an answer that must have this status; frees the answer. */
+static json_t *http_document(struct http_answer *answer, const char *path, int status)
 {
-    struct http_answer answer;
     json_error_t error;
 
-    http_get(&answer, http, path, headers);
-    if (answer.status != 200) {
-        fail_msg("%s: %d %s", path, answer.status, answer.body);
+    if (answer->status != status) {
+        fail_msg("%s: %d %s", path, answer->status, answer->body);
     }
-    json_t *document = json_loads(answer.body, 0, &error);
+    json_t *document = json_loads(answer->body, 0, &error);
     if (!document) {
-        fail_msg("%s: not JSON (%s): %s", path, error.text, answer.body);
+        fail_msg("%s: not JSON (%s): %s", path, error.text, answer->body);
     }
-    http_fini(&answer);
+    http_fini(answer);
     return document;
 }
 
 json_t *http_json(const struct http *http, const char *path)
 {
-    return http_json_with(http, path, "");
+    struct http_answer answer;
+
+    http_get(&answer, http, path, "");
+    return http_document(&answer, path, 200);
 }
 
 json_t *http_json_with_token(const struct http *http, const char *path)
 {
-    return http_json_with(http, path, HTTP_WITH_TOKEN);
+    struct http_answer answer;
+
+    http_get(&answer, http, path, HTTP_WITH_TOKEN);
+    return http_document(&answer, path, 200);
 }
+
+json_t *http_post_json(const struct http *http, const char *path, const char *body, int status)
+{
+    struct http_answer answer;
+
+    http_post(&answer, http, path, body);
+    return http_document(&answer, path, status);
+}
+
+/* === Waiting ============================================================ */
+
+struct http_awaited {
+    const struct http *http;
+    const char *path;
+    http_is *is;
+    const void *arg;
+};
+
+static bool http_is_so(void *user)
+{
+    const struct http_awaited *awaited = user;
+    json_t *document = http_json_with_token(awaited->http, awaited->path);
+    const bool is = awaited->is(document, awaited->arg);
+
+    json_decref(document);
+    return is;
+}
+
+void http_await(const struct http *http, const char *path, http_is *is, const void *arg)
+{
+    struct http_awaited awaited = {http, path, is, arg};
+
+    if (!wait_until(http_is_so, &awaited, TIMEOUT_MS)) {
+        json_t *document = http_json_with_token(http, path);
+        fail_msg("%s stays %s", path, json_dumps(document, 0));
+    }
+}
+
+/* Were all topics read, also those that existed at that time? */
+static bool http_is_read_since(const json_t *document, const void *arg)
+{
+    const json_int_t *since_ms = arg;
+    const json_t *reading = json_object_get(document, "reading");
+    const json_t *at_ms = json_object_get(reading, "at_ms");
+
+    /* the round that has ended may have begun before */
+    return json_is_integer(at_ms) &&
+           json_integer_value(at_ms) - json_number(reading, "round_ms") >= *since_ms;
+}
+
+void http_await_reading(const struct http *http)
+{
+    json_t *document = http_json(http, "/api/v1/topics");
+    const json_t *at_ms = json_object_get(json_object_get(document, "reading"), "at_ms");
+    const json_int_t since_ms = json_is_integer(at_ms) ? json_integer_value(at_ms) + 1 : 1;
+
+    json_decref(document);
+    http_await(http, "/api/v1/topics", http_is_read_since, &since_ms);
+}
+
+/* === Assertions ========================================================= */
 
 void assert_problem(const struct http_answer *answer, int status, const char *code,
                     const char *text)

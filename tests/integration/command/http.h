@@ -61,6 +61,16 @@ int http_status(const struct http *http, const char *path, const char *headers);
 json_t *http_json(const struct http *http, const char *path);
 json_t *http_json_with_token(const struct http *http, const char *path);
 
+/* The document of the answer to a POST with the token, which must have this status. */
+json_t *http_post_json(const struct http *http, const char *path, const char *body, int status);
+
+/* Waits until the document, asked for with the token, is so. */
+typedef bool http_is(const json_t *document, const void *arg);
+void http_await(const struct http *http, const char *path, http_is *is, const void *arg);
+
+/* Waits until serve has read all topics that exist now. */
+void http_await_reading(const struct http *http);
+
 /* The answer is a problem with this status and code, and its detail holds `text`. */
 void assert_problem(const struct http_answer *answer, int status, const char *code,
                     const char *text);

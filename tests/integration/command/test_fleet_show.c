@@ -1,13 +1,11 @@
 /* test_fleet_show.c - fleet show and fleet evict. */
 #include "command.h"
+#include "gate.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "support/group.h"
 #include "support/process.h"
@@ -244,18 +242,11 @@ static bool waits_for_handler(void *arg)
 
 static void test_what_a_moving_slot_waits_for(void **state)
 {
-    char folder[] = "/tmp/slotmq-fleet-XXXXXX";
-    char fifo[64], program[128];
+    struct gate gate;
     struct run one, two;
-    int gate = -1;
 
     (void) state;
-    assert_non_null(mkdtemp(folder));
-    snprintf(fifo, sizeof(fifo), "%s/gate", folder);
-    snprintf(program, sizeof(program), "cat '%s'", fifo);
-    assert_int_equal(mkfifo(fifo, 0600), 0);
-    gate = open(fifo, O_RDWR | O_CLOEXEC);
-    assert_true(gate >= 0);
+    gate_close(&gate);
     command_done(NULL, ARGS("topic", "create", "held", "--slots", "2"));
     for (int i = 0; i < 8; i++) { /* both slots have some */
         char key[8];
@@ -263,19 +254,15 @@ static void test_what_a_moving_slot_waits_for(void **state)
         snprintf(key, sizeof(key), "k%d", i);
         command_done(NULL, ARGS("send", "held", "x", "--key", key));
     }
-    join(&one, "held", "holder", program);
+    join(&one, "held", "holder", gate.program);
     await_slots("held", "holder", 2);
     command_wait_stat("held", "claimed", 8);
     join(&two, "held", "taker", NULL);
     assert_true(wait_until(waits_for_handler, NULL, TIMEOUT_MS));
-    assert_int_equal(unlink(fifo), 0); /* later handlers end at once, and this one with the gate */
-    assert_int_equal(close(open(fifo, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
-    assert_int_equal(close(gate), 0);
+    gate_open(&gate);
     await_slots("held", "taker", 1);
     leave(&two);
     leave(&one);
-    (void) unlink(fifo);
-    (void) rmdir(folder);
 }
 
 static void test_a_frozen_member_is_evicted(void **state)

@@ -5,6 +5,7 @@ usage: test_page.py ROOT SANDBOX SLOTMQ [PICTURES]
 
 PICTURES: a folder for pictures of the views."""
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -275,6 +276,22 @@ class Page(unittest.TestCase):
             wait_until(lambda: self.stat(group)["waiting"] == 0, TIMEOUT_S, "it is done")
             self.go("fleet")
             self.browser.find(f"//main[@data-view='fleet']//*[.='{group}']")
+
+    def test_a_move_is_shown(self):
+        """The owner of a slot that moves cannot let go of it before its handlers have ended."""
+        self.call("topic", "create", "moves", "--slots", "2")
+        self.call("send", "moves", "--key-field", "1", text="".join(f"k{number}\n" for number in range(8)))
+        gate = self.folder / "gate"
+        with contextlib.ExitStack() as stack, gate.open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            join = lambda name, *program: self.run_beside(stack, "consume", "moves", "-X", f"name={name}",
+                                                          "--threads", "8", "--", *program)
+            join("giver", "flock", "-s", gate, "true")
+            wait_until(lambda: self.stat("moves")["claimed"] == 8, TIMEOUT_S, "all are handled")
+            join("taker", "true")
+            wait_until(lambda: '"drain"' in self.call("fleet", "show", "--json"), TIMEOUT_S, "a slot moves")
+            self.go("fleet")
+            self.browser.find("//main//table[caption='Moves']//tr[td='giver' and td='handlers to end']")
 
     def test_the_keyboard_is_enough(self):
         focused = lambda: self.browser.run("return document.activeElement.id || document.activeElement.textContent")

@@ -1,10 +1,12 @@
-/* test_serve.c - slotmq serve: what each path answers, held against openapi.json, and edits. */
+/* test_serve.c - slotmq serve: what each path that is read answers, held against openapi.json. */
+#include "gate.h"
 #include "http.h"
 #include "openapi.h"
 #include "support/commandstats.h"
 #include "support/group.h"
 #include "support/wait.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,57 +19,6 @@ enum { PAGES = 50 };
 
 static struct http http;
 static json_t *openapi;
-
-/* A document that is awaited. */
-struct awaited {
-    const char *path;
-    bool (*is)(const json_t *document, const void *arg);
-    const void *arg;
-};
-
-static bool is_awaited(void *user)
-{
-    const struct awaited *awaited = user;
-    json_t *document = http_json_with_token(&http, awaited->path);
-    const bool is = awaited->is(document, awaited->arg);
-
-    json_decref(document);
-    return is;
-}
-
-static void await(const char *path, bool (*is)(const json_t *document, const void *arg),
-                  const void *arg)
-{
-    struct awaited awaited = {path, is, arg};
-
-    if (!wait_until(is_awaited, &awaited, TIMEOUT_MS)) {
-        json_t *document = http_json_with_token(&http, path);
-        fail_msg("%s stays %s", path, json_dumps(document, 0));
-    }
-}
-
-/* Were all topics read, also those that exist now? */
-static bool is_read_since(const json_t *document, const void *arg)
-{
-    const json_int_t *since_ms = arg;
-    const json_t *reading = json_object_get(document, "reading");
-    const json_t *at_ms = json_object_get(reading, "at_ms");
-
-    /* the round that has ended may have begun before */
-    return json_is_integer(at_ms) &&
-           json_integer_value(at_ms) - json_number(reading, "round_ms") >= *since_ms;
-}
-
-static void await_reading(void)
-{
-    json_t *document = http_json(&http, "/api/v1/topics");
-    const json_t *reading = json_object_get(document, "reading");
-    const json_t *at_ms = json_object_get(reading, "at_ms");
-    const json_int_t since_ms = json_is_integer(at_ms) ? json_integer_value(at_ms) + 1 : 1;
-
-    json_decref(document);
-    await("/api/v1/topics", is_read_since, &since_ms);
-}
 
 /* === Set-up ============================================================= */
 
@@ -95,7 +46,7 @@ static int set_up(void **state)
                ARGS("serve", "--listen", "127.0.0.1:0", "--token-file", http_token_file(&http),
                     "--write", "-z", servers_zookeeper(command_servers())));
     openapi = http_json(&http, "/api/v1/openapi.json");
-    await_reading();
+    http_await_reading(&http);
     return 0;
 }
 
@@ -107,12 +58,6 @@ static int tear_down(void **state)
 }
 
 /* === openapi.json ======================================================= */
-
-static void assert_fits(const char *path, const char *method, const char *status,
-                        const json_t *document)
-{
-    openapi_assert_fits(openapi, path, method, status, document);
-}
 
 /* Paths that are read, as they are asked for. */
 static const struct {
@@ -142,7 +87,7 @@ static void test_each_answer_is_as_openapi_says(void **state)
         char target[256];
         snprintf(target, sizeof(target), "%s%s", read_paths[i].path, read_paths[i].query);
         json_t *document = http_json_with_token(&http, target);
-        assert_fits(read_paths[i].path, "get", "200", document);
+        openapi_assert_fits(openapi, read_paths[i].path, "get", "200", document);
         json_decref(document);
     }
 }
@@ -223,18 +168,24 @@ static void test_what_openapi_says_is_taken_is_known(void **state)
 
 /* === Numbers ============================================================ */
 
-static const json_t *find_topic(const json_t *document, const char *name)
+/* The element of an array whose text `name` is `value`; NULL: there is none. */
+static const json_t *find(const json_t *array, const char *name, const char *value)
 {
-    const json_t *topics = json_object_get(document, "topics");
-
-    for (size_t i = 0; i < json_array_size(topics); i++) {
-        const json_t *topic = json_array_get(topics, i);
-        if (strcmp(json_text(topic, "topic"), name) == 0) {
-            return topic;
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const json_t *element = json_array_get(array, i);
+        if (strcmp(json_text(element, name), value) == 0) {
+            return element;
         }
     }
-    fail_msg("there is no topic %s", name);
     return NULL;
+}
+
+static const json_t *find_topic(const json_t *document, const char *name)
+{
+    const json_t *topic = find(json_object_get(document, "topics"), "topic", name);
+
+    assert_non_null(topic);
+    return topic;
 }
 
 /* What stat shows of a topic, serve does, too. */
@@ -386,6 +337,96 @@ static void test_probes_answer_one_line(void **state)
     }
 }
 
+/* === The fleet ========================================================== */
+
+/* For what a slot of the topic waits that moves, and how many slots a member has. */
+struct shown_fleet {
+    const char *waits_for; /* NULL: none moves */
+    const char *member;
+    json_int_t slots;
+};
+
+/* An edit makes the answers stale that are shared. */
+static void unshare(void)
+{
+    json_decref(http_post_json(&http, "/api/v1/resume", "{\"topic\":\"orders\"}", 200));
+}
+
+static bool shows_fleet(void *arg)
+{
+    const struct shown_fleet *wanted = arg;
+
+    unshare();
+    json_t *fleet = http_json(&http, "/api/v1/fleet");
+    const json_t *topic = find(json_object_get(fleet, "topics"), "topic", "moves");
+    const json_t *share = find(json_object_get(topic, "shares"), "member", wanted->member);
+    const json_t *moves = json_object_get(topic, "moves");
+    const bool shows = share && json_number(share, "slots") == wanted->slots &&
+                       (wanted->waits_for ? find(moves, "waits_for", wanted->waits_for) != NULL
+                                          : json_array_size(moves) == 0);
+
+    json_decref(fleet);
+    return shows;
+}
+
+/* A consumer of the topic, as a member of this name, with a handler for each of eight messages. */
+static void join(struct run *run, const char *option, const char *program)
+{
+    command_start(run, NULL,
+                  ARGS("consume", "moves", "-z", servers_zookeeper(command_servers()), "-X", option,
+                       "--threads", "8", "--", "sh", "-c", program));
+}
+
+static void leave(struct run *run)
+{
+    run_signal(run, SIGTERM);
+    command_end(run);
+    run_fini(run);
+}
+
+static void assert_is_moving(void)
+{
+    json_t *fleet = http_json(&http, "/api/v1/fleet");
+    const json_t *topic = find_topic(fleet, "moves");
+    const json_t *move = json_array_get(json_object_get(topic, "moves"), 0);
+
+    openapi_assert_fits(openapi, "/api/v1/fleet", "get", "200", fleet);
+    assert_string_equal(json_text(move, "from"), "giver");
+    assert_non_null(strstr(json_text(move, "why"), "in flight at member giver"));
+    assert_int_equal(json_number(move, "slots"), 1);
+    assert_int_equal(json_number(topic, "moving"), 1);
+    assert_true(json_number(move, "since_at_ms") <= json_number(fleet, "at_ms"));
+    assert_true(json_number(move, "since_at_ms") >= json_number(topic, "since_at_ms"));
+    json_decref(fleet);
+}
+
+/* A slot goes from one process to another, and its former owner cannot let go of it before the
+ * handlers have ended. */
+static void test_a_move_is_shown_until_it_has_ended(void **state)
+{
+    struct shown_fleet before = {NULL, "giver", 2}, meanwhile = {"drain", "taker", 0},
+                       after = {NULL, "taker", 1};
+    struct run giver, taker;
+    struct gate gate;
+
+    (void) state;
+    gate_close(&gate);
+    command_done(NULL, ARGS("topic", "create", "moves", "--slots", "2"));
+    command_done("k0\nk1\nk2\nk3\nk4\nk5\nk6\nk7\n", /* into both slots */
+                 ARGS("send", "moves", "--key-field", "1"));
+    join(&giver, "name=giver", gate.program);
+    assert_true(wait_until(shows_fleet, &before, TIMEOUT_MS));
+    command_wait_stat("moves", "claimed", 8);
+    join(&taker, "name=taker", "true");
+    assert_true(wait_until(shows_fleet, &meanwhile, TIMEOUT_MS));
+    assert_is_moving();
+    gate_open(&gate);
+    assert_true(wait_until(shows_fleet, &after, TIMEOUT_MS));
+    command_wait_stat("moves", "done", 8);
+    leave(&taker);
+    leave(&giver);
+}
+
 /* === Messages =========================================================== */
 
 static void test_personal_data_needs_the_token(void **state)
@@ -497,232 +538,6 @@ static void test_dead_letters_are_grouped_by_their_reason(void **state)
     json_decref(dead);
 }
 
-/* === Edits ============================================================== */
-
-static void post_done(const char *path, const char *body)
-{
-    struct http_answer answer;
-
-    http_post(&answer, &http, path, body);
-    if (answer.status != 200) {
-        fail_msg("%s: %d %s", path, answer.status, answer.body);
-    }
-    json_t *document = json_loads(answer.body, 0, NULL);
-    assert_fits(path, "post", "200", document);
-    json_decref(document);
-    http_fini(&answer);
-}
-
-static void test_a_topic_is_altered_paused_and_resumed(void **state)
-{
-    struct http_answer answer;
-
-    (void) state;
-    post_done("/api/v1/alter", "{\"topic\":\"orders\",\"option\":\"ttl_ms\",\"value\":\"1h\"}");
-    post_done("/api/v1/pause", "{\"topic\":\"orders\"}");
-    json_t *topic = http_json(&http, "/api/v1/topic?topic=orders");
-    const json_t *definition = json_object_get(topic, "definition");
-    assert_int_equal(json_number(definition, "ttl_ms"), 3600000);
-    assert_true(json_is_true(json_object_get(definition, "paused")));
-    json_decref(topic);
-    post_done("/api/v1/resume", "{\"topic\":\"orders\"}");
-    topic = http_json(&http, "/api/v1/topic?topic=orders");
-    assert_true(json_is_false(json_object_get(json_object_get(topic, "definition"), "paused")));
-    json_decref(topic);
-    post_done("/api/v1/alter", "{\"topic\":\"orders\",\"option\":\"ttl_ms\",\"value\":\"none\"}");
-    http_post(&answer, &http, "/api/v1/alter",
-              "{\"topic\":\"orders\",\"option\":\"name\",\"value\":\"inline\"}");
-    assert_int_equal(answer.status, 400);
-    http_fini(&answer);
-    http_post(&answer, &http, "/api/v1/pause", "{\"topic\":\"missing\"}");
-    assert_problem(&answer, 404, "SMQ_NO_TOPIC", "missing");
-    http_fini(&answer);
-}
-
-static void test_one_message_is_removed(void **state)
-{
-    struct http_answer answer;
-
-    (void) state;
-    command_done(NULL, ARGS("send", "orders", "x", "--id", "goes", "--delay", "1h"));
-    post_done("/api/v1/remove", "{\"topic\":\"orders\",\"id_base64\":\"Z29lcw==\"}");
-    http_post(&answer, &http, "/api/v1/remove", "{\"topic\":\"orders\",\"id\":\"goes\"}");
-    assert_problem(&answer, 404, "SMQ_NO_MESSAGE", "no such message");
-    http_fini(&answer);
-}
-
-/* Begins a job, and gives its id. */
-static void begin_job(char id[32], const char *path, const char *body)
-{
-    struct http_answer answer;
-
-    http_post(&answer, &http, path, body);
-    if (answer.status != 202) {
-        fail_msg("%s: %d %s", path, answer.status, answer.body);
-    }
-    json_t *job = json_loads(answer.body, 0, NULL);
-    assert_fits(path, "post", "202", job);
-    snprintf(id, 32, "%s", json_text(job, "id"));
-    json_decref(job);
-    http_fini(&answer);
-}
-
-static bool is_in_state(const json_t *job, const void *arg)
-{
-    return strcmp(json_text(job, "state"), arg) == 0;
-}
-
-/* The job comes to this state; how many messages it has changed. */
-static json_int_t await_job(const char *id, const char *wanted)
-{
-    char target[64];
-
-    snprintf(target, sizeof(target), "/api/v1/job?id=%s", id);
-    await(target, is_in_state, wanted);
-    json_t *job = http_json(&http, target);
-    const json_int_t changed = json_number(job, "changed");
-    assert_fits("/api/v1/job", "get", "200", job);
-    json_decref(job);
-    return changed;
-}
-
-/* A topic of its own, with so many dead letters. */
-static void make_dead(const char *topic, int count)
-{
-    char number[16];
-
-    command_create_topic(topic, "fixed_time", "keyed");
-    for (int i = 0; i < count; i++) {
-        snprintf(number, sizeof(number), "%d", i);
-        command_done(NULL, ARGS("send", topic, "body", "--id", number));
-    }
-    snprintf(number, sizeof(number), "%d", count);
-    command_done(NULL, ARGS("consume", topic, "--count", number, "--", "sh", "-c",
-                            "test $SLOTMQ_ID -gt 1 || echo small >&2; exit 65"));
-}
-
-static void test_dead_letters_are_requeued_by_their_reason(void **state)
-{
-    char id[32];
-
-    (void) state;
-    make_dead("retry", 4);
-    begin_job(id, "/api/v1/requeue", "{\"topic\":\"retry\",\"reason_is\":\"small\"}");
-    assert_int_equal(await_job(id, "ended"), 0);
-    begin_job(id, "/api/v1/requeue", "{\"topic\":\"retry\",\"reason\":\"small\"}");
-    assert_int_equal(await_job(id, "ended"), 2);
-    begin_job(id, "/api/v1/requeue",
-              "{\"topic\":\"retry\",\"messages\":[{\"id\":\"2\"},{\"id\":\"gone\"}]}");
-    assert_int_equal(await_job(id, "ended"), 1);
-    assert_int_equal(command_stat("retry", "waiting"), 3);
-    assert_int_equal(command_stat("retry", "dead"), 1);
-    begin_job(id, "/api/v1/purge",
-              "{\"topic\":\"retry\",\"all\":true,\"states\":[\"dead\",\"waiting\"]}");
-    assert_int_equal(await_job(id, "ended"), 4);
-}
-
-/* A reason that others contain selects its own group, and no other. */
-static void test_a_group_is_requeued_and_no_other(void **state)
-{
-    char id[32];
-
-    (void) state;
-    make_dead("exact", 5);
-    json_t *page = http_json(&http, "/api/v1/messages?topic=exact&state=dead&reason=exit+65");
-    assert_int_equal(json_array_size(json_object_get(page, "messages")), 5);
-    json_decref(page);
-    page = http_json(&http, "/api/v1/messages?topic=exact&state=dead&reason_is=exit+65");
-    assert_int_equal(json_array_size(json_object_get(page, "messages")), 3);
-    json_decref(page);
-    page = http_json(&http, "/api/v1/messages?topic=exact&state=dead&reason_is=");
-    assert_int_equal(json_array_size(json_object_get(page, "messages")), 0);
-    json_decref(page);
-    begin_job(id, "/api/v1/requeue", "{\"topic\":\"exact\",\"reason_is\":\"exit 65\"}");
-    assert_int_equal(await_job(id, "ended"), 3);
-    begin_job(id, "/api/v1/purge",
-              "{\"topic\":\"exact\",\"reason_is_base64\":\"ZXhpdCA2NTogc21hbGw=\"}");
-    assert_int_equal(await_job(id, "ended"), 2);
-    assert_int_equal(command_stat("exact", "waiting"), 3);
-    assert_int_equal(command_stat("exact", "dead"), 0);
-}
-
-static void test_a_job_is_stopped(void **state)
-{
-    struct http_answer answer;
-    char id[32], body[64];
-
-    (void) state;
-    make_dead("slow", 5);
-    begin_job(id, "/api/v1/requeue",
-              "{\"topic\":\"slow\",\"messages\":[{\"id\":\"0\"},{\"id\":\"1\"},{\"id\":\"2\"},"
-              "{\"id\":\"3\"},{\"id\":\"4\"}],\"rate_per_s\":1}");
-    json_decref(http_json(&http, "/api/v1/dead?topic=slow")); /* which is shared for a moment */
-    snprintf(body, sizeof(body), "{\"id\":\"%s\"}", id);
-    http_post(&answer, &http, "/api/v1/stop", body);
-    assert_int_equal(answer.status, 200);
-    http_fini(&answer);
-    const json_int_t changed = await_job(id, "stopped");
-    assert_true(changed < 5);
-    json_t *dead = http_json(&http, "/api/v1/dead?topic=slow");
-    assert_int_equal(json_number(dead, "dead"), 5 - changed);
-    json_decref(dead);
-    http_post(&answer, &http, "/api/v1/stop", "{\"id\":\"none\"}");
-    assert_int_equal(answer.status, 404);
-    http_fini(&answer);
-}
-
-static void test_a_selection_that_is_unclear_is_refused(void **state)
-{
-    static const char *const bodies[] = {
-        "{\"topic\":\"orders\"}",
-        "{\"topic\":\"orders\",\"all\":false}",
-        "{\"topic\":\"orders\",\"all\":true,\"reason\":\"x\"}",
-        "{\"topic\":\"orders\",\"reason\":\"x\",\"reason_is\":\"x\"}",
-        "{\"topic\":\"orders\",\"reason_is_base64\":\"eAB5\"}", /* a NUL */
-        "{\"topic\":\"orders\",\"messages\":[]}",
-        "{\"topic\":\"orders\",\"messages\":[{}]}",
-        "{\"topic\":\"orders\",\"messages\":[{\"id\":\"1\"}],\"limit\":1}",
-        "{\"topic\":\"orders\",\"all\":true,\"states\":[\"claimed\"]}",
-        "{\"topic\":\"orders\",\"all\":true,\"limit\":0}",
-        "{\"topic\":7,\"all\":true}",
-        "{\"all\":true}",
-    };
-
-    (void) state;
-    for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
-        struct http_answer answer;
-        http_post(&answer, &http, "/api/v1/purge", bodies[i]);
-        assert_problem(&answer, 400, "SMQ_INVALID", "");
-        http_fini(&answer);
-    }
-    assert_int_equal(command_stat("orders", "dead"), 3);
-}
-
-/* === Events ============================================================= */
-
-static void test_events_tell_of_readings_and_jobs(void **state)
-{
-    static const char request[] = "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n";
-    const int fd = http_connect(&http);
-    char text[65536];
-    size_t used = 0;
-    char id[32];
-
-    (void) state;
-    http_send(fd, request, strlen(request));
-    begin_job(id, "/api/v1/requeue", "{\"topic\":\"inline\",\"all\":true}");
-    text[0] = '\0';
-    while (!strstr(text, "event: reading\ndata: {") || !strstr(text, "\"state\":\"ended\"")) {
-        const ssize_t got = recv(fd, text + used, sizeof(text) - 1 - used, 0);
-        assert_true(got > 0);
-        used += (size_t) got;
-        text[used] = '\0';
-    }
-    assert_non_null(strstr(text, "Content-Type: text/event-stream\r\n"));
-    assert_non_null(strstr(text, "event: job\ndata: {"));
-    close(fd);
-}
-
 /* === Many pages ========================================================= */
 
 /* How often all nodes together have run HGET.  Only the scripts that read messages do, so readings
@@ -755,8 +570,7 @@ static int64_t reads_of_pages(size_t pages)
     char request[512];
     size_t size = 0;
 
-    /* an edit makes the answers stale that are shared */
-    post_done("/api/v1/resume", "{\"topic\":\"orders\"}");
+    unshare();
     const int64_t before = reads_of_messages();
     for (size_t i = 0; i < pages * SHOWN; i++) {
         fds[i] = http_connect(&http);
@@ -790,7 +604,7 @@ static void test_fifty_pages_cost_redis_what_one_does(void **state)
         http_send(fds[i], request, strlen(request));
         assert_int_equal(recv(fds[i], &first, 1, 0), 1);
     }
-    await_reading();
+    http_await_reading(&http);
     assert_int_equal(reads_of_messages(), none); /* else it would count readings, too */
     const int64_t one = reads_of_pages(1);
     assert_true(one > 0);
@@ -813,17 +627,11 @@ TEST_GROUP(serve)
         cmocka_unit_test(test_metrics_are_those_of_stat),
         cmocka_unit_test(test_lag_is_what_is_due),
         cmocka_unit_test(test_probes_answer_one_line),
+        cmocka_unit_test(test_a_move_is_shown_until_it_has_ended),
         cmocka_unit_test(test_personal_data_needs_the_token),
         cmocka_unit_test(test_pages_follow_each_other),
         cmocka_unit_test(test_messages_are_found_by_id_key_and_header),
         cmocka_unit_test(test_dead_letters_are_grouped_by_their_reason),
-        cmocka_unit_test(test_a_topic_is_altered_paused_and_resumed),
-        cmocka_unit_test(test_one_message_is_removed),
-        cmocka_unit_test(test_a_selection_that_is_unclear_is_refused),
-        cmocka_unit_test(test_dead_letters_are_requeued_by_their_reason),
-        cmocka_unit_test(test_a_group_is_requeued_and_no_other),
-        cmocka_unit_test(test_a_job_is_stopped),
-        cmocka_unit_test(test_events_tell_of_readings_and_jobs),
         cmocka_unit_test(test_fifty_pages_cost_redis_what_one_does),
     };
 
