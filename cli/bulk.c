@@ -11,8 +11,8 @@
 
 bool bulk_selects(const struct bulk_filter *filter)
 {
-    return filter->id || filter->match || filter->reason || filter->older_than.given ||
-           filter->headers.count > 0;
+    return filter->id || filter->match || reason_flags_select(&filter->reason) ||
+           filter->older_than.given || filter->headers.count > 0;
 }
 
 enum exit_code bulk_check(const struct bulk_filter *filter)
@@ -20,7 +20,8 @@ enum exit_code bulk_check(const struct bulk_filter *filter)
     if (filter->key && !filter->id) {
         return say_error(EXIT_USAGE, "--key goes with --id; give both");
     }
-    return headers_check_one(&filter->headers);
+    const enum exit_code code = reason_flags_check(&filter->reason);
+    return code == EXIT_DONE ? headers_check_one(&filter->headers) : code;
 }
 
 void bulk_filter_make(smq_filter *out, smq_message_ref *which, const struct bulk_filter *filter,
@@ -31,7 +32,7 @@ void bulk_filter_make(smq_filter *out, smq_message_ref *which, const struct bulk
         out->which = which;
     }
     out->contains = filter->match;
-    out->reason = filter->reason;
+    reason_flags_apply(out, &filter->reason);
     out->header = headers_selected(&filter->headers);
     out->older_than_ms = filter->older_than.value;
     out->limit = (uint64_t) filter->limit.value;

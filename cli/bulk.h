@@ -3,11 +3,13 @@
 #define CLI_BULK_H
 
 #include "headers.h"
+#include "reason_flags.h"
 #include "topic.h"
 
 /* The flags of a filter; a verb's table has rows for those that it takes. */
 struct bulk_filter {
-    const char *id, *key, *match, *reason;
+    const char *id, *key, *match;
+    struct reason_flags reason;
     struct flag_value older_than, limit, rate;
     struct headers headers;
 };
@@ -23,8 +25,7 @@ struct bulk_filter {
                   "with --id: the key it was sent with; default: none")
 #define BULK_MATCH(struct_)                                                                        \
     BULK_TEXT(struct_, "match", match, "TEXT", "only those with TEXT in body, key or id")
-#define BULK_REASON(struct_)                                                                       \
-    BULK_TEXT(struct_, "reason", reason, "TEXT", "only those with TEXT in the reason")
+#define BULK_REASON(struct_) REASON_FLAGS(offsetof(struct_, filter.reason))
 #define BULK_HEADER(struct_) HEADERS_SELECT(offsetof(struct_, filter.headers))
 #define BULK_OLDER(struct_, help_)                                                                 \
     {                                                                                              \
@@ -46,7 +47,7 @@ struct bulk_filter {
 /* Is anything given that leaves out some messages? */
 bool bulk_selects(const struct bulk_filter *filter);
 
-/* Refuses --key without --id, and two headers. */
+/* Refuses --key without --id, two reasons, and two headers. */
 enum exit_code bulk_check(const struct bulk_filter *filter);
 
 /* Fills `out` and, if one message is named, *which, which must live as long. */

@@ -94,7 +94,9 @@ static enum exit_code dead_check_selection(const struct command *command)
 
     if (!flags->all && !some) {
         return say_error(
-            EXIT_USAGE, "%s needs --all, or which: --id, --match, --reason, --header, --older-than",
+            EXIT_USAGE,
+            "%s needs --all, or which: --id, --match, --reason, --reason-is, --header, "
+            "--older-than",
             command->verb->name);
     }
     if (flags->all && some) {

@@ -6,12 +6,14 @@
 #include "look_flags.h"
 #include "message.h"
 #include "output.h"
+#include "reason_flags.h"
 #include "say.h"
 #include "signals.h"
 
 struct peek_options {
     struct look look; /* first */
-    const char *state, *match, *reason, *cursor;
+    const char *state, *match, *cursor;
+    struct reason_flags reason;
     struct flag_value limit;
     struct headers headers;
 };
@@ -30,11 +32,7 @@ static const struct flag peek_flags[] = {
      .offset = PEEK(match),
      .operand = "TEXT",
      .help = "only those with TEXT in body, key or id"},
-    {.name = "reason",
-     .type = FLAG_TEXT,
-     .offset = PEEK(reason),
-     .operand = "TEXT",
-     .help = "only those that failed last with TEXT in the reason"},
+    REASON_FLAGS(PEEK(reason)),
     HEADERS_SELECT(PEEK(headers)),
     {.name = "limit",
      .type = FLAG_NUMBER,
@@ -91,7 +89,7 @@ static enum exit_code peek_topic(smq_client *client, const struct command *comma
     smq_error err;
 
     filter.contains = flags->match;
-    filter.reason = flags->reason;
+    reason_flags_apply(&filter, &flags->reason);
     filter.cursor = flags->cursor;
     filter.limit = peek_limit(command);
     filter.header = headers_selected(&flags->headers);
@@ -110,8 +108,11 @@ static enum exit_code peek_check(const struct command *command)
 {
     const struct peek_options *flags = command->options;
     unsigned states = 0;
-    const enum exit_code code = headers_check_one(&flags->headers);
+    enum exit_code code = reason_flags_check(&flags->reason);
 
+    if (code == EXIT_DONE) {
+        code = headers_check_one(&flags->headers);
+    }
     return code == EXIT_DONE && flags->state ? message_states_read(&states, flags->state) : code;
 }
 

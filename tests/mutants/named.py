@@ -254,6 +254,12 @@ PATCHES = (
     Patch("assigned-each-slot", "an assignment is told slot by slot",
           "libsrc/consume/consumer/assignment.c", "slots->ended ? now_ms :", "true ? now_ms :",
           tests=("consume_assignment", "consume_assigned")),
+    # --- what is selected ---
+    Patch("reason-in-part", "a group of one reason has those of others that contain it", "lua/page.lua",
+          "if exact == '1' then", "if exact == '2' then", tests=("lua_page", "admin_bulk")),
+    Patch("reason-of-none", "the group without a reason has the messages of all reasons",
+          "libsrc/admin/filter.c", ".exact = filter->reason_is != NULL,",
+          ".exact = filter->reason_is != NULL && *filter->reason_is != 0,", tests=("admin_bulk",)),
     # --- order of writes ---
     Patch("claim-not-undone", "what cannot be removed from the store is claimed as well",
           "lua/lib/unclaim.lua", "redis.call('ZREM', prepare, unpack(entries))",

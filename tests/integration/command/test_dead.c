@@ -71,6 +71,30 @@ static void test_some_are_listed_and_sent_back(void **state)
     list_and_requeue("keyed", "keyed");
 }
 
+/* A reason that another one contains selects its own messages, and no others. */
+static void test_those_of_exactly_one_reason(void **state)
+{
+    (void) state;
+    command_create_topic("exact", "fixed_time", "inline");
+    command_done("plain\nmore\n", ARGS("send", "exact"));
+    command_done(NULL, ARGS("consume", "exact", "--exit-when-empty", "--", "sh", "-c",
+                            "grep -q plain || echo more >&2; exit 65"));
+    assert_int_equal(dead_count(ARGS("dead", "list", "exact", "--json", "--reason", "exit 65")), 2);
+    assert_int_equal(dead_count(ARGS("dead", "list", "exact", "--json", "--reason-is", "exit 65")),
+                     1);
+    assert_int_equal(dead_count(ARGS("dead", "list", "exact", "--json", "--reason-is", "more")), 0);
+    assert_int_equal(dead_count(ARGS("dead", "list", "exact", "--json", "--reason-is", "")), 0);
+    assert_said(ARGS("dead", "requeue", "exact", "--reason-is", "exit"), "requeued 0\n");
+    assert_said(ARGS("dead", "requeue", "exact", "--reason-is", "exit 65"), "requeued 1\n");
+    assert_int_equal(dead_count(ARGS("peek", "exact", "--json", "--reason-is", "")), 1);
+    assert_int_equal(dead_count(ARGS("peek", "exact", "--json", "--reason-is", "exit 65")), 0);
+    assert_said(
+        ARGS("purge", "exact", "--state", "waiting,dead", "--reason-is", "exit 65: more", "--yes"),
+        "purged 1\n");
+    assert_int_equal(command_stat("exact", "waiting"), 1);
+    assert_int_equal(command_stat("exact", "dead"), 0);
+}
+
 static void test_a_limit_bounds_a_requeue(void **state)
 {
     (void) state;
@@ -185,6 +209,7 @@ TEST_GROUP(dead)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_some_are_listed_and_sent_back),
+        cmocka_unit_test(test_those_of_exactly_one_reason),
         cmocka_unit_test(test_a_limit_bounds_a_requeue),
         cmocka_unit_test(test_a_terminal_sees_a_bar),
         cmocka_unit_test(test_purge_of_dead_letters_needs_a_yes),
