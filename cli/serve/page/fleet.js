@@ -2,7 +2,7 @@
 import { link } from './address.js';
 import { get } from './api.js';
 import { el, svg } from './dom.js';
-import { clock, count, distance } from './format.js';
+import { clock, count, distance, plural } from './format.js';
 import { badge, facts, heading, notice, table } from './parts.js';
 
 const MEMBERS = [
@@ -116,7 +116,7 @@ function topicPart(topic) {
             el(
                 'span',
                 { class: 'number soft' },
-                `${count(topic.slots)} slots, ${count(topic.members)} members`,
+                `${plural(topic.slots, 'slot')}, ${plural(topic.members, 'member')}`,
             ),
             topic.unowned > 0 && badge(`${count(topic.unowned)} without owner`, 'bad'),
             topic.moving > 0 && badge(`${count(topic.moving)} moving`, 'warn'),
@@ -174,7 +174,7 @@ export const fleet = {
                     ],
                 ],
             ]),
-            data.unreadable > 0 && notice(`${count(data.unreadable)} nodes cannot be read.`, 'bad'),
+            data.unreadable > 0 && notice(`${plural(data.unreadable, 'node')} cannot be read.`, 'bad'),
             el('h2', {}, 'Members'),
             data.members.length > 0
                 ? table('Members', MEMBERS, data.members.map(memberRow), 'cards')
