@@ -20,7 +20,7 @@ path { fill: none; stroke: #8c959f; stroke-dasharray: 3 3; }
 
 def note(span):
     facts = span["attributes"]
-    what = facts.get("slotmq.verdict") or facts.get("slotmq.status", "")
+    what = facts["slotmq.status"]
     tries = f", try {facts['slotmq.attempt']}" if span["kind"] == "CONSUMER" else ""
     return {"SMQ_OK": "stored"}.get(what, what) + tries
 
