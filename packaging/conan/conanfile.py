@@ -15,9 +15,9 @@ from conan.tools.meson import Meson, MesonToolchain
 
 required_conan_version = ">=2.0"
 
-# What the build reads.
-SOURCES = ["LICENSE", "meson.build", "meson_options.txt", "coord/*", "docs/meson.build", "docs/slotmq.1",
-           "examples/*", "include/*", "libsrc/*", "lua/*", "packaging/cmake/*", "tools/*"]
+# What the build reads, and what it installs.
+SOURCES = ["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "meson.build", "meson_options.txt", "coord/*",
+           "deploy/*", "docs/*", "examples/*", "include/*", "libsrc/*", "lua/*", "packaging/cmake/*", "tools/*"]
 
 
 class Slotmq(ConanFile):

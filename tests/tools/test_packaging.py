@@ -2,6 +2,7 @@
 """The files for vcpkg, Conan and Debian, as far as that can be checked without them: they have one
 version and one list of dependencies, and what they call is called with what the build knows."""
 import contextlib
+import fnmatch
 import io
 import json
 import os
@@ -125,14 +126,17 @@ class Conan(unittest.TestCase):
         self.assertEqual(set(toolchain.project_options.values()), {False})
         self.assertIn("-Ll", toolchain.c_link_args)
 
-    def test_exported_folders_are_those_that_the_build_reads(self):
+    def test_what_the_build_reads_and_installs_is_exported(self):
         patterns = self.module["SOURCES"]
         for pattern in patterns:
             self.assertTrue(list(ROOT.glob(pattern)), pattern)
         build = (ROOT / "meson.build").read_text()
         always = build[:build.index("if get_option('cli')")]
-        for folder in re.findall(r"subdir\('(\w+)", always):
+        for folder in re.findall(r"subdir\('(\w+)", always) + re.findall(r"^install_subdir\('(\w+)", build, re.MULTILINE):
             self.assertTrue(any(pattern.startswith(folder + "/") for pattern in patterns), folder)
+        files = re.search(r"^install_data\((.*), install_dir", build, re.MULTILINE)[1]
+        for file in re.findall(r"'([^']+)'", files):
+            self.assertTrue(any(fnmatch.fnmatch(file, pattern) for pattern in patterns), file)
 
 
 class Chroots(unittest.TestCase):
