@@ -77,6 +77,10 @@ class Release:
             raise Refused(f"CHANGELOG.md must begin with \"## {self.version}, YYYY-MM-DD\", not \"## "
                           f"{section[1] if section else ''}\"")
 
+    def check_security(self):
+        if "Until the first release" in self.text("SECURITY.md"):
+            raise Refused("SECURITY.md says that there is no release")
+
     def check_symbols(self):
         self.must("./dev", "build")
         self.must("tools/symbols.py", "include/slotmq", "build/libsrc/libslotmq.so", "build/libsrc/libslotmq.a")
@@ -148,8 +152,8 @@ class Release:
     def check_all(self):
         """How many checks were not ok."""
         bad = 0
-        for name in ["tree", "version", "changelog", "symbols", "interface", "servers", "packages", "newcomer", "tarball",
-                     "bill"]:
+        for name in ["tree", "version", "changelog", "security", "symbols", "interface", "servers", "packages",
+                     "newcomer", "tarball", "bill"]:
             try:
                 getattr(self, f"check_{name}")()
                 print(f"ok      {name}", flush=True)

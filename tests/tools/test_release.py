@@ -56,6 +56,7 @@ class Tree(unittest.TestCase):
         self.write("debian/control", "Package: libslotmq0.3\n")
         self.write("CHANGELOG.md", "# Changes\n\n## 0.3.1, 2026-02-03\n\n- A fix.\n")
         self.write("docs/abi/libslotmq-0.3.1.abi", "")
+        self.write("SECURITY.md", "# Security\n")
         self.write(".gitignore", "/build*/\n__pycache__/\n")
         self.git("init", "-q", "-b", "main")
         self.commit()
@@ -138,6 +139,10 @@ class Refused(Tree):
     def test_a_changelog_without_the_date(self):
         for section in ["## 0.3.1, not released\n", "## 0.3.0, 2026-01-01\n", ""]:
             self.with_file("CHANGELOG.md", "# Changes\n\n" + section, "FAILED  changelog: CHANGELOG.md must begin")
+
+    def test_a_page_that_knows_no_release(self):
+        self.with_file("SECURITY.md", "Until the first release only `main` is supported.\n",
+                       "FAILED  security: SECURITY.md says that there is no release")
 
     def test_symbols_and_interface(self):
         self.write("tools/symbols.py", "#!/bin/sh\necho smq_x is visible >&2; exit 1\n", 0o755)
