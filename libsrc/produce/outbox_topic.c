@@ -173,11 +173,26 @@ static struct outbox *outbox_topic_outbox(struct outbox_topic *topic, int32_t sl
     return topic->slots[slot];
 }
 
+/* Choose the slot of a message without a key.  It goes on to another slot where a request is in
+ * flight or has failed. */
+static int32_t outbox_topic_spread(struct outbox_topic *topic)
+{
+    int32_t slots = topic->topic.slots;
+    const struct outbox *last = topic->slots[spread_last(&topic->spread, slots)];
+    bool closed =
+        last != NULL && (last->state == OUTBOX_IN_FLIGHT || last->state == OUTBOX_BACKING_OFF);
+
+    return spread_next(&topic->spread, slots, clock_now_us(), closed);
+}
+
 /* Give the send an id if it needs one.  It keeps that as long as its topic is keyed. */
 static void outbox_topic_identify(struct outbox_topic *topic, struct send *send)
 {
     if (send_lacks_id(&topic->topic, &send->message)) {
         message_id_make(send->id, &topic->topics->ids, clock_wall_ms(), random_u64());
+        if (send->message.key.data == NULL) {
+            message_id_move(send->id, outbox_topic_spread(topic), topic->topic.slots);
+        }
         send->message.id = (smq_bytes){send->id, MESSAGE_ID_LEN};
     } else if (send->id[0] != '\0' && topic->topic.layout != SMQ_LAYOUT_KEYED) {
         send->id[0] = '\0';
@@ -277,6 +292,7 @@ static void outbox_topic_adopt(struct outbox_topic *topic)
     topic->topic = topic->next;
     topic_stamp(topic->stamp, &topic->topic);
     topic->slots = memory_new((size_t) topic->topic.slots * sizeof(*topic->slots));
+    topic->spread = (struct spread){.turn = (uint32_t) random_u64()};
     topic->known = true;
     topic->newer = false;
     outbox_topic_begin_counts(topic);

@@ -9,6 +9,7 @@
 #define PRODUCE_OUTBOX_TOPIC_H
 
 #include "base/hash.h"
+#include "model/spread.h"
 #include "produce/outbox.h"
 
 /* Invariants: while the topic is blocked all its sends that are not in flight are in `unplaced`;
@@ -25,11 +26,12 @@ struct outbox_topic {
     struct topic topic, next;
     char stamp[TOPIC_STAMP_MAX];
     struct outbox **slots; /* by number; NULL: nothing was sent to the slot yet */
-    size_t in_flight;      /* requests in flight */
-    int64_t checked_ms;    /* when the definition was read last */
-    int failures;          /* consecutive failed reads */
-    int64_t read_ms;       /* while blocked and not reading: when to read again; 0: not by time */
-    int64_t expire_ms;     /* no deadline in `unplaced` is earlier */
+    struct spread spread;
+    size_t in_flight;   /* requests in flight */
+    int64_t checked_ms; /* when the definition was read last */
+    int failures;       /* consecutive failed reads */
+    int64_t read_ms;    /* while blocked and not reading: when to read again; 0: not by time */
+    int64_t expire_ms;  /* no deadline in `unplaced` is earlier */
     struct send_list unplaced;
     char name[TOPIC_NAME_MAX + 1];
 };

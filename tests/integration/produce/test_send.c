@@ -255,6 +255,32 @@ static void a_batch_goes_to_its_slots(void **state)
     free(messages);
 }
 
+/* A few go to as many slots, so that consumers share them; each is found by the id of its
+ * receipt. */
+static void messages_without_a_key_go_to_different_slots(void **state)
+{
+    enum { COUNT = 16 };
+    smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, COUNT);
+    smq_message messages[COUNT];
+    smq_receipt receipts[COUNT];
+    smq_error err;
+    unsigned seen = 0;
+
+    (void) state;
+    options.layout = SMQ_LAYOUT_KEYED;
+    cluster_create_topic(client, &options);
+    for (int i = 0; i < COUNT; i++) {
+        messages[i] = messages_text("job");
+    }
+    assert_ok(smq_send_batch(producer, "t", messages, COUNT, receipts, &err), &err);
+    for (int i = 0; i < COUNT; i++) {
+        messages[i].id = (smq_bytes){receipts[i].id, strlen(receipts[i].id)};
+        assert_ok(smq_message_get(client, "t", MESSAGE_SENT(&messages[i]), NULL, &err), &err);
+        seen |= 1U << receipts[i].slot;
+    }
+    assert_int_equal(seen, (1U << COUNT) - 1);
+}
+
 /* --- definitions that changed --- */
 
 static void a_known_definition_may_be_old(void **state)
@@ -745,6 +771,7 @@ TEST_GROUP(send)
         FRESH_CLIENT_TEST(priority_by_bytes_has_the_larger_range),
         FRESH_CLIENT_TEST(bodies_are_any_bytes),
         FRESH_CLIENT_TEST(a_batch_goes_to_its_slots),
+        FRESH_CLIENT_TEST(messages_without_a_key_go_to_different_slots),
         FRESH_CLIENT_TEST(a_known_definition_may_be_old),
         FRESH_CLIENT_TEST(a_hundred_thousand_are_sent_without_waiting),
         FRESH_CLIENT_TEST(nothing_is_lost_when_connections_are_killed),
