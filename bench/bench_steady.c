@@ -1,7 +1,7 @@
 /* bench_steady.c - messages that come one by one, at fixed rates and at parts of the most that goes
  * through: how late they are handled, for what they waited, and what they cost Redis.  First the
- * default topic, then layout inline; beside them Redis Streams, and the two smallest scripts that
- * could work.
+ * default topic, without keys and with a key each, then layout inline; beside them Redis Streams,
+ * and the two smallest scripts that could work.
  *
  * Thread: main. */
 #include <math.h>
@@ -23,8 +23,8 @@ enum {
     PROBES_QUICK = 3,
     RATES = 5,
     FAR_RATES = 2,
-    FORMS = 8,
-    BESIDE = 2
+    FORMS = 9,
+    BESIDE = 3
 };
 enum { FIRST_GUESS = 60000 }; /* of the most */
 enum { WORD_SIZE = 24, NAME_SIZE = 64 };
@@ -44,14 +44,15 @@ static const double rates[RATES] = {1000, 10000, 30000, 50000, 100000};
 
 /* The first BESIDE are measured beside each other, the others by themselves. */
 static const struct form forms[FORMS] = {
-    {"steady", SMQ_LAYOUT_KEYED, 1, 0},
-    {"steady-inline", SMQ_LAYOUT_INLINE, 1, 0},
-    {"steady-8-threads", SMQ_LAYOUT_KEYED, 8, 0},
-    {"steady-1ms", SMQ_LAYOUT_KEYED, 1, 1},
-    {"steady-8-threads-1ms", SMQ_LAYOUT_KEYED, 8, 1},
-    {"steady-inline-8-threads", SMQ_LAYOUT_INLINE, 8, 0},
-    {"steady-inline-1ms", SMQ_LAYOUT_INLINE, 1, 1},
-    {"steady-inline-8-threads-1ms", SMQ_LAYOUT_INLINE, 8, 1},
+    {"steady", SMQ_LAYOUT_KEYED, 1, 0, false},
+    {"steady-keys", SMQ_LAYOUT_KEYED, 1, 0, true},
+    {"steady-inline", SMQ_LAYOUT_INLINE, 1, 0, false},
+    {"steady-8-threads", SMQ_LAYOUT_KEYED, 8, 0, false},
+    {"steady-1ms", SMQ_LAYOUT_KEYED, 1, 1, false},
+    {"steady-8-threads-1ms", SMQ_LAYOUT_KEYED, 8, 1, false},
+    {"steady-inline-8-threads", SMQ_LAYOUT_INLINE, 8, 0, false},
+    {"steady-inline-1ms", SMQ_LAYOUT_INLINE, 1, 1, false},
+    {"steady-inline-8-threads-1ms", SMQ_LAYOUT_INLINE, 8, 1, false},
 };
 
 /* Of the trials of one run that measure lateness. */

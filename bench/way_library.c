@@ -48,7 +48,7 @@ static bool send_one(void *user, uint64_t number)
     smq_message message = library_message(body, number);
     smq_error err = SMQ_ERROR_INIT;
 
-    if (way->form->layout == SMQ_LAYOUT_KEYED) { /* also the key */
+    if (way->form->keys) { /* the id is also the key */
         message.id = (smq_bytes){body, TALLY_DIGITS};
     }
     passage->way = way;

@@ -18,6 +18,7 @@ struct form {
     smq_layout layout;
     int threads;    /* of handlers */
     int handler_ms; /* that each handler sleeps */
+    bool keys;      /* each message has a key and an id of its own; layout keyed */
 };
 
 /* For what a message of the library waits: medians of messages after the warm ones.  A message that
