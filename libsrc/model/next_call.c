@@ -148,17 +148,6 @@ static bool next_call_is_open(const struct next_call_view *view)
     return view->awaited || view->left || view->urgent || view->now_us >= view->opens_us;
 }
 
-/* The call of a slot with a backlog is full if it settles a batch and claims another.  One with
- * less costs Redis nearly as much, and more such calls follow from it. */
-static bool next_call_may_fill(const struct next_call_view *view)
-{
-    size_t half = ((size_t) view->room + 1) / 2;
-    size_t full = half < (size_t) view->batch ? half : (size_t) view->batch;
-
-    return view->store == NEXT_CALL_MORE && view->unanswered > 0 && view->answers > 0 &&
-           view->answers < full;
-}
-
 /* May the call be delayed because nothing depends on it?  All messages are answered, none is
  * requeued, none is known to wait, and no slot waits for room. */
 static bool next_call_may_idle(const struct next_call_view *view, const struct next_call *next)
@@ -179,17 +168,10 @@ static int64_t next_call_idle_until(const struct next_call_view *view)
  * than half a batch fills a call by itself, and waits for no other. */
 static void next_call_time(const struct next_call_view *view, struct next_call *next)
 {
-    int64_t filled_us = (view->waits_us > 0 ? view->waits_us : view->now_us) + view->wait_us;
     int64_t until_us = next_call_idle_until(view);
 
     next_call_leave(next, NEXT_CALL_NOW, view->now_us);
     if (view->ending) {
-        return;
-    }
-    if (next_call_may_fill(view)) {
-        if (!view->awaited && view->now_us < filled_us) {
-            next_call_leave(next, NEXT_CALL_BATCH, filled_us);
-        }
         return;
     }
     if (view->answers > (size_t) view->batch / 2) {
@@ -241,5 +223,5 @@ struct next_call next_call_of(const struct next_call_view *view)
 
 bool next_call_waits(enum next_call_why why)
 {
-    return why == NEXT_CALL_BATCH || why == NEXT_CALL_TOGETHER || why == NEXT_CALL_IDLE;
+    return why == NEXT_CALL_TOGETHER || why == NEXT_CALL_IDLE;
 }

@@ -26,7 +26,6 @@ enum next_call_why {
     NEXT_CALL_NOTHING, /* no call: there is nothing to settle, and nothing known to claim */
     NEXT_CALL_NOW,
     NEXT_CALL_HALF,     /* of a producer: one half leaves now, the other at `leave_at_us` */
-    NEXT_CALL_BATCH,    /* it waits until it settles a whole batch */
     NEXT_CALL_TOGETHER, /* it waits until requests may leave together */
     NEXT_CALL_IDLE,     /* nothing depends on it: it waits until another call leaves */
     NEXT_CALL_ANSWERS,  /* no call: the slot is full until some of its messages are answered */
@@ -79,13 +78,12 @@ struct next_call_view {
     bool must;                /* it calls although it neither claims nor settles */
     bool woken;               /* no call has begun since it was woken */
     bool ending;              /* the slot is given up: its calls do not wait */
-    int64_t waits_us;  /* since when its call waits for more answers, or idles; 0: it does not */
-    int64_t due_us;    /* when a message is due, or the slot looks by itself; 0: never */
-    int64_t linger_us; /* how long the call of an idle slot may wait */
+    int64_t waits_us;         /* since when its call idles; 0: it does not */
+    int64_t due_us;           /* when a message is due, or the slot looks by itself; 0: never */
+    int64_t linger_us;        /* how long the call of an idle slot may wait */
 
     /* with what it leaves */
     int64_t opens_us; /* from when on requests may leave together */
-    int64_t wait_us;  /* how long they wait for each other */
     bool left;        /* a call has left in this turn: others leave with it */
     bool awaited;     /* somebody waits for all answers */
 

@@ -3,7 +3,6 @@
 
 /* docs/decisions/0020-departures.md and 0032-lingering-answers.md have the measurements. */
 enum {
-    PACE_TIMES = 2,        /* as long as its replies take until the next flush leaves */
     PACE_LINGER_TIMES = 4, /* the longest time between two flushes: the longest to linger */
     PACE_LINGER_PART = 32  /* so one message of this many comes while answers of its slot linger */
 };
@@ -13,16 +12,9 @@ void pace_init(struct pace *pace, int64_t linger_ms)
     *pace = (struct pace){.most_us = linger_ms * 1000 / 2, .flushed_us = -1};
 }
 
-int64_t pace_wait_us(const struct pace *pace)
-{
-    int64_t wait_us = PACE_TIMES * pace->took_us;
-
-    return pace->answered && wait_us < pace->most_us ? wait_us : pace->most_us;
-}
-
 int64_t pace_opens_us(const struct pace *pace)
 {
-    return pace->flushed_us < 0 ? 0 : pace->flushed_us + pace_wait_us(pace);
+    return pace->flushed_us < 0 || pace->answered ? 0 : pace->flushed_us + pace->most_us;
 }
 
 int64_t pace_linger_us(const struct pace *pace, int64_t apart_us)
@@ -38,10 +30,7 @@ void pace_flush(struct pace *pace, int64_t now_us)
     pace->flushed_us = now_us;
 }
 
-void pace_answered(struct pace *pace, int64_t flushed_us, int64_t now_us)
+void pace_answered(struct pace *pace, int64_t flushed_us)
 {
-    if (flushed_us == pace->flushed_us) {
-        pace->answered = true;
-        pace->took_us = now_us - flushed_us;
-    }
+    pace->answered = pace->answered || flushed_us == pace->flushed_us;
 }

@@ -1,10 +1,9 @@
 /* pace.h - when requests that wait for company may leave.
  *
  * What is ready leaves together: this is a flush.  The next one waits until a reply to a request of
- * the last one has come, and then until as long again has passed as its replies have taken so far;
- * but never longer than half the linger time, because a message waits twice: to be sent, and to be
- * claimed.  So what comes rarely leaves at once, and the more Redis has to do, the more leaves
- * together.
+ * the last one has come, but never longer than half the linger time, because a message waits twice:
+ * to be sent, and to be claimed.  So what comes rarely leaves at once, and the more Redis has to
+ * do, the more leaves together.
  *
  * A request for which nothing waits may linger: it leaves with the next flush, or a little later on
  * its own.  While the answers of a slot linger, a new message of the slot would have to wait, so
@@ -21,16 +20,12 @@
 struct pace {
     int64_t most_us;    /* the longest time between two flushes; 0: nothing waits */
     int64_t flushed_us; /* the last flush; -1: none yet */
-    int64_t took_us;    /* from a flush to the last of its replies that has come */
     bool answered;      /* a reply to the last flush has come */
 };
 
 void pace_init(struct pace *pace, int64_t linger_ms);
 
-/* How long after a flush does the next one wait?  A reply may make it shorter, or longer. */
-int64_t pace_wait_us(const struct pace *pace);
-
-/* From when on is what is ready flushed? */
+/* From when on is what is ready flushed?  0: now. */
 int64_t pace_opens_us(const struct pace *pace);
 
 /* How long may answers linger, if the messages of their slot come so far apart? */
@@ -40,6 +35,6 @@ int64_t pace_linger_us(const struct pace *pace, int64_t apart_us);
 void pace_flush(struct pace *pace, int64_t now_us);
 
 /* A reply has come to a request that left at `flushed_us`. */
-void pace_answered(struct pace *pace, int64_t flushed_us, int64_t now_us);
+void pace_answered(struct pace *pace, int64_t flushed_us);
 
 #endif

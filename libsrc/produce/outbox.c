@@ -181,7 +181,7 @@ void outbox_begin(struct outbox *outbox, const struct topic *topic, int64_t now_
 
 void outbox_answered(struct outbox *outbox)
 {
-    pace_answered(&outbox->set->pace, outbox->flushed_us, clock_now_us());
+    pace_answered(&outbox->set->pace, outbox->flushed_us);
 }
 
 /* --- failures --- */

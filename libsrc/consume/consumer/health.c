@@ -59,7 +59,6 @@ static void health_explain(char *out, size_t size, const struct owned_slot *slot
         snprintf(out, size, "it looks again in %" PRId64 " ms, unless an answer comes before",
                  left_ms > 0 ? left_ms : 0);
         return;
-    case NEXT_CALL_BATCH:
     case NEXT_CALL_TOGETHER:
     case NEXT_CALL_IDLE:
         snprintf(out, size, "its call waits for more answers, or for calls of other slots");

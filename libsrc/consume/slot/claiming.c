@@ -88,7 +88,6 @@ static void claiming_view_pace(struct next_call_view *view, const struct owned_s
     view->now_us = set->now_us;
     view->linger_us = pace_linger_us(&set->pace, slot->apart_us);
     view->opens_us = pace_opens_us(&set->pace);
-    view->wait_us = pace_wait_us(&set->pace);
     view->left = slot_set_has_flushed(set);
     view->awaited = set->awaited;
 }
@@ -102,14 +101,14 @@ static void claiming_wait(struct owned_slot *slot)
 
     if (!next_call_waits(next->why)) {
         slot->waits_us = 0;
-    } else if (next->why != NEXT_CALL_TOGETHER && slot->waits_us == 0) {
+    } else if (next->why == NEXT_CALL_IDLE && slot->waits_us == 0) {
         slot->waits_us = slot->set->now_us;
     }
     if (next->queues) {
         owned_slot_queue(slot, &slot->set->throttled);
     }
     if (next_call_waits(next->why)) {
-        slot_set_move(slot, next->why == NEXT_CALL_BATCH ? SLOT_BATCH : SLOT_TOGETHER);
+        slot_set_move(slot, SLOT_TOGETHER);
     }
     owned_slot_set_alarm(slot);
 }

@@ -667,7 +667,7 @@ static void consume_on_reply(struct store_call *call, const struct store_result 
     struct store_consumed consumed;
 
     consume->sent = false;
-    pace_answered(&set->pace, consume->flushed_us, clock_now_us());
+    pace_answered(&set->pace, consume->flushed_us);
     if (consume->era != slot->era) {
         if (result->outcome == STORE_FENCED) {
             owned_slot_report_fenced(slot);

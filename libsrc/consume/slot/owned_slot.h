@@ -91,17 +91,16 @@ struct owned_slot {
     enum owned_health health;
     enum owned_sleep sleep;
     enum owned_notice notice;
-    enum next_call_store store; /* what is known of the messages that wait */
-    struct next_call next;      /* as it was decided last */
-    int64_t waits_us;           /* since when its call waits for more answers, or idles; 0: it does
-                                   not */
-    int64_t look_us;            /* when it claims though none of its messages was answered;
-                                   NEXT_CALL_NEVER: when it is woken */
-    int64_t pass_us;            /* when a claim may pass over keys */
-    int64_t turn_us;            /* when it last claimed while no slot was throttled */
-    bool renewing;              /* a renewal is in progress */
-    bool unconfirmed;           /* no handler begins until Redis has replied to a renewal */
-    bool paused;                /* the slot was paused at its last consume call */
+    enum next_call_store store;      /* what is known of the messages that wait */
+    struct next_call next;           /* as it was decided last */
+    int64_t waits_us;                /* since when its call idles; 0: it does not */
+    int64_t look_us;                 /* when it claims though none of its messages was answered;
+                                        NEXT_CALL_NEVER: when it is woken */
+    int64_t pass_us;                 /* when a claim may pass over keys */
+    int64_t turn_us;                 /* when it last claimed while no slot was throttled */
+    bool renewing;                   /* a renewal is in progress */
+    bool unconfirmed;                /* no handler begins until Redis has replied to a renewal */
+    bool paused;                     /* the slot was paused at its last consume call */
     struct owned_definition asked;   /* that of the last call */
     struct owned_definition refused; /* unless it is WHOLE: what it has refused */
     uint32_t refused_at;             /* set->reads_confirmed at the first refusal of that */

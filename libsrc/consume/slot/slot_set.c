@@ -16,20 +16,6 @@
 
 /* --- the calls that wait --- */
 
-static void slot_set_insert_batch(struct owned_slot_queue *batch, struct owned_slot *slot)
-{
-    struct owned_slot *before = TAILQ_LAST(batch, owned_slot_queue);
-
-    while (before != NULL && before->waits_us > slot->waits_us) {
-        before = TAILQ_PREV(before, owned_slot_queue, place_link);
-    }
-    if (before != NULL) {
-        TAILQ_INSERT_AFTER(batch, before, slot, place_link);
-    } else {
-        TAILQ_INSERT_HEAD(batch, slot, place_link);
-    }
-}
-
 /* Does its call leave by itself once calls may leave together?  Idle ones wait for another. */
 static bool slot_set_is_joining(const struct owned_slot *slot)
 {
@@ -46,9 +32,7 @@ void slot_set_move(struct owned_slot *slot, enum slot_place place)
     }
     slot->place = place;
     set->joining += slot_set_is_joining(slot) ? 1 : 0;
-    if (place == SLOT_BATCH) {
-        slot_set_insert_batch(&set->places[place], slot);
-    } else if (place != SLOT_OUT) {
+    if (place != SLOT_OUT) {
         TAILQ_INSERT_TAIL(&set->places[place], slot, place_link);
     }
 }
@@ -58,22 +42,6 @@ static void slot_set_release_together(struct slot_set *set)
     struct owned_slot *slot;
 
     while ((slot = TAILQ_FIRST(&set->places[SLOT_TOGETHER])) != NULL) {
-        slot_set_changed(slot);
-    }
-}
-
-/* When the slot has waited long enough for more answers. */
-static int64_t slot_set_filled_us(const struct slot_set *set, const struct owned_slot *slot)
-{
-    return slot->waits_us + pace_wait_us(&set->pace);
-}
-
-static void slot_set_release_batch(struct slot_set *set)
-{
-    struct owned_slot *slot;
-
-    while ((slot = TAILQ_FIRST(&set->places[SLOT_BATCH])) != NULL &&
-           (set->awaited || set->now_us >= slot_set_filled_us(set, slot))) {
         slot_set_changed(slot);
     }
 }
@@ -90,7 +58,6 @@ void slot_set_begin_turn(struct slot_set *set)
     if (set->awaited || (set->joining > 0 && set->now_us >= pace_opens_us(&set->pace))) {
         slot_set_release_together(set);
     }
-    slot_set_release_batch(set);
 }
 
 void slot_set_flush(struct slot_set *set)
@@ -133,12 +100,8 @@ static int64_t slot_set_feeds_us(const struct slot_set *set)
 void slot_set_await(struct slot_set *set)
 {
     struct alarms *alarms = loop_alarms(set->core->io);
-    const struct owned_slot *first = TAILQ_FIRST(&set->places[SLOT_BATCH]);
     int64_t at_us = slot_set_feeds_us(set);
 
-    if (first != NULL && slot_set_filled_us(set, first) < at_us) {
-        at_us = slot_set_filled_us(set, first);
-    }
     if (set->joining > 0 && pace_opens_us(&set->pace) < at_us) {
         at_us = pace_opens_us(&set->pace);
     }

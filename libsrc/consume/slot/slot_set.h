@@ -74,7 +74,6 @@ enum { SLOT_ROOM_MAX = 1000 };
 enum slot_place {
     SLOT_OUT,      /* in none */
     SLOT_CHANGED,  /* it acts in this turn */
-    SLOT_BATCH,    /* its call waits for more answers; in the order of the times since when */
     SLOT_TOGETHER, /* its call may leave with those of others */
     SLOT_PLACES
 };
@@ -126,8 +125,8 @@ struct slot_set {
     struct owned_slot_queue places[SLOT_PLACES];
     int32_t joining;
     struct pace pace;
-    struct alarm alarm; /* for what does not concern one slot alone: when slots of SLOT_BATCH and
-                           SLOT_TOGETHER may call, and throttled ones may claim */
+    struct alarm alarm; /* for what does not concern one slot alone: when slots of SLOT_TOGETHER may
+                           call, and throttled ones may claim */
     int64_t now_us;     /* when this turn began */
     bool awaited;       /* the application flushes: no call of this turn waits */
     struct owned_slot_queue throttled; /* slots that wait for room in the budget, or for a rate */
@@ -162,7 +161,7 @@ void slot_set_turn(struct slot_set *set);
 void slot_set_changed(struct owned_slot *slot);
 
 /* Move the slot to this list: the only function that changes its place.  While it is in
- * SLOT_TOGETHER or SLOT_BATCH, what it waits for does not change. */
+ * SLOT_TOGETHER, what it waits for does not change. */
 void slot_set_move(struct owned_slot *slot, enum slot_place place);
 
 /* Mark the slots whose calls may leave in this turn. */

@@ -29,7 +29,7 @@ static struct model {
     bool hold;
     int looks[SLOTS_MAX], claims[SLOTS_MAX]; /* calls of each slot; those that claimed */
     int odd;              /* claims of less than a batch, but for the first one of each slot */
-    int settled, first;   /* answers that were stored; by the first call that had some */
+    int settled;          /* answers that were stored */
     int handled, allowed; /* messages; the handler waits before it handles more than `allowed` */
     bool stopping;        /* nothing is counted any more */
 } model = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -45,7 +45,6 @@ static void count_call(int slot, size_t n, size_t done)
     }
     model.odd += n > 0 && n != BATCH && model.claims[slot] > 0;
     model.settled += (int) done;
-    model.first = model.first == 0 ? (int) done : model.first;
 }
 
 static int slot_of(const struct redis_command *command)
@@ -103,7 +102,7 @@ static int set_up(void **state)
     (void) state;
     memset(model.looks, 0, sizeof(model.looks));
     memset(model.claims, 0, sizeof(model.claims));
-    model.odd = model.settled = model.first = model.handled = 0;
+    model.odd = model.settled = model.handled = 0;
     model.hold = model.stopping = false;
     model.allowed = INT_MAX;
     client = fake_client(serve, NULL);
@@ -243,20 +242,6 @@ static void end(smq_consumer *consumer)
 
 /* --- the tests --- */
 
-static void a_call_settles_a_whole_batch(void **state)
-{
-    smq_consumer *consumer = consumer_of_claims();
-
-    (void) state;
-    have_handled(BATCH - 1);
-    allow(BATCH);
-    await_settled(BATCH);
-    pthread_mutex_lock(&model.lock);
-    assert_int_equal(model.first, BATCH);
-    pthread_mutex_unlock(&model.lock);
-    end(consumer);
-}
-
 static void stop_does_not_wait_for_more_answers(void **state)
 {
     smq_consumer *consumer = consumer_of_claims();
@@ -308,7 +293,6 @@ static void a_claim_takes_a_quarter_of_max_in_flight_if_a_batch_is_more(void **s
 TEST_GROUP(backlog)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_call_settles_a_whole_batch, set_up, tear_down),
         cmocka_unit_test_setup_teardown(stop_does_not_wait_for_more_answers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_call_does_not_wait_longer_than_linger_for_more_answers,
                                         set_up, tear_down),

@@ -188,7 +188,7 @@ static void a_slot_claims_beside_what_it_has(void **state)
 
 /* --- when it leaves --- */
 
-#define LATER .opens_us = 400, .wait_us = 500
+#define LATER .opens_us = 400
 #define WAITS(reason, count, us)                                                                   \
     {                                                                                              \
         .why = NEXT_CALL_##reason, .n = (count), .leave_at_us = (us)                               \
@@ -216,22 +216,13 @@ static void calls_leave_together(void **state)
     CHECK_ROWS(rows);
 }
 
-static void a_slot_with_a_backlog_settles_a_whole_batch(void **state)
+static void the_call_of_a_slot_with_a_backlog_waits_no_longer(void **state)
 {
     static const struct row rows[] = {
-        {"a few answers", {MORE, LATER, HAS(100, 90, 10)}, WAITS(BATCH, BATCH, 500)},
-        {"some time ago",
-         {MORE, LATER, HAS(100, 90, 10), .waits_us = -200},
-         WAITS(BATCH, 100, 300)},
-        {"long ago", {MORE, LATER, HAS(100, 90, 10), .waits_us = -500}, LEAVES(BATCH)},
-        {"others leave", {MORE, LATER, HAS(100, 90, 10), .left = true}, WAITS(BATCH, BATCH, 500)},
+        {"a few answers", {MORE, LATER, HAS(100, 90, 10)}, WAITS(TOGETHER, BATCH, 400)},
+        {"others leave", {MORE, LATER, HAS(100, 90, 10), .left = true}, LEAVES(BATCH)},
         {"a flush", {MORE, LATER, HAS(100, 90, 10), .awaited = true}, LEAVES(BATCH)},
-        {"requests do not wait", {MORE, .opens_us = OPEN, HAS(100, 90, 10)}, LEAVES(BATCH)},
-        {"nearly a batch", {MORE, LATER, HAS(199, 100, 99)}, WAITS(BATCH, BATCH, 500)},
-        {"a batch", {MORE, LATER, HAS(200, 100, 100)}, LEAVES(BATCH)},
-        {"half of a small room",
-         {MORE, LATER, .room = 100, HAS(100, 50, 50)},
-         WAITS(TOGETHER, 50, 400)},
+        {"more than half a batch", {MORE, LATER, HAS(199, 100, 99)}, LEAVES(BATCH)},
         {"all is answered", {MORE, LATER, HAS(10, 0, 10)}, WAITS(TOGETHER, BATCH, 400)},
         {"the slot is given up", {MORE, LATER, HAS(100, 90, 10), .ending = true}, LEAVES(BATCH)},
     };
@@ -317,13 +308,12 @@ static void there_is_room_if_a_claim_would_not_be_made_small(void **state)
     }
 }
 
-static void a_call_waits_to_leave_for_three_reasons(void **state)
+static void a_call_waits_to_leave_for_two_reasons(void **state)
 {
     (void) state;
     for (int why = 0; why < NEXT_CALLS; why++) {
-        assert_int_equal(next_call_waits((enum next_call_why) why), why == NEXT_CALL_BATCH ||
-                                                                        why == NEXT_CALL_TOGETHER ||
-                                                                        why == NEXT_CALL_IDLE);
+        assert_int_equal(next_call_waits((enum next_call_why) why),
+                         why == NEXT_CALL_TOGETHER || why == NEXT_CALL_IDLE);
     }
 }
 
@@ -334,11 +324,11 @@ TEST_GROUP(next_call)
         cmocka_unit_test(a_claim_waits_for_room_and_rates),
         cmocka_unit_test(a_slot_claims_beside_what_it_has),
         cmocka_unit_test(calls_leave_together),
-        cmocka_unit_test(a_slot_with_a_backlog_settles_a_whole_batch),
+        cmocka_unit_test(the_call_of_a_slot_with_a_backlog_waits_no_longer),
         cmocka_unit_test(answers_of_an_idle_slot_wait_for_another_call),
         cmocka_unit_test(sends_leave_together_and_callers_in_halves),
         cmocka_unit_test(there_is_room_if_a_claim_would_not_be_made_small),
-        cmocka_unit_test(a_call_waits_to_leave_for_three_reasons),
+        cmocka_unit_test(a_call_waits_to_leave_for_two_reasons),
     };
 
     return cmocka_run_group_tests_name("next_call", tests, NULL, NULL);
