@@ -91,7 +91,7 @@ local expired_to_dead = string.find(flags, 'x', 1, true)
 -- @include failed
 
 -- What moves messages, and ends them.  Few calls do that, so few make these functions.
-local try_moves, give_back, reason_keep, reason_drop, bury_all, bury, limit_of, lose
+local try_moves, give_back, history_keep, reason_drop, bury_all, bury, limit_of, lose
 local LOST, TIMED_OUT
 local function need_moves()
     if lose then
@@ -104,10 +104,10 @@ local function need_moves()
 -- @include reason
 -- @include bury
 -- @include lose
-        return try_moves, give_back, reason_keep, reason_drop, bury_all, bury, limit_of, lose, LOST,
-            TIMED_OUT
+        return try_moves, give_back, history_keep, reason_drop, bury_all, bury, limit_of, lose,
+            LOST, TIMED_OUT
     end
-    try_moves, give_back, reason_keep, reason_drop, bury_all, bury, limit_of, lose, LOST,
+    try_moves, give_back, history_keep, reason_drop, bury_all, bury, limit_of, lose, LOST,
         TIMED_OUT = make()
 end
 

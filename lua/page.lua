@@ -98,7 +98,8 @@ end
 
 local found = {}
 
-local function is_reason(its_reason)
+local function is_reason(stored)
+    local its_reason = string.match(stored, '^[^%z]*')
     if exact == '1' then
         return its_reason == reason
     end

@@ -1,29 +1,55 @@
--- USES dead, why, body, join, now, reason_cut, header_split, header_join, count, body_drop
+-- USES dead, why, body, join, now, history_of, history_add, header_split, header_join, count
+-- USES body_drop
 
--- Makes dead letters of messages, a list of { member, before, attempts, cause, reason }, and counts
--- them by their cause.  A dead letter holds everything that is kept of its message.  One of the
--- same name and place is replaced and counted as a merge.  The caller has tried what removes bodies
--- and entries (lib/try.lua), and removes the entries of the messages afterwards.
+-- How the try ended; other causes end none.
+local HOW = { rejected = 'x', failed = 't', crashed = 'l', timed_out = 'h' }
+
+-- What is kept of why it died; `tried` and its attempts say what came before.
+local function bury_reason(it, tried)
+    local attempts = it.had or it.attempts
+    if HOW[it.cause] then
+        return history_add(tried, attempts, HOW[it.cause], it.reason)
+    end
+    local history = history_of(tried, attempts)
+    return history == '' and it.reason or it.reason .. '\0' .. history
+end
+
+-- What is stored of the tries of messages, by their fields.
+local function bury_tries(fields)
+    local tried = {}
+    for i, stored in ipairs(#fields > 0 and redis.call('HMGET', why, unpack(fields)) or {}) do
+        tried[fields[i]] = stored or nil
+    end
+    return tried
+end
+
+-- Makes dead letters of messages, a list of { member, before, attempts, cause, reason, had }, and
+-- counts them by their cause.  `had`: the attempts before the answer that ended it, if other ones.
+-- A dead letter holds everything that is kept of its message.  One of the same name and place is
+-- replaced and counted as a merge.  The caller has tried what removes bodies and entries
+-- (lib/try.lua), and removes the entries of the messages afterwards.
 local function bury_all(letters)
     local placed, kept, reasons, fields, members = {}, {}, {}, {}, {}
     for i, it in ipairs(letters) do
         members[i] = it.member
         fields[2 * i - 1], fields[2 * i] = 'h' .. it.member, 'b' .. it.member
+        if it.attempts >= 2 then
+            reasons[#reasons + 1] = 'R' .. it.member
+        end
     end
+    local tried = bury_tries(reasons)
     local stored = body and redis.call('HMGET', body, unpack(fields)) or {}
     for i, it in ipairs(letters) do
         local entry, header = it.before .. 'd:' .. it.member, stored[2 * i - 1]
         local at = #kept
         count('dead_' .. it.cause)
         placed[2 * i - 1], placed[2 * i] = join(now, it.attempts), entry
-        kept[at + 1], kept[at + 2] = entry, reason_cut(it.reason)
+        kept[at + 1], kept[at + 2] = entry, bury_reason(it, tried['R' .. it.member])
+        tried['R' .. it.member] = nil -- other entries of the member do not share it any more
         if header then
             local first, limit, expiry = header_split(header)
             kept[at + 3], kept[at + 4] = 'H' .. entry, header_join(first, limit, expiry, 1)
             kept[at + 5], kept[at + 6] = 'B' .. entry, stored[2 * i] or ''
-        end
-        if it.attempts >= 2 then
-            reasons[#reasons + 1] = 'R' .. it.member
         end
     end
     redis.call('ZADD', dead, 'XX', 0, '-') -- a try
@@ -38,8 +64,11 @@ local function bury_all(letters)
     body_drop(members)
 end
 
-local function bury(member, before, attempts, cause, reason)
+local function bury(member, before, attempts, cause, reason, had)
     bury_all({
-        { member = member, before = before, attempts = attempts, cause = cause, reason = reason }
+        {
+            member = member, before = before, attempts = attempts, cause = cause, reason = reason,
+            had = had
+        }
     })
 end

@@ -1,4 +1,4 @@
--- USES body, header_split, max_retries, count, give_back, bury
+-- USES body, header_split, max_retries, count, give_back, history_keep, bury
 
 -- The retry limit of a message.
 local function limit_of(member)
@@ -14,12 +14,13 @@ end
 -- the message a suspect and uses no retry; each further one uses one, and without any left the
 -- message becomes a dead letter with that cause and reason.
 local function lose(member, before, attempts, cause, reason)
+    local suspect = attempts % 2 == 1
     count('lease_lost')
-    if attempts % 2 == 0 then
-        give_back(member, before, attempts + 1)
-    elseif attempts < 2 * limit_of(member) then
-        give_back(member, before, attempts + 2)
-    else
+    if suspect and attempts >= 2 * limit_of(member) then
         bury(member, before, attempts, cause, reason)
+        return
+    elseif attempts > 0 then
+        history_keep(member, attempts, cause == 'timed_out' and 'h' or 'l', '')
     end
+    give_back(member, before, attempts + (suspect and 2 or 1))
 end

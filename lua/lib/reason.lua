@@ -1,14 +1,20 @@
--- USES why
+-- USES why, now
 
--- Why a message failed last, in the hash why: R and the member -> the reason of its last answer
--- retry.  It is stored while an entry of the member in store or prepare has retries used, and
--- removed with the first of them that ends.  For a suspect nothing is stored: its claim was lost.
+-- Why a message failed last, and how its last tries ended, in the hash why: R and the member -> the
+-- reason of its last try, and then its history, if it has one: a NUL and up to five tries, the
+-- newest first, with the byte 128 between them.  It is stored while an entry of the member in store
+-- or prepare has retries used, and removed with the first of them that ends.  So for a suspect
+-- without used retries nothing is stored: its claim was lost, at a time that nobody knows.
+--
+-- A try is veiled: HOW TIME:TEXT, TIME empty if it is not known.  The newest one has no :TEXT if
+-- that stands in front of the history.  Each byte of a veiled text has the other upper bit, so that
+-- versions that know no history, and look for a text in the reason, find none in the history.
+-- libsrc/model/tries.h reads it.
 
 local LOST, TIMED_OUT = 'its process died or hung', 'its handler took too long'
 
--- Cuts a reason to 200 bytes, without a part of a UTF-8 character.
-local function reason_cut(reason)
-    local len = 200
+-- Cuts a text to this many bytes, without a part of a UTF-8 character.
+local function reason_cut(reason, len)
     for back = 0, #reason > len and 3 or -1 do
         local byte = string.byte(reason, len + 1 - back)
         if byte < 128 or byte >= 192 then -- a character begins behind the cut
@@ -18,17 +24,52 @@ local function reason_cut(reason)
     return string.sub(reason, 1, len)
 end
 
-local function reason_keep(member, reason)
-    if reason == '' then
-        redis.call('HDEL', why, 'R' .. member)
-    else
-        redis.call('HSET', why, 'R' .. member, reason_cut(reason))
-    end
-end
-
 -- An entry with this many attempts has ended.
 local function reason_drop(member, attempts)
     if attempts >= 2 then
         redis.call('HDEL', why, 'R' .. member)
     end
+end
+
+local function veil(text)
+    return (string.gsub(text, '.', function(byte)
+        return string.char((string.byte(byte) + 128) % 256)
+    end))
+end
+
+-- A try in front of others; but five tries.
+local function history_put(newest, others)
+    local at = 0
+    for _ = 2, others ~= '' and 5 or 0 do
+        at = at and string.find(others, '\128', at + 1, true)
+    end
+    return newest .. (others == '' and '' or '\128' .. string.sub(others, 1, (at or 0) - 1))
+end
+
+-- The tries of a message with this many attempts, of which this is stored (nil: nothing).  Older
+-- versions store the reason of a retry alone, and of a lost claim nothing.
+local function history_of(stored, attempts)
+    local reason, newest, others = string.match(stored or '', '^([^%z]*)%z([^\128]*)(.*)$')
+    local tries = ''
+    if newest then
+        tries = newest .. veil(':' .. reason_cut(reason, 100)) .. others
+    elseif stored then
+        tries = veil('t:' .. reason_cut(stored, 100))
+    end
+    if attempts % 2 == 1 and not string.find(tries, '^[\232\236]') then -- h, l
+        return history_put(veil('l:'), tries)
+    end
+    return tries
+end
+
+-- What is stored of a try that ends now: t retry, x reject, h hung, l lost.
+local function history_add(stored, attempts, how, reason)
+    return reason_cut(reason, 200) .. '\0'
+        .. history_put(veil(how .. string.format('%.0f', now)), history_of(stored, attempts))
+end
+
+-- `attempts`: before this try has ended.
+local function history_keep(member, attempts, how, reason)
+    local stored = attempts >= 2 and redis.call('HGET', why, 'R' .. member) or nil
+    redis.call('HSET', why, 'R' .. member, history_add(stored, attempts, how, reason))
 end

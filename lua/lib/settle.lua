@@ -1,5 +1,5 @@
 -- USES store, prepare, body, join, REST, SCHEDULE, now, count, reason_drop, remember, body_refer
--- USES limit_of, bury, reason_keep, fifo, give_back, lose, TIMED_OUT, decode, split, results
+-- USES limit_of, bury, history_keep, fifo, give_back, lose, TIMED_OUT, decode, split, results
 -- USES try_moves
 
 -- Settling answers of all kinds.
@@ -25,15 +25,15 @@ function settle.d(member, before, claim, attempts)
 end
 
 -- The handler answered, so it is no suspect any more.
-function settle.t(member, before, claim, attempts, delay, reason)
-    attempts = attempts - attempts % 2
+function settle.t(member, before, claim, had, delay, reason)
+    local attempts = had - had % 2
     if attempts >= 2 * limit_of(member) then
         count('rejected')
-        bury(member, before, attempts, 'failed', reason)
+        bury(member, before, attempts, 'failed', reason, had)
         return
     end
     count('retried')
-    reason_keep(member, reason)
+    history_keep(member, had, 't', reason)
     if fifo or tonumber(delay) > 0 then
         rest(member, before, claim, attempts + 2, delay)
     else
@@ -43,7 +43,7 @@ end
 
 function settle.x(member, before, claim, attempts, delay, reason)
     count('rejected')
-    bury(member, before, attempts - attempts % 2, 'rejected', reason)
+    bury(member, before, attempts - attempts % 2, 'rejected', reason, attempts)
 end
 
 -- As if it had never been claimed: a suspect remains one.

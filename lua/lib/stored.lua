@@ -1,4 +1,4 @@
--- USES why, body, split, LOST
+-- USES why, body, split, LOST, history_of
 
 -- The data stored for a message: of a dead letter in `why`, of all others of layout keyed in
 -- `body`, inline nothing; and why it failed last.
@@ -21,15 +21,17 @@ local function stored_body(state, name, member)
     return redis.call('HGET', body, 'b' .. member) or ''
 end
 
+-- And its history (lib/reason.lua), which a suspect always has.
 local function stored_reason(state, name, member, score)
     if state == 'd' then
         return redis.call('HGET', why, name) or ''
     end
     local _, attempts = split(score)
+    local stored = attempts >= 2 and redis.call('HGET', why, 'R' .. member)
     if attempts % 2 == 1 then
-        return LOST
+        return LOST .. '\0' .. history_of(stored, attempts)
     end
-    return attempts > 0 and redis.call('HGET', why, 'R' .. member) or ''
+    return stored or ''
 end
 
 -- Adds one message to a reply.

@@ -48,7 +48,8 @@ static const char broken_text[] =
          "for _, entry in ipairs(redis.call('ZRANGE', 'dead{x}', 0, -1)) do "
          "  if not why[entry] or keyed and entry ~= '' and not (why['B' .. entry] and why['H' .. "
          "entry]) "
-         "    or why[entry] == 'its body is missing' then return 'no data: ' .. entry end "
+         "    or string.match(why[entry], '^[^%z]*') == 'its body is missing' then return 'no "
+         "data: ' .. entry end "
          "end "
          "return ''";
 

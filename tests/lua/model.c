@@ -175,7 +175,7 @@ void model_clear(struct model *model)
     memset(model->counters, 0, sizeof(model->counters));
     memset(model->records, 0, sizeof(model->records));
     model->swept = false;
-    memset(model->reasons, 0, sizeof(model->reasons));
+    memset(model->tries, 0, sizeof(model->tries));
     memset(model->done_at, 0, sizeof(model->done_at));
 }
 

@@ -66,6 +66,18 @@ struct model_body {
     int64_t expiry; /* -1: none */
 };
 
+/* Why a message failed last, and how its last tries ended, the newest first. */
+struct model_tries {
+    const char *reason;
+    bool own; /* the newest try ended for this reason */
+    int count;
+    struct {
+        char how;   /* t retry, x reject, l lost, h hung */
+        int64_t at; /* -1: nobody knows */
+        const char *text;
+    } item[5];
+};
+
 /* In every state: a message that waits has `at` = time, or its place; claimed: end of the lease;
  * resting: end of the rest; scheduled: when it is due; dead: time of death. */
 struct model_message {
@@ -77,7 +89,7 @@ struct model_message {
     bool resting;   /* also what is scheduled */
     bool scheduled;
     bool pushed;            /* claimed: by a send */
-    const char *reason;     /* dead */
+    struct model_tries why; /* dead */
     struct model_body body; /* dead; all others: that of the member */
     uint64_t claimed_step;
 };
@@ -139,7 +151,7 @@ struct model {
     int stopped;     /* of the call in progress: why its claim passed over no more keys */
     bool ordinary;   /* of the call in progress: consume has answered it, not consume_any */
     struct model_body bodies[MODEL_MEMBERS];
-    const char *reasons[MODEL_MEMBERS]; /* of the last answer retry; NULL: none */
+    struct model_tries tries[MODEL_MEMBERS]; /* stored beside it; count 0: nothing is */
     int64_t done_at[MODEL_MEMBERS]; /* what the slot remembers of ids that are done; 0: nothing */
 
     /* Not of the slot: for the laws that hold over all calls. */

@@ -28,7 +28,7 @@ static void retry(struct model *model, const struct model_message *message,
 {
     model->counters[MODEL_RETRIED]++;
     attempts.retries++;
-    model->reasons[message->member] = answer->reason[0] != '\0' ? answer->reason : NULL;
+    model_try(model, message, 't', answer->reason);
     if (answer->delay > 0 || model->kind == 'f') {
         rest(model, message, attempts, answer->delay);
     } else {

@@ -56,12 +56,13 @@ static void add_found(struct buf *reply, const struct model *model, char state, 
                       const struct model_message *message)
 {
     const struct model_body *body = state == 'd' ? &message->body : &model->bodies[message->member];
-    const char *reason = state == 'd' ? message->reason : model_reason(model, message);
+    struct model_tries why = state == 'd' ? message->why : model_why(model, message);
     char text[32];
 
     buf_printf(reply, " %c %s", state, name);
     add_score(reply, message);
-    buf_printf(reply, " %s", reason[0] == '\0' ? "''" : reason);
+    buf_printf(reply, " ");
+    add_tries(reply, &why);
     if (model->keyed) {
         model_text(text, body->text);
         buf_printf(reply, " ");

@@ -27,7 +27,9 @@ static void show_letter(struct buf *out, const struct model_message *message, bo
     char entry[64], field[80];
 
     model_dead_entry(entry, message);
-    buf_printf(out, "why %s %s\n", entry, message->reason[0] == '\0' ? "''" : message->reason);
+    buf_printf(out, "why %s ", entry);
+    add_tries(out, &message->why);
+    buf_printf(out, "\n");
     if (keyed) {
         snprintf(field, sizeof(field), "why B%s", entry);
         show_body(out, field, &message->body);
@@ -40,8 +42,10 @@ static void show_letter(struct buf *out, const struct model_message *message, bo
 static void show_reasons(struct buf *out, const struct model *model)
 {
     for (int i = 0; i < MODEL_MEMBERS; i++) {
-        if (model->reasons[i] != NULL) {
-            buf_printf(out, "why R%s %s\n", model_members[i], model->reasons[i]);
+        if (model->tries[i].count > 0) {
+            buf_printf(out, "why R%s ", model_members[i]);
+            add_tries(out, &model->tries[i]);
+            buf_printf(out, "\n");
         }
     }
 }
@@ -281,11 +285,11 @@ static bool list_has_retried(const struct model_list *list, int member)
     return false;
 }
 
-/* A reason is stored beside a message that failed, or nothing would take it away. */
+/* Tries are stored beside a message that failed, or nothing would take them away. */
 static const char *law_of_reasons(const struct model *model)
 {
     for (int i = 0; i < MODEL_MEMBERS; i++) {
-        if (model->reasons[i] != NULL && !list_has_retried(&model->waiting, i) &&
+        if (model->tries[i].count > 0 && !list_has_retried(&model->waiting, i) &&
             !list_has_retried(&model->prepare, i)) {
             return "a reason is left of a message that is gone";
         }

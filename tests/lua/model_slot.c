@@ -311,18 +311,8 @@ void model_handled(struct model *model, const struct model_message *message)
 void model_forget(struct model *model, int member, struct model_attempts attempts)
 {
     if (attempts.retries > 0) {
-        model->reasons[member] = NULL;
+        model->tries[member].count = 0;
     }
-}
-
-const char *model_reason(const struct model *model, const struct model_message *message)
-{
-    const char *reason = model->reasons[message->member];
-
-    if (message->attempts.suspect) {
-        return model_died;
-    }
-    return message->attempts.retries > 0 && reason != NULL ? reason : "";
 }
 
 void model_bury(struct model *model, const struct model_message *message,
@@ -331,12 +321,12 @@ void model_bury(struct model *model, const struct model_message *message,
     struct model_message corpse = *message;
 
     model_handled(model, message);
+    corpse.why = model_last_words(model, message, cause, reason);
     model_forget(model, message->member, attempts);
     model->counters[cause]++;
     corpse.at = model->now;
     corpse.attempts = attempts;
     corpse.resting = false;
-    corpse.reason = reason;
     corpse.body = model->bodies[message->member];
     for (size_t i = 0; i < model->dead.count; i++) {
         const struct model_message *other = &model->dead.item[i];
@@ -357,14 +347,16 @@ void model_lose(struct model *model, const struct model_message *message, int32_
     struct model_attempts attempts = {.retries = message->attempts.retries, .suspect = true};
 
     model->counters[MODEL_LEASE_LOST]++;
-    if (!message->attempts.suspect) {
-        (void) model_give_back(model, message, attempts);
-    } else if (attempts.retries < model_limit(model, message->member, max_retries)) {
-        attempts.retries++;
-        (void) model_give_back(model, message, attempts);
-    } else {
+    if (message->attempts.suspect &&
+        attempts.retries >= model_limit(model, message->member, max_retries)) {
         model_bury(model, message, attempts, cause, reason);
+        return;
     }
+    if (message->attempts.retries > 0 || message->attempts.suspect) {
+        model_try(model, message, cause == MODEL_DEAD_TIMED_OUT ? 'h' : 'l', "");
+    }
+    attempts.retries += message->attempts.suspect ? 1 : 0;
+    (void) model_give_back(model, message, attempts);
 }
 
 void model_unpark(struct model *model)

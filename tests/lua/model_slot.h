@@ -66,10 +66,16 @@ int64_t model_give_back(struct model *model, const struct model_message *message
 void model_handled(struct model *model, const struct model_message *message);
 void model_bury(struct model *model, const struct model_message *message,
                 struct model_attempts attempts, enum model_counter cause, const char *reason);
-/* An entry with this many attempts has ended: the reason of its last retry goes along. */
+/* An entry with this many attempts has ended: what is stored of its tries goes along. */
 void model_forget(struct model *model, int member, struct model_attempts attempts);
-/* Why a message that is not dead failed last; "": it did not, or nobody said. */
-const char *model_reason(const struct model *model, const struct model_message *message);
+/* A try of a message that lives on has ended; `message` has the attempts before. */
+void model_try(struct model *model, const struct model_message *message, char how,
+               const char *reason);
+/* Why a message that is not dead failed last, and its tries. */
+struct model_tries model_why(const struct model *model, const struct model_message *message);
+/* What a dead letter keeps of them; it died for that cause and reason. */
+struct model_tries model_last_words(const struct model *model, const struct model_message *message,
+                                    enum model_counter cause, const char *reason);
 /* Its process died or hung: dead for that cause and reason if no retries are left. */
 void model_lose(struct model *model, const struct model_message *message, int32_t max_retries,
                 enum model_counter cause, const char *reason);
@@ -100,6 +106,8 @@ bool model_refused(const struct model *model, struct buf *reply, const struct ca
 void model_keep_version(struct model *model, const struct call *call);
 void add_time(struct buf *reply, int64_t time); /* INT64_MAX: none */
 void add_token(struct buf *reply, const struct model *model);
+/* REASON|HOW TIME|HOW TIME:TEXT...: how a hash is shown */
+void add_tries(struct buf *out, const struct model_tries *tries);
 /* FIRST or FIRST,LIMIT,EXPIRY,REFS */
 void add_header(struct buf *out, const struct model_body *body, int references);
 

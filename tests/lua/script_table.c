@@ -370,7 +370,10 @@ static void show_hash(struct fixture *fixture, struct buf *out, enum fixture_key
 
         if (name[0] != '\0') {
             buf_add(out, " ", out->len > 0 ? 1 : 0);
-            buf_printf(out, "%s=%s", name, reply->element[i + 1]->str);
+            buf_printf(out, "%s=", name);
+            if (reply->element[i + 1]->len > 0) {
+                text_format(out, reply->element[i + 1]->str, reply->element[i + 1]->len);
+            }
         }
     }
     freeReplyObject(reply);

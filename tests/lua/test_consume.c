@@ -261,7 +261,7 @@ static void test_retries_end_in_dead(void **state)
         {"at 1234", ""},
         {"consume 1 max=2 last=3 retry 3c3:a 0 third", "OK 1234 '' 3 1 0"},
         {"dead", "3d:a@1234~2"},
-        {"why", "3d:a=third"},
+        {"why", "3d:a=third|t1234|t1000:second|t1000:first"},
         {"field retried", "2"},
         {"field rejected", "1"},
         {"store", ""},
@@ -281,7 +281,7 @@ static void test_no_retries_at_all(void **state)
         {"consume 1 max=0", "OK 1000 31000 1 '' 0 1000c1:a 0"},
         {"consume 1 max=0 last=1 retry 1000c1:a 50 once", "OK 1000 '' 1 1 0"},
         {"dead", "1000d:a@1000"},
-        {"why", "1000d:a=once"},
+        {"why", "1000d:a=once|t1000"},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -297,10 +297,10 @@ static void test_reject_is_dead_at_once(void **state)
         {"consume 1", "OK 1000 31000 1 '' 0 900c1:a 3"},
         {"consume 1 last=1 reject 900c1:a broken", "OK 1000 '' 1 1 0"},
         {"dead", "900d:a@1000~1"},
-        {"why", "900d:a=broken"},
+        {"why", "900d:a=broken|x1000|l:"},
         {"field rejected", "1"},
         {"consume 1 last=1 reject 900c1:a again", "OK 1000 '' 1 0 0"},
-        {"why", "900d:a=broken"},
+        {"why", "900d:a=broken|x1000|l:"},
         {"field rejected", "1"},
     };
 
@@ -321,7 +321,7 @@ static void test_a_second_death_replaces_the_first(void **state)
         {"consume 1 last=1", NULL},
         {"consume 1 last=2 reject 3c2:a two", NULL},
         {"dead", "3d:a@2000"},
-        {"why", "3d:a=two"},
+        {"why", "3d:a=two|x2000"},
         {"field rejected", "2"},
         {"field merged", "1"},
     };
@@ -361,7 +361,7 @@ static void test_a_reason_is_cut(void **state)
     args_clear(&args);
     reply = fixture_redis(fixture, "HGET why{x} 1000d:a");
     assert_int_equal(reply->type, REDIS_REPLY_STRING);
-    assert_int_equal(reply->len, 200);
+    assert_int_equal(strlen(reply->str), 200); /* behind it stands when that was */
     freeReplyObject(reply);
 }
 

@@ -20,8 +20,8 @@ static void test_in_every_state(void **state)
         {"consume 1 n=3", NULL},
         {"consume 1 n=0 last=1 retry 1000c1:b 50 no reject 1000c1:c bad", NULL},
         {"find a", "OK 1000 " TOKEN " c 1000c1:a 31000 ''"},
-        {"find b", "OK 1000 " TOKEN " r 1000r1:b 17592186045466.016 no"},
-        {"find c", "OK 1000 " TOKEN " d 1000d:c 1000 bad"},
+        {"find b", "OK 1000 " TOKEN " r 1000r1:b 17592186045466.016 no|t1000"},
+        {"find c", "OK 1000 " TOKEN " d 1000d:c 1000 bad|x1000"},
         {"find d", "OK 1000 " TOKEN " w d 1009 ''"},
         {"find e", "OK 1000 " TOKEN " -"},
         {"find :a", "OK 1000 " TOKEN " -"},
@@ -85,7 +85,7 @@ static void test_keyed(void **state)
         {"consume 1", NULL},
         {"find a", "OK 1000 " TOKEN " c 1000c1:a 31000 '' 1000,3,,1 body"},
         {"consume 1 n=0 last=1 reject 1000c1:a bad", NULL},
-        {"find a", "OK 1000 " TOKEN " d 1000d:a 1000 bad 1000,3,,1 body"},
+        {"find a", "OK 1000 " TOKEN " d 1000d:a 1000 bad|x1000 1000,3,,1 body"},
         {"find b", "OK 1000 " TOKEN " -"},
     };
 

@@ -141,8 +141,8 @@ static void test_headers_stay_with_their_body(void **state)
         {"consume 1 last=1", NULL},
         {"consume 1 n=0 last=2 reject 1000c2:a bad retry 1000c2:b 5 worse", NULL},
         {"body", ""},
-        {"why", "1000d:a=bad 1000d:b=worse B1000d:a=XYnew B1000d:b=Hb H1000d:a=1000,3/2,,1"
-                " H1000d:b=1000,1/1,91000,1"},
+        {"why", "1000d:a=bad|x1005|t1000:why 1000d:b=worse|t1005|t1000:why B1000d:a=XYnew "
+                "B1000d:b=Hb H1000d:a=1000,3/2,,1 H1000d:b=1000,1/1,91000,1"},
         {"edit requeue 1000d:a 1000d:b", "OK 11"},
         {"body", "ba=XYnew bb=Hb ha=1000,3/2,,1 hb=1000,1/1,,1"},
         /* a merge keeps those of the later send, also if it has none */
@@ -248,7 +248,7 @@ static void test_a_dead_letter_holds_its_message(void **state)
         {"consume 1", NULL},
         {"send a 2 two '' ''", "OK a"},
         {"consume 1 n=0 last=1 reject 8589934591c1:a bad", NULL},
-        {"why", "8589934591d:a=bad B8589934591d:a=two H8589934591d:a=1000"},
+        {"why", "8589934591d:a=bad|x1000 B8589934591d:a=two H8589934591d:a=1000"},
         {"body", "ba=two ha=1000"},
         {"edit requeue 8589934591d:a", "OK 1"},
         {"why", ""},
@@ -268,7 +268,7 @@ static void test_a_requeue_brings_the_body_back(void **state)
         {"send a +0 one 3 700", "OK a"},
         {"consume 1", NULL},
         {"consume 1 n=0 last=1 reject 1000c1:a bad", NULL},
-        {"why", "1000d:a=bad B1000d:a=one H1000d:a=1000,3,1700,1"},
+        {"why", "1000d:a=bad|x1000 B1000d:a=one H1000d:a=1000,3,1700,1"},
         {"body", ""},
         {"at 5000", ""},
         {"edit requeue 1000d:a", "OK 1"},
@@ -316,7 +316,7 @@ static void test_a_hung_claim_is_lost(void **state)
         {"field lease_lost", "1"},
         {"consume 1 last=1", NULL},
         {"consume 1 n=0 max=0 last=2 hung 1000c2:a 0", NULL},
-        {"why", "1000d:a=its handler took too long B1000d:a=one H1000d:a=1000"},
+        {"why", "1000d:a=its handler took too long|h1000|l: B1000d:a=one H1000d:a=1000"},
     };
 
     SCRIPT_TABLE(state, rows);

@@ -232,7 +232,7 @@ static void test_a_suspect_without_retries_left_dies(void **state)
         {"at 1030", ""},
         {"consume shared lease=10 max=1", "OK 1030 '' 1 '' 0"},
         {"dead", "5d:a@1030~1s"},
-        {"redis HGET why{x} 5d:a", "its process died or hung"},
+        {"redis HGET why{x} 5d:a", "its process died or hung|l1030|l1020:|l:"},
         {"field lease_lost", "3"},
         {"field rejected", "nil"},
     };
