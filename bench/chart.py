@@ -12,12 +12,14 @@ text { font: 13px system-ui, "DejaVu Sans", Helvetica, Arial, sans-serif; fill: 
 .title { font-weight: 600; font-size: 15px; } .soft { fill: #57606a; }
 .back { fill: #ffffff; stroke: #d0d7de; } .grid { stroke: #d8dee4; }
 .line { fill: none; stroke-width: 2.5; }
-.line0 { stroke: #0550ae; } .line1 { stroke: #bc4c00; } .line2 { stroke: #57606a; stroke-dasharray: 6 4; }
-.mark0 { fill: #0550ae; } .mark1 { fill: #bc4c00; } .mark2 { fill: #57606a; }
+.line0 { stroke: #0550ae; } .line1 { stroke: #bc4c00; } .line2 { stroke: #1a7f37; }
+.line3 { stroke: #57606a; stroke-dasharray: 6 4; }
+.mark0 { fill: #0550ae; } .mark1 { fill: #bc4c00; } .mark2 { fill: #1a7f37; } .mark3 { fill: #57606a; }
 @media (prefers-color-scheme: dark) { text { fill: #e6edf3; } .soft { fill: #9da7b1; }
   .back { fill: #0d1117; stroke: #30363d; } .grid { stroke: #30363d; }
-  .line0 { stroke: #79c0ff; } .line1 { stroke: #ffa657; } .line2 { stroke: #9da7b1; }
-  .mark0 { fill: #79c0ff; } .mark1 { fill: #ffa657; } .mark2 { fill: #9da7b1; } }
+  .line0 { stroke: #79c0ff; } .line1 { stroke: #ffa657; } .line2 { stroke: #7ee787; }
+  .line3 { stroke: #9da7b1; } .mark0 { fill: #79c0ff; } .mark1 { fill: #ffa657; } .mark2 { fill: #7ee787; }
+  .mark3 { fill: #9da7b1; } }
 </style>"""
 
 
@@ -84,7 +86,7 @@ def lines_of(series, across, down):
 
 
 def chart(title, note, series):
-    """SVG of {name: {rate: value}}, at most three names; all values are above 0.  `note`: a few words."""
+    """SVG of {name: {rate: value}}, at most four names; all values are above 0.  `note`: a few words."""
     rates = sorted({rate for points in series.values() for rate in points})
     values = [value for points in series.values() for value in points.values()]
     across = Axis(rates[0], rates[-1], LEFT, WIDTH - RIGHT)

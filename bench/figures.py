@@ -217,7 +217,8 @@ def details(name, lines):
 
 # === Charts ==================================================================
 
-LINES = {"default topic": "steady", "with a key each": "steady-keys", "layout inline": "steady-inline", "Redis Streams": "streams"}
+LINES = {"default topic": "steady", "a key each": "steady-keys", "layout inline": "steady-inline",
+         "Redis Streams": "streams"}
 CHARTS = {
     "steady-latency.svg": ("p50", "Latency p50, ms: from when a message is due until its handler begins"),
     "steady-redis-cpu.svg": ("redis-cpu", "Redis' CPU a message, us"),

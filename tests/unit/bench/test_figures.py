@@ -108,7 +108,7 @@ class Page(unittest.TestCase):
                          page[page.index("## drain"):page.index("## send") - 1])
 
     def test_charts_have_a_line_of_each_way(self):
-        ways = ("steady", "steady_inline", "streams")
+        ways = ("steady", "steady_keys", "steady_inline", "streams")
         values = {f"{way}_{rate}k_{word}": rate + i for i, way in enumerate(ways) for rate in (2, 20, 200)
                   for word in ("p50", "redis_cpu")}
         pictures = {}
@@ -117,7 +117,7 @@ class Page(unittest.TestCase):
         for name, picture in pictures.items():
             shape = ElementTree.fromstring(picture)
             lines = shape.findall("{*}polyline")
-            self.assertEqual(len(lines), 3)
+            self.assertEqual(len(lines), 4)
             self.assertTrue(all(len(line.get("points").split()) == 3 for line in lines))
             self.assertIn("prefers-color-scheme: dark", picture)
             self.assertTrue(any(f"(pictures/{name})" in line for line in page))
