@@ -62,26 +62,30 @@ function memberRow(member) {
     };
 }
 
-/* Who has how much, as one bar. */
+/* Who has how much, and how much moves, as one bar. */
 function bar(topic) {
     let at = 0;
+    const piece = (kind, slots, name) => {
+        const rect = svg(
+            'rect',
+            {
+                class: kind,
+                x: at,
+                y: 0,
+                width: Math.max(0, slots - topic.slots / 400),
+                height: 10,
+            },
+            svg('title', {}, `${name}: ${slots}`),
+        );
+        at += slots;
+        return rect;
+    };
     const pieces = topic.shares
         .filter((share) => share.slots > 0)
-        .map((share, index) => {
-            const piece = svg(
-                'rect',
-                {
-                    class: index % 2 ? 'odd' : 'even',
-                    x: at,
-                    y: 0,
-                    width: Math.max(0, share.slots - topic.slots / 400),
-                    height: 10,
-                },
-                svg('title', {}, `${share.member}: ${share.slots}`),
-            );
-            at += share.slots;
-            return piece;
-        });
+        .map((share, index) => piece(index % 2 ? 'odd' : 'even', share.slots, share.member));
+    if (topic.moving > 0) {
+        pieces.push(piece('moving', topic.moving, 'moving'));
+    }
     return svg(
         'svg',
         {
@@ -89,7 +93,7 @@ function bar(topic) {
             viewBox: `0 0 ${topic.slots || 1} 10`,
             preserveAspectRatio: 'none',
             role: 'img',
-            'aria-label': `${topic.shares.map((share) => `${share.member} ${share.slots}`).join(', ')}, without owner ${topic.unowned}`,
+            'aria-label': `${topic.shares.map((share) => `${share.member} ${share.slots}`).join(', ')}, moving ${topic.moving}, without owner ${topic.unowned}`,
         },
         svg('rect', { class: 'empty', x: 0, y: 0, width: topic.slots || 1, height: 10 }),
         pieces,

@@ -10,7 +10,7 @@ const COLUMNS = [
     ['Job', 'name'],
     ['Began', 'number'],
     ['Took', 'number'],
-    ['Messages', 'number'],
+    ['Messages', 'number progress'],
     ['State', 'name'],
     ['', 'act'],
 ];
