@@ -1,7 +1,7 @@
 """The client, its topics, and its events, which go to `logging`."""
 import logging
 import os
-import select
+import selectors
 import signal
 import socket
 import threading
@@ -300,13 +300,14 @@ class _Events:
         self._thread.start()
 
     def _run(self) -> None:
-        waiting = select.poll()
-        waiting.register(lib.smq_client_fd(self._client), select.POLLIN)
-        waiting.register(self._woken, select.POLLIN)
-        ended = False
-        while not ended:
-            ended = any(fd == self._woken.fileno() for fd, _ in waiting.poll())
-            self._give()
+        # The default one of the module is also there, and waits as it should, in greenlets of gevent and eventlet.
+        with selectors.DefaultSelector() as waiting:
+            waiting.register(lib.smq_client_fd(self._client), selectors.EVENT_READ)
+            waiting.register(self._woken, selectors.EVENT_READ)
+            ended = False
+            while not ended:
+                ended = any(key.fileobj is self._woken for key, _ in waiting.select())
+                self._give()
 
     def _give(self) -> None:
         events, count = ffi.new("smq_event *[]", EVENTS), ffi.new("size_t *")

@@ -5,6 +5,7 @@ Without it there are no tests here."""
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ import pytest
 FOLDER = pathlib.Path(__file__).parent
 READY_S = 60
 CLUSTER = os.environ.get("SLOTMQ_TEST_CLUSTER")
+ZOOKEEPER = os.environ.get("SLOTMQ_TEST_ZOOKEEPER")  # for long tests
+SANDBOX = os.environ.get("SLOTMQ_TEST_SANDBOX")
 collect_ignore_glob = [] if CLUSTER else ["*"]
 
 
@@ -34,6 +37,7 @@ class Worker:
             env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
         self.said = []
         self._ready = threading.Event()
+        self._read_one = threading.Condition()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         if not self._ready.wait(READY_S) or self.process.poll() is not None:
@@ -41,10 +45,17 @@ class Worker:
 
     def _read(self):
         for line in self.process.stdout:
-            self.said.append(line)
+            with self._read_one:
+                self.said.append(line)
+                self._read_one.notify_all()
             if " ready." in line:
                 self._ready.set()
         self._ready.set()
+
+    def wait_said(self, text):
+        """Wait for such a line."""
+        with self._read_one:
+            assert self._read_one.wait_for(lambda: any(text in line for line in self.said), READY_S), "".join(self.said)
 
     def kill(self):
         """The whole group at once, as when a machine fails."""
@@ -65,8 +76,8 @@ class Worker:
         return "".join(self.said)
 
 
-def broker_url():
-    return f"slotmq://{CLUSTER}/{uuid.uuid4().hex[:8]}"
+def broker_url(servers=CLUSTER):
+    return f"slotmq://{servers}/{uuid.uuid4().hex[:8]}"
 
 
 class Shop:
@@ -126,6 +137,26 @@ def sessions():
     yield
     from slotmq.celery import close_sessions
     close_sessions()
+
+
+class OwnCluster:
+    """Servers that a test may end."""
+
+    def __init__(self, folder):
+        self._folder = folder
+        subprocess.run([SANDBOX, "up", folder, "--no-zookeeper"], check=True, capture_output=True)
+        said = subprocess.run([SANDBOX, "env", folder], check=True, capture_output=True, text=True).stdout
+        self.address = re.search(r"^export SLOTMQ_REDIS=(\S+)$", said, re.MULTILINE)[1]
+
+    def end(self):
+        subprocess.run([SANDBOX, "down", self._folder], check=True, capture_output=True)
+
+
+@pytest.fixture
+def own_cluster(tmp_path):
+    opened = OwnCluster(tmp_path / "sandbox")
+    yield opened
+    opened.end()
 
 
 @pytest.fixture

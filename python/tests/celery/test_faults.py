@@ -5,9 +5,11 @@ import signal
 import subprocess
 import sys
 
+import conftest
 import pytest
 
 TIMEOUT_S = 30
+AWAY_S = 3  # longer than between two heartbeats
 SOON = {"slots": 2, "lease_ms": 500, "backoff": "none"}
 
 
@@ -93,7 +95,7 @@ def test_a_task_that_runs_for_many_leases_runs_once(open_shop):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("pool", ["solo", "threads", "gevent"])
+@pytest.mark.parametrize("pool", ["solo", "threads", "gevent", "eventlet"])
 def test_another_pool(open_shop, pool):
     shop = open_shop(SOON)
     shop.begin("-P", pool, "-c", "1" if pool == "solo" else "4")
@@ -102,6 +104,32 @@ def test_another_pool(open_shop, pool):
         result.get(timeout=TIMEOUT_S)
     assert sorted(map(int, shop.lines("pool"))) == list(range(30))
     assert shop.app.control.inspect(timeout=TIMEOUT_S, limit=1).ping()
+
+
+def cpu_s(pid):
+    """Processor time that the process has used."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.parametrize("pools", [["eventlet"], pytest.param(["prefork", "solo", "threads", "gevent"],
+                                                              marks=pytest.mark.long)], ids="+".join)
+def test_a_worker_whose_servers_vanish_waits_without_work(own_cluster, open_shop, pools):
+    shop = open_shop(SOON, url=conftest.broker_url(own_cluster.address))
+    shop.may_fail = True
+    workers = [shop.begin("-P", pool, "-c", "1") for pool in pools]
+    shop.note.delay("vanish", 1).get(timeout=TIMEOUT_S)
+    own_cluster.end()
+    for worker in workers:
+        worker.wait_said("it is tried again")
+    before = [cpu_s(worker.process.pid) for worker in workers]
+    with pytest.raises(subprocess.TimeoutExpired):
+        workers[0].process.wait(AWAY_S)
+    used = [cpu_s(worker.process.pid) - began for worker, began in zip(workers, before)]
+    assert all(worker.process.poll() is None for worker in workers)
+    assert max(used) < 0.5, used
+    for worker in workers:
+        worker.kill()
 
 
 def test_a_child_of_fork_sends_with_a_client_of_its_own(open_shop):

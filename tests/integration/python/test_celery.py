@@ -13,8 +13,9 @@ import unittest
 from installed import BUILD, SANITIZED, Installed
 
 SANDBOX, WHICH = sys.argv[4:6]
-MODULES = {"celery": "python3-celery", "gevent": "python3-gevent", "redis": "python3-redis"}
-LEAST = {"short": 39, "long": 10}
+MODULES = {"celery": "python3-celery", "eventlet": "python3-eventlet", "gevent": "python3-gevent", "redis": "python3-redis"}
+NO_ZOOKEEPER = {"short": ["--no-zookeeper"], "long": []}
+LEAST = {"short": 40, "long": 11}
 
 
 class Celery(Installed):
@@ -24,14 +25,16 @@ class Celery(Installed):
         folder = tempfile.TemporaryDirectory(prefix="slotmq-celery-")
         self.addCleanup(folder.cleanup)
         box = pathlib.Path(folder.name) / "sandbox"
-        subprocess.run([SANDBOX, "up", box, "--no-zookeeper"], check=True, capture_output=True)
+        subprocess.run([SANDBOX, "up", box, *NO_ZOOKEEPER[WHICH]], check=True, capture_output=True)
         self.addCleanup(subprocess.run, [SANDBOX, "down", box], check=True, capture_output=True)
         said = subprocess.run([SANDBOX, "env", box], check=True, capture_output=True, text=True).stdout
+        addresses = dict(re.findall(r"^export SLOTMQ_(REDIS|ZOOKEEPER)=(\S+)$", said, re.MULTILINE))
         self.install(PKG_CONFIG_PATH=str(BUILD / "meson-uninstalled"))
         said = self.run_python(
             "-m", "pytest", "-q", "-p", "no:cacheprovider", "--durations=10", "-m", "long" if WHICH == "long" else "not long",
             "tests/celery", PYTHONPATH=str(self.site), **SANITIZED,
-            SLOTMQ_TEST_CLUSTER=re.search(r"^export SLOTMQ_REDIS=(\S+)$", said, re.MULTILINE)[1])
+            SLOTMQ_TEST_SANDBOX=SANDBOX, SLOTMQ_TEST_CLUSTER=addresses["REDIS"],
+            SLOTMQ_TEST_ZOOKEEPER=addresses.get("ZOOKEEPER", ""))
         passed = re.search(r"^(\d+) passed", said, re.MULTILINE)
         self.assertTrue(passed and int(passed[1]) >= LEAST[WHICH], said)
         print(said)

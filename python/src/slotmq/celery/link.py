@@ -4,10 +4,12 @@ from typing import Any, Dict
 
 import redis
 from redis.cluster import ClusterNode, RedisCluster
-from redis.exceptions import RedisClusterException
+from redis.exceptions import RedisClusterException, RedisError
 
 from .settings import Servers
 
+# That no node can be reached is for redis-py no RedisError.
+FAILURES = (RedisError, RedisClusterException, OSError)
 NO_CLUSTER = ("cluster support disabled", "Cluster mode is not enabled")
 KEEPALIVE = {"socket_keepalive": True}
 

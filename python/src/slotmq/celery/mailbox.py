@@ -7,10 +7,9 @@ import time
 from collections import deque
 from typing import Any, Deque, Dict, List, Optional
 
-from redis.exceptions import RedisError
 from kombu.utils.json import dumps, loads
 
-from .link import connection_of, find_nodes_again
+from .link import FAILURES, connection_of, find_nodes_again
 from .publishing import Raw, marked
 from .session import Session
 
@@ -149,7 +148,7 @@ class Reader:
             for payload in self._payloads(reply):
                 self.ready.append(marked(payload, Answered(self, payload), False))
             self._ask()
-        except (RedisError, OSError):
+        except FAILURES:
             self._fail()
 
     def live(self) -> None:
@@ -173,6 +172,9 @@ class Reader:
             connection.disconnect()
 
     def _connect(self) -> None:
+        if not self._session.may_connect():
+            self._fail()
+            return
         try:
             if not self._fresh:
                 find_nodes_again(self._session.redis)
@@ -182,7 +184,7 @@ class Reader:
             self._heard_at = time.monotonic()
             self._ask()
             self._pause = AGAIN_S[0]
-        except (RedisError, OSError):
+        except FAILURES:
             self._fail()
 
     def _fail(self) -> None:

@@ -36,6 +36,12 @@ class Session:
                     self._redis = open_redis(self.settings.servers, self.settings.options["client"])
         return self._redis
 
+    def may_connect(self) -> bool:
+        """False: the client of slotmq reaches no node.  It tries again by itself, and costs less than another that
+        tries."""
+        health = self.client.health()
+        return not health.redis_nodes or health.redis_nodes_failed < health.redis_nodes
+
     def close(self) -> None:
         self.client.close()
         if self._redis is not None:

@@ -40,8 +40,8 @@ class Transport(virtual.Transport):
     driver_type = "redis"
     driver_name = "slotmq"
     connection_errors = (KombuConnectionError, RetryError, UnknownError, FatalError, redis.exceptions.ConnectionError,
-                         redis.exceptions.TimeoutError, redis.exceptions.ClusterDownError, socket.error, IOError,
-                         OSError)
+                         redis.exceptions.TimeoutError, redis.exceptions.ClusterDownError,
+                         redis.exceptions.RedisClusterException, socket.error, IOError, OSError)
     channel_errors = virtual.Transport.channel_errors + (UsageError, redis.exceptions.ResponseError)
     recoverable_connection_errors = connection_errors
     recoverable_channel_errors: Tuple[Any, ...] = ()
@@ -70,7 +70,8 @@ class Transport(virtual.Transport):
     # The connection.
 
     def establish_connection(self) -> "Transport":
-        self.session.client.health()
+        if not self.session.may_connect():
+            raise KombuConnectionError("no server of Redis can be reached now")
         super().establish_connection()
         return self
 
@@ -156,13 +157,12 @@ class Transport(virtual.Transport):
             self._poller.register(self._pipe[0], READ | ERR)
         self._watch(lambda fd, reader: self._poller.register(fd, READ | ERR), self._poller.unregister)
         full = may_end and self._full
-        self._poller.poll(min(timeout, FULL_S) if full else timeout)
+        found = self._poller.poll(min(timeout, FULL_S) if full else timeout) or ()
         self._sleeps = False
-        try:
-            os.read(self._pipe[0], 4096)
-        except BlockingIOError:
-            return full
-        return False
+        if any(fd == self._pipe[0] for fd, _ in found):
+            os.read(self._pipe[0], 4096)  # with eventlet a read of an empty pipe would wait
+            return False
+        return full
 
     def wake(self) -> None:
         """A message was answered, so there may be room again.  The loop of a worker has looked before it comes to
