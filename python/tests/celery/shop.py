@@ -59,6 +59,16 @@ def hold(name):
     return client.blpop(of(f"end.{name}"), WAIT_S) is not None
 
 
+def alone(name, holds=False):
+    """Log the begin and the end of some work, with the worker that does it."""
+    client, worker = notes(), os.getpgid(0)
+    client.rpush(of(f"log.{name}"), f"begin {worker}")
+    if holds:
+        client.rpush(of(f"began.{name}"), worker)
+    client.blpop(of(f"end.{name}") if holds else of("never"), WAIT_S if holds else 0.02)
+    client.rpush(of(f"log.{name}"), f"end {worker}")
+
+
 def die(name):
     notes().rpush(of(f"began.{name}"), os.getpid())
     os.kill(os.getpid(), signal.SIGKILL)
@@ -90,7 +100,7 @@ def make(broker, options, **settings):
     app = Celery("shop", broker=broker, backend=f"{scheme}-results://{rest}", set_as_current=False)
     app.conf.update({"broker_transport_options": options, "task_acks_late": True, "worker_prefetch_multiplier": 1,
                      "task_reject_on_worker_lost": True, **settings})
-    for function in (add, total, fail, note, clock, hold, die, refuse):
+    for function in (add, total, fail, note, clock, hold, alone, die, refuse):
         app.task(function, name=f"shop.{function.__name__}")
     for function in (again, key_of):
         app.task(function, name=f"shop.{function.__name__}", bind=True, max_retries=None)

@@ -31,6 +31,36 @@ def test_a_killed_worker_loses_no_task(open_shop):
 
 
 @pytest.mark.long
+def test_in_an_exclusive_queue_tasks_of_a_key_never_overlap_also_when_a_worker_is_killed(open_shop):
+    shop = open_shop({**SOON, "slots": 4, "zookeeper": f"{conftest.ZOOKEEPER}/celery", "session_timeout_ms": 2000},
+                     task_default_queue="orders", worker_prefetch_multiplier=4,
+                     task_queues={"orders": {"queue_arguments": {"x-slotmq-exclusive": True}}})
+    workers = [shop.begin("-c", "2") for _ in range(2)]
+
+    def send(key, **kwargs):
+        return shop.alone.apply_async((key,), kwargs, slotmq_key=f"customer {key}")
+
+    held = send("7", holds=True)
+    [owner] = map(int, shop.wait_begun("7"))
+    results = [send(key) for _ in range(10) for key in ("7", "8", "9")]
+    killed, other = sorted(workers, key=lambda worker: worker.process.pid != owner)
+    killed.kill()
+    for key in ("7", "8", "9"):
+        shop.redis.rpush(shop.key(f"log.{key}"), f"end {owner}")
+    assert list(map(int, shop.wait_begun("7"))) == [other.process.pid]
+    shop.let_end("7")
+    for result in [held, *results]:
+        result.get(timeout=TIMEOUT_S)
+    logs = {key: shop.lines(f"log.{key}") for key in ("7", "8", "9")}
+    for key, lines in logs.items():
+        running = None
+        for what, worker in map(str.split, lines):
+            assert what == "end" or running is None, (key, lines)
+            running = worker if what == "begin" else None if running == worker else running
+    assert logs["7"][:3] == [f"begin {owner}", f"end {owner}", f"begin {other.process.pid}"]
+
+
+@pytest.mark.long
 def test_a_task_that_kills_its_process_ends_as_a_dead_letter(open_shop):
     shop = open_shop({**SOON, "topic": {"max_retries": 2}})
     shop.begin("-c", "2")

@@ -68,7 +68,12 @@ class Channel(virtual.Channel):
             session.mailboxes.add(queue)
         elif queue not in session.topics:
             create_topic(session.client, self.settings, queue, arguments)
-            session.topics.add(queue)
+            session.topics[queue] = dict(arguments or {})
+
+    def _create_again(self, queue: str) -> None:
+        """A queue that nobody declared, or that was deleted since, or has expired."""
+        session = self.session
+        create_topic(session.client, self.settings, queue, session.topics.get(queue))
 
     def _has_queue(self, queue: str, **_: Any) -> bool:
         return self._is_mailbox(queue) or self._topic(queue).exists()
@@ -119,7 +124,7 @@ class Channel(virtual.Channel):
                 if error.name != "NO_TOPIC":
                     raise
             self.connection.bindings.remove(queue=queue)
-        session.topics.discard(queue)
+        session.topics.pop(queue, None)
         session.mailboxes.discard(queue)
         for row in list(self.state.queue_bindings(queue)):
             table = self.state.exchanges.get(row.exchange, {}).get("table", [])
@@ -185,12 +190,11 @@ class Channel(virtual.Channel):
         try:
             session.producer.send(topic, whole)
         except UsageError as error:
-            # A queue that nobody declared, or that was deleted since.
             if error.name != "NO_TOPIC":
                 raise
-            create_topic(session.client, self.settings, queue)
+            self._create_again(queue)
             session.producer.send(topic, whole)
-        session.topics.add(queue)
+        session.topics.setdefault(queue, {})
 
     def _put_fanout(self, exchange: str, message: Dict[str, Any], routing_key: str, **_: Any) -> None:
         revoking.look_at(self, exchange, message)
@@ -273,7 +277,13 @@ class Channel(virtual.Channel):
                                 lambda given: not pattern or not given or kind._match(pattern, given))
         if self._is_mailbox(queue):
             return MailboxReader(connection.mailboxes, session, queue, limited)
-        return connection.queue_reader(queue, limited, self.qos.prefetch_count)
+        try:
+            return connection.queue_reader(queue, limited, self.qos.prefetch_count)
+        except UsageError as error:
+            if error.name != "NO_TOPIC" or queue not in session.topics:
+                raise
+            self._create_again(queue)
+            return connection.queue_reader(queue, limited, self.qos.prefetch_count)
 
     def basic_ack(self, delivery_tag: str, multiple: bool = False) -> None:
         if multiple:

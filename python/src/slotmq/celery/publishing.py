@@ -16,6 +16,8 @@ from .settings import Settings
 
 SLOTS = 16
 TYPE = "priority"
+# (argument of a queue, option of its topic, the least value that this takes)
+NUMBERS = (("x-message-ttl", "ttl_ms", 1), ("x-max-length", "max_waiting", 1), ("x-expires", "expires_ms", 1000))
 TIMED = (TYPE, "fixed_time")  # types whose messages may wait for a time of their own
 _tags = itertools.count(1)
 
@@ -68,11 +70,12 @@ def _ttl_ms(headers: Dict[str, Any], properties: Dict[str, Any]) -> int:
 
 def create_topic(client: Client, settings: Settings, queue: str, arguments: Optional[Dict[str, Any]] = None) -> None:
     """Create the topic of a queue.  One that exists is used as it is, also if it was made with other options."""
-    options: Dict[str, Any] = {"type": TYPE, "layout": "keyed", "slots": SLOTS, "shared": True}
     arguments = arguments or {}
-    for name, option in (("x-message-ttl", "ttl_ms"), ("x-max-length", "max_waiting")):
+    options: Dict[str, Any] = {"type": TYPE, "layout": "keyed", "slots": SLOTS,
+                               "shared": not arguments.get("x-slotmq-exclusive")}
+    for name, option, least in NUMBERS:
         if arguments.get(name):
-            options[option] = int(arguments[name])
+            options[option] = max(int(arguments[name]), least)
     options.update(settings.of_queue(queue, "topic"))
     try:
         client.create(settings.topic_of(queue), **options)

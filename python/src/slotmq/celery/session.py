@@ -23,8 +23,10 @@ class Session:
         self.settings = settings
         self.client = Client(settings.servers.address, **options)
         self.producer = self.client.producer(**settings.options["producer"])
-        self.topics: "set[str]" = set()     # queues that are topics, as far as this process knows
-        self.mailboxes: "set[str]" = set()  # and those that are mailboxes
+        # Queues that are topics, as far as this process knows, with the arguments of their declaration; and those
+        # that are mailboxes.
+        self.topics: Dict[str, Dict[str, Any]] = {}
+        self.mailboxes: "set[str]" = set()
         self._redis: Any = None
         self._lock = threading.Lock()
 
