@@ -2,11 +2,15 @@
 import datetime
 import logging
 import socket
+import time
 
 import conftest
 import kombu
 import pytest
 import slotmq.celery
+from slotmq._native import ffi, lib
+from slotmq.calls import call
+from slotmq.celery.mailbox import Mailboxes
 from slotmq.celery.settings import Settings, masked, servers_of
 
 TIMEOUT_S = 10
@@ -59,6 +63,16 @@ def put(connection, queue, *bodies, **options):
 def topic_of(connection, queue):
     channel = connection.default_channel
     return channel._topic(queue)
+
+
+def described(connection, queue, *names):
+    """Options of a queue's topic, as Redis has them."""
+    topic, out = topic_of(connection, queue), ffi.new("smq_topic_info **")
+    call(lib.smq_topic_get, topic._client._open(), topic.name.encode(), out)
+    try:
+        return [getattr(out[0].options, name) for name in names]
+    finally:
+        lib.smq_topic_info_free(out[0])
 
 
 def test_the_prefetch_changes_while_it_is_full(connect):
@@ -140,6 +154,76 @@ def test_a_queue_can_be_consumed_again_after_a_cancel(connect):
     reader.consumer.consume()
     put(connection, "q", "x")
     assert len(reader.drain(1)) == 1
+
+
+def test_what_was_claimed_and_given_back_is_no_redelivery(connect):
+    first, second = connect(), connect()
+    put(first, "q", *range(5))
+    reader = Reader(first, "q")
+    reader.drain(1)[0].ack()
+    reader.consumer.cancel()
+    assert [message.delivery_info["redelivered"] for message in Reader(second, "q").drain(4)] == [False] * 4
+
+
+def test_a_callback_may_cancel_its_consumer(connect):
+    first, second = connect(), connect()
+    put(first, "q", *range(20))
+    reader = Reader(first, "q")
+    reader.consumer.register_callback(lambda _body, message: (message.ack(), reader.consumer.cancel()))
+    assert len(reader.drain_all()) == 1
+    assert len(Reader(second, "q").drain_all()) == 19
+
+
+def test_what_is_unanswered_is_kept_without_consumers_and_without_a_loop(connect, monkeypatch):
+    """Longer than the lease and than max_poll_gap_ms, although the channel is full and then consumes nothing."""
+    monkeypatch.setattr(slotmq.celery.transport, "LIVE_S", 0.05)
+    connection = connect(lease_ms=200, max_poll_gap_ms=500)
+    put(connection, "q", "x", "y")
+    reader = Reader(connection, "q", prefetch=1)
+    [held] = reader.drain(1)
+    for _ in range(2):
+        end = time.monotonic() + 0.7
+        with pytest.raises(socket.timeout):
+            while True:
+                connection.drain_events(timeout=end - time.monotonic())
+        reader.consumer.cancel()
+    held.ack()
+    reader.channel.close()
+    stats = topic_of(connection, "q").stats()
+    assert (stats.done, stats.lease_lost, stats.waiting) == (1, 0, 1)
+
+
+def test_an_answer_after_a_reconnect_is_nothing(connect):
+    connection = connect()
+    put(connection, "q", "x")
+    [old] = Reader(connection, "q").drain(1)
+    connection.close()
+    connection.connect()
+    [new] = Reader(connection, "q").drain(1)
+    old.ack()
+    assert new.payload == "x" and not new.delivery_info["redelivered"]
+    assert topic_of(connection, "q").stats().done == 0
+    new.ack()
+
+
+def test_a_mailbox_ends_as_it_was_declared_also_when_another_process_writes(connect):
+    first, second = connect(), connect()
+    kombu.Queue("replies", auto_delete=True, expires=20)(first.channel()).declare()
+    writer = Mailboxes(second.default_channel.session)  # as of a process that has not declared it
+    writer.put("replies", {})
+    assert 0 < second.default_channel.session.redis.pttl(writer.list_key("replies")) <= 20_000
+
+
+def test_a_queue_may_expire_and_is_made_again_as_it_was_declared(connect):
+    connection, expected = connect(), [3_600_000, 60_000]
+    arguments = {"x-message-ttl": 60_000}
+    kombu.Queue("q", routing_key="q", expires=3600, queue_arguments=arguments)(connection.channel()).declare()
+    for use in (lambda: connection.Producer().publish("x", routing_key="q"), lambda: Reader(connection, "q").drain_all()):
+        assert described(connection, "q", "expires_ms", "ttl_ms") == expected
+        topic_of(connection, "q").delete()  # as its end does
+        use()
+        assert described(connection, "q", "expires_ms", "ttl_ms") == expected
+        topic_of(connection, "q").purge("waiting")
 
 
 def test_without_acks_nothing_stays_in_flight(connect):

@@ -18,6 +18,7 @@ SILENT_S = 15.0        # a connection that says nothing for so long is dead
 AGAIN_S = (0.1, 2.0)   # pauses between attempts to connect
 PAGE = 100             # messages of a fanout in one reply
 MAILBOX_TTL_MS = 3_600_000
+LEAST_TTL_MS = 2 * WAIT_MS
 
 
 class Mailboxes:
@@ -39,7 +40,7 @@ class Mailboxes:
         return f"{self._prefix}address:{exchange}:{routing_key}"
 
     def declare(self, queue: str, ttl_ms: int) -> None:
-        self._ttl_ms[queue] = max(ttl_ms, 2 * WAIT_MS)
+        self._ttl_ms[queue] = max(ttl_ms, LEAST_TTL_MS)
         self.bind(queue, "", queue)
 
     def bind(self, queue: str, exchange: str, routing_key: str) -> None:
@@ -59,8 +60,15 @@ class Mailboxes:
         key = self.list_key(queue)
         pipeline = self._session.redis.pipeline()
         pipeline.rpush(key, dumps(message))
-        pipeline.pexpire(key, self._ttl_ms.get(queue, MAILBOX_TTL_MS))
+        pipeline.pexpire(key, self._ttl_of(queue))
         pipeline.execute()
+
+    def _ttl_of(self, queue: str) -> int:
+        """Of a queue that another process has declared: about what is left of its address, which its reader renews."""
+        if queue in self._ttl_ms:
+            return self._ttl_ms[queue]
+        left = int(self._session.redis.pttl(self.address_key("", queue)))
+        return max(left, LEAST_TTL_MS) if left > 0 else MAILBOX_TTL_MS
 
     def size(self, queue: str) -> int:
         return int(self._session.redis.llen(self.list_key(queue)))
