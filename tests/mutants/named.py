@@ -180,7 +180,7 @@ PATCHES = (
           "libsrc/consume/run/delivery.c", "info->attempt = delivery->attempts.retries + 1;",
           "info->attempt = delivery->attempts.retries + 2;", history=History(ATTEMPTS)),
     Patch("reject-vanishes", "a rejected message leaves no dead letter", "lua/lib/settle.lua",
-          "    bury(member, before, attempts - attempts % 2, 'rejected', reason)\nend",
+          "    bury(member, before, attempts - attempts % 2, 'rejected', reason, attempts)\nend",
           "    body_refer(member, -1)\nend", history=History(LOST)),
     Patch("retry-is-done", "the answer retry ends a message", "libsrc/consume/run/answer.c",
           "    *out = STORE_RETRY;\n", "    *out = STORE_DONE;\n", history=History(LOST)),
