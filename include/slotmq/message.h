@@ -100,6 +100,26 @@ typedef enum smq_state {
 /* The name of one state, as "waiting"; "unknown" if there is no such state. */
 SMQ_API const char *smq_state_name(smq_state state);
 
+#define SMQ_TRIES_MAX 5 /* tries that are kept of a message, at most */
+
+/* How a try of a message ended without it being done. */
+typedef enum smq_try_how {
+    SMQ_TRY_RETRIED = 1,  /* it was answered with a retry; of a dead letter: without one left */
+    SMQ_TRY_REJECTED = 2, /* it was rejected */
+    SMQ_TRY_LOST = 3,     /* its consumer died, hung or lost the slot */
+    SMQ_TRY_TIMED_OUT = 4 /* its handler took too long */
+} smq_try_how;
+
+/* The name of one way, as "timed_out"; "unknown" if there is no such way. */
+SMQ_API const char *smq_try_how_name(smq_try_how how);
+
+typedef struct smq_try {
+    smq_try_how how;
+    int64_t at_ms; /* 0: not known, as of the first try if its consumer died */
+    /* That was given with the answer, or "".  Of tries before the last the first 100 bytes. */
+    const char *reason;
+} smq_try;
+
 /* Describes a delivery, a dead letter or a stored message.  It is read only, and later versions add
  * fields at its end.  A field without a value is NULL, "" or 0. */
 typedef struct smq_message_info {
@@ -137,6 +157,9 @@ typedef struct smq_message_info {
      * hung or its process died; of the latter the consumer may not have seen the message.  Of a
      * message that waits or rests: its next delivery has it.  Releases do not count. */
     bool redelivered;
+    /* Stored messages: how the last tries ended, the newest first.  A requeue begins anew. */
+    const smq_try *tries;
+    size_t try_count;
 } smq_message_info;
 
 /* The header of that name; NULL: the message has none.  It lives as long as `info`.

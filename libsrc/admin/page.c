@@ -42,7 +42,7 @@ static void page_copy_seen(struct page *page, size_t index)
     page->items[index] =
         (struct page_item){.name_at = page_copy(&page->bytes, row->name, row->name_len),
                            .score_at = page_copy(&page->bytes, row->score, strlen(row->score)),
-                           .reason_at = page_copy(&page->bytes, row->reason, strlen(row->reason)),
+                           .reason_at = page_copy(&page->bytes, row->reason, row->reason_len),
                            .stored_at = page_copy(&page->bytes, row->stored, row->stored_len)};
 }
 
@@ -222,12 +222,15 @@ void page_describe(smq_message_info *out, struct page *page, size_t index,
 {
     const struct store_page_row *row = &page->rows[index];
 
+    tries_decode(&page->tries, row->reason, row->reason_len);
     *out = (smq_message_info){.struct_size = sizeof(*out),
                               .topic = topic->name,
                               .slot = slot,
                               .state = row->state,
                               .token = page->paged.token,
                               .reason = row->reason,
+                              .tries = page->tries.count > 0 ? page->tries.item : NULL,
+                              .try_count = page->tries.count,
                               .cursor = ""};
     page_describe_member(out, row);
     if (topic->layout == SMQ_LAYOUT_KEYED) {

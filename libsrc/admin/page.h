@@ -6,6 +6,7 @@
 #define ADMIN_PAGE_H
 
 #include "admin/fanout.h"
+#include "model/tries.h"
 #include "store/store.h"
 
 /* How many messages a call inspects, and about how many bytes it reads, so that no call takes
@@ -22,7 +23,9 @@ struct page {
     struct page_item *items;
     size_t size; /* of the two arrays */
     struct buf bytes;
-    smq_header headers[SMQ_HEADERS_MAX]; /* of the message that was described last */
+    /* of the message that was described last */
+    smq_header headers[SMQ_HEADERS_MAX];
+    struct tries tries;
 };
 
 void page_fini(struct page *page);
@@ -52,7 +55,7 @@ smq_status page_read(struct page_reader *reader, smq_error *err);
 bool page_next(struct page_reader *reader);
 
 /* Describe a message of the page for users.  The result borrows from the arguments, its headers
- * until the next message is described, and has no cursor. */
+ * and tries until the next message is described, and has no cursor. */
 void page_describe(smq_message_info *out, struct page *page, size_t index,
                    const struct topic *topic, int32_t slot);
 

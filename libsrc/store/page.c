@@ -146,11 +146,9 @@ static bool page_read_stored(struct store_page_row *out, const redisReply *reply
 static bool page_read_row(struct store_page_row *out, const redisReply *reply,
                           const struct store_slot *slot, smq_state state, bool scheduled, size_t at)
 {
-    size_t reason_len;
-
     *out = (struct store_page_row){.state = state, .scheduled = scheduled};
     return page_read_place(out, reply, at) &&
-           reply_string(&out->reason, &reason_len, reply, at + 2) &&
+           reply_string(&out->reason, &out->reason_len, reply, at + 2) &&
            (!slot->keyed || page_read_stored(out, reply, at + 3));
 }
 

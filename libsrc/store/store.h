@@ -650,7 +650,8 @@ struct store_page_row {
      * scheduled, or time of death */
     int64_t integer;
     struct attempts attempts;
-    const char *reason; /* why it failed last; "": no reason */
+    const char *reason; /* why it failed last; "": no reason.  Behind its NUL: model/tries.h */
+    size_t reason_len;  /* with what is behind it */
     /* keyed */
     const char *stored; /* the first header.headers_len bytes are its headers, the rest the body */
     size_t stored_len;  /* 0: it was not read */

@@ -319,6 +319,7 @@ def test_an_exception_is_an_answer(client, topic, error, expected, batch):
     if isinstance(error, ValueError):
         [message] = topic.messages("resting")
         assert message.reason == "ValueError: broken"
+        assert [(one.how, one.reason) for one in message.tries] == [("retried", "ValueError: broken")]
 
 
 def test_a_handler_may_answer_later(client, topic):

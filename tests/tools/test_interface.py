@@ -68,6 +68,9 @@ class Interface(unittest.TestCase):
             self.assertEqual(self.text("smq_level_name", value), name.rpartition("_")[2].lower())
         for name, value in values("smq_state").items():
             self.assertEqual(self.text("smq_state_name", value), name.rpartition("_")[2].lower())
+        for name, value in values("smq_try_how").items():
+            self.assertEqual(self.text("smq_try_how_name", value), name.partition("TRY_")[2].lower())
+        self.assertEqual(self.text("smq_try_how_name", 9), "unknown")
         self.assertEqual(self.text("smq_level_name", 99), "unknown")
         self.assertEqual(self.text("smq_state_name", 3), "unknown")
         self.assertEqual(values("smq_event_kind")["SMQ_EVENT_ASSIGNED"], 22)

@@ -15,12 +15,12 @@ from .consumer import Consumer, Delivery, answer_done, answer_retry
 from .errors import AnsweredError, Error, FatalError, LostError, RetryError, UnknownError, UsageError
 from .producer import Producer
 from .records import (BACKOFF, NONE, TOPIC_DELAY, Health, Message, Metrics, Receipt, Stats, StoredMessage,
-                      TopicReport)
+                      TopicReport, Try)
 from .worker import Reject, Release, Retry, Worker
 
 __all__ = [
     "BACKOFF", "NONE", "TOPIC_DELAY",
     "AnsweredError", "Client", "Consumer", "Delivery", "Error", "FatalError", "Health", "LostError", "Message",
     "Metrics", "Producer", "Receipt", "Reject", "Release", "Retry", "RetryError", "Stats", "StoredMessage", "Topic",
-    "TopicReport", "UnknownError", "UsageError", "Worker", "answer_done", "answer_retry",
+    "TopicReport", "Try", "UnknownError", "UsageError", "Worker", "answer_done", "answer_retry",
 ]

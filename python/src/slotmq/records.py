@@ -72,12 +72,21 @@ class Receipt(NamedTuple):
     error: Optional[Error] = None
 
 
+class Try(NamedTuple):
+    """How a try of a message ended: `how` is "retried", "rejected", "lost" (its consumer died or lost the slot) or
+    "timed_out"; `at_ms` is 0 if that is not known."""
+
+    how: str
+    at_ms: int
+    reason: str
+
+
 @dataclasses.dataclass(frozen=True)
 class StoredMessage:
     """A message that Redis holds.  A field without a value is 0, "" or b""; `state` is "waiting", "claimed",
     "resting" or "dead".  Times are milliseconds since 1970 by the clock of the Redis node.  `attempt` is the number
     of the last delivery, 0: none yet.  `redelivered`: an earlier delivery was retried, or ended without an answer.
-    `reason`: why it failed last."""
+    `reason`: why it failed last.  `tries`: the last five that ended, the newest first."""
 
     topic: str
     slot: int
@@ -98,6 +107,7 @@ class StoredMessage:
     reason: str
     cursor: str
     headers: Dict[str, bytes]
+    tries: Tuple[Try, ...]
 
 
 def headers_of(info: Any) -> Dict[str, bytes]:
@@ -106,8 +116,11 @@ def headers_of(info: Any) -> Dict[str, bytes]:
 
 def stored_message(info: Any) -> StoredMessage:
     """Of an smq_message_info."""
-    values = plain(StoredMessage, info, without=("state", "headers"))
-    return StoredMessage(state=decoded(lib.smq_state_name(info.state)), headers=headers_of(info), **values)
+    values = plain(StoredMessage, info, without=("state", "headers", "tries"))
+    tries = tuple(Try(decoded(lib.smq_try_how_name(one.how)), one.at_ms, decoded(one.reason))
+                  for one in (info.tries[i] for i in range(info.try_count)))
+    return StoredMessage(state=decoded(lib.smq_state_name(info.state)), headers=headers_of(info), tries=tries,
+                         **values)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -22,8 +22,10 @@
 struct dead {
     int count;
     char body[64], reason[256];
-    int64_t priority;
+    int64_t priority, dead_at_ms;
     int32_t attempt;
+    size_t try_count;
+    smq_try tries[SMQ_TRIES_MAX]; /* their reasons are gone */
 };
 
 static bool see_dead(const smq_message_info *message, void *user)
@@ -36,6 +38,12 @@ static bool see_dead(const smq_message_info *message, void *user)
     snprintf(dead->body, sizeof(dead->body), "%.*s", (int) message->body.len,
              (const char *) message->body.data);
     snprintf(dead->reason, sizeof(dead->reason), "%s", message->reason);
+    dead->dead_at_ms = message->dead_at_ms;
+    dead->try_count = message->try_count;
+    for (size_t i = 0; i < message->try_count; i++) {
+        dead->tries[i] = message->tries[i];
+        assert_string_equal(message->tries[i].reason, message->reason);
+    }
     return true;
 }
 
@@ -61,6 +69,18 @@ static smq_verdict fail_always(smq_delivery *delivery, const struct seen *seen, 
     return SMQ_LATER;
 }
 
+/* All of them, up to five, with their times. */
+static void assert_last_tries(const struct dead *dead, size_t count)
+{
+    assert_int_equal(dead->try_count, count);
+    assert_int_equal(dead->tries[0].at_ms, dead->dead_at_ms);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(dead->tries[i].how, SMQ_TRY_RETRIED);
+        assert_true(dead->tries[i].at_ms > 0);
+        assert_true(i == 0 || dead->tries[i].at_ms <= dead->tries[i - 1].at_ms);
+    }
+}
+
 static void always_failing_message_is_delivered_17_times_and_dead(void **state)
 {
     smq_client *client = cluster_client();
@@ -84,6 +104,7 @@ static void always_failing_message_is_delivered_17_times_and_dead(void **state)
     assert_string_equal(dead.body, "bad");
     assert_string_equal(dead.reason, "no good");
     assert_int_equal(dead.priority, 7);
+    assert_last_tries(&dead, 5);
     handler_log_stop_worker(worker);
     handler_log_free(log);
     smq_client_free(client);
