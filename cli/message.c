@@ -122,6 +122,22 @@ static json_t *message_json(const smq_message_info *message)
     return object;
 }
 
+static void message_set_tries(json_t *object, const smq_message_info *message)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < message->try_count; i++) {
+        const smq_try *item = &message->tries[i];
+        json_t *one = json_object();
+        output_set(one, "how", json_string(smq_try_how_name(item->how)));
+        output_set(one, "at_ms", json_integer(item->at_ms));
+        message_set_text(one, "reason", item->reason);
+        if (json_array_append_new(array, one) != 0) {
+            say_no_memory();
+        }
+    }
+    output_set(object, "tries", array);
+}
+
 json_t *message_info_json(const smq_message_info *message)
 {
     json_t *object = message_json(message);
@@ -130,6 +146,7 @@ json_t *message_info_json(const smq_message_info *message)
     output_set(object, "dead_at_ms", json_integer(message->dead_at_ms));
     message_set_text(object, "token", message->token);
     message_set_text(object, "reason", message->reason);
+    message_set_tries(object, message);
     message_set_text(object, "cursor", message->cursor);
     return object;
 }

@@ -67,6 +67,7 @@ static const struct member members_known[] = {
     {"token", MEMBER_SHOWN, 0, 0},
     {"reason", MEMBER_SHOWN, 0, 0},
     {"reason_base64", MEMBER_SHOWN, 0, 0},
+    {"tries", MEMBER_SHOWN, 0, 0},
     {"cursor", MEMBER_SHOWN, 0, 0},
     {"lease_at_ms", MEMBER_SHOWN, 0, 0},
     {"dead_at_ms", MEMBER_SHOWN, 0, 0},

@@ -63,6 +63,19 @@ static void message_add_header(struct table *table, const smq_header *header)
     message_add_bytes(table, name, header->value.data, header->value.len);
 }
 
+/* "2026-11-28T12:00:00Z timed_out", "... retried: REASON" */
+static void message_add_try(struct table *table, const smq_try *item)
+{
+    char at[40] = "at an unknown time", text[SMQ_REASON_MAX + 80];
+
+    if (item->at_ms != 0) {
+        output_time(at, sizeof(at), item->at_ms);
+    }
+    snprintf(text, sizeof(text), "%s %s%s%s", at, smq_try_how_name(item->how),
+             item->reason[0] != '\0' ? ": " : "", item->reason);
+    table_pair(table, "try", text);
+}
+
 static void message_print(const smq_message_info *message, const struct topic_facts *topic)
 {
     static const struct table_column columns[] = {
@@ -87,6 +100,9 @@ static void message_print(const smq_message_info *message, const struct topic_fa
     message_add_number(table, "retries_left", message->retries_left);
     if (message->reason && message->reason[0] != '\0') {
         table_pair(table, "reason", message->reason);
+    }
+    for (size_t i = 0; i < message->try_count; i++) {
+        message_add_try(table, &message->tries[i]);
     }
     for (size_t i = 0; i < message->header_count; i++) {
         message_add_header(table, &message->headers[i]);

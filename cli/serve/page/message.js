@@ -3,7 +3,7 @@ import { link } from './address.js';
 import { Problem, get, post } from './api.js';
 import { el } from './dom.js';
 import { UNKNOWN, bytes, count, distance, moment, text } from './format.js';
-import { acts, ask, button, facts, heading, notice, topicTabs } from './parts.js';
+import { acts, ask, button, facts, heading, notice, table, topicTabs } from './parts.js';
 import { stateBadge } from './messages.js';
 import { retryThese } from './retry.js';
 import { nameOf } from './selection.js';
@@ -72,6 +72,40 @@ function headers(message) {
         ...Object.entries(message.headers ?? {}),
         ...encoded.map(([name, value]) => [name, `${value} in base64`]),
     ].map(([name, value]) => [`Header ${name}`, value]);
+}
+
+const ENDS = {
+    retried: 'retried',
+    rejected: 'rejected',
+    lost: 'its consumer died or lost it',
+    timed_out: 'its handler took too long',
+};
+
+/* How its last tries ended. */
+function tries(message) {
+    return (
+        message.tries.length > 0 && [
+            el('h2', {}, 'Last tries'),
+            table(
+                'Last tries',
+                [
+                    ['Ended', ''],
+                    ['How', ''],
+                    ['Reason', 'reason'],
+                ],
+                message.tries.map((one, index) => ({
+                    key: `${index}`,
+                    cells: [
+                        one.at_ms > 0
+                            ? [moment(one.at_ms), ', ', distance(one.at_ms)]
+                            : UNKNOWN,
+                        ENDS[one.how] ?? one.how,
+                        text(one, 'reason'),
+                    ],
+                })),
+            ),
+        ]
+    );
 }
 
 function body(message, parameters) {
@@ -228,6 +262,7 @@ export const message = {
                 ['Token', data.token || UNKNOWN],
                 ['Size', bytes(data.body_size)],
             ]),
+            tries(data),
             el('h2', {}, 'Body'),
             body(data, parameters),
         ];

@@ -169,6 +169,7 @@ static json_t *messages_of(const char *redis, const char *topic)
         json_object_del(message, "token");
         json_object_del(message, "cursor");
         json_object_del(message, "reason");
+        json_object_del(message, "tries");
         json_object_del(message, "state");
     }
     return lines;

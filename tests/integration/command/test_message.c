@@ -24,9 +24,13 @@ static void test_get_finds_a_message_in_any_state(void **state)
     assert_string_equal(json_text(message, "reason"), "exit 1");
     assert_int_equal(json_number(message, "attempt"), 1);
     assert_true(json_number(message, "dead_at_ms") > 1000000000000);
+    const json_t *tried = json_array_get(json_object_get(message, "tries"), 0);
+    assert_string_equal(json_text(tried, "how"), "retried");
+    assert_string_equal(json_text(tried, "reason"), "exit 1");
+    assert_int_equal(json_number(tried, "at_ms"), json_number(message, "dead_at_ms"));
     json_decref(message);
     char *table = command_out(NULL, ARGS("get", "found", "two"));
-    assert_non_null(strstr(table, "exit 1"));
+    assert_non_null(strstr(table, " retried: exit 1"));
     free(table);
 }
 

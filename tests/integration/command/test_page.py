@@ -139,6 +139,7 @@ class Page(unittest.TestCase):
         self.browser.find("//main//td[.='exit 65: no such address']")
         self.browser.click("(//main//td//a)[1]")
         self.browser.find("//pre[.='no such address']")
+        self.browser.find("//table[caption='Last tries']//tr[td[2]='rejected']/td[3][.='exit 65: no such address']")
         self.browser.click(link("Hex"))
         self.browser.find("//pre[starts-with(., '00000000  6e 6f 20 73')]")
         self.browser.click(button("Retry"))
