@@ -41,6 +41,20 @@ POLL_BODY = """
     return status;
 }
 """
+REMOVE = """void slotmq_remove_each(smq_client *client, const char *topic, const smq_message_ref *which, size_t count,
+                                     bool *removed)"""
+REMOVE_BODY = """
+{
+    bool fails = false;
+
+    for (size_t i = 0; i < count && !fails; i++) {
+        smq_status status = smq_message_remove(client, topic, &which[i], NULL);
+
+        removed[i] = status == SMQ_OK;
+        fails = status == SMQ_UNAVAILABLE || status == SMQ_UNKNOWN || status == SMQ_NO_TOPIC;
+    }
+}
+"""
 # A header declares for C compilers what cffi need not know.
 LEFT_OUT = [r"static inline smq_bytes smq_text\(.*?\n\}", r"typedef \w+ smq_worker\w*\s*;"]
 
@@ -119,7 +133,7 @@ def declarations():
         text = re.sub(pattern, "", text, flags=re.DOTALL)
     constants = re.findall(r"^#define (SMQ_\w+) +\(?-?\d+\)?$", preprocessed("-dM"), re.MULTILINE)
     return "\n".join([text, *(f"#define {name} ..." for name in sorted(constants)),
-                      POLL + ";", 'extern "Python" bool slotmq_visit_message(const smq_message_info *, void *);'])
+                      POLL + ";", REMOVE + ";", 'extern "Python" bool slotmq_visit_message(const smq_message_info *, void *);'])
 
 
 def version():
@@ -148,6 +162,6 @@ def make():
     builder = cffi.FFI()
     builder.cdef(declarations())
     includes = [flag[2:] for flag in pkg_config("--cflags-only-I")]
-    builder.set_source("slotmq._native", f"#include <slotmq/slotmq.h>\nstatic {POLL}{POLL_BODY}",
+    builder.set_source("slotmq._native", f"#include <slotmq/slotmq.h>\nstatic {POLL}{POLL_BODY}static {REMOVE}{REMOVE_BODY}",
                        include_dirs=includes, **linked())
     return builder

@@ -55,6 +55,17 @@ def test_a_message_merges_with_the_waiting_one_of_its_id(client, topic):
     assert topic.get(id="one").body == b"second"
 
 
+def test_messages_are_removed_by_their_ids(client, topic):
+    client.producer().send_batch(topic.name, [slotmq.Message("x", id=name) for name in "abcd"])
+    with client.consumer(topic.name, max_in_flight=1) as consumer:
+        [claimed] = take(consumer, 1)
+        others = sorted({b"a", b"b", b"c", b"d"} - {claimed.id})
+        assert topic.remove_each([others[0], claimed.id, "nobody", others[1]]) == [True, False, False, True]
+        assert topic.remove_each([]) == []
+        claimed.done()
+    assert (topic.stats().waiting, topic.stats().done) == (1, 1)
+
+
 def test_a_batch_has_a_receipt_for_each(client, topic):
     receipts = client.producer().send_batch(topic.name, ["a", slotmq.Message("b", id="b"), b"c"])
     assert [(receipt.error, bool(receipt.id)) for receipt in receipts] == [(None, True), (None, False), (None, True)]

@@ -221,6 +221,18 @@ class Topic:
         call(lib.smq_message_remove, self._client._open(), self.name.encode(), which)
         del keep
 
+    def remove_each(self, ids: Sequence[Bytes]) -> List[bool]:
+        """Remove messages that were sent without a key, and say of each whether it was removed.  The first failure of
+        a server ends it: the rest stays.  Several threads may call it at once, and no call holds up the others."""
+        which, keep = ffi.new("smq_message_ref[]", len(ids)), []
+        for one, found in zip(which, ids):
+            one.struct_size = ffi.sizeof("smq_message_ref")
+            keep.append(put_bytes(one.id, found))
+        removed = ffi.new("bool[]", len(ids))
+        lib.slotmq_remove_each(self._client._open(), self.name.encode(), which, len(ids), removed)
+        del keep
+        return list(removed)
+
     def reschedule(self, place: Message, *, key: Optional[Bytes] = None, id: Optional[Bytes] = None,
                    body: Optional[Bytes] = None) -> None:
         """Give a waiting message the priority, delay_ms or due_at_ms of `place`.  Raises UsageError: NO_MESSAGE,

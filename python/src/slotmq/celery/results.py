@@ -1,9 +1,11 @@
 """Results of Celery on Redis Cluster, which Celery has no backend for.
 
 Keys of tasks are spread over the cluster; those of one group have a hash tag, so that they are on one node."""
-from typing import Any, Iterable, List, Optional
+from typing import Any, Iterable, List, Optional, Sequence
 
+from celery import states
 from celery.backends import redis as upstream
+from celery.exceptions import TaskRevokedError
 from kombu.transport.redis import get_redis_error_classes
 from kombu.utils.objects import cached_property
 from redis.exceptions import RedisClusterException
@@ -19,7 +21,10 @@ else
     redis.call("SET", KEYS[1], ARGV[1])
 end
 redis.call("PUBLISH", KEYS[1], ARGV[1])
+return 1
 """
+STORE_NEW = f'if redis.call("EXISTS", KEYS[1]) == 1 then return 0 end{STORE}'
+PAGE = 1000  # calls in one round trip
 
 
 class ResultConsumer(upstream.ResultConsumer):
@@ -74,6 +79,19 @@ class Backend(upstream.RedisBackend):
 
     def _set(self, key: Any, value: Any) -> None:
         self.client.eval(STORE, 1, key, value, int(self.expires or 0))
+
+    def mark_new_as_revoked(self, ids: Sequence[str], reason: str) -> List[str]:
+        """As mark_as_revoked() of each, in few round trips.  Returns those that had a state before, and keep it."""
+        result = self.encode_result(TaskRevokedError(reason), states.REVOKED)
+        meta = self._get_result_meta(result=result, state=states.REVOKED, traceback=None, request=None)
+        kept = []
+        for begin in range(0, len(ids), PAGE):
+            page, pipeline = ids[begin:begin + PAGE], self.client.pipeline()
+            for task_id in page:
+                value = self.encode({**meta, "task_id": task_id})
+                pipeline.execute_command("EVAL", STORE_NEW, 1, self.get_key_for_task(task_id), value, int(self.expires or 0))
+            kept += [task_id for task_id, is_new in zip(page, pipeline.execute()) if not is_new]
+        return kept
 
     def mget(self, keys: Iterable[Any]) -> List[Any]:
         keys = list(keys)

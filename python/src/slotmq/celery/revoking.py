@@ -9,9 +9,8 @@ from typing import Any, Dict, Iterable, List
 from kombu.exceptions import ContentDisallowed
 from kombu.transport import virtual
 
-from ..errors import Error
-
 PIDBOX = ".pidbox"
+REASON = "revoked"
 AT_ONCE = 32  # calls under way
 
 
@@ -30,31 +29,27 @@ def look_at(channel: Any, exchange: str, message: Dict[str, Any]) -> None:
 
 def remove(channel: Any, ids: Iterable[str]) -> List[str]:
     """Remove messages with these ids from all queues that this process knows, and return which there were.  A task
-    that was sent with a key is not found by its id alone."""
+    that was sent with a key is not found by its id alone.  One that a worker has, or whose server is away, stays; then
+    the broadcast is what is left."""
     session, settings, wanted, removed = channel.session, channel.settings, list(ids), []
-    with concurrent.futures.ThreadPoolExecutor(min(len(wanted), AT_ONCE) or 1) as pool:
+    share = -(-len(wanted) // AT_ONCE) or 1
+    parts = [wanted[begin:begin + share] for begin in range(0, len(wanted), share)]
+    with concurrent.futures.ThreadPoolExecutor(len(parts) or 1) as pool:
         for queue in sorted(session.topics):
             topic = session.client.topic(settings.topic_of(queue))
-            removed += [task_id for task_id, gone in zip(wanted, pool.map(lambda one: _is_removed(topic, one), wanted))
-                        if gone]
+            for part, gone in zip(parts, pool.map(topic.remove_each, parts)):
+                removed += [task_id for task_id, is_gone in zip(part, gone) if is_gone]
     if removed:
         _note(removed)
     return removed
 
 
-def _is_removed(topic: Any, task_id: str) -> bool:
-    """False: it is not in this queue, or a worker has it, or Redis is away; then the broadcast is what is left."""
-    try:
-        topic.remove(id=task_id)
-    except Error:
-        return False
-    return True
-
-
-def _note(ids: Iterable[str]) -> None:
+def _note(ids: List[str]) -> None:
     """Somebody may wait for their results.  A broadcast does not say which application sends it; a process has one,
     or several with the same results."""
     from celery._state import _get_active_apps  # a program of kombu alone has no Celery
     for app in _get_active_apps():
-        for task_id in ids:
-            app.backend.mark_as_revoked(task_id, "revoked")
+        backend = app.backend
+        left = backend.mark_new_as_revoked(ids, REASON) if hasattr(backend, "mark_new_as_revoked") else ids
+        for task_id in left:
+            backend.mark_as_revoked(task_id, REASON)
