@@ -25,8 +25,8 @@ def test_a_killed_worker_loses_no_task(open_shop):
     assert all(result.get(timeout=TIMEOUT_S) for result in held)
     for result in others:
         result.get(timeout=TIMEOUT_S)
-    assert sorted(map(int, shop.lines("others"))) == list(range(20))
     assert shop.lines("redelivered.killed") == ["0", "0", "1", "1"]
+    assert sorted(map(int, shop.lines("others"))) == list(range(20))
     assert shop.topic().stats().waiting == 0
 
 
@@ -196,18 +196,3 @@ def test_a_deleted_queue_is_declared_again(open_shop):
     shop.add.delay(1, 2).get(timeout=TIMEOUT_S)
     shop.topic().delete(force=True)
     assert shop.add.delay(1, 2).get(timeout=TIMEOUT_S) == 3
-
-
-@pytest.mark.long
-def test_the_example(open_shop):
-    shop = open_shop()
-    environment = {**os.environ, "SLOTMQ_REDIS": os.environ["SLOTMQ_TEST_CLUSTER"]}
-    folder = pathlib.Path(__file__).resolve().parents[3] / "examples/celery"
-    worker = subprocess.Popen([sys.executable, "-m", "celery", "-A", "tasks", "worker", "-c", "1"], cwd=folder, env=environment)
-    try:
-        assert subprocess.run([sys.executable, "tasks.py"], cwd=folder, env=environment, check=True, capture_output=True,
-                              text=True).stdout == "5\n"
-    finally:
-        worker.terminate()
-        worker.wait(TIMEOUT_S)
-        shop.session.client.topic("celery").delete(force=True)

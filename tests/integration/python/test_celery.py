@@ -13,9 +13,10 @@ import unittest
 from installed import BUILD, SANITIZED, Installed
 
 SANDBOX, WHICH = sys.argv[4:6]
-MODULES = {"celery": "python3-celery", "eventlet": "python3-eventlet", "gevent": "python3-gevent", "redis": "python3-redis"}
+MODULES = {"celery": "python3-celery", "django": "python3-django", "eventlet": "python3-eventlet",
+           "gevent": "python3-gevent", "redis": "python3-redis"}
 NO_ZOOKEEPER = {"short": ["--no-zookeeper"], "long": []}
-LEAST = {"short": 40, "long": 11}
+LEAST = {"short": 53, "long": 15}
 
 
 class Celery(Installed):
