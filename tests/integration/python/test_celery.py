@@ -12,7 +12,7 @@ import unittest
 
 from installed import BUILD, SANITIZED, Installed
 
-SANDBOX, WHICH = sys.argv[4:6]
+SANDBOX, WHICH = str(pathlib.Path(sys.argv[4]).resolve()), sys.argv[5]
 MODULES = {"celery": "python3-celery", "django": "python3-django", "eventlet": "python3-eventlet",
            "gevent": "python3-gevent", "redis": "python3-redis"}
 NO_ZOOKEEPER = {"short": ["--no-zookeeper"], "long": []}
