@@ -78,7 +78,7 @@ void tries_decode(struct tries *out, const char *stored, size_t len)
         size_t size = stop != NULL ? (size_t) (stop - stored) - at : len - at;
         char text[TRIES_LEN_MAX];
 
-        if (size > sizeof(text)) {
+        if (size == 0 || size > sizeof(text)) {
             return;
         }
         for (size_t i = 0; i < size; i++) {
