@@ -5,6 +5,7 @@ import time
 import pytest
 from celery import chord, group
 from celery.exceptions import ChordError, TaskRevokedError
+from slotmq.celery.reports import shown
 
 TIMEOUT_S = 30
 
@@ -70,6 +71,15 @@ def test_remote_control(running):
     assert [queue["name"] for queue in queues] == ["celery"]
     [stats] = inspect.stats().values()
     assert stats["broker"]["transport"].startswith("slotmq") and stats["prefetch_count"] == 2
+
+
+def test_what_celery_says_of_its_settings_names_all_servers(running):
+    inspect = running.app.control.inspect(timeout=TIMEOUT_S, limit=1)
+    [report] = inspect.report().values()
+    [settings] = inspect.conf().values()
+    assert "slotmq-results://" in report["ok"]
+    assert settings["result_backend"] == running.app.conf.result_backend
+    assert shown("slotmqs-results://shop:secret@one:1,two:2/") == "slotmqs-results://shop:**@one:1,two:2/"
 
 
 def test_events(running):

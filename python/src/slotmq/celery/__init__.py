@@ -20,5 +20,5 @@ try:
 except ImportError:
     pass  # kombu alone
 else:
-    from . import keys  # noqa: F401  it connects a signal
+    from . import keys, reports  # noqa: F401  one connects a signal, one is put into Celery
     BACKEND_ALIASES.update({name: "slotmq.celery.results:Backend" for name in ("slotmq-results", "slotmqs-results")})

@@ -12,11 +12,13 @@ from .settings import Servers
 FAILURES = (RedisError, RedisClusterException, OSError)
 NO_CLUSTER = ("cluster support disabled", "Cluster mode is not enabled")
 KEEPALIVE = {"socket_keepalive": True}
+# Readers take replies as they are on the wire, of which redis-py 5 and later has two forms.
+WIRE = {"protocol": 2} if int(redis.__version__.partition(".")[0]) >= 5 else {}
 
 
 def open_redis(servers: Servers, client: Dict[str, Any], **more: Any) -> Any:
     """A RedisCluster, or of one server without cluster mode a Redis.  `client`: the options of slotmq.Client."""
-    kwargs: Dict[str, Any] = {**KEEPALIVE, **_login_of(servers, client), **more}
+    kwargs: Dict[str, Any] = {**KEEPALIVE, **WIRE, **_login_of(servers, client), **more}
     if servers.tls:
         kwargs.update(ssl=True, ssl_ca_certs=client.get("tls_ca"), ssl_certfile=client.get("tls_cert"),
                       ssl_keyfile=client.get("tls_key"))
@@ -38,11 +40,13 @@ def _login_of(servers: Servers, client: Dict[str, Any]) -> Dict[str, str]:
 
 
 def connection_of(client: Any, key: str) -> Any:
-    """A connection of its own to the node that has the key, for a call that waits.  The caller disconnects it."""
+    """A connection of its own to the node that has the key, for a call that waits.  The caller disconnects it, so the
+    pool must not count it: that of redis-py 8 makes no more than 100."""
     node = client
     if isinstance(client, RedisCluster):
         node = client.get_redis_connection(client.get_node_from_key(key))
-    return node.connection_pool.make_connection()
+    pool = node.connection_pool
+    return pool.connection_class(**pool.connection_kwargs)
 
 
 def find_nodes_again(client: Any) -> None:

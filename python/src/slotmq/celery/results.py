@@ -1,12 +1,12 @@
 """Results of Celery on Redis Cluster, which Celery has no backend for.
 
 Keys of tasks are spread over the cluster; those of one group have a hash tag, so that they are on one node."""
-from typing import Any, Iterable, List, Optional, Sequence
+import contextlib
+from typing import Any, Iterable, Iterator, List, Optional, Sequence
 
 from celery import states
 from celery.backends import redis as upstream
 from celery.exceptions import TaskRevokedError
-from kombu.transport.redis import get_redis_error_classes
 from kombu.utils.objects import cached_property
 from redis.exceptions import RedisClusterException
 
@@ -32,25 +32,39 @@ class ResultConsumer(upstream.ResultConsumer):
 
     _pubsub: Any = None
 
+    if not hasattr(upstream.ResultConsumer, "_locked"):
+        @contextlib.contextmanager
+        def _locked(self) -> Iterator[None]:
+            """Of Celery before 5.7, whose pub/sub has no lock."""
+            yield
+
     def on_after_fork(self) -> None:
         """A child connects for itself: the client looks at its process."""
+        if hasattr(self, "_reset_sync"):
+            self._reset_sync()
         self._pubsub = None
         upstream.BaseResultConsumer.on_after_fork(self)
 
     def start(self, initial_task_id: str, **_: Any) -> None:
-        self._pubsub = self.backend.client.pubsub(ignore_subscribe_messages=True)
-        self._consume_from(initial_task_id)
+        with self._locked():
+            self._pubsub = self.backend.client.pubsub(ignore_subscribe_messages=True)
+            self._consume_from(initial_task_id)
 
     def _reconnect_pubsub(self) -> None:
-        self._pubsub = None
-        find_nodes_again(self.backend.client)
-        # What has come in the meantime was not heard.
-        for meta in self.backend.mget(list(self.subscribed_to)):
-            if meta:
-                self.on_state_change(self._decode_result(meta), None)
-        if self.subscribed_to:
-            self._pubsub = self.backend.client.pubsub(ignore_subscribe_messages=True)
-            self._pubsub.subscribe(*self.subscribed_to)
+        with self._locked():
+            self._pubsub = None
+            find_nodes_again(self.backend.client)
+            # What has come in the meantime was not heard.
+            for meta in self.backend.mget(list(self.subscribed_to)):
+                if meta:
+                    self.on_state_change(self._decode_result(meta), None)
+            # Celery 5.7 notes what nobody waits for any more, and forgets it when the lock is free.
+            cancelled: "set[Any]" = getattr(self, "_pending_unsubscribe", set())
+            self.subscribed_to -= cancelled
+            cancelled.clear()
+            if self.subscribed_to:
+                self._pubsub = self.backend.client.pubsub(ignore_subscribe_messages=True)
+                self._pubsub.subscribe(*self.subscribed_to)
 
 
 class Backend(upstream.RedisBackend):
@@ -65,20 +79,22 @@ class Backend(upstream.RedisBackend):
         self.url = self.app.conf.broker_read_url if broker else url
         conf = self.app.conf
         options = dict((conf.broker_transport_options if broker else conf.result_backend_transport_options) or {})
-        for name in ("result_chord_ordered", "retry_policy", "global_keyprefix"):
+        for name in ("result_chord_ordered", "retry_policy", "global_keyprefix", "additional_connection_errors"):
             options.pop(name, None)
         self.settings = Settings(self.url, options,
                                  conf.broker_use_ssl if broker else conf.redis_backend_use_ssl)
         for name in ("task_keyprefix", "group_keyprefix", "chord_keyprefix"):
             setattr(self, name, self.key_t(self.settings.prefix) + getattr(self, name))
-        self.connection_errors: Any = (*get_redis_error_classes().connection_errors, RedisClusterException)
+        self.connection_errors: Any = (*self.connection_errors, RedisClusterException)
 
     @cached_property
     def client(self) -> Any:
         return open_redis(self.settings.servers, self.settings.options["client"])
 
-    def _set(self, key: Any, value: Any) -> None:
-        self.client.eval(STORE, 1, key, value, int(self.expires or 0))
+    def _set(self, key: Any, value: Any, expires: Optional[int] = None) -> None:
+        """Celery 5.7 gives results of failed tasks a time of their own."""
+        seconds = self.expires if expires is None else expires
+        self.client.eval(STORE, 1, key, value, int(seconds or 0))
 
     def mark_new_as_revoked(self, ids: Sequence[str], reason: str) -> List[str]:
         """As mark_as_revoked() of each, in few round trips.  Returns those that had a state before, and keep it."""

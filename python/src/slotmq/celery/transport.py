@@ -1,4 +1,5 @@
 """The transport: what kombu and Celery call the connection to the broker."""
+import contextlib
 import os
 import socket
 import time
@@ -155,7 +156,7 @@ class Transport(virtual.Transport):
         if self._pipe is None:
             self._pipe = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
             self._poller.register(self._pipe[0], READ | ERR)
-        self._watch(lambda fd, reader: self._poller.register(fd, READ | ERR), self._poller.unregister)
+        self._watch(lambda fd, reader: self._poller.register(fd, READ | ERR), self._unwatch)
         full = may_end and self._full
         found = self._poller.poll(min(timeout, FULL_S) if full else timeout) or ()
         self._sleeps = False
@@ -163,6 +164,10 @@ class Transport(virtual.Transport):
             os.read(self._pipe[0], 4096)  # with eventlet a read of an empty pipe would wait
             return False
         return full
+
+    def _unwatch(self, fd: int) -> None:
+        with contextlib.suppress(OSError):  # a reader that has closed it
+            self._poller.unregister(fd)
 
     def wake(self) -> None:
         """A message was answered, so there may be room again.  The loop of a worker has looked before it comes to
