@@ -359,7 +359,7 @@ static void test_the_last_five_tries_are_kept(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-/* Version 0.1 stores the reason of the last retry alone, and of a lost claim nothing. */
+/* They store the reason of the last retry alone, and of a lost claim nothing. */
 static void test_what_older_versions_store_becomes_history(void **state)
 {
     static const struct script_row rows[] = {
