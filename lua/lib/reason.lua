@@ -32,9 +32,11 @@ local function reason_drop(member, attempts)
 end
 
 local function veil(text)
-    return (string.gsub(text, '.', function(byte)
-        return string.char((string.byte(byte) + 128) % 256)
-    end))
+    local bytes = { string.byte(text, 1, #text) }
+    for i, byte in ipairs(bytes) do
+        bytes[i] = (byte + 128) % 256
+    end
+    return string.char(unpack(bytes))
 end
 
 -- A try in front of others; but five tries.
