@@ -41,11 +41,13 @@ local function bury_all(letters)
     local stored = body and redis.call('HMGET', body, unpack(fields)) or {}
     for i, it in ipairs(letters) do
         local entry, header = it.before .. 'd:' .. it.member, stored[2 * i - 1]
-        local at = #kept
+        local at, reason = #kept, it.attempts >= 2 and 'R' .. it.member
         count('dead_' .. it.cause)
         placed[2 * i - 1], placed[2 * i] = join(now, it.attempts), entry
-        kept[at + 1], kept[at + 2] = entry, bury_reason(it, tried['R' .. it.member])
-        tried['R' .. it.member] = nil -- other entries of the member do not share it any more
+        kept[at + 1], kept[at + 2] = entry, bury_reason(it, reason and tried[reason])
+        if reason then
+            tried[reason] = nil -- other entries of the member do not share it any more
+        end
         if header then
             local first, limit, expiry = header_split(header)
             kept[at + 3], kept[at + 4] = 'H' .. entry, header_join(first, limit, expiry, 1)

@@ -408,6 +408,26 @@ static void test_an_expiry_is_no_try(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+static void test_the_copy_that_failed_has_the_history(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open f keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 0 one '' 100", "OK a"},
+        {"consume 1 n=1", NULL},
+        {"send a 0 two '' 100", "OK a"},
+        {"consume 1 n=0 last=1 release 1c1:a 90", NULL},
+        {"consume 1 n=1 last=1 flags=s", NULL},
+        {"at 1100", ""},
+        {"consume 1 last=2 flags=sx retry 2c2:a 0 bad", "OK 1100 '' 2 1 0 2"},
+        {"why", "1d:a=expired 2d:a=expired|t1100:bad B1d:a=two B2d:a=two H1d:a=1000,,1100,1 "
+                "H2d:a=1000,,1100,1"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 TEST_GROUP(reason)
 {
     const struct CMUnitTest tests[] = {
@@ -427,6 +447,7 @@ TEST_GROUP(reason)
         cmocka_unit_test(test_the_last_five_tries_are_kept),
         cmocka_unit_test(test_what_older_versions_store_becomes_history),
         cmocka_unit_test(test_an_expiry_is_no_try),
+        cmocka_unit_test(test_the_copy_that_failed_has_the_history),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
