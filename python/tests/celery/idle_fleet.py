@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""How many scripts run for a task when all of a large fleet are idle.  usage: idle_fleet.py SANDBOX
+"""How many scripts run for a task when all of a large fleet are idle.  usage: idle_fleet.py SANDBOX [SECONDS]
 
 Workers of Celery and consumers of the library share the queue.  Tasks are sent one by one, each when the one before is
-done."""
+done.  In a worker a task works for SECONDS at most (default 0)."""
 import select
 import sys
 import tempfile
@@ -12,7 +12,7 @@ import redis
 import slotmq
 from kills import Run, Sizes, cluster
 
-WORKERS = Sizes(workers=8, processes=1)
+WORKERS = Sizes(workers=8, processes=1, work=float(sys.argv[2]) if len(sys.argv) > 2 else 0)
 CONSUMERS = 92
 TASKS = 200
 APART_S = 0.05

@@ -28,7 +28,6 @@ LEASE_S = 5        # also how long kombu's transport for Redis keeps a task that
 STILL_S = 60       # the load has ended when no task has run for so long
 BEGIN_S = 60
 FAILOVER_S = 60
-MOST_WORK_S = 0.1
 MOST_COUNTDOWN_S = 10
 
 
@@ -42,6 +41,7 @@ class Sizes:
     processes: int = 4  # of each worker
     kills: int = 15
     failovers: int = 1
+    work: float = 0.1   # seconds that a task works at most
     seed: int = 1
 
 
@@ -171,7 +171,7 @@ class Run:
                 cwd=FOLDER, env=self.environment, stdout=said, stderr=subprocess.STDOUT, start_new_session=True))
 
     def send(self, number):
-        seconds = self.random.uniform(0, MOST_WORK_S)
+        seconds = self.random.uniform(0, self.sizes.work)
         countdown = self.random.uniform(1, MOST_COUNTDOWN_S) if number % 3 == 0 else None
         due = time.time() + (countdown or 0)
         try:
