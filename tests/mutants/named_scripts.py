@@ -584,7 +584,7 @@ ANYWHERE = (
     Mistake("the tries of a suspect begin with the one before", "consume_any",
             "return history_put(veil('l:'), tries)", "return tries"),
     Mistake("a dead letter has only its last try", "consume_any",
-            "bury_reason(it, tried['R' .. it.member])", "bury_reason(it, nil)"),
+            "bury_reason(it, reason and tried[reason])", "bury_reason(it, nil)"),
     Mistake("an expiry is a try", "consume_any", "timed_out = 'h' }",
             "timed_out = 'h', expired = 'x' }"),
     Mistake("a suspect has the reason of its last retry", "find", "if attempts % 2 == 1 then",
