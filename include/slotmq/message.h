@@ -32,8 +32,8 @@ typedef struct smq_message {
     /* 1 .. 1024 bytes.  Messages of one key are handled one at a time.  Default: the id, in layout
      * inline the body.  To pass that value as the key is the same as to pass none. */
     smq_bytes key;
-    /* Layout keyed: 1 .. 1024 bytes.  Without an id the library makes one, and without a key as well
-     * it gives such messages to the slots in turn. */
+    /* Layout keyed: 1 .. 1024 bytes.  Without an id the library makes one, and without a key as
+     * well it gives such messages to the slots in turn. */
     smq_bytes id;
     /* Priority topics: larger is more urgent. */
     int64_t priority;
