@@ -110,14 +110,29 @@ static redisContext *reading(const struct server *server)
     return context;
 }
 
-/* How many messages are stored in slot 0 of a server, master or replica. */
+struct stored {
+    redisContext *context;
+    const char *store;
+    int64_t count; /* of the set; -1: the server refused to say */
+};
+
+static bool is_told(void *arg)
+{
+    struct stored *stored = arg;
+
+    stored->count = keys_read_number(stored->context, "ZCARD %s", stored->store);
+    return stored->count >= 0;
+}
+
+/* How many messages are stored in slot 0 of a server, master or replica.  One that was just started
+ * refuses reads until it knows the state of its cluster, also if it has all data already. */
 static int64_t waiting_at(const struct server *server, const char *store)
 {
-    redisContext *context = reading(server);
-    int64_t count = keys_read_number(context, "ZCARD %s", store) - 1;
+    struct stored stored = {.context = reading(server), .store = store};
 
-    redisFree(context);
-    return count;
+    assert_true(wait_until(is_told, &stored, LONG_MS));
+    redisFree(stored.context);
+    return stored.count - 1;
 }
 
 /* --- enough ---------------------------------------------------------------------------------- */
