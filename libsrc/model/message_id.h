@@ -22,9 +22,8 @@ struct message_ids {
 void message_id_make(char out[MESSAGE_ID_LEN + 1], struct message_ids *ids, int64_t now_ms,
                      uint64_t random);
 
-/* Change the last seven digits of an id so that it belongs to that slot of a topic with so many
- * slots.  57 of its random bits decide about them and the slot, so ids of several processes stay
- * different. */
+/* Replace the last seven digits of an id so that its CRC-32 gives `slot`, in a topic with `slots`
+ * slots.  57 random bits of the id stay, so ids of different processes differ. */
 void message_id_move(char id[MESSAGE_ID_LEN + 1], int32_t slot, int32_t slots);
 
 #endif

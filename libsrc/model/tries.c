@@ -1,5 +1,5 @@
 /* tries.c - see tries.h.  `REASON NUL TRY 0x80 TRY...`, and a try is `HOW TIME:TEXT` or, if its
- * text is the reason, `HOW TIME`, with the upper bit of each byte turned over.
+ * text is the reason, `HOW TIME`, with the upper bit of each byte inverted.
  *
  * Pure. */
 #include "model/tries.h"
@@ -8,7 +8,7 @@
 
 #include "model/number.h"
 
-enum { TRIES_VEIL = 0x80, TRIES_LEN_MAX = SMQ_REASON_MAX + 32 };
+enum { TRIES_MASK = 0x80, TRIES_LEN_MAX = SMQ_REASON_MAX + 32 };
 
 static const struct {
     const char *name;
@@ -46,7 +46,7 @@ static bool tries_has_text(smq_try_how how)
     return how == SMQ_TRY_RETRIED || how == SMQ_TRY_REJECTED;
 }
 
-/* One try without its veil; `reason` is the text in front of all.  false: it is none. */
+/* One try, not masked; `reason` is the text in front of all.  false: it is none. */
 static bool tries_read_one(struct tries *out, const char *text, size_t len, const char *reason)
 {
     smq_try *item = &out->item[out->count];
@@ -74,7 +74,7 @@ void tries_decode(struct tries *out, const char *stored, size_t len)
 
     out->count = 0;
     while (out->count < SMQ_TRIES_MAX && at < len) {
-        const char *stop = memchr(stored + at, TRIES_VEIL, len - at);
+        const char *stop = memchr(stored + at, TRIES_MASK, len - at);
         size_t size = stop != NULL ? (size_t) (stop - stored) - at : len - at;
         char text[TRIES_LEN_MAX];
 
@@ -82,7 +82,7 @@ void tries_decode(struct tries *out, const char *stored, size_t len)
             return;
         }
         for (size_t i = 0; i < size; i++) {
-            text[i] = (char) ((unsigned char) stored[at + i] ^ TRIES_VEIL);
+            text[i] = (char) ((unsigned char) stored[at + i] ^ TRIES_MASK);
         }
         if (!tries_read_one(out, text, size, stored)) {
             return;

@@ -173,8 +173,8 @@ static struct outbox *outbox_topic_outbox(struct outbox_topic *topic, int32_t sl
     return topic->slots[slot];
 }
 
-/* Choose the slot of a message without a key.  It goes on to another slot where a request is in
- * flight or has failed. */
+/* Choose the slot of a message without a key.  A slot whose request is in flight, or has failed,
+ * gets none. */
 static int32_t outbox_topic_spread(struct outbox_topic *topic)
 {
     int32_t slots = topic->topic.slots;

@@ -3,13 +3,13 @@
 -- Why a message failed last, and how its last tries ended, in the hash why: R and the member -> the
 -- reason of its last try, and then its history, if it has one: a NUL and up to five tries, the
 -- newest first, with the byte 128 between them.  It is stored while an entry of the member in store
--- or prepare has retries used, and removed with the first of them that ends.  So for a suspect
--- without used retries nothing is stored: its claim was lost, at a time that nobody knows.
+-- or prepare has retries used, and removed with the first of them that ends.  So nothing is stored
+-- for a suspect without used retries, and the time at which its claim was lost is not known.
 --
--- A try is veiled: HOW TIME:TEXT, TIME empty if it is not known.  The newest one has no :TEXT if
--- that stands in front of the history.  Each byte of a veiled text has the other upper bit, so that
--- versions that know no history, and look for a text in the reason, find none in the history.
--- libsrc/model/tries.h reads it.
+-- A try is HOW TIME:TEXT; TIME is empty if it is not known, and the newest try has no :TEXT where
+-- that is the reason in front of the history.  Tries are masked: the upper bit of each byte is
+-- inverted.  So a version that knows no history finds none of its texts when it looks for a text in
+-- the reason.  libsrc/model/tries.h reads it.
 
 local LOST, TIMED_OUT = 'its process died or hung', 'its handler took too long'
 
@@ -31,7 +31,7 @@ local function reason_drop(member, attempts)
     end
 end
 
-local function veil(text)
+local function mask(text)
     local bytes = { string.byte(text, 1, #text) }
     for i, byte in ipairs(bytes) do
         bytes[i] = (byte + 128) % 256
@@ -54,12 +54,12 @@ local function history_of(stored, attempts)
     local reason, newest, others = string.match(stored or '', '^([^%z]*)%z([^\128]*)(.*)$')
     local tries = ''
     if newest then
-        tries = newest .. veil(':' .. reason_cut(reason, 100)) .. others
+        tries = newest .. mask(':' .. reason_cut(reason, 100)) .. others
     elseif stored then
-        tries = veil('t:' .. reason_cut(stored, 100))
+        tries = mask('t:' .. reason_cut(stored, 100))
     end
     if attempts % 2 == 1 and not string.find(tries, '^[\232\236]') then -- h, l
-        return history_put(veil('l:'), tries)
+        return history_put(mask('l:'), tries)
     end
     return tries
 end
@@ -67,7 +67,7 @@ end
 -- What is stored of a try that ends now: t retry, x reject, h hung, l lost.
 local function history_add(stored, attempts, how, reason)
     return reason_cut(reason, 200) .. '\0'
-        .. history_put(veil(how .. string.format('%.0f', now)), history_of(stored, attempts))
+        .. history_put(mask(how .. string.format('%.0f', now)), history_of(stored, attempts))
 end
 
 -- `attempts`: before this try has ended.

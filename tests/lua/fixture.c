@@ -304,8 +304,8 @@ int fixture_hear(struct fixture *fixture, struct buf *out)
 
 /* --- showing --- */
 
-/* The history of tries behind a reason, without its veil: lua/lib/reason.lua. */
-static void text_unveil(char *data, size_t len)
+/* The history of tries behind a reason, not masked: lua/lib/reason.lua. */
+static void text_unmask(char *data, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         data[i] = i == 0 || data[i] == (char) 128 ? '|' : (char) ((unsigned char) data[i] ^ 128U);
@@ -319,7 +319,7 @@ void text_format(struct buf *out, const char *data, size_t len)
     buf_add(out, len == 0 ? "''" : data, len == 0 ? 2 : len);
     for (size_t i = from; i < out->len; i++) {
         if (out->data[i] == '\0' && i + 1 < out->len && (out->data[i + 1] & 128) != 0) {
-            text_unveil(out->data + i, out->len - i);
+            text_unmask(out->data + i, out->len - i);
             break;
         }
         if (out->data[i] == '\0') {

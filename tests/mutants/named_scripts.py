@@ -582,7 +582,7 @@ ANYWHERE = (
     Mistake("a lost claim is missing among the tries", "takeover", "elseif attempts > 0 then",
             "elseif false then"),
     Mistake("the tries of a suspect begin with the one before", "consume_any",
-            "return history_put(veil('l:'), tries)", "return tries"),
+            "return history_put(mask('l:'), tries)", "return tries"),
     Mistake("a dead letter has only its last try", "consume_any",
             "bury_reason(it, reason and tried[reason])", "bury_reason(it, nil)"),
     Mistake("an expiry is a try", "consume_any", "timed_out = 'h' }",
