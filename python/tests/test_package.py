@@ -10,6 +10,7 @@ import warnings
 
 import pytest
 import slotmq
+from threads import wait_until_others_sleep
 
 
 def take(consumer, count):
@@ -515,6 +516,7 @@ def test_a_child_opens_its_own_client(slotmq_server, client, topic):
     ours, theirs = multiprocessing.Pipe()
     child = multiprocessing.get_context("fork").Process(
         target=in_child, args=(theirs, slotmq_server.address, client, topic.name))
+    wait_until_others_sleep()
     child.start()
     assert ours.poll(20) and ours.recv() == "FORKED"
     assert ours.poll(20) and ours.recv() == "sent"

@@ -61,7 +61,12 @@ class Worker:
         """The whole group at once, as when a machine fails."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        self._reader.join()
+        self._read_rest()
+
+    def _read_rest(self):
+        """Also a child that outlives its worker keeps the pipe open."""
+        self._reader.join(READY_S)
+        assert not self._reader.is_alive(), "".join(["a process of the worker did not end\n", *self.said])
 
     def end(self):
         """A warm shutdown."""
@@ -72,7 +77,7 @@ class Worker:
         finally:
             if self.process.poll() is None:
                 self.kill()
-        self._reader.join()
+        self._read_rest()
         return "".join(self.said)
 
 

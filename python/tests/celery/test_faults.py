@@ -7,6 +7,7 @@ import sys
 
 import conftest
 import pytest
+from threads import wait_until_others_sleep
 
 TIMEOUT_S = 30
 AWAY_S = 3  # longer than between two heartbeats
@@ -169,6 +170,7 @@ def test_a_worker_whose_servers_vanish_waits_without_work(own_cluster, open_shop
 def test_a_child_of_fork_sends_with_a_client_of_its_own(open_shop):
     shop = open_shop(SOON)
     shop.note.delay("fork", 1)
+    wait_until_others_sleep()
     child = os.fork()
     if child == 0:
         status = 1

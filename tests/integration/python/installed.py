@@ -13,11 +13,16 @@ import unittest
 
 ROOT, BUILD, RUNTIME = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
 MODULES = {"cffi": "python3-cffi", "pip": "python3-pip", "pytest": "python3-pytest",
+           "pytest_timeout": "python3-pytest-timeout",
            "setuptools": "python3-setuptools", "wheel": "python3-wheel", "fastapi": "python3-fastapi",
            "uvicorn": "python3-uvicorn", "redis": "python3-redis"}
 # What a library with a sanitizer needs in a Python that is built without one, and frees little at its end.  The sanitizer
 # finds what throws exceptions of C++, which greenlets do, only if that is there at the start.
 SANITIZED = {"LD_PRELOAD": f"{RUNTIME} libstdc++.so.6", "ASAN_OPTIONS": "detect_leaks=0:halt_on_error=1"} if RUNTIME else {}
+
+
+# A test that hangs fails, and says where it was.
+EACH = ["--timeout=120"]
 
 
 class Installed(unittest.TestCase):
@@ -49,7 +54,7 @@ class Installed(unittest.TestCase):
 
     def run_tests(self, **environment):
         """Run the package's own tests, at least so many that no folder was missed."""
-        said = self.run_python("-X", "faulthandler", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests",
+        said = self.run_python("-X", "faulthandler", "-m", "pytest", "-q", "-p", "no:cacheprovider", *EACH, "tests",
                                PYTHONPATH=str(self.site), **environment)
         passed = re.search(r"^(\d+) passed in", said, re.MULTILINE)
         self.assertTrue(passed and int(passed[1]) >= 70, said)

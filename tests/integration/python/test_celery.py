@@ -10,7 +10,7 @@ import sys
 import tempfile
 import unittest
 
-from installed import BUILD, SANITIZED, Installed
+from installed import BUILD, EACH, SANITIZED, Installed
 
 SANDBOX, WHICH = str(pathlib.Path(sys.argv[4]).resolve()), sys.argv[5]
 MODULES = {"celery": "python3-celery", "django": "python3-django", "eventlet": "python3-eventlet",
@@ -32,8 +32,8 @@ class Celery(Installed):
         addresses = dict(re.findall(r"^export SLOTMQ_(REDIS|ZOOKEEPER)=(\S+)$", said, re.MULTILINE))
         self.install(PKG_CONFIG_PATH=str(BUILD / "meson-uninstalled"))
         said = self.run_python(
-            "-m", "pytest", "-q", "-p", "no:cacheprovider", "--durations=10", "-m", "long" if WHICH == "long" else "not long",
-            "tests/celery", PYTHONPATH=str(self.site), **SANITIZED,
+            "-m", "pytest", "-q", "-p", "no:cacheprovider", "--durations=10", *EACH,
+            "-m", "long" if WHICH == "long" else "not long", "tests/celery", PYTHONPATH=str(self.site), **SANITIZED,
             SLOTMQ_TEST_SANDBOX=SANDBOX, SLOTMQ_TEST_CLUSTER=addresses["REDIS"],
             SLOTMQ_TEST_ZOOKEEPER=addresses.get("ZOOKEEPER", ""))
         passed = re.search(r"^(\d+) passed", said, re.MULTILINE)
