@@ -74,7 +74,7 @@ struct steady {
 struct trial {
     double rate, seconds, give_up_s;
     struct flow_result result;
-    struct waits waits; /* of the library */
+    double waits_ms[WAITS]; /* of the library */
     double redis_us, client_us, scripts;
     double stood_still; /* percent of the time */
 };
@@ -84,7 +84,7 @@ struct trial {
 enum way { LIBRARY, STREAMS, TWO_SCRIPTS };
 
 static bool send_by(const struct steady *steady, enum way way, const struct form *form,
-                    struct flow *flow, struct meter *cost, struct waits *waits)
+                    struct flow *flow, struct meter *cost, double waits_ms[WAITS])
 {
     switch (way) {
     case STREAMS:
@@ -94,7 +94,7 @@ static bool send_by(const struct steady *steady, enum way way, const struct form
     case LIBRARY:
         break;
     }
-    return way_library(steady->lab, steady->client, form, flow, cost, waits);
+    return way_library(steady->lab, steady->client, form, flow, cost, waits_ms);
 }
 
 /* `name`: of the run and of its figures. */
@@ -108,7 +108,7 @@ static bool try_rate(const struct steady *steady, enum way way, const struct for
     flow_init(&flow, trial->rate, trial->seconds);
     flow.give_up_s = trial->give_up_s;
     stalls_start(&stalls);
-    bool good = send_by(steady, way, form, &flow, &cost, &trial->waits);
+    bool good = send_by(steady, way, form, &flow, &cost, trial->waits_ms);
     trial->stood_still = stalls_stop(&stalls);
     if (good) {
         double handled = (double) flow.sent;
@@ -171,21 +171,18 @@ static void report_trial(struct report *report, const struct trial *trial, const
 /* What the library does with a message: for what it waits, and how many scripts it costs. */
 static void report_waits(struct report *report, const struct trial *trial, const char *name)
 {
-    const struct {
-        const char *word, *unit;
-        double value;
-    } figures[] = {
-        {"wait-call", "ms", trial->waits.call_ms},
-        {"wait-stored", "ms", trial->waits.stored_ms},
-        {"wait-begun", "ms", trial->waits.begun_ms},
-        {"scripts", "a message", trial->scripts},
-    };
+    static const char *const words[WAITS] = {
+        [WAIT_SENDER] = "sender", [WAIT_SEND] = "send",       [WAIT_WAKE] = "wake",
+        [WAIT_SLOT] = "slot",     [WAIT_PACE] = "pace",       [WAIT_ROOM] = "room",
+        [WAIT_CLAIM] = "claim",   [WAIT_HANDLER] = "handler", [WAIT_REQUEST] = "request"};
     char figure[NAME_SIZE];
 
-    for (int i = 0; i < 4; i++) {
-        snprintf(figure, sizeof(figure), "%.48s-%s", name, figures[i].word);
-        report_value(report, figure, figures[i].unit, figures[i].value);
+    for (int i = 0; i < WAITS; i++) {
+        snprintf(figure, sizeof(figure), "%.40s-wait-%s", name, words[i]);
+        report_value(report, figure, "ms", trial->waits_ms[i]);
     }
+    snprintf(figure, sizeof(figure), "%.48s-scripts", name);
+    report_value(report, figure, "a message", trial->scripts);
 }
 
 /* Has the earliest message come earlier than any can?  Then what was measured is another way. */

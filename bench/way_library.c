@@ -8,23 +8,16 @@
 #include <time.h>
 
 #include "library.h"
-#include "samples.h"
 #include "ways.h"
 
 enum { FLUSH_MS = 120000 };
-
-/* Of one message.  `sent_ns` is written by the sender, `stored_ns` on smq:call. */
-struct passage {
-    struct by_library *way;
-    int64_t sent_ns, stored_ns;
-};
 
 struct by_library {
     const struct form *form;
     struct flow *flow;
     smq_producer *producer;
     char topic[LAB_NAME_SIZE];
-    struct passage *passages; /* of each message of the flow */
+    int64_t late_ns; /* how late the sender called, all messages together */
     atomic_ulong failed;
 };
 
@@ -32,11 +25,10 @@ struct by_library {
 
 static void note_stored(const smq_receipt *receipt, void *user)
 {
-    struct passage *passage = user;
+    struct by_library *way = user;
 
-    passage->stored_ns = meter_now_ns();
     if (receipt->status != SMQ_OK) {
-        atomic_fetch_add(&passage->way->failed, 1);
+        atomic_fetch_add(&way->failed, 1);
     }
 }
 
@@ -44,18 +36,15 @@ static bool send_one(void *user, uint64_t number)
 {
     struct by_library *way = user;
     char body[TALLY_BODY];
-    struct passage *passage = &way->passages[number];
     smq_message message = library_message(body, number);
     smq_error err = SMQ_ERROR_INIT;
 
     if (way->form->keys) { /* the id is also the key */
         message.id = (smq_bytes){body, TALLY_DIGITS};
     }
-    passage->way = way;
-    bool good = lab_good(
-        smq_send_async(way->producer, way->topic, &message, note_stored, passage, &err), &err);
-    passage->sent_ns = meter_now_ns();
-    return good;
+    way->late_ns += meter_now_ns() - flow_due_ns(way->flow, number);
+    return lab_good(smq_send_async(way->producer, way->topic, &message, note_stored, way, &err),
+                    &err);
 }
 
 static bool end(void *user)
@@ -96,35 +85,46 @@ static bool run(struct by_library *way, struct lab *lab, struct meter *cost)
     return meter_stop(cost, lab);
 }
 
-static void find_waits(const struct by_library *way, struct waits *waits)
+static bool read_metrics(smq_client *client, smq_metrics *out)
+{
+    smq_error err = SMQ_ERROR_INIT;
+
+    *out = (smq_metrics) SMQ_METRICS_INIT;
+    return lab_good(smq_client_metrics(client, out, &err), &err);
+}
+
+/* From what the library has counted before and after the flow. */
+static void find_waits(const struct by_library *way, const smq_metrics *before,
+                       const smq_metrics *after, double out_ms[WAITS])
 {
     const struct flow *flow = way->flow;
-    struct samples call = {.count = 0}, stored = {.count = 0}, begun = {.count = 0};
+    double sum_ns = 0, rest_ms, sent = (double) flow->sent, us = 1000 * sent;
 
-    for (uint64_t i = (uint64_t) (FLOW_WARM_S * flow->rate); i < flow->sent; i++) {
-        const struct passage *passage = &way->passages[i];
-        int64_t due_ns = flow_due_ns(flow, i);
-        samples_add(&call, (double) (passage->sent_ns - due_ns) / 1e6);
-        samples_add(&stored, (double) (passage->stored_ns - passage->sent_ns) / 1e6);
-        samples_add(&begun, (double) (due_ns + flow->late_ns[i] - passage->stored_ns) / 1e6);
+    for (uint64_t i = 0; i < flow->sent; i++) {
+        sum_ns += (double) flow->late_ns[i];
     }
-    *waits = (struct waits){.call_ms = samples_quantile(&call, 0.5),
-                            .stored_ms = samples_quantile(&stored, 0.5),
-                            .begun_ms = samples_quantile(&begun, 0.5)};
-    samples_fini(&call);
-    samples_fini(&stored);
-    samples_fini(&begun);
+    out_ms[WAIT_SENDER] = (double) way->late_ns / 1e6 / sent;
+    out_ms[WAIT_SEND] = (double) (after->wait_send_us - before->wait_send_us) / us;
+    out_ms[WAIT_SLOT] = (double) (after->wait_slot_us - before->wait_slot_us) / us;
+    out_ms[WAIT_PACE] = (double) (after->wait_pace_us - before->wait_pace_us) / us;
+    out_ms[WAIT_ROOM] = (double) (after->wait_room_us - before->wait_room_us) / us;
+    out_ms[WAIT_CLAIM] = (double) (after->wait_claim_us - before->wait_claim_us) / us;
+    out_ms[WAIT_HANDLER] = (double) (after->wait_handler_us - before->wait_handler_us) / us;
+    out_ms[WAIT_REQUEST] = (double) (after->wait_request_us - before->wait_request_us) / us;
+    rest_ms = sum_ns / 1e6 / sent;
+    for (int i = 0; i < WAIT_REQUEST; i++) {
+        rest_ms -= i == WAIT_WAKE ? 0 : out_ms[i];
+    }
+    out_ms[WAIT_WAKE] = rest_ms;
 }
 
 bool way_library(struct lab *lab, smq_client *client, const struct form *form, struct flow *flow,
-                 struct meter *cost, struct waits *waits)
+                 struct meter *cost, double waits_ms[WAITS])
 {
-    struct by_library way = {.form = form,
-                             .flow = flow,
-                             .producer = library_producer(client),
-                             .passages = calloc(flow->messages + 1, sizeof(struct passage))};
+    struct by_library way = {.form = form, .flow = flow, .producer = library_producer(client)};
     struct library_consumer consumer = {.threads = form->threads, .seen = seen, .user = &way};
-    bool good = way.producer != NULL && way.passages != NULL && lab_empty(lab) &&
+    smq_metrics before, after;
+    bool good = way.producer != NULL && lab_empty(lab) && read_metrics(client, &before) &&
                 lab_topic_laid_out(lab, client, way.topic, FLOW_SLOTS, form->layout);
 
     if (good) {
@@ -132,9 +132,8 @@ bool way_library(struct lab *lab, smq_client *client, const struct form *form, s
         library_consumer_stop(&consumer);
     }
     smq_producer_free(way.producer);
-    if (good) {
-        find_waits(&way, waits);
+    if (good && read_metrics(client, &after)) {
+        find_waits(&way, &before, &after, waits_ms);
     }
-    free(way.passages);
     return good;
 }

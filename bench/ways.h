@@ -21,16 +21,25 @@ struct form {
     bool keys;      /* each message has a key and an id of its own; layout keyed */
 };
 
-/* For what a message of the library waits: medians of messages after the warm ones.  A message that
- * is pushed may begin before its sender knows that it is stored, so the last may be negative. */
-struct waits {
-    double call_ms;   /* from when it is due until the send has returned */
-    double stored_ms; /* from then until the receipt: it waits for others, and its request runs */
-    double begun_ms;  /* from the receipt until its handler begins */
+/* For what a message of the library waits on average, one after the other; all but the first two
+ * and the last are counted by the library (smq_metrics), and WAIT_WAKE is what they leave of the
+ * time from when the message is due until its handler begins. */
+enum wait {
+    WAIT_SENDER, /* until the sender has called: it was late, or the call before took long */
+    WAIT_SEND,   /* in the producer, until the request with it leaves */
+    WAIT_WAKE,   /* until its slot is told of it, or calls untold, or the message comes as a push */
+    WAIT_SLOT,   /* until the call leaves that claims it: its slot has another call in progress, or
+                    messages that are not answered */
+    WAIT_PACE,   /* the same: the call leaves together with those of other slots */
+    WAIT_ROOM,   /* the same: a limit leaves no room */
+    WAIT_CLAIM,  /* until the reply to that call */
+    WAIT_HANDLER, /* until its handler begins */
+    WAIT_REQUEST, /* no part of this: from when its request leaves until the reply to that */
+    WAITS
 };
 
 bool way_library(struct lab *lab, smq_client *client, const struct form *form, struct flow *flow,
-                 struct meter *cost, struct waits *waits);
+                 struct meter *cost, double waits_ms[WAITS]);
 
 /* `address`: of the Redis node, or of a relay to it. */
 bool way_streams(struct lab *lab, const char *address, struct flow *flow, struct meter *cost);

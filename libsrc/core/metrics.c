@@ -21,6 +21,13 @@ void metrics_handled(struct metrics *metrics, int64_t us)
     metric_add(&metrics->handling[metrics_bucket_of(us)], 1);
 }
 
+void metrics_waited(struct metrics *metrics, int what, int64_t us, size_t count)
+{
+    if (us > 0) {
+        metric_add(&metrics->wait_us[what], (uint64_t) us * count);
+    }
+}
+
 static uint64_t metrics_value_of(const metric *which)
 {
     return atomic_load_explicit(which, memory_order_relaxed);
@@ -34,6 +41,16 @@ static uint64_t metrics_difference(uint64_t gained, uint64_t lost)
 
 void metrics_read(smq_metrics *out, const struct metrics *metrics)
 {
+    uint64_t *const waits[METRICS_WAITS] = {
+        [METRICS_WAIT_SEND] = &out->wait_send_us,
+        [METRICS_WAIT_REQUEST] = &out->wait_request_us,
+        [METRICS_WAIT_CALL + CALL_WAIT_SLOT] = &out->wait_slot_us,
+        [METRICS_WAIT_CALL + CALL_WAIT_PACE] = &out->wait_pace_us,
+        [METRICS_WAIT_CALL + CALL_WAIT_ROOM] = &out->wait_room_us,
+        [METRICS_WAIT_CLAIM] = &out->wait_claim_us,
+        [METRICS_WAIT_HANDLER] = &out->wait_handler_us,
+    };
+
     out->sent = metrics_value_of(&metrics->sent);
     out->merged = metrics_value_of(&metrics->merged);
     out->send_failures = metrics_value_of(&metrics->send_failures);
@@ -59,5 +76,8 @@ void metrics_read(smq_metrics *out, const struct metrics *metrics)
     for (size_t i = 0; i < SMQ_HISTOGRAM_SIZE; i++) {
         out->handling_ms[i] = metrics_value_of(&metrics->handling[i]);
         out->handling_count += out->handling_ms[i];
+    }
+    for (size_t i = 0; i < METRICS_WAITS; i++) {
+        *waits[i] = metrics_value_of(&metrics->wait_us[i]);
     }
 }

@@ -9,7 +9,19 @@
 
 #include <slotmq/metrics.h>
 
+#include "model/call_wait.h"
+
 typedef _Atomic uint64_t metric;
+
+/* For what messages wait, in the order of smq_metrics. */
+enum metrics_wait {
+    METRICS_WAIT_SEND,
+    METRICS_WAIT_REQUEST,
+    METRICS_WAIT_CALL, /* and for what the call waits: enum call_wait_for */
+    METRICS_WAIT_CLAIM = METRICS_WAIT_CALL + CALL_WAITS,
+    METRICS_WAIT_HANDLER,
+    METRICS_WAITS
+};
 
 /* Begins as zeros.  The other fields of smq_metrics are counted by the Redis client and by the
  * events. */
@@ -19,6 +31,7 @@ struct metrics {
     metric slots_gained, slots_lost, slots_unreplicated;
     metric in_flight;
     metric handling_us_sum, handling[SMQ_HISTOGRAM_SIZE];
+    metric wait_us[METRICS_WAITS];
     /* keeps the counters below, which other threads change, out of the cache lines above */
     char apart[64];
     metric send_pending;
@@ -51,6 +64,9 @@ static inline void metric_share_subtract(metric *which, uint64_t count)
 
 /* A delivery was answered `us` microseconds after its claim.  Thread: smq:io. */
 void metrics_handled(struct metrics *metrics, int64_t us);
+
+/* `count` messages have waited for this, `us` microseconds each.  Thread: smq:io. */
+void metrics_waited(struct metrics *metrics, int what, int64_t us, size_t count);
 
 /* Fill the fields of `out` that are counted here. */
 void metrics_read(smq_metrics *out, const struct metrics *metrics);

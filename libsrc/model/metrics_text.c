@@ -203,6 +203,27 @@ static void metrics_text_add_histogram(struct buf *out, const smq_metrics *metri
     buf_printf(out, "\n%s_count %" PRIu64 "\n", name, count);
 }
 
+static void metrics_text_add_waits(struct buf *out, const smq_metrics *metrics)
+{
+    static const char name[] = "slotmq_wait_seconds_total";
+    const struct {
+        const char *what;
+        uint64_t us;
+    } rows[] = {
+        {"send", metrics->wait_send_us},       {"request", metrics->wait_request_us},
+        {"slot", metrics->wait_slot_us},       {"pace", metrics->wait_pace_us},
+        {"room", metrics->wait_room_us},       {"claim", metrics->wait_claim_us},
+        {"handler", metrics->wait_handler_us},
+    };
+
+    metrics_text_add_head(out, name, "counter",
+                          "For what messages have waited in this process, all together.");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        buf_printf(out, "%s{for=\"%s\"} %" PRIu64 ".%06u\n", name, rows[i].what,
+                   rows[i].us / 1000000, (unsigned) (rows[i].us % 1000000));
+    }
+}
+
 void metrics_text_process(struct buf *out, const smq_metrics *metrics)
 {
     for (size_t i = 0; i < sizeof(process_families) / sizeof(process_families[0]); i++) {
@@ -213,6 +234,7 @@ void metrics_text_process(struct buf *out, const smq_metrics *metrics)
         metrics_text_add_value(out, family, metrics);
     }
     metrics_text_add_histogram(out, metrics);
+    metrics_text_add_waits(out, metrics);
 }
 
 void metrics_text_full(struct buf *out, const struct metrics_full *topics, size_t count)

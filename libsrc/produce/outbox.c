@@ -168,14 +168,14 @@ void outbox_add(struct outbox *outbox, struct send *send)
     CHECK(outbox_check(outbox));
 }
 
-void outbox_begin(struct outbox *outbox, const struct topic *topic, int64_t now_ms)
+void outbox_begin(struct outbox *outbox, const struct topic *topic)
 {
     struct outbox_set *set = outbox->set;
 
     outbox_enter(outbox, OUTBOX_IN_FLIGHT);
     pace_flush(&set->pace, set->now_us);
     outbox->flushed_us = set->now_us;
-    send_request_begin(&set->requests, &outbox->queue, topic, outbox->slot, now_ms, outbox);
+    send_request_begin(&set->requests, &outbox->queue, topic, outbox->slot, set->now_us, outbox);
     outbox->added = STAILQ_EMPTY(&outbox->queue) ? 0 : ENOUGH;
 }
 

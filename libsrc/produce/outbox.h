@@ -89,8 +89,9 @@ void outbox_answered(struct outbox *outbox);
 /* Enter the state that fits the queue, now that no request of it is in flight. */
 void outbox_settle(struct outbox *outbox);
 
-/* Send the head of the queue of a READY outbox; `topic` is its definition. */
-void outbox_begin(struct outbox *outbox, const struct topic *topic, int64_t now_ms);
+/* Send the head of the queue of a READY outbox, at `now_us` of its set; `topic` is its definition.
+ */
+void outbox_begin(struct outbox *outbox, const struct topic *topic);
 
 /* Count a failure and begin the back-off after it; `why` is for people. */
 void outbox_failed(struct outbox *outbox, const char *why);

@@ -400,7 +400,7 @@ void outbox_topic_begin(struct outbox *outbox, int64_t now_ms)
     }
     topic->in_flight++;
     disuse_sent(outbox_topic_sink(topic)->core->disuse, &topic->topic);
-    outbox_begin(outbox, &topic->topic, now_ms);
+    outbox_begin(outbox, &topic->topic);
 }
 
 /* Put `list` in front of the sends that wait in the outbox, or in its blocked topic. */

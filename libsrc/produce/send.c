@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "model/headers.h"
@@ -18,6 +19,7 @@ void send_init(struct send *send, const char *topic, const struct message *messa
     *send = (struct send){.topic = topic,
                           .message = *message,
                           .deadline_ms = deadline_ms,
+                          .made_us = clock_now_us(),
                           .status = SMQ_TIMED_OUT,
                           .place = {.slot = -1}};
 }

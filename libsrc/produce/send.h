@@ -34,6 +34,7 @@ struct send {
     struct message message;      /* checked by send_check() */
     char id[MESSAGE_ID_LEN + 1]; /* made by the library, and message.id points to it; "": none */
     int64_t deadline_ms;         /* by clock_now_ms() */
+    int64_t made_us;             /* by clock_now_us(); 0: it was in a request */
     struct send_group *group;
     size_t index; /* in the group */
     smq_sent_fn *sent;

@@ -104,6 +104,11 @@ static void send_request_add(struct send_request *request, struct send *send)
     store_send_add(&request->call, &request->slot, &message);
     STAILQ_INSERT_TAIL(&request->batch, send, link);
     request->count++;
+    if (send->made_us != 0) {
+        metrics_waited(&request->all->sink->core->metrics, METRICS_WAIT_SEND,
+                       request->begun_us - send->made_us, 1);
+        send->made_us = 0;
+    }
 }
 
 /* Give the send an id, if it has none.  Returns false if another request must take it: the ids of a
@@ -143,7 +148,7 @@ static int64_t send_request_fill(struct send_request *request, struct send_list 
 }
 
 void send_request_begin(struct send_requests *all, struct send_list *queue,
-                        const struct topic *topic, int32_t slot, int64_t now_ms, void *user)
+                        const struct topic *topic, int32_t slot, int64_t now_us, void *user)
 {
     struct send_request *request = send_request_new(all);
     const struct core *core = all->sink->core;
@@ -155,7 +160,7 @@ void send_request_begin(struct send_requests *all, struct send_list *queue,
     request->number = slot;
     request->count = 0;
     request->sequence = sequence != 0 ? sequence : all->last_sequence + 1;
-    request->begun_ms = now_ms;
+    request->begun_us = now_us;
     store_slot_fill(&request->slot, topic, slot);
     store_send_begin(&request->call, &request->slot, topic, all->no_repeat ? NULL : all->producer,
                      request->sequence);
@@ -163,7 +168,7 @@ void send_request_begin(struct send_requests *all, struct send_list *queue,
     request->call.command.alone = send_request_is_large(STAILQ_FIRST(&request->batch)) &&
                                   STAILQ_FIRST(&request->batch)->cuts >= CUTS_SUSPECT;
     store_replicas(&request->call, all->replicas, deadline_ms);
-    left_ms = deadline_ms - now_ms;
+    left_ms = deadline_ms - now_us / 1000;
     if (left_ms > core->request_timeout_ms) {
         left_ms = core->request_timeout_ms;
     }
@@ -202,7 +207,7 @@ static void send_request_repeat(struct send_request *request, enum send_request_
             send->status = status;
         }
         if (unknown) {
-            send_doubt(send, request->begun_ms);
+            send_doubt(send, request->begun_us / 1000);
         } else if (!send->unknown) {
             send->sequence = 0;
         }
@@ -367,6 +372,8 @@ static void send_request_stored(struct send_request *request, const struct store
         send_request_lose(request, "the reply to a send cannot be read");
         return;
     }
+    metrics_waited(&request->all->sink->core->metrics, METRICS_WAIT_REQUEST,
+                   clock_now_us() - request->begun_us, request->count);
     STAILQ_CONCAT(&batch, &request->batch);
     for (size_t i = 0; (send = STAILQ_FIRST(&batch)) != NULL; i++) {
         STAILQ_REMOVE_HEAD(&batch, link);

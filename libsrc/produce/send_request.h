@@ -30,7 +30,7 @@ struct send_request {
     struct send_list batch;
     size_t count;
     uint64_t sequence; /* of the first send; those behind it have the next ones */
-    int64_t begun_ms;  /* by clock_now_ms() */
+    int64_t begun_us;  /* by clock_now_us() */
 };
 LIST_HEAD(send_request_list, send_request);
 
@@ -61,7 +61,7 @@ struct send_requests {
 /* Put sends from the head of `queue` into one request, as many as fit, and send it.  `queue` is not
  * empty; `topic` must not change until the request has ended. */
 void send_request_begin(struct send_requests *all, struct send_list *queue,
-                        const struct topic *topic, int32_t slot, int64_t now_ms, void *user);
+                        const struct topic *topic, int32_t slot, int64_t now_us, void *user);
 
 /* Abandon every request in flight: its sends end with UNKNOWN, and `ended` is not called.  Frees
  * what the requests share. */

@@ -71,6 +71,7 @@ struct smq_delivery {
         size_t group; /* number of answers in the group that this one begins; 0: no group */
     } answer;
     int64_t claimed_us; /* smq:io: when it was claimed, by clock_now_us() */
+    int64_t begun_us;   /* when it was begun last; scheduler's lock until it is answered */
     int64_t leased_ms;  /* smq:io: when its lease was last requested */
     size_t entry_len;
     uint32_t key_hash; /* of the message's key */
@@ -79,7 +80,6 @@ struct smq_delivery {
     int32_t max_retries; /* limit of the message; -1: that of the topic */
 
     /* fields that most deliveries do not use */
-    int64_t begun_ms; /* scheduler's lock: when it was begun, if there is a handler time-out */
     TAILQ_ENTRY(smq_delivery) begun_link;
     uint64_t flush_number; /* scheduler's lock: number of its answer while flushes wait for it; 0:
                               none does */

@@ -15,10 +15,10 @@ static _Thread_local const struct scheduler *scheduler_of_thread;
 
 /* The lock is held.  As many deliveries of the key as the call has room for. */
 static void run_call_take(struct scheduler *scheduler, struct run_call *call, struct run_key *key,
-                          int64_t now_ms)
+                          int64_t now_us)
 {
     while (call->count < call->most && !STAILQ_EMPTY(&key->waiting)) {
-        smq_delivery *delivery = run_queue_begin(scheduler, key, now_ms);
+        smq_delivery *delivery = run_queue_begin(scheduler, key, now_us);
         int64_t until_ms = run_queue_until(scheduler, delivery);
 
         call->until_ms = until_ms < call->until_ms ? until_ms : call->until_ms;
@@ -34,13 +34,13 @@ static void run_call_take(struct scheduler *scheduler, struct run_call *call, st
 static void run_call_begin(struct scheduler *scheduler, struct run_call *call,
                            struct run_queue *queue)
 {
-    int64_t now_ms = scheduler->timed ? clock_now_ms() : 0;
+    int64_t now_us = clock_now_us();
     struct run_key *key;
 
     call->count = 0;
     call->until_ms = INT64_MAX;
     while (call->count < call->most && (key = TAILQ_FIRST(&queue->ready)) != NULL) {
-        run_call_take(scheduler, call, key, now_ms);
+        run_call_take(scheduler, call, key, now_us);
     }
     call->queue = queue;
     queue->calls++;

@@ -35,7 +35,7 @@ static smq_delivery *poll_take_first(struct scheduler *scheduler, struct run_que
         run_queues_post(scheduler);
         return NULL;
     }
-    return run_queue_begin(scheduler, key, now_ms);
+    return run_queue_begin(scheduler, key, clock_now_us());
 }
 
 /* The lock is held.  If all that was ready was taken, smq:io may claim more of the slot. */

@@ -201,7 +201,7 @@ void run_queue_withdraw_empty(struct scheduler *scheduler, struct run_queue *que
     }
 }
 
-smq_delivery *run_queue_begin(struct scheduler *scheduler, struct run_key *key, int64_t now_ms)
+smq_delivery *run_queue_begin(struct scheduler *scheduler, struct run_key *key, int64_t now_us)
 {
     smq_delivery *delivery = STAILQ_FIRST(&key->waiting);
 
@@ -210,8 +210,8 @@ smq_delivery *run_queue_begin(struct scheduler *scheduler, struct run_key *key, 
     delivery->queue->begun++;
     key->begun++;
     run_key_update(&scheduler->state.keys, key);
+    delivery->begun_us = now_us;
     if (scheduler->timed) {
-        delivery->begun_ms = now_ms;
         TAILQ_INSERT_TAIL(&scheduler->state.begun, delivery, begun_link);
     }
     return delivery;

@@ -142,7 +142,7 @@ int64_t run_queue_until(const struct scheduler *scheduler, const smq_delivery *d
 void run_queue_await_confirmation(struct scheduler *scheduler, struct run_queue *queue);
 
 /* Take the first delivery of this key, which has one, for a handler or poll. */
-smq_delivery *run_queue_begin(struct scheduler *scheduler, struct run_key *key, int64_t now_ms);
+smq_delivery *run_queue_begin(struct scheduler *scheduler, struct run_key *key, int64_t now_us);
 
 /* The delivery is no longer begun. */
 void run_queue_unbegin(struct scheduler *scheduler, smq_delivery *delivery);

@@ -249,7 +249,7 @@ int64_t scheduler_overdue(struct scheduler *scheduler, int64_t begun_ms, struct 
 
     run_queues_lock(scheduler);
     for (delivery = TAILQ_FIRST(&scheduler->state.begun);
-         delivery != NULL && delivery->begun_ms <= begun_ms; delivery = next) {
+         delivery != NULL && delivery->begun_us / 1000 <= begun_ms; delivery = next) {
         int open = DELIVERY_OPEN;
 
         next = TAILQ_NEXT(delivery, begun_link);
@@ -261,7 +261,7 @@ int64_t scheduler_overdue(struct scheduler *scheduler, int64_t begun_ms, struct 
         } /* else it is being answered just now */
     }
     delivery = TAILQ_FIRST(&scheduler->state.begun);
-    first_ms = delivery != NULL ? delivery->begun_ms : -1;
+    first_ms = delivery != NULL ? delivery->begun_us / 1000 : -1;
     run_queues_unlock(scheduler);
     return first_ms;
 }

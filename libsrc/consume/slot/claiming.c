@@ -126,6 +126,7 @@ struct next_call claiming_decide(struct owned_slot *slot, bool must)
     claiming_view_pace(&view, slot);
     claiming_view_others(&view, slot);
     slot->next = next_call_of(&view);
+    call_wait_decided(&slot->wait, slot->next.why, set->now_us);
     claiming_wait(slot);
     return slot->next;
 }

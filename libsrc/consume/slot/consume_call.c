@@ -38,6 +38,7 @@ struct consume_call {
     bool woken;           /* a message has come in the meantime, which the reply may not know */
     bool repeated;        /* an earlier try may have been executed */
     int64_t flushed_us;   /* when it left together with those of other slots */
+    int64_t waited_us[CALL_WAITS]; /* each message that it claims */
     int64_t sent_ms, lease_ms;
     size_t count;
     smq_delivery **settling;
@@ -272,6 +273,7 @@ static void consume_make(struct owned_slot *slot, int32_t n, bool passes)
     slot->shared.told_us = 0;
     consume->slot = slot;
     consume->flushed_us = slot->set->now_us;
+    call_wait_end(&slot->wait, consume->waited_us, slot->set->now_us);
     consume->era = slot->era;
     consume->n = n;
     consume->last = slot->last;
@@ -495,6 +497,16 @@ static bool consume_add_claim(struct consume_call *consume, const struct store_c
     return true;
 }
 
+static void consume_count_waits(const struct consume_call *consume, int64_t now_us, size_t count)
+{
+    struct metrics *metrics = &consume->slot->set->core->metrics;
+
+    for (int i = 0; i < CALL_WAITS; i++) {
+        metrics_waited(metrics, METRICS_WAIT_CALL + i, consume->waited_us[i], count);
+    }
+    metrics_waited(metrics, METRICS_WAIT_CLAIM, now_us - consume->flushed_us, count);
+}
+
 /* Returns how many of the claimed messages are new. */
 static int32_t consume_add_claims(struct consume_call *consume, const struct store_result *result,
                                   size_t count)
@@ -514,6 +526,7 @@ static int32_t consume_add_claims(struct consume_call *consume, const struct sto
             consume->tried = consume->tried || attempts_any(&message.attempts);
         }
     }
+    consume_count_waits(consume, terms.now_us, (size_t) added);
     if (added > 0 && consume->lease_ms < slot->set->topic.lease_ms) {
         renewal_soon(slot->set);
     }
@@ -559,6 +572,9 @@ static void consume_plan_next(struct owned_slot *slot, const struct consume_call
 {
     bool full = consumed->count >= (size_t) consume->n;
 
+    if (consumed->count > 0) {
+        call_wait_claimed(&slot->wait, consumed->again || full, clock_now_us());
+    }
     if (consume->n > 0) {
         slot->store = consumed->again || full ? NEXT_CALL_MORE : NEXT_CALL_EMPTY;
         if (consume->passes.len > 0) {

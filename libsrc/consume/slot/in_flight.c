@@ -171,9 +171,12 @@ static void in_flight_recall_held(struct owned_slot *slot, smq_delivery *deliver
 
 void in_flight_add_answer(struct owned_slot *slot, smq_delivery *delivery, int64_t now_us)
 {
+    struct metrics *metrics = &slot->set->core->metrics;
+
     delivery->held++;
     in_flight_answered(slot, delivery);
-    metrics_handled(&slot->set->core->metrics, now_us - delivery->claimed_us);
+    metrics_handled(metrics, now_us - delivery->claimed_us);
+    metrics_waited(metrics, METRICS_WAIT_HANDLER, delivery->begun_us - delivery->claimed_us, 1);
     in_flight_recall_held(slot, delivery);
 }
 

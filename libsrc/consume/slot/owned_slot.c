@@ -103,6 +103,7 @@ void owned_slot_enter(struct owned_slot *slot, enum owned_event event)
     slot->replicas_until = 0;
     if (state == OWNED_IDLE) {
         slot->era++;
+        slot->wait = (struct call_wait){.since_us = 0};
         slot->sleep = OWNED_AWAKE;
         slot->renewing = slot->unconfirmed = false;
         owned_slot_forget_pushes(slot);

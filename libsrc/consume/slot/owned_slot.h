@@ -27,6 +27,7 @@
 #include "consume/slot/owned_state.h"
 #include "consume/slot/sleep.h"
 #include "consume/slot/slot_set.h"
+#include "model/call_wait.h"
 #include "model/next_call.h"
 #include "model/token.h"
 #include "redis/redis.h"
@@ -93,6 +94,7 @@ struct owned_slot {
     enum owned_notice notice;
     enum next_call_store store;      /* what is known of the messages that wait */
     struct next_call next;           /* as it was decided last */
+    struct call_wait wait;           /* until the next call */
     int64_t waits_us;                /* since when its call idles; 0: it does not */
     int64_t look_us;                 /* when it claims though none of its messages was answered;
                                         NEXT_CALL_NEVER: when it is woken */

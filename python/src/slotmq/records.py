@@ -187,6 +187,13 @@ class Metrics:
     handling_ms_sum: int
     handling_count: int
     handling_ms: Tuple[int, ...]
+    wait_send_us: int
+    wait_request_us: int
+    wait_slot_us: int
+    wait_pace_us: int
+    wait_room_us: int
+    wait_claim_us: int
+    wait_handler_us: int
 
 
 @dataclasses.dataclass(frozen=True)

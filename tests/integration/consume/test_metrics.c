@@ -94,6 +94,17 @@ static void await_next_ms(void)
     assert_true(wait_until(ms_are_over, &await, TIMEOUT_MS));
 }
 
+/* Each message has waited for these, and all of them for less than a minute each. */
+static void assert_waits(const smq_metrics *metrics)
+{
+    const uint64_t us[] = {metrics->wait_send_us, metrics->wait_request_us, metrics->wait_claim_us,
+                           metrics->wait_handler_us};
+
+    for (size_t i = 0; i < sizeof(us) / sizeof(us[0]); i++) {
+        assert_in_range(us[i], 1, metrics->claimed * 60 * 1000000);
+    }
+}
+
 static void assert_handling(const smq_metrics *metrics, uint64_t count)
 {
     uint64_t sum = 0;
@@ -203,6 +214,7 @@ static void answers_are_counted_as_handlers_gave_them(void **state)
     assert_int_equal(metrics.dead, told.rejected + told.failed);
     assert_int_equal(metrics.fenced, 0);
     assert_handling(&metrics, metrics.claimed);
+    assert_waits(&metrics);
     assert_int_equal(metrics.slots_owned, 4);
     handler_log_stop_worker(worker);
     metrics = metrics_of(client);

@@ -54,6 +54,26 @@ static void times_below_a_millisecond_add_up(void **state)
     assert_int_equal(read.handling_count, 10);
 }
 
+static void waits_are_of_all_messages(void **state)
+{
+    struct metrics metrics = {0};
+    smq_metrics read = SMQ_METRICS_INIT;
+
+    (void) state;
+    for (int i = 0; i < METRICS_WAITS; i++) {
+        metrics_waited(&metrics, i, 10 + i, 2);
+        metrics_waited(&metrics, i, -5, 1); /* times of two threads */
+    }
+    metrics_read(&read, &metrics);
+    assert_int_equal(read.wait_send_us, 20);
+    assert_int_equal(read.wait_request_us, 22);
+    assert_int_equal(read.wait_slot_us, 24);
+    assert_int_equal(read.wait_pace_us, 26);
+    assert_int_equal(read.wait_room_us, 28);
+    assert_int_equal(read.wait_claim_us, 30);
+    assert_int_equal(read.wait_handler_us, 32);
+}
+
 static void slots_owned_are_those_gained_and_not_lost(void **state)
 {
     struct metrics metrics = {0};
@@ -71,6 +91,7 @@ TEST_GROUP(metrics)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bucket_i_ends_with_1_ms_times_2_to_the_i),
         cmocka_unit_test(times_below_a_millisecond_add_up),
+        cmocka_unit_test(waits_are_of_all_messages),
         cmocka_unit_test(slots_owned_are_those_gained_and_not_lost),
     };
 

@@ -224,9 +224,10 @@ static void names_follow_the_conventions(void **state)
     free(page);
 }
 
-static bool is_by_topic(const struct family *family)
+static bool has_labels(const struct family *family)
 {
-    return strcmp(family->name, "slotmq_sends_full_total") == 0;
+    return strcmp(family->name, "slotmq_sends_full_total") == 0 ||
+           strcmp(family->name, "slotmq_wait_seconds_total") == 0;
 }
 
 static void refused_sends_have_the_name_of_what_is_full(void **state)
@@ -261,7 +262,7 @@ static void each_number_of_a_process_stands_in_the_text(void **state)
     for (int i = 0; i < page->count; i++) {
         const struct family *family = &page->families[i];
 
-        if (strcmp(family->type, "histogram") != 0 && !is_by_topic(family)) {
+        if (strcmp(family->type, "histogram") != 0 && !has_labels(family)) {
             assert_int_equal(family->count, 1);
             assert_string_equal(family->samples[0].label, "");
             assert_int_equal(strtol(family->samples[0].value, NULL, 10), 1000 + plain);
@@ -271,6 +272,32 @@ static void each_number_of_a_process_stands_in_the_text(void **state)
     /* all that comes before the histogram, in the order of the struct */
     assert_int_equal(plain, offsetof(smq_metrics, handling_ms_sum) / sizeof(uint64_t) - 1);
     assert_string_equal(page_find(page, "slotmq_messages_sent_total")->samples[0].value, "1000");
+    free(page);
+}
+
+static void waits_say_for_what_in_seconds(void **state)
+{
+    static const char *const rows[][2] = {
+        {"send", "1.000001"}, {"request", "0.000002"}, {"slot", "0.000003"},   {"pace", "0.000004"},
+        {"room", "0.000005"}, {"claim", "0.000006"},   {"handler", "0.000007"}};
+    const smq_metrics metrics = {.struct_size = sizeof(metrics),
+                                 .wait_send_us = 1000001,
+                                 .wait_request_us = 2,
+                                 .wait_slot_us = 3,
+                                 .wait_pace_us = 4,
+                                 .wait_room_us = 5,
+                                 .wait_claim_us = 6,
+                                 .wait_handler_us = 7};
+    struct page *page = page_of(&metrics, NULL, 0);
+    const struct family *family = page_find(page, "slotmq_wait_seconds_total");
+
+    (void) state;
+    assert_int_equal(family->count, 7);
+    for (int i = 0; i < 7; i++) {
+        assert_string_equal(family->samples[i].label, "for");
+        assert_string_equal(family->samples[i].label_value, rows[i][0]);
+        assert_string_equal(family->samples[i].value, rows[i][1]);
+    }
     free(page);
 }
 
@@ -516,6 +543,7 @@ TEST_GROUP(metrics_text)
         cmocka_unit_test(names_follow_the_conventions),
         cmocka_unit_test(each_number_of_a_process_stands_in_the_text),
         cmocka_unit_test(refused_sends_have_the_name_of_what_is_full),
+        cmocka_unit_test(waits_say_for_what_in_seconds),
         cmocka_unit_test(histogram_is_cumulative_and_ends_with_inf),
         cmocka_unit_test(deaths_have_their_cause),
         cmocka_unit_test(topics_stand_together_in_each_family),
