@@ -15,7 +15,7 @@
 
 #include "others.h"
 
-enum { FIGURES_MAX = 256, NAME_MAX_LEN = 48, LINE_SIZE = 1024 };
+enum { FIGURES_MAX = 512, NAME_MAX_LEN = 48, LINE_SIZE = 1024 };
 
 /* Invariant: values[0 .. count) are of runs that are not void, but for those of the present run,
  * values[kept .. count).  `why` says what is wrong with `uncounted` more. */
