@@ -53,17 +53,17 @@ typedef struct smq_metrics {
     uint64_t handling_count;
     uint64_t handling_ms[SMQ_HISTOGRAM_SIZE];
 
-    /* For what messages have waited in this process: sums over messages, in microseconds.  On its
-     * way a message waits for one after the other.  A message that was pushed to its owner was
-     * claimed by no call.  For messages of which a slot is not told (it is not idle) the time until
-     * the call is an estimate: they are taken to come evenly. */
-    uint64_t wait_send_us;    /* sends: from their call until the request with them leaves */
-    uint64_t wait_request_us; /* sends: from then until its reply */
-    uint64_t wait_slot_us;    /* claims: their slot has a call in progress, or messages in flight */
-    uint64_t wait_pace_us;    /* claims: the call is delayed, to leave together with others */
-    uint64_t wait_room_us;    /* claims: max_in_flight or a rate limit allows no call */
-    uint64_t wait_claim_us;   /* claims: from when the call leaves until its reply */
-    uint64_t wait_handler_us; /* claims: from then, or from their push, until a handler begins */
+    /* For what messages have waited in this process, one after the other: sums of microseconds, of
+     * all sends and of all claims.  A message that is pushed to the owner of its slot waits for no
+     * call.  A slot that is not idle is not told of messages; how long these wait for its next call
+     * is an estimate, as if they came evenly. */
+    uint64_t wait_send_us;    /* sends, until the request with them leaves */
+    uint64_t wait_request_us; /* sends, from then until its reply */
+    uint64_t wait_slot_us;    /* claims, while their slot has another call or messages in flight */
+    uint64_t wait_pace_us;    /* claims, while the call waits to leave together with other calls */
+    uint64_t wait_room_us;    /* claims, while max_in_flight or a rate limit allows no call */
+    uint64_t wait_claim_us;   /* claims, from when the call leaves until its reply */
+    uint64_t wait_handler_us; /* claims, from then or from their push until a handler begins */
 } smq_metrics;
 #define SMQ_METRICS_INIT SMQ_INIT(smq_metrics)
 #define SMQ_METRICS(...) SMQ_WITH(smq_metrics, __VA_ARGS__)
