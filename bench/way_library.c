@@ -132,7 +132,8 @@ bool way_library(struct lab *lab, smq_client *client, const struct form *form, s
         library_consumer_stop(&consumer);
     }
     smq_producer_free(way.producer);
-    if (good && read_metrics(client, &after)) {
+    good = good && read_metrics(client, &after);
+    if (good) {
         find_waits(&way, &before, &after, waits_ms);
     }
     return good;

@@ -21,20 +21,20 @@ struct form {
     bool keys;      /* each message has a key and an id of its own; layout keyed */
 };
 
-/* For what a message of the library waits on average, one after the other; all but the first two
- * and the last are counted by the library (smq_metrics), and WAIT_WAKE is what they leave of the
- * time from when the message is due until its handler begins. */
+/* For what a message of the library waits on average, one after the other, from when it is due
+ * until its handler begins.  WAIT_SENDER is measured, WAIT_WAKE is what the others leave of the
+ * whole, and the library counts all others (smq_metrics). */
 enum wait {
-    WAIT_SENDER, /* until the sender has called: it was late, or the call before took long */
+    WAIT_SENDER, /* until the sender calls: it is late, or the call before took long */
     WAIT_SEND,   /* in the producer, until the request with it leaves */
-    WAIT_WAKE,   /* until its slot is told of it, or calls untold, or the message comes as a push */
-    WAIT_SLOT,   /* until the call leaves that claims it: its slot has another call in progress, or
-                    messages that are not answered */
-    WAIT_PACE,   /* the same: the call leaves together with those of other slots */
-    WAIT_ROOM,   /* the same: a limit leaves no room */
-    WAIT_CLAIM,  /* until the reply to that call */
+    WAIT_WAKE,   /* until its slot is told of it, or it comes as a push; of a slot that is not told,
+                    until a part of the time between two of its calls */
+    WAIT_SLOT,   /* while its slot has another call in progress, or messages in flight */
+    WAIT_PACE,   /* while the call that claims it waits to leave together with others */
+    WAIT_ROOM,   /* while a limit leaves no room for it */
+    WAIT_CLAIM,  /* from when that call leaves until its reply */
     WAIT_HANDLER, /* until its handler begins */
-    WAIT_REQUEST, /* no part of this: from when its request leaves until the reply to that */
+    WAIT_REQUEST, /* beside them: from when its request leaves until the reply to that */
     WAITS
 };
 
