@@ -36,7 +36,7 @@ LOGS = BUILD / "meson-logs"
 PACKAGES = {"debian12": [],
             "debian13": ["celery==5.5.2", "kombu==5.5.3", "redis==6.1.0"],
             "newest": ["celery", "kombu", "redis"]}
-TOOLS = ["pytest", "cffi", "cryptography", "pydantic", "python-dateutil", "setuptools"]  # where the system's are not used
+TOOLS = ["pytest", "cffi", "cryptography", "pydantic", "python-dateutil", "setuptools", "wheel"]  # where the system's are not used
 CANVAS, TASKS, INSPECT = (f"t/integration/test_{name}.py" for name in ("canvas", "tasks", "inspect"))
 CHOSEN = {
     "short": {
@@ -58,9 +58,11 @@ def pip(*arguments):
     """What needs an index of packages; without one this program ends."""
     run = subprocess.run([PROGRAMS / "python", "-m", "pip", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                          text=True, check=False)
-    if run.returncode != 0:
+    if "No matching distribution found" in run.stdout:
         print(f"SKIPPED: pip {arguments[0]}: {' '.join(run.stdout.split())}")
         sys.exit(0)
+    if run.returncode != 0:
+        sys.exit(run.stdout)
 
 
 def version(package):
