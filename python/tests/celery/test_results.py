@@ -4,6 +4,7 @@ import time
 import pytest
 from celery import group, states
 from celery.exceptions import TaskRevokedError
+from redis.cluster import ClusterPipeline
 
 COUNT = 60
 TIMEOUT_S = 10
@@ -57,6 +58,16 @@ def test_a_chord_that_is_not_complete_expires(open_shop):
     backend = open_shop(result_expires=3600).app.backend
     backend.set_chord_size("some chord", 2)
     assert 0 < backend.client.pttl(backend.get_key_for_group("some chord", ".s")) <= 3_600_000
+
+
+def test_calls_follow_a_delete_in_a_pipeline_also_if_that_of_redis_py_returns_nothing(open_backend, monkeypatch):
+    """As in redis-py 6.1; Celery does so when a chord is complete."""
+    client = open_backend().client
+    monkeypatch.setattr(ClusterPipeline, "delete", lambda *_: None)
+    client.set("one", 1)
+    with client.pipeline() as pipeline:
+        pipeline.delete("one").delete("other").execute()
+    assert not client.exists("one")
 
 
 def test_what_is_revoked_says_so_and_what_has_a_state_keeps_it(open_backend):

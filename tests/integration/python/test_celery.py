@@ -16,7 +16,7 @@ SANDBOX, WHICH = str(pathlib.Path(sys.argv[4]).resolve()), sys.argv[5]
 MODULES = {"celery": "python3-celery", "django": "python3-django", "eventlet": "python3-eventlet",
            "gevent": "python3-gevent", "redis": "python3-redis"}
 NO_ZOOKEEPER = {"short": ["--no-zookeeper"], "long": []}
-LEAST = {"short": 54, "long": 17}
+LEAST = {"short": 55, "long": 17}
 
 
 class Celery(Installed):

@@ -16,6 +16,15 @@ KEEPALIVE = {"socket_keepalive": True}
 WIRE = {"protocol": 2} if int(redis.__version__.partition(".")[0]) >= 5 else {}
 
 
+class Cluster(RedisCluster):
+    """With pipelines whose delete() can be followed by another call, as Celery does: that of redis-py 6.1 returns None."""
+
+    def pipeline(self, *args: Any, **kwargs: Any) -> Any:
+        made = super().pipeline(*args, **kwargs)
+        made.delete = lambda *names: made.execute_command("DEL", *names)
+        return made
+
+
 def open_redis(servers: Servers, client: Dict[str, Any], **more: Any) -> Any:
     """A RedisCluster, or of one server without cluster mode a Redis.  `client`: the options of slotmq.Client."""
     kwargs: Dict[str, Any] = {**KEEPALIVE, **WIRE, **_login_of(servers, client), **more}
@@ -23,7 +32,7 @@ def open_redis(servers: Servers, client: Dict[str, Any], **more: Any) -> Any:
         kwargs.update(ssl=True, ssl_ca_certs=client.get("tls_ca"), ssl_certfile=client.get("tls_cert"),
                       ssl_keyfile=client.get("tls_key"))
     try:
-        return RedisCluster(startup_nodes=[ClusterNode(host, port) for host, port in servers.hosts], **kwargs)
+        return Cluster(startup_nodes=[ClusterNode(host, port) for host, port in servers.hosts], **kwargs)
     except RedisClusterException as error:
         if not any(text in str(error) for text in NO_CLUSTER):
             raise
