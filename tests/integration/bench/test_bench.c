@@ -139,7 +139,7 @@ static void test_one_rate_of_a_steady_flow(void **state)
     assert_true(value_of(run.out, "far-streams-700-p50") >= 1);
     assert_true(value_of(run.out, "far-two-scripts-700-p50") >= 1);
     assert_true(value_of(run.out, "far-steady-700-p50") >= 1);
-    assert_true(value_of(run.out, "far-steady-700-wait-stored") >= 1); /* a receipt comes back */
+    assert_true(value_of(run.out, "far-steady-700-wait-request") >= 1); /* and back */
     assert_true(value_of(run.out, "steady-700-scripts") > 0);
     assert_false(is_kept(place, "steady"));
     run_fini(&run);
