@@ -121,6 +121,11 @@ class Page(unittest.TestCase):
         self.browser.open(f"{self.address}/#/{view}?{urllib.parse.urlencode(parameters)}")
         self.browser.run("scrollTo(0, 0)")
 
+    def leave(self):
+        """Go to the other server.  What the browser says of one that has ended may come until then."""
+        self.go("topics")
+        self.browser.console()
+
     def tearDown(self):
         """Nothing broke the policy of the page; a message that is done is not found."""
         self.assertEqual([line for line in self.browser.console() if "404 (Not Found)" not in line], [])
@@ -362,8 +367,7 @@ class Page(unittest.TestCase):
                 self.browser.find(link("orders"))
             self.browser.open(f"http://{address}/#/fleet")
             self.browser.find("//main[@data-view='fleet'][not(.//p[contains(@class, 'bad')])]//h1")
-        self.browser.console()
-        self.go("topics")
+        self.leave()
 
     def test_others_go_on_while_serve_hangs_and_dies(self):
         self.call("topic", "create", "steady", "--slots", "2")
@@ -385,8 +389,7 @@ class Page(unittest.TestCase):
             with self.serving(address):
                 self.browser.find("//span[@id='status'][starts-with(., 'read ')]")
                 self.browser.find(link("steady"))
-        self.browser.console()
-        self.go("topics")
+        self.leave()
 
     def test_each_view_fits_into_two_widths_light_and_dark(self):
         views = {"topics": {}, "topic": {"topic": "orders"}, "messages": {"topic": "orders", "state": "dead"},
