@@ -30,16 +30,16 @@ static void call_wait_pass(struct call_wait *wait, int64_t now_us)
     }
 }
 
-void call_wait_told(struct call_wait *wait, enum call_wait_for what, int64_t now_us)
+void call_wait_told(struct call_wait *wait, int64_t now_us)
 {
-    if (wait->since_us == 0 || wait->untold) {
-        *wait = (struct call_wait){.since_us = now_us, .what = what};
+    if (wait->since_us == 0 || wait->halved) {
+        *wait = (struct call_wait){.since_us = now_us, .what = CALL_WAIT_SLOT};
     }
 }
 
 void call_wait_claimed(struct call_wait *wait, bool more, int64_t now_us)
 {
-    *wait = (struct call_wait){.since_us = now_us, .what = CALL_WAIT_SLOT, .untold = !more};
+    *wait = (struct call_wait){.since_us = now_us, .what = CALL_WAIT_SLOT, .halved = !more};
 }
 
 void call_wait_decided(struct call_wait *wait, enum next_call_why why, int64_t now_us)
@@ -56,7 +56,7 @@ void call_wait_end(struct call_wait *wait, int64_t out[CALL_WAITS], int64_t now_
         call_wait_pass(wait, now_us);
     }
     for (int i = 0; i < CALL_WAITS; i++) {
-        out[i] = wait->untold ? wait->us[i] / 2 : wait->us[i];
+        out[i] = wait->halved ? wait->us[i] / 2 : wait->us[i];
     }
     *wait = (struct call_wait){.since_us = 0};
 }

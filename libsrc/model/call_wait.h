@@ -1,8 +1,8 @@
-/* call_wait.h - for what messages wait until the call leaves that claims them: from when their slot
- * was told of them, or from when they may have come untold.
+/* call_wait.h - for what messages wait until the call leaves that claims them, and how long: from
+ * when their slot was told of them.
  *
- * A slot that is not parked in Redis is not told of messages.  They are taken to come evenly, so
- * that on average they have waited for half of the time.
+ * A slot that is not parked in Redis is not told of new messages.  They are taken to come evenly
+ * from its last claim on, so that on average they wait for half of the time until its next call.
  *
  * Pure. */
 #ifndef MODEL_CALL_WAIT_H
@@ -25,15 +25,14 @@ struct call_wait {
     int64_t us[CALL_WAITS]; /* for what they have waited until `since_us` */
     int64_t since_us;       /* 0: no message waits */
     enum call_wait_for what;
-    bool untold;
+    bool halved; /* the slot is not told of the messages */
 };
 
-/* The slot is told that there are messages.  `what`: for what its call waits now, until that is
- * decided.  Does nothing if it was told already. */
-void call_wait_told(struct call_wait *wait, enum call_wait_for what, int64_t now_us);
+/* The slot is told that there are messages.  Does nothing if it knows that. */
+void call_wait_told(struct call_wait *wait, int64_t now_us);
 
-/* The slot has claimed messages, so those that come from now on do so untold.  `more`: it was told
- * that there are more. */
+/* The slot has claimed messages, and is told of no new ones until its next call.  `more`: it knows
+ * that there are more already. */
 void call_wait_claimed(struct call_wait *wait, bool more, int64_t now_us);
 
 /* It was decided whether the call leaves: if not, it waits for this from now on. */

@@ -26,7 +26,7 @@ static void slot_life_wake(struct owned_slot *slot)
     if (slot->notice == OWNED_UNNOTICED) {
         slot->notice = OWNED_NOTICED;
     }
-    call_wait_told(&slot->wait, CALL_WAIT_SLOT, clock_now_us());
+    call_wait_told(&slot->wait, clock_now_us());
     if (!consume_wake(slot)) {
         slot->look_us = 0;
         slot_set_changed(slot);

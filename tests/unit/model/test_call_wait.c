@@ -23,7 +23,7 @@ static void take(struct call_wait *wait, const struct step *step)
 {
     switch (step->what) {
     case TOLD:
-        call_wait_told(wait, CALL_WAIT_SLOT, step->at_us);
+        call_wait_told(wait, step->at_us);
         break;
     case CLAIMED:
     case CLAIMED_SOME:
@@ -64,8 +64,8 @@ static void each_reason_has_its_time(void **state)
          300},
         {"it was told once more", {{TOLD, 400, 0}, {TOLD, 700, 0}}, 600, 0, 0},
         {"more was left", {{CLAIMED_SOME, 400, 0}, {TOLD, 700, 0}}, 600, 0, 0},
-        {"untold: half of the time", {{CLAIMED, 400, 0}}, 300, 0, 0},
-        {"untold, with others",
+        {"not told: half of the time", {{CLAIMED, 400, 0}}, 300, 0, 0},
+        {"not told, with others",
          {{CLAIMED, 400, 0}, {DECIDED, 600, NEXT_CALL_TOGETHER}},
          100,
          200,
@@ -98,9 +98,9 @@ static void a_clock_that_stands_counts_nothing(void **state)
     int64_t us[CALL_WAITS];
 
     (void) state;
-    call_wait_told(&wait, CALL_WAIT_ROOM, 500);
+    call_wait_told(&wait, 500);
     call_wait_end(&wait, us, 400); /* the time of a turn that began before */
-    assert_int_equal(us[CALL_WAIT_ROOM], 0);
+    assert_int_equal(us[CALL_WAIT_SLOT], 0);
 }
 
 TEST_GROUP(call_wait)
