@@ -1,8 +1,9 @@
-/* call_wait.h - for what messages wait until the call leaves that claims them, and how long: from
- * when their slot was told of them.
+/* call_wait.h - for what messages wait, and how long, from the notice of them until the call of
+ * their slot leaves that claims them.
  *
- * A slot that is not parked in Redis is not told of new messages.  They are taken to come evenly
- * from its last claim on, so that on average they wait for half of the time until its next call.
+ * Redis sends no notice of messages in a slot that is not parked.  Such messages are taken to come
+ * evenly from the last claim on, so that on average they wait for half of the time until the next
+ * call.
  *
  * Pure. */
 #ifndef MODEL_CALL_WAIT_H
@@ -25,14 +26,15 @@ struct call_wait {
     int64_t us[CALL_WAITS]; /* for what they have waited until `since_us` */
     int64_t since_us;       /* 0: no message waits */
     enum call_wait_for what;
-    bool halved; /* the slot is not told of the messages */
+    bool halved; /* there was no notice of the messages */
 };
 
-/* The slot is told that there are messages.  Does nothing if it knows that. */
+/* A notice has come that messages wait in the slot.  Later notices before the next call change
+ * nothing. */
 void call_wait_told(struct call_wait *wait, int64_t now_us);
 
-/* The slot has claimed messages, and is told of no new ones until its next call.  `more`: it knows
- * that there are more already. */
+/* A call has claimed messages, so Redis sends no notice of new ones until the next call.  `more`:
+ * the reply says that more messages wait. */
 void call_wait_claimed(struct call_wait *wait, bool more, int64_t now_us);
 
 /* It was decided whether the call leaves: if not, it waits for this from now on. */
