@@ -12,7 +12,10 @@
 """
 from .client import Client, Topic
 from .consumer import Consumer, Delivery, answer_done, answer_retry
-from .errors import AnsweredError, Error, FatalError, LostError, RetryError, UnknownError, UsageError
+from .errors import (AnsweredError, BadServer, Closed, Damaged, Denied, Duplicate, Error, FatalError, Fenced, Forked, Full,
+                     Internal, Invalid, InWork, LeaseLost, LostError, NameTaken, NoMemory, NoMessage, NotEmpty, NoTopic,
+                     OtherFleet, RetryError, TimedOut, TooBig, TopicDiffers, Unavailable, UnknownError, UsageError,
+                     WrongThread, WrongType)
 from .producer import Producer
 from .records import (BACKOFF, NONE, TOPIC_DELAY, Health, Message, Metrics, Receipt, Stats, StoredMessage,
                       TopicReport, Try)
@@ -20,7 +23,10 @@ from .worker import Reject, Release, Retry, Worker
 
 __all__ = [
     "BACKOFF", "NONE", "TOPIC_DELAY",
-    "AnsweredError", "Client", "Consumer", "Delivery", "Error", "FatalError", "Health", "LostError", "Message",
-    "Metrics", "Producer", "Receipt", "Reject", "Release", "Retry", "RetryError", "Stats", "StoredMessage", "Topic",
-    "TopicReport", "Try", "UnknownError", "UsageError", "Worker", "answer_done", "answer_retry",
+    "AnsweredError", "BadServer", "Client", "Closed", "Consumer", "Damaged", "Delivery", "Denied", "Duplicate", "Error",
+    "FatalError", "Fenced", "Forked", "Full", "Health", "InWork", "Internal", "Invalid", "LeaseLost", "LostError",
+    "Message", "Metrics", "NameTaken", "NoMemory", "NoMessage", "NoTopic", "NotEmpty", "OtherFleet", "Producer", "Receipt",
+    "Reject", "Release", "Retry", "RetryError", "Stats", "StoredMessage", "TimedOut", "TooBig", "Topic", "TopicDiffers",
+    "TopicReport", "Try", "Unavailable", "UnknownError", "UsageError", "Worker", "WrongThread", "WrongType",
+    "answer_done", "answer_retry",
 ]

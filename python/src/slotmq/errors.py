@@ -1,4 +1,5 @@
-"""What a failed call raises: one class for each class of status."""
+"""What a failed call raises: one class for each class of status, and below it one for each status."""
+import re
 from typing import Dict, Type
 
 from ._native import ffi, lib
@@ -12,33 +13,134 @@ class Error(Exception):
     """
 
     def __init__(self, status: int, text: str) -> None:
-        super().__init__(text)
+        super().__init__(status, text)
         self.status = status
         self.name = status_name(status)
 
+    def __str__(self) -> str:
+        return str(self.args[1])
+
 
 class UsageError(Error):
-    """Correct the program or the set-up; repeating the call cannot help: INVALID, NO_TOPIC, DENIED, FORKED, ..."""
+    """Correct the program or the set-up; repeating the call cannot help."""
 
 
 class RetryError(Error):
-    """Nothing was done; repeat the same call later: TIMED_OUT, UNAVAILABLE, FULL, IN_WORK, NO_MEMORY."""
+    """Nothing was done; repeat the same call later."""
 
 
 class UnknownError(Error):
-    """It may have been done; repeat the call if doing it twice does no harm: UNKNOWN."""
+    """It may have been done; repeat the call if doing it twice does no harm."""
 
 
 class LostError(Error):
-    """The message now belongs to another consumer; stop handling it: LEASE_LOST, FENCED."""
+    """The message now belongs to another consumer; stop handling it."""
 
 
 class FatalError(Error):
-    """Close the object and make a new one: CLOSED, NAME_TAKEN, INTERNAL."""
+    """Close the object and make a new one."""
 
 
 class AnsweredError(RuntimeError):
     """The delivery was answered before, and a delivery is answered once."""
+
+
+# Each class below has the name of its status: NoTopic is raised for NO_TOPIC.
+
+class Invalid(UsageError):
+    """An argument or option is not valid."""
+
+
+class WrongThread(UsageError):
+    """The call would wait for itself."""
+
+
+class Forked(UsageError):
+    """What a parent has opened is of no use to a child of fork()."""
+
+
+class NoTopic(UsageError):
+    """The topic does not exist."""
+
+
+class TopicDiffers(UsageError):
+    """The topic exists with another definition."""
+
+
+class NotEmpty(UsageError):
+    """The topic still holds messages."""
+
+
+class WrongType(UsageError):
+    """The topic has a type or layout for which this is not possible."""
+
+
+class TooBig(UsageError):
+    """The body is larger than the topic allows."""
+
+
+class NoMessage(UsageError):
+    """The topic holds no such message."""
+
+
+class Damaged(UsageError):
+    """Redis lost a part of the topic; repair it."""
+
+
+class Denied(UsageError):
+    """The server refused credentials or a permission."""
+
+
+class BadServer(UsageError):
+    """The server is too old, or it evicts keys."""
+
+
+class OtherFleet(UsageError):
+    """The topic belongs to another fleet."""
+
+
+class Duplicate(UsageError):
+    """A message with this key and id is in flight, awaits its next attempt, or was done within dedup_window_ms."""
+
+
+class NoMemory(RetryError):
+    """The process has no memory for it."""
+
+
+class TimedOut(RetryError):
+    """The time ran out before it was done."""
+
+
+class Unavailable(RetryError):
+    """No server answers."""
+
+
+class Full(RetryError):
+    """The buffer of sends, the topic or Redis is full."""
+
+
+class InWork(RetryError):
+    """A consumer works on the message."""
+
+
+class LeaseLost(LostError):
+    """The lease of the message has ended."""
+
+
+class Fenced(LostError):
+    """The slot has a newer owner."""
+
+
+class NameTaken(FatalError):
+    """A live process has the name of this member."""
+
+
+class Closed(FatalError):
+    """The object is closing or closed, or the consumer was stopped."""
+
+
+class Internal(FatalError):
+    """A defect of slotmq; please report it."""
 
 
 CLASSES: Dict[int, Type[Error]] = {
@@ -48,6 +150,10 @@ CLASSES: Dict[int, Type[Error]] = {
     lib.SMQ_CLASS_ABORT: LostError,
     lib.SMQ_CLASS_FATAL: FatalError,
 }
+# The class of each status but UNKNOWN, which is alone in its class.
+CAUSES: Dict[int, Type[Error]] = {
+    getattr(lib, "SMQ" + re.sub("([A-Z])", r"_\1", cause.__name__).upper()): cause
+    for kind in CLASSES.values() for cause in kind.__subclasses__()}
 
 
 def status_name(status: int) -> str:
@@ -59,4 +165,4 @@ def status_name(status: int) -> str:
 def error_of(status: int, text: str = "") -> Error:
     """The exception for a status that is not OK; without a text it has that of the status."""
     text = text or ffi.string(lib.smq_status_text(status)).decode()
-    return CLASSES.get(lib.smq_status_class(status), Error)(status, text)
+    return CAUSES.get(status, CLASSES[lib.smq_status_class(status)])(status, text)

@@ -21,9 +21,12 @@ log = logging.getLogger("slotmq")
 class Retry(Exception):
     """A handler raises it to have the message delivered again after `delay_ms`, by default the back-off of the topic."""
 
-    def __init__(self, reason: str = "", *, delay_ms: int = BACKOFF) -> None:
-        super().__init__(reason)
+    def __init__(self, reason: str = "", delay_ms: int = BACKOFF) -> None:
+        super().__init__(reason, delay_ms)
         self.delay_ms = delay_ms
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class Reject(Exception):
@@ -33,8 +36,8 @@ class Reject(Exception):
 class Release(Exception):
     """A handler raises it to requeue the message as if it was never claimed, claimable after `delay_ms`."""
 
-    def __init__(self, *, delay_ms: int = 0) -> None:
-        super().__init__()
+    def __init__(self, delay_ms: int = 0) -> None:
+        super().__init__(delay_ms)
         self.delay_ms = delay_ms
 
 
