@@ -81,11 +81,10 @@ typedef struct smq_consumer_options {
      * slot is.  When this process stops or is cut off, one pushed message of each open slot may
      * count as failed without having been seen. */
     int32_t push_slots;
-    /* The upper bound for delaying claims and answers so that several go to Redis together.
-     * Nothing is delayed while messages are rare.  The delay grows with the response time of Redis,
-     * up to half this time, because the send may have been delayed as long.  Answers of a slot in
-     * which no message waits may be delayed for up to twice this time.  0 .. 60000 or SMQ_NONE,
-     * which means 0; default 1. */
+    /* No claim and no answer waits longer than this for others that go to Redis together with it.
+     * Answers of a slot in which no message waits may take all of it.  Other answers, and claims,
+     * wait until the next reply of Redis comes, and a quarter of this time at most; they do not
+     * wait while messages are rare.  0 .. 120000 or SMQ_NONE, which means 0; default 2. */
     int64_t linger_ms;
 } smq_consumer_options;
 #define SMQ_CONSUMER_OPTIONS_INIT SMQ_INIT(smq_consumer_options)

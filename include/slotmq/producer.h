@@ -44,10 +44,10 @@ typedef struct smq_producer_options {
     /* Time that smq_send_async() waits when max_pending or max_pending_bytes is reached, or
      * SMQ_FOREVER; default 0: it fails with FULL at once. */
     int64_t full_timeout_ms;
-    /* The upper bound for delaying asynchronous sends so that several go to Redis together.
-     * Nothing is delayed while sends are rare.  The delay grows with the response time of Redis, up
-     * to half this time, because consumers may delay the messages as long again.  0 .. 60000 or
-     * SMQ_NONE, which means 0; default 1. */
+    /* No asynchronous send waits longer than this for others that go to Redis together with it.
+     * None waits while sends are rare.  A wait ends with the next reply of Redis, and after a
+     * quarter of this time at the latest, because a message waits again to be claimed and to be
+     * answered.  0 .. 120000 or SMQ_NONE, which means 0; default 2. */
     int64_t linger_ms;
     /* The receipts of asynchronous sends without a callback are kept until smq_producer_poll()
      * takes them.  A send whose receipt is kept counts as pending. */

@@ -227,9 +227,9 @@ const struct option option_table[] = {
     {PRODUCER(full_timeout_ms), LASTS(0, "0", 1, d, ", or forever"), DEFAULT(0),
      WORD("forever", SMQ_FOREVER), MEANING("SMQ_FOREVER", SMQ_FOREVER),
      TEXT("How long an asynchronous send waits for room among them.")},
-    {PRODUCER(linger_ms), LASTS(0, "0", 1, m, ""), MEANING("SMQ_NONE", 0), LASTING(1, ms),
-     TEXT("Twice the time that an asynchronous send may wait for others, so that they go together; "
-          "less when few come.")},
+    {PRODUCER(linger_ms), LASTS(0, "0", 2, m, ""), MEANING("SMQ_NONE", 0), LASTING(2, ms),
+     TEXT("No asynchronous send waits longer for others, so that they go together: a quarter of "
+          "this at most, and less when few come.")},
     {PRODUCER(poll_receipts), SWITCH,
      TEXT("Receipts of asynchronous sends without a callback wait until they are polled.")},
 
@@ -258,8 +258,8 @@ const struct option option_table[] = {
      TEXT("How long handlers and answers may take when the consumer stops or a slot moves.")},
     {CONSUMER(push_slots), INTEGER(0, 65536), MEANING("SMQ_NONE", 0), DEFAULT(64),
      TEXT("Idle slots into which sends may push messages at once.")},
-    {CONSUMER(linger_ms), LASTS(0, "0", 1, m, ""), MEANING("SMQ_NONE", 0), LASTING(1, ms),
-     TEXT("Twice the time that a claim or an answer may wait for others, so that they go together; "
-          "less when few come.")},
+    {CONSUMER(linger_ms), LASTS(0, "0", 2, m, ""), MEANING("SMQ_NONE", 0), LASTING(2, ms),
+     TEXT("No claim and no answer waits longer for others, so that they go together; while "
+          "messages wait, a quarter of this at most, and less when few come.")},
 };
 const size_t option_count = sizeof(option_table) / sizeof(option_table[0]);

@@ -1,13 +1,14 @@
 /* pace.h - when requests that wait for company may leave.
  *
  * What is ready leaves together: this is a flush.  The next one waits until a reply to a request of
- * the last one has come, but never longer than half the linger time, because a message waits twice:
- * to be sent, and to be claimed.  So what comes rarely leaves at once, and the more Redis has to
- * do, the more leaves together.
+ * the last one has come, but never longer than a quarter of the linger time, because a message
+ * waits several times: to be sent, to be claimed, and to be answered.  So what comes rarely leaves
+ * at once, and the more Redis has to do, the more leaves together.
  *
  * A request for which nothing waits may linger: it leaves with the next flush, or a little later on
  * its own.  While the answers of a slot linger, a new message of the slot would have to wait, so
- * they linger only for a small part of the time between its messages.
+ * they linger only for a small part of the time between its messages, and never longer than the
+ * linger time.
  *
  * Pure. */
 #ifndef MODEL_PACE_H
@@ -18,12 +19,15 @@
 
 /* Times are microseconds of one clock. */
 struct pace {
-    int64_t most_us;    /* the longest time between two flushes; 0: nothing waits */
+    int64_t linger_us;  /* the longest of all waits; 0: nothing waits */
     int64_t flushed_us; /* the last flush; -1: none yet */
     bool answered;      /* a reply to the last flush has come */
 };
 
 void pace_init(struct pace *pace, int64_t linger_ms);
+
+/* The longest time between two flushes. */
+int64_t pace_together_us(const struct pace *pace);
 
 /* From when on is what is ready flushed?  0: now. */
 int64_t pace_opens_us(const struct pace *pace);

@@ -108,7 +108,7 @@ static void outbox_back_off(struct outbox *outbox)
 static void outbox_note_urgent(struct outbox *outbox, const struct send *send)
 {
     struct outbox_set *set = outbox->set;
-    int64_t most_ms = (set->pace.most_us + 999) / 1000;
+    int64_t most_ms = (pace_together_us(&set->pace) + 999) / 1000;
 
     if (outbox->added >= ENOUGH || send->number <= set->flush_to || send->group != NULL ||
         send->deadline_ms - most_ms <= clock_now_ms()) {
@@ -124,7 +124,7 @@ struct next_call outbox_set_next(struct outbox_set *set)
                                         .sends = set->ready_count,
                                         .urgent = set->urgent,
                                         .idle = LIST_EMPTY(&set->requests.wire),
-                                        .halves = set->pace.most_us > 0,
+                                        .halves = set->pace.linger_us > 0,
                                         .callers = set->callers,
                                         .rest_us = set->rest_us};
     struct next_call next = next_call_of(&view);

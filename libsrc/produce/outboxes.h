@@ -19,7 +19,7 @@ typedef void outboxes_ended_fn(struct send_list *ended, void *user);
 
 struct outboxes_options {
     bool no_repeat;
-    int64_t linger_ms; /* how long a send may wait for others; 0: not at all */
+    int64_t linger_ms; /* as in smq_producer_options; 0: no send waits for others */
     int replicas;      /* replicas that must have a message before its send is done */
 };
 struct outboxes *outboxes_new(struct core *core, const struct outboxes_options *options,

@@ -19,7 +19,7 @@
 #include "support/wait.h"
 #include "unit/fixture/fake_redis.h"
 
-enum { WAIT_MS = 30000, LONG_MS = 60000, SHORT_MS = 2, SLOTS_MAX = 8, BATCH = 10, FEW = 3 };
+enum { WAIT_MS = 30000, LONG_MS = 120000, SHORT_MS = 2, SLOTS_MAX = 8, BATCH = 10, FEW = 3 };
 
 /* A shared topic.  Each slot has as many messages as are asked for; but if `hold` is set slot 1 has
  * none, and its second call is not answered until the test says so. */

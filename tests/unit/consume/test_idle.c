@@ -21,7 +21,7 @@
 #include "support/wait.h"
 #include "unit/fixture/fake_redis.h"
 
-enum { WAIT_MS = 30000, LONG_MS = 60000, SLOTS = 2, PER_ANSWER = 4 };
+enum { WAIT_MS = 30000, LONG_MS = 120000, SLOTS = 2, PER_ANSWER = 4 };
 
 #define LATER_US  (INT64_C(10000) * 1000000) /* so answers linger for longer than WAIT_MS */
 #define ASLEEP_MS (INT64_C(1000000) * 1000)  /* no slot looks by itself, however late it is */

@@ -18,7 +18,7 @@
 #include "support/wait.h"
 #include "unit/fixture/fake_redis.h"
 
-enum { WAIT_MS = 30000, LONG_MS = 60000, SLOTS = 2, BATCH = 10, FEW = 4 };
+enum { WAIT_MS = 30000, LONG_MS = 120000, SLOTS = 2, BATCH = 10, FEW = 4 };
 
 /* A shared topic.  Slot 0 has one batch of messages; slot 1 has none, and its second call is not
  * answered until the test says so. */

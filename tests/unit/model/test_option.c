@@ -59,7 +59,7 @@ static const struct {
     {SMQ_OPTION_SET_PRODUCER, "max_pending", 100000, 1, 1000000000, REFUSED},
     {SMQ_OPTION_SET_PRODUCER, "max_pending_bytes", 67108864, 1, NUMBERS, REFUSED},
     {SMQ_OPTION_SET_PRODUCER, "full_timeout_ms", 0, 0, DAY, SMQ_FOREVER},
-    {SMQ_OPTION_SET_PRODUCER, "linger_ms", 1, 1, 60000, 0},
+    {SMQ_OPTION_SET_PRODUCER, "linger_ms", 2, 1, 120000, 0},
     {SMQ_OPTION_SET_CONSUMER, "threads", -7 /* the machine's */, 1, 1024, REFUSED},
     {SMQ_OPTION_SET_CONSUMER, "batch_size", 100, 1, 1000, REFUSED},
     {SMQ_OPTION_SET_CONSUMER, "max_messages", 0, 1, INT64_MAX, ZERO},
@@ -71,7 +71,7 @@ static const struct {
     {SMQ_OPTION_SET_CONSUMER, "handler_timeout_ms", 0, 1, DAY, ZERO},
     {SMQ_OPTION_SET_CONSUMER, "drain_timeout_ms", 30000, 1, DAY, 0},
     {SMQ_OPTION_SET_CONSUMER, "push_slots", 64, 1, 65536, 0},
-    {SMQ_OPTION_SET_CONSUMER, "linger_ms", 1, 1, 60000, 0},
+    {SMQ_OPTION_SET_CONSUMER, "linger_ms", 2, 1, 120000, 0},
 };
 
 static const struct {

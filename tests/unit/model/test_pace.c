@@ -9,7 +9,7 @@
 #include "model/pace.h"
 #include "support/group.h"
 
-enum { LINGER_MS = 10 };
+enum { LINGER_MS = 20 };
 
 static void first_request_leaves_at_once(void **state)
 {
@@ -25,7 +25,7 @@ static void next_ones_wait_for_a_reply_but_not_long(void **state)
 {
     static const struct {
         int64_t linger_ms, opens_us;
-    } rows[] = {{10, 1005000}, {1, 1000500}, {0, 1000000}};
+    } rows[] = {{20, 1005000}, {2, 1000500}, {0, 1000000}};
 
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -64,11 +64,11 @@ static void answers_linger_for_a_part_of_the_time_between_messages(void **state)
     static const struct {
         int64_t linger_ms, apart_us, wait_us;
     } rows[] = {
-        {1, 0, 0},           /* the first message */
-        {1, 320, 10},        /* messages come often */
-        {1, 64000, 2000},    /* 1,000 a second in 64 slots */
-        {1, 1000000, 2000},  /* never longer than twice linger_ms */
-        {10, 320000, 10000}, /* messages come rarely */
+        {2, 0, 0},           /* the first message */
+        {2, 320, 10},        /* messages come often */
+        {2, 64000, 2000},    /* 1,000 a second in 64 slots */
+        {2, 1000000, 2000},  /* never longer than linger_ms */
+        {20, 320000, 10000}, /* messages come rarely */
         {0, 1000000, 0},     /* nothing waits */
     };
 

@@ -16,7 +16,7 @@
 #include "support/group.h"
 #include "support/wait.h"
 
-enum { SLOTS = 4, LONG_MS = 60000, FEW = 5, MANY = 16, DAY_MS = 86400000 };
+enum { SLOTS = 4, LONG_MS = 120000, FEW = 5, MANY = 16, DAY_MS = 86400000 };
 
 /* A key of each slot. */
 static char keys[SLOTS][16];
@@ -140,7 +140,7 @@ static void nothing_waits_longer_than_the_option_says(void **state)
 static void nothing_waits_until_its_time_is_over(void **state)
 {
     struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    smq_producer *producer = producer_with_one_in_progress(LONG_MS, LONG_MS / 2, &receipts);
+    smq_producer *producer = producer_with_one_in_progress(LONG_MS, LONG_MS / 4, &receipts);
 
     (void) state;
     send_to_each_other_slot(producer, &receipts);
