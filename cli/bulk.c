@@ -9,28 +9,26 @@
 #include "say.h"
 #include "signals.h"
 
-bool bulk_selects(const struct bulk_filter *filter)
+bool bulk_selects(const struct command *command, const struct bulk_filter *filter)
 {
-    return filter->id || filter->match || reason_flags_select(&filter->reason) ||
-           filter->older_than.given || filter->headers.count > 0;
+    return which_id(command, &filter->which) || filter->match ||
+           reason_flags_select(&filter->reason) || filter->older_than.given ||
+           filter->headers.count > 0;
 }
 
-enum exit_code bulk_check(const struct bulk_filter *filter)
+enum exit_code bulk_check(const struct command *command, const struct bulk_filter *filter)
 {
-    if (filter->key && !filter->id) {
-        return say_error(EXIT_USAGE, "--key goes with --id; give both");
+    enum exit_code code = which_check(command, &filter->which, false);
+
+    if (code != EXIT_DONE) {
+        return code;
     }
-    const enum exit_code code = reason_flags_check(&filter->reason);
+    code = reason_flags_check(&filter->reason);
     return code == EXIT_DONE ? headers_check_one(&filter->headers) : code;
 }
 
-void bulk_filter_make(smq_filter *out, smq_message_ref *which, const struct bulk_filter *filter,
-                      const struct topic_facts *topic)
+void bulk_filter_make(smq_filter *out, const struct bulk_filter *filter)
 {
-    if (filter->id) {
-        *which = message_named(topic, filter->id, filter->key);
-        out->which = which;
-    }
     out->contains = filter->match;
     reason_flags_apply(out, &filter->reason);
     out->header = headers_selected(&filter->headers);
@@ -55,7 +53,7 @@ static bool bulk_show(uint64_t changed, uint64_t total, void *user)
 }
 
 enum exit_code bulk_run(smq_client *client, const struct command *command, const smq_filter *filter,
-                        bulk_fn *edit, const char *done, const char *missing)
+                        bulk_fn *edit, const char *done)
 {
     const char *topic = command->words[0];
     struct showing showing = {.progress = progress_begin(command, done)};
@@ -78,7 +76,7 @@ enum exit_code bulk_run(smq_client *client, const struct command *command, const
                          done, count);
     }
     if (count == 0 && filter->which) {
-        return say_error(EXIT_NOT_DONE, "topic %s has no such %s", topic, missing);
+        return say_error(EXIT_NOT_DONE, "topic %s has no such dead letter", topic);
     }
     if (command->global.json) {
         json_t *document = json_object();

@@ -162,7 +162,9 @@ static enum exit_code command_run_verb(const struct verb *verb, struct reading *
     if (verb->init) {
         verb->init(options);
     }
-    enum exit_code code = flags_read(&words, sets, 2, false, argc, argv);
+    enum exit_code code = flags_read(
+        &words, sets, 2, &(struct flags_verb){.name = verb->name, .max_words = verb->max_words},
+        argc, argv);
     if (code == EXIT_DONE) {
         code = command_fill_and_call(reading, verb, options, &words);
     }
@@ -195,7 +197,7 @@ static enum exit_code command_read_global(struct words *words, struct reading *r
                                  .values = &reading->global,
                                  .given = &reading->given};
 
-    return flags_read(words, &set, 1, true, argc, argv);
+    return flags_read(words, &set, 1, NULL, argc, argv);
 }
 
 /* `words` begins with the first word of a name of two; flags may stand between them. */

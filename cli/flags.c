@@ -1,6 +1,7 @@
 /* flags.c - reads flags by getopt_long() from tables. */
 #include "flags.h"
 
+#include <ctype.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 struct reader {
     const struct flag_set *sets;
     size_t set_count;
+    const struct flags_verb *verb; /* NULL: the flags before it */
     struct option options[FLAGS_MAX + 1];
     char letters[2 * FLAGS_MAX + 3];
 };
@@ -31,13 +33,13 @@ static bool flags_takes_operand(const struct flag *flag)
 }
 
 static void reader_init(struct reader *reader, const struct flag_set *sets, size_t set_count,
-                        bool until_word)
+                        const struct flags_verb *verb)
 {
     size_t index = 0;
 
-    *reader = (struct reader){.sets = sets, .set_count = set_count};
+    *reader = (struct reader){.sets = sets, .set_count = set_count, .verb = verb};
     char *letter = reader->letters;
-    *letter++ = until_word ? '+' : '-';
+    *letter++ = verb ? '-' : '+';
     *letter++ = ':';
     for (size_t s = 0; s < set_count; s++) {
         for (size_t f = 0; f < sets[s].count && index < FLAGS_MAX; f++, index++) {
@@ -75,40 +77,49 @@ static const struct flag *reader_find(const struct reader *reader, int code,
     return NULL;
 }
 
-static enum exit_code flags_say_unknown(const struct reader *reader, const char *typed)
+/* Is it the name of a flag that was typed, or rather a word that begins with a hyphen? */
+static bool flags_is_name(const char *typed)
 {
-    char name[64];
-    const char *bare = typed + strspn(typed, "-");
+    return strncmp(typed, "--", 2) == 0 && isalpha((unsigned char) typed[2]);
+}
 
-    if (typed[0] != '-' || typed[1] != '-') {
-        return say_error(
-            EXIT_USAGE,
-            "unknown flag -%c; see slotmq --help, or write -- before a word that begins "
-            "with a hyphen: -- %s",
-            optopt, typed);
+/* `count` words were read before it. */
+static enum exit_code flags_say_unknown(const struct reader *reader, const char *typed,
+                                        size_t count)
+{
+    const struct flags_verb *verb = reader->verb;
+    const char *space = verb ? " " : "";
+    const char *of = verb ? verb->name : "";
+    char name[64];
+
+    if (!flags_is_name(typed)) {
+        const bool word = verb && count < verb->max_words;
+        return say_error(EXIT_USAGE, "unknown flag -%c; see slotmq%s%s --help%s%s",
+                         optopt != 0 ? optopt : typed[1], space, of,
+                         word ? ", or write -- before a word that begins with a hyphen: -- " : "",
+                         word ? typed : "");
     }
-    snprintf(name, sizeof(name), "%.*s", (int) strcspn(bare, "="), bare);
+    snprintf(name, sizeof(name), "%.*s", (int) strcspn(typed + 2, "="), typed + 2);
     struct nearest nearest = nearest_to(name);
     for (const struct option *option = reader->options; option->name; option++) {
         nearest_offer(&nearest, option->name);
     }
     if (nearest.best) {
-        return say_error(EXIT_USAGE, "unknown flag --%s; did you mean --%s?", name, nearest.best);
+        return say_error(EXIT_USAGE, "unknown flag --%s; did you mean --%s? See slotmq%s%s --help",
+                         name, nearest.best, space, of);
     }
-    return say_error(EXIT_USAGE,
-                     "unknown flag --%s; see slotmq --help, or write -- before a word that begins "
-                     "with a hyphen: -- %s",
-                     name, typed);
+    return say_error(EXIT_USAGE, "unknown flag --%s; see slotmq%s%s --help", name, space, of);
 }
 
 /* getopt refused an argument: '?' is unknown or has a value too many, ':' lacks its value. */
-static enum exit_code flags_say_refused(const struct reader *reader, int code, const char *typed)
+static enum exit_code flags_say_refused(const struct reader *reader, int code, const char *typed,
+                                        size_t count)
 {
     const struct flag_set *set = NULL;
     const struct flag *flag = reader_find(reader, optopt, &set);
 
     if (!flag) {
-        return flags_say_unknown(reader, typed);
+        return flags_say_unknown(reader, typed, count);
     }
     if (code == ':') {
         return say_error(EXIT_USAGE, "--%s needs a value: --%s %s", flag->name, flag->name,
@@ -287,11 +298,11 @@ static enum exit_code flags_take(const struct reader *reader, int code, const ch
         return EXIT_DONE;
     }
     if (code == '?' || code == ':') {
-        return flags_say_refused(reader, code, typed);
+        return flags_say_refused(reader, code, typed, words->count);
     }
     const struct flag *flag = reader_find(reader, code, &set);
     if (!flag || flags_is_abbreviated(flag, typed)) {
-        return flags_say_unknown(reader, typed);
+        return flags_say_unknown(reader, typed, words->count);
     }
     if (set->given) {
         flags_given_add(set->given, flag, set->values, optarg);
@@ -301,14 +312,14 @@ static enum exit_code flags_take(const struct reader *reader, int code, const ch
 }
 
 enum exit_code flags_read(struct words *words, const struct flag_set *sets, size_t set_count,
-                          bool until_word, int argc, char **argv)
+                          const struct flags_verb *verb, int argc, char **argv)
 {
     struct reader reader;
 
     for (size_t i = 0; i < set_count; i++) {
         flags_set_fallbacks(&sets[i]);
     }
-    reader_init(&reader, sets, set_count, until_word);
+    reader_init(&reader, sets, set_count, verb);
     *words = (struct words){.word = say_alloc((size_t) argc + 1, sizeof(char *))};
     opterr = 0;
     optind = 0; /* glibc: begin anew */
@@ -324,7 +335,7 @@ enum exit_code flags_read(struct words *words, const struct flag_set *sets, size
             return taken;
         }
     }
-    if (until_word) {
+    if (!verb) {
         for (int i = optind; i < argc; i++) {
             words->word[words->count++] = argv[i];
         }

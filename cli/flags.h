@@ -68,11 +68,17 @@ struct words {
     char **tail; /* what followed "--", borrowed from argv; NULL: there was no "--" */
 };
 
-/* Reads the flags of argv[1] and after into the `set_count` sets.  `until_word`: stops before the
- * first word and leaves it and all after it in `words`.  On any other result than EXIT_DONE the
- * error has already been printed. */
+/* The verb whose flags are read, as errors name it. */
+struct flags_verb {
+    const char *name;
+    size_t max_words; /* how many words it takes */
+};
+
+/* Reads the flags of argv[1] and after into the `set_count` sets.  `verb` NULL: those before the
+ * verb: it stops before the first word and leaves that and all after it in `words`.  On any other
+ * result than EXIT_DONE the error has already been printed. */
 enum exit_code flags_read(struct words *words, const struct flag_set *sets, size_t set_count,
-                          bool until_word, int argc, char **argv);
+                          const struct flags_verb *verb, int argc, char **argv);
 
 void words_fini(struct words *words);
 

@@ -84,13 +84,6 @@ static void listing_when_text(char *text, size_t size, const struct listing *lis
     }
 }
 
-/* Was it sent with a key?  Without one it has none, or its id is the key. */
-static bool listing_has_own_key(const smq_message_info *message)
-{
-    return message->key.data && (!message->id.data || message->key.len != message->id.len ||
-                                 memcmp(message->key.data, message->id.data, message->id.len) != 0);
-}
-
 static void listing_add_row(const struct listing *listing, const smq_message_info *message)
 {
     struct row row = {.count = 0};
@@ -110,7 +103,7 @@ static void listing_add_row(const struct listing *listing, const smq_message_inf
     listing_put(&row, when);
     listing_put(&row, attempt);
     listing_put(&row, message->reason ? message->reason : "");
-    if (listing_has_own_key(message)) {
+    if (message_has_own_key(message)) {
         listing_add_bytes(&row, message->key.data, message->key.len);
     } else {
         listing_put(&row, "-");

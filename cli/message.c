@@ -1,4 +1,4 @@
-/* message.c - messages: named by words, shown as JSON and in tables. */
+/* message.c - messages: their states by name, shown as JSON and in tables. */
 #include "message.h"
 
 #include <string.h>
@@ -7,31 +7,7 @@
 #include "output.h"
 #include "say.h"
 
-/* === Naming ============================================================= */
-
-smq_message_ref message_named(const struct topic_facts *topic, const char *id, const char *key)
-{
-    smq_message_ref message = SMQ_MESSAGE_REF_INIT;
-
-    if (topic->layout == SMQ_LAYOUT_KEYED) {
-        message.id = smq_text(id);
-    } else {
-        message.body = smq_text(id);
-    }
-    if (key) {
-        message.key = smq_text(key);
-    }
-    return message;
-}
-
-enum exit_code message_say_failure(const smq_error *err, const char *key)
-{
-    /* A text with a colon says that it is there, but not as it would have to be. */
-    if (err->status != SMQ_NO_MESSAGE || key || strchr(err->text, ':')) {
-        return say_failure(err);
-    }
-    return say_error(EXIT_NOT_DONE, "%s; if it was sent with a key, give --key", err->text);
-}
+/* === States ============================================================= */
 
 /* The state of that name, which has `length` bytes; 0: there is none. */
 static smq_state message_find_state(const char *name, size_t length)
@@ -70,6 +46,12 @@ enum exit_code message_states_read(unsigned *out, const char *text)
             return EXIT_DONE;
         }
     }
+}
+
+bool message_has_own_key(const smq_message_info *message)
+{
+    return message->key.data && (!message->id.data || message->key.len != message->id.len ||
+                                 memcmp(message->key.data, message->id.data, message->id.len) != 0);
 }
 
 bool message_has_id(const smq_message_info *message)

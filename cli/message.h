@@ -1,4 +1,4 @@
-/* message.h - messages: named by words, shown as JSON and in tables. */
+/* message.h - messages: their states by name, shown as JSON and in tables. */
 #ifndef CLI_MESSAGE_H
 #define CLI_MESSAGE_H
 
@@ -8,18 +8,15 @@
 
 #include "topic.h"
 
-/* The message that ID and --key name: in layout inline ID is its body.  The texts are borrowed. */
-smq_message_ref message_named(const struct topic_facts *topic, const char *id, const char *key);
-
-/* Says why a call about one message failed; `key` as for message_named(). */
-enum exit_code message_say_failure(const smq_error *err, const char *key);
-
 /* The state of that name; 0: there is none. */
 smq_state message_state_named(const char *name);
 
 /* "waiting,dead" as smq_state, or-ed.  On any other result than EXIT_DONE the error has been
  * printed. */
 enum exit_code message_states_read(unsigned *out, const char *text);
+
+/* Was it sent with a key?  Without one it has none, or its id is the key. */
+bool message_has_own_key(const smq_message_info *message);
 
 /* Has it an id beside its body?  It has in layout keyed. */
 bool message_has_id(const smq_message_info *message);

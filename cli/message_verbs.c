@@ -12,22 +12,55 @@
 #include "table.h"
 #include "verb.h"
 #include "when_flags.h"
+#include "which.h"
 
 /* === get ================================================================ */
 
 struct message_options {
     struct look look; /* first */
-    const char *key;
+    struct which which;
 };
 
-#define KEY(struct_)                                                                               \
-    {                                                                                              \
-        .name = "key", .type = FLAG_TEXT, .offset = offsetof(struct_, key), .operand = "KEY",      \
-        .help = "the key it was sent with; default: none"                                          \
-    }
+static const struct flag message_flags[] = {WHICH_FLAGS(struct message_options, which)};
+static const struct flag message_look_flags[] = {WHICH_FLAGS(struct message_options, which),
+                                                 LOOK_FLAG(NULL)};
 
-static const struct flag message_flags[] = {KEY(struct message_options)};
-static const struct flag message_look_flags[] = {KEY(struct message_options), LOOK_FLAG(NULL)};
+static enum exit_code message_check(const struct command *command)
+{
+    const struct message_options *flags = command->options;
+
+    return which_check(command, &flags->which, true);
+}
+
+/* What a verb does with its message; what it says, when it is done. */
+typedef smq_status message_fn(smq_client *client, const struct command *command,
+                              const struct topic_facts *topic, const smq_message_ref *which,
+                              smq_error *err);
+
+/* Does it with the message that is named: where none has this id and no key, with the one that has
+ * it and a key. */
+static enum exit_code message_act(smq_client *client, const struct command *command,
+                                  const struct topic_facts *topic, const struct which *named,
+                                  message_fn *act)
+{
+    const unsigned all = SMQ_STATE_WAITING | SMQ_STATE_CLAIMED | SMQ_STATE_RESTING | SMQ_STATE_DEAD;
+    const char *id = which_id(command, named);
+    smq_message_ref which = which_named(topic, id, named->key);
+    char *key = NULL;
+    smq_error err;
+    smq_status status = act(client, command, topic, &which, &err);
+
+    if (status == SMQ_NO_MESSAGE && !named->key) {
+        const enum exit_code code = which_find_key(&key, client, command, topic, id, all);
+        if (code != EXIT_DONE) {
+            return code;
+        }
+        which = which_named(topic, id, key);
+        status = act(client, command, topic, &which, &err);
+        free(key);
+    }
+    return status == SMQ_OK ? EXIT_DONE : say_failure(&err);
+}
 
 static void message_add_bytes(struct table *table, const char *name, const void *bytes, size_t size)
 {
@@ -111,16 +144,15 @@ static void message_print(const smq_message_info *message, const struct topic_fa
     table_print(table);
 }
 
-static enum exit_code message_get(smq_client *client, const struct command *command,
-                                  const struct topic_facts *topic)
+static smq_status message_show(smq_client *client, const struct command *command,
+                               const struct topic_facts *topic, const smq_message_ref *which,
+                               smq_error *err)
 {
-    const struct message_options *flags = command->options;
-    const smq_message_ref which = message_named(topic, command->words[1], flags->key);
     smq_message_info *message = NULL;
-    smq_error err;
+    const smq_status status = smq_message_get(client, command->words[0], which, &message, err);
 
-    if (smq_message_get(client, command->words[0], &which, &message, &err) != SMQ_OK) {
-        return message_say_failure(&err, flags->key);
+    if (status != SMQ_OK) {
+        return status;
     }
     if (command->global.json) {
         output_json(message_info_json(message));
@@ -128,19 +160,27 @@ static enum exit_code message_get(smq_client *client, const struct command *comm
         message_print(message, topic);
     }
     smq_message_info_free(message);
-    return EXIT_DONE;
+    return SMQ_OK;
 }
 
-static enum exit_code message_rank(smq_client *client, const struct command *command,
-                                   const struct topic_facts *topic)
+static enum exit_code message_get(smq_client *client, const struct command *command,
+                                  const struct topic_facts *topic)
 {
     const struct message_options *flags = command->options;
-    const smq_message_ref which = message_named(topic, command->words[1], flags->key);
-    uint64_t rank = 0;
-    smq_error err;
 
-    if (smq_message_rank(client, command->words[0], &which, &rank, &err) != SMQ_OK) {
-        return message_say_failure(&err, flags->key);
+    return message_act(client, command, topic, &flags->which, message_show);
+}
+
+static smq_status message_show_rank(smq_client *client, const struct command *command,
+                                    const struct topic_facts *topic, const smq_message_ref *which,
+                                    smq_error *err)
+{
+    uint64_t rank = 0;
+    const smq_status status = smq_message_rank(client, command->words[0], which, &rank, err);
+
+    (void) topic;
+    if (status != SMQ_OK) {
+        return status;
     }
     if (command->global.json) {
         json_t *document = json_object();
@@ -149,21 +189,29 @@ static enum exit_code message_rank(smq_client *client, const struct command *com
     } else {
         printf("%" PRIu64 "\n", rank);
     }
-    return EXIT_DONE;
+    return SMQ_OK;
+}
+
+static enum exit_code message_rank(smq_client *client, const struct command *command,
+                                   const struct topic_facts *topic)
+{
+    const struct message_options *flags = command->options;
+
+    return message_act(client, command, topic, &flags->which, message_show_rank);
 }
 
 const struct verb get_verb = {
     .name = "get",
     .operands = "NAME ID",
     .summary = "everything about one message, in whatever state",
-    .text = "ID is the id of the message; in layout inline it is the body. If the message was sent "
-            "with a key, give --key, too.",
+    .text = WHICH_TEXT,
     .flags = message_look_flags,
     .flag_count = sizeof(message_look_flags) / sizeof(message_look_flags[0]),
     .options_size = sizeof(struct message_options),
     .looks = true,
-    .min_words = 2,
+    .min_words = 1,
     .max_words = 2,
+    .check = message_check,
     .about_topic = message_get,
 };
 
@@ -171,15 +219,16 @@ const struct verb rank_verb = {
     .name = "rank",
     .operands = "NAME ID",
     .summary = "how many waiting messages come before one",
-    .text = "Counted are the messages of the topic with a strictly better time or priority, and "
-            "those before it in its own slot; in a fifo topic only those in its own slot. ID is "
-            "the id of the message; in layout inline it is the body.",
+    .text =
+        "Counted are the messages of the topic with a strictly better time or priority, and "
+        "those before it in its own slot; in a fifo topic only those in its own slot. " WHICH_TEXT,
     .flags = message_look_flags,
     .flag_count = sizeof(message_look_flags) / sizeof(message_look_flags[0]),
     .options_size = sizeof(struct message_options),
     .looks = true,
-    .min_words = 2,
+    .min_words = 1,
     .max_words = 2,
+    .check = message_check,
     .about_topic = message_rank,
 };
 
@@ -199,43 +248,50 @@ static void message_report_done(const struct command *command, const char *done)
 
 /* === remove ============================================================= */
 
+static smq_status message_remove_one(smq_client *client, const struct command *command,
+                                     const struct topic_facts *topic, const smq_message_ref *which,
+                                     smq_error *err)
+{
+    const smq_status status = smq_message_remove(client, command->words[0], which, err);
+
+    (void) topic;
+    if (status == SMQ_OK) {
+        message_report_done(command, "removed");
+    }
+    return status;
+}
+
 static enum exit_code message_remove(smq_client *client, const struct command *command,
                                      const struct topic_facts *topic)
 {
     const struct message_options *flags = command->options;
-    const smq_message_ref which = message_named(topic, command->words[1], flags->key);
-    smq_error err;
 
-    if (smq_message_remove(client, command->words[0], &which, &err) != SMQ_OK) {
-        return message_say_failure(&err, flags->key);
-    }
-    message_report_done(command, "removed");
-    return EXIT_DONE;
+    return message_act(client, command, topic, &flags->which, message_remove_one);
 }
 
 const struct verb remove_verb = {
     .name = "remove",
     .operands = "NAME ID",
     .summary = "remove one message, unless it is claimed",
-    .text = "ID is the id of the message; in layout inline it is the body. A message that a "
-            "consumer works on is not removed (exit code 75).",
+    .text = "A message that a consumer works on is not removed (exit code 75). " WHICH_TEXT,
     .flags = message_flags,
     .flag_count = sizeof(message_flags) / sizeof(message_flags[0]),
     .options_size = sizeof(struct message_options),
-    .min_words = 2,
+    .min_words = 1,
     .max_words = 2,
+    .check = message_check,
     .about_topic = message_remove,
 };
 
 /* === reschedule ========================================================= */
 
 struct reschedule_options {
-    const char *key;
+    struct which which;
     struct when when;
 };
 
 static const struct flag reschedule_flags[] = {
-    KEY(struct reschedule_options),
+    WHICH_FLAGS(struct reschedule_options, which),
     WHEN_FLAGS(struct reschedule_options),
 };
 
@@ -267,27 +323,36 @@ static smq_status message_keep_place(smq_message *place, smq_client *client, con
     return status;
 }
 
+static smq_status message_move(smq_client *client, const struct command *command,
+                               const struct topic_facts *topic, const smq_message_ref *which,
+                               smq_error *err)
+{
+    const struct reschedule_options *flags = command->options;
+    smq_message place = SMQ_MESSAGE_INIT;
+
+    when_apply(&place, &flags->when);
+    if (topic->type == SMQ_TYPE_PRIORITY) {
+        const smq_status status =
+            message_keep_place(&place, client, command->words[0], which, &flags->when, err);
+        if (status != SMQ_OK) {
+            return status;
+        }
+    }
+    const smq_status status = smq_message_reschedule(client, command->words[0], which, &place, err);
+    if (status == SMQ_OK) {
+        message_report_done(command, "rescheduled");
+    }
+    return status;
+}
+
 static enum exit_code message_reschedule(smq_client *client, const struct command *command,
                                          const struct topic_facts *topic)
 {
     const struct reschedule_options *flags = command->options;
-    const smq_message_ref which = message_named(topic, command->words[1], flags->key);
-    smq_message place = SMQ_MESSAGE_INIT;
     const enum exit_code code = when_check(&flags->when, command->words[0], topic);
-    smq_error err;
 
-    if (code != EXIT_DONE) {
-        return code;
-    }
-    when_apply(&place, &flags->when);
-    if ((topic->type == SMQ_TYPE_PRIORITY &&
-         message_keep_place(&place, client, command->words[0], &which, &flags->when, &err) !=
-             SMQ_OK) ||
-        smq_message_reschedule(client, command->words[0], &which, &place, &err) != SMQ_OK) {
-        return message_say_failure(&err, flags->key);
-    }
-    message_report_done(command, "rescheduled");
-    return EXIT_DONE;
+    return code == EXIT_DONE ? message_act(client, command, topic, &flags->which, message_move)
+                             : code;
 }
 
 static enum exit_code message_check_reschedule(const struct command *command)
@@ -301,21 +366,20 @@ static enum exit_code message_check_reschedule(const struct command *command)
     if (when->own.delay_ms == 0 && !when->at.given && !when->priority.given) {
         return say_error(EXIT_USAGE, "reschedule needs one of --delay, --at and --priority");
     }
-    return EXIT_DONE;
+    return which_check(command, &flags->which, true);
 }
 
 const struct verb reschedule_verb = {
     .name = "reschedule",
     .operands = "NAME ID",
     .summary = "give a waiting message another time or priority",
-    .text = "ID is the id of the message; in layout inline it is the body. A message that a "
-            "consumer works on is not changed (exit code 75). In a priority topic the priority or "
-            "the time that no flag gives stays as it is.",
+    .text = "A message that a consumer works on is not changed (exit code 75). In a priority topic "
+            "the priority or the time that no flag gives stays as it is. " WHICH_TEXT,
     .flags = reschedule_flags,
     .flag_count = sizeof(reschedule_flags) / sizeof(reschedule_flags[0]),
     .options_size = sizeof(struct reschedule_options),
     .init = message_reschedule_init,
-    .min_words = 2,
+    .min_words = 1,
     .max_words = 2,
     .check = message_check_reschedule,
     .about_topic = message_reschedule,

@@ -34,14 +34,14 @@ static enum exit_code purge_some(smq_client *client, const struct command *comma
 {
     const struct purge_options *flags = command->options;
     smq_filter filter = SMQ_FILTER_INIT;
-    smq_message_ref which;
     const enum exit_code code = message_states_read(&filter.states, flags->state);
 
+    (void) topic;
     if (code != EXIT_DONE) {
         return code;
     }
-    bulk_filter_make(&filter, &which, &flags->filter, topic);
-    return bulk_run(client, command, &filter, smq_topic_purge, "purged", "message");
+    bulk_filter_make(&filter, &flags->filter);
+    return bulk_run(client, command, &filter, smq_topic_purge, "purged");
 }
 
 static enum exit_code purge_check(const struct command *command)
@@ -55,7 +55,7 @@ static enum exit_code purge_check(const struct command *command)
     }
     enum exit_code code = message_states_read(&states, flags->state);
     if (code == EXIT_DONE) {
-        code = bulk_check(&flags->filter);
+        code = bulk_check(command, &flags->filter);
     }
     if (code != EXIT_DONE) {
         return code;

@@ -40,6 +40,16 @@ static size_t nearest_edit_distance(const char *a, const char *b)
     return cost[rows][columns];
 }
 
+/* Does the name begin with these letters, or end with them as a word of its own? */
+static bool nearest_is_part(const char *typed, size_t size, const char *name)
+{
+    const size_t length = strlen(name);
+
+    return strncmp(name, typed, size) == 0 ||
+           (length > size && strcmp(name + length - size, typed) == 0 &&
+            strchr("-_", name[length - size - 1]) != NULL);
+}
+
 struct nearest nearest_to(const char *typed)
 {
     const size_t allowed = strlen(typed) / 3;
@@ -54,8 +64,8 @@ void nearest_offer(struct nearest *nearest, const char *name)
     if (typed > NEAREST_MAX || strlen(name) > NEAREST_MAX) {
         return;
     }
-    const bool begins = typed >= 2 && strncmp(name, nearest->typed, typed) == 0;
-    const size_t distance = begins ? 1 : nearest_edit_distance(nearest->typed, name);
+    const bool part = typed >= 2 && nearest_is_part(nearest->typed, typed, name);
+    const size_t distance = part ? 1 : nearest_edit_distance(nearest->typed, name);
     if (distance < nearest->distance) {
         nearest->distance = distance;
         nearest->best = name;

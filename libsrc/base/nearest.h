@@ -8,7 +8,8 @@
 #include <stddef.h>
 
 /* Offer all names to one struct; `best` is the name most similar to `typed`, or one that begins
- * with it, the first of equals, or NULL if none is similar enough.  The pointers are borrowed. */
+ * with it or has it as its last word, the first of equals, or NULL if none is similar enough.  The
+ * pointers are borrowed. */
 struct nearest {
     const char *typed;
     const char *best;

@@ -67,7 +67,6 @@ static void test_get_of_a_keyed_message_tells_all(void **state)
     assert_int_equal(json_number(message, "expires_at_ms") - json_number(message, "sent_at_ms"),
                      86400000);
     json_decref(message);
-    command_refused(1, "give --key", NULL, ARGS("get", "keyed", "i"));
     command_refused(1, "no such message", NULL, ARGS("get", "keyed", "i", "--key", "other"));
 }
 
@@ -204,6 +203,60 @@ static void test_a_key_names_one_of_two_with_one_body(void **state)
     json_decref(message);
 }
 
+/* The same of two keys: which of them, is not guessed. */
+static void assert_which_is_asked(const char *topic, const char *id)
+{
+    command_refused(1, "give --key b or --key a", NULL, ARGS("get", topic, id));
+    command_refused(1, "give --key b or --key a", NULL, ARGS("rank", topic, "--id", id));
+    command_refused(1, "give --key b or --key a", NULL,
+                    ARGS("reschedule", topic, "--id", id, "--delay", "1h"));
+    command_refused(1, "give --key b or --key a", NULL, ARGS("remove", topic, id));
+    command_done(NULL, ARGS("get", topic, "--id", id, "--key", "b"));
+}
+
+static void assert_named_by_id(const char *topic, const char *layout)
+{
+    const bool keyed = strcmp(layout, "keyed") == 0;
+
+    command_create_topic(topic, "fixed_time", layout);
+    for (const char *const *sent = ARGS("one", "k", "two", "a", "two", "b", "three", "k"); *sent;
+         sent += 2) {
+        command_done(NULL, keyed ? ARGS("send", topic, "body", "--id", sent[0], "--key", sent[1])
+                                 : ARGS("send", topic, sent[0], "--key", sent[1]));
+    }
+    command_done(NULL, ARGS("get", topic, "one"));
+    command_done(NULL, ARGS("get", topic, "--id", "one"));
+    command_done(NULL, ARGS("rank", topic, "one"));
+    command_done(NULL, ARGS("rank", topic, "--id", "one", "--key", "k"));
+    command_done(NULL, ARGS("reschedule", topic, "three", "--delay", "1h"));
+    command_done(NULL, ARGS("remove", topic, "--id", "three"));
+    command_refused(1, "no message", NULL, ARGS("get", topic, "three"));
+    assert_which_is_asked(topic, "two");
+    command_kill_due(topic, "3");
+    json_t *lines = command_lines(NULL, ARGS("dead", "list", topic, "--id", "one", "--json"));
+    assert_int_equal(json_array_size(lines), 1);
+    json_decref(lines);
+    lines = command_lines(NULL, ARGS("dead", "list", topic, "two", "--json"));
+    assert_int_equal(json_array_size(lines), 2);
+    json_decref(lines);
+    command_refused(1, "give --key b or --key a", NULL, ARGS("dead", "requeue", topic, "two"));
+    command_refused(1, "no dead letter of the id \"never\"", NULL,
+                    ARGS("dead", "requeue", topic, "never"));
+    command_done(NULL, ARGS("dead", "requeue", topic, "one"));
+    command_done(NULL, ARGS("dead", "purge", topic, "--id", "two", "--key", "a", "--yes"));
+    command_done(NULL, ARGS("dead", "purge", topic, "two", "--yes"));
+    assert_int_equal(command_stat(topic, "dead"), 0);
+    assert_int_equal(command_stat(topic, "waiting"), 1);
+}
+
+/* As a word or as --id, with its key and without. */
+static void test_each_verb_finds_a_message_by_its_id_alone(void **state)
+{
+    (void) state;
+    assert_named_by_id("by_id", "keyed");
+    assert_named_by_id("by_body", "inline");
+}
+
 static void test_a_claimed_message_is_left_alone(void **state)
 {
     struct run run;
@@ -307,7 +360,8 @@ static void test_what_is_not_there_is_told_in_one_line(void **state)
 {
     (void) state;
     command_create_topic("gone", "priority", "inline");
-    command_refused(1, "give --key", NULL, ARGS("get", "gone", "nothing"));
+    command_refused(1, "topic gone has no message of the id \"nothing\"", NULL,
+                    ARGS("get", "gone", "nothing"));
     command_refused(1, "", NULL, ARGS("get", "gone", "nothing", "--json"));
     command_refused(1, "", NULL, ARGS("rank", "gone", "nothing", "--json"));
     command_refused(1, "nowhere", NULL, ARGS("get", "nowhere", "x"));
@@ -329,6 +383,7 @@ TEST_GROUP(message)
         cmocka_unit_test(test_remove_takes_what_waits),
         cmocka_unit_test(test_remove_takes_a_dead_letter),
         cmocka_unit_test(test_a_key_names_one_of_two_with_one_body),
+        cmocka_unit_test(test_each_verb_finds_a_message_by_its_id_alone),
         cmocka_unit_test(test_a_claimed_message_is_left_alone),
         cmocka_unit_test(test_reschedule_gives_another_priority),
         cmocka_unit_test(test_reschedule_gives_another_time),

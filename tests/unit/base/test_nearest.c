@@ -28,6 +28,7 @@ static void a_near_miss_finds_its_name(void **state)
     assert_string_equal(nearest_of("max_retrys"), "max_retries");
     assert_string_equal(nearest_of("max-waiting"), "max_waiting");
     assert_string_equal(nearest_of("lease"), "lease_ms");
+    assert_string_equal(nearest_of("retries"), "max_retries");
     assert_string_equal(nearest_of("ralease_ms"), "lease_ms");
     assert_string_equal(nearest_of("delayms"), "delay_ms");
     assert_string_equal(nearest_of("topics"), "topic");

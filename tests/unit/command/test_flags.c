@@ -80,6 +80,7 @@ struct reading {
 /* Standard error of the call is caught in reading->said. */
 static void read_line(struct reading *reading, const char *line, bool until_word)
 {
+    const struct flags_verb verb = {.name = "run", .max_words = 2};
     const struct flag_set set = {
         .flags = flags, .count = sizeof(flags) / sizeof(flags[0]), .values = &reading->values};
     char *rest = reading->text;
@@ -96,7 +97,8 @@ static void read_line(struct reading *reading, const char *line, bool until_word
     }
     assert_non_null(file);
     assert_true(dup2(fileno(file), STDERR_FILENO) >= 0);
-    reading->code = flags_read(&reading->words, &set, 1, until_word, reading->argc, reading->argv);
+    reading->code = flags_read(&reading->words, &set, 1, until_word ? NULL : &verb, reading->argc,
+                               reading->argv);
     assert_true(dup2(saved, STDERR_FILENO) >= 0);
     close(saved);
     rewind(file);
