@@ -5,9 +5,9 @@
  * Copyright (c) the slotmq authors.  SPDX-License-Identifier: BSD-2-Clause
  *
  * The rules of slotmq.h hold.  A function throws what its C function returns, as one of the
- * exceptions below.  Handles can be moved and not copied, and end in any order.  A consumer is not
- * freed in its own handler.  Nothing of this header is in the library, so a program may have
- * another compiler than that. */
+ * exceptions below.  Handles can be moved and not copied, and end in any order.  A consumer that
+ * ends in its own handler, as by exit() there, is only stopped.  Nothing of this header is in the
+ * library, so a program may have another compiler than that. */
 #ifndef SLOTMQ_SLOTMQ_HPP
 #define SLOTMQ_SLOTMQ_HPP
 
@@ -116,8 +116,8 @@ inline std::string_view view(smq_bytes bytes)
 
 /* === Deliveries ========================================================= */
 
-/* A delivery, which its handler or its poller answers once.  It is borrowed and may be copied;
- * after the answer no copy may be used. */
+/* A delivery, which its handler or its poller answers once.  After that it throws usage_error.  It
+ * is borrowed and may be copied; after the answer no copy may be used. */
 class delivery
 {
   public:
@@ -127,7 +127,7 @@ class delivery
 
     const smq_message_info &info() const
     {
-        return *smq_delivery_info(handle_);
+        return *smq_delivery_info(open());
     }
     std::string_view body() const
     {
@@ -147,23 +147,23 @@ class delivery
 
     void done()
     {
-        check(smq_done, handle_);
+        check(smq_done, take());
     }
     void retry(int64_t delay_ms = SMQ_BACKOFF, const char *reason = nullptr)
     {
-        check(smq_retry, handle_, delay_ms, reason);
+        check(smq_retry, take(), delay_ms, reason);
     }
     void reject(const char *reason = nullptr)
     {
-        check(smq_reject, handle_, reason);
+        check(smq_reject, take(), reason);
     }
     void release(int64_t delay_ms = 0)
     {
-        check(smq_release, handle_, delay_ms);
+        check(smq_release, take(), delay_ms);
     }
     void extend(int64_t lease_ms)
     {
-        check(smq_extend, handle_, lease_ms);
+        check(smq_extend, open(), lease_ms);
     }
 
     smq_delivery *get() const noexcept
@@ -172,7 +172,22 @@ class delivery
     }
 
   private:
-    smq_delivery *handle_;
+    smq_delivery *open() const
+    {
+        if (handle_ == nullptr) {
+            throw usage_error(SMQ_INVALID, "the delivery was answered before");
+        }
+        return handle_;
+    }
+    smq_delivery *take()
+    {
+        smq_delivery *const taken = open();
+
+        handle_ = nullptr;
+        return taken;
+    }
+
+    smq_delivery *handle_; /* NULL after the answer */
 };
 
 /* === Hooks ============================================================== */
@@ -421,6 +436,9 @@ class consumer
     consumer(client &from, smq_consumer_options options, handler call)
         : call_(std::make_unique<handler>(std::move(call)))
     {
+        if (!*call_) {
+            throw usage_error(SMQ_INVALID, "the handler is empty");
+        }
         options.handler = &consumer::handle;
         options.batch = nullptr;
         options.user = call_.get();
@@ -436,9 +454,14 @@ class consumer
     consumer(consumer &&other) noexcept = default;
     consumer &operator=(consumer &&other) noexcept
     {
+        keep_running();
         handle_ = std::move(other.handle_);
         call_ = std::move(other.call_);
         return *this;
+    }
+    ~consumer()
+    {
+        keep_running();
     }
 
     /* Without one: poll() it. */
@@ -515,6 +538,14 @@ class consumer
             smq_retry(given, SMQ_BACKOFF, reason, nullptr);
         }
         return SMQ_ANSWERED;
+    }
+
+    /* A callable that runs below this call stays. */
+    void keep_running() noexcept
+    {
+        if (smq_consumer_wait(handle_.get(), 0, nullptr) == SMQ_WRONG_THREAD) {
+            (void) call_.release();
+        }
     }
 
     static smq_consumer_options options_of(const char *topic)

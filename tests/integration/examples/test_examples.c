@@ -24,7 +24,7 @@ enum { TIMEOUT_MS = 60000 };
 static const char folder[] = EXAMPLES_FOLDER, job_cpp[] = JOB_CPP, raii_clang[] = RAII_CLANG,
                   python[] = PYTHON, job_py[] = JOB_PY, library[] = LIBRARY,
                   runtime[] = SANITIZER_RUNTIME, node[] = NODE, jobs_js[] = NODE_FOLDER "/jobs.js",
-                  slotmq_json[] = SLOTMQ_JSON;
+                  misuse_cpp[] = MISUSE_CPP, slotmq_json[] = SLOTMQ_JSON;
 
 enum { EXAMPLES_MAX = 16, PATH_SIZE = 1024 };
 
@@ -170,6 +170,27 @@ static void test_handles_of_cpp_free_themselves_by_clang(void **state)
         skip();
     }
     assert_prints(raii_clang, *state, raii_prints);
+}
+
+/* A handler that ends the process leaves its exit status. */
+static void test_mistakes_in_cpp_are_errors(void **state)
+{
+    const char *const argv[] = {misuse_cpp, servers_redis(*state), NULL};
+    struct run run;
+
+    assert_true(run_command(&run, &(struct run_options){.argv = argv}, TIMEOUT_MS));
+    assert_string_equal(run.err, "");
+    assert_string_equal(run.out,
+                        "dead 9 of 9, claimed 0\n"
+                        "a second answer: SMQ_INVALID: the delivery was answered before\n"
+                        "a look after the answer: SMQ_INVALID: the delivery was answered before\n"
+                        "done 1\n"
+                        "an empty handler: SMQ_INVALID: the handler is empty\n"
+                        "a consumer that was moved: SMQ_INVALID: the consumer is NULL\n"
+                        "a producer that was moved: SMQ_INVALID: the producer is NULL\n"
+                        "a text of the handler that does not fit into the function\n");
+    assert_int_equal(run.exit_code, 3);
+    run_fini(&run);
 }
 
 static void test_changes_of_a_document_merge(void **state)
@@ -493,6 +514,7 @@ TEST_GROUP(examples)
         cmocka_unit_test_setup_teardown(test_a_replaced_owner_writes_nothing, start, stop),
         cmocka_unit_test_setup_teardown(test_handles_of_cpp_free_themselves, start, stop),
         cmocka_unit_test_setup_teardown(test_handles_of_cpp_free_themselves_by_clang, start, stop),
+        cmocka_unit_test_setup_teardown(test_mistakes_in_cpp_are_errors, start, stop),
         cmocka_unit_test_setup_teardown(test_changes_of_a_document_merge, start, stop),
         cmocka_unit_test_setup_teardown(test_one_trace_has_each_try_and_answer, start, stop),
         cmocka_unit_test_setup_teardown(test_reminders_come_at_their_time, start, stop),
