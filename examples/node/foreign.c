@@ -9,7 +9,11 @@
 
 typedef int64_t function(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t);
 
-static napi_env loop_env;
+struct watch {
+    uv_poll_t poll; /* first: its address is that of the watch */
+    napi_env env;
+    napi_ref fn;
+};
 
 static napi_value call(napi_env env, napi_callback_info info)
 {
@@ -37,18 +41,19 @@ static napi_value call(napi_env env, napi_callback_info info)
 
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
+    const struct watch *watch = (const struct watch *) poll;
     napi_handle_scope scope;
     napi_value fn;
 
-    napi_open_handle_scope(loop_env, &scope);
-    napi_get_reference_value(loop_env, poll->data, &fn);
-    napi_make_callback(loop_env, NULL, fn, fn, 0, NULL, NULL);
-    napi_close_handle_scope(loop_env, scope);
+    napi_open_handle_scope(watch->env, &scope);
+    napi_get_reference_value(watch->env, watch->fn, &fn);
+    napi_make_callback(watch->env, NULL, fn, fn, 0, NULL, NULL);
+    napi_close_handle_scope(watch->env, scope);
 }
 
 static napi_value watch(napi_env env, napi_callback_info info)
 {
-    uv_poll_t *poll = malloc(sizeof(*poll));
+    struct watch *watch = malloc(sizeof(*watch));
     napi_value args[2], result;
     uv_loop_t *loop;
     size_t count = 2;
@@ -56,11 +61,12 @@ static napi_value watch(napi_env env, napi_callback_info info)
 
     napi_get_cb_info(env, info, &count, args, NULL, NULL);
     napi_get_value_int32(env, args[0], &fd);
-    napi_create_reference(env, args[1], 1, (napi_ref *) &poll->data);
+    watch->env = env;
+    napi_create_reference(env, args[1], 1, &watch->fn);
     napi_get_uv_event_loop(env, &loop);
-    uv_poll_init(loop, poll, fd);
-    uv_poll_start(poll, UV_READABLE, on_readable);
-    napi_create_bigint_int64(env, (int64_t) poll, &result);
+    uv_poll_init(loop, &watch->poll, fd);
+    uv_poll_start(&watch->poll, UV_READABLE, on_readable);
+    napi_create_bigint_int64(env, (int64_t) watch, &result);
     return result;
 }
 
@@ -68,6 +74,5 @@ NAPI_MODULE_INIT()
 {
     const napi_property_descriptor calls[] = {{.utf8name = "call", .method = call},
                                               {.utf8name = "watch", .method = watch}};
-    loop_env = env;
     return napi_define_properties(env, exports, 2, calls) == napi_ok ? exports : NULL;
 }

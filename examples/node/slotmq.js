@@ -7,8 +7,23 @@ const os = require('node:os');
 const AT_ONCE = 64;
 const SIGN_OF_LIFE_MS = 60000; // less than max_poll_gap_ms
 
-const cString = (text) => Buffer.from(`${text}\0`);
 const upToNul = (buffer) => buffer.toString('utf8', 0, buffer.indexOf(0));
+
+function cString(text) {
+    if (text.includes('\0')) {
+        throw new TypeError('a text for the library must not hold a NUL');
+    }
+    return Buffer.from(`${text}\0`);
+}
+
+// Any value as a text, also one that refuses to be one.
+function textOf(value) {
+    try {
+        return String(value).replaceAll('\0', '\\0');
+    } catch {
+        return 'a value that has no text';
+    }
+}
 
 // A word of a call: Buffers are passed by their address.
 function word(value) {
@@ -146,7 +161,14 @@ class Queue {
         });
     }
 
-    send(body) {
+    // `body`: a string, or a Uint8Array, such as a Buffer.
+    async send(body) {
+        if (this.closed) {
+            throw this.closed;
+        }
+        if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
+            throw new TypeError(`a body is a string or a Uint8Array, not ${textOf(body)}`);
+        }
         const message = this.library.make('smq_message', { body: Buffer.from(body) });
         const number = ++this.number;
 
@@ -197,7 +219,7 @@ class Queue {
             await this.handle(library.read('smq_message_info', info));
             library.call('smq_done', delivery, err);
         } catch (error) {
-            library.call('smq_retry', delivery, library.values.SMQ_BACKOFF, String(error), err);
+            library.call('smq_retry', delivery, library.values.SMQ_BACKOFF, textOf(error), err);
         }
     }
 
@@ -205,9 +227,12 @@ class Queue {
         this.library.call('smq_consumer_poll', this.consumer, null, 0, Buffer.alloc(8), 0, null);
     }
 
-    // Gives a promise that all answers are stored.  Call it when all sends have their receipts.
+    // Gives a promise that all answers are stored.  Call it when all sends have their receipts.  A
+    // handler may call it, and not wait for the promise, which waits for the handler.
     stop() {
-        this.library.call('smq_consumer_stop', this.consumer);
+        if (!this.closed) {
+            this.library.call('smq_consumer_stop', this.consumer);
+        }
         return this.ended;
     }
 
@@ -216,6 +241,7 @@ class Queue {
         const { library } = this;
         const free = library.call('dlsym', 0, 'free');
 
+        this.closed = error;
         clearInterval(this.life);
         this.watches.forEach((watch) => library.call('uv_close', watch, free));
         library.call('smq_consumer_free', this.consumer);

@@ -23,7 +23,8 @@ enum { TIMEOUT_MS = 60000 };
 /* The folder of the programs, and what else the build gives. */
 static const char folder[] = EXAMPLES_FOLDER, job_cpp[] = JOB_CPP, raii_clang[] = RAII_CLANG,
                   python[] = PYTHON, job_py[] = JOB_PY, library[] = LIBRARY,
-                  runtime[] = SANITIZER_RUNTIME, node[] = NODE, jobs_js[] = NODE_FOLDER "/jobs.js",
+                  runtime[] = SANITIZER_RUNTIME, node[] = NODE, node_folder[] = NODE_FOLDER,
+                  jobs_js[] = NODE_FOLDER "/jobs.js", misuse_js[] = MISUSE_JS,
                   misuse_cpp[] = MISUSE_CPP, slotmq_json[] = SLOTMQ_JSON;
 
 enum { EXAMPLES_MAX = 16, PATH_SIZE = 1024 };
@@ -154,6 +155,33 @@ static void assert_prints(const char *path, void *servers, const char *out)
     assert_string_equal(run.out, out);
     assert_int_equal(run.exit_code, 0);
     run_fini(&run);
+}
+
+/* Once in the loop of the main thread, and once in that of another one. */
+static void test_mistakes_in_node_are_errors(void **state)
+{
+    const char *const argv[] = {node,
+                                misuse_js,
+                                optional_example("foreign.node"),
+                                slotmq_json,
+                                servers_redis(*state),
+                                node_folder,
+                                NULL};
+    static const char out[] =
+        "9 failed and came again\n"
+        "a body: TypeError: a body is a string or a Uint8Array, not 72,105\n"
+        "a body: TypeError: a body is a string or a Uint8Array, not [object Object]\n"
+        "a body: TypeError: a body is a string or a Uint8Array, not [object DataView]\n"
+        "a body: TypeError: a body is a string or a Uint8Array, not 5\n"
+        "a body: TypeError: a body is a string or a Uint8Array, not undefined\n"
+        "a topic with a NUL: TypeError: a text for the library must not hold a NUL\n"
+        "a send after the end: SMQ_CLOSED: the consumer of topic %s was stopped\n"
+        "a stop after the end: nothing was said\n";
+    char both[2 * sizeof(out) + 64];
+    int len = snprintf(both, sizeof(both), out, "mistakes");
+
+    snprintf(both + len, sizeof(both) - (size_t) len, out, "mistakes-of-thread");
+    assert_script_prints(argv, both);
 }
 
 static const char raii_prints[] = "two books\na map\na lamp\nSMQ_INVALID\na pen from raii\n";
@@ -507,6 +535,7 @@ TEST_GROUP(examples)
         cmocka_unit_test_setup_teardown(test_the_main_job_runs_in_cpp, start, stop),
         cmocka_unit_test_setup_teardown(test_the_main_job_runs_in_python, start, stop),
         cmocka_unit_test_setup_teardown(test_jobs_run_in_the_loop_of_node, start, stop),
+        cmocka_unit_test_setup_teardown(test_mistakes_in_node_are_errors, start, stop),
         cmocka_unit_test_setup_teardown(test_sender_and_worker, start, stop),
         cmocka_unit_test_setup_teardown(test_sender_and_epoll_loop, start, stop),
         cmocka_unit_test_setup_teardown(test_batches_go_to_a_file, start, stop),
