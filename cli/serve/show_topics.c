@@ -268,6 +268,26 @@ struct answer *show_topic(struct serve *serve, const json_t *query,
 
 /* === For other programs ================================================= */
 
+/* The topics are the groups of one of this name, which has no messages of its own; NULL: there are
+ * none. */
+static struct answer *show_groups(const struct readings_view *view, const char *name)
+{
+    const size_t size = strlen(name);
+    char groups[512] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < view->count && used < sizeof(groups); i++) {
+        const char *topic = view->topics[i]->name;
+        if (strncmp(topic, name, size) == 0 && topic[size] == '/') {
+            used += (size_t) snprintf(groups + used, sizeof(groups) - used, "%s%s",
+                                      used > 0 ? ", " : "", topic);
+        }
+    }
+    return used == 0 ? NULL
+                     : answer_problem(400, SMQ_INVALID, "topic %s has groups; name one of them: %s",
+                                      name, groups);
+}
+
 struct answer *show_lag(struct serve *serve, const json_t *query, const struct guard_caller *caller)
 {
     const char *name = query_text(query, "topic");
@@ -295,9 +315,10 @@ struct answer *show_lag(struct serve *serve, const json_t *query, const struct g
     }
     const bool known = topic != NULL;
     const bool begun = view.state->rounds > 0;
+    struct answer *grouped = known ? NULL : show_groups(&view, name);
     readings_close(serve->readings);
-    if (object) {
-        return answer_json(200, object);
+    if (object || grouped) {
+        return object ? answer_json(200, object) : grouped;
     }
     return known || !begun ? answer_problem(503, SMQ_UNAVAILABLE, "topic %s was not read", name)
                            : answer_problem(404, SMQ_NO_TOPIC, "there is no topic %s", name);

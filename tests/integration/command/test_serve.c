@@ -321,6 +321,10 @@ static void test_lag_is_what_is_due(void **state)
     http_get(&answer, &http, "/lag?topic=missing", "");
     assert_problem(&answer, 404, "SMQ_NO_TOPIC", "missing");
     http_fini(&answer);
+    http_get(&answer, &http, "/lag?topic=grouped", "");
+    assert_problem(&answer, 400, "SMQ_INVALID",
+                   "topic grouped has groups; name one of them: grouped/one, grouped/two");
+    http_fini(&answer);
 }
 
 static void test_probes_answer_one_line(void **state)
