@@ -24,6 +24,7 @@
 
 enum {
     PORT_CONNECTIONS_MAX = 1200,
+    PORT_ADDRESS_PART = 2,          /* of the connections: the most of one address */
     PORT_FILES_OTHERS = 200,        /* descriptors for Redis, ZooKeeper and programs */
     PORT_MEMORY = 32 * 1024,        /* of a connection: the headers of a request, too */
     PORT_BODY_MAX = 256 * 1024,     /* of a request */
@@ -357,11 +358,26 @@ static void port_on_completed(void *cls, struct MHD_Connection *connection, void
     }
 }
 
+static enum MHD_Result port_on_header(void *cls, enum MHD_ValueKind kind, const char *name,
+                                      const char *value)
+{
+    (void) kind;
+    (void) value;
+    *(int *) cls += strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0 ? 1 : 0;
+    return MHD_YES;
+}
+
 /* What can be refused before the body comes.  NULL: nothing. */
 static struct answer *port_refuse(struct port_request *request, const char *method)
 {
+    int hosts = 0;
     const char *length = port_request_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
 
+    (void) MHD_get_connection_values(request->connection, MHD_HEADER_KIND, port_on_header, &hosts);
+    if (hosts != 1) {
+        return answer_problem(400, SMQ_INVALID, "a request has one Host, and this one has %d",
+                              hosts);
+    }
     if (strcmp(method, MHD_HTTP_METHOD_POST) == 0) {
         request->method = PORT_POST;
     } else if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
@@ -496,18 +512,19 @@ static int port_listen(const struct address *address)
 /* Its threads leave the signals to main. */
 static struct MHD_Daemon *port_start(struct port *port)
 {
+    const unsigned connections = port_connections();
     sigset_t all, before;
 
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     struct MHD_Daemon *daemon = MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, port_access, port,
-        MHD_OPTION_LISTEN_SOCKET, port->listener, MHD_OPTION_CONNECTION_LIMIT, port_connections(),
+        MHD_OPTION_LISTEN_SOCKET, port->listener, MHD_OPTION_CONNECTION_LIMIT, connections,
+        MHD_OPTION_PER_IP_CONNECTION_LIMIT, connections / PORT_ADDRESS_PART,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t) PORT_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned) PORT_IDLE_S, MHD_OPTION_NOTIFY_COMPLETED, port_on_completed, port,
         MHD_OPTION_NOTIFY_CONNECTION, port_on_connection, port, MHD_OPTION_UNESCAPE_CALLBACK,
-        port_leave_escapes, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+        port_leave_escapes, NULL, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return daemon;
 }

@@ -1,6 +1,7 @@
 /* http.c - slotmq serve under test, and what is said to it over plain sockets. */
 #include "http.h"
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -47,13 +48,20 @@ void http_end(struct http *http)
 
 int http_connect(const struct http *http)
 {
-    const struct sockaddr_in address = {.sin_family = AF_INET,
-                                        .sin_port = htons((uint16_t) http->port),
-                                        .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    return http_connect_from(http, "127.0.0.1");
+}
+
+int http_connect_from(const struct http *http, const char *address)
+{
+    const struct sockaddr_in to = {.sin_family = AF_INET,
+                                   .sin_port = htons((uint16_t) http->port),
+                                   .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    const struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr = {inet_addr(address)}};
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     assert_true(fd >= 0);
-    assert_int_equal(connect(fd, (const struct sockaddr *) &address, sizeof(address)), 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *) &from, sizeof(from)), 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *) &to, sizeof(to)), 0);
     return fd;
 }
 

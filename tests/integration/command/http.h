@@ -33,8 +33,9 @@ struct http_answer {
     size_t size;       /* of the body */
 };
 
-/* Connects. */
+/* Connects, by default from 127.0.0.1. */
 int http_connect(const struct http *http);
+int http_connect_from(const struct http *http, const char *address);
 
 /* Sends these bytes, if the other side lets it. */
 void http_send(int fd, const char *bytes, size_t size);
