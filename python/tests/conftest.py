@@ -1,8 +1,18 @@
 """Every test has a client and a topic of its own on one server."""
+import os
+
 import pytest
 import slotmq
 
 pytest_plugins = ["slotmq.testing"]
+
+
+def refused_fork():
+    raise RuntimeError("with AddressSanitizer a child of fork() may wait for ever: such a test belongs into tests/celery")
+
+
+if "asan" in os.environ.get("LD_PRELOAD", ""):
+    os.fork = refused_fork
 
 
 @pytest.fixture

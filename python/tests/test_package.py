@@ -1,7 +1,6 @@
 """What programs see of slotmq.  Nothing sleeps: polls, futures and events wait."""
 import asyncio
 import logging
-import multiprocessing
 import signal
 import subprocess
 import sys
@@ -10,7 +9,6 @@ import warnings
 
 import pytest
 import slotmq
-from threads import wait_until_others_sleep
 
 
 def take(consumer, count):
@@ -497,31 +495,6 @@ def test_events_go_to_logging(client, topic, caplog):
     finally:
         logging.getLogger("slotmq").removeHandler(handler)
     assert (records[0].levelno, records[0].slotmq_topic) == (logging.WARNING, topic.name)
-
-
-def in_child(connection, address, inherited, name):
-    """What a child of fork() may do."""
-    try:
-        inherited.topic(name).stats()
-    except slotmq.UsageError as error:
-        connection.send(error.name)
-    inherited.close()
-    with slotmq.Client(address) as own:
-        own.producer().send(name, "from the child")
-    connection.send("sent")
-    connection.close()
-
-
-def test_a_child_opens_its_own_client(slotmq_server, client, topic):
-    ours, theirs = multiprocessing.Pipe()
-    child = multiprocessing.get_context("fork").Process(
-        target=in_child, args=(theirs, slotmq_server.address, client, topic.name))
-    wait_until_others_sleep()
-    child.start()
-    assert ours.poll(20) and ours.recv() == "FORKED"
-    assert ours.poll(20) and ours.recv() == "sent"
-    child.join()
-    assert (child.exitcode, topic.stats().waiting) == (0, 1)
 
 
 def test_a_closed_object_says_so(slotmq_server, topic):

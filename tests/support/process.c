@@ -30,15 +30,47 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static void change_environment(const char *const *environment)
+/* Does one of the changes name this variable? */
+static bool is_changed(const char *variable, const char *const *changes)
 {
-    for (; environment != NULL && *environment != NULL; environment++) {
-        if (strchr(*environment, '=') != NULL) {
-            putenv((char *) *environment);
-        } else {
-            unsetenv(*environment);
+    for (; changes != NULL && *changes != NULL; changes++) {
+        size_t name = strcspn(*changes, "=");
+
+        if (strncmp(variable, *changes, name) == 0 && strchr("=", variable[name]) != NULL) {
+            return true;
         }
     }
+    return false;
+}
+
+/* The environment of the child; the caller frees the array.  It is made before fork(): another
+ * thread may have locked the allocator, and that of AddressSanitizer stays locked in the child. */
+static char **changed_environment(const char *const *changes)
+{
+    size_t count = 1;
+    char **made, **next;
+
+    for (char **old = environ; *old != NULL; old++) {
+        count++;
+    }
+    for (const char *const *change = changes; change != NULL && *change != NULL; change++) {
+        count++;
+    }
+    made = next = calloc(count, sizeof(*made));
+    if (made == NULL) {
+        abort();
+    }
+    for (char **old = environ; *old != NULL; old++) {
+        if (!is_changed(*old, changes)) {
+            *next++ = *old;
+        }
+    }
+    for (; changes != NULL && *changes != NULL; changes++) {
+        if (strchr(*changes, '=') != NULL && !is_changed(*changes, changes + 1)) {
+            *next++ = (char *) *changes;
+        }
+    }
+    return made;
 }
 
 /* The child gets these three descriptors and no other. */
@@ -84,7 +116,7 @@ static bool refuse(const int *calls)
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-static void become(const struct process_options *options, pid_t parent)
+static void become(const struct process_options *options, char **environment, pid_t parent)
 {
     reset_signals();
     setsid();
@@ -96,7 +128,7 @@ static void become(const struct process_options *options, pid_t parent)
     }
     if ((options->folder == NULL || chdir(options->folder) == 0) && redirect(options) &&
         (options->refused == NULL || refuse(options->refused))) {
-        change_environment(options->environment);
+        environ = environment;
         execvp(options->argv[0], (char *const *) options->argv);
     }
 }
@@ -128,13 +160,15 @@ pid_t process_start(const struct process_options *options)
         perror("pipe2");
         return 0;
     }
+    char **environment = changed_environment(options->environment);
     pid_t pid = fork();
     if (pid == 0) {
-        become(options, parent);
+        become(options, environment, parent);
         int failure = errno;
         ssize_t size = write(report[1], &failure, sizeof(failure));
         _exit(size > 0 ? 127 : 126);
     }
+    free(environment);
     close(report[1]);
     if (pid < 0) {
         perror("fork");

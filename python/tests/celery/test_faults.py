@@ -7,7 +7,7 @@ import sys
 
 import conftest
 import pytest
-from threads import wait_until_others_sleep
+import slotmq
 
 TIMEOUT_S = 30
 AWAY_S = 3  # longer than between two heartbeats
@@ -167,21 +167,41 @@ def test_a_worker_whose_servers_vanish_waits_without_work(own_cluster, open_shop
         worker.kill()
 
 
-def test_a_child_of_fork_sends_with_a_client_of_its_own(open_shop):
-    shop = open_shop(SOON)
-    shop.note.delay("fork", 1)
-    wait_until_others_sleep()
+def status_of_child(work):
+    """The exit status of a child that does the work while other threads of this process do theirs."""
     child = os.fork()
     if child == 0:
         status = 1
         try:
-            shop.note.delay("fork", 2)
+            work()
             status = 0
         finally:
             os._exit(status)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def test_a_child_of_fork_sends_with_a_client_of_its_own(open_shop):
+    shop = open_shop(SOON)
+    shop.note.delay("fork", 1)
+    assert status_of_child(lambda: shop.note.delay("fork", 2)) == 0
     shop.note.delay("fork", 3)
     assert shop.topic().stats().waiting == 3
+
+
+def test_a_child_of_fork_is_refused_what_its_parent_has_opened(open_shop):
+    topic = open_shop(SOON).topic()
+    inherited = topic._client
+    topic.create(shared=True, slots=1)
+
+    def work():
+        with pytest.raises(slotmq.UsageError, match="fork") as raised:
+            topic.stats()
+        assert raised.value.name == "FORKED"
+        inherited.close()
+        with slotmq.Client(conftest.CLUSTER) as own:
+            own.producer().send(topic.name, "from the child")
+    assert status_of_child(work) == 0
+    assert topic.stats().waiting == 1
 
 
 @pytest.mark.long

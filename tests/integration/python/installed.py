@@ -1,6 +1,7 @@
 """Install the package from a copy of the sources with pip, as docs/python.md says, and run its tests.
 
-What is missing makes a test fail with its name: no test is skipped."""
+The arguments of such a test begin with ROOT BUILD LIBRARY RUNTIME: LIBRARY is the build folder whose library the package
+gets, RUNTIME that of its AddressSanitizer, or "".  What is missing makes a test fail with its name: no test is skipped."""
 import importlib.util
 import os
 import pathlib
@@ -11,14 +12,14 @@ import sys
 import tempfile
 import unittest
 
-ROOT, BUILD, RUNTIME = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
+ROOT, BUILD, LIBRARY = (pathlib.Path(folder) for folder in sys.argv[1:4])
+RUNTIME = sys.argv[4]
 MODULES = {"cffi": "python3-cffi", "pip": "python3-pip", "pytest": "python3-pytest",
            "pytest_timeout": "python3-pytest-timeout",
            "setuptools": "python3-setuptools", "wheel": "python3-wheel", "fastapi": "python3-fastapi",
            "uvicorn": "python3-uvicorn", "redis": "python3-redis"}
-# What a library with a sanitizer needs in a Python that is built without one, and frees little at its end.  The sanitizer
-# finds what throws exceptions of C++, which greenlets do, only if that is there at the start.
-SANITIZED = {"LD_PRELOAD": f"{RUNTIME} libstdc++.so.6", "ASAN_OPTIONS": "detect_leaks=0:halt_on_error=1"} if RUNTIME else {}
+# What a library with a sanitizer needs in a Python that is built without one, and frees little at its end.
+SANITIZED = {"LD_PRELOAD": RUNTIME, "ASAN_OPTIONS": "detect_leaks=0:halt_on_error=1"} if RUNTIME else {}
 
 
 # A test that hangs fails, and says where it was.

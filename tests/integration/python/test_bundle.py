@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The package from a source distribution, with a library of its own and without ZooKeeper.
 
-usage: test_bundle.py ROOT BUILD RUNTIME"""
+usage: test_bundle.py ROOT BUILD LIBRARY RUNTIME"""
 import subprocess
 import sys
 import unittest

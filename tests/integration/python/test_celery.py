@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Celery, with real workers, on a cluster of three masters.  usage: test_celery.py ROOT BUILD RUNTIME SANDBOX WHICH
+"""Celery, with real workers, on a cluster of three masters; and children of fork().
+
+usage: test_celery.py ROOT BUILD LIBRARY RUNTIME SANDBOX WHICH
 
 WHICH is "short", or "long" for what the nightly run has besides."""
 import importlib.util
@@ -10,9 +12,9 @@ import sys
 import tempfile
 import unittest
 
-from installed import BUILD, EACH, SANITIZED, Installed
+from installed import EACH, LIBRARY, SANITIZED, Installed
 
-SANDBOX, WHICH = str(pathlib.Path(sys.argv[4]).resolve()), sys.argv[5]
+SANDBOX, WHICH = str(pathlib.Path(sys.argv[5]).resolve()), sys.argv[6]
 MODULES = {"celery": "python3-celery", "django": "python3-django", "eventlet": "python3-eventlet",
            "gevent": "python3-gevent", "redis": "python3-redis"}
 NO_ZOOKEEPER = {"short": ["--no-zookeeper"], "long": []}
@@ -30,7 +32,7 @@ class Celery(Installed):
         self.addCleanup(subprocess.run, [SANDBOX, "down", box], check=True, capture_output=True)
         said = subprocess.run([SANDBOX, "env", box], check=True, capture_output=True, text=True).stdout
         addresses = dict(re.findall(r"^export SLOTMQ_(REDIS|ZOOKEEPER)=(\S+)$", said, re.MULTILINE))
-        self.install(PKG_CONFIG_PATH=str(BUILD / "meson-uninstalled"))
+        self.install(PKG_CONFIG_PATH=str(LIBRARY / "meson-uninstalled"))
         said = self.run_python(
             "-m", "pytest", "-q", "-p", "no:cacheprovider", "--durations=10", *EACH,
             "-m", "long" if WHICH == "long" else "not long", "tests/celery", PYTHONPATH=str(self.site), **SANITIZED,

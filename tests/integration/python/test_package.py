@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""The package with the library of the build folder, under its sanitizer.  usage: test_package.py ROOT BUILD RUNTIME"""
+"""The package with the library of the build folder, under its sanitizer.
+
+usage: test_package.py ROOT BUILD LIBRARY RUNTIME"""
 import json
 import sys
 import unittest

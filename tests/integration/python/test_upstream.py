@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The tests that kombu and Celery have themselves, with slotmq on a cluster of three masters.
 
-usage: test_upstream.py ROOT BUILD RUNTIME SANDBOX WHICH [RELEASE]
+usage: test_upstream.py ROOT BUILD LIBRARY RUNTIME SANDBOX WHICH [RELEASE]
 
 WHICH is "short", a few that must pass, or "long": all, first with kombu's transport and Celery's backend for Redis, on
 one Redis.  What passes there must pass here, but for what upstream/different.txt lists.  The tests come with pip from
@@ -24,13 +24,13 @@ import time
 import unittest
 import venv
 
-from installed import BUILD, ROOT, SANITIZED, Installed
+from installed import BUILD, LIBRARY, ROOT, SANITIZED, Installed
 
 sys.path.insert(0, str(ROOT / "python/tests/celery"))
 from one_server import free_port, one_server  # noqa: E402
 
-SANDBOX, WHICH = str(pathlib.Path(sys.argv[4]).resolve()), sys.argv[5]
-RELEASE = sys.argv[6] if len(sys.argv) > 6 else "debian12"
+SANDBOX, WHICH = str(pathlib.Path(sys.argv[5]).resolve()), sys.argv[6]
+RELEASE = sys.argv[7] if len(sys.argv) > 7 else "debian12"
 HERE = pathlib.Path(__file__).resolve().parent / "upstream"
 LOGS = BUILD / "meson-logs"
 PACKAGES = {"debian12": [],
@@ -218,7 +218,7 @@ class Upstream(Installed):
         self.assertEqual({*expected, *run.outcomes} - passed - sometimes, never & {*expected}, run.why)
 
     def test_what_passes_with_redis_passes_with_slotmq(self):
-        self.install(PKG_CONFIG_PATH=str(BUILD / "meson-uninstalled"))
+        self.install(PKG_CONFIG_PATH=str(LIBRARY / "meson-uninstalled"))
         for package in CHOSEN[WHICH]:
             with self.subTest(package):
                 self.check(package)
