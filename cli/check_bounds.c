@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "flags.h"
 #include "parse.h"
 #include "say.h"
 #include "units.h"
@@ -35,6 +36,9 @@ static bool check_read_amount(int64_t *out, int number, const char *text)
 {
     const bool good = number == CHECK_LAG ? parse_duration(out, text) : parse_number(out, text);
 
+    if (good && number == CHECK_LAG) {
+        flag_say_unit(kinds[number].flag, text);
+    }
     return good && *out >= 0;
 }
 

@@ -206,7 +206,7 @@ static void flags_set_fallbacks(const struct flag_set *set)
     }
 }
 
-enum exit_code flag_apply(const struct flag *flag, void *values, const char *text)
+static enum exit_code flags_set(const struct flag *flag, void *values, const char *text)
 {
     void *member = (char *) values + flag->offset;
 
@@ -232,6 +232,33 @@ enum exit_code flag_apply(const struct flag *flag, void *values, const char *tex
         return headers_add(member, flag->name, text);
     }
     return EXIT_DEFECT;
+}
+
+static bool flags_is_duration(const struct flag *flag)
+{
+    return flag->type == FLAG_DURATION ||
+           (flag->type == FLAG_OPTION &&
+            strcmp(option_info(flag->set, flag->option)->type, "duration") == 0);
+}
+
+void flag_say_unit(const char *name, const char *text)
+{
+    if (parse_lacks_unit(text)) {
+        (void) say_error(EXIT_DONE,
+                         "--%s %s has no unit and is read as %sms; write the unit, which version "
+                         "0.3 will require",
+                         name, text, text);
+    }
+}
+
+enum exit_code flag_apply(const struct flag *flag, void *values, const char *text)
+{
+    const enum exit_code code = flags_set(flag, values, text);
+
+    if (code == EXIT_DONE && flags_is_duration(flag)) {
+        flag_say_unit(flag->name, text);
+    }
+    return code;
 }
 
 /* === Given ============================================================== */

@@ -89,8 +89,11 @@ const char *flags_given_find(const struct flags_given *given, const char *name);
 enum exit_code flags_given_apply(const struct flags_given *given);
 void flags_given_fini(struct flags_given *given);
 
-/* Sets the value of one flag; `text` is its operand. */
+/* Sets the value of one flag; `text` is its operand.  A duration without a unit is warned of. */
 enum exit_code flag_apply(const struct flag *flag, void *values, const char *text);
+
+/* Says in one line that a duration, which was read, has no unit; nothing of one that has. */
+void flag_say_unit(const char *name, const char *text);
 
 /* Reads what a user types for a number, a duration or a time.  false: it cannot be read, or lies
  * outside of the range. */

@@ -84,6 +84,11 @@ bool parse_duration(int64_t *out, const char *text)
     return true;
 }
 
+bool parse_lacks_unit(const char *text)
+{
+    return text[strspn(text, "0123456789")] == '\0' && text[strspn(text, "0")] != '\0';
+}
+
 static int parse_hex_digit(char c)
 {
     const char *digit = c != '\0' ? strchr("0123456789abcdef", tolower((unsigned char) c)) : NULL;

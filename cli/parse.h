@@ -13,6 +13,9 @@ bool parse_number(int64_t *out, const char *text);
  * milliseconds, in milliseconds; never negative. */
 bool parse_duration(int64_t *out, const char *text);
 
+/* Is it a bare number of milliseconds, and not 0? */
+bool parse_lacks_unit(const char *text);
+
 /* A byte as a character, or as \n, \r, \t, \0, \\ or \xHH. */
 bool parse_byte(int *out, const char *text);
 

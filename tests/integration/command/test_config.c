@@ -68,11 +68,13 @@ static void test_the_file_gives_global_flags_and_those_of_verbs(void **state)
              "[topic create]\n"
              "slots = 8\n"
              "shared = true\n"
+             "lease = 5000\n"
              "[send]\n"
              "retries = 3\n",
              servers_redis(command_servers()));
     configure(text);
     assert_ends(0, "\"slots\":8", NULL, ARGS("topic", "create", "made", "--json"));
+    assert_ends(0, ":9: --lease 5000 has no unit", NULL, ARGS("topic", "create", "made"));
     assert_ends(0, "\"shared\":true", NULL, ARGS("topic", "show", "made", "--json"));
     assert_ends(0, "sent 1", NULL, ARGS("send", "made", "a", "--id", "i"));
     assert_ends(0, "\"retries_left\":3", NULL, ARGS("get", "made", "i", "--json"));

@@ -367,7 +367,7 @@ static void test_what_is_not_there_is_told_in_one_line(void **state)
     command_refused(1, "nowhere", NULL, ARGS("get", "nowhere", "x"));
     command_refused(1, "nowhere", NULL, ARGS("rank", "nowhere", "x"));
     command_refused(1, "nowhere", NULL, ARGS("remove", "nowhere", "x"));
-    command_refused(1, "nowhere", NULL, ARGS("reschedule", "nowhere", "x", "--delay", "1"));
+    command_refused(1, "nowhere", NULL, ARGS("reschedule", "nowhere", "x", "--delay", "1s"));
     command_refused(64, "", NULL, ARGS("get", "gone", ""));
 }
 

@@ -240,6 +240,36 @@ static void test_each_mistake_is_told_in_one_line(void **state)
     }
 }
 
+/* What is read all the same, and said in one line. */
+static void test_a_duration_without_a_unit_is_warned_of(void **state)
+{
+    static const struct {
+        const char *line;
+        const char *said;
+    } rows[] = {
+        {"--wait 5", "slotmq: --wait 5 has no unit and is read as 5ms; write the unit, which "
+                     "version 0.3 will require\n"},
+        {"--lease 5000", "slotmq: --lease 5000 has no unit and is read as 5000ms; write the unit, "
+                         "which version 0.3 will require\n"},
+        {"--wait 0", ""},
+        {"--wait 5s", ""},
+        {"--wait 1m5s", ""},
+        {"--lease 5s", ""},
+        {"--count 5", ""},
+        {"--at 7", ""},
+        {"-T lease_ms=5000", ""},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct reading reading;
+        read_line(&reading, rows[i].line, false);
+        assert_int_equal(reading.code, EXIT_DONE);
+        assert_string_equal(reading.said, rows[i].said);
+        words_fini(&reading.words);
+    }
+}
+
 TEST_GROUP(flags)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +280,7 @@ TEST_GROUP(flags)
         cmocka_unit_test(test_what_follows_two_hyphens_is_left_alone),
         cmocka_unit_test(test_reading_stops_at_the_first_word),
         cmocka_unit_test(test_each_mistake_is_told_in_one_line),
+        cmocka_unit_test(test_a_duration_without_a_unit_is_warned_of),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
