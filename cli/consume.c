@@ -27,7 +27,7 @@ enum { DRAIN_GRACE_MS = 3000 };
 
 struct consume_options {
     smq_consumer_options consumer; /* its drain_timeout_ms is never 0 */
-    bool exit_when_empty;
+    bool exit_when_empty, pass_credentials;
     const char *delimiter;
 #ifdef SLOTMQ_SERVE
     struct listen listen;
@@ -61,6 +61,10 @@ static const struct flag consume_flags[] = {
              "program gets SIGTERM"},
     {CONSUMER("drain-timeout", "drain_timeout_ms", "TIME"),
      .help = "how long handlers may take to end after a signal, or when a slot moves"},
+    {.name = "pass-credentials",
+     .type = FLAG_SWITCH,
+     .offset = CONSUME(pass_credentials),
+     .help = "let CMD have the variables that hold passwords, too"},
 #ifdef SLOTMQ_SERVE
     LISTEN_FLAGS(struct consume_options,
                  "open a port with /metrics, /healthz and /readyz of this process"),
@@ -273,9 +277,11 @@ static enum exit_code consume_check_flags(int *delimiter, const struct command *
 
 static enum exit_code consume_verb_run(const struct command *command)
 {
+    const struct consume_options *flags = command->options;
     struct consume consume = {
         .command = command,
-        .drain_ms = consume_drain_ms(command->options),
+        .pass_credentials = flags->pass_credentials,
+        .drain_ms = consume_drain_ms(flags),
         .failure = {.lock = PTHREAD_MUTEX_INITIALIZER},
     };
     enum exit_code code = consume_check_flags(&consume.delimiter, command);
@@ -307,7 +313,8 @@ const struct verb consume_verb = {
             "With CMD, CMD is run for each "
             "message, with the body on its standard input and with SLOTMQ_TOPIC, SLOTMQ_SLOT, "
             "SLOTMQ_TOKEN, SLOTMQ_ATTEMPT, SLOTMQ_PRIORITY, SLOTMQ_KEY and SLOTMQ_ID in its "
-            "environment. Exit code 0 means done, 65 rejects the message, and any other code or a "
+            "environment. Variables of the environment that hold a password are left out. Exit "
+            "code 0 means done, 65 rejects the message, and any other code or a "
             "signal retries it.\n\n"
             "On SIGTERM, SIGINT or SIGHUP it claims no more messages, "
             "finishes those that are being handled, and ends with exit code 0.",

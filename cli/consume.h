@@ -14,6 +14,7 @@
 struct consume {
     const struct command *command;
     smq_client *client;
+    bool pass_credentials;  /* programs get those of our environment */
     int delimiter;          /* behind each message on standard output */
     int64_t drain_ms;       /* how long programs may run after the consumer begins to stop */
     smq_consumer *consumer; /* set before the first handler runs */

@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@
 #include "message.h"
 #include "program_stderr.h"
 #include "say.h"
+#include "secrets.h"
 #include "signals.h"
 
 /* A program that runs.  Invariant: while it is listed its pid is not reaped, so it may be killed.
@@ -121,20 +123,40 @@ static void environment_header_name(char *out, size_t size, const char *name)
     }
 }
 
-/* Of headers that would be the same variable the first one is it. */
-static void environment_set_header(struct environment *environment, const smq_header *header)
+static bool environment_holds(const smq_header *header)
 {
+    return memchr(header->value.data, '\0', header->value.len) == NULL;
+}
+
+/* Says it of the first message alone: the next ones are probably like it. */
+static void environment_say_collision(const char *variable, const char *first, const char *other)
+{
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+
+    if (!atomic_flag_test_and_set(&said)) {
+        say("the headers %s and %s of a message are both the variable %s: the program gets that of "
+            "%s, the first one; this is said once",
+            first, other, variable, first);
+    }
+}
+
+/* Of headers that would be the same variable the first one is it. */
+static void environment_set_header(struct environment *environment, const smq_message_info *message,
+                                   size_t index)
+{
+    const smq_header *header = &message->headers[index];
     char name[SMQ_HEADERS_BYTES_MAX + sizeof(header_prefix)];
-    size_t length;
+    char other[sizeof(name)];
 
     environment_header_name(name, sizeof(name), header->name);
-    length = strlen(name);
-    for (size_t i = 0; i < environment->count; i++) {
-        if (strncmp(environment->own[i], name, length) == 0 && environment->own[i][length] == '=') {
+    for (size_t i = 0; i < index; i++) {
+        environment_header_name(other, sizeof(other), message->headers[i].name);
+        if (strcmp(name, other) == 0 && environment_holds(&message->headers[i])) {
+            environment_say_collision(name, message->headers[i].name, header->name);
             return;
         }
     }
-    if (memchr(header->value.data, '\0', header->value.len) == NULL) {
+    if (environment_holds(header)) {
         char *value = say_alloc(header->value.len + 1, 1);
         memcpy(value, header->value.data, header->value.len);
         environment_set_text(environment, name, value);
@@ -173,11 +195,12 @@ static void environment_set_variables(struct environment *environment,
         environment_set_bytes(environment, "SLOTMQ_ID", message->id.data, message->id.len);
     }
     for (size_t i = 0; i < message->header_count; i++) {
-        environment_set_header(environment, &message->headers[i]);
+        environment_set_header(environment, message, i);
     }
 }
 
-static void environment_init(struct environment *environment, const smq_message_info *message)
+static void environment_init(struct environment *environment, const smq_message_info *message,
+                             bool pass_credentials)
 {
     size_t count = 0;
     size_t used = 0;
@@ -189,7 +212,7 @@ static void environment_init(struct environment *environment, const smq_message_
     }
     environment->entry = say_alloc(count + environment->count + 1, sizeof(char *));
     for (size_t i = 0; i < count; i++) {
-        if (!environment_is_ours(environ[i])) {
+        if (!environment_is_ours(environ[i]) && (pass_credentials || !secrets_are_in(environ[i]))) {
             environment->entry[used++] = environ[i];
         }
     }
@@ -294,7 +317,7 @@ static int program_spawn(pid_t *pid, const struct start *start)
 }
 
 /* Starts the program for its message; else gives an errno. */
-static int program_start(struct program *program, char *const *argv)
+static int program_start(struct program *program, const struct consume *consume)
 {
     const smq_message_info *message = smq_delivery_info(program->delivery);
     struct environment environment;
@@ -303,10 +326,11 @@ static int program_start(struct program *program, char *const *argv)
     if (body < 0) {
         return errno;
     }
-    environment_init(&environment, message);
+    environment_init(&environment, message, consume->pass_credentials);
     program_stderr_open(&program->stream);
-    const int error = program_spawn(
-        &program->pid, &(struct start){argv, environment.entry, body, program->stream.out});
+    const int error =
+        program_spawn(&program->pid, &(struct start){consume->command->tail, environment.entry,
+                                                     body, program->stream.out});
     program_stderr_started(&program->stream);
     if (error != 0) {
         program_stderr_close(&program->stream);
@@ -478,7 +502,7 @@ smq_verdict consume_run(smq_delivery *delivery, void *user)
     if (consume_has_failed(consume)) {
         return SMQ_RELEASE;
     }
-    const int error = program_start(&program, argv);
+    const int error = program_start(&program, consume);
     if (error == EFBIG) { /* of all messages this one alone is too large */
         atomic_fetch_add(&consume->handled, 1);
         (void) smq_retry(delivery, SMQ_BACKOFF, "its body is larger than the limit ulimit -f",

@@ -83,6 +83,20 @@ static bool secrets_has_password(const char *redis)
     return user && memchr(user, ':', len);
 }
 
+bool secrets_are_in(const char *entry)
+{
+    static const char *const names[] = {"SLOTMQ_REDIS_PASSWORD", "SLOTMQ_ZOOKEEPER_AUTH",
+                                        "SLOTMQ_SERVE_TOKEN"};
+    static const char redis[] = "SLOTMQ_REDIS=";
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strncmp(entry, names[i], strlen(names[i])) == 0) {
+            return true; /* also with _FILE behind it */
+        }
+    }
+    return strncmp(entry, redis, sizeof(redis) - 1) == 0 && secrets_has_password(entry);
+}
+
 void secrets_add(smq_client_options *options)
 {
     const char *password = secrets_variable("SLOTMQ_REDIS_PASSWORD");

@@ -3,6 +3,8 @@
 #ifndef CLI_SECRETS_H
 #define CLI_SECRETS_H
 
+#include <stdbool.h>
+
 #include <slotmq/slotmq.h>
 
 #include "exit.h"
@@ -15,6 +17,9 @@ void secrets_free(char **words);
 
 /* Overwrites the passwords in one word, as secrets_take() does. */
 void secrets_hide(char *word);
+
+/* Does an entry "NAME=VALUE" of the environment hold a password, or name the file of one? */
+bool secrets_are_in(const char *entry);
 
 /* Refuses a variable beside that of its file. */
 enum exit_code secrets_check(void);

@@ -111,6 +111,27 @@ static void test_headers_reach_the_program(void **state)
     assert_int_equal(unsetenv("SLOTMQ_HEADER_OLD"), 0);
 }
 
+/* Which of them the program sees is said, once. */
+static void test_header_names_that_collide_are_said(void **state)
+{
+    struct run run;
+
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "collide", "--slots", "1"));
+    for (const char *const *id = ARGS("i", "j"); *id; id++) {
+        command_done(NULL, ARGS("send", "collide", "b", "--id", *id, "-H", "trace-id=A", "-H",
+                                "trace_id=B"));
+    }
+    command_run(&run, NULL,
+                ARGS("consume", "collide", "--count", "2", "--threads", "1", "--", "sh", "-c",
+                     "echo $SLOTMQ_HEADER_TRACE_ID"));
+    assert_string_equal(run.out, "A\nA\n");
+    assert_string_equal(run.err, "the headers trace-id and trace_id of a message are both the "
+                                 "variable SLOTMQ_HEADER_TRACE_ID: the program gets that of "
+                                 "trace-id, the first one; this is said once\n");
+    run_fini(&run);
+}
+
 static void test_standard_error_is_ours(void **state)
 {
     struct run run;
@@ -566,6 +587,7 @@ TEST_GROUP(program)
         cmocka_unit_test(test_body_and_environment_reach_the_program),
         cmocka_unit_test(test_key_id_and_priority_reach_the_program),
         cmocka_unit_test(test_headers_reach_the_program),
+        cmocka_unit_test(test_header_names_that_collide_are_said),
         cmocka_unit_test(test_standard_error_is_ours),
         cmocka_unit_test(test_a_program_need_not_read),
         cmocka_unit_test(test_the_body_is_whole),

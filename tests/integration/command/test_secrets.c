@@ -174,6 +174,35 @@ static void a_secret_and_its_file_are_not_both_taken(void **state)
     run_fini(&run);
 }
 
+/* What a program that runs for a message finds of the variables with which the command was started,
+ * one name in a line. */
+static void assert_passed(const char *redis, const char *flag, const char *wanted)
+{
+    struct run run;
+
+    command_done("x\n", ARGS("send", "t"));
+    start_with(&run,
+               ARGS("SLOTMQ_REDIS_PASSWORD=sesame", "SLOTMQ_SERVE_TOKEN=sesame-sesame-sesame",
+                    "SLOTMQ_ZOOKEEPER_AUTH_FILE=/sesame", redis, "SLOTMQ_ZOOKEEPER"),
+               ARGS("-r", redis_uri, "consume", "t", "--count", "1", flag, "--", "sh", "-c",
+                    "env | sed -nE 's/^(SLOTMQ_(REDIS|SERVE_TOKEN|ZOOKEEPER)[^=]*)=.*/\\1/p' "
+                    "| sort"));
+    assert_true(run_wait(&run, TIMEOUT_MS));
+    assert_string_equal(run.err, "");
+    assert_string_equal(run.out, wanted);
+    run_fini(&run);
+}
+
+static void a_program_gets_no_credentials_unless_asked(void **state)
+{
+    (void) state;
+    assert_passed("SLOTMQ_REDIS=redis://a:sesame@h:1", "-q", "");
+    assert_passed("SLOTMQ_REDIS=redis://a@h:1", "-q", "SLOTMQ_REDIS\n");
+    assert_passed("SLOTMQ_REDIS=redis://a:sesame@h:1", "--pass-credentials",
+                  "SLOTMQ_REDIS\nSLOTMQ_REDIS_PASSWORD\nSLOTMQ_SERVE_TOKEN\n"
+                  "SLOTMQ_ZOOKEEPER_AUTH_FILE\n");
+}
+
 TEST_GROUP(secrets)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +211,7 @@ TEST_GROUP(secrets)
         cmocka_unit_test(nodes_of_zookeeper_are_closed_to_others),
         cmocka_unit_test(wrong_secrets_are_refused_in_words),
         cmocka_unit_test(a_secret_and_its_file_are_not_both_taken),
+        cmocka_unit_test(a_program_gets_no_credentials_unless_asked),
     };
 
     return cmocka_run_group_tests_name("secrets", tests, start, end);
