@@ -166,11 +166,18 @@ def drain(command):
 
 
 def check_units(folder):
-    """systemd loads them without a word; the programs are of this machine."""
+    """systemd loads them without a word, finds slotmq where a build or a package puts it, and does not try for ever
+    what no restart cures: no such program, no such user.  The program is one of this machine."""
     with tempfile.TemporaryDirectory() as units:
         names = []
         for path in sorted((folder / "systemd").glob("slotmq-*.*")):
-            text = path.read_text().replace("/usr/bin/slotmq ", "/bin/true ")
+            text = path.read_text()
+            prevented = re.search(r"^RestartPreventExitStatus=(.*)$", text, re.MULTILINE)
+            if "\nExecStart=slotmq " not in text:
+                yield f"{path.name}: slotmq is in /usr/local/bin or in /usr/bin"
+            if not prevented or not {"203", "217"} <= set(prevented[1].split()):
+                yield f"{path.name}: it is tried for ever"
+            text = text.replace("=slotmq ", "=true ")
             names.append(pathlib.Path(units) / path.name)
             names[-1].write_text(text)
         status, said = run("systemd-analyze", "verify", "--man=no", *names)
@@ -359,6 +366,8 @@ class Mistakes(unittest.TestCase):
         (check_units, "systemd/slotmq-consume@.service", "KillMode=mixed", "KillMod=mixed"),
         (check_units, "systemd/slotmq-consume@.service", "TimeoutStopSec=45s", "TimeoutStopSec=30s"),
         (check_units, "systemd/slotmq-consume@.service", "User=slotmq", "User=nobody"),
+        (check_units, "systemd/slotmq-consume@.service", " 203 217", " 217"),
+        (check_units, "systemd/slotmq-serve.service", "=slotmq serve", "=/bin/true serve"),
         (check_units, "systemd/slotmq-serve.service", "User=slotmq-serve", "User=serve"),
         (check_variables, "systemd/serve.env", "SLOTMQ_REDIS=", "SLOTMQ_SERVERS="),
         (check_units, "systemd/slotmq-serve.service", "Restart=always", "Restart=ever"),
