@@ -114,7 +114,7 @@ static bool member_parse_line(struct member_info *out, const char *line)
     if (strncmp(line, "state ", 6) == 0) {
         return sscanf(line, "state %15s", out->state) == 1;
     }
-    /* marks serve only a warning, so damaged ones do not matter */
+    /* marks serve only warnings and advice, so damaged ones do not matter */
     if (strncmp(line, "marks ", 6) == 0) {
         (void) marks_parse(&out->marks, line + 6);
         return true;

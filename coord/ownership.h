@@ -98,6 +98,7 @@ struct ownership {
     bool rivals_failed, rival_logged;
     int64_t rival_since; /* since when a living member lists it; 0: none does */
     char rival_name[MEMBER_WORD_MAX + 1], rival_host[MEMBER_WORD_MAX + 1];
+    struct marks rival_marks;
     enum ownership_phase phase;
     bool omitted;    /* the member's node was last written without this topic */
     int32_t version; /* version of the topic's node when it was read last */

@@ -33,5 +33,8 @@ void ownership_drop_rivals(struct ownership *topic);
 /* When to check the members that list the nonce of the topic's node again, `waited_ms` after they
  * were met: after the back-off, but not later than the end of the wait, at `limit_ms`.  Pure. */
 int64_t ownership_rival_delay(int64_t backoff_ms, int64_t waited_ms, int64_t limit_ms);
+/* What is known of a member that lists that nonce, by the clusters of this member and of that one,
+ * and what to do.  Pure. */
+const char *ownership_rival_advice(const struct marks *own, const struct marks *rival);
 
 #endif

@@ -148,6 +148,24 @@ int64_t ownership_rival_delay(int64_t backoff_ms, int64_t waited_ms, int64_t lim
     return left_ms > 0 && left_ms < backoff_ms ? left_ms : backoff_ms;
 }
 
+const char *ownership_rival_advice(const struct marks *own, const struct marks *rival)
+{
+    const struct marks *sets[] = {own, rival};
+    size_t groups[2];
+
+    (void) marks_group(groups, sets, 2);
+    if (groups[0] == 0 || groups[1] == 0) {
+        return "which has another topic of this name: end that process if it uses this Redis; if "
+               "it uses another Redis, give its fleet a root of its own";
+    }
+    if (groups[0] == groups[1]) {
+        return "which still has a deleted topic of this name: end that process; it is of another "
+               "version of slotmq, or does not reach Redis";
+    }
+    return "which belongs to another fleet, with a topic of this name in another Redis: give each "
+           "fleet a root of its own";
+}
+
 /* A living member lists the nonce of the node.  It may be about to end, so this member waits for
  * that as long as for a name; a member that owns slots continues with them. */
 static void ownership_meet_rival(struct ownership *topic)
@@ -159,12 +177,9 @@ static void ownership_meet_rival(struct ownership *topic)
         topic->backoff_ms, topic->rival_since == 0 ? 0 : now - topic->rival_since, 2 * timeout_ms);
     char text[1024];
 
-    (void) snprintf(
-        text, sizeof(text),
-        "topic %s at %s in ZooKeeper at %s belongs to another fleet, to which member %s "
-        "on host %s belongs; that fleet has another topic of this name, in another Redis; "
-        "give each fleet a root of its own",
-        topic->name, set->env->root, set->env->hosts, topic->rival_name, topic->rival_host);
+    (void) snprintf(text, sizeof(text), "topic %s at %s is held by member %s on host %s, %s",
+                    topic->name, set->env->root, topic->rival_name, topic->rival_host,
+                    ownership_rival_advice(&member_self(set->member)->marks, &topic->rival_marks));
     if (topic->rival_since == 0) {
         topic->rival_since = now;
     }
@@ -219,6 +234,7 @@ static void ownership_on_rival(void *user, const struct zk_reply *reply)
         (void) snprintf(topic->rival_name, sizeof(topic->rival_name), "%s", rival->name);
         (void) snprintf(topic->rival_host, sizeof(topic->rival_host), "%s",
                         readable ? info.host : "(not readable)");
+        topic->rival_marks = info.marks;
     }
     member_info_fini(&info);
     if (--topic->rivals_out == 0) {

@@ -1,11 +1,12 @@
 /* test_ownership.c - when a member looks again at those that have its topic's node, what
- * its own node says, and what it knows of its slots. */
+ * its own node says, what it says of them, and what it knows of its slots. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -29,6 +30,38 @@ static void the_back_off_does_not_put_off_the_end_of_the_wait(void **state)
         assert_int_equal(
             ownership_rival_delay(cases[i].backoff_ms, cases[i].waited_ms, cases[i].limit_ms),
             cases[i].delay_ms);
+    }
+}
+
+static struct marks cluster(const char *nodes)
+{
+    struct marks marks = {0};
+
+    for (; *nodes != '\0'; nodes++) {
+        marks_add(&marks, nodes, 1);
+    }
+    return marks;
+}
+
+static void another_redis_is_only_named_if_it_is_another(void **state)
+{
+    static const struct {
+        const char *own, *rival, *words;
+    } cases[] = {
+        {"abc", "abc", "end that process; it is of another version of slotmq"},
+        {"abc", "cde", "end that process; it is of another version of slotmq"},
+        {"abc", "xyz", "in another Redis: give each fleet a root of its own"},
+        {"abc", "", "if it uses this Redis"},
+        {"", "abc", "if it uses this Redis"},
+        {"", "", "if it uses this Redis"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct marks own = cluster(cases[i].own);
+        struct marks rival = cluster(cases[i].rival);
+
+        assert_non_null(strstr(ownership_rival_advice(&own, &rival), cases[i].words));
     }
 }
 
@@ -159,6 +192,7 @@ TEST_GROUP(ownership)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_back_off_does_not_put_off_the_end_of_the_wait),
+        cmocka_unit_test(another_redis_is_only_named_if_it_is_another),
         cmocka_unit_test(the_text_of_a_member_is_never_too_long),
         cmocka_unit_test(the_reason_for_no_slot_is_what_is_known),
         cmocka_unit_test(a_refusal_shows_something_once_the_newest_assignment_was_refused_too),
