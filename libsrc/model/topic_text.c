@@ -141,7 +141,7 @@ static smq_status topic_other_format(const char *name, int64_t format, smq_error
     }
     return status_set(err, SMQ_TOPIC_DIFFERS,
                       "topic %s was made by an older slotmq, whose messages this version does not "
-                      "read; docs/deployment.md says under Upgrading how they come over",
+                      "read; docs/upgrading.md says how they come over",
                       name);
 }
 

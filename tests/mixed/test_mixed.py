@@ -73,7 +73,8 @@ class Worker:
         self.log = servers.base / f"{topic}-{time.monotonic_ns()}.log"
         self.errors = self.log.with_suffix(".err")
         with self.log.open("w") as log, self.errors.open("w") as errors:
-            self.process = subprocess.Popen([command, "consume", topic, "--json", "-q", *words],
+            form = [] if "--" in words else ["--json"]
+            self.process = subprocess.Popen([command, "consume", topic, "-q", *form, *words],
                                             env=servers.environment, stdout=log, stderr=errors)
 
     def handled(self):
@@ -203,18 +204,126 @@ class OtherFormat(Servers):
             self.must(maker, "send", topic, "a")
             self.assertEqual(self.must(maker, "consume", topic, "--exit-when-empty", "-q"), "a\n")
 
-    def test_messages_come_over(self):
-        """As docs/deployment.md says: the old version writes them, this one stores them anew.  0.1 wrote one object."""
-        self.must(OLD, "topic", "create", "moved")
-        self.send(OLD, "moved", [f"k{i % KEYS} {i}" for i in range(EACH)])
-        waiting = self.must(OLD, "peek", "moved", "--state", "waiting,resting,dead", "--limit", str(2 * EACH), "--json")
-        if waiting.startswith('{"messages":'):
-            waiting = "".join(json.dumps(message) + "\n" for message in json.loads(waiting)["messages"])
-        self.must(OLD, "topic", "delete", "moved", "--force", "--yes")
-        self.must(NEW, "topic", "create", "moved")
-        self.must(NEW, "send", "moved", "--json", "--restore", "--file", "-", text=waiting)
-        said = self.must(NEW, "consume", "moved", "--exit-when-empty", "-q")
-        self.assertEqual(sorted(said.splitlines()), sorted(f"k{i % KEYS} {i}" for i in range(EACH)))
+
+PAGE = (pathlib.Path(__file__).parents[2] / "docs/upgrading.md").read_text()
+OFTEN = ["-X", "session_timeout_ms=2s"]  # so that what was killed is gone soon
+TYPES = {"prices": ["--type", "priority"], "letters": ["--type", "fifo"],
+         "views": ["--type", "range_merge", "--layout", "inline", "--delay", "1h"]}
+
+
+def commands_of_page():
+    """The blocks of the steps from 0.1 to 0.2 in their order, the last of which is the script."""
+    chapter = PAGE.split("\n## From 0.1 to 0.2\n")[1].split("\n## ")[0]
+    return [re.sub("^ {3}", "", block, flags=re.MULTILINE) if indent else block
+            for indent, block in re.findall(r"^( *)```sh\n(.*?)^ *```$", chapter, re.MULTILINE | re.DOTALL)]
+
+
+@unittest.skipUnless(" 0.1." in subprocess.run([OLD, "--version"], check=True, capture_output=True, text=True).stdout,
+                     "docs/upgrading.md has no steps from this version")
+class Upgrade(Servers):
+    """The steps of docs/upgrading.md, run as they stand there."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        for name, command in [("slotmq", NEW), ("slotmq-0.1", OLD)]:
+            (cls.base / name).symlink_to(command)
+        cls.environment["PATH"] = f"{cls.base}:{os.environ['PATH']}"
+        *cls.steps, script = commands_of_page()
+        (cls.base / "bring-over").write_text(script)
+
+    def follow(self, step):
+        done = subprocess.run(["bash", "-c", step], env=self.environment, cwd=self.base, text=True, check=False,
+                              capture_output=True, timeout=WAIT_S)
+        self.assertEqual(done.returncode, 0, f"{step}\n{done.stderr}")
+
+    def stored(self, topic):
+        """What 0.1 has stored, by the body and the key."""
+        states = "waiting,claimed,resting,dead"
+        said = json.loads(self.must(OLD, "peek", topic, "--state", states, "--limit", "1000", "--json"))
+        return self.by_body(said["messages"])
+
+    def by_body(self, messages):
+        return {(message.get("body", message.get("body_base64")), message["key"]): message for message in messages}
+
+    def check_brought(self, before, after, *names):
+        self.assertEqual(before.keys(), after.keys())
+        for message, old in before.items():
+            self.assertEqual({name: old[name] for name in names}, {name: after[message][name] for name in names})
+
+    def start(self, command, topic, *words):
+        worker = Worker(self, command, topic, *OFTEN, *words)
+        self.addCleanup(worker.kill)
+        return worker
+
+    def leave_a_claim(self):
+        """The process of a handler is killed."""
+        begun = self.base / "begun"
+        worker = self.start(OLD, "orders", "--threads", "1", "--", "sh", "-c", f"echo >{begun}; exec sleep {WAIT_S}")
+        wait_until(begun.exists, WAIT_S, "a handler is at work")
+        worker.kill()
+
+    def fill_orders(self):
+        """Messages in each state: dead, claimed, resting or retried, due, and due later."""
+        self.must(OLD, "topic", "create", "orders")
+        for body, code in [("k1 refused", str(DATA_ERROR)), ("k2 failed", "1")]:
+            self.send(OLD, "orders", [body])
+            self.must(OLD, "consume", "orders", "--count", "1", "-q", *OFTEN, "--", "sh", "-c", f"exit {code}")
+        self.send(OLD, "orders", ["k3 held"])
+        self.leave_a_claim()
+        self.send(OLD, "orders", [f"k{i % KEYS} {i}" for i in range(EACH)])
+        self.must(OLD, "send", "orders", "later", "--key", "k1", "--id", "later", "--delay", "1s", "--ttl", "1h", "--retries", "2")
+        (self.base / "bytes").write_bytes(b"k2 \x01\xff\xfe \"caf\xc3\xa9\"\n")
+        self.must(OLD, "send", "orders", "--file", str(self.base / "bytes"), "--key-field", "1")
+
+    def test_messages_of_each_state(self):
+        self.fill_orders()
+        before = self.stored("orders")
+        self.assertLessEqual({"dead", "claimed", "waiting"}, {message["state"] for message in before.values()})
+        for step in self.steps:
+            self.follow(step)
+        handled = self.start(NEW, "orders")
+        wait_until(lambda: len(handled.handled()) >= len(before), WAIT_S, "all are handled")
+        after = self.by_body(handled.handled())
+        self.check_brought(before, after, "id")
+        self.check_brought({message: old for message, old in before.items() if old["state"] != "dead"},
+                           {message: after[message] for message, old in before.items() if old["state"] != "dead"}, "due_at_ms")
+        self.assertEqual(handled.stop(), 0)
+        self.assertEqual(len(handled.handled()), len(before))
+        self.assertEqual(self.by_body(handled.handled())["k2 failed", "k2"]["attempt"], 2)
+
+    def test_messages_of_each_type(self):
+        """A process of 0.1 leads the fleet at the same time, with a topic that was not upgraded yet."""
+        self.must(OLD, "topic", "create", "notes")
+        notes = self.start(OLD, "notes")
+        for topic, flags in TYPES.items():
+            self.must(OLD, "topic", "create", topic, *flags)
+            self.send(OLD, topic, [f"k{i % 4} {i}" for i in range(12)])
+        self.must(OLD, "send", "prices", "dear", "--priority", "7")
+        for topic, flags in TYPES.items():
+            before = self.stored(topic)
+            self.follow(f"sh bring-over {topic} {' '.join(flags)}")
+            after = self.by_body(self.lines(NEW, "peek", topic))
+            self.check_brought(before, after, "due_at_ms", "priority", "expires_at_ms")
+        said = self.must(NEW, "consume", "letters", "--exit-when-empty", "-q", "--threads", "1", *OFTEN).splitlines()
+        self.assertEqual([line for line in said if line.startswith("k1 ")], ["k1 1", "k1 5", "k1 9"])
+        self.must(OLD, "send", "notes", "still here")
+        wait_until(notes.handled, WAIT_S, "0.1 handles its own topic")
+
+    def test_an_old_consumer_that_was_not_ended(self):
+        self.must(OLD, "topic", "create", "forgotten")
+        self.must(OLD, "pause", "forgotten")
+        self.must(OLD, "send", "forgotten", "a")
+        old = self.start(OLD, "forgotten")
+        wait_until(lambda: '"members":1' in self.run_command(OLD, "fleet", "show", "--topic", "forgotten", "--json").stdout,
+                   WAIT_S, "the old consumer is a member")
+        self.follow("sh bring-over forgotten")
+        new = self.start(NEW, "forgotten")
+        wait_until(lambda: f"-{old.process.pid}-" in new.errors.read_text(), WAIT_S, "the old consumer is named")
+        self.assertRegex(new.errors.read_text().splitlines()[0], "has a deleted topic of this name: end that process")
+        new.kill()
+        old.kill()
+        self.assertEqual(self.must(NEW, "consume", "forgotten", "--exit-when-empty", "-q"), "a\n")
 
 
 if __name__ == "__main__":

@@ -565,7 +565,7 @@ static void definitions_of_other_versions_say_what_to_do(void **state)
         {"type=priority slots=64 shared=no ties=arrival max_retries=16 backoff=none "
          "lease_ms=30000 delay_ms=none takeover=fast",
          "topic jobs was made by an older slotmq, whose messages this version does not read; "
-         "docs/deployment.md says under Upgrading how they come over"},
+         "docs/upgrading.md says how they come over"},
         {"type=priority layout=keyed slots=64", "made by an older slotmq"},
     };
 
