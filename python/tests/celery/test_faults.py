@@ -129,15 +129,23 @@ def test_a_task_that_runs_for_many_leases_runs_once(open_shop):
     assert (stats.lease_lost, stats.retried) == (0, 0)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("pool", ["solo", "threads", "gevent", "eventlet"])
+def connections_made(shop):
+    """By all, since the servers began."""
+    return sum(node["total_connections_received"] for node in shop.redis.info("stats", target_nodes="primaries").values())
+
+
+@pytest.mark.parametrize("pool", ["gevent", *(pytest.param(pool, marks=pytest.mark.long)
+                                              for pool in ("solo", "threads", "eventlet"))])
 def test_another_pool(open_shop, pool):
     shop = open_shop(SOON)
     shop.begin("-P", pool, "-c", "1" if pool == "solo" else "4")
-    results = [shop.note.delay("pool", i) for i in range(30)]
+    shop.note.delay("warm", 0).get(timeout=TIMEOUT_S)
+    before = connections_made(shop)
+    results = [shop.note.delay("pool", i) for i in range(60)]
     for result in results:
         result.get(timeout=TIMEOUT_S)
-    assert sorted(map(int, shop.lines("pool"))) == list(range(30))
+    assert sorted(map(int, shop.lines("pool"))) == list(range(60))
+    assert connections_made(shop) - before < 60  # not some for each task
     assert shop.app.control.inspect(timeout=TIMEOUT_S, limit=1).ping()
 
 
