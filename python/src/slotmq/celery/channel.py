@@ -1,4 +1,5 @@
 """A channel: declares queues, routes and sends messages, and consumes."""
+import contextlib
 from queue import Empty
 from typing import Any, Dict, Iterable, List, Optional
 
@@ -8,7 +9,7 @@ from kombu.transport import virtual
 from kombu.transport.base import to_rabbitmq_queue_arguments
 from kombu.utils.uuid import uuid
 
-from ..errors import UsageError
+from ..errors import NoTopic
 from . import revoking
 from .mailbox import MAILBOX_TTL_MS, FanoutReader, MailboxReader
 from .publishing import Raw, create_topic, message_of
@@ -93,20 +94,16 @@ class Channel(virtual.Channel):
             return int(self.connection.mailboxes.size(queue))
         try:
             return int(self._topic(queue).stats().waiting)
-        except UsageError as error:
-            if error.name == "NO_TOPIC":
-                return 0
-            raise
+        except NoTopic:
+            return 0
 
     def _purge(self, queue: str) -> int:
         if self._is_mailbox(queue):
             return int(self.connection.mailboxes.purge(queue))
         try:
             return int(self._topic(queue).purge("waiting", "resting"))
-        except UsageError as error:
-            if error.name == "NO_TOPIC":
-                return 0
-            raise
+        except NoTopic:
+            return 0
 
     def queue_delete(self, queue: str, if_unused: bool = False, if_empty: bool = False, **_: Any) -> None:
         if if_empty and self._size(queue):
@@ -118,11 +115,8 @@ class Channel(virtual.Channel):
         if mailbox:
             self.connection.mailboxes.delete(queue)
         else:
-            try:
+            with contextlib.suppress(NoTopic):
                 self._topic(queue).delete(force=True)
-            except UsageError as error:
-                if error.name != "NO_TOPIC":
-                    raise
             self.connection.bindings.remove(queue=queue)
         session.topics.pop(queue, None)
         session.mailboxes.discard(queue)
@@ -189,9 +183,7 @@ class Channel(virtual.Channel):
         topic, whole = self.settings.topic_of(queue), message_of(self.settings, queue, message)
         try:
             session.producer.send(topic, whole)
-        except UsageError as error:
-            if error.name != "NO_TOPIC":
-                raise
+        except NoTopic:
             self._create_again(queue)
             session.producer.send(topic, whole)
         session.topics.setdefault(queue, {})
@@ -279,8 +271,8 @@ class Channel(virtual.Channel):
             return MailboxReader(connection.mailboxes, session, queue, limited)
         try:
             return connection.queue_reader(queue, limited, self.qos.prefetch_count)
-        except UsageError as error:
-            if error.name != "NO_TOPIC" or queue not in session.topics:
+        except NoTopic:
+            if queue not in session.topics:
                 raise
             self._create_again(queue)
             return connection.queue_reader(queue, limited, self.qos.prefetch_count)

@@ -1,4 +1,5 @@
 """Messages of kombu as messages of topics, and back."""
+import contextlib
 import datetime
 import itertools
 import json
@@ -10,7 +11,7 @@ from kombu.utils.json import dumps, loads
 
 from ..client import Client
 from ..consumer import Delivery
-from ..errors import UsageError
+from ..errors import TopicDiffers
 from ..records import Message
 from .settings import Settings
 
@@ -77,11 +78,8 @@ def create_topic(client: Client, settings: Settings, queue: str, arguments: Opti
         if arguments.get(name):
             options[option] = max(int(arguments[name]), least)
     options.update(settings.of_queue(queue, "topic"))
-    try:
+    with contextlib.suppress(TopicDiffers):
         client.create(settings.topic_of(queue), **options)
-    except UsageError as error:
-        if error.name != "TOPIC_DIFFERS":
-            raise
 
 
 class Raw:
