@@ -54,7 +54,7 @@ QUESTIONS = [
     ("valkey", "compatibility.html#servers"),
     ("bullmq", "migrating.html#from-bullmq"),
     ("migrate from streams", "migrating.html#from-redis-streams"),
-    ("upgrade", "deployment.html#upgrading"),
+    ("upgrade", "upgrading.html#upgrading"),
     ("backup", "operations.html#backup-restore-and-another-cluster"),
     ("install", "index.html#install"),
     ("tutorial", "start.html"),
