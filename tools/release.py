@@ -91,11 +91,17 @@ class Release:
         if not dumps or dumps[-1].name != f"libslotmq-{self.version}.abi":
             raise Refused(f"docs/abi has no libslotmq-{self.version}.abi: run ./dev abi write, and commit it")
         self.must("./dev", "abi")
-        before = [dump for dump in dumps[:-1] if soversion_of(dump) == version.soversion(self.version)]
+        soversion = version.soversion(self.version)
+        before = [dump for dump in dumps[:-1] if soversion_of(dump) == soversion]
         if before:
             done = self.run("abidiff", "--suppressions", "docs/abi/private.supp", before[-1], dumps[-1])
             if done.returncode & ~4:  # 4: it changed; 8 and 1: it broke, or could not be compared
                 raise Refused(f"the interface of {before[-1].name} is broken, so the SONAME must change\n{done.stdout}")
+            symbols = f"debian/libslotmq{soversion}.symbols"
+            since = f"(symver)SLOTMQ_{soversion} {self.version}\n"
+            if done.returncode == 4 and since not in self.text(symbols):
+                raise Refused(f"{symbols}: the interface is larger than that of {before[-1].name}, so programs need "
+                              f"this version: write \"{since.rstrip()}\"")
 
     def check_servers(self):
         """A small suite; the whole ones are run by hand."""

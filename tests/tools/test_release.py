@@ -16,6 +16,7 @@ import sys
 import tarfile
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMMAND = pathlib.Path(sys.argv.pop())
@@ -153,6 +154,17 @@ class Refused(Tree):
     def test_an_interface_that_is_not_kept(self):
         (self.root / "docs/abi/libslotmq-0.3.1.abi").unlink()
         self.with_file("docs/abi/libslotmq-0.3.0.abi", "", "docs/abi has no libslotmq-0.3.1.abi")
+
+    def test_an_interface_that_has_grown_since_the_version_of_the_symbols(self):
+        """Packages of programs would take the library of before, which lacks what they use."""
+        self.write("bin/abidiff", "#!/bin/sh\nexit 4\n", 0o755)
+        self.write("docs/abi/libslotmq-0.3.0.abi", "")
+        with unittest.mock.patch.dict(ENVIRONMENT, PATH=f"{self.root}/bin:{os.environ['PATH']}"):
+            self.with_file("debian/libslotmq0.3.symbols", " (symver)SLOTMQ_0.3 0.3.0\n",
+                           "FAILED  interface: debian/libslotmq0.3.symbols")
+            self.write("debian/libslotmq0.3.symbols", " (symver)SLOTMQ_0.3 0.3.1\n")
+            self.commit()
+            self.assertEqual(self.release().returncode, 0)
 
     def test_a_check_that_was_skipped(self):
         skipped = DEV.replace('echo "ok      packages in bookworm"; exit 0',
