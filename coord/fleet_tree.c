@@ -377,7 +377,8 @@ static smq_fleet_wait fleet_tree_wait(const struct fleet_tree_topic *topic,
 }
 
 static void fleet_tree_describe_wait(struct buf *out, smq_fleet_wait wait, const char *from,
-                                     const struct member_topic *asks)
+                                     const struct member_topic *asks,
+                                     const struct fleet_tree_demand *demand)
 {
     const int64_t drain_ms = asks != NULL ? asks->drain_timeout_ms : 0;
 
@@ -392,7 +393,10 @@ static void fleet_tree_describe_wait(struct buf *out, smq_fleet_wait wait, const
                    from, drain_ms);
         break;
     case SMQ_WAIT_ASSIGNER:
-        buf_printf(out, "the assigner has not granted them to another member yet");
+        buf_printf(out, "%s",
+                   demand->members > 0
+                       ? "the assigner has not granted them to another member yet"
+                       : "no member consumes the topic: the first one that does gets them");
         break;
     }
 }
@@ -400,7 +404,8 @@ static void fleet_tree_describe_wait(struct buf *out, smq_fleet_wait wait, const
 /* Show the slots of member number `number` that wait for `wait` as one move. */
 static bool fleet_tree_show_move(const struct fleet_tree *tree,
                                  const struct fleet_tree_topic *topic, unsigned number,
-                                 smq_fleet_wait wait, const smq_fleet_visitor *visitor)
+                                 const struct fleet_tree_demand *demand, smq_fleet_wait wait,
+                                 const smq_fleet_visitor *visitor)
 {
     const struct assignment_member *from = &topic->assignment.members[number - 1];
     const struct fleet_tree_member *member = fleet_tree_find(tree, from->incarnation);
@@ -424,7 +429,7 @@ static bool fleet_tree_show_move(const struct fleet_tree *tree,
     if (shown.slots > 0) {
         member_slots_format(&ranges, &slots);
         fleet_tree_describe_wait(&why, wait, from->id,
-                                 member != NULL ? fleet_tree_asks(member, topic) : NULL);
+                                 member != NULL ? fleet_tree_asks(member, topic) : NULL, demand);
         shown.ranges = ranges.data;
         shown.why = why.data;
         more = visitor->move(&shown, visitor->user);
@@ -437,6 +442,7 @@ static bool fleet_tree_show_move(const struct fleet_tree *tree,
 
 static bool fleet_tree_show_moves(const struct fleet_tree *tree,
                                   const struct fleet_tree_topic *topic,
+                                  const struct fleet_tree_demand *demand,
                                   const smq_fleet_visitor *visitor)
 {
     bool more = true;
@@ -446,8 +452,8 @@ static bool fleet_tree_show_moves(const struct fleet_tree *tree,
             continue;
         }
         for (int wait = SMQ_WAIT_ACKNOWLEDGE; wait <= SMQ_WAIT_ASSIGNER && more; wait++) {
-            more = fleet_tree_show_move(tree, topic, (unsigned) number, (smq_fleet_wait) wait,
-                                        visitor);
+            more = fleet_tree_show_move(tree, topic, (unsigned) number, demand,
+                                        (smq_fleet_wait) wait, visitor);
         }
     }
     return more;
@@ -472,7 +478,7 @@ static bool fleet_tree_show_topic(const struct fleet_tree *tree,
     for (size_t i = 0; visitor->share != NULL && i < tree->member_count && more; i++) {
         more = fleet_tree_show_share(tree, topic, &tree->members[i], &demand, visitor);
     }
-    return more && (visitor->move == NULL || fleet_tree_show_moves(tree, topic, visitor));
+    return more && (visitor->move == NULL || fleet_tree_show_moves(tree, topic, &demand, visitor));
 }
 
 /* --- the whole fleet --- */

@@ -19,8 +19,13 @@ static enum coord_no_slot no_slot_inside(const struct no_slot_facts *facts)
     if (facts->granted > 0) {
         return COORD_NO_SLOT_TAKEOVER;
     }
-    return facts->slots > 0 && facts->others >= facts->slots ? COORD_NO_SLOT_STANDBY
-                                                             : COORD_NO_SLOT_ASSIGNER;
+    if (facts->former > 0) {
+        return COORD_NO_SLOT_FORMER;
+    }
+    if (facts->slots > 0 && facts->others >= facts->slots) {
+        return COORD_NO_SLOT_STANDBY;
+    }
+    return facts->granting ? COORD_NO_SLOT_GRANTING : COORD_NO_SLOT_ASSIGNER;
 }
 
 enum coord_no_slot no_slot_reason(const struct no_slot_facts *facts)

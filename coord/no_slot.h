@@ -19,9 +19,11 @@ struct no_slot_facts {
     bool unreached; /* no Redis node answers this process */
     bool refused;   /* Redis has refused the token of a slot that is granted */
     int32_t granted;
-    int32_t others; /* slots that other members own */
+    int32_t former; /* slots that an earlier member with the name of this one owns */
+    int32_t others; /* slots that other members own, those of `former` too */
     int32_t slots;
-    bool leased; /* standalone: another process has the lease */
+    bool granting; /* the assigner granted slots a moment ago, or is this member and at work */
+    bool leased;   /* standalone: another process has the lease */
 };
 
 enum coord_no_slot no_slot_reason(const struct no_slot_facts *facts);

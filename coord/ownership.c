@@ -11,12 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "coord/ownership_internal.h"
 #include "coord/slot_state.h"
 #include "coord/topic_path.h"
 
-enum { OWNERSHIP_BACKOFF_MAX_MS = 5000 };
+enum {
+    OWNERSHIP_BACKOFF_MAX_MS = 5000,
+    OWNERSHIP_GRANTING_MS = 5000 /* after a grant the assigner counts as at work for this long */
+};
 
 static void ownership_on_retry(uv_timer_t *timer);
 
@@ -59,6 +63,9 @@ void ownership_know(const struct ownership *topic, struct no_slot_facts *facts)
     }
     facts->granted = topic->granted_slots;
     facts->others = topic->others;
+    facts->former = topic->former;
+    facts->granting |= topic->set->granted_at != 0 &&
+                       clock_now_ms() - topic->set->granted_at < OWNERSHIP_GRANTING_MS;
     facts->slots = topic->slots;
 }
 

@@ -30,6 +30,7 @@ struct ownership_set {
     struct member *member;
     struct coord *coord; /* its listener is the owner of the slots */
     struct ownership_list topics;
+    int64_t granted_at;             /* when slots were granted last; 0: never */
     size_t text;                    /* member_text_topic_size() of all of them */
     struct ownership_list departed; /* removed topics with a call in progress or a timer */
 };
@@ -77,7 +78,9 @@ struct ownership {
     bool refusal_logged;
     int32_t busy_slots; /* slots that are not IDLE */
     int32_t granted_slots;
-    int32_t others; /* slots that other members own by the assignment that was read last */
+    /* by the assignment that was read last: slots that other members own, and those of them that a
+     * former session with the name of this member owns */
+    int32_t others, former;
     int64_t applied;
     int64_t backoff_ms;
     bool reading, again; /* a chain of calls is in progress; another must follow */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "coord/ownership_internal.h"
 #include "coord/slot_state.h"
@@ -77,7 +78,7 @@ void ownership_lose(struct ownership *topic)
 
     memset(topic->granted, 0, sizeof(bool) * (size_t) topic->slots);
     memset(topic->refused, 0, sizeof(bool) * (size_t) topic->slots);
-    topic->granted_slots = topic->others = 0;
+    topic->granted_slots = topic->others = topic->former = 0;
     CHECK(ownership_slots_check(topic));
     coord_call_lost(topic->set->coord, topic->name, lost.slots, lost.count);
     free(lost.slots);
@@ -134,8 +135,27 @@ static void ownership_apply_grants(struct ownership *topic, int64_t mzxid)
             grants[count++] = (struct coord_grant){.slot = i, .token = token};
         }
     }
+    if (count > 0) {
+        topic->set->granted_at = clock_now_ms();
+    }
     coord_call_granted(topic->set->coord, topic->name, grants, count);
     free(grants);
+}
+
+/* Count the slots of other members. */
+static void ownership_count_others(struct ownership *topic, const struct assignment *assignment,
+                                   uint16_t me)
+{
+    topic->others = topic->former = 0;
+    for (int32_t i = 0; i < topic->slots; i++) {
+        uint16_t owner = assignment->slots[i] & ASSIGNMENT_MEMBER;
+        bool elsewhere = owner != 0 && owner != me;
+
+        topic->others += elsewhere ? 1 : 0;
+        topic->former +=
+            elsewhere && strcmp(assignment->members[owner - 1].id, topic->set->env->name) == 0 ? 1
+                                                                                               : 0;
+    }
 }
 
 void ownership_apply(struct ownership *topic, const struct assignment *assignment, int64_t mzxid)
@@ -143,10 +163,9 @@ void ownership_apply(struct ownership *topic, const struct assignment *assignmen
     uint16_t me = assignment_find(assignment, member_incarnation(topic->set->member));
     bool acknowledge = false;
 
-    topic->granted_slots = topic->others = 0;
+    ownership_count_others(topic, assignment, me);
+    topic->granted_slots = 0;
     for (int32_t i = 0; i < topic->slots; i++) {
-        topic->others +=
-            assignment->slots[i] != 0 && (assignment->slots[i] & ASSIGNMENT_MEMBER) != me;
         topic->granted[i] = me != 0 && assignment->slots[i] == me;
         topic->granted_slots += topic->granted[i] ? 1 : 0;
         acknowledge |= me != 0 && assignment->slots[i] == (me | ASSIGNMENT_REVOKING);

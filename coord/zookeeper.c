@@ -292,6 +292,7 @@ static void zookeeper_explain(struct zookeeper *zookeeper, struct ownership *top
     struct no_slot_facts facts = {.fleet = true};
 
     facts.silent = !zk_session_is_connected(&zookeeper->session);
+    facts.granting = zookeeper->assigner.active && zookeeper->assigner.busy;
     member_know(&zookeeper->member, &facts);
     ownership_know(topic, &facts);
     coord_call_explained(zookeeper->coord, topic->name, no_slot_reason(&facts));

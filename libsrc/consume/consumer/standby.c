@@ -31,6 +31,13 @@ static const char *standby_text(enum coord_no_slot why)
         [COORD_NO_SLOT_ASSIGNER] =
             "the assigner of the fleet has not granted it any of the slots that are free: \"slotmq "
             "fleet show\" names the assigner; restart its process if it hangs",
+        [COORD_NO_SLOT_GRANTING] =
+            "the assigner of the fleet grants slots of other topics first; those of this topic "
+            "follow",
+        [COORD_NO_SLOT_FORMER] =
+            "its former session, of a process with its name, still has slots: they are free when "
+            "that session ends, at most one session time-out after that process ended; if they are "
+            "not, \"slotmq fleet show\" names the assigner: restart its process",
         [COORD_NO_SLOT_STANDBY] = "other members have all slots that Redis serves now; it stands "
                                   "by and begins with the first slot that it is granted",
         [COORD_NO_SLOT_TAKEOVER] = "Redis has not answered the takeover of the slots that it was "
@@ -62,6 +69,12 @@ void consumer_report_standby(smq_consumer *consumer, enum coord_no_slot why)
     }
     standby->why = why;
     standby->explained = true;
+    if (why == COORD_NO_SLOT_GRANTING) { /* nothing is wrong: it is asked again later */
+        standby->since_ms = 0;
+        standby->reported = false;
+        consumer_watch_standby(consumer);
+        return;
+    }
     if (!standby->logged) {
         standby->logged = true;
         events_log(consumer->set.core->events, SMQ_LEVEL_WARN,

@@ -152,6 +152,23 @@ static void member_without_a_slot_is_said(void **state)
     servers_free(servers);
 }
 
+/* It is the only one; until the session of its former process ends, nobody assigns slots. */
+static void member_that_returns_under_its_name_is_said(void **state)
+{
+    struct servers *servers = own_servers("t");
+    struct run killed, again;
+
+    (void) state;
+    start_owner(&killed, servers, "name=worker-0");
+    run_fini(&killed); /* by SIGKILL */
+    start_member(&again, servers, "name=worker-0");
+    assert_said(&again, "because its former session, of a process with its name, still has slots");
+    command_done(NULL, ARGS("-r", servers_redis(servers), "send", "one", "b"));
+    assert_true(run_wait_out(&again, "b\n", TIMEOUT_MS));
+    end(&again, 1);
+    servers_free(servers);
+}
+
 /* Is there a member that waits for a slot? */
 static bool one_stands_by(void *arg)
 {
@@ -760,6 +777,7 @@ TEST_GROUP(states)
         cmocka_unit_test(paused_topic_is_said),
         cmocka_unit_test(standby_is_said),
         cmocka_unit_test(member_without_a_slot_is_said),
+        cmocka_unit_test(member_that_returns_under_its_name_is_said),
         cmocka_unit_test(silent_zookeeper_is_the_reason_for_no_slot),
         cmocka_unit_test(lost_redis_is_said_once),
         cmocka_unit_test(silent_redis_is_said_once),

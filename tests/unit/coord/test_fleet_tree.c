@@ -151,7 +151,10 @@ static void test_what_a_moving_slot_waits_for(void **state)
           "move 4-4 of b wait 3: the assigner has not granted them to another member yet\n");
     member_slots_fini(&scene.asks[1].held);
     scene.tree.member_count = 1; /* its node is gone */
-    SHOWS(&scene, "move 4-5 of b wait 3");
+    SHOWS(&scene, "move 4-5 of b wait 3: the assigner has not granted");
+    scene.tree.member_count = 0;
+    SHOWS(&scene, "move 4-5 of b wait 3: no member consumes the topic: the first one that does "
+                  "gets them\n");
 }
 
 static void test_who_stands_by_and_why(void **state)
