@@ -8,6 +8,8 @@ import sys
 import conftest
 import pytest
 import slotmq
+from celery import chord
+from celery.exceptions import ChordError, TaskError, WorkerLostError
 
 TIMEOUT_S = 30
 AWAY_S = 3  # longer than between two heartbeats
@@ -65,29 +67,40 @@ def test_in_an_exclusive_queue_tasks_of_a_key_never_overlap_also_when_a_worker_i
     assert logs["7"][:3] == [f"begin {owner}", f"end {owner}", f"begin {other.process.pid}"]
 
 
-@pytest.mark.long
-def test_a_task_that_kills_its_process_ends_as_a_dead_letter(open_shop):
-    shop = open_shop({**SOON, "topic": {"max_retries": 2}})
+def test_the_caller_of_a_task_that_kills_its_process_and_a_chord_with_it_get_the_failure(open_shop):
+    shop = open_shop({**SOON, "topic": {"max_retries": "none"}}, worker_lost_wait=0.1)
     shop.begin("-c", "2")
-    shop.die.delay("killer")
-    shop.wait_begun("killer", 3)
-    assert shop.add.delay(1, 2).get(timeout=TIMEOUT_S) == 3
-    while not shop.topic().stats().dead:
-        pass
+    whole = chord([shop.add.s(1, 2), shop.die.s("killer")])(shop.total.s())
+    with pytest.raises(WorkerLostError, match="signal 9"):
+        whole.parent.results[1].get(timeout=TIMEOUT_S)
+    assert isinstance(whole.get(timeout=TIMEOUT_S, propagate=False), ChordError)
+    shop.wait_begun("killer")
     [dead] = shop.topic().messages("dead")
-    assert dead.reason == "requeued by the worker"
+    assert dead.reason.startswith("WorkerLostError: Worker exited prematurely: signal 9")
 
 
 @pytest.mark.long
-def test_a_task_that_is_rejected_is_a_dead_letter(open_shop):
+def test_the_caller_of_a_task_that_kills_its_whole_worker_gets_the_failure(open_shop):
+    shop = open_shop({**SOON, "topic": {"max_retries": 1}})
+    sent = shop.die.delay("killer")
+    for _ in range(2):
+        shop.begin("-P", "solo").process.wait()
+    shop.begin("-P", "solo")
+    with pytest.raises(WorkerLostError, match="its worker died or hung"):
+        sent.get(timeout=TIMEOUT_S)
+    shop.wait_begun("killer", 2)
+    assert not shop.lines("began.killer")
+
+
+def test_the_caller_of_a_task_that_is_rejected_gets_the_failure(open_shop):
     shop = open_shop(SOON)
-    shop.begin()
+    shop.begin("-P", "solo")
     task = shop.refuse.delay("rejected", False)
-    shop.wait_begun("rejected")
+    with pytest.raises(TaskError, match="it refuses"):
+        task.get(timeout=TIMEOUT_S)
     while not shop.topic().stats().dead:
         pass
-    assert [(dead.id, dead.reason) for dead in shop.topic().messages("dead")] == \
-        [(task.id.encode(), "rejected by the worker")]
+    assert [(dead.id, dead.reason) for dead in shop.topic().messages("dead")] == [(task.id.encode(), "it refuses")]
 
 
 @pytest.mark.long

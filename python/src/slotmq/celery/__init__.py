@@ -20,5 +20,5 @@ try:
 except ImportError:
     pass  # kombu alone
 else:
-    from . import greenlets, keys, reports  # noqa: F401  two connect signals, one is put into Celery
+    from . import deaths, greenlets, keys, reports  # noqa: F401  three connect signals, one is put into Celery
     BACKEND_ALIASES.update({name: "slotmq.celery.results:Backend" for name in ("slotmq-results", "slotmqs-results")})

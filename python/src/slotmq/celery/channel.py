@@ -203,6 +203,8 @@ class Channel(virtual.Channel):
                 raw.delivery.done()
             else:
                 self.qos.append(message, message.delivery_tag)
+                if self.qos.bury_if_lost(message.delivery_tag):
+                    return None
             return callback(message)
 
         super().basic_consume(queue, no_ack, callback, consumer_tag, **kwargs)

@@ -83,13 +83,14 @@ def create_topic(client: Client, settings: Settings, queue: str, arguments: Opti
 
 
 class Raw:
-    """A message of kombu that came from a topic, with the delivery that answers it."""
+    """A message of kombu that came from a topic, with the delivery that answers it.  `cause`: why a task failed."""
 
-    __slots__ = ("payload", "delivery")
+    __slots__ = ("payload", "delivery", "cause")
 
     def __init__(self, payload: Dict[str, Any], delivery: Any) -> None:
         self.payload = payload
         self.delivery = delivery
+        self.cause: Optional[BaseException] = None
 
 
 def raw_of(delivery: Delivery) -> Optional[Raw]:
