@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Two versions of slotmq on one Redis Cluster and one ZooKeeper.  Versions that share a format work
 on one topic in one fleet, and workers of one replace those of the other; of others each is refused
-with a line that says why.  ./dev mixed builds both and runs this.
+with a line that says why, and docs/upgrading.md is followed.  ./dev mixed builds both and runs this.
 
 usage: test_mixed.py NEW OLD SANDBOX works|refused    NEW and OLD are the commands of two builds
 """
@@ -240,7 +240,7 @@ class Upgrade(Servers):
     def stored(self, topic):
         """What 0.1 has stored, by the body and the key."""
         states = "waiting,claimed,resting,dead"
-        said = json.loads(self.must(OLD, "peek", topic, "--state", states, "--limit", "1000", "--json"))
+        said = json.loads(self.must(OLD, "peek", topic, "--state", states, "--limit", "100000", "--json"))
         return self.by_body(said["messages"])
 
     def by_body(self, messages):
@@ -271,7 +271,7 @@ class Upgrade(Servers):
             self.must(OLD, "consume", "orders", "--count", "1", "-q", *OFTEN, "--", "sh", "-c", f"exit {code}")
         self.send(OLD, "orders", ["k3 held"])
         self.leave_a_claim()
-        self.send(OLD, "orders", [f"k{i % KEYS} {i}" for i in range(EACH)])
+        self.send(OLD, "orders", [f"k{i % KEYS} {i}" for i in range(10_001)])  # more than the script asks for at once
         self.must(OLD, "send", "orders", "later", "--key", "k1", "--id", "later", "--delay", "1s", "--ttl", "1h", "--retries", "2")
         (self.base / "bytes").write_bytes(b"k2 \x01\xff\xfe \"caf\xc3\xa9\"\n")
         self.must(OLD, "send", "orders", "--file", str(self.base / "bytes"), "--key-field", "1")
@@ -283,7 +283,7 @@ class Upgrade(Servers):
         for step in self.steps:
             self.follow(step)
         handled = self.start(NEW, "orders")
-        wait_until(lambda: len(handled.handled()) >= len(before), WAIT_S, "all are handled")
+        wait_until(lambda: handled.log.read_text().count("\n") >= len(before), WAIT_S, "all are handled")
         after = self.by_body(handled.handled())
         self.check_brought(before, after, "id")
         self.check_brought({message: old for message, old in before.items() if old["state"] != "dead"},
