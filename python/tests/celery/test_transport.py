@@ -271,6 +271,23 @@ def test_messages_of_other_programs_are_dead_letters(connect):
     assert [dead.reason for dead in topic_of(connection, "q").messages("dead")] == ["it is no message of kombu"]
 
 
+def test_large_messages_come_and_their_queue_is_named_once_in_the_log(connect, caplog):
+    connection, bodies = connect(), ["x" * 2_000_000, "y" * 2_000_000]
+    with caplog.at_level(logging.WARNING, "slotmq.celery"):
+        put(connection, "large", *bodies)
+    assert sorted(message.payload for message in Reader(connection, "large").drain(2)) == bodies
+    assert [record.message[:30] for record in caplog.records if record.name == "slotmq.celery"] == \
+        ["a message of queue large has 2"]
+
+
+def test_a_message_that_its_topic_refuses_says_what_to_do(connect):
+    connection = connect(topic={"max_body": 1_048_576})  # as those of 0.2.0
+    with pytest.raises(slotmq.TooBig, match=r"; slotmq topic alter \S+\.q --max-body 67108864 allows it$"):
+        put(connection, "q", "x" * 1_000_000)
+    with pytest.raises(slotmq.TooBig, match="; compress it"):
+        put(connection, "q", "x" * 60_000_000)
+
+
 def test_priorities(connect):
     connection = connect()
     for priority in (0, 9, 5):

@@ -9,10 +9,10 @@ from kombu.transport import virtual
 from kombu.transport.base import to_rabbitmq_queue_arguments
 from kombu.utils.uuid import uuid
 
-from ..errors import NoTopic
+from ..errors import NoTopic, TooBig
 from . import revoking
 from .mailbox import MAILBOX_TTL_MS, FanoutReader, MailboxReader
-from .publishing import Raw, create_topic, message_of
+from .publishing import Raw, create_topic, message_of, too_big
 from .qos import QoS
 from .routing import is_default
 
@@ -182,10 +182,13 @@ class Channel(virtual.Channel):
         session = self.session
         topic, whole = self.settings.topic_of(queue), message_of(self.settings, queue, message)
         try:
-            session.producer.send(topic, whole)
-        except NoTopic:
-            self._create_again(queue)
-            session.producer.send(topic, whole)
+            try:
+                session.producer.send(topic, whole)
+            except NoTopic:
+                self._create_again(queue)
+                session.producer.send(topic, whole)
+        except TooBig as error:
+            raise too_big(error, topic, len(whole.body)) from None
         session.topics.setdefault(queue, {})
 
     def _put_fanout(self, exchange: str, message: Dict[str, Any], routing_key: str, **_: Any) -> None:

@@ -3,6 +3,7 @@ import contextlib
 import datetime
 import itertools
 import json
+import logging
 import math
 import time
 from typing import Any, Dict, Optional
@@ -11,16 +12,20 @@ from kombu.utils.json import dumps, loads
 
 from ..client import Client
 from ..consumer import Delivery
-from ..errors import TopicDiffers
+from ..errors import TooBig, TopicDiffers
 from ..records import Message
 from .settings import Settings
 
 SLOTS = 16
 TYPE = "priority"
+BODY_MOST = 67_108_864  # of the library, in layout keyed
+BODY_LARGE = 1_048_576  # from here on a body is named in the log
 # (argument of a queue, option of its topic, the least value that this takes)
 NUMBERS = (("x-message-ttl", "ttl_ms", 1), ("x-max-length", "max_waiting", 1), ("x-expires", "expires_ms", 1000))
 TIMED = (TYPE, "fixed_time")  # types whose messages may wait for a time of their own
+log = logging.getLogger("slotmq.celery")
 _tags = itertools.count(1)
+_named: "set[str]" = set()
 
 
 def time_of(text: Optional[str]) -> Optional[float]:
@@ -40,10 +45,27 @@ def message_of(settings: Settings, queue: str, message: Dict[str, Any]) -> Messa
     key = properties.get("slotmq_key")
     eta = time_of(headers.get("eta"))
     kind = settings.of_queue(queue, "topic").get("type", TYPE)  # of one that keeps no times the worker keeps them
+    body = dumps(message).encode()
+    _name_if_large(len(body), f"task {headers['task']}" if headers.get("task") else f"queue {queue}")
     return Message(
-        dumps(message).encode(), id=_identity(headers, properties), key=None if key is None else str(key),
+        body, id=_identity(headers, properties), key=None if key is None else str(key),
         priority=_priority(properties, settings) if kind == TYPE else 0, ttl_ms=_ttl_ms(headers, properties),
         due_at_ms=math.ceil(eta * 1000) if eta and eta > time.time() and kind in TIMED else 0)
+
+
+def _name_if_large(size: int, origin: str) -> None:
+    """Once for each origin."""
+    if size >= BODY_LARGE and origin not in _named:
+        _named.add(origin)
+        log.warning("a message of %s has %d bytes, which Redis and the worker hold in memory; large data is better passed "
+                    "by a reference", origin, size)
+
+
+def too_big(error: TooBig, topic: str, size: int) -> TooBig:
+    """The same, with what to do."""
+    hint = f"slotmq topic alter {topic} --max-body {BODY_MOST} allows it" if size <= BODY_MOST else \
+        "compress it (task_compression), or pass the data by a reference"
+    return TooBig(error.status, f"{error}; {hint}")
 
 
 def _identity(headers: Dict[str, Any], properties: Dict[str, Any]) -> Optional[str]:
@@ -78,6 +100,8 @@ def create_topic(client: Client, settings: Settings, queue: str, arguments: Opti
         if arguments.get(name):
             options[option] = max(int(arguments[name]), least)
     options.update(settings.of_queue(queue, "topic"))
+    if options["layout"] == "keyed":
+        options.setdefault("max_body", BODY_MOST)
     with contextlib.suppress(TopicDiffers):
         client.create(settings.topic_of(queue), **options)
 
