@@ -135,12 +135,13 @@ static enum exit_code command_fill_and_call(struct reading *reading, const struc
     return code == EXIT_DONE ? command_call_verb(verb, reading, options, words) : code;
 }
 
-/* Writes what is not yet written; a result that is lost is a failure of its own. */
+/* Writes what is not yet written.  A result that is lost is a failure of its own, whatever it was;
+ * only the signal that ended the verb goes before it. */
 static enum exit_code command_finish(enum exit_code code)
 {
     const enum exit_code written = output_finish();
 
-    return code != EXIT_DONE ? code : written;
+    return written == EXIT_DONE || code == EXIT_INTERRUPTED ? code : written;
 }
 
 static enum exit_code command_run_verb(const struct verb *verb, struct reading *reading, int argc,
@@ -218,6 +219,7 @@ static enum exit_code command_run_group(struct words *words, struct reading *rea
         code = command_run_verb(verb, reading, (int) rest.count, rest.word);
     } else if (count == 1 && flags_given_find(&reading->given, "help")) {
         help_overview(stdout, verbs, name[0]);
+        code = command_finish(EXIT_DONE);
     } else {
         code = verb_say_unknown(verbs, name, count);
     }
@@ -237,7 +239,7 @@ static enum exit_code command_run(int argc, char **argv)
         const struct verb *verb =
             verb_find(verbs, &used, &group, words.word, words.count > 0 ? 1 : 0);
         if (words.count == 0) {
-            code = command_run_without_verb(&reading);
+            code = command_finish(command_run_without_verb(&reading));
         } else if (verb) {
             code = command_run_verb(verb, &reading, (int) words.count, words.word);
         } else if (group) {
@@ -257,8 +259,9 @@ enum exit_code command_main(int argc, char **argv)
     char **words = secrets_take(argc, argv);
     const bool asked = argc > 1 && strcmp(words[1], COMPLETION_ASKED) == 0;
     const enum exit_code code =
-        asked ? completion_answer(verbs, words + 2, (size_t) argc - 2) : command_run(argc, words);
+        asked ? command_finish(completion_answer(verbs, words + 2, (size_t) argc - 2))
+              : command_run(argc, words);
 
     secrets_free(words);
-    return command_finish(code);
+    return code;
 }
