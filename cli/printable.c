@@ -30,9 +30,42 @@ static size_t printable_read_character(uint32_t *number, const unsigned char *by
     return *number < least[length] || *number > 0x10ffff || surrogate ? 0 : length;
 }
 
-static bool printable_is_control(uint32_t character)
+/* Does it control the terminal or the order of the text beside it, or take no room, so that what is
+ * seen differs from what is there?  Also the joiners in emoji and in some scripts. */
+static bool printable_deceives(uint32_t character)
 {
-    return character < 0x20 || (character >= 0x7f && character <= 0x9f);
+    static const struct {
+        uint32_t first, last;
+    } ranges[] = {
+        {0x0000, 0x001f},   /* control characters */
+        {0x007f, 0x009f},   /* DEL, more of them */
+        {0x00ad, 0x00ad},   /* soft hyphen */
+        {0x061c, 0x061c},   /* Arabic letter mark */
+        {0x180e, 0x180e},   /* Mongolian vowel separator */
+        {0x200b, 0x200f},   /* zero width space, joiners, marks of direction */
+        {0x2028, 0x202e},   /* separators of lines, embeddings and overrides of direction */
+        {0x2060, 0x206f},   /* word joiner, invisible operators, isolates of direction */
+        {0xfeff, 0xfeff},   /* zero width no-break space */
+        {0xfff9, 0xfffb},   /* annotations */
+        {0xe0000, 0xe007f}, /* tags */
+    };
+
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+        if (character >= ranges[i].first && character <= ranges[i].last) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "\uHHHH", of the higher planes two of them; JSON has escaped what lies below DEL. */
+static int printable_json_escape(char *out, uint32_t character)
+{
+    if (character < 0x10000) {
+        return sprintf(out, "\\u%04X", (unsigned) character);
+    }
+    return sprintf(out, "\\u%04X\\u%04X", (unsigned) (0xd800 + ((character - 0x10000) >> 10)),
+                   (unsigned) (0xdc00 + (character & 0x3ff)));
 }
 
 size_t printable_text(char *out, const void *bytes, size_t size, bool ascii)
@@ -44,7 +77,7 @@ size_t printable_text(char *out, const void *bytes, size_t size, bool ascii)
         uint32_t character = 0;
         size_t length = printable_read_character(&character, next, size);
         const bool escape = character == '\\' && size > 1 && next[1] == 'x';
-        if (length > 0 && !printable_is_control(character) && !escape && !(ascii && length > 1)) {
+        if (length > 0 && !printable_deceives(character) && !escape && !(ascii && length > 1)) {
             memcpy(to, next, length);
             to += length;
         } else {
@@ -68,8 +101,8 @@ size_t printable_json(char *out, const char *text, size_t size)
     while (size > 0) {
         uint32_t character = 0;
         size_t length = printable_read_character(&character, next, size);
-        if (length > 0 && character >= 0x7f && character <= 0x9f) {
-            to += sprintf(to, "\\u%04X", (unsigned) character);
+        if (length > 0 && character >= 0x7f && printable_deceives(character)) {
+            to += printable_json_escape(to, character);
         } else {
             length = length > 0 ? length : 1;
             memcpy(to, next, length);

@@ -1,7 +1,8 @@
 /* printable.h - bytes as text that no terminal obeys.  Pure.
  *
- * UTF-8 stays as it is.  Control characters (also DEL, and the C1 ones, U+0080 to U+009F) and bytes
- * that are no UTF-8 come as \xHH, and so does a backslash before an x. */
+ * UTF-8 stays as it is, but for characters that control the terminal or the order of the text, or
+ * that take no room: these come as \xHH, as do bytes that are no UTF-8, and a backslash before
+ * an x. */
 #ifndef CLI_PRINTABLE_H
 #define CLI_PRINTABLE_H
 
@@ -14,7 +15,7 @@
 /* Writes the text with a NUL behind it, and gives its length.  `ascii`: nothing else stays. */
 size_t printable_text(char *out, const void *bytes, size_t size, bool ascii);
 
-/* A JSON text with its control characters, from DEL on, as \u007F to \u009F: `out` needs room for
+/* A JSON text with these characters, from DEL on, as \uHHHH: `out` needs room for
  * PRINTABLE_JSON_ROOM(size). */
 #define PRINTABLE_JSON_ROOM(size) (6 * (size) + 1)
 size_t printable_json(char *out, const char *text, size_t size);

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,6 +80,62 @@ static void test_bytes_that_are_not_utf8_come_as_base64(void **state)
     assert_json("\xff", 1, "{\"body_base64\":\"/w==\"}");
     assert_json("\xc3", 1, "{\"body_base64\":\"ww==\"}");
     assert_json("\xed\xa0\x80", 3, "{\"body_base64\":\"7aCA\"}");
+}
+
+/* The UTF-8 of a character of at least two bytes; its length. */
+static size_t encode(char out[5], uint32_t character)
+{
+    const size_t length = character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
+    static const unsigned char first[] = {0, 0, 0xc0, 0xe0, 0xf0};
+
+    for (size_t i = length - 1; i > 0; i--, character >>= 6) {
+        out[i] = (char) (0x80 | (character & 0x3f));
+    }
+    out[0] = (char) (first[length] | character);
+    out[length] = '\0';
+    return length;
+}
+
+/* In text as \xHH, in JSON as \uHHHH. */
+static void assert_shown(uint32_t character, bool escaped)
+{
+    char bytes[5], text[32], json[32], wanted[32] = "";
+    const size_t size = encode(bytes, character);
+
+    for (size_t i = 0; i < size; i++) {
+        snprintf(wanted + 4 * i, 5, "\\x%02x", (unsigned char) bytes[i]);
+    }
+    (void) printable_text(text, bytes, size, false);
+    assert_string_equal(text, escaped ? wanted : bytes);
+    if (character < 0x10000) {
+        snprintf(wanted, sizeof(wanted), "\\u%04X", (unsigned) character);
+    } else {
+        snprintf(wanted, sizeof(wanted), "\\u%04X\\u%04X",
+                 (unsigned) (0xd800 + ((character - 0x10000) >> 10)),
+                 (unsigned) (0xdc00 + (character & 0x3ff)));
+    }
+    (void) printable_json(json, bytes, size);
+    assert_string_equal(json, escaped ? wanted : bytes);
+}
+
+/* Characters that reverse what stands beside them, or that cannot be seen, and their neighbours,
+ * which are ordinary. */
+static void test_characters_that_deceive_are_escaped(void **state)
+{
+    static const uint32_t hidden[] = {0x00ad, 0x061c, 0x180e,  0x200b,  0x200c, 0x200d,
+                                      0x200e, 0x200f, 0x2028,  0x2029,  0x202a, 0x202e,
+                                      0x2060, 0x2064, 0x2066,  0x2069,  0x206f, 0xfeff,
+                                      0xfff9, 0xfffb, 0xe0001, 0xe0020, 0xe007f};
+    static const uint32_t shown[] = {0x00a0, 0x00ae, 0x061b, 0x061d, 0x200a, 0x2010,
+                                     0x202f, 0x2070, 0xfe0f, 0xff01, 0xfffd, 0x1f422};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++) {
+        assert_shown(hidden[i], true);
+    }
+    for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
+        assert_shown(shown[i], false);
+    }
 }
 
 #define ROW(bytes, wanted, ascii)                                                                  \
@@ -172,6 +229,7 @@ TEST_GROUP(bytes)
         cmocka_unit_test(test_what_is_no_base64_is_refused),
         cmocka_unit_test(test_bytes_that_are_not_utf8_come_as_base64),
         cmocka_unit_test(test_no_byte_controls_a_terminal),
+        cmocka_unit_test(test_characters_that_deceive_are_escaped),
         cmocka_unit_test(test_json_holds_no_control_characters),
         cmocka_unit_test(test_a_field_is_found_between_white_space),
         cmocka_unit_test(test_a_field_may_hold_any_byte),
