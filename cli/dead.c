@@ -168,7 +168,7 @@ static enum exit_code dead_requeue_letters(smq_client *client, const struct comm
 const struct verb dead_requeue_verb = {
     .name = "dead requeue",
     .operands = "NAME [ID]",
-    .summary = "send dead letters back with all retries and their own time or priority",
+    .summary = "make dead letters wait again, with all retries and their own time or priority",
     .text = WHICH_TEXT,
     .flags = requeue_flags,
     .flag_count = sizeof(requeue_flags) / sizeof(requeue_flags[0]),

@@ -5,7 +5,7 @@ import { el } from './dom.js';
 import { clock, count, distance, plural, text } from './format.js';
 import { acts, button, heading, notice, table, topicTabs } from './parts.js';
 import { purge } from './purge.js';
-import { retryAll } from './retry.js';
+import { requeueAll } from './requeue.js';
 import { reasonOf } from './selection.js';
 
 const COLUMNS = [
@@ -41,8 +41,8 @@ function row(group, data, page) {
         distance(group.first_dead_at_ms),
         distance(group.last_dead_at_ms),
         page.self.write && [
-            button('Retry', () => retryAll(page, data.topic, selection, many), {
-                'aria-label': `Retry ${shown}`,
+            button('Requeue', () => requeueAll(page, data.topic, selection, many), {
+                'aria-label': `Requeue ${shown}`,
             }),
             ' ',
             button('Purge', () => purge(page, data.topic, ['dead'], selection, many), {
@@ -73,7 +73,7 @@ export const dead = {
                     data.dead > 0 && el('a', { class: 'button', href: all }, 'List them'),
                     page.self.write &&
                         data.dead > 0 && [
-                            button('Retry all', () => retryAll(page, data.topic, {}, data.dead), {
+                            button('Requeue all', () => requeueAll(page, data.topic, {}, data.dead), {
                                 class: 'main',
                             }),
                             button(

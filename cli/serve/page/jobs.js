@@ -5,7 +5,7 @@ import { el } from './dom.js';
 import { age, count, moment, now, rate } from './format.js';
 import { badge, button, heading, notice, table } from './parts.js';
 
-const NAMES = { requeue: 'Retry', purge: 'Purge' };
+const NAMES = { requeue: 'Requeue', purge: 'Purge' };
 const COLUMNS = [
     ['Job', 'name'],
     ['Began', 'number'],
@@ -17,7 +17,7 @@ const COLUMNS = [
 
 export function title(job) {
     return job.what === 'requeue'
-        ? `Retry dead letters of ${job.topic}`
+        ? `Requeue dead letters of ${job.topic}`
         : `Purge messages of ${job.topic}`;
 }
 

@@ -5,7 +5,7 @@ import { el } from './dom.js';
 import { UNKNOWN, bytes, count, distance, moment, text } from './format.js';
 import { acts, ask, button, facts, heading, notice, table, topicTabs } from './parts.js';
 import { stateBadge } from './messages.js';
-import { retryThese } from './retry.js';
+import { requeueThese } from './requeue.js';
 import { nameOf } from './selection.js';
 
 const HEX_MOST = 65536;
@@ -212,7 +212,7 @@ export const message = {
                 acts(
                     may &&
                         data.state === 'dead' &&
-                        button('Retry', () => retryThese(page, topic, [nameOf(data)]), {
+                        button('Requeue', () => requeueThese(page, topic, [nameOf(data)]), {
                             class: 'main',
                         }),
                     may &&

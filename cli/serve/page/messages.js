@@ -5,7 +5,7 @@ import { el } from './dom.js';
 import { UNKNOWN, bytes, clock, count, distance, plural, short, text } from './format.js';
 import { badge, button, heading, notice, table, topicTabs } from './parts.js';
 import { purge } from './purge.js';
-import { retryAll, retryThese } from './retry.js';
+import { requeueAll, requeueThese } from './requeue.js';
 import { isAll, keyOf, nameOf, selectionOf, words } from './selection.js';
 
 const STATES = ['waiting', 'claimed', 'resting', 'dead'];
@@ -174,27 +174,27 @@ function filters(parameters, page) {
     );
 }
 
-/* `states` are those that are shown; dead letters alone can be sent back. */
+/* `states` are those that are shown; dead letters alone can be requeued. */
 function actions(data, parameters, states, page) {
     const selection = selectionOf(parameters);
     const names = [...selected.values()];
     const all = isAll(selection) ? 'all' : 'all that match';
-    const retry = states[0] === 'dead' &&
+    const requeue = states[0] === 'dead' &&
         states.length === 1 && [
             button(
-                names.length > 0 ? `Retry ${count(names.length)} selected` : 'Retry selected',
+                names.length > 0 ? `Requeue ${count(names.length)} selected` : 'Requeue selected',
             async () => {
                 selected = new Map();
-                await retryThese(page, data.topic, names);
+                await requeueThese(page, data.topic, names);
             },
             { class: 'main', disabled: names.length === 0 },
         ),
-        button(`Retry ${all}`, () => retryAll(page, data.topic, selection, null)),
+        button(`Requeue ${all}`, () => requeueAll(page, data.topic, selection, null)),
     ];
     return el(
         'div',
         { class: 'actions' },
-        retry,
+        requeue,
         button(`Purge ${all}`, () => purge(page, data.topic, states, selection, null), {
             class: 'danger',
         }),

@@ -147,7 +147,7 @@ class Page(unittest.TestCase):
         self.browser.find("//table[caption='Last tries']//tr[td[2]='rejected']/td[3][.='exit 65: no such address']")
         self.browser.click(link("Hex"))
         self.browser.find("//pre[starts-with(., '00000000  6e 6f 20 73')]")
-        self.browser.click(button("Retry"))
+        self.browser.click(button("Requeue"))
         self.browser.find("//main//header//span[.='waiting']")
         with contextlib.ExitStack() as stack:
             self.run_beside(stack, "consume", "orders")
@@ -155,15 +155,15 @@ class Page(unittest.TestCase):
         stat = self.stat("orders")
         self.assertEqual((stat["done"], stat["dead"], stat["waiting"]), (1, 5, 0))
 
-    def test_those_that_are_selected_are_retried(self):
+    def test_those_that_are_selected_are_requeued(self):
         self.go("messages", topic="orders", state="dead", reason="card declined")
         self.browser.click("(//main//tbody//input)[1]")
         self.browser.click("(//main//tbody//input)[3]")
-        self.browser.click(button("Retry 2 selected"))
+        self.browser.click(button("Requeue 2 selected"))
         wait_until(lambda: self.stat("orders")["waiting"] == 2, TIMEOUT_S, "two wait")
         self.browser.find("//main//nav[@class='pages']//span[starts-with(., '1 message')]")
 
-    def test_a_group_of_one_reason_is_retried_and_no_other(self):
+    def test_a_group_of_one_reason_is_requeued_and_no_other(self):
         """Also when other reasons contain it."""
         program = self.folder / "code"
         program.write_text("#!/bin/sh\nread -r body\n[ $body = plain ] || echo $body >&2\nexit 65\n")
@@ -172,9 +172,9 @@ class Page(unittest.TestCase):
         self.call("send", "letters", "--file", "-", text="plain\nplain\nmore\n")
         self.call("consume", "letters", "--exit-when-empty", "--", program)
         self.go("dead", topic="letters")
-        self.browser.click("//main//button[@aria-label='Retry exit 65']")
+        self.browser.click("//main//button[@aria-label='Requeue exit 65']")
         self.browser.find("//dialog//p[contains(., '2 dead letters') and contains(., 'whose reason is')]")
-        self.browser.click("//dialog//button[.='Send back']")
+        self.browser.click("//dialog//button[.='Requeue']")
         self.browser.find("//article[.//a[contains(., 'letters')]]//span[.='ended']")
         stat = self.stat("letters")
         self.assertEqual((stat["waiting"], stat["dead"]), (2, 1))
@@ -206,13 +206,14 @@ class Page(unittest.TestCase):
         self.browser.find(button("Pause"))
         self.assertFalse(json.loads(self.call("topic", "show", "reports", "--json"))["paused"])
 
-    def test_many_are_retried_at_a_rate_until_it_is_stopped(self):
+    def test_many_are_requeued_at_a_rate_until_it_is_stopped(self):
         self.go("dead", topic="flood")
-        self.browser.click(button("Retry all"))
+        self.browser.click(button("Requeue all"))
         self.browser.type("//dialog//input[@name='rate']", "2000")
-        self.browser.click("//dialog//button[.='Send back']")
+        self.browser.click("//dialog//button[.='Requeue']")
         self.browser.find("//article[.//a[contains(., 'flood')]]//span[.='running']")
         part = lambda: self.browser.run("const bar = document.querySelector('.job progress'); return [bar.value, bar.max]")
+        self.browser.find("//article//progress")
         first = part()
         wait_until(lambda: part()[0] >= first[0] + 2000, TIMEOUT_S, "the bar grows")
         self.assertEqual(part()[1], FLOOD)
@@ -253,6 +254,7 @@ class Page(unittest.TestCase):
         self.browser.click("//dialog//button[.='Delete']")
         self.browser.find("//article[.//a[contains(., 'flood')]]//span[.='running']")
         bar = lambda: self.browser.run("const bar = document.querySelector('.job progress'); return [bar.value, bar.max]")
+        self.browser.find("//article//progress")
         wait_until(lambda: bar()[0] > 0, TIMEOUT_S, "the bar grows")
         self.browser.click(button("Stop"))
         self.browser.find("//article//span[.='stopped']")
@@ -273,7 +275,7 @@ class Page(unittest.TestCase):
         self.browser.find("//main[@data-view='messages']//td[.='exit 65: declined']")
         self.browser.click("(//main//td//a)[1]")
         self.browser.find("//pre[.='declined']")
-        self.browser.click(button("Retry"))
+        self.browser.click(button("Requeue"))
         self.browser.find("//main//header//span[.='waiting']")
         stats = {topic: self.stat(topic) for topic in (group, "shop/mail")}
         self.assertEqual([(stat["waiting"], stat["dead"]) for stat in stats.values()], [(1, 1), (2, 0)])

@@ -36,7 +36,7 @@ static const struct {
     {"/page/messages.js", "page/messages.js", "text/javascript; charset=utf-8"},
     {"/page/parts.js", "page/parts.js", "text/javascript; charset=utf-8"},
     {"/page/purge.js", "page/purge.js", "text/javascript; charset=utf-8"},
-    {"/page/retry.js", "page/retry.js", "text/javascript; charset=utf-8"},
+    {"/page/requeue.js", "page/requeue.js", "text/javascript; charset=utf-8"},
     {"/page/selection.js", "page/selection.js", "text/javascript; charset=utf-8"},
     {"/page/topic.js", "page/topic.js", "text/javascript; charset=utf-8"},
     {"/page/topics.js", "page/topics.js", "text/javascript; charset=utf-8"},

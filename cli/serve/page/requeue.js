@@ -1,21 +1,21 @@
-/* retry.js - sends dead letters back: one, some, or all at a rate. */
+/* requeue.js - requeues dead letters: one, some, or all at a rate. */
 import { post } from './api.js';
 import { el } from './dom.js';
 import { count, plural } from './format.js';
 import { amounts, ask } from './parts.js';
 import { bodyOf, words } from './selection.js';
 
-export function retryThese(page, topic, names) {
+export function requeueThese(page, topic, names) {
     return page.change(
         () => post('requeue', { topic, messages: names }),
-        `${plural(names.length, 'message')} sent back`,
+        `${plural(names.length, 'message')} requeued`,
     );
 }
 
-/* Asks for a rate, and begins to send back what is selected: `many` dead letters; null: not known. */
-export async function retryAll(page, topic, selection, many) {
+/* Asks for a rate, and begins to requeue what is selected: `many` dead letters; null: not known. */
+export async function requeueAll(page, topic, selection, many) {
     const answer = await ask(
-        'Send dead letters back?',
+        'Requeue dead letters?',
         [
             el(
                 'p',
@@ -27,12 +27,12 @@ export async function retryAll(page, topic, selection, many) {
             ),
             amounts(100),
         ],
-        'Send back',
+        'Requeue',
     );
     if (answer) {
         await page.change(
             () => post('requeue', bodyOf(topic, selection, answer)),
-            'They are being sent back',
+            'They are being requeued',
         );
     }
 }
