@@ -42,7 +42,7 @@ struct job {
     int64_t told_ms;
     /* guarded by the lock of jobs */
     enum job_state state;
-    uint64_t changed, total;
+    uint64_t changed, total; /* a total of 0 is not known while it runs */
     int64_t ended_at_ms;
     smq_error err;
     bool joined;
@@ -76,7 +76,9 @@ static json_t *job_json(const struct job *job)
     output_set(object, "stopping",
                json_boolean(job->state == JOB_RUNNING && atomic_load(&job->stopping)));
     output_set(object, "changed", json_integer((json_int_t) job->changed));
-    output_set(object, "total", json_integer((json_int_t) job->total));
+    output_set(object, "total",
+               job->total > 0 || job->state == JOB_ENDED ? json_integer((json_int_t) job->total)
+                                                         : json_null());
     output_set(object, "began_at_ms", json_integer(job->began_at_ms));
     output_set(object, "ended_at_ms",
                job->state == JOB_RUNNING ? json_null() : json_integer(job->ended_at_ms));
@@ -215,8 +217,8 @@ static void *job_run(void *arg)
     pool_changed(jobs->pool); /* before anybody sees that it has ended */
     pthread_mutex_lock(&jobs->lock);
     job->changed = count;
-    job->total = count > job->total ? count : job->total;
     job->state = job_state_after(job, status);
+    job->total = job->state == JOB_ENDED ? count : job->total;
     job->ended_at_ms = moment_wall_ms();
     if (status != SMQ_OK) {
         job->err = err;

@@ -126,7 +126,9 @@ SMQ_API smq_status smq_message_each(smq_client *client, const char *topic, const
                                     smq_message_fn *visit, void *user, smq_error *err);
 
 /* Called from time to time during a bulk edit, on the calling thread.  Returning false stops the
- * edit.  `changed` is exact; `total` is an estimate. */
+ * edit.  `changed` is exact; `total` is an estimate of how many will have changed at the end, or 0:
+ * not known, because the filter has more than states and limits, and how many messages pass it
+ * shows only when all were looked at. */
 typedef bool smq_progress_fn(uint64_t changed, uint64_t total, void *user);
 
 /* Requeue dead letters: each waits again with its own time, priority or place, with all its retries

@@ -227,9 +227,14 @@ static void bulk_hold_rate(struct bulk *bulk, int64_t began_ms, uint64_t tried)
     bulk_sleep_ms(bulk->next_ms > clock_now_ms() ? bulk->next_ms - clock_now_ms() : 0);
 }
 
-/* An estimate: the messages of the slots that were inspected, extrapolated to all slots. */
+/* An estimate: the messages of the slots that were inspected, extrapolated to all slots; 0: not
+ * known. */
 static uint64_t bulk_total(const struct bulk *bulk)
 {
+    if (filter_looks(bulk->filter)) {
+        return 0;
+    }
+
     int32_t slots = filter_end_slot(bulk->filter, bulk->topic) - filter_first_slot(bulk->filter);
     double total = (double) bulk->found * slots / (double) bulk->looked;
 

@@ -166,6 +166,13 @@ void filter_fini(struct filter *filter)
     buf_fini(&filter->header);
 }
 
+bool filter_looks(const struct filter *filter)
+{
+    return filter->one || filter->from_cursor || filter->contains[0] != '\0' ||
+           filter->reason[0] != '\0' || filter->exact || filter->header.len > 0 ||
+           filter->older_ms >= 0;
+}
+
 int32_t filter_first_slot(const struct filter *filter)
 {
     int32_t first = filter->from_cursor ? filter->cursor.slot : 0;

@@ -47,6 +47,9 @@ smq_status filter_check_and_copy(struct filter *out, const struct topic *topic,
                                  const smq_filter *filter, unsigned states, smq_error *err);
 void filter_fini(struct filter *filter);
 
+/* Must a message be looked at, in order to know whether it passes the filter? */
+bool filter_looks(const struct filter *filter);
+
 /* The first slot that passes the filter, and the one after the last. */
 int32_t filter_first_slot(const struct filter *filter);
 int32_t filter_end_slot(const struct filter *filter, const struct topic *topic);

@@ -49,6 +49,13 @@ function stopButton(job, page) {
     );
 }
 
+/* "7 of 9"; without the total where it is not known. */
+function changed(job) {
+    return job.total === null
+        ? count(job.changed)
+        : `${count(job.changed)} of ${count(Math.max(job.total, job.changed))}`;
+}
+
 /* Those that run, and those that ended while this page was looking. */
 export function strip(jobs, page, hide) {
     return (
@@ -57,8 +64,6 @@ export function strip(jobs, page, hide) {
             'section',
             { class: 'jobs', 'aria-label': 'Jobs' },
             jobs.map((job) => {
-                const total = Math.max(job.total, job.changed, 1);
-                const whole = job.state === 'ended';
                 return el(
                     'article',
                     { class: `job ${job.state}`, key: job.id, 'data-job': job.id },
@@ -73,21 +78,18 @@ export function strip(jobs, page, hide) {
                             job.topic,
                         ),
                         state(job),
-                        el(
-                            'span',
-                            { class: 'number' },
-                            `${count(job.changed)} of ${count(whole ? job.changed : total)}`,
-                        ),
+                        el('span', { class: 'number' }, changed(job)),
                         el('span', { class: 'number soft' }, speed(job)),
                         el('span', { class: 'gap' }),
                         stopButton(job, page),
                         job.state !== 'running' && button('Hide', () => hide(job.id)),
                     ),
-                    el('progress', {
-                        max: whole ? 1 : total,
-                        value: whole ? 1 : job.changed,
-                        'aria-label': title(job),
-                    }),
+                    job.total !== null &&
+                        el('progress', {
+                            max: Math.max(job.total, 1),
+                            value: job.state === 'ended' ? Math.max(job.total, 1) : job.changed,
+                            'aria-label': title(job),
+                        }),
                     job.detail !== '' &&
                         el('small', { class: job.state === 'failed' ? 'bad' : '' }, job.detail),
                 );
@@ -111,7 +113,7 @@ export const jobs = {
                 title(job),
                 moment(job.began_at_ms),
                 age((job.ended_at_ms ?? now()) - job.began_at_ms),
-                `${count(job.changed)} of ${count(job.state === 'ended' ? job.changed : Math.max(job.total, job.changed))}`,
+                changed(job),
                 [state(job), job.detail !== '' && el('small', { class: 'why' }, job.detail)],
                 stopButton(job, page),
             ],

@@ -573,6 +573,11 @@ static void a_requeue_keeps_its_rate_and_tells_how_far_it_is(void **state)
     assert_int_equal(count, progress.changed);
     assert_int_equal(progress.total, 40);
     assert_int_equal(stats_of(SMQ_LAYOUT_INLINE).dead, 40 - count);
+    progress = (struct progress){.stop_at = UINT64_MAX};
+    filter.contains = "1"; /* how many have it is not known */
+    assert_ok(smq_dead_requeue(client, "inline", &filter, &count, note_progress, &progress, &err),
+              &err);
+    assert_int_equal(progress.total, 0);
 }
 
 /* --- purge --- */

@@ -119,6 +119,14 @@ static void test_a_terminal_sees_a_bar(void **state)
     assert_non_null(strstr(seen, "%  requeued "));
     assert_non_null(strstr(seen, "requeued 80\r\n"));
     free(seen);
+    /* How many have this reason is not known before all were looked at. */
+    command_done(NULL, ARGS("consume", "bar", "--exit-when-empty", "--", "sh", "-c",
+                            "read line; [ \"$line\" -ge 50 ] || echo low >&2; exit 65"));
+    seen = command_shown(ARGS("dead", "requeue", "bar", "--reason", "low", "--rate", "60"));
+    assert_null(strchr(seen, '%'));
+    assert_non_null(strstr(seen, "\rrequeued "));
+    assert_non_null(strstr(seen, "requeued 40\r\n"));
+    free(seen);
 }
 
 static void test_purge_of_dead_letters_needs_a_yes(void **state)

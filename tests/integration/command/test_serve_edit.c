@@ -114,7 +114,7 @@ static bool is_in_state(const json_t *job, const void *arg)
     return strcmp(json_text(job, "state"), arg) == 0;
 }
 
-/* The job comes to this state; how many messages it has changed. */
+/* The job comes to this state; how many messages it has changed: all of them, if it ended. */
 static json_int_t await_job(const char *id, const char *wanted)
 {
     char target[64];
@@ -124,6 +124,9 @@ static json_int_t await_job(const char *id, const char *wanted)
     json_t *job = http_json(&http, target);
     const json_int_t changed = json_number(job, "changed");
     openapi_assert_fits(openapi, "/api/v1/job", "get", "200", job);
+    if (strcmp(wanted, "ended") == 0) {
+        assert_int_equal(json_number(job, "total"), changed);
+    }
     json_decref(job);
     return changed;
 }
