@@ -129,7 +129,8 @@ function holds.offer(visit, member, before, attempts, entry)
     return visit(member, before, attempts, entry)
 end
 
--- Those that have rested, and were sent before a place.
+-- Those that have rested, and were sent before a place.  One that was set aside, or is claimed and
+-- has never failed, holds its key no more: that is for the next call.
 function holds.offer_rests(visit, place)
     while holds.rests[holds.at] and holds.rests[holds.at].place < place do
         local it = holds.rests[holds.at]
@@ -138,7 +139,8 @@ function holds.offer_rests(visit, place)
             if stop then
                 return stop
             end
-            it.claimed, holds.ended = true, holds.ended or not claimed
+            it.claimed = true
+            holds.frees = holds.frees or not claimed or it.attempts == 0
         end
         holds.at = holds.at + 1
     end
@@ -195,7 +197,7 @@ end
 function holds.walk(visit)
     local from, began = string.format('%.0f', holds.cursor + 1), holds.cursor
     local looked, bytes, chunk, stop, more = 0, 0, 16, nil, nil
-    holds.at, holds.advances, holds.ended = 1, true, false
+    holds.at, holds.advances, holds.frees = 1, true, false
     holds.room = math.max(MOST_HELD - holds.count, (lease or holds.count >= READ_MOST) and 0 or 1)
     while not stop and chunk > 0 do
         stop, more = holds.walk_some(visit, from, looked, chunk)
@@ -206,10 +208,12 @@ function holds.walk(visit)
         stop = holds.cursor > began and 'full' or 'end'
     end
     holds.keeps_note = holds.keeps_note and stop ~= 'end'
-    return stop == 'end' and holds.ended and 'full' or stop
+    return holds.frees and 'full' or stop
 end
 
--- When something may be claimed; `stopped`: what stopped the walk of this call, if it had one.
+-- When something may be claimed; `stopped`: what stopped the walk of this call, if it had one.  A
+-- rest that ends later counts if the walk has come past it: a suspect holds back only what was sent
+-- after it.
 function holds.next(stopped)
     local earliest = lease or NEVER
     if has_suspect then
@@ -219,7 +223,8 @@ function holds.next(stopped)
     if stopped == 'full' then
         return math.min(earliest, now)
     end
-    for _, it in ipairs(stopped == 'end' and holds.rests or {}) do
+    for at = 1, holds.at - 1 do
+        local it = holds.rests[at]
         if it.over > now and holds.is_head(it) then
             earliest = math.min(earliest, it.over)
         end

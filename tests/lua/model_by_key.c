@@ -62,7 +62,7 @@ static struct model_message *next_in_order(const struct claim *claim, int64_t be
 }
 
 /* Claims it; false: it does not fit. */
-static bool claim_one(struct claim *claim, struct model_message *message, bool *set_aside)
+static bool claim_one(struct claim *claim, struct model_message *message)
 {
     struct model *model = claim->model;
     bool resting = message->resting, failed = attempts_number(message->attempts) > 0;
@@ -77,22 +77,21 @@ static bool claim_one(struct claim *claim, struct model_message *message, bool *
     if (!resting && failed && claim->taken > taken) {
         claim->bars[key] = place;
     }
-    *set_aside = *set_aside || (resting && claim->taken == taken);
+    claim->frees = claim->frees || (resting && (claim->taken == taken || !failed));
     return true;
 }
 
 /* Claims what no message of its key holds; or, with what is `in_flight`, only looks whether there
- * is such a message. */
+ * is such a message.  `reached` is where it stops. */
 static enum stop walk_by_key(struct claim *claim, const struct in_flight *in_flight)
 {
-    bool set_aside = false;
     struct model_message *next;
     int64_t behind = -1;
 
     while ((next = next_in_order(claim, behind)) != NULL) {
         struct in_flight now = in_flight != NULL ? *in_flight : model_in_flight(claim->model);
 
-        behind = next->resting ? next->before : next->at;
+        claim->reached = behind = next->resting ? next->before : next->at;
         if (!next->resting && claim->bars[model_key(next->member)] < behind) {
             continue;
         }
@@ -102,17 +101,19 @@ static enum stop walk_by_key(struct claim *claim, const struct in_flight *in_fli
         if (!next->resting && passes_key(claim, next)) {
             continue;
         }
-        if (in_flight != NULL || !claim_one(claim, next, &set_aside)) {
+        if (in_flight != NULL || !claim_one(claim, next)) {
             return STOP_FULL;
         }
     }
-    return set_aside ? STOP_FULL : STOP_END;
+    claim->reached = INT64_MAX;
+    return STOP_END;
 }
 
 void claim_by_key(struct claim *claim)
 {
     find_bars(claim);
     claim->stopped = walk_by_key(claim, NULL);
+    claim->stopped = claim->frees ? STOP_FULL : claim->stopped;
 }
 
 int64_t claim_due_by_key(struct claim *claim, const struct in_flight *in_flight)
@@ -130,10 +131,11 @@ int64_t claim_due_by_key(struct claim *claim, const struct in_flight *in_flight)
     if (claim->stopped == STOP_FULL) {
         return model->now;
     }
-    for (size_t i = 0; i < model->prepare.count && claim->stopped == STOP_END; i++) {
+    for (size_t i = 0; i < model->prepare.count; i++) {
         const struct model_message *message = &model->prepare.item[i];
 
-        if (is_head(claim, message) && message->at > model->now && message->at < due) {
+        if (is_head(claim, message) && message->before < claim->reached &&
+            message->at > model->now && message->at < due) {
             due = message->at;
         }
     }

@@ -21,8 +21,10 @@ struct claim {
     size_t bytes;
     enum stop stopped; /* why it passes over no more */
     unsigned formers;  /* keys that the former owner keeps, as bits */
-    int64_t
-        bars[MODEL_MEMBERS]; /* kind f: of each key the place of the first message that holds it */
+    /* kind f: of each key the place of the first message that holds it, the place up to which the
+     * claim has come, and does one that rested hold its key no more? */
+    int64_t bars[MODEL_MEMBERS], reached;
+    bool frees;
 };
 
 /* Does the reply have room for the message?  What is dropped takes none. */

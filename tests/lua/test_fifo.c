@@ -295,6 +295,45 @@ static void test_a_suspect_is_alone_in_its_slot(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+static void test_a_rest_ends_before_a_suspect_that_waits_behind_it(void **state)
+{
+    static const struct script_row rows[] = {
+        OPENED,
+        {"consume 1 n=1", NULL},
+        {"consume 1 n=1 last=1 retry 1c1:c 500 why", "OK 1000 1000 2 1 1 2c2:a 0 1000 2"},
+        {"consume 1 n=1 last=2", "OK 1000 1500 3 '' 0 3c3:b 0 1000 3"},
+        {"consume 1 n=0 last=3 hung 3c3:b 0", "OK 1000 1500 3 1 0"},
+        {"consume 1 last=3", "OK 1000 1500 3 '' 0"},
+        {"field parked", "1500"},
+        {"at 1500", ""},
+        {"consume 1 last=3", "OK 1500 31000 4 '' 0 1c4:c 2 1000 1"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+/* The first expires where it rests, and the next of its key comes before the suspect. */
+static void test_what_a_rest_held_is_claimed_before_a_suspect(void **state)
+{
+    /* clang-format off */
+    static const struct script_row rows[] = {
+        {"open f keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send !1:ka 0 1 '' 100 !1:kb 0 2 '' '' y 0 3 '' '' x 0 4 '' ''", "OK aaaa"},
+        {"consume 1 n=1", NULL},
+        {"consume 1 n=2 last=1 retry 1c1:!1:ka 500 why",
+         "OK 1000 1500 2 1 0 3c2:y 0 1000 3 4c2:x 0 1000 4"},
+        {"consume 1 n=0 last=2 hung 3c2:y 0", NULL},
+        {"at 1500", ""},
+        {"consume 1 last=2", "OK 1500 1500 2 '' 1 1"},
+        {"consume 1 last=2", "OK 1500 31000 3 '' 0 2c3:!1:kb 0 1000 2"},
+    };
+    /* clang-format on */
+
+    SCRIPT_TABLE(state, rows);
+}
+
 TEST_GROUP(fifo)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +354,8 @@ TEST_GROUP(fifo)
         cmocka_unit_test(test_a_failure_holds_back_its_key_only),
         cmocka_unit_test(test_what_is_given_back_is_found),
         cmocka_unit_test(test_a_suspect_is_alone_in_its_slot),
+        cmocka_unit_test(test_a_rest_ends_before_a_suspect_that_waits_behind_it),
+        cmocka_unit_test(test_what_a_rest_held_is_claimed_before_a_suspect),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
