@@ -112,8 +112,8 @@ local function need_moves()
 end
 
 -- Of prepare: the end of the first lease (nil: nothing is in flight), whether it is that of a
--- suspect, when the first rests or is scheduled no longer (nil: none does), the number of the claim
--- with the first lease.
+-- suspect, when the first rests or is scheduled no longer (nil: none does), whether the owner has
+-- answered the claim with the first lease, but a failover has lost the answer.
 local function look()
     local function first_end()
         local function first(from)
@@ -133,14 +133,14 @@ local function look()
 
     local head = redis.call('ZRANGE', prepare, '0', '0', 'WITHSCORES')
     if not head[1] or head[1] == '' then
-        return nil, false, nil
+        return nil, false, nil, false
     end
     local lease, attempts = split(head[2])
     if lease >= REST then
-        return nil, false, first_end()
+        return nil, false, first_end(), false
     end
-    return lease, attempts % 2 == 1, first_end(),
-        tonumber(string.match(head[1], '^%-?%d+c(%d+):'))
+    local claim = not shared and tonumber(string.match(head[1], '^%-?%d+c(%d+):'))
+    return lease, attempts % 2 == 1, first_end(), claim and claim > base and claim < oldest
 end
 
 -- 1. Settle.
@@ -238,11 +238,9 @@ if known and known > claims then
 end
 
 local more = false
-local lease, has_suspect, rest_end, first_claim = look()
+local lease, has_suspect, rest_end, forgotten = look()
 
 local lapses = lease and lease <= now
--- The owner has answered it: a failover has lost the answer.
-local forgotten = not shared and first_claim and first_claim > base and first_claim < oldest
 local ended = rest_end and rest_end <= now and not fifo
 if lapses or forgotten or ended then
     need_moves()
@@ -260,7 +258,8 @@ if lapses or forgotten or ended then
         end
     end
     bring_back()
-    lease, has_suspect, rest_end = look()
+    lease, has_suspect, rest_end, forgotten = look()
+    more = more or forgotten -- it was not the first before
 end
 
 -- 3. Claim.

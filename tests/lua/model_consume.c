@@ -157,7 +157,7 @@ static bool is_forgotten(const struct model *model, const struct call *call,
 static bool bring_back(struct model *model, const struct call *call)
 {
     static struct model_list old;
-    bool forgets;
+    bool forgets, moved;
     int met[3] = {0, 0, 0}; /* claims, rests, what is scheduled */
     int limit = sweep_limit(model, call);
 
@@ -189,7 +189,11 @@ static bool bring_back(struct model *model, const struct call *call)
             model_lose(model, message, call->max_retries, MODEL_DEAD_CRASHED, model_died);
         }
     }
-    return met[0] >= limit || met[1] >= limit || met[2] >= limit;
+    moved = met[0] + met[1] + met[2] > 0;
+    sort_prepare(&model->prepare);
+    return met[0] >= limit || met[1] >= limit || met[2] >= limit ||
+           (moved && model->prepare.count > 0 &&
+            is_forgotten(model, call, &model->prepare.item[0]));
 }
 
 /* --- claim --- */

@@ -149,6 +149,27 @@ static void test_what_an_owner_does_not_have_comes_back_at_once(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* As if the answer to claim 2 was lost, while the first claim is that of a former owner. */
+static void test_what_an_owner_does_not_have_comes_back_behind_what_lapses(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a +0 b +0", "OK aa"},
+        {"consume 1 n=1", NULL},
+        {"takeover 2 mode=strict", "OK 1 0 0"},
+        {"consume 2 n=1 last=1 oldest=2 flags=w lease=90000", NULL},
+        {"at 31000", ""},
+        {"consume 2 n=0 last=2 oldest=3 flags=w", "OK 31000 91000 2 '' 1"},
+        {"store", "a@1000~0s"},
+        {"consume 2 n=0 last=2 oldest=3 flags=w", "OK 31000 1000 2 '' 1"},
+        {"store", "b@1000 a@1000~0s"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 /* As if the answers to claims 1 and 3 were lost: 3 comes back when 2 was answered. */
 static void test_what_an_owner_does_not_have_comes_back_behind_what_it_has(void **state)
 {
@@ -345,6 +366,7 @@ TEST_GROUP(redelivery)
         cmocka_unit_test(test_an_owner_gets_back_what_it_does_not_have),
         cmocka_unit_test(test_what_an_owner_does_not_have_comes_back_at_once),
         cmocka_unit_test(test_what_an_owner_does_not_have_comes_back_behind_what_it_has),
+        cmocka_unit_test(test_what_an_owner_does_not_have_comes_back_behind_what_lapses),
         cmocka_unit_test(test_claims_of_a_former_owner_do_not_come_back_at_once),
         cmocka_unit_test(test_a_shared_claim_lapses_and_comes_back_suspect),
         cmocka_unit_test(test_a_suspect_without_retries_left_dies),
