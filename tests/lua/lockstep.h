@@ -5,7 +5,8 @@
  * edits, pauses, alters and deletes.  Each reply and the whole slot must be as the model says, and
  * over all calls some laws must hold: nothing is lost, nothing is delivered again while it is in
  * flight or when it has expired, every body has as many references as there are entries, kind f
- * keeps the order of sends, and in the end everything is handled.
+ * keeps the order of sends, nothing can be claimed before the time that a consume names as the
+ * next, and in the end everything is handled.
  *
  * Thread: main. */
 #ifndef TESTS_LUA_LOCKSTEP_H

@@ -165,10 +165,13 @@ static void append(struct round *round, const char *format, ...)
     va_end(args);
 }
 
-static void check_laws(struct round *round)
+static void check_laws(struct round *round, const struct call *call)
 {
     const char *law = model_broken_law(round->model);
 
+    if (law == NULL && call->kind == CALL_CONSUME) {
+        law = model_wrong_next(round->model, call);
+    }
     if (law != NULL && !round->failed) {
         round_fail(round, law);
     }
@@ -249,7 +252,7 @@ void round_execute(struct round *round, const struct call *call, struct buf *see
     if (look) {
         compare_state(round);
     }
-    check_laws(round);
+    check_laws(round, call);
     if (call->kind == CALL_SEND) {
         if (!round->model->sent_before) {
             note_sends(round, call, seen->data);

@@ -150,6 +150,8 @@ struct model {
     unsigned passes; /* the keys that the last consume passed over */
     int stopped;     /* of the call in progress: why its claim passed over no more keys */
     bool ordinary;   /* of the call in progress: consume has answered it, not consume_any */
+    int64_t due; /* the last consume says that something may be claimed then; -1: it was refused,
+                  * or it is in doubt after a failover what its owner has */
     struct model_body bodies[MODEL_MEMBERS];
     struct model_tries tries[MODEL_MEMBERS]; /* stored beside it; count 0: nothing is */
     int64_t done_at[MODEL_MEMBERS]; /* what the slot remembers of ids that are done; 0: nothing */
@@ -254,5 +256,10 @@ void model_text(char out[32], int text);
 
 /* NULL, or the law that the state breaks. */
 const char *model_broken_law(const struct model *model);
+
+/* NULL, or what is wrong with the time that the last call, a consume, names as the next.  Before it
+ * the caller would claim nothing if it called again, and from then on it claims something soon, or
+ * gets a later time.  Of those that sleep in a shared slot one looks by then. */
+const char *model_wrong_next(const struct model *model, const struct call *call);
 
 #endif

@@ -648,6 +648,7 @@ void model_consume(struct model *model, struct buf *reply, const struct call *ca
     int64_t next;
     int again, asleep = -1;
 
+    model->due = -1;
     if (model_refused(model, reply, call, true)) {
         return;
     }
@@ -682,6 +683,7 @@ void model_consume(struct model *model, struct buf *reply, const struct call *ca
     model->stopped = (int) claiming.stopped;
     next = leaves ? model->now : disputed ? model->now + 1000 : next_claim(&claiming, &in_flight);
     again = again || next <= model->now ? 1 : 0;
+    model->due = disputed ? -1 : again ? model->now : next;
     if (model->shared && !model->paused) {
         asleep = sleepers_called(model, call, claiming.taken > 0, &next, &again);
     } else if (call->n > 0 && claiming.taken == 0 && (model->paused || (!again && !disputed))) {
