@@ -129,7 +129,8 @@ SMQ_API int smq_consumer_fd(const smq_consumer *consumer);
 /* Change max_in_flight of a living consumer of either form; 0: claim no more until it is changed
  * again.  What is unanswered stays so, with its leases, and the slots stay.  When the call has
  * returned, the consumer has no more than `most` unanswered deliveries, or their number only falls
- * until that is so: a message that arrives beside is returned as if it had never been claimed.
+ * until that is so: a message that arrives beside is returned as if it had never been claimed.  The
+ * metric in_flight counts it for the moment that this takes.
  * Thread: any, also a handler.  Blocks: for a turn of the client's thread.
  * Fails: INVALID (`most` is below 0). */
 SMQ_API smq_status smq_consumer_set_max_in_flight(smq_consumer *consumer, int32_t most,

@@ -554,14 +554,12 @@ static void consume_plan_look(struct owned_slot *slot, const struct consume_call
 static void consume_sleep(struct owned_slot *slot, const struct consume_call *consume,
                           const struct store_consumed *consumed)
 {
-    int64_t due_ms = consumed->next_ms - consumed->now_ms + 1;
-
     if (slot->set->shared && consume->n == 0 && slot->due_us != 0) {
         shared_sleeps(slot, slot->shared.backup);
         return;
     }
     shared_count(slot, consumed->asleep);
-    sleep_begin(slot, consumed->next_ms < 0 ? -1 : due_ms > 0 ? due_ms : 1);
+    sleep_begin(slot, consumed->next_ms, consumed->next_ms - consumed->now_ms + 1);
     shared_sleeps(slot, consumed->backup);
 }
 
@@ -648,7 +646,7 @@ static void consume_finish(struct consume_call *consume, const struct store_resu
     consume_settle(consume, consumed);
     slot_set_see_pause(slot, consumed->paused);
     consume_report_expired(slot, consumed->expired);
-    sleep_looked(slot, consumed->count > 0);
+    sleep_looked(slot, consumed->count > 0, consumed->now_ms);
     added = consume_add_claims(consume, result, consumed->count);
     ordinary_replied(&slot->ordinary, consumed->now_ms,
                      consumed->again && (consume->tried || consumed->count == 0));

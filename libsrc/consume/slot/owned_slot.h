@@ -91,6 +91,7 @@ struct owned_slot {
     enum owned_grant grant;
     enum owned_health health;
     enum owned_sleep sleep;
+    int64_t known_due_ms; /* by the clock of Redis: what is due then needs no notice; -1: nothing */
     enum owned_notice notice;
     enum next_call_store store;      /* what is known of the messages that wait */
     struct next_call next;           /* as it was decided last */

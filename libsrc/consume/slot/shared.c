@@ -102,8 +102,7 @@ static bool shared_may_sleep(struct owned_slot *slot, const struct shared_probe 
         (sleepers->due_ms >= 0 && sleepers->due_ms <= now)) {
         return false;
     }
-    sleep_begin(slot,
-                sleepers->due_ms < 0 ? -1 : sleepers->due_ms - now + (backup ? SECOND_MS : 1));
+    sleep_begin(slot, sleepers->due_ms, sleepers->due_ms - now + (backup ? SECOND_MS : 1));
     shared_sleeps(slot, backup);
     return true;
 }

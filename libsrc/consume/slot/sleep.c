@@ -50,7 +50,7 @@ int64_t sleep_beside_others_ms(int64_t most_ms, uint64_t asleep, uint64_t random
     return most_ms + (int64_t) (random % (uint64_t) (spread + 1));
 }
 
-void sleep_begin(struct owned_slot *slot, int64_t due_ms)
+void sleep_begin(struct owned_slot *slot, int64_t due_at_ms, int64_t wait_ms)
 {
     int64_t most = sleep_set_most_ms(slot->set);
     int64_t wait = most - (int64_t) (random_u64() % (uint64_t) (most / 5 + 1));
@@ -59,8 +59,9 @@ void sleep_begin(struct owned_slot *slot, int64_t due_ms)
         wait = sleep_beside_others_ms(most, slot->shared.asleep, random_u64());
     }
     slot->sleep = OWNED_ASLEEP;
-    if (due_ms >= 0 && due_ms < wait) {
-        wait = due_ms > 0 ? due_ms : 1;
+    slot->known_due_ms = due_at_ms;
+    if (due_at_ms >= 0 && wait_ms < wait) {
+        wait = wait_ms > 0 ? wait_ms : 1;
         slot->sleep = OWNED_AWAKE;
     }
     owned_slot_arm(slot, wait);
@@ -112,10 +113,12 @@ static void sleep_surprise(const struct owned_slot *slot)
     }
 }
 
-void sleep_looked(struct owned_slot *slot, bool found)
+void sleep_looked(struct owned_slot *slot, bool found, int64_t now_ms)
 {
+    bool due = slot->known_due_ms >= 0 && slot->known_due_ms <= now_ms;
+
     if (slot->sleep == OWNED_SURPRISED) {
         sleep_surprise(slot);
     }
-    slot->sleep = slot->sleep == OWNED_LOOKS && found ? OWNED_SURPRISED : OWNED_AWAKE;
+    slot->sleep = slot->sleep == OWNED_LOOKS && found && !due ? OWNED_SURPRISED : OWNED_AWAKE;
 }

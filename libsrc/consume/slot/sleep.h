@@ -39,9 +39,9 @@ int64_t sleep_most_ms(const struct sleep_times *times, int64_t slots, int64_t qu
  * together look as often as one that sleeps for `most_ms`.  Pure. */
 int64_t sleep_beside_others_ms(int64_t most_ms, uint64_t asleep, uint64_t random);
 
-/* The slot has nothing to claim: let it sleep until something is due in `due_ms`, -1: never, or
- * until it looks by itself. */
-void sleep_begin(struct owned_slot *slot, int64_t due_ms);
+/* The slot has nothing to claim: let it sleep for `wait_ms`, until what is due at `due_at_ms` by
+ * the clock of Redis can be claimed, -1 and -1: nothing is, or until it looks by itself. */
+void sleep_begin(struct owned_slot *slot, int64_t due_at_ms, int64_t wait_ms);
 
 /* Its time has come. */
 void sleep_over(struct owned_slot *slot);
@@ -49,8 +49,10 @@ void sleep_over(struct owned_slot *slot);
 /* A notice has come. */
 void sleep_noticed(struct owned_slot *slot);
 
-/* A consume call was answered, and has brought messages or not.  A notice is published before the
- * reply of a call that begins later, so what the call before has found came without one. */
-void sleep_looked(struct owned_slot *slot, bool found);
+/* A consume call was answered at `now_ms` by the clock of Redis, and has brought messages or not. A
+ * notice is published before the reply of a call that begins later, so what the call before has
+ * found came without one; but nobody tells of a message that becomes due, and a look may have to
+ * wait for room until one is. */
+void sleep_looked(struct owned_slot *slot, bool found, int64_t now_ms);
 
 #endif

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "consume/slot/sleep.h"
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
@@ -17,7 +18,16 @@
 #include "support/group.h"
 #include "support/wait.h"
 
-enum { SLOTS = 4, MOST = 100, FEW = 7, GAP_MS = 300, LEASE_MS = 300, LIVES_MS = 2000 };
+enum {
+    SLOTS = 4,
+    MOST = 100,
+    FEW = 7,
+    GAP_MS = 300,
+    LEASE_MS = 300,
+    LIVES_MS = 2000,
+    SLEEP_MS = 50,
+    DELAY_MS = 700
+};
 
 static void set_most(smq_consumer *consumer, int32_t most)
 {
@@ -258,6 +268,45 @@ static void a_push_counts_within_the_limit(void **state)
     smq_client_free(client);
 }
 
+/* --- messages that become due while nothing may be claimed --- */
+
+static _Atomic int unnoticed;
+
+static void on_event(const smq_event *event, void *user)
+{
+    (void) user;
+    unnoticed += strstr(event->text, "came without a notice") != NULL ? 1 : 0;
+}
+
+/* The slot's time to look by itself has come and gone when the message is due, of which no sender
+ * has to tell. */
+static void a_message_that_became_due_at_limit_0_lacks_no_notice(void **state)
+{
+    const struct sleep_times before = sleep_times;
+    smq_client *client = cluster_client_with(&SMQ_CLIENT_OPTIONS(.event = on_event));
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
+    smq_consumer *consumer;
+    int64_t due_ms;
+
+    (void) state;
+    sleep_times = (struct sleep_times){.least = SLEEP_MS, .most = SLEEP_MS, .soon_least = SLEEP_MS};
+    consumer = messages_consumer(client, topic);
+    keys_await_open(topic, 1, 1);
+    messages_send(client, topic, (struct test_message){.body = "a", .delay_ms = DELAY_MS});
+    due_ms = clock_wall_ms() + DELAY_MS;
+    keys_await_open(topic, 1, 1);
+    set_most(consumer, 0);
+    messages_await_clock(due_ms);
+    set_most(consumer, 1);
+    messages_done(messages_poll(consumer));
+    assert_int_equal(smq_consumer_flush(consumer, TIMEOUT_MS, NULL), SMQ_OK);
+    keys_await_open(topic, 1, 1);
+    assert_int_equal(unnoticed, 0);
+    smq_consumer_free(consumer);
+    smq_client_free(client);
+    sleep_times = before;
+}
+
 /* --- handlers --- */
 
 static bool are_in_flight(void *arg)
@@ -302,6 +351,7 @@ TEST_GROUP(flow)
         cmocka_unit_test(a_limit_that_goes_100_0_7_holds_exactly),
         cmocka_unit_test(what_is_on_its_way_counts_within_the_limit),
         cmocka_unit_test(a_push_counts_within_the_limit),
+        cmocka_unit_test(a_message_that_became_due_at_limit_0_lacks_no_notice),
         cmocka_unit_test(the_limit_of_handlers_changes),
     };
 
