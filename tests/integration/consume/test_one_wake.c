@@ -19,6 +19,7 @@
 #include "support/group.h"
 #include "support/process.h"
 #include "support/servers.h"
+#include "support/wait.h"
 
 /* BACKUP_MS: how long after the first one the backup looks for a message that is due; LOOK_MS: how
  * long after a wake another one looks (lua/lib/idle.lua). */
@@ -208,6 +209,47 @@ static void one_that_was_told_to_look_may_die(void **state)
     messages_send(client, sharers.topic, (struct test_message){.body = "a", .delay_ms = 200});
     assert_true(process_pause(member->pid));
     sharers_await(&sharers, 1, SHARERS_BY_ITSELF_MS);
+    sharers_end(&sharers);
+    members_fini(&members);
+    smq_client_free(client);
+}
+
+/* By the clock of the node, does the turn of those that look last no longer? */
+static bool has_passed(void *topic)
+{
+    char key[64], parked[512];
+    long long woken_at = 0;
+    redisReply *now;
+    bool passed;
+
+    (void) snprintf(key, sizeof(key), "slot{%s_0}", (const char *) topic);
+    (void) sscanf(keys_text(parked, key, "HGET %s parked", key), "%*s %lld", &woken_at);
+    now = keys_command(key, "TIME");
+    passed = atoll(now->element[0]->str) * 1000 + atoll(now->element[1]->str) / 1000 >
+             woken_at + LOOK_MS;
+    freeReplyObject(now);
+    return passed;
+}
+
+/* The one that has slept longest and the last one have stood still for long: they keep their turn,
+ * which costs a message the time until the next one comes. */
+static void two_that_are_frozen_keep_a_message_until_the_next_one(void **state)
+{
+    smq_client *client = cluster_client();
+    struct members members;
+    struct sharers sharers;
+    struct member *first = fleet_behind_a_member(&sharers, client, &members, 1), *last;
+
+    (void) state;
+    last = members_start(&members);
+    keys_await_asleep(sharers.topic, 3);
+    assert_true(process_pause(first->pid) && process_pause(last->pid));
+    messages_send_numbers(client, sharers.topic, 0, 1);
+    assert_true(wait_until(has_passed, (void *) sharers.topic, TIMEOUT_MS));
+    messages_send_numbers(client, sharers.topic, 1, 1);
+    sharers_await(&sharers, 2, SHARERS_BY_ITSELF_MS);
+    assert_in_range(begun_after(&sharers), LOOK_MS, TIMEOUT_MS);
+    messages_await_counts(client, sharers.topic, (struct message_counts){.done = 2});
     sharers_end(&sharers);
     members_fini(&members);
     smq_client_free(client);
@@ -426,6 +468,7 @@ TEST_GROUP(one_wake)
         cmocka_unit_test(one_that_is_killed_when_it_was_woken_is_replaced),
         cmocka_unit_test(so_is_one_that_is_frozen),
         cmocka_unit_test(one_that_was_told_to_look_may_die),
+        cmocka_unit_test(two_that_are_frozen_keep_a_message_until_the_next_one),
         cmocka_unit_test(one_that_has_no_room_passes_it_on),
         cmocka_unit_test(one_whose_rate_is_used_up_passes_it_on),
         cmocka_unit_test(one_that_was_told_to_look_and_has_no_room_passes_it_on),
