@@ -21,9 +21,11 @@
 #include "support/group.h"
 #include "support/long_form.h"
 #include "support/process.h"
+#include "support/proxy.h"
+#include "support/servers.h"
 #include "support/wait.h"
 
-enum { SLOTS = 64, KEYS = 5000 };
+enum { SLOTS = 64, KEYS = 5000, TOPICS = 36, ONE_WAY_MS = 80 };
 
 /* --- who owns what, as Redis says --- */
 
@@ -443,6 +445,54 @@ static void missing_zookeeper_is_said_in_time(void **state)
     smq_client_free(client);
 }
 
+/* --- many topics --- */
+
+static _Atomic int complaints;
+
+static void on_event(const smq_event *event, void *user)
+{
+    (void) user;
+    complaints += strstr(event->text, "this process has had no slot") != NULL ? 1 : 0;
+}
+
+static bool all_have_slots(void *arg)
+{
+    smq_health health = SMQ_HEALTH_INIT;
+
+    assert_int_equal(smq_client_health(arg, &health, NULL), SMQ_OK);
+    return health.consumers_slotless == 0;
+}
+
+/* It grants the slots of one topic after the other, for longer than a consumer waits for its own
+ * until it says why it has none. */
+static void an_assigner_at_work_is_not_blamed(void **state)
+{
+    struct proxy *proxy = proxy_start(server_port(servers_zookeeper_server(cluster_servers())));
+    smq_consumer *consumers[TOPICS];
+    char address[128];
+    smq_client *client;
+
+    (void) state;
+    (void) snprintf(address, sizeof(address), "%s/many", proxy_address(proxy));
+    client = cluster_client_with(&SMQ_CLIENT_OPTIONS(.zookeeper = address, .event = on_event));
+    proxy_delay(proxy, ONE_WAY_MS);
+    for (int i = 0; i < TOPICS; i++) {
+        consumers[i] =
+            messages_consumer(client, cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1));
+    }
+    assert_true(wait_until(all_have_slots, client, TIMEOUT_MS));
+    assert_int_equal(complaints, 0);
+    proxy_delay(proxy, 0);
+    for (int i = 0; i < TOPICS; i++) {
+        smq_consumer_stop(consumers[i]);
+    }
+    for (int i = 0; i < TOPICS; i++) {
+        smq_consumer_free(consumers[i]);
+    }
+    smq_client_free(client);
+    proxy_stop(proxy);
+}
+
 TEST_GROUP(fleet)
 {
     const struct CMUnitTest tests[] = {
@@ -452,6 +502,7 @@ TEST_GROUP(fleet)
         cmocka_unit_test(nothing_is_lost_when_one_member_after_another_is_killed),
         cmocka_unit_test(woken_zombie_changes_nothing),
         cmocka_unit_test(missing_zookeeper_is_said_in_time),
+        cmocka_unit_test(an_assigner_at_work_is_not_blamed),
     };
 
     return cmocka_run_group_tests(tests, cluster_start_fleet, cluster_end);
