@@ -4,7 +4,9 @@ import json
 import os
 import pathlib
 import re
+import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -13,11 +15,12 @@ import unittest.mock
 import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/support")]
 import check  # noqa: E402 # tools/check.py
 import feature_lines  # noqa: E402 # tools/feature_lines.py
 import script_table  # noqa: E402 # tools/script_table.py
 import servers  # noqa: E402 # tools/servers.py
+import watched  # noqa: E402 # tests/support/watched.py
 
 
 def run(tool, *arguments):
@@ -881,6 +884,40 @@ class Bench(Dev):
             self.write("docs/BENCHMARKS.md", "published")
             self.assertEqual(self.page_after(*arguments), "new", arguments)
         self.assertNotIn("--page", (self.root / "asked").read_text())
+
+
+class Watched(unittest.TestCase):
+    STUCK = """
+import threading
+
+def is_stuck():
+    lock = threading.Lock()
+    lock.acquire()
+    print("it is", flush=True)
+    lock.acquire()
+
+is_stuck()
+"""
+    WAITS = """
+import subprocess
+import sys
+
+def waits_for_child():
+    subprocess.run([sys.executable, "-c", sys.argv[1]])
+
+waits_for_child()
+"""
+
+    def test_a_run_that_hangs_says_where_each_process_stands_and_ends(self):
+        limits, real = iter([None]), select.select  # the first words may take long
+        with unittest.mock.patch("select.select", lambda *sets: real(*sets[:3], next(limits, sets[3]))):
+            result = watched.run([sys.executable, "-c", self.WAITS, self.STUCK], 0.1)
+        self.assertEqual(result.returncode, -signal.SIGKILL)
+        self.assertRegex(result.stdout, r"(?s)^it is\n\nnothing was said for 0.1 s.*in waits_for_child.*in is_stuck")
+
+    def test_a_run_that_ends_says_no_more(self):
+        result = watched.run(["sh", "-c", "echo one; echo two >&2; exit 3"], 20)
+        self.assertEqual((result.returncode, result.stdout), (3, "one\ntwo\n"))
 
 
 class Version(Folder):

@@ -14,7 +14,6 @@ def test_the_judge_counts_what_is_lost_early_and_repeated():
 
 
 @pytest.mark.long
-@pytest.mark.timeout(300)
 def test_the_judge_finds_a_transport_that_answers_before_a_task_runs():
     verdict = kills.run_on_cluster(conftest.SANDBOX, SHORT, "early_ack:Transport")
     print(verdict)
@@ -22,7 +21,6 @@ def test_the_judge_finds_a_transport_that_answers_before_a_task_runs():
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1200)
 def test_killed_workers_and_failovers_lose_no_task_and_none_is_early():
     verdict = kills.run_on_cluster(conftest.SANDBOX, LONG)
     print(verdict)

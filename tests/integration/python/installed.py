@@ -7,7 +7,6 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -15,15 +14,15 @@ import unittest
 ROOT, BUILD, LIBRARY = (pathlib.Path(folder) for folder in sys.argv[1:4])
 RUNTIME = sys.argv[4]
 MODULES = {"cffi": "python3-cffi", "pip": "python3-pip", "pytest": "python3-pytest",
-           "pytest_timeout": "python3-pytest-timeout",
            "setuptools": "python3-setuptools", "wheel": "python3-wheel", "fastapi": "python3-fastapi",
            "uvicorn": "python3-uvicorn", "redis": "python3-redis"}
+sys.path.insert(0, str(ROOT / "tests/support"))
+import watched  # noqa: E402
+
 # What a library with a sanitizer needs in a Python that is built without one, and frees little at its end.
 SANITIZED = {"LD_PRELOAD": RUNTIME, "ASAN_OPTIONS": "detect_leaks=0:halt_on_error=1"} if RUNTIME else {}
-
-
-# A test that hangs fails, and says where it was.
-EACH = ["--timeout=120"]
+# A test that says nothing for so long hangs; then it fails, and says where each of its processes was.
+SILENT_S = 120
 
 
 class Installed(unittest.TestCase):
@@ -37,10 +36,9 @@ class Installed(unittest.TestCase):
         self.sources, self.site = pathlib.Path(folder.name) / "slotmq", pathlib.Path(folder.name) / "site"
         shutil.copytree(ROOT, self.sources, ignore=shutil.ignore_patterns("build", "build-*", ".git", "*.egg-info"))
 
-    def run_python(self, *arguments, fails=False, **environment):
-        run = subprocess.run(
-            [sys.executable, *arguments], cwd=self.sources / "python", text=True, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, check=False,
+    def run_python(self, *arguments, fails=False, silent_s=None, **environment):
+        run = watched.run(
+            [sys.executable, *arguments], silent_s, cwd=self.sources / "python",
             env={**{name: value for name, value in os.environ.items() if not name.startswith("SLOTMQ_")},
                  "PYTHONDONTWRITEBYTECODE": "1", **environment})
         self.assertEqual(run.returncode != 0, fails, run.stdout)
@@ -55,7 +53,7 @@ class Installed(unittest.TestCase):
 
     def run_tests(self, **environment):
         """Run the package's own tests, at least so many that no folder was missed."""
-        said = self.run_python("-X", "faulthandler", "-m", "pytest", "-q", "-p", "no:cacheprovider", *EACH, "tests",
-                               PYTHONPATH=str(self.site), **environment)
+        said = self.run_python("-X", "faulthandler", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests",
+                               silent_s=SILENT_S, PYTHONPATH=str(self.site), **environment)
         passed = re.search(r"^(\d+) passed in", said, re.MULTILINE)
         self.assertTrue(passed and int(passed[1]) >= 70, said)
