@@ -8,6 +8,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -133,6 +134,29 @@ static void test_end_without_the_text(void **state)
     run_fini(&run);
 }
 
+static void test_that_is_ended_says_where_it_was(void **state)
+{
+    const char *const argv[] = {"/proc/self/exe", "run", __func__, NULL};
+    const char *const environment[] = {"TEST_HANGS=1", NULL};
+    struct run run;
+
+    (void) state;
+    while (getenv("TEST_HANGS") != NULL) {
+        (void) fprintf(stderr, "it hangs\n");
+        pause();
+    }
+    assert_true(run_start(&run, &(struct run_options){.argv = argv, .environment = environment}));
+    assert_true(run_wait_err(&run, "it hangs", TIMEOUT_MS));
+    run_signal(&run, SIGTERM);
+    assert_true(run_wait(&run, TIMEOUT_MS));
+    assert_int_equal(run.exit_code, 128 + SIGTERM);
+    assert_non_null(strstr(run.err, "ended by SIGTERM, as when the time is over; main() was at\n"));
+#ifdef __SANITIZE_ADDRESS__
+    assert_non_null(strstr(run.err, __func__));
+#endif
+    run_fini(&run);
+}
+
 TEST_GROUP(run)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +167,7 @@ TEST_GROUP(run)
         cmocka_unit_test(test_dead_process_is_not_paused),
         cmocka_unit_test(test_time_limit_kills),
         cmocka_unit_test(test_end_without_the_text),
+        cmocka_unit_test(test_that_is_ended_says_where_it_was),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
