@@ -28,17 +28,62 @@ LIBRARIES = {"bundled": "enabled", "without-zookeeper": "disabled", "shared": No
 # What the build of the library reads.
 PARTS = ["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "coord", "docs", "examples", "include", "libsrc", "lua",
          "meson.build", "meson_options.txt", "packaging", "tools"]
+# What a poll has got belongs to this struct, from which an answer takes it: also an exception that comes between two
+# steps of Python loses none.
+POLLED = """typedef struct slotmq_polled {
+    size_t count;
+    smq_delivery *held[];
+} slotmq_polled;
+"""
 # A call from Python releases the lock of the interpreter, for which other threads wait: so one gets all of a batch.
-POLL = """smq_status slotmq_poll(smq_consumer *consumer, smq_delivery **out, const smq_message_info **infos,
-                                  size_t capacity, size_t *count, int64_t timeout_ms, smq_error *err)"""
+POLL = """smq_status slotmq_poll(smq_consumer *consumer, slotmq_polled *out, const smq_message_info **infos,
+                                  size_t capacity, int64_t timeout_ms, smq_error *err)"""
 POLL_BODY = """
 {
-    smq_status status = smq_consumer_poll(consumer, out, capacity, count, timeout_ms, err);
+    smq_status status = smq_consumer_poll(consumer, out->held, capacity, &out->count, timeout_ms, err);
 
-    for (size_t i = 0; status == SMQ_OK && i < *count; i++) {
-        infos[i] = smq_delivery_info(out[i]);
+    out->count = status == SMQ_OK ? out->count : 0;
+    for (size_t i = 0; i < out->count; i++) {
+        infos[i] = smq_delivery_info(out->held[i]);
     }
     return status;
+}
+"""
+# Release what was neither answered nor dropped.
+DROP = "void slotmq_drop(slotmq_polled *polled)"
+DROP_BODY = """
+{
+    for (size_t i = 0; i < polled->count; i++) {
+        smq_delivery *left = __atomic_exchange_n(&polled->held[i], NULL, __ATOMIC_ACQ_REL);
+
+        if (left != NULL) {
+            smq_release(left, 0, NULL);
+        }
+    }
+}
+"""
+# Give one answer to all that have none, and count them.  It returns the first status that is not SMQ_OK.
+ANSWER = """smq_status slotmq_answer(smq_delivery **const *held, size_t count, const smq_answer *answer,
+                                    size_t *answered, smq_error *err)"""
+ANSWER_BODY = """
+{
+    enum { AT_ONCE = 128 };
+    smq_answer some[AT_ONCE];
+    smq_status first = SMQ_OK;
+    smq_error why;
+
+    for (size_t i = 0, taken; i < count; *answered += taken) {
+        for (taken = 0; i < count && taken < AT_ONCE; i++) {
+            some[taken] = *answer;
+            some[taken].delivery = __atomic_exchange_n(held[i], NULL, __ATOMIC_ACQ_REL);
+            taken += some[taken].delivery != NULL;
+        }
+        if (smq_answer_all(some, taken, &why) != SMQ_OK && first == SMQ_OK) {
+            *err = why;
+            first = why.status;
+        }
+    }
+    return first;
 }
 """
 REMOVE = """void slotmq_remove_each(smq_client *client, const char *topic, const smq_message_ref *which, size_t count,
@@ -55,6 +100,7 @@ REMOVE_BODY = """
     }
 }
 """
+HELPERS = {POLL: POLL_BODY, DROP: DROP_BODY, ANSWER: ANSWER_BODY, REMOVE: REMOVE_BODY}
 # A header declares for C compilers what cffi need not know.
 LEFT_OUT = [r"static inline smq_bytes smq_text\(.*?\n\}", r"typedef \w+ smq_worker\w*\s*;"]
 
@@ -133,7 +179,8 @@ def declarations():
         text = re.sub(pattern, "", text, flags=re.DOTALL)
     constants = re.findall(r"^#define (SMQ_\w+) +\(?-?\d+\)?$", preprocessed("-dM"), re.MULTILINE)
     return "\n".join([text, *(f"#define {name} ..." for name in sorted(constants)),
-                      POLL + ";", REMOVE + ";", 'extern "Python" bool slotmq_visit_message(const smq_message_info *, void *);'])
+                      POLLED, *(f"{head};" for head in HELPERS),
+                      'extern "Python" bool slotmq_visit_message(const smq_message_info *, void *);'])
 
 
 def version():
@@ -162,6 +209,7 @@ def make():
     builder = cffi.FFI()
     builder.cdef(declarations())
     includes = [flag[2:] for flag in pkg_config("--cflags-only-I")]
-    builder.set_source("slotmq._native", f"#include <slotmq/slotmq.h>\nstatic {POLL}{POLL_BODY}static {REMOVE}{REMOVE_BODY}",
-                       include_dirs=includes, **linked())
+    helpers = "".join(f"static {head}{body}" for head, body in HELPERS.items())
+    builder.set_source("slotmq._native", f"#include <slotmq/slotmq.h>\n{POLLED}{helpers}", include_dirs=includes,
+                       **linked())
     return builder

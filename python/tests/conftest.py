@@ -1,10 +1,13 @@
 """Every test has a client and a topic of its own on one server."""
+import itertools
 import os
+import re
 
 import pytest
 import slotmq
 
 pytest_plugins = ["slotmq.testing"]
+numbers = itertools.count(1)
 
 
 def refused_fork():
@@ -24,5 +27,11 @@ def client(slotmq_server):
 @pytest.fixture
 def topic(client, request):
     """A shared topic of one slot, in which a retry comes at once."""
-    made = client.create(request.node.name.replace("[", ".").replace("]", ""), shared=True, slots=1, backoff="none")
-    yield made
+    name = re.sub(r"[^A-Za-z0-9_]+", ".", request.node.name)
+    yield client.create(f"{name[:100]}.{next(numbers)}", shared=True, slots=1, backoff="none")
+
+
+@pytest.fixture
+def producer(client):
+    with client.producer() as made:
+        yield made

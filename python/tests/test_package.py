@@ -1,5 +1,7 @@
 """What programs see of slotmq.  Nothing sleeps: polls, futures and events wait."""
 import asyncio
+import datetime
+import gc
 import logging
 import signal
 import subprocess
@@ -24,8 +26,7 @@ def take(consumer, count):
 # === Sending ===
 
 
-def test_a_message_arrives_as_it_was_sent(client, topic):
-    producer = client.producer()
+def test_a_message_arrives_as_it_was_sent(client, topic, producer):
     receipt = producer.send(topic.name, b"\0body", key="käse", id=b"\xff", headers={"trace": b"\x01\0", "empty": ""})
     assert (receipt.slot, receipt.merged, receipt.error) == (0, False, None)
     with client.consumer(topic.name) as consumer:
@@ -41,21 +42,20 @@ def test_a_message_arrives_as_it_was_sent(client, topic):
 
 @pytest.mark.parametrize("body", ["text", b"bytes", bytearray(b"array"), memoryview(b"view"), b""],
                          ids=lambda body: type(body).__name__)
-def test_a_body_is_any_bytes(client, topic, body):
-    assert client.producer().send(topic.name, body, id="one").id == b""
+def test_a_body_is_any_bytes(client, topic, producer, body):
+    assert producer.send(topic.name, body, id="one").id == b""
     expected = body.encode() if isinstance(body, str) else bytes(body)
     assert topic.get(id="one").body == expected
 
 
-def test_a_message_merges_with_the_waiting_one_of_its_id(client, topic):
-    producer = client.producer()
+def test_a_message_merges_with_the_waiting_one_of_its_id(client, topic, producer):
     assert not producer.send(topic.name, "first", id="one").merged
     assert producer.send(topic.name, slotmq.Message("second", id="one")).merged
     assert topic.get(id="one").body == b"second"
 
 
-def test_messages_are_removed_by_their_ids(client, topic):
-    client.producer().send_batch(topic.name, [slotmq.Message("x", id=name) for name in "abcd"])
+def test_messages_are_removed_by_their_ids(client, topic, producer):
+    producer.send_batch(topic.name, [slotmq.Message("x", id=name) for name in "abcd"])
     with client.consumer(topic.name, max_in_flight=1) as consumer:
         [claimed] = take(consumer, 1)
         others = sorted({b"a", b"b", b"c", b"d"} - {claimed.id})
@@ -65,15 +65,15 @@ def test_messages_are_removed_by_their_ids(client, topic):
     assert (topic.stats().waiting, topic.stats().done) == (1, 1)
 
 
-def test_a_batch_has_a_receipt_for_each(client, topic):
-    receipts = client.producer().send_batch(topic.name, ["a", slotmq.Message("b", id="b"), b"c"])
+def test_a_batch_has_a_receipt_for_each(client, topic, producer):
+    receipts = producer.send_batch(topic.name, ["a", slotmq.Message("b", id="b"), b"c"])
     assert [(receipt.error, bool(receipt.id)) for receipt in receipts] == [(None, True), (None, False), (None, True)]
     assert topic.stats().waiting == 3
 
 
-def test_a_batch_says_which_messages_were_refused(client, topic):
+def test_a_batch_says_which_messages_were_refused(client, topic, producer):
     big = b"x" * (1 << 20) + b"x"
-    receipts = client.producer().send_batch(topic.name, ["small", big])
+    receipts = producer.send_batch(topic.name, ["small", big])
     assert [receipt.error and receipt.error.name for receipt in receipts] == [None, "TOO_BIG"]
     assert topic.stats().waiting == 1
 
@@ -83,9 +83,59 @@ def test_an_unknown_option_is_refused_with_the_nearest_one(client):
         client.producer(max_pendin=5)
 
 
-def test_a_missing_topic_is_named(client):
+# (a call with a wrong argument, what its error says)
+WRONG = [
+    (lambda send, topic: send(topic.name, 12), "the body must be bytes or a text, not int: 12"),
+    (lambda send, topic: send(topic.name, [72, 105]), "the body must be bytes or a text, not list"),
+    (lambda send, topic: send(topic.name, "x", key=3), "key must be"),
+    (lambda send, topic: send(topic.name, "x", id=2), "id must be"),
+    (lambda send, topic: send(topic.name, "x", id="\ud83d"), "id cannot be encoded"),
+    (lambda send, topic: send(topic.name, "x", headers={"n": 4}), "the header 'n' must be"),
+    (lambda send, topic: send(topic.name, "x", headers={4: "n"}), "the name of a header must be a text"),
+    (lambda send, topic: send(topic.name, "x", headers=["n"]), "headers must be a mapping"),
+    (lambda send, topic: send(topic.name, "x", priority="high"), "priority must be a whole number"),
+    (lambda send, topic: send(topic.name, "x", delay_ms=0.5), "delay_ms must be milliseconds or a timedelta"),
+    (lambda send, topic: send(topic.name, "x", delay_ms=datetime.timedelta(-1)), "delay_ms is below 0"),
+    (lambda send, topic: send(topic.name, "x", ttl_ms=1 << 70), "ttl_ms is out of range"),
+    (lambda send, topic: send(topic.name, "x", max_retries=1 << 40), "max_retries is out of range"),
+    (lambda send, topic: send(topic.name, "x", due_at_ms=datetime.datetime(2030, 1, 1)), "due_at_ms .*time zone"),
+    (lambda send, topic: send(topic.name, "x", due_at_ms="now"), "due_at_ms must be milliseconds since 1970"),
+    (lambda send, topic: send(topic.name, slotmq.Message("x"), key="y"), "the fields of a Message are its own"),
+    (lambda send, topic: send(12, "x"), "topic must be a text"),
+    (lambda send, topic: send(topic.name + "\0", "x"), "topic has a NUL character"),
+    (lambda send, topic: topic.get(id=3), "id must be"),
+    (lambda send, topic: topic.rank(key=3, id="x"), "key must be"),
+    (lambda send, topic: topic.remove(id=["x"]), "id must be"),
+    (lambda send, topic: topic.remove_each(["x", 3]), "an id must be"),
+    (lambda send, topic: topic.reschedule(slotmq.Message(delay_ms="5s"), id="x"), "delay_ms must be"),
+    (lambda send, topic: list(topic.messages(reason=b"x")), "reason must be a text"),
+    (lambda send, topic: topic.alter(lease_ms=[1]), "lease_ms must be"),
+    (lambda send, topic: topic._client.topic(5), "the name of a topic must be a text"),
+]
+
+
+@pytest.mark.parametrize("call, said", WRONG, ids=lambda value: value if isinstance(value, str) else "")
+def test_an_argument_that_cannot_be_used_is_named(topic, producer, call, said):
+    with pytest.raises((TypeError, ValueError), match=said):
+        call(producer.send, topic)
+    assert topic.stats().waiting == 0
+
+
+def test_times_are_given_as_python_has_them(client, topic, producer):
+    due = datetime.datetime(2100, 1, 1, 12, tzinfo=datetime.timezone(datetime.timedelta(hours=2)))
+    producer.send(topic.name, "x", id="at", due_at_ms=due)
+    producer.send(topic.name, "x", id="in", delay_ms=datetime.timedelta(days=365_000 / 24))
+    assert topic.get(id="at").due_at_ms == due.timestamp() * 1000
+    found = topic.get(id="in")
+    assert found.due_at_ms - found.sent_at_ms == 365_000 * 3_600_000
+    topic.alter(lease_ms=datetime.timedelta(minutes=2))
+    with client.consumer(topic.name) as consumer:
+        assert consumer.poll(1, datetime.timedelta(0)) == []
+
+
+def test_a_missing_topic_is_named(client, producer):
     with pytest.raises(slotmq.UsageError, match="nowhere") as caught:
-        client.producer().send("nowhere", "body")
+        producer.send("nowhere", "body")
     assert caught.value.name == "NO_TOPIC"
 
 
@@ -138,14 +188,13 @@ def test_asyncio_raises_what_a_send_has_failed_with(client):
         asyncio.run(main())
 
 
-def test_a_producer_follows_from_loop_to_loop(client, topic):
-    producer = client.producer()
+def test_a_producer_follows_from_loop_to_loop(client, topic, producer):
     for _ in range(2):
         asyncio.run(producer.send_async(topic.name, "x"))
     assert topic.stats().waiting == 2
 
 
-def test_a_cancelled_wait_takes_no_message(client, topic):
+def test_a_cancelled_wait_takes_no_message(client, topic, producer):
     async def main():
         with client.consumer(topic.name) as consumer:
             waiting = asyncio.ensure_future(consumer.__anext__())
@@ -153,7 +202,7 @@ def test_a_cancelled_wait_takes_no_message(client, topic):
             waiting.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await waiting
-            await asyncio.get_running_loop().run_in_executor(None, client.producer().send, topic.name, "x")
+            await asyncio.get_running_loop().run_in_executor(None, producer.send, topic.name, "x")
             delivery = await consumer.__anext__()
             attempt = delivery.attempt
             delivery.done()
@@ -162,8 +211,8 @@ def test_a_cancelled_wait_takes_no_message(client, topic):
     assert asyncio.run(main()) == 1
 
 
-def test_what_was_polled_and_not_given_is_released(client, topic):
-    client.producer().send_batch(topic.name, ["a", "b", "c"])
+def test_what_was_polled_and_not_given_is_released(client, topic, producer):
+    producer.send_batch(topic.name, ["a", "b", "c"])
 
     async def main():
         with client.consumer(topic.name) as consumer:
@@ -187,8 +236,8 @@ def test_what_was_polled_and_not_given_is_released(client, topic):
     (lambda delivery: delivery.retry("later", delay_ms=3_600_000), {"retried": 1, "resting": 1, "dead": 0}),
     (lambda delivery: delivery.release(delay_ms=3_600_000), {"released": 1, "resting": 1, "retried": 0}),
 ], ids=["done", "reject", "retry", "release"])
-def test_an_answer_decides_what_becomes_of_the_message(client, topic, answer, expected):
-    client.producer().send(topic.name, "x", id="one")
+def test_an_answer_decides_what_becomes_of_the_message(client, topic, producer, answer, expected):
+    producer.send(topic.name, "x", id="one")
     with client.consumer(topic.name) as consumer:
         [delivery] = take(consumer, 1)
         answer(delivery)
@@ -198,8 +247,8 @@ def test_an_answer_decides_what_becomes_of_the_message(client, topic, answer, ex
     assert {name: getattr(stats, name) for name in expected} == expected
 
 
-def test_a_delivery_is_answered_once_and_stays_readable(client, topic):
-    client.producer().send(topic.name, "x", id="one")
+def test_a_delivery_is_answered_once_and_stays_readable(client, topic, producer):
+    producer.send(topic.name, "x", id="one")
     with client.consumer(topic.name) as consumer:
         [delivery] = take(consumer, 1)
         delivery.check()
@@ -211,8 +260,8 @@ def test_a_delivery_is_answered_once_and_stays_readable(client, topic):
     assert (delivery.body, delivery.id) == (b"x", b"one")
 
 
-def test_a_delivery_that_is_dropped_is_retried(client, topic):
-    client.producer().send(topic.name, "x", id="one")
+def test_a_delivery_that_is_dropped_is_retried(client, topic, producer):
+    producer.send(topic.name, "x", id="one")
     with client.consumer(topic.name) as consumer:
         with pytest.warns(ResourceWarning, match="b'one'"):
             take(consumer, 1)
@@ -221,8 +270,73 @@ def test_a_delivery_that_is_dropped_is_retried(client, topic):
         delivery.done()
 
 
-def test_an_answer_after_the_end_of_its_consumer_is_too_late(client, topic):
-    client.producer().send(topic.name, "x")
+def test_deliveries_that_are_dropped_in_a_cycle_are_retried(client, topic, producer):
+    producer.send_batch(topic.name, "ab")
+    with client.consumer(topic.name) as consumer:
+        with pytest.warns(ResourceWarning, match="dropped without an answer"):
+            cycle = [take(consumer, 2)]
+            cycle.append(cycle)
+            del cycle
+            gc.collect()
+        for delivery in take(consumer, 2):
+            assert delivery.attempt == 2
+            delivery.done()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_delivery_is_retried_also_where_warnings_are_errors(client, topic, producer):
+    producer.send(topic.name, "x")
+    with client.consumer(topic.name) as consumer:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            take(consumer, 1)
+        take(consumer, 1)[0].done()
+
+
+def test_a_poll_that_is_interrupted_loses_no_message(client, topic, producer, monkeypatch):
+    def interrupted(polled, place, info, made=slotmq.Delivery):
+        if place == 2:
+            raise KeyboardInterrupt
+        return made(polled, place, info)
+
+    producer.send_batch(topic.name, "abcd")
+    with client.consumer(topic.name) as consumer:
+        while client.metrics().claimed < 4:
+            consumer.keep_alive()
+        monkeypatch.setattr("slotmq.consumer.Delivery", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            consumer.poll(4, 10_000)
+        monkeypatch.undo()
+        for delivery in take(consumer, 4):
+            assert delivery.attempt == 1
+            delivery.done()
+
+
+@pytest.mark.parametrize("answer", [
+    lambda delivery: delivery.retry(12), lambda delivery: delivery.reject(b"why"),
+    lambda delivery: delivery.retry("why", delay_ms="5"), lambda delivery: delivery.retry(delay_ms=-2),
+    lambda delivery: delivery.release(delay_ms=1 << 41), lambda delivery: slotmq.answer_retry([delivery], 12)])
+def test_an_answer_that_cannot_be_used_leaves_the_delivery(client, topic, producer, answer):
+    producer.send(topic.name, "x")
+    with client.consumer(topic.name) as consumer:
+        [delivery] = take(consumer, 1)
+        with pytest.raises((TypeError, ValueError), match="the reason must be a text|delay_ms"):
+            answer(delivery)
+        assert not delivery.answered
+        delivery.done()
+    assert topic.stats().done == 1
+
+
+def test_a_reason_is_any_text(client, topic, producer):
+    producer.send(topic.name, "x")
+    with client.consumer(topic.name) as consumer:
+        take(consumer, 1)[0].reject("half of an emoji: \ud83d, a NUL: \0")
+        consumer.flush()
+    assert [message.reason for message in topic.messages("dead")] == ["half of an emoji: \\ud83d, a NUL: \\0"]
+
+
+def test_an_answer_after_the_end_of_its_consumer_is_too_late(client, topic, producer):
+    producer.send(topic.name, "x")
     consumer = client.consumer(topic.name)
     [delivery] = take(consumer, 1)
     consumer.close()
@@ -230,11 +344,12 @@ def test_an_answer_after_the_end_of_its_consumer_is_too_late(client, topic):
         delivery.done()
 
 
-def test_a_limit_of_0_claims_no_more(client, topic):
+def test_a_limit_of_0_claims_no_more(client, topic, producer):
     with client.consumer(topic.name) as consumer:
         consumer.set_max_in_flight(0)
-        client.producer().send(topic.name, "x")
+        producer.send(topic.name, "x")
         assert consumer.poll(1, 0) == [] == consumer.poll(0)
+        consumer.keep_alive()
         assert topic.stats().waiting == 1
         consumer.set_max_in_flight(1)
         [delivery] = take(consumer, 1)
@@ -256,8 +371,8 @@ def ran(client, count):
     return one
 
 
-def test_a_worker_handles_each_message(client, topic):
-    client.producer().send_batch(topic.name, [str(i) for i in range(100)])
+def test_a_worker_handles_each_message(client, topic, producer):
+    producer.send_batch(topic.name, [str(i) for i in range(100)])
     one, seen, names = ran(client, 100), [], set()
 
     @client.worker(topic.name, threads=4)
@@ -273,9 +388,9 @@ def test_a_worker_handles_each_message(client, topic):
     assert handle.__doc__ == "Remember it." and names <= {f"slotmq-{topic.name}-{i}" for i in range(4)}
 
 
-def test_handlers_run_at_once(client, topic):
+def test_handlers_run_at_once(client, topic, producer):
     """Each waits for the others, which one thread could not do."""
-    client.producer().send_batch(topic.name, ["x"] * 4)
+    producer.send_batch(topic.name, ["x"] * 4)
     together = threading.Barrier(4, timeout=20)
     one = ran(client, 4)
 
@@ -288,8 +403,8 @@ def test_handlers_run_at_once(client, topic):
     assert topic.stats().done == 4
 
 
-def test_a_batch_handler_gets_lists(client, topic):
-    client.producer().send_batch(topic.name, [str(i) for i in range(100)])
+def test_a_batch_handler_gets_lists(client, topic, producer):
+    producer.send_batch(topic.name, [str(i) for i in range(100)])
     sizes, one = [], ran(client, 100)
 
     @client.worker(topic.name, batch=50)
@@ -314,9 +429,9 @@ OUTCOMES = [
 
 @pytest.mark.parametrize("batch", [0, 10], ids=["single", "batch"])
 @pytest.mark.parametrize("error, expected", OUTCOMES, ids=lambda value: type(value).__name__)
-def test_an_exception_is_an_answer(client, topic, error, expected, batch):
+def test_an_exception_is_an_answer(client, topic, producer, error, expected, batch):
     topic.alter(backoff="fixed:1h")
-    client.producer().send(topic.name, "x")
+    producer.send(topic.name, "x")
 
     @client.worker(topic.name, batch=batch)
     def handle(_):
@@ -332,8 +447,117 @@ def test_an_exception_is_an_answer(client, topic, error, expected, batch):
         assert [(one.how, one.reason) for one in message.tries] == [("retried", "ValueError: broken")]
 
 
-def test_a_handler_may_answer_later(client, topic):
-    client.producer().send(topic.name, "x")
+class Silent(Exception):
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+def late_release():
+    error = slotmq.Release()
+    error.delay_ms = "soon"
+    return error
+
+
+REASONS = [
+    (lambda: ValueError("half of an emoji: \ud83d"), "ValueError: half of an emoji: \\ud83d"),
+    (lambda: slotmq.Retry("half of an emoji: \ud83d"), "half of an emoji: \\ud83d"),
+    (lambda: ValueError("a NUL: \0"), "ValueError: a NUL: \\0"),
+    (Silent, "Silent"),
+    (asyncio.CancelledError, "CancelledError: "),
+    (lambda: slotmq.Retry("why", delay_ms="5s"), "TypeError: delay_ms must be milliseconds or a timedelta, not str: '5s'"),
+    (lambda: slotmq.Release(delay_ms=-5), "ValueError: delay_ms is -5, not within 0 .. 1099511627776"),
+    (late_release, "the answer Release cannot be used: TypeError: delay_ms must be milliseconds or a timedelta, not str: "
+                   "'soon'"),
+]
+
+
+@pytest.mark.parametrize("batch", [0, 10], ids=["single", "batch"])
+@pytest.mark.parametrize("error, reason", REASONS, ids=lambda value: value if isinstance(value, str) else "")
+def test_whatever_a_handler_raises_its_thread_lives(client, topic, producer, error, reason, batch):
+    topic.alter(backoff="fixed:1h")
+    producer.send(topic.name, "bad")
+
+    @client.worker(topic.name, batch=batch)
+    def handle(given):
+        if given[0].body == b"good" if batch else given.body == b"good":
+            client.stop()
+            return
+        producer.send(topic.name, "good")
+        raise error()
+
+    client.run()
+    assert [message.reason for message in topic.messages("resting")] == [reason]
+    assert topic.stats().done == 1
+
+
+def test_a_batch_handler_may_empty_its_list(client, topic, producer):
+    producer.send_batch(topic.name, "ab")
+    one = ran(client, 2)
+
+    @client.worker(topic.name, batch=2)
+    def handle(deliveries):
+        while deliveries:
+            deliveries.pop()
+            one()
+
+    client.run()
+    assert (topic.stats().done, topic.stats().retried) == (2, 0)
+
+
+@pytest.mark.parametrize("error", [SystemExit(0), KeyboardInterrupt(), GeneratorExit()], ids=repr)
+def test_a_handler_that_exits_ends_the_run_with_an_error(client, topic, producer, error):
+    """And the next run begins anew."""
+    topic.alter(backoff="fixed:1h")
+    producer.send(topic.name, "x")
+
+    @client.worker(topic.name, threads=3)
+    def handle(delivery):
+        if delivery.body == b"x":
+            raise error
+        client.stop()
+
+    with pytest.raises(RuntimeError, match=f"{topic.name} was ended by {type(error).__name__}"):
+        client.run()
+    assert topic.stats().resting == 1
+    producer.send(topic.name, "y")
+    client.run()
+    assert topic.stats().done == 1
+
+
+def test_a_handler_cannot_close_what_waits_for_it(client, topic, producer):
+    producer.send(topic.name, "x")
+    said = []
+
+    @client.worker(topic.name)
+    def handle(_):
+        for call in (client.close, handle.close, handle.wait):
+            with pytest.raises(slotmq.WrongThread) as caught:
+                call()
+            said.append(str(caught.value).rpartition(" ")[2])
+        client.stop()
+
+    client.run()
+    assert said == ["client.stop()", "worker.stop()", "worker.stop()"]
+    assert topic.stats().done == 1
+
+
+def test_a_run_in_a_thread_says_what_to_do_about_signals(client, topic):
+    client.worker(topic.name)(print)
+    said = []
+
+    def run():
+        with pytest.raises(RuntimeError) as caught:
+            client.run()
+        said.append(str(caught.value))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert "run(signals=())" in said[0]
+
+
+def test_a_handler_may_answer_later(client, topic, producer):
+    producer.send(topic.name, "x")
     kept, came = [], threading.Event()
 
     @client.worker(topic.name)
@@ -364,10 +588,10 @@ def test_a_coroutine_is_no_handler(client, topic):
             pass
 
 
-def test_a_handler_that_takes_long_keeps_its_slots(client):
+def test_a_handler_that_takes_long_keeps_its_slots(client, producer):
     """The only thread is in its handler for many times max_poll_gap_ms."""
     topic = client.create("long", slots=1)
-    client.producer().send(topic.name, "x")
+    producer.send(topic.name, "x")
     begun, ended = threading.Event(), threading.Event()
 
     @client.worker(topic.name, max_poll_gap_ms=100)
@@ -398,8 +622,8 @@ print("ended", flush=True)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_stops_a_program_cleanly(slotmq_server, client, topic, number):
-    client.producer().send(topic.name, "x")
+def test_a_signal_stops_a_program_cleanly(slotmq_server, client, topic, producer, number):
+    producer.send(topic.name, "x")
     with subprocess.Popen([sys.executable, "-c", PROGRAM, slotmq_server.address, topic.name],
                           stdout=subprocess.PIPE, text=True) as program:
         assert [program.stdout.readline() for _ in range(2)] == ["begun\n", "x\n"]
@@ -412,7 +636,20 @@ def test_a_signal_stops_a_program_cleanly(slotmq_server, client, topic, number):
 # === Topics ===
 
 
-def test_a_topic_is_created_altered_and_deleted(client):
+def test_an_exception_while_messages_are_listed_comes_through(topic, producer, monkeypatch):
+    def failing(info, seen=[], made=slotmq.client.stored_message):
+        if len(seen) == 3:
+            raise MemoryError("no room")
+        seen.append(made(info))
+        return seen[-1]
+
+    producer.send_batch(topic.name, "abcdef")
+    monkeypatch.setattr("slotmq.client.stored_message", failing)
+    with pytest.raises(MemoryError, match="no room"):
+        list(topic.messages())
+
+
+def test_a_topic_is_created_altered_and_deleted(client, producer):
     topic = client.topic("lived")
     assert not topic.exists()
     assert topic.create(shared=True, slots=2).created and topic.exists()
@@ -424,7 +661,7 @@ def test_a_topic_is_created_altered_and_deleted(client):
     topic.pause()
     assert topic.stats().slots_paused == 2
     topic.resume()
-    client.producer().send("lived", "x", id="one")
+    producer.send("lived", "x", id="one")
     assert topic.get(id="one").retries_left == 2
     with pytest.raises(slotmq.UsageError) as caught:
         topic.delete()
@@ -433,8 +670,7 @@ def test_a_topic_is_created_altered_and_deleted(client):
     assert not topic.exists()
 
 
-def test_messages_are_found_ranked_moved_and_removed(client, topic):
-    producer = client.producer()
+def test_messages_are_found_ranked_moved_and_removed(client, topic, producer):
     for number in range(250):
         producer.send(topic.name, f"body {number}", id=f"{number:03}", due_at_ms=1 + number)
     assert [message.id for message in topic.messages()] == [f"{number:03}".encode() for number in range(250)]
@@ -453,8 +689,8 @@ def test_messages_are_found_ranked_moved_and_removed(client, topic):
         list(topic.messages("waitin"))
 
 
-def test_dead_letters_are_requeued_and_purged(client, topic):
-    client.producer().send_batch(topic.name, ["a", "b"])
+def test_dead_letters_are_requeued_and_purged(client, topic, producer):
+    producer.send_batch(topic.name, ["a", "b"])
     with client.consumer(topic.name) as consumer:
         for delivery in take(consumer, 2):
             delivery.reject(f"bad {delivery.body.decode()}")
@@ -470,8 +706,8 @@ def test_dead_letters_are_requeued_and_purged(client, topic):
 # === The client ===
 
 
-def test_metrics_and_health(client, topic):
-    client.producer().send(topic.name, "x")
+def test_metrics_and_health(client, topic, producer):
+    producer.send(topic.name, "x")
     metrics = client.metrics()
     assert (metrics.sent, metrics.claimed, len(metrics.handling_ms)) == (1, 0, 20)
     health = client.health()
@@ -506,10 +742,24 @@ def test_a_closed_object_says_so(slotmq_server, topic):
     client.close()
 
 
-def test_nothing_warns_in_a_clean_program(slotmq_server, client, topic):
+def test_objects_have_names(slotmq_server, client, topic, producer):
+    assert slotmq.__version__ == slotmq._native.ffi.string(slotmq._native.lib.smq_version()).decode()
+    producer.send(topic.name, "x", id="one")
+    with client.consumer(topic.name) as consumer:
+        [delivery] = take(consumer, 1)
+        assert repr(delivery) == "<slotmq.Delivery id=b'one' key=b'one'>"
+        delivery.done()
+        assert [repr(one) for one in (delivery, client, topic, producer, consumer, client.worker(topic.name)(print))] == [
+            "<slotmq.Delivery id=b'one' key=b'one' (answered)>", f"<slotmq.Client {slotmq_server.address}>",
+            f"<slotmq.Topic {topic.name}>", f"<slotmq.Producer of <slotmq.Client {slotmq_server.address}>>",
+            f"<slotmq.Consumer {topic.name}>", f"<slotmq.Worker {topic.name}, threads: 1>"]
+    assert repr(consumer) == f"<slotmq.Consumer {topic.name} (closed)>"
+
+
+def test_nothing_warns_in_a_clean_program(slotmq_server, client, topic, producer):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        client.producer().send(topic.name, "x")
+        producer.send(topic.name, "x")
         with client.consumer(topic.name) as consumer:
             [delivery] = take(consumer, 1)
             delivery.done()

@@ -1,6 +1,5 @@
 """The client, its topics, and its events, which go to `logging`."""
 import logging
-import os
 import selectors
 import signal
 import socket
@@ -9,9 +8,10 @@ import weakref
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 
 from ._native import ffi, lib
-from .calls import Bytes, Handle, Option, Options, call, decoded, made, put_bytes, sized
+from .calls import (Bytes, Handle, Option, Options, Owned, decoded, ended_in_time, in_main_thread, interruptible,
+                    made, put_bytes, report, sized, text_of, wait_for)
 from .consumer import Consumer
-from .errors import error_of
+from .errors import NoTopic, error_of
 from .producer import Producer
 from .records import (Health, Message, Metrics, Stats, StoredMessage, TopicReport, message_struct, read, stored_message)
 from .worker import Handler, Worker
@@ -34,16 +34,16 @@ class Client(Handle):
     Fork: a child cannot use what its parent opened, which raises UsageError (FORKED) there; it opens its own.
     """
 
-    kind = "client"
-
     def __init__(self, redis: str, **options: Option) -> None:
         filled = Options("client", {**options, "redis": redis, "poll_events": True})
-        self._handle = made(lib.smq_client_new, "smq_client", filled.pointer)
-        self._pid = os.getpid()
+        self._servers = redis.rpartition("@")[2]  # without users and passwords
         self._opened: "weakref.WeakSet[Any]" = weakref.WeakSet()
         self._workers: List[Worker] = []
         self._worker_ended = threading.Event()
-        self._events = _Events(self._handle)
+        self._stops = False
+        owned = made(lib.smq_client_new, "smq_client", lib.smq_client_free, filled.pointer, keep=filled)
+        self._events = _Events(owned)
+        self._owned = owned
 
     def topic(self, name: str) -> "Topic":
         """A topic by its name; this asks no server."""
@@ -79,42 +79,51 @@ class Client(Handle):
         return decorate
 
     def run(self, signals: Sequence[int] = (signal.SIGINT, signal.SIGTERM)) -> None:
-        """Start all workers, and wait until one of the signals comes or one of them ends; then stop all, and wait
-        for the handlers that run.  Raises the error that ended a worker.  Outside of the main thread `signals` must
-        be ()."""
+        """Start all workers, and wait until one of the signals comes, stop() is called or one of them ends; then stop
+        all, and wait for the handlers that run.  Raises the error that ended a worker.  Outside of the main thread
+        `signals` must be ().  When it has returned it may be called again."""
         if not self._workers:
             raise RuntimeError("the client has no worker that could run")
+        if signals and not in_main_thread():
+            raise RuntimeError("only the main thread of Python gets signals: call run(signals=()) in another one")
+        self._stops = False
+        self._worker_ended.clear()
         before = {number: signal.signal(number, lambda *_: self.stop()) for number in signals}
+        started: List[Worker] = []
         try:
             for worker in self._workers:
                 worker.start()
-            self._worker_ended.wait()
+                started.append(worker)
+            if self._stops:
+                self.stop()  # those that had not begun
+            ended_in_time(self._worker_ended)
         finally:
-            for worker in self._workers:
+            for worker in started:
                 worker.close()
             for number, handler in before.items():
                 signal.signal(number, handler)
-        for worker in self._workers:
+        for worker in started:
             worker.wait(0)
 
     def stop(self) -> None:
         """Begin a graceful stop of all workers.  The call returns at once; any thread and any handler may call it."""
+        self._stops = True
         for worker in self._workers:
             worker.stop()
 
     def health(self) -> Health:
         """The health of this process.  Blocks: 1 s.  Raises RetryError: TIMED_OUT (the library is stuck)."""
-        return read(Health, "smq_health", lib.smq_client_health, self._open())
+        return read(Health, "smq_health", lib.smq_client_health, self)
 
     def metrics(self) -> Metrics:
         """What this process has done by all objects of this client."""
-        return read(Metrics, "smq_metrics", lib.smq_client_metrics, self._open())
+        return read(Metrics, "smq_metrics", lib.smq_client_metrics, self)
 
     def metrics_text(self, topics: Optional[str] = None) -> str:
         """The metrics as Prometheus text, with the stats of the topics "a,b" or "*".  Blocks: with topics,
         request_timeout_ms for each round trip."""
         out = ffi.new("char **")
-        call(lib.smq_metrics_text, self._open(), topics.encode() if topics else ffi.NULL, out)
+        wait_for(lib.smq_metrics_text, self, text_of(topics, "topics") if topics else ffi.NULL, out)
         try:
             return decoded(out[0])
         finally:
@@ -122,17 +131,32 @@ class Client(Handle):
 
     def close(self) -> None:
         """Stop workers, and close consumers, producers and the connections.  In a child of the process that has made
-        the client only its memory is freed."""
-        handle, self._handle = self._handle, None
-        if not handle:
-            return
-        if os.getpid() == self._pid:
+        the client only its memory is freed.  Raises WrongThread in a handler, which close() would wait for: call
+        stop() there."""
+        for worker in self._workers:
+            worker._check_thread("client")
+        self._events.check_thread()
+        if self._owned and self._owned.ours:
             for worker in self._workers:
                 worker.close()
+        owned = self._taken()
+        if owned:
+            self._end(owned, wait=True)
+
+    def _dropped(self) -> None:
+        """Perhaps on the thread of the events, or while that needs what this thread has locked."""
+        owned = self._taken()
+        if owned:
+            self._end(owned, wait=False)
+
+    def _end(self, owned: Owned, wait: bool) -> None:
         for opened in list(self._opened):
             opened.close()
-        self._events.end()
-        lib.smq_client_free(handle)
+        self._events.end(owned.ours, wait)
+        interruptible(owned.end)
+
+    def _about(self) -> str:
+        return self._servers
 
 
 class Topic:
@@ -141,43 +165,47 @@ class Topic:
 
     def __init__(self, client: Client, name: str) -> None:
         self._client = client
+        self._name = text_of(name, "the name of a topic")
         self.name = name
+
+    def __repr__(self) -> str:
+        return f"<slotmq.Topic {self.name}>"
 
     def create(self, **options: Option) -> TopicReport:
         """Create the topic, with options as slots=16, shared=True, type="priority", max_retries=5 (see
         docs/CONFIGURATION.md).  If it exists, and what cannot be changed is the same, nothing is done.  Raises
         UsageError: TOPIC_DIFFERS (the text names the option), INVALID, DAMAGED."""
         filled = Options("topic", options, name=self.name)
-        return read(TopicReport, "smq_topic_report", lib.smq_topic_create, self._client._open(), filled.pointer)
+        return read(TopicReport, "smq_topic_report", lib.smq_topic_create, self._client, filled.pointer, keep=filled)
 
     def alter(self, **options: Option) -> None:
         """Change options; None gives one its default.  Raises UsageError: INVALID, TOPIC_DIFFERS, NOT_EMPTY."""
         filled = Options("topic", options, name=self.name)
-        call(lib.smq_topic_alter, self._client._open(), filled.pointer, ",".join(options).encode())
+        wait_for(lib.smq_topic_alter, self._client, filled.pointer, ",".join(options).encode(), keep=filled)
 
     def exists(self) -> bool:
         """Whether the topic exists and can be read."""
-        err = ffi.new("smq_error *")
-        status = lib.smq_topic_get(self._client._open(), self.name.encode(), ffi.NULL, err)
-        if status not in (lib.SMQ_OK, lib.SMQ_NO_TOPIC):
-            raise error_of(status, decoded(err.text))
-        return bool(status == lib.SMQ_OK)
+        try:
+            wait_for(lib.smq_topic_get, self._client, self._name, ffi.NULL)
+        except NoTopic:
+            return False
+        return True
 
     def pause(self) -> None:
         """No consumer claims from the topic, until resume()."""
-        call(lib.smq_topic_pause, self._client._open(), self.name.encode())
+        wait_for(lib.smq_topic_pause, self._client, self._name)
 
     def resume(self) -> None:
-        call(lib.smq_topic_resume, self._client._open(), self.name.encode())
+        wait_for(lib.smq_topic_resume, self._client, self._name)
 
     def delete(self, *, force: bool = False) -> None:
         """Delete the topic; without `force` it must be empty.  Raises UsageError: NOT_EMPTY, DAMAGED."""
-        call(lib.smq_topic_delete, self._client._open(), self.name.encode(), force)
+        wait_for(lib.smq_topic_delete, self._client, self._name, force)
 
     def stats(self) -> Stats:
         """How many messages it holds, and what the fleet has done.  Raises UsageError: DAMAGED; RetryError:
         UNAVAILABLE (no slot could be read)."""
-        return read(Stats, "smq_stats", lib.smq_topic_stats, self._client._open(), self.name.encode())
+        return read(Stats, "smq_stats", lib.smq_topic_stats, self._client, self._name)
 
     def messages(self, *states: str, contains: Optional[str] = None, reason: Optional[str] = None,
                  limit: int = 0) -> Iterator[StoredMessage]:
@@ -199,8 +227,7 @@ class Topic:
         UsageError: NO_MESSAGE."""
         which, keep = _reference(key, id, body)
         out = ffi.new("smq_message_info **")
-        call(lib.smq_message_get, self._client._open(), self.name.encode(), which, out)
-        del keep
+        wait_for(lib.smq_message_get, self._client, self._name, which, out, keep=keep)
         try:
             return stored_message(out[0])
         finally:
@@ -210,16 +237,14 @@ class Topic:
         """How many waiting messages come before this one.  Raises UsageError: NO_MESSAGE; RetryError: IN_WORK."""
         which, keep = _reference(key, id, body)
         out = ffi.new("uint64_t *")
-        call(lib.smq_message_rank, self._client._open(), self.name.encode(), which, out)
-        del keep
+        wait_for(lib.smq_message_rank, self._client, self._name, which, out, keep=keep)
         return int(out[0])
 
     def remove(self, *, key: Optional[Bytes] = None, id: Optional[Bytes] = None,
                body: Optional[Bytes] = None) -> None:
         """Remove one message that waits, rests or is dead.  Raises UsageError: NO_MESSAGE; RetryError: IN_WORK."""
         which, keep = _reference(key, id, body)
-        call(lib.smq_message_remove, self._client._open(), self.name.encode(), which)
-        del keep
+        wait_for(lib.smq_message_remove, self._client, self._name, which, keep=keep)
 
     def remove_each(self, ids: Sequence[Bytes]) -> List[bool]:
         """Remove messages that were sent without a key, and say of each whether it was removed.  The first failure of
@@ -227,10 +252,14 @@ class Topic:
         which, keep = ffi.new("smq_message_ref[]", len(ids)), []
         for one, found in zip(which, ids):
             one.struct_size = ffi.sizeof("smq_message_ref")
-            keep.append(put_bytes(one.id, found))
+            keep.append(put_bytes(one.id, found, "an id"))
         removed = ffi.new("bool[]", len(ids))
-        lib.slotmq_remove_each(self._client._open(), self.name.encode(), which, len(ids), removed)
-        del keep
+
+        def work() -> Any:
+            with self._client._open() as handle:
+                lib.slotmq_remove_each(handle, self._name, which, len(ids), removed)
+            return keep
+        interruptible(work)
         return list(removed)
 
     def reschedule(self, place: Message, *, key: Optional[Bytes] = None, id: Optional[Bytes] = None,
@@ -239,15 +268,13 @@ class Topic:
         WRONG_TYPE, INVALID; RetryError: IN_WORK, FULL."""
         which, keep = _reference(key, id, body)
         struct, more = message_struct(place)
-        call(lib.smq_message_reschedule, self._client._open(), self.name.encode(), which, struct)
-        del keep, more
+        wait_for(lib.smq_message_reschedule, self._client, self._name, which, struct, keep=(keep, more))
 
     def requeue_dead(self, *, contains: Optional[str] = None, reason: Optional[str] = None, limit: int = 0) -> int:
         """Requeue dead letters, and return how many.  Raises UnknownError: of some it is not known."""
         chosen, keep = _filter((), contains, reason, limit, "")
         count = ffi.new("uint64_t *")
-        call(lib.smq_dead_requeue, self._client._open(), self.name.encode(), chosen, count, ffi.NULL, ffi.NULL)
-        del keep
+        wait_for(lib.smq_dead_requeue, self._client, self._name, chosen, count, ffi.NULL, ffi.NULL, keep=keep)
         return int(count[0])
 
     def purge(self, *states: str, contains: Optional[str] = None, reason: Optional[str] = None,
@@ -256,15 +283,17 @@ class Topic:
         UsageError: INVALID (no states); UnknownError: of some it is not known."""
         chosen, keep = _filter(states, contains, reason, limit, "")
         count = ffi.new("uint64_t *")
-        call(lib.smq_topic_purge, self._client._open(), self.name.encode(), chosen, count, ffi.NULL, ffi.NULL)
-        del keep
+        wait_for(lib.smq_topic_purge, self._client, self._name, chosen, count, ffi.NULL, ffi.NULL, keep=keep)
         return int(count[0])
 
     def _page(self, chosen: Any) -> List[StoredMessage]:
-        seen: List[StoredMessage] = []
-        user = ffi.new_handle(seen)
-        call(lib.smq_message_each, self._client._open(), self.name.encode(), chosen[0], lib.slotmq_visit_message, user)
-        return seen
+        visit = _Visit()
+        user = ffi.new_handle(visit)
+        wait_for(lib.smq_message_each, self._client, self._name, chosen[0], lib.slotmq_visit_message, user,
+                 keep=(chosen, visit))
+        if visit.error:
+            raise visit.error
+        return visit.seen
 
 
 STATES: Dict[str, int] = {decoded(lib.smq_state_name(state)): state for state in (
@@ -282,7 +311,7 @@ def _filter(states: Sequence[str], contains: Optional[str], reason: Optional[str
     keep = []
     for name, text in (("contains", contains), ("reason", reason), ("cursor", cursor or None)):
         if text is not None:
-            keep.append(ffi.new("char[]", text.encode()))
+            keep.append(ffi.new("char[]", text_of(text, name)))
             setattr(chosen, name, keep[-1])
     return chosen, keep
 
@@ -290,53 +319,70 @@ def _filter(states: Sequence[str], contains: Optional[str], reason: Optional[str
 def _reference(key: Optional[Bytes], id: Optional[Bytes], body: Optional[Bytes]) -> Any:
     """(an smq_message_ref, what must live as long)."""
     which = sized("smq_message_ref")
-    return which, [put_bytes(which.key, key), put_bytes(which.id, id), put_bytes(which.body, body)]
+    return which, [put_bytes(which.key, key, "key"), put_bytes(which.id, id, "id"), put_bytes(which.body, body, "body")]
+
+
+class _Visit:
+    """What a call of smq_message_each() has shown, and the exception that ended it."""
+
+    def __init__(self) -> None:
+        self.seen: List[StoredMessage] = []
+        self.error: Optional[BaseException] = None
 
 
 @ffi.def_extern()  # type: ignore[misc]
 def slotmq_visit_message(info: Any, user: Any) -> bool:
-    """On the thread that calls smq_message_each(); `user` is a list."""
-    ffi.from_handle(user).append(stored_message(info))
-    return True
+    """On the thread that calls smq_message_each(), which is not the main one, where signals raise exceptions."""
+    visit = ffi.from_handle(user)
+    try:
+        visit.seen.append(stored_message(info))
+    except BaseException as error:  # not through C
+        visit.error = error
+    return visit.error is None
 
 
 class _Events:
     """Gives the events of a client to the logger "slotmq", on a thread of Python that sleeps while there are none."""
 
-    def __init__(self, client: Any) -> None:
-        self._client = client
-        self._pid = os.getpid()
+    def __init__(self, client: Owned) -> None:
+        self._client, self._handle = client, client.enter()
         self._wake, self._woken = socket.socketpair()
-        self._log = logging.getLogger("slotmq")
         self._thread = threading.Thread(target=self._run, name="slotmq-events", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
         # The default one of the module is also there, and waits as it should, in greenlets of gevent and eventlet.
-        with selectors.DefaultSelector() as waiting:
-            waiting.register(lib.smq_client_fd(self._client), selectors.EVENT_READ)
+        with self._wake, self._woken, selectors.DefaultSelector() as waiting:
+            waiting.register(lib.smq_client_fd(self._handle), selectors.EVENT_READ)
             waiting.register(self._woken, selectors.EVENT_READ)
             ended = False
             while not ended:
                 ended = any(key.fileobj is self._woken for key, _ in waiting.select())
                 self._give()
+        self._client.leave()
 
     def _give(self) -> None:
         events, count = ffi.new("smq_event *[]", EVENTS), ffi.new("size_t *")
         while True:
-            status = lib.smq_client_poll_events(self._client, events, EVENTS, count, 0, ffi.NULL)
+            status = lib.smq_client_poll_events(self._handle, events, EVENTS, count, 0, ffi.NULL)
             if status != lib.SMQ_OK or count[0] == 0:
                 return
             for i in range(count[0]):
                 event = events[i]
-                self._log.log(LEVELS.get(event.level, logging.INFO), "%s", decoded(event.text),
-                              extra={"slotmq_event": decoded(event.id), "slotmq_topic": decoded(event.topic),
-                                     "slotmq_slot": event.slot})
+                report(LEVELS.get(event.level, logging.INFO), "%s", decoded(event.text),
+                       extra={"slotmq_event": decoded(event.id), "slotmq_topic": decoded(event.topic),
+                              "slotmq_slot": event.slot})
 
-    def end(self) -> None:
+    def check_thread(self) -> None:
+        if threading.current_thread() is self._thread:
+            raise error_of(lib.SMQ_WRONG_THREAD, "a handler of logging cannot close the client whose events it gets")
+
+    def end(self, ours: bool, wait: bool) -> None:
         """In a child of fork() there is no thread."""
-        if os.getpid() == self._pid:
-            self._wake.send(b"x")
+        if not ours:
+            self._wake.close()
+            self._woken.close()
+            return
+        self._wake.send(b"x")
+        if wait:
             self._thread.join()
-        self._wake.close()
-        self._woken.close()

@@ -1,12 +1,15 @@
 """Consuming: deliveries, which are answered once, and consumers, which are polled."""
 import asyncio
 import collections
+import contextlib
 import warnings
+import weakref
 from typing import TYPE_CHECKING, Any, Deque, Dict, Iterable, List, Mapping, Optional
 
 from ._native import ffi, lib
-from .calls import Handle, Option, Options, call, data_of, decoded, made
-from .errors import AnsweredError, FatalError, error_of
+from .calls import (Handle, Option, Options, Span, call, data_of, decoded, interruptible, made, slices, span_ms,
+                    text_of, wait_for)
+from .errors import AnsweredError, Closed, Error, error_of
 from .records import BACKOFF, headers_of
 
 if TYPE_CHECKING:
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
 
 POLLED = 100  # deliveries that a poll of `async for` takes at most
 DEFAULT_GAP_MS = 300_000  # max_poll_gap_ms
+DELAY_MAX_MS = 1 << 40  # of an answer
 
 
 class Delivery:
@@ -25,15 +29,16 @@ class Delivery:
     retried, with a ResourceWarning.
     """
 
-    __slots__ = ("body", "key", "id", "_held", "_facts", "_later")
+    __slots__ = ("body", "key", "id", "_polled", "_held", "_facts", "_later")
 
-    def __init__(self, handle: Any, info: Any) -> None:
+    def __init__(self, polled: Any, place: int, info: Any) -> None:
         self._facts = info  # until the answer
         self.body = data_of(info.body)
         self.key = data_of(info.key)
         self.id = data_of(info.id)
-        self._held = [handle]
         self._later = False
+        self._polled = polled  # has the delivery until its answer takes it
+        self._held = polled.held + place
 
     @property
     def topic(self) -> str:
@@ -83,84 +88,107 @@ class Delivery:
 
     @property
     def answered(self) -> bool:
-        return not self._held
+        return not self._held[0]
 
     def done(self) -> None:
         """The message was handled; it is removed."""
-        call(lib.smq_done, self._take())
+        self._answer(lib.SMQ_DONE)
 
-    def retry(self, reason: Optional[str] = None, *, delay_ms: int = BACKOFF) -> None:
+    def retry(self, reason: Optional[str] = None, *, delay_ms: Span = BACKOFF) -> None:
         """The attempt failed: deliver the message again after `delay_ms`, by default after the back-off of the
         topic.  Without a retry left it becomes a dead letter.  Of a reason the first 200 bytes are kept."""
-        call(lib.smq_retry, self._take(), delay_ms, _reason(reason))
+        self._answer(lib.SMQ_RETRY, reason, delay_ms)
 
     def reject(self, reason: Optional[str] = None) -> None:
         """The message can never succeed: it becomes a dead letter now."""
-        call(lib.smq_reject, self._take(), _reason(reason))
+        self._answer(lib.SMQ_REJECT, reason)
 
-    def release(self, *, delay_ms: int = 0) -> None:
+    def release(self, *, delay_ms: Span = 0) -> None:
         """Requeue the message as if it was never claimed, claimable after `delay_ms`; this uses no retry."""
-        call(lib.smq_release, self._take(), delay_ms)
+        self._answer(lib.SMQ_RELEASE, None, delay_ms)
 
     def later(self) -> None:
         """In a handler: it will be answered by a call after the handler has returned."""
         self._later = True
 
-    def extend(self, lease_ms: int) -> None:
+    def extend(self, lease_ms: Span) -> None:
         """Extend the lease to at least `lease_ms` (1 ms to 1 day) from now, even if this process stalls or ends.
         Blocks: request_timeout_ms.  Raises LostError, FatalError; RetryError (not done), UnknownError."""
-        call(lib.smq_extend, self._handle(), lease_ms)
+        wait_for(lib.smq_extend, self._handle(), span_ms(lease_ms, "lease_ms"), keep=self)
 
     def check(self) -> None:
-        """Raise LostError if another consumer may have the message, FatalError (CLOSED) if the consumer stops.  It
-        asks no server."""
+        """Raise LostError if another consumer may have the message, Closed if the consumer stops.  It asks no
+        server."""
         status = lib.smq_delivery_check(self._handle())
         if status != lib.SMQ_OK:
             raise error_of(status)
 
-    def _handle(self) -> Any:
-        try:
-            return self._held[0]
-        except IndexError:
-            raise AnsweredError("the delivery was answered before") from None
+    def __repr__(self) -> str:
+        return f"<slotmq.Delivery id={self.id!r} key={self.key!r}{' (answered)' if self.answered else ''}>"
 
-    def _take(self) -> Any:
-        """Of two threads that answer one gets the handle."""
-        try:
-            return self._held.pop()
-        except IndexError:
-            raise AnsweredError("the delivery was answered before") from None
+    def _answer(self, verdict: int, reason: Optional[str] = None, delay_ms: Span = 0) -> None:
+        if not answer_all([self], verdict, reason, delay_ms):
+            raise AnsweredError("the delivery was answered before")
+
+    def _handle(self) -> Any:
+        handle = self._held[0]
+        if not handle:
+            raise AnsweredError("the delivery was answered before")
+        return handle
 
     def _info(self) -> Any:
         self._handle()
         return self._facts
 
     def __del__(self) -> None:
-        held = getattr(self, "_held", None)
-        if held and lib is not None:
+        if not getattr(self, "_held", None) or self.answered:
+            return
+        try:
             warnings.warn(f"a delivery with the id {self.id!r} was dropped without an answer; it is retried",
                           ResourceWarning, stacklevel=2)
-            lib.smq_retry(held.pop(), BACKOFF, b"dropped without an answer", ffi.NULL)
+        finally:
+            with contextlib.suppress(Error):
+                self.retry("dropped without an answer")
 
 
-def _reason(reason: Optional[str]) -> Any:
-    return ffi.NULL if reason is None else reason.encode()
+def reason_text(reason: str) -> bytes:
+    """Also of a text that has no UTF-8: what cannot be encoded is escaped."""
+    if isinstance(reason, str):
+        reason = reason.replace("\0", "\\0").encode(errors="backslashreplace").decode()
+    return text_of(reason, "the reason")
+
+
+def delay_of(delay_ms: Span, least: int) -> int:
+    """Milliseconds."""
+    found = span_ms(delay_ms, "delay_ms")
+    if not least <= found <= DELAY_MAX_MS:
+        raise ValueError(f"delay_ms is {found}, not within 0 .. {DELAY_MAX_MS}")
+    return found
+
+
+def answer_all(deliveries: Iterable[Delivery], verdict: int, reason: Optional[str] = None, delay_ms: Span = 0) -> int:
+    """Give one answer to all that have none, and return how many these are.  What is given is checked before any is
+    answered; the call of C takes them and answers at once."""
+    given = list(deliveries)
+    answer = ffi.new("smq_answer *")
+    answer.verdict = verdict
+    answer.delay_ms = delay_of(delay_ms, BACKOFF if verdict == lib.SMQ_RETRY else 0)
+    if reason is not None:
+        text = ffi.new("char[]", reason_text(reason))
+        answer.reason = text
+    held, count = ffi.new("smq_delivery **[]", [delivery._held for delivery in given]), ffi.new("size_t *")
+    call(lib.slotmq_answer, held, len(given), answer, count)
+    return int(count[0])
 
 
 def answer_done(deliveries: Iterable[Delivery]) -> None:
     """Answer all with done, in one call.  Raises the error of the first that came too late; the others are stored."""
-    handles = [delivery._take() for delivery in deliveries if not delivery.answered]
-    call(lib.smq_done_all, ffi.new("smq_delivery *[]", handles), len(handles))
+    answer_all(deliveries, lib.SMQ_DONE)
 
 
 def answer_retry(deliveries: Iterable[Delivery], reason: str) -> None:
     """Answer all with retry after the back-off, in one call.  Raises as answer_done()."""
-    handles = [delivery._take() for delivery in deliveries if not delivery.answered]
-    answers = ffi.new("smq_answer[]", len(handles))
-    text = ffi.new("char[]", reason.encode())
-    for answer, handle in zip(answers, handles):
-        answer.delivery, answer.verdict, answer.delay_ms, answer.reason = handle, lib.SMQ_RETRY, BACKOFF, text
-    call(lib.smq_answer_all, answers, len(handles))
+    answer_all(deliveries, lib.SMQ_RETRY, reason, BACKOFF)
 
 
 class Consumer(Handle):
@@ -170,57 +198,82 @@ class Consumer(Handle):
     Thread: any; but `async for` stays in one event loop.
     """
 
-    kind = "consumer"
-
     def __init__(self, client: "Client", topic: str, options: Mapping[str, Option]) -> None:
         filled = Options("consumer", options, topic=topic)
-        self._client = client
+        self._client, self._topic = client, topic
         self._gap_ms = int(filled.pointer.max_poll_gap_ms) or DEFAULT_GAP_MS
-        self._handle = made(lib.smq_consumer_new, "smq_consumer", client._open(), filled.pointer)
-        self._async = _AsyncPolls(self)
+        self._owned = made(lib.smq_consumer_new, "smq_consumer", lib.smq_consumer_free, client, filled.pointer,
+                           keep=filled)
+        self._async: Optional[_AsyncPolls] = None
 
-    def poll(self, capacity: int = 100, timeout_ms: int = 1000) -> List[Delivery]:
-        """Up to `capacity` deliveries; none if none came in time.  A capacity of 0 is a sign of life, by which a
-        program that has enough to do keeps its slots.  Blocks: timeout_ms; -1: without an end.
-        Raises FatalError: CLOSED (it was stopped and all is answered), or the error that ended the consumer."""
-        out, infos = ffi.new("smq_delivery *[]", max(capacity, 1)), ffi.new("smq_message_info *[]", max(capacity, 1))
-        count = ffi.new("size_t *")
-        call(lib.slotmq_poll, self._open(), out, infos, capacity, count, timeout_ms)
-        return [Delivery(out[i], infos[i]) for i in range(count[0])]
+    def poll(self, capacity: int = 100, timeout_ms: Span = 1000) -> List[Delivery]:
+        """Up to `capacity` deliveries; none if none came in time.  Blocks: timeout_ms; -1: without an end.
+        Raises Closed (it was stopped and all is answered), or the error that ended the consumer."""
+        if capacity == 0:
+            self.keep_alive()
+            return []
+        polled = ffi.new("slotmq_polled *", [0, capacity])
+        infos = ffi.new("smq_message_info *[]", capacity)
+        deliveries: List[Delivery] = []
+        try:
+            for slice_ms in slices(span_ms(timeout_ms, "timeout_ms")):
+                call(lib.slotmq_poll, self, polled, infos, capacity, slice_ms)
+                if polled.count:
+                    break
+            for i in range(polled.count):
+                deliveries.append(Delivery(polled, i, infos[i]))
+        except BaseException:
+            lib.slotmq_drop(polled)  # nobody has seen them
+            raise
+        return deliveries
+
+    def keep_alive(self) -> None:
+        """A sign of life in the place of a poll: a program that has enough to do keeps its slots by it.  Raises as
+        poll()."""
+        call(lib.smq_consumer_poll, self, ffi.NULL, 0, ffi.new("size_t *"), 0)
 
     def fileno(self) -> int:
         """A descriptor that is readable while poll() would return deliveries or fail.  Only wait for it."""
-        fd = int(lib.smq_consumer_fd(self._open()))
-        if fd < 0:
-            raise error_of(lib.SMQ_FORKED)
-        return fd
+        with self._open() as handle:
+            return int(lib.smq_consumer_fd(handle))
 
     def set_max_in_flight(self, most: int) -> None:
         """Change the limit of unanswered deliveries; 0: claim no more until it is changed again."""
-        call(lib.smq_consumer_set_max_in_flight, self._open(), most)
+        call(lib.smq_consumer_set_max_in_flight, self, most)
 
-    def flush(self, timeout_ms: int = 10000) -> None:
-        """Wait until every answer so far is stored or was refused.  Blocks: timeout_ms.  Raises RetryError:
-        TIMED_OUT; LostError: an answer since the last flush came too late; UnknownError."""
-        call(lib.smq_consumer_flush, self._open(), timeout_ms)
+    def flush(self, timeout_ms: Span = 10000) -> None:
+        """Wait until every answer so far is stored or was refused.  Blocks: timeout_ms.  Raises TimedOut; LostError:
+        an answer since the last flush came too late; UnknownError."""
+        wait_for(lib.smq_consumer_flush, self, span_ms(timeout_ms, "timeout_ms"))
 
     def stop(self) -> None:
-        """Claim no more.  Answer what was polled, and poll until FatalError (CLOSED), which ends `async for`."""
-        lib.smq_consumer_stop(self._open())
+        """Claim no more.  Answer what was polled, and poll until that raises Closed, which ends `async for`."""
+        with self._open() as handle:
+            lib.smq_consumer_stop(handle)
 
     def close(self) -> None:
         """Stop the consumer, store the answers so far, and free it.  What `async for` has polled and not given is
-        released; what is not answered is delivered again.  Blocks: request_timeout_ms."""
-        handle, self._handle = self._handle, None
-        if handle:
-            self._async.close()
-            lib.smq_consumer_free(handle)
+        released; what is not answered is delivered again.  A poll of another thread ends.  Blocks:
+        request_timeout_ms."""
+        owned = self._taken()
+        if owned:
+            if self._async:
+                self._async.close()
+            if owned.ours:
+                with owned as handle:
+                    lib.smq_consumer_stop(handle)
+            interruptible(owned.end)
+
+    def _about(self) -> str:
+        return self._topic
 
     def __aiter__(self) -> "Consumer":
         return self
 
     async def __anext__(self) -> Delivery:
-        return await self._async.next()
+        if not self._async:
+            self._async = _AsyncPolls(self)
+        return await self._async.next(self)
 
 
 class _AsyncPolls:
@@ -229,20 +282,22 @@ class _AsyncPolls:
     gives signs of life, so that the slots stay as long as the loop turns."""
 
     def __init__(self, consumer: Consumer) -> None:
-        self._consumer = consumer
+        self._consumer = weakref.ref(consumer)
+        self._pause_s = consumer._gap_ms / 3000
         self._ready: Deque[Delivery] = collections.deque()
         self._waiting: List["asyncio.Future[None]"] = []
         self._loop: Optional[asyncio.AbstractEventLoop] = None
         self._timer: Optional[asyncio.TimerHandle] = None
+        self._error: Optional[Error] = None  # of a sign of life
         self._fd = -1
 
-    async def next(self) -> Delivery:
+    async def next(self, consumer: Consumer) -> Delivery:
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
-            self._join(loop)
+            self._join(loop, consumer)
         while True:
             if not self._ready:
-                self._poll()
+                self._poll(consumer)
             if self._ready:
                 return self._ready.popleft()
             future: "asyncio.Future[None]" = loop.create_future()
@@ -254,21 +309,21 @@ class _AsyncPolls:
             finally:
                 self._leave(loop, future)
 
-    def _join(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _join(self, loop: asyncio.AbstractEventLoop, consumer: Consumer) -> None:
         if self._loop and not self._loop.is_closed():
             raise RuntimeError("another event loop consumes with this consumer")
         self._waiting.clear()
-        self._fd = self._consumer.fileno()
+        self._fd = consumer.fileno()
         self._loop = loop
-        self._timer = loop.call_later(self._consumer._gap_ms / 3000, self._live)
+        self._timer = loop.call_later(self._pause_s, self._live)
 
-    def _poll(self) -> None:
+    def _poll(self, consumer: Consumer) -> None:
         try:
-            self._ready.extend(self._consumer.poll(POLLED, 0))
-        except FatalError as error:
-            if error.status == lib.SMQ_CLOSED:
-                raise StopAsyncIteration from None
-            raise
+            if self._error:
+                raise self._error
+            self._ready.extend(consumer.poll(POLLED, 0))
+        except Closed:
+            raise StopAsyncIteration from None
 
     def _wake(self) -> None:
         for future in self._waiting:
@@ -289,10 +344,15 @@ class _AsyncPolls:
             self._loop.remove_reader(self._fd)
 
     def _live(self) -> None:
-        if self._consumer._handle and self._loop:
-            err = ffi.new("smq_error *")
-            lib.smq_consumer_poll(self._consumer._handle, ffi.NULL, 0, ffi.new("size_t *"), 0, err)
-            self._timer = self._loop.call_later(self._consumer._gap_ms / 3000, self._live)
+        consumer = self._consumer()
+        if consumer and consumer._owned and self._loop:
+            try:
+                consumer.keep_alive()
+            except Error as error:
+                self._error = error
+                self._wake()
+            else:
+                self._timer = self._loop.call_later(self._pause_s, self._live)
 
     def close(self) -> None:
         if self._timer:
@@ -300,4 +360,5 @@ class _AsyncPolls:
         if self._waiting:
             self._wake()
         while self._ready:
-            lib.smq_release(self._ready.popleft()._take(), 0, ffi.NULL)
+            with contextlib.suppress(Error):
+                self._ready.popleft().release()

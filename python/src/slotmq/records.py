@@ -1,9 +1,10 @@
 """What is sent, and what is read: plain data."""
 import dataclasses
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple, Type, TypeVar
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple, Type, TypeVar
 
 from ._native import ffi, lib
-from .calls import Bytes, call, data_of, decoded, headers_array, put_bytes, sized
+from .calls import (Bytes, Moment, Span, data_of, decoded, headers_array, moment_ms, number_in, put_bytes, sized,
+                    span_ms, wait_for)
 from .errors import Error
 
 T = TypeVar("T")
@@ -18,7 +19,8 @@ BACKOFF: int = lib.SMQ_BACKOFF
 
 @dataclasses.dataclass(frozen=True)
 class Message:
-    """A message to send.  Texts are encoded as UTF-8; times are milliseconds, `due_at_ms` since 1970.
+    """A message to send.  Texts are encoded as UTF-8.  `delay_ms` and `ttl_ms` are milliseconds or a timedelta,
+    `due_at_ms` is milliseconds since 1970 or a datetime with its time zone.
 
     `body`: 1 byte to 64 KiB in layout inline, else up to max_body of the topic.  `key`: 1 to 1,024 bytes; messages
     of one key are handled one at a time.  `id`: 1 to 1,024 bytes, by default the library makes one.  `priority`:
@@ -31,21 +33,22 @@ class Message:
     key: Optional[Bytes] = None
     id: Optional[Bytes] = None
     priority: int = 0
-    delay_ms: int = 0
-    due_at_ms: int = 0
-    ttl_ms: int = 0
+    delay_ms: Span = 0
+    due_at_ms: Moment = 0
+    ttl_ms: Span = 0
     max_retries: int = 0
     headers: Mapping[str, Bytes] = dataclasses.field(default_factory=dict)
 
     def _fill(self, struct: Any) -> List[Any]:
         """Fill an smq_message.  What is returned must live as long as the struct is used."""
         struct.struct_size = MESSAGE_SIZE
-        for name in NUMBERS:
+        for name, converted in NUMBERS.items():
             value = getattr(self, name)
-            if value:
-                setattr(struct, name, value)
-        keep = [put_bytes(struct.body, self.body), put_bytes(struct.key, self.key), put_bytes(struct.id, self.id)]
-        if self.headers:
+            if value is not None and value != 0:
+                _put_number(struct, name, converted(value, name))
+        keep = [put_bytes(struct.body, self.body, "the body"), put_bytes(struct.key, self.key, "key"),
+                put_bytes(struct.id, self.id, "id")]
+        if self.headers is not None and self.headers != {}:
             array, more = headers_array(self.headers)
             struct.headers, struct.header_count = array, len(array)
             keep += [array, more]
@@ -53,7 +56,15 @@ class Message:
 
 
 MESSAGE_SIZE: int = ffi.sizeof("smq_message")
-NUMBERS = ("priority", "delay_ms", "due_at_ms", "ttl_ms", "max_retries")
+NUMBERS: Dict[str, Callable[[Any, str], int]] = {
+    "priority": number_in, "delay_ms": span_ms, "due_at_ms": moment_ms, "ttl_ms": span_ms, "max_retries": number_in}
+
+
+def _put_number(struct: Any, name: str, value: int) -> None:
+    try:
+        setattr(struct, name, value)
+    except OverflowError:
+        raise ValueError(f"{name} is out of range: {value}") from None
 
 
 def message_struct(message: Message) -> Tuple[Any, List[Any]]:
@@ -252,8 +263,8 @@ def plain(record: Type[Any], struct: Any, without: Tuple[str, ...] = ()) -> Dict
             if field.name not in without}
 
 
-def read(record: Type[T], kind: str, function: Any, *arguments: Any) -> T:
+def read(record: Type[T], kind: str, function: Any, *arguments: Any, keep: Any = None) -> T:
     """Call a function that fills a struct, and make a dataclass of it."""
     out = sized(kind)
-    call(function, *arguments, out)
+    wait_for(function, *arguments, out, keep=keep)
     return record(**plain(record, out))

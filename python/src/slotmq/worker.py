@@ -1,4 +1,6 @@
 """Workers: threads that call a handler for each message, or for a batch of them."""
+import asyncio
+import contextlib
 import functools
 import inspect
 import logging
@@ -6,24 +8,24 @@ import threading
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Union
 
 from ._native import lib
-from .calls import Option
-from .consumer import Consumer, Delivery, answer_done, answer_retry
-from .errors import Error
+from .calls import Option, Span, ended_in_time, report, span_ms
+from .consumer import Consumer, Delivery, answer_all, answer_done, answer_retry, delay_of
+from .errors import Closed, Error, error_of
 from .records import BACKOFF
 
 if TYPE_CHECKING:
     from .client import Client
 
 Handler = Union[Callable[[Delivery], Any], Callable[[List[Delivery]], Any]]
-log = logging.getLogger("slotmq")
 
 
 class Retry(Exception):
-    """A handler raises it to have the message delivered again after `delay_ms`, by default the back-off of the topic."""
+    """A handler raises it to have the message delivered again after `delay_ms`, by default the back-off of the
+    topic."""
 
-    def __init__(self, reason: str = "", delay_ms: int = BACKOFF) -> None:
-        super().__init__(reason, delay_ms)
-        self.delay_ms = delay_ms
+    def __init__(self, reason: str = "", delay_ms: Span = BACKOFF) -> None:
+        self.delay_ms = delay_of(delay_ms, BACKOFF)
+        super().__init__(reason, self.delay_ms)
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -36,9 +38,9 @@ class Reject(Exception):
 class Release(Exception):
     """A handler raises it to requeue the message as if it was never claimed, claimable after `delay_ms`."""
 
-    def __init__(self, delay_ms: int = 0) -> None:
-        super().__init__(delay_ms)
-        self.delay_ms = delay_ms
+    def __init__(self, delay_ms: Span = 0) -> None:
+        self.delay_ms = delay_of(delay_ms, 0)
+        super().__init__(self.delay_ms)
 
 
 class Worker:
@@ -46,7 +48,8 @@ class Worker:
 
     The handler gets a Delivery, or with `batch` a list of up to so many.  What it has not answered when it returns
     is done, and when it raises an exception it is retried with that as the reason; Retry, Reject and Release say
-    otherwise.  delivery.later() keeps one for an answer after the return.
+    otherwise.  delivery.later() keeps one for an answer after the return.  An exception that is no Exception, as
+    SystemExit and KeyboardInterrupt, also ends the worker.
     """
 
     def __init__(self, client: "Client", topic: str, handler: Handler, threads: int, batch: int,
@@ -60,13 +63,16 @@ class Worker:
         self._batch = batch
         self._options: Dict[str, Option] = {
             "weight": min(threads, 1024), "max_in_flight": 10 * threads * max(batch, 1), **options}
-        self._threads = [threading.Thread(target=self._run, name=f"slotmq-{topic}-{i}", daemon=True)
-                         for i in range(threads)]
+        self._count = threads
+        self._threads: List[threading.Thread] = []
         self._consumer: Optional[Consumer] = None
         self._ended = threading.Event()
-        self._running = threads
         self._lock = threading.Lock()
-        self._error: Optional[Error] = None
+        self._running = 0
+        self._error: Optional[Exception] = None
+
+    def __repr__(self) -> str:
+        return f"<slotmq.Worker {self._topic}, threads: {self._count}>"
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the handler, as a test may do."""
@@ -76,100 +82,135 @@ class Worker:
         """Begin to consume.  Blocks: request_timeout_ms; in an exclusive topic also up to 8 s for ZooKeeper.  Raises
         UsageError: NO_TOPIC, OTHER_FLEET; RetryError: UNAVAILABLE."""
         if self._consumer:
-            raise RuntimeError("the worker was started before")
+            raise RuntimeError(f"the worker of topic {self._topic} was started before, and not closed: Client.run() "
+                               "starts all workers")
         self._consumer = Consumer(self._client, self._topic, self._options)
+        self._ended.clear()
+        self._error, self._running = None, self._count
+        self._threads = [threading.Thread(target=self._run, name=f"slotmq-{self._topic}-{i}", daemon=True)
+                         for i in range(self._count)]
         for thread in self._threads:
             thread.start()
-        threading.Thread(target=self._live, name=f"slotmq-{self._topic}-live", daemon=True).start()
+        threading.Thread(target=self._live, args=[self._consumer], name=f"slotmq-{self._topic}-live",
+                         daemon=True).start()
 
     def stop(self) -> None:
         """Begin a graceful stop: no handler begins any more.  The call returns at once; handlers may call it."""
-        if self._consumer and self._consumer._handle:
-            lib.smq_consumer_stop(self._consumer._handle)
+        consumer = self._consumer
+        if consumer:
+            with contextlib.suppress(Closed):
+                consumer.stop()
 
-    def wait(self, timeout_ms: int = -1) -> bool:
-        """Wait until the worker has ended; False: it still runs.  Blocks: timeout_ms; -1: without an end.  Raises the
-        error that ended it, as FatalError: NAME_TAKEN."""
-        if not self._ended.wait(None if timeout_ms < 0 else timeout_ms / 1000):
+    def wait(self, timeout_ms: Span = -1) -> bool:
+        """Wait until the worker has ended; False: it still runs.  Blocks: timeout_ms; -1: without an end.  Raises what
+        ended it, as NameTaken, or a RuntimeError that names what a handler has raised; WrongThread in a handler."""
+        self._check_thread("worker")
+        if not ended_in_time(self._ended, span_ms(timeout_ms, "timeout_ms")):
             return False
         if self._error:
             raise self._error
         return True
 
     def close(self) -> None:
-        """Stop, wait for the handlers that run, and free the consumer."""
-        if self._consumer:
+        """Stop, wait for the handlers that run, and free the consumer.  Then start() begins anew.  Raises WrongThread
+        in a handler: call stop() there."""
+        self._check_thread("worker")
+        consumer = self._consumer
+        if consumer:
             self.stop()
-            self._ended.wait()
+            ended_in_time(self._ended)
             for thread in self._threads:
                 thread.join()
-            self._consumer.close()
+            consumer.close()
+            self._consumer = None
+
+    def _check_thread(self, what: str) -> None:
+        if threading.current_thread() in self._threads:
+            raise error_of(lib.SMQ_WRONG_THREAD, f"a handler cannot close its {what} or wait for it, because that "
+                           f"waits for the handler: call {what}.stop()")
 
     def _run(self) -> None:
         assert self._consumer
         try:
             while True:
                 deliveries = self._consumer.poll(self._batch or 1, 60_000)
-                if deliveries and self._batch:
-                    self._handle_batch(deliveries)
-                elif deliveries:
-                    self._handle(deliveries[0])
-        except Error as error:
-            if error.status != lib.SMQ_CLOSED:
-                self._error = error
+                if deliveries:
+                    self._handle(deliveries)
+        except Closed:
+            pass
+        except BaseException as error:
+            self._fail(error)
         finally:
             with self._lock:
                 self._running -= 1
-                if self._running == 0:
-                    self._ended.set()
-                    self._client._worker_ended.set()
+                last = not self._running
+            if last:
+                self._ended.set()
+                self._client._worker_ended.set()
 
-    def _live(self) -> None:
+    def _fail(self, error: BaseException) -> None:
+        """A thread ends by it: so does the worker, and whoever waits for it gets the first error."""
+        with self._lock:
+            if not self._error and isinstance(error, Error):
+                self._error = error
+            elif not self._error:
+                self._error = RuntimeError(f"the worker of topic {self._topic} was ended by {_described(error)}")
+                self._error.__cause__ = error
+        self.stop()
+
+    def _live(self, consumer: Consumer) -> None:
         """Handlers may take longer than max_poll_gap_ms, all at the same time."""
-        assert self._consumer
-        while not self._ended.wait(self._consumer._gap_ms / 3000):
-            try:
-                self._consumer.poll(0)
-            except Error:
-                return
-
-    def _handle(self, delivery: Delivery) -> None:
         try:
-            self._handler(delivery)  # type: ignore[arg-type]
-        except Exception as error:
-            self._answer([delivery], error)
-        else:
-            self._answer([delivery], None)
+            while not self._ended.wait(consumer._gap_ms / 3000):
+                consumer.keep_alive()
+        except Closed:
+            pass
+        except BaseException as error:
+            self._fail(error)
 
-    def _handle_batch(self, deliveries: List[Delivery]) -> None:
+    def _handle(self, deliveries: List[Delivery]) -> None:
+        """A handler may do with its list what it likes."""
         try:
-            self._handler(deliveries)  # type: ignore[arg-type]
-        except Exception as error:
+            if self._batch:
+                self._handler(deliveries[:])  # type: ignore[arg-type]
+            else:
+                self._handler(deliveries[0])  # type: ignore[arg-type]
+        except BaseException as error:
             self._answer(deliveries, error)
+            if not isinstance(error, (Exception, asyncio.CancelledError)):
+                raise
         else:
             self._answer(deliveries, None)
 
-    def _answer(self, deliveries: List[Delivery], error: Optional[Exception]) -> None:
+    def _answer(self, deliveries: List[Delivery], error: Optional[BaseException]) -> None:
         """What the handler has left.  An answer that comes too late changes nothing, and the library says so."""
         left = [delivery for delivery in deliveries if not delivery.answered and not delivery._later]
         try:
-            if error is None:
-                if left:
-                    answer_done(left)
-            elif isinstance(error, (Retry, Reject, Release)):
-                for delivery in left:
-                    _answer_as(delivery, error)
+            if isinstance(error, Retry):
+                answer_all(left, lib.SMQ_RETRY, str(error) or None, error.delay_ms)
+            elif isinstance(error, Reject):
+                answer_all(left, lib.SMQ_REJECT, str(error) or None)
+            elif isinstance(error, Release):
+                answer_all(left, lib.SMQ_RELEASE, None, error.delay_ms)
+            elif error:
+                answer_retry(left, _described(error))
+                report(logging.ERROR, "the handler of topic %s failed: %s", self._topic, _described(error),
+                       exc_info=error)
             else:
-                log.error("the handler of topic %s failed: %s", self._topic, error, exc_info=error)
-                answer_retry(left, f"{type(error).__name__}: {error}")
-        except (Error, RuntimeError) as late:
-            log.info("an answer in topic %s was not accepted: %s", self._topic, late)
+                answer_done(left)
+        except Error as late:
+            report(logging.INFO, "an answer in topic %s was not accepted: %s", self._topic, late)
+        except BaseException as failed:
+            reason = f"the answer {type(error).__name__} cannot be used: {_described(failed)}"
+            report(logging.ERROR, "in topic %s %s; the message is retried", self._topic, reason)
+            with contextlib.suppress(Error):
+                answer_retry(left, reason)
 
 
-def _answer_as(delivery: Delivery, error: Union[Retry, Reject, Release]) -> None:
-    if isinstance(error, Retry):
-        delivery.retry(str(error) or None, delay_ms=error.delay_ms)
-    elif isinstance(error, Reject):
-        delivery.reject(str(error) or None)
-    else:
-        delivery.release(delay_ms=error.delay_ms)
+def _described(error: BaseException) -> str:
+    """"ValueError: broken"; its class alone if its text cannot be had."""
+    name = type(error).__name__
+    try:
+        return f"{name}: {error}"
+    except BaseException:
+        return name

@@ -68,7 +68,7 @@ def topic_of(connection, queue):
 def described(connection, queue, *names):
     """Options of a queue's topic, as Redis has them."""
     topic, out = topic_of(connection, queue), ffi.new("smq_topic_info **")
-    call(lib.smq_topic_get, topic._client._open(), topic.name.encode(), out)
+    call(lib.smq_topic_get, topic._client, topic.name.encode(), out)
     try:
         return [getattr(out[0].options, name) for name in names]
     finally:

@@ -41,7 +41,7 @@ class QueueReader:
 
     def live(self) -> None:
         """A sign of life: the process has enough to do, and keeps what it has."""
-        self._consumer.poll(0, 0)
+        self._consumer.keep_alive()
 
     def fit(self, most: int) -> None:
         """The limit of the channel has changed."""
