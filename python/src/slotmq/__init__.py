@@ -30,7 +30,7 @@ __all__ = [
     "AnsweredError", "BadServer", "Client", "Closed", "Consumer", "Damaged", "Delivery", "Denied", "Duplicate", "Error",
     "FatalError", "Fenced", "Forked", "Full", "Health", "InWork", "Internal", "Invalid", "LeaseLost", "LostError",
     "Message", "Metrics", "NameTaken", "NoMemory", "NoMessage", "NoTopic", "NotEmpty", "OtherFleet",
-    "Producer", "Receipt", "Reject", "Release", "Retry", "RetryError", "Stats", "StoredMessage", "TimedOut", "TooBig", "Topic", "TopicDiffers",
-    "TopicReport", "Try", "Unavailable", "UnknownError", "UsageError", "Worker", "WrongThread", "WrongType",
+    "Producer", "Receipt", "Reject", "Release", "Retry", "RetryError", "Stats", "StoredMessage", "TimedOut", "TooBig",
+    "Topic", "TopicDiffers", "TopicReport", "Try", "Unavailable", "UnknownError", "UsageError", "Worker", "WrongThread", "WrongType",
     "answer_done", "answer_retry",
 ]

@@ -47,100 +47,30 @@ class AnsweredError(RuntimeError):
 
 # Each class below has the name of its status: NoTopic is raised for NO_TOPIC.
 
-class Invalid(UsageError):
-    """An argument or option is not valid."""
-
-
-class WrongThread(UsageError):
-    """The call would wait for itself."""
-
-
-class Forked(UsageError):
-    """What a parent has opened is of no use to a child of fork()."""
-
-
-class NoTopic(UsageError):
-    """The topic does not exist."""
-
-
-class TopicDiffers(UsageError):
-    """The topic exists with another definition."""
-
-
-class NotEmpty(UsageError):
-    """The topic still holds messages."""
-
-
-class WrongType(UsageError):
-    """The topic has a type or layout for which this is not possible."""
-
-
-class TooBig(UsageError):
-    """The body is larger than the topic allows."""
-
-
-class NoMessage(UsageError):
-    """The topic holds no such message."""
-
-
-class Damaged(UsageError):
-    """Redis lost a part of the topic; repair it."""
-
-
-class Denied(UsageError):
-    """The server refused credentials or a permission."""
-
-
-class BadServer(UsageError):
-    """The server is too old, or it evicts keys."""
-
-
-class OtherFleet(UsageError):
-    """The topic belongs to another fleet."""
-
-
-class Duplicate(UsageError):
-    """A message with this key and id is in flight, awaits its next attempt, or was done within dedup_window_ms."""
-
-
-class NoMemory(RetryError):
-    """The process has no memory for it."""
-
-
-class TimedOut(RetryError):
-    """The time ran out before it was done."""
-
-
-class Unavailable(RetryError):
-    """No server answers."""
-
-
-class Full(RetryError):
-    """The buffer of sends, the topic or Redis is full."""
-
-
-class InWork(RetryError):
-    """A consumer works on the message."""
-
-
-class LeaseLost(LostError):
-    """The lease of the message has ended."""
-
-
-class Fenced(LostError):
-    """The slot has a newer owner."""
-
-
-class NameTaken(FatalError):
-    """A live process has the name of this member."""
-
-
-class Closed(FatalError):
-    """The object is closing or closed, or the consumer was stopped."""
-
-
-class Internal(FatalError):
-    """A defect of slotmq; please report it."""
+class Invalid(UsageError): """An argument or option is not valid."""
+class WrongThread(UsageError): """The call would wait for itself."""
+class Forked(UsageError): """What a parent has opened is of no use to a child of fork()."""
+class NoTopic(UsageError): """The topic does not exist."""
+class TopicDiffers(UsageError): """The topic exists with another definition."""
+class NotEmpty(UsageError): """The topic still holds messages."""
+class WrongType(UsageError): """The topic has a type or layout for which this is not possible."""
+class TooBig(UsageError): """The body is larger than the topic allows."""
+class NoMessage(UsageError): """The topic holds no such message."""
+class Damaged(UsageError): """Redis lost a part of the topic; repair it."""
+class Denied(UsageError): """The server refused credentials or a permission."""
+class BadServer(UsageError): """The server is too old, or it evicts keys."""
+class OtherFleet(UsageError): """The topic belongs to another fleet."""
+class Duplicate(UsageError): """Such a message is in flight, rests, or was done within dedup_window_ms."""
+class NoMemory(RetryError): """The process has no memory for it."""
+class TimedOut(RetryError): """The time ran out before it was done."""
+class Unavailable(RetryError): """No server answers."""
+class Full(RetryError): """The buffer of sends, the topic or Redis is full."""
+class InWork(RetryError): """A consumer works on the message."""
+class LeaseLost(LostError): """The lease of the message has ended."""
+class Fenced(LostError): """The slot has a newer owner."""
+class NameTaken(FatalError): """A live process has the name of this member."""
+class Closed(FatalError): """The object is closing or closed, or the consumer was stopped."""
+class Internal(FatalError): """A defect of slotmq; please report it."""
 
 
 CLASSES: Dict[int, Type[Error]] = {
