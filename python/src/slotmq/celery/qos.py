@@ -71,7 +71,10 @@ class QoS(virtual.QoS):
         if self.teller is None or _retries_left(delivery) or delivery.attempt == 1:
             return False
         key = delivery.key if delivery.key != delivery.id else None
-        stored = self.channel.session.client.topic(delivery.topic).get(key=key, id=delivery.id)
+        try:
+            stored = self.channel.session.client.topic(delivery.topic).get(key=key, id=delivery.id)
+        except Error:  # it may be another worker's by now, or no server answers: it runs
+            return False
         if not stored.tries or stored.tries[0].how != "lost":
             return False
         self._bury(delivery_tag, LOST)
