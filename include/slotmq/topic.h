@@ -114,7 +114,8 @@ typedef struct smq_topic_options {
 
     /* This option can be changed with smq_topic_alter(), in topics that were created with it. */
 
-    /* Names of groups, separated by commas: at most 16.  NULL: the topic has none.  See above. */
+    /* Names of groups, separated by commas: at most 16.  NULL: the topic has none,
+     * and never gets any; an empty text is refused.  See above. */
     const char *groups;
 
     /* These two can be changed with smq_topic_alter(). */

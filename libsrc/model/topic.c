@@ -298,6 +298,11 @@ smq_status topic_from_options(struct topic *out, const smq_topic_options *option
     if (status != SMQ_OK) {
         return status;
     }
+    if (given.groups != NULL && given.groups[0] == '\0') {
+        return status_set(err, SMQ_INVALID,
+                          "groups is empty: name one at least, or leave it out; a topic that is "
+                          "created without groups cannot get any");
+    }
     topic_choose_type(&given);
     topic_drop_delay(&given);
     snprintf(topic.name, sizeof(topic.name), "%s", given.name);

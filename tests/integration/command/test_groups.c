@@ -10,6 +10,8 @@
 static void test_each_group_has_all(void **state)
 {
     (void) state;
+    command_refused(64, "groups is empty: name one at least", NULL,
+                    ARGS("topic", "create", "orders", "--groups", ""));
     command_done(NULL, ARGS("topic", "create", "orders", "--groups", "search,billing", "--slots",
                             "4", "--quiet"));
     command_done("one\ntwo\n", ARGS("send", "orders"));

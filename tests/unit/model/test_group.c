@@ -128,6 +128,19 @@ static struct topic topic_of(const char *groups)
     return topic;
 }
 
+/* It would be a topic that can never get any. */
+static void an_empty_list_is_refused(void **state)
+{
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.name = "orders", .groups = "");
+    smq_error err = SMQ_ERROR_INIT;
+    struct topic topic;
+
+    (void) state;
+    assert_int_equal(topic_from_options(&topic, &options, &err), SMQ_INVALID);
+    assert_string_equal(err.text, "groups is empty: name one at least, or leave it out; a topic "
+                                  "that is created without groups cannot get any");
+}
+
 static void a_definition_without_groups_is_as_before(void **state)
 {
     struct topic topic = topic_of(NULL);
@@ -241,6 +254,7 @@ TEST_GROUP(group)
         cmocka_unit_test(lists_are_sorted_and_checked),
         cmocka_unit_test(names_have_room),
         cmocka_unit_test(lists_are_read),
+        cmocka_unit_test(an_empty_list_is_refused),
         cmocka_unit_test(a_definition_without_groups_is_as_before),
         cmocka_unit_test(a_definition_with_groups_has_parts),
         cmocka_unit_test(stored_groups_are_in_order),
