@@ -32,6 +32,9 @@ static const struct flag check_flags[] = {
     BOUND(CHECK_DEAD, "max-dead", "N", "how many dead letters there may be"),
 };
 
+/* The numbers of each topic are printed of so many; of more only their sums. */
+enum { NUMBERS_TOPICS = 4 };
+
 /* === The result ========================================================= */
 
 /* What plugins call it. */
@@ -97,29 +100,53 @@ static void check_put_summary(const struct doctor_report *report, enum exit_code
     }
 }
 
-/* "'mail waiting'=7;10;100;0": what Nagios and its like draw. */
+/* "'mail waiting'=7;10;100;0": what Nagios and its like draw.  `bound` NULL: it has none. */
+static void check_put_number(const char *topic, int number, int64_t value,
+                             const struct check_bound *bound)
+{
+    printf(" '%s%s%s'=%" PRId64 "%s;", topic, topic[0] != '\0' ? " " : "", check_bound_name(number),
+           value, number == CHECK_LAG ? "ms" : "");
+    if (bound && bound->given && bound->warning != bound->error) {
+        printf("%" PRId64, bound->warning);
+    }
+    if (bound && bound->given) {
+        printf(";%" PRId64 ";0", bound->error);
+    } else {
+        fputs(";;0", stdout);
+    }
+}
+
+/* Of all topics together: the largest lag, and the sums, for which there is no bound. */
+static void check_put_totals(const struct doctor_facts *facts, const struct check_bound *bounds)
+{
+    for (int b = 0; b < CHECK_BOUND_COUNT; b++) {
+        int64_t total = 0, value = 0;
+
+        for (size_t i = 0; i < facts->topic_count; i++) {
+            const struct doctor_topic *topic = &facts->topic[i];
+            if (topic->looked.tried && topic->looked.status == SMQ_OK &&
+                check_bound_value(&value, b, &topic->stats)) {
+                total = b != CHECK_LAG ? total + value : value > total ? value : total;
+            }
+        }
+        check_put_number("", b, total, b == CHECK_LAG ? &bounds[b] : NULL);
+    }
+}
+
+/* Agents cut a line at 1 kB. */
 static void check_put_numbers(const struct doctor_facts *facts, const struct check_bound *bounds)
 {
-    const char *before = " | ";
-
-    for (size_t i = 0; i < facts->topic_count; i++) {
+    fputs(facts->topic_count > 0 ? " |" : "", stdout);
+    if (facts->topic_count > NUMBERS_TOPICS) {
+        check_put_totals(facts, bounds);
+    }
+    for (size_t i = 0; i < facts->topic_count && facts->topic_count <= NUMBERS_TOPICS; i++) {
         const struct doctor_topic *topic = &facts->topic[i];
         for (int b = 0; b < CHECK_BOUND_COUNT && topic->looked.status == SMQ_OK; b++) {
             int64_t value = 0;
-            if (!topic->looked.tried || !check_bound_value(&value, b, &topic->stats)) {
-                continue;
+            if (topic->looked.tried && check_bound_value(&value, b, &topic->stats)) {
+                check_put_number(topic->name, b, value, &bounds[b]);
             }
-            printf("%s'%s %s'=%" PRId64 "%s;", before, topic->name, check_bound_name(b), value,
-                   b == CHECK_LAG ? "ms" : "");
-            if (bounds[b].given && bounds[b].warning != bounds[b].error) {
-                printf("%" PRId64, bounds[b].warning);
-            }
-            if (bounds[b].given) {
-                printf(";%" PRId64 ";0", bounds[b].error);
-            } else {
-                fputs(";;0", stdout);
-            }
-            before = " ";
         }
     }
     putchar('\n');

@@ -201,6 +201,18 @@ static void test_messages_that_their_owner_does_not_claim_are_a_warning(void **s
     command_done(NULL, ARGS("topic", "delete", "asleep", "--force", "--yes"));
 }
 
+/* Whose numbers would make the line longer than agents take. */
+static void test_of_many_topics_the_numbers_are_sums(void **state)
+{
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "many", "--slots", "1", "--groups", "a,b,c,d,e"));
+    command_done(NULL, ARGS("send", "many", "x", "--delay", "1h"));
+    assert_check(0,
+                 "SLOTMQ OK - 5 topics | 'lag'=0ms;60000;120000;0 'due'=0;;;0 'waiting'=5;;;0 "
+                 "'resting'=0;;;0 'dead'=0;;;0\n",
+                 ARGS("check", "many", "--max-lag", "1m,2m", "--max-waiting", "1"));
+}
+
 TEST_GROUP(check)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +222,7 @@ TEST_GROUP(check)
         cmocka_unit_test(test_what_it_cannot_tell_is_3),
         cmocka_unit_test(test_a_mistake_of_its_caller_is_3),
         cmocka_unit_test(test_all_groups_of_a_topic_are_looked_at),
+        cmocka_unit_test(test_of_many_topics_the_numbers_are_sums),
         cmocka_unit_test(test_owners_that_are_not_looked_at_are_unknown),
         cmocka_unit_test(test_messages_that_their_owner_does_not_claim_are_a_warning),
         cmocka_unit_test(test_servers_that_are_away_are_critical),
