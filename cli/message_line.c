@@ -76,6 +76,9 @@ static const struct member members_known[] = {
 
 static const char base64_suffix[] = "_base64";
 
+/* Of a line that is JSON of an application, perhaps. */
+#define WITHOUT_JSON "; without --json each line is a body"
+
 /* === Members ============================================================ */
 
 /* The member of this name; bytes also with the suffix. */
@@ -109,7 +112,7 @@ static bool member_say_unknown(char error[MESSAGE_LINE_ERROR], const char *name)
     }
     snprintf(error, MESSAGE_LINE_ERROR, "a message has no \"%.40s\"%s%s%s", name,
              nearest.best ? "; did you mean \"" : "", nearest.best ? nearest.best : "",
-             nearest.best ? "\"?" : "; see slotmq(1)");
+             nearest.best ? "\"?" : WITHOUT_JSON);
     return false;
 }
 
@@ -253,11 +256,12 @@ static bool members_read(struct members *out, struct message_line *line,
 
     line->document = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
     if (!line->document) {
-        snprintf(error, MESSAGE_LINE_ERROR, "not JSON: %.120s", why.text);
+        snprintf(error, MESSAGE_LINE_ERROR, "not JSON: %.120s" WITHOUT_JSON, why.text);
         return false;
     }
     if (!json_is_object(line->document)) {
-        snprintf(error, MESSAGE_LINE_ERROR, "not a JSON object; give one message a line");
+        snprintf(error, MESSAGE_LINE_ERROR,
+                 "not a JSON object; give one message a line" WITHOUT_JSON);
         return false;
     }
     json_object_foreach(line->document, name, value)
@@ -268,7 +272,7 @@ static bool members_read(struct members *out, struct message_line *line,
     }
     if (!out->body.data) {
         snprintf(error, MESSAGE_LINE_ERROR,
-                 "there is no \"body\"; it may be empty in layout keyed");
+                 "there is no \"body\"; it may be empty in layout keyed" WITHOUT_JSON);
         return false;
     }
     return true;

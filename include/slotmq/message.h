@@ -42,7 +42,7 @@ typedef struct smq_message {
      * topic its delay_ms, if it has one, else at once; this is allowed in any topic. */
     int64_t delay_ms;
     /* Fixed_time and priority topics: when the message is due.  A time in the past or 0: due at
-     * once.  Give either this or delay_ms. */
+     * once; a negative one is refused.  Give either this or delay_ms. */
     int64_t due_at_ms;
     /* Layout keyed: the message expires this long after the send, 1 .. 2^43.  0: the ttl_ms of the
      * topic.  SMQ_NONE: the message does not expire. */

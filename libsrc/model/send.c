@@ -72,6 +72,9 @@ static smq_status send_check_limits(const struct message *message, smq_error *er
 
 static smq_status send_check_time(const struct message *message, smq_error *err)
 {
+    /* Versions before 0.2.1 stored times before 1970. */
+    const int64_t least_due_ms = message->restored ? -TOPIC_TIME_MAX_MS : 0;
+
     if (message->delay_ms != 0 && message->due_at_ms != 0) {
         return status_set(err, SMQ_INVALID, "set either delay_ms or due_at_ms, not both");
     }
@@ -86,10 +89,10 @@ static smq_status send_check_time(const struct message *message, smq_error *err)
                           ", or SMQ_TOPIC_DELAY, not %" PRId64,
                           TOPIC_TIME_MAX_MS, message->delay_ms);
     }
-    if (message->due_at_ms < -TOPIC_TIME_MAX_MS || message->due_at_ms > TOPIC_TIME_MAX_MS) {
+    if (message->due_at_ms < least_due_ms || message->due_at_ms > TOPIC_TIME_MAX_MS) {
         return status_set(err, SMQ_INVALID,
-                          "due_at_ms must be from -%" PRId64 " to %" PRId64 ", not %" PRId64,
-                          TOPIC_TIME_MAX_MS, TOPIC_TIME_MAX_MS, message->due_at_ms);
+                          "due_at_ms must be from %" PRId64 " to %" PRId64 ", not %" PRId64,
+                          least_due_ms, TOPIC_TIME_MAX_MS, message->due_at_ms);
     }
     return SMQ_OK;
 }

@@ -36,8 +36,8 @@ static void consumer_opening_bound(struct consumer_opening *opening)
     }
     consumer_opening_stepped(
         opening, status_set(&opening->err, SMQ_INVALID,
-                            "this client consumes topic %s already; free that consumer or "
-                            "consumer first, or give it more threads",
+                            "this client consumes topic %s already; free that consumer first, "
+                            "or give it more threads",
                             consumer->set.name));
 }
 
