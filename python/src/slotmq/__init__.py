@@ -31,6 +31,6 @@ __all__ = [
     "FatalError", "Fenced", "Forked", "Full", "Health", "InWork", "Internal", "Invalid", "LeaseLost", "LostError",
     "Message", "Metrics", "NameTaken", "NoMemory", "NoMessage", "NoTopic", "NotEmpty", "OtherFleet",
     "Producer", "Receipt", "Reject", "Release", "Retry", "RetryError", "Stats", "StoredMessage", "TimedOut", "TooBig",
-    "Topic", "TopicDiffers", "TopicReport", "Try", "Unavailable", "UnknownError", "UsageError", "Worker", "WrongThread", "WrongType",
-    "answer_done", "answer_retry",
+    "Topic", "TopicDiffers", "TopicReport", "Try", "Unavailable", "UnknownError", "UsageError", "Worker", "WrongThread",
+    "WrongType", "answer_done", "answer_retry",
 ]
