@@ -201,7 +201,7 @@ class Worker:
         except Error as late:
             report(logging.INFO, "an answer in topic %s was not accepted: %s", self._topic, late)
         except BaseException as failed:
-            reason = f"the answer {type(error).__name__} cannot be used: {_described(failed)}"
+            reason = f"the answer {_name_of(error)} cannot be used: {_described(failed)}"
             report(logging.ERROR, "in topic %s %s; the message is retried", self._topic, reason)
             with contextlib.suppress(Error):
                 answer_retry(left, reason)
@@ -209,8 +209,13 @@ class Worker:
 
 def _described(error: BaseException) -> str:
     """"ValueError: broken"; its class alone if its text cannot be had."""
-    name = type(error).__name__
+    name = _name_of(error)
     try:
         return f"{name}: {error}"
     except BaseException:
         return name
+
+
+def _name_of(error: Optional[BaseException]) -> str:
+    """The name of its class, also where a metaclass has another `__name__`."""
+    return str(vars(type)["__name__"].__get__(type(error)))
