@@ -2,7 +2,9 @@
 import functools
 import json
 import os
+import pathlib
 import signal
+import sys
 import time
 
 from celery import Celery, current_task
@@ -10,6 +12,9 @@ from celery.exceptions import Reject
 import slotmq.celery
 from slotmq.celery.link import open_redis
 from slotmq.celery.settings import Settings
+
+sys.path.append(str(pathlib.Path(__file__).parents[1]))
+import hostile  # noqa: E402
 
 WAIT_S = 30
 
@@ -79,6 +84,15 @@ def refuse(name, requeue):
     raise Reject("it refuses", requeue=requeue)
 
 
+def harm(what, *words):
+    """What a task must not do, with words of the tables of hostile.py."""
+    if what == "raise":
+        hostile.fail(None, None, *words)
+    if what == "leave":
+        hostile.leave(None, None, *words)
+    return hostile.RETURNS[words[0]] if what == "return" else hostile.TEXTS[words[0]]
+
+
 def again(task, name, most):
     """Retry after a second, `most` times; the return value is when each try began."""
     client = notes()
@@ -100,7 +114,7 @@ def make(broker, options, **settings):
     app = Celery("shop", broker=broker, backend=f"{scheme}-results://{rest}", set_as_current=False)
     app.conf.update({"broker_transport_options": options, "task_acks_late": True, "worker_prefetch_multiplier": 1,
                      "task_reject_on_worker_lost": True, **settings})
-    for function in (add, total, fail, note, clock, hold, alone, die, refuse):
+    for function in (add, total, fail, note, clock, hold, alone, die, refuse, harm):
         app.task(function, name=f"shop.{function.__name__}")
     for function in (again, key_of):
         app.task(function, name=f"shop.{function.__name__}", bind=True, max_retries=None)
