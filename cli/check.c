@@ -228,7 +228,8 @@ const struct verb check_verb = {
     .operands = "[NAME]",
     .summary = "a probe for monitoring: 0 ok, 1 warning, 2 critical, 3 unknown",
     .text =
-        "Does it work now: do all Redis masters answer, is the cluster whole, are all topics, or "
+        "Does it work now: do all Redis masters answer and take writes, is the cluster whole, are "
+        "all topics, or "
         "the one that is named, whole, has each slot an owner, and have messages that are due a "
         "consumer? Further, each bound that is given holds for each topic; N,M makes a warning "
         "above N and an error above M, N alone an error. It prints one line, with numbers behind "

@@ -5,6 +5,7 @@
 
 const struct doctor_check doctor_checks[] = {
     {"redis", doctor_check_redis, true},
+    {"writes", doctor_check_writes, true},
     {"versions", doctor_check_versions, false},
     {"memory", doctor_check_memory, true},
     {"persistence", doctor_check_persistence, false},

@@ -36,8 +36,11 @@ extern const size_t doctor_check_count;
  * finding OK without a subject. */
 void doctor_checks_run(struct doctor_report *report, const struct doctor_facts *facts);
 
+/* Does a server that has answered refuse all writes?  A finding says why. */
+bool doctor_refuses_writes(const smq_server_info *server);
+
 /* doctor_redis.c */
-doctor_check_fn doctor_check_redis, doctor_check_versions, doctor_check_memory,
+doctor_check_fn doctor_check_redis, doctor_check_writes, doctor_check_versions, doctor_check_memory,
     doctor_check_persistence, doctor_check_replicas, doctor_check_cluster, doctor_check_clocks;
 
 /* doctor_topics.c */

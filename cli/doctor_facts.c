@@ -67,6 +67,7 @@ static bool doctor_take_server(const smq_server_info *server, void *user)
     kept->cluster_why = doctor_keep(facts, server->cluster_why);
     kept->cluster_state = doctor_keep(facts, server->cluster_state);
     kept->clock_why = doctor_keep(facts, server->clock_why);
+    kept->writes_why = doctor_keep(facts, server->writes_why);
     return true;
 }
 

@@ -72,6 +72,56 @@ void doctor_check_redis(struct doctor_report *report, const struct doctor_facts 
     }
 }
 
+/* === Writes ============================================================= */
+
+/* What to do when a server refuses writes with an error that begins so. */
+static const char *doctor_advise_writes(const smq_server_info *server)
+{
+    static const struct {
+        const char *begin, *advice;
+    } rows[] = {
+        {"NOREPLICAS",
+         "start its replicas; or, until they run, CONFIG SET min-replicas-to-write 0"},
+        {"MISCONF", "look at its log and its disk; it takes writes again after one that succeeds"},
+        {"OOM", "drain topics, add masters, or raise maxmemory; consumers continue until then"},
+        {"READONLY", "name its master with -r, or let it become one"},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (strncmp(server->writes_why, rows[i].begin, strlen(rows[i].begin)) == 0) {
+            return rows[i].advice;
+        }
+    }
+    return "look at its log and its configuration; nothing is sent or handled there until then";
+}
+
+bool doctor_refuses_writes(const smq_server_info *server)
+{
+    return server->writes == SMQ_FULL || server->writes == SMQ_UNAVAILABLE ||
+           (server->cluster_state[0] != '\0' && strcmp(server->cluster_state, "ok") != 0);
+}
+
+void doctor_check_writes(struct doctor_report *report, const struct doctor_facts *facts)
+{
+    const smq_server_info *server = NULL;
+    size_t next = 0;
+
+    if (!doctor_has_masters(report, facts)) {
+        return;
+    }
+    while ((server = doctor_next_master(facts, &next)) != NULL) {
+        if (server->writes == SMQ_FULL || server->writes == SMQ_UNAVAILABLE) {
+            doctor_report_add(report, DOCTOR_ERROR, server->address, doctor_advise_writes(server),
+                              "it refuses writes: %s", server->writes_why);
+        } else if (server->writes != SMQ_OK) {
+            doctor_report_add(
+                report, facts->probe ? DOCTOR_BLIND : DOCTOR_UNKNOWN, server->address,
+                facts->probe && server->writes == SMQ_DENIED ? DOCTOR_GIVE_RIGHTS : "",
+                "not known: whether it takes writes may not be asked: %s", server->writes_why);
+        }
+    }
+}
+
 /* === Versions =========================================================== */
 
 static void doctor_judge_version(struct doctor_report *report, const smq_server_info *server)
@@ -212,8 +262,7 @@ void doctor_check_persistence(struct doctor_report *report, const struct doctor_
     }
     while ((server = doctor_next_master(facts, &next)) != NULL) {
         if (server->write_failed) {
-            doctor_report_add(report, DOCTOR_ERROR, server->address,
-                              "look at its log and its disk; it refuses writes until one succeeds",
+            doctor_report_add(report, DOCTOR_ERROR, server->address, "look at its log and its disk",
                               "its last write to disk failed");
         }
         if (server->config_why[0] != '\0') {

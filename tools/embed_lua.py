@@ -44,7 +44,8 @@ COLUMNS = 100
 # Up to this many are bound one by one, more by unpack().  With Redis 7.0 two take 82 ns one by one and
 # 105 by unpack(), three about 60 either way, eleven 167 and 93.
 ONE_BY_ONE = 2
-SHEBANGS = ("#!lua", "#!lua flags=allow-oom", "#!lua flags=no-writes")
+READS = "#!lua flags=no-writes"
+SHEBANGS = ("#!lua", "#!lua flags=allow-oom", READS)
 WITHOUT_KEY = ("TIME", "SPUBLISH", "PUBSUB")
 USES = "-- USES "
 # Lua allows 200 names at a time in a function, and nobody keeps as many in mind.
@@ -182,7 +183,8 @@ class Contract:
         keys = re.sub(r" *\([^()]*\)", "", fields["KEYS"])
         names, *optional = keys.split(", [")
         self.optional = len(optional)
-        self.keys = self.names("KEYS", names.split(", ") + [name.removesuffix("]") for name in optional])
+        names = names.split(", ") if names else []
+        self.keys = self.names("KEYS", names + [name.removesuffix("]") for name in optional])
         self.keys_tail = self.keys.pop().removesuffix("...") if keys.endswith("...") else None
         argv = re.sub(r" *\([^()]*\)", "", fields["ARGV"])
         self.argv = self.names("ARGV", argv.split(", ") if argv else [])
@@ -304,12 +306,13 @@ class Script:
             for line in self.text.splitlines()
         )
         sha1 = hashlib.sha1(self.text.encode("ascii")).hexdigest()
+        writes = "false" if self.text.startswith(READS) else "true"
         return (
             f"static const char text_{self.name}[] =\n{quoted};\n\n"
             f"const struct script script_{self.name} = {{\n"
             f'    "{self.name}", text_{self.name}, sizeof(text_{self.name}) - 1,\n'
             f'    "{sha1}", {len(self.contract.keys)}, '
-            f"{self.contract.optional}}};\n"
+            f"{self.contract.optional}, {writes}}};\n"
         )
 
 

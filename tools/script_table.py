@@ -110,7 +110,7 @@ def rows_of(path, functions, files):
     keys = without_remarks(fields["KEYS"])
     calls = list(rows_of_calls(functions, files))
     cells = [[path.stem], [call[0] for call in calls], [call[1] for call in calls],
-             wrap("keys", SLOT_KEYS.get(keys, keys)), wrap("arguments", without_remarks(fields["ARGV"]) or "-"),
+             wrap("keys", SLOT_KEYS.get(keys, keys) or "-"), wrap("arguments", without_remarks(fields["ARGV"]) or "-"),
              reply_lines(replies(fields["RETURN"]))]
     for number in range(max(map(len, cells))):
         yield [cell[number] if number < len(cell) else "" for cell in cells]

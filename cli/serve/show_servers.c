@@ -45,6 +45,7 @@ static bool servers_on_server(const smq_server_info *server, void *user)
     TEXT(clock_why)
     output_set(object, "clock_offset_ms", json_integer(server->clock_offset_ms));
     output_set(object, "clock_error_ms", json_integer(server->clock_error_ms));
+    TEXT(writes_why)
 #undef TEXT
 #undef NUMBER
     if (json_array_append_new(user, object) != 0) {

@@ -352,8 +352,10 @@ struct answer *show_ready(struct serve *serve, const json_t *query,
 
     (void) query;
     (void) caller;
-    return readings_ready(serve->readings, why, sizeof(why)) ? answer_line(200, "ok")
-                                                             : answer_line(503, "%s", why);
+    return verdict_refuses(serve->verdict, why, sizeof(why)) ||
+                   !readings_ready(serve->readings, why, sizeof(why))
+               ? answer_line(503, "%s", why)
+               : answer_line(200, "ok");
 }
 
 struct answer *show_self(struct serve *serve, const json_t *query,

@@ -10,12 +10,20 @@
 #include <time.h>
 
 #include "doctor.h"
+#include "doctor_checks.h"
 #include "look_flags.h"
 #include "moment.h"
 #include "say.h"
 #include "thread.h"
 
-enum { VERDICT_WITHIN_MS = 7000, VERDICT_PAUSE_MS = 30000, VERDICT_SHARE = 200, VERDICT_NONE = -1 };
+enum {
+    VERDICT_WITHIN_MS = 7000,
+    VERDICT_PAUSE_MS = 30000,
+    VERDICT_REFUSED_PAUSE_MS = 2000,
+    VERDICT_SHARE = 200,
+    VERDICT_NONE = -1,
+    VERDICT_WHY_MAX = 704
+};
 
 #define VERDICT_TEXT                                                                               \
     "# HELP slotmq_serve_check_status Exit code of slotmq check: 0 ok, 1 warning, 2 critical, 3 "  \
@@ -32,10 +40,34 @@ struct verdict {
     pthread_cond_t ends;
     /* guarded by lock */
     bool ending;
-    int code; /* VERDICT_NONE: no check has ended */
+    int code;                  /* VERDICT_NONE: no check has ended */
+    char why[VERDICT_WHY_MAX]; /* a server that refuses writes, and its words; "": none does */
 };
 
-static int verdict_check(const struct verdict *verdict)
+static bool verdict_is_refusing(const struct doctor_facts *facts, const char *address)
+{
+    for (size_t i = 0; i < facts->server_count; i++) {
+        if (strcmp(facts->server[i].address, address) == 0) {
+            return doctor_refuses_writes(&facts->server[i]);
+        }
+    }
+    return false;
+}
+
+/* The first of its findings about a server that refuses writes is the reason. */
+static void verdict_find_refusal(char why[VERDICT_WHY_MAX], const struct doctor_report *report,
+                                 const struct doctor_facts *facts)
+{
+    why[0] = '\0';
+    for (size_t i = 0; i < report->count && why[0] == '\0'; i++) {
+        const struct doctor_finding *finding = &report->finding[i];
+        if (finding->severity == DOCTOR_ERROR && verdict_is_refusing(facts, finding->subject)) {
+            snprintf(why, VERDICT_WHY_MAX, "%s: %s", finding->subject, finding->text);
+        }
+    }
+}
+
+static int verdict_check(char why[VERDICT_WHY_MAX], const struct verdict *verdict)
 {
     const struct look look = {.timeout = {.given = true, .value = VERDICT_WITHIN_MS}};
     struct command command = *verdict->command;
@@ -48,6 +80,7 @@ static int verdict_check(const struct verdict *verdict)
     if (doctor_examine(&report, &facts, &command) == EXIT_DONE) {
         code = doctor_probe_code(report.worst);
     }
+    verdict_find_refusal(why, &report, &facts);
     doctor_report_fini(&report);
     doctor_facts_fini(&facts);
     return code;
@@ -57,10 +90,11 @@ static int verdict_check(const struct verdict *verdict)
 static bool verdict_pause(struct verdict *verdict, int64_t took_ms)
 {
     const int64_t share_ms = took_ms * VERDICT_SHARE;
+    const int64_t least_ms = verdict->why[0] != '\0' ? VERDICT_REFUSED_PAUSE_MS : VERDICT_PAUSE_MS;
     struct timespec until;
 
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (share_ms > VERDICT_PAUSE_MS ? share_ms : VERDICT_PAUSE_MS) / 1000;
+    until.tv_sec += (share_ms > least_ms ? share_ms : least_ms) / 1000;
     while (!verdict->ending &&
            pthread_cond_timedwait(&verdict->ends, &verdict->lock, &until) == 0) {
     }
@@ -74,9 +108,11 @@ static void *verdict_run(void *arg)
 
     while (goes_on) {
         const int64_t began_ms = moment_ms();
-        const int code = verdict_check(verdict);
+        char why[VERDICT_WHY_MAX];
+        const int code = verdict_check(why, verdict);
         pthread_mutex_lock(&verdict->lock);
         verdict->code = code;
+        memcpy(verdict->why, why, sizeof(why));
         goes_on = verdict_pause(verdict, moment_ms() - began_ms);
         pthread_mutex_unlock(&verdict->lock);
     }
@@ -134,4 +170,12 @@ void verdict_append(struct verdict *verdict, char **text, size_t *size)
     memcpy(grown + *size, own, added);
     *text = grown;
     *size += added;
+}
+
+bool verdict_refuses(struct verdict *verdict, char *why, size_t size)
+{
+    pthread_mutex_lock(&verdict->lock);
+    snprintf(why, size, "%s", verdict->why);
+    pthread_mutex_unlock(&verdict->lock);
+    return why[0] != '\0';
 }

@@ -252,6 +252,10 @@ typedef struct smq_server_info {
     const char *clock_why;   /* why TIME was refused */
     int64_t clock_offset_ms; /* time of the server minus time of this machine */
     int64_t clock_error_ms;  /* the offset is accurate to plus or minus this */
+    /* whether a send would be stored now; nothing is written to find out */
+    smq_status writes; /* SMQ_OK: it would; FULL, UNAVAILABLE: the server refuses writes; DENIED:
+                          this user may not ask */
+    const char *writes_why; /* the words of Redis; "" for SMQ_OK */
 } smq_server_info;
 
 /* The visitor runs on the calling thread.  What it is shown is valid until it returns.  If it

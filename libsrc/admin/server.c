@@ -104,7 +104,8 @@ static enum fanout_next server_info_done(const struct store_result *result, int3
 /* --- the rest: TIME of all goes first, so that nothing is in front of it --- */
 
 static const enum store_server_question server_rest[] = {STORE_SERVER_TIME, STORE_SERVER_CONFIG,
-                                                         STORE_SERVER_CLUSTER, STORE_SERVER_NODES};
+                                                         STORE_SERVER_CLUSTER, STORE_SERVER_NODES,
+                                                         STORE_SERVER_WRITES};
 enum { SERVER_REST = sizeof(server_rest) / sizeof(server_rest[0]) };
 
 static void server_rest_send(struct store_call *call, int32_t index, void *user)
@@ -137,16 +138,21 @@ static bool server_take_time(struct server_look *look, const struct store_result
     return true;
 }
 
+static bool server_take(struct server_look *look, enum store_server_question question,
+                        const struct store_result *result)
+{
+    return question == STORE_SERVER_TIME ? server_take_time(look, result)
+                                         : store_server_read(&look->facts, question, result);
+}
+
 static enum fanout_next server_rest_done(const struct store_result *result, int32_t index,
                                          void *user, smq_error *err)
 {
     struct server_round *round = user;
     struct server_look *look = round->answered[(size_t) index % round->answered_count];
     enum store_server_question question = server_rest[(size_t) index / round->answered_count];
-    const bool good =
-        result->outcome == STORE_OK &&
-        (question == STORE_SERVER_TIME ? server_take_time(look, result)
-                                       : store_server_read(&look->facts, question, result));
+    const bool good = result->outcome == STORE_OK &&
+                      (question == STORE_SERVER_WRITES || server_take(look, question, result));
 
     (void) err;
     if (!good) {
@@ -175,6 +181,15 @@ static const char *server_version_why(const struct server_look *look)
         return "";
     }
     return refused[0] != '\0' ? refused : "INFO does not say it";
+}
+
+/* Without the name of the server, which is shown beside it. */
+static const char *server_writes_why(const struct server_look *look)
+{
+    const char *text = look->refused[STORE_SERVER_WRITES].text;
+    const size_t len = strlen(look->address);
+
+    return strncmp(text, look->address, len) == 0 && text[len] == ':' ? text + len + 2 : text;
 }
 
 static bool server_show(const struct server_look *look, smq_server_fn *visit, void *user)
@@ -208,6 +223,8 @@ static bool server_show(const struct server_look *look, smq_server_fn *visit, vo
         .clock_why = look->refused[STORE_SERVER_TIME].text,
         .clock_offset_ms = look->offset_ms,
         .clock_error_ms = look->error_ms,
+        .writes = look->refused[STORE_SERVER_WRITES].status,
+        .writes_why = server_writes_why(look),
     };
 
     return visit(&shown, user);

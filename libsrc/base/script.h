@@ -4,6 +4,7 @@
 #ifndef BASE_SCRIPT_H
 #define BASE_SCRIPT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Immutable; one static object per file of lua/, called script_<name>. */
@@ -14,6 +15,7 @@ struct script {
     const char *sha1; /* 40 hex digits: the argument of EVALSHA */
     int keys;         /* number of KEYS, optional ones included */
     int optional;     /* how many of them, the last ones, may be left out together */
+    bool writes;      /* a server that refuses writes refuses it */
 };
 
 #endif

@@ -3,6 +3,7 @@
  * Thread: smq:io. */
 #include <string.h>
 
+#include "scripts.h"
 #include "store/call.h"
 
 enum { SERVER_WORDS_MAX = 5 };
@@ -16,9 +17,12 @@ void store_server(struct store_call *call, struct redis *redis, int32_t hash_slo
         [STORE_SERVER_CONFIG] = {"CONFIG", "GET", "appendfsync", "save"},
         [STORE_SERVER_CLUSTER] = {"CLUSTER", "INFO"},
         [STORE_SERVER_NODES] = {"CLUSTER", "NODES"},
+        [STORE_SERVER_WRITES] = {"OK"},
     };
+    const bool writes = question == STORE_SERVER_WRITES;
 
-    call_begin(call, NULL, hash_slot);
+    call_begin(call, writes ? &script_writable : NULL, hash_slot);
+    call->command.once = writes; /* how it is now, and not whether it is better a little later */
     for (size_t i = 0; i < SERVER_WORDS_MAX && words[question][i] != NULL; i++) {
         redis_arg_string(&call->command, words[question][i]);
     }

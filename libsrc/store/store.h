@@ -492,11 +492,12 @@ enum store_server_question {
     STORE_SERVER_CONFIG,
     STORE_SERVER_CLUSTER,
     STORE_SERVER_NODES,
+    STORE_SERVER_WRITES, /* it writes nothing, and is refused where a send would be */
     STORE_SERVER_QUESTIONS
 };
 void store_server(struct store_call *call, struct redis *redis, int32_t hash_slot,
                   enum store_server_question question, int64_t timeout_ms);
-/* All but TIME: add what the reply says. */
+/* All but TIME and WRITES: add what the reply says. */
 bool store_server_read(struct server_facts *facts, enum store_server_question question,
                        const struct store_result *result);
 bool store_server_time_read(int64_t *now_ms, const struct store_result *result);

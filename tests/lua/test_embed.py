@@ -123,7 +123,7 @@ class Embed(unittest.TestCase):
         self.assertEqual("", "" if source else error)
         self.assertIn('"local store, slot = KEYS[1], KEYS[2]\\n"', source)
         self.assertIn('"local RESTS = 3\\n"', source)
-        self.assertIn('", 2, 0};', source.replace("    ", ""))
+        self.assertIn('", 2, 0, true};', source.replace("    ", ""))
 
     def test_another_script_as_a_function(self):
         """It has the names of its contract as parameters, and its parts of its own."""
@@ -151,7 +151,7 @@ class Embed(unittest.TestCase):
     def test_several_optional_keys(self):
         _, source = self.run_embed(GOOD.replace("slot\n-- ARGV", "slot, [body], [done]\n-- ARGV"))
         self.assertIn('"local store, slot, body, done = unpack(KEYS)\\n"', source)
-        self.assertRegex(source, r'"[0-9a-f]{40}", 4, 2\}')
+        self.assertRegex(source, r'"[0-9a-f]{40}", 4, 2, true\}')
 
     def test_breaks_the_fence(self):
         _, source = self.run_embed(GOOD, "--break", "fencing")

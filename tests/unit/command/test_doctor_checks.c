@@ -104,6 +104,11 @@ static void test_judgement_of_one_master(void **state)
     } rows[] = {
         {MASTER(.status = SMQ_UNAVAILABLE, .why = "no answer"), "redis", DOCTOR_ERROR, "no answer"},
         {MASTER(.status = SMQ_BAD_SERVER, .why = "it evicts"), "redis", DOCTOR_ERROR, "it evicts"},
+        {MASTER(.writes = SMQ_UNAVAILABLE, .writes_why = "NOREPLICAS Not enough"), "writes",
+         DOCTOR_ERROR, "it refuses writes: NOREPLICAS Not enough"},
+        {MASTER(.writes = SMQ_FULL, .writes_why = "OOM"), "writes", DOCTOR_ERROR, "OOM"},
+        {MASTER(.writes = SMQ_DENIED, .writes_why = "NOPERM"), "writes", DOCTOR_UNKNOWN, "NOPERM"},
+        {MASTER(.writes = SMQ_OK), "writes", DOCTOR_OK, "nothing"},
         {MASTER(.version = "7.0.0"), "versions", DOCTOR_OK, "nothing"},
         {MASTER(.version = "8.2.1"), "versions", DOCTOR_OK, "nothing"},
         {MASTER(.kind = SMQ_SERVER_VALKEY, .version = "9.1.0"), "versions", DOCTOR_OK, "nothing"},
