@@ -23,8 +23,9 @@ typedef enum smq_session {
 typedef struct smq_health {
     size_t struct_size;
     /* SMQ_OK: nothing is wrong.  Else what `wrong` is about: a consumer that has ended
-     * because of an error (its status), UNAVAILABLE (Redis, one of its nodes, or ZooKeeper),
-     * DAMAGED (slots or a topic), or the status of calls that fail for a slot again and again. */
+     * because of an error (its status), UNAVAILABLE (Redis, one of its nodes, which may also refuse
+     * writes, or ZooKeeper), DAMAGED (slots or a topic), DENIED (the user of Redis lacks a right),
+     * or the status of calls that fail for a slot again and again. */
     smq_status status;
     char wrong[SMQ_HEALTH_TEXT_SIZE]; /* the worst of it in one line; "" if nothing is wrong */
     int32_t redis_nodes;              /* masters that the client knows; a single server is one */

@@ -51,6 +51,10 @@ static void health_report_redis(struct health *health, const struct core *core)
         health_find(health, HEALTH_REDIS, redis.status,
                     "%" PRId32 " of %" PRId32 " Redis masters cannot be used: %s", redis.failed,
                     redis.masters, redis.why);
+    } else if (redis.refusing > 0) {
+        health_find(health, HEALTH_REDIS, SMQ_UNAVAILABLE,
+                    "%" PRId32 " of %" PRId32 " Redis masters refuse writes: %s", redis.refusing,
+                    redis.masters, redis.refusal);
     }
 }
 

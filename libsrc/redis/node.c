@@ -14,7 +14,7 @@
 #include "base/owner_of.h"
 #include "base/random.h"
 
-enum { RETRY_MIN_MS = 20, RETRY_MAX_MS = 1000, RETRY_TICK_MS = 5 };
+enum { RETRY_MIN_MS = 20, RETRY_MAX_MS = 1000, RETRY_TICK_MS = 5, REFUSAL_FORGET_MS = 60000 };
 
 static void node_check(const struct node *node)
 {
@@ -161,6 +161,36 @@ void node_connect(struct node *node)
     node->script_count = 0;
     node->connection = connection_new(context->loop, &options);
     node_enter(node, NODE_CONNECTING);
+}
+
+/* --- refused writes -------------------------------------------------------------------------- */
+
+void node_refuses_writes(struct node *node, const char *why)
+{
+    const size_t word = strcspn(why, " ");
+    const bool other = strncmp(node->refusal.why, why, word + 1) != 0;
+
+    (void) snprintf(node->refusal.why, sizeof(node->refusal.why), "%s", why);
+    node->refusal.last_ms = clock_now_ms();
+    node->refusal.lasts = true;
+    if (episode_trouble(&node->refusal.episode, node->refusal.last_ms) || other) {
+        events_log(node->all->context->events, SMQ_LEVEL_WARN,
+                   "%s refuses writes: %s; it is tried again", node->name, why);
+    }
+}
+
+void node_takes_writes(struct node *node)
+{
+    node->refusal.lasts = false;
+    episode_good(&node->refusal.episode);
+}
+
+const char *node_refusal(const struct node *node)
+{
+    const bool known =
+        node->refusal.lasts && clock_now_ms() - node->refusal.last_ms < REFUSAL_FORGET_MS;
+
+    return known ? node->refusal.why : NULL;
 }
 
 /* --- scripts --------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 
 #include <uv.h>
 
+#include "base/episode.h"
 #include "base/hash.h"
 #include "redis/connection.h"
 #include "redis/context.h"
@@ -64,6 +65,12 @@ struct node {
     int64_t retry_ms;  /* DOWN, BAD: do not connect before */
     smq_status status; /* why it is DOWN or BAD */
     char why[512];     /* why commands cannot be written, or last could not; "": they can */
+    struct {
+        bool lasts;    /* no write was taken since the last one */
+        char why[256]; /* the last one, in the words of Redis */
+        int64_t last_ms;
+        struct episode episode;
+    } refusal; /* of writes */
     UT_hash_handle hh;
 };
 
@@ -122,6 +129,17 @@ bool node_probe_failed(const struct node *node, int64_t patience_ms);
 
 /* Commands can be written: reset the back-off, and send those that wait. */
 void node_mark_writable(struct node *node);
+
+/* The server has refused a command because it takes no writes now, with this error.  An event says
+ * so once. */
+void node_refuses_writes(struct node *node, const char *why);
+
+/* A script that may write has run. */
+void node_takes_writes(struct node *node);
+
+/* Why the server refuses writes, as it said a short time ago; NULL: it does not, for all that is
+ * known. */
+const char *node_refusal(const struct node *node);
 
 /* Close the connection, if there is one. */
 void node_disconnect(struct node *node, smq_status status, const char *why);

@@ -16,29 +16,29 @@ static const struct {
     const char *words;
     enum step_kind kind;
     smq_status status;
-    bool refresh, login;
+    bool refresh, login, refuses;
 } errors[] = {
-    {"NOSCRIPT", STEP_LOAD, SMQ_OK, false, false},
-    {"TRYAGAIN", STEP_WAIT, SMQ_OK, false, false},
-    {"CLUSTERDOWN", STEP_WAIT, SMQ_OK, true, false},
-    {"LOADING", STEP_WAIT, SMQ_OK, false, false},
-    {"MASTERDOWN", STEP_WAIT, SMQ_OK, true, false},
-    {"READONLY", STEP_WAIT, SMQ_OK, true, false},
-    {"BUSY", STEP_WAIT, SMQ_OK, false, false},
-    {"NOREPLICAS", STEP_WAIT, SMQ_OK, false, false},
-    {"ERR max number of clients", STEP_WAIT, SMQ_OK, false, false},
-    {"OOM", STEP_REFUSED, SMQ_FULL, false, false},
-    {"ERR Protocol error: invalid bulk length", STEP_REFUSED, SMQ_TOO_BIG, false, false},
-    {"MISCONF", STEP_REFUSED, SMQ_UNAVAILABLE, false, false},
-    {"NOAUTH", STEP_WAIT, SMQ_OK, false, true},
-    {"WRONGPASS", STEP_REFUSED, SMQ_DENIED, false, false},
-    {"NOPERM", STEP_REFUSED, SMQ_DENIED, false, false},
-    {"DENIED", STEP_REFUSED, SMQ_DENIED, false, false}, /* protected mode */
-    {"WRONGTYPE", STEP_REFUSED, SMQ_INVALID, false, false},
-    {"CROSSSLOT", STEP_REFUSED, SMQ_INTERNAL, false, false},
-    {"ERR unknown command", STEP_REFUSED, SMQ_INTERNAL, false, false},
-    {"ERR wrong number of arguments", STEP_REFUSED, SMQ_INTERNAL, false, false},
-    {"UNBLOCKED", STEP_UNKNOWN, SMQ_UNKNOWN, true, false},
+    {"NOSCRIPT", STEP_LOAD, SMQ_OK, false, false, false},
+    {"TRYAGAIN", STEP_WAIT, SMQ_OK, false, false, false},
+    {"CLUSTERDOWN", STEP_WAIT, SMQ_OK, true, false, true},
+    {"LOADING", STEP_WAIT, SMQ_OK, false, false, true},
+    {"MASTERDOWN", STEP_WAIT, SMQ_OK, true, false, true},
+    {"READONLY", STEP_WAIT, SMQ_OK, true, false, true},
+    {"BUSY", STEP_WAIT, SMQ_OK, false, false, true},
+    {"NOREPLICAS", STEP_WAIT, SMQ_OK, false, false, true},
+    {"ERR max number of clients", STEP_WAIT, SMQ_OK, false, false, false},
+    {"OOM", STEP_REFUSED, SMQ_FULL, false, false, false},
+    {"ERR Protocol error: invalid bulk length", STEP_REFUSED, SMQ_TOO_BIG, false, false, false},
+    {"MISCONF", STEP_REFUSED, SMQ_UNAVAILABLE, false, false, true},
+    {"NOAUTH", STEP_WAIT, SMQ_OK, false, true, false},
+    {"WRONGPASS", STEP_REFUSED, SMQ_DENIED, false, false, false},
+    {"NOPERM", STEP_REFUSED, SMQ_DENIED, false, false, false},
+    {"DENIED", STEP_REFUSED, SMQ_DENIED, false, false, false}, /* protected mode */
+    {"WRONGTYPE", STEP_REFUSED, SMQ_INVALID, false, false, false},
+    {"CROSSSLOT", STEP_REFUSED, SMQ_INTERNAL, false, false, false},
+    {"ERR unknown command", STEP_REFUSED, SMQ_INTERNAL, false, false, false},
+    {"ERR wrong number of arguments", STEP_REFUSED, SMQ_INTERNAL, false, false, false},
+    {"UNBLOCKED", STEP_UNKNOWN, SMQ_UNKNOWN, true, false, false},
 };
 
 static bool redirect_begins(const redisReply *reply, const char *word)
@@ -125,7 +125,8 @@ static struct step redirect_next_of_error(const redisReply *reply, bool script)
             return (struct step){.kind = errors[i].kind,
                                  .status = errors[i].status,
                                  .refresh = errors[i].refresh,
-                                 .login = errors[i].login};
+                                 .login = errors[i].login,
+                                 .refuses = errors[i].refuses};
         }
     }
     /* an unknown error: a script may have returned it after its writes */

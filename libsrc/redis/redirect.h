@@ -28,6 +28,7 @@ struct step {
                                  INTERNAL, DENIED, INVALID (a key of another type); UNKNOWN: UNKNOWN */
     bool refresh;             /* the slot map is out of date */
     bool login;               /* WAIT: the connection must authenticate again */
+    bool refuses;             /* the server refuses writes, of whatever command */
     int32_t hash_slot;        /* MOVED, ASK */
     struct server_address to; /* MOVED, ASK; an empty host is that of the node that replied */
 };

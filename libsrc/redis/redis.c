@@ -211,11 +211,12 @@ void redis_health(struct redis_health *out, const struct redis *redis)
     *out = (struct redis_health){.masters = (int32_t) count};
     for (size_t i = 0; i < count; i++) {
         const struct node *node = node_set_find(&redis->nodes, slotmap_owner(map, hash_slots[i]));
+        const char *refusal = node != NULL ? node_refusal(node) : NULL;
 
-        if (node == NULL || node->why[0] == '\0') {
-            continue;
+        if (refusal != NULL && out->refusing++ == 0) {
+            (void) snprintf(out->refusal, sizeof(out->refusal), "%s: %s", node->name, refusal);
         }
-        if (out->failed++ == 0) {
+        if (node != NULL && node->why[0] != '\0' && out->failed++ == 0) {
             out->status = node->status;
             (void) snprintf(out->why, sizeof(out->why), "%s", node->why);
         }

@@ -170,6 +170,8 @@ struct redis_health {
     int32_t failed;    /* those whose connection failed, and those that cannot serve commands now */
     smq_status status; /* of one of the failed, and what is wrong with it; OK and "": none is */
     char why[512];
+    int32_t refusing;  /* those that refuse writes, as they said a short time ago */
+    char refusal[512]; /* of one of them, with its name, in the words of Redis */
 };
 void redis_health(struct redis_health *out, const struct redis *redis);
 

@@ -218,6 +218,19 @@ static void request_fail_partly(struct request *request, const struct step *step
     request_fail(request, REDIS_PARTLY, step->status, why);
 }
 
+/* Does its server take writes?  Who asks once, whether it does, has the answer in the reply. */
+static void request_note_writes(const struct request *request, const struct step *step,
+                                const redisReply *reply)
+{
+    const struct script *script = request->command->script;
+
+    if (step->refuses && !request->command->once) {
+        node_refuses_writes(request->node, reply->str);
+    } else if (step->kind == STEP_DONE && script != NULL && script->writes) {
+        node_takes_writes(request->node);
+    }
+}
+
 static void request_do_step(struct request *request, const redisReply *reply)
 {
     bool script = request->command->script != NULL;
@@ -227,6 +240,7 @@ static void request_do_step(struct request *request, const redisReply *reply)
         request_fail_without_scripts(request, reply->str);
         return;
     }
+    request_note_writes(request, &step, reply);
     switch (step.kind) {
     case STEP_DONE:
         request_end(request, REDIS_DONE, SMQ_OK, reply, "");

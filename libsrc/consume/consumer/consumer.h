@@ -150,6 +150,7 @@ struct smq_consumer {
     bool disposing;      /* consumer_free() waits for the end */
     bool damaged;        /* the loss of topic{T} was reported */
     struct episode denials;
+    char denial[SMQ_TEXT_SIZE]; /* the last one, while nothing was allowed since; "": none */
     struct {
         bool refresh, check_binding, fail; /* slots have requested this since the last turn */
     } asked;

@@ -193,11 +193,18 @@ static void consumer_drop_slot(struct owned_slot *slot)
 /* What needs the right is tried again. */
 static void consumer_report_denied(smq_consumer *consumer, const char *what, const char *text)
 {
+    (void) snprintf(consumer->denial, sizeof(consumer->denial), "%s", text);
     if (episode_trouble(&consumer->denials, clock_now_ms())) {
         events_log(consumer->set.core->events, SMQ_LEVEL_ERROR,
                    "topic %s: %s: %s; it is tried again, and SECURITY.md lists the rights",
                    consumer->set.name, what, text);
     }
+}
+
+static void consumer_note_allowed(smq_consumer *consumer)
+{
+    consumer->denial[0] = '\0';
+    episode_good(&consumer->denials);
 }
 
 static void consumer_report_lost_definition(smq_consumer *consumer, const char *text)
@@ -391,7 +398,7 @@ static void consumer_on_superseded(void *user)
 
 static void consumer_on_allowed(void *user)
 {
-    episode_good(&((smq_consumer *) user)->denials);
+    consumer_note_allowed(user);
 }
 
 /* A right that was missing from the start ends the consumer, because its user was set up wrongly.
@@ -576,7 +583,7 @@ static void consumer_on_denied_topic(void *user, const char *text)
     smq_consumer *consumer = user;
 
     if (text == NULL) {
-        episode_good(&consumer->denials);
+        consumer_note_allowed(consumer);
     } else {
         consumer_report_denied(consumer, "a right is missing", text);
     }

@@ -123,6 +123,9 @@ static void health_add_consumer(struct health *health, void *user)
                     "Redis has lost the definition of topic %s; run slotmq topic repair %s",
                     set->name, set->name);
     }
+    if (consumer->denial[0] != '\0') {
+        health_find(health, HEALTH_CALLS, SMQ_DENIED, "topic %s: %s", set->name, consumer->denial);
+    }
     health->known.consumers += consumer->state == CONSUMER_RUNNING ? 1 : 0;
     if (consumer->state == CONSUMER_RUNNING && set->owned == 0) {
         consumer_add_standby(health, consumer);

@@ -1,10 +1,14 @@
-/* test_serve_away.c - slotmq serve while servers are away, and the port of slotmq consume. */
+/* test_serve_away.c - slotmq serve while servers are away or refuse writes, and the port of slotmq
+ * consume. */
 #include "http.h"
 #include "support/group.h"
 #include "support/wait.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* Each topic has slots on all three nodes. */
 static int set_up(void **state)
@@ -193,6 +197,150 @@ static void test_a_consumer_is_ready_with_slots_or_as_a_spare(void **state)
     http_end(&spare);
 }
 
+/* === Servers that refuse writes ========================================= */
+
+/* The definition and the only slot of this topic are on the same node. */
+#define SOLO_HASH_SLOT "15869"
+
+static void too_few_replicas(const struct server *node, bool begins)
+{
+    command_redis(node, ARGS("CONFIG", "SET", "min-replicas-to-write", begins ? "1" : "0"));
+}
+
+static void no_memory(const struct server *node, bool begins)
+{
+    command_redis(node, ARGS("CONFIG", "SET", "maxmemory", begins ? "1" : "0"));
+}
+
+static bool is_snapshot_failed(void *user)
+{
+    char port[8];
+    struct run run;
+
+    snprintf(port, sizeof(port), "%d", server_port(user));
+    assert_true(run_command(
+        &run, &(struct run_options){.argv = ARGS("redis-cli", "-p", port, "INFO", "persistence")},
+        TIMEOUT_MS));
+    const bool failed = strstr(run.out, "rdb_last_bgsave_status:err") != NULL;
+    run_fini(&run);
+    return failed;
+}
+
+/* A folder has the name of the file. */
+static void snapshots_fail(const struct server *node, bool begins)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/cwd/dump.rdb", (int) server_pid(node));
+    if (begins) {
+        assert_int_equal(mkdir(path, 0700), 0);
+        command_redis(node, ARGS("CONFIG", "SET", "save", "3600 1"));
+        command_redis(node, ARGS("BGSAVE"));
+        assert_true(wait_until(is_snapshot_failed, (void *) node, TIMEOUT_MS));
+    } else {
+        assert_int_equal(rmdir(path), 0);
+        command_redis(node, ARGS("CONFIG", "SET", "save", ""));
+        command_redis(node, ARGS("SAVE"));
+        assert_int_equal(unlink(path), 0);
+    }
+}
+
+static void a_hash_slot_is_without_a_master(const struct server *node, bool begins)
+{
+    command_redis(node,
+                  ARGS("CONFIG", "SET", "cluster-require-full-coverage", begins ? "yes" : "no"));
+    command_redis(node, ARGS("CLUSTER", begins ? "DELSLOTS" : "ADDSLOTS", SOLO_HASH_SLOT));
+}
+
+static void no_scripts(const struct server *node, bool begins)
+{
+    command_redis(node, ARGS("ACL", "SETUSER", "default", begins ? "-evalsha" : "+evalsha"));
+}
+
+/* What each part says of a server that refuses writes: `words` are those of Redis.  Each
+ * column is an exit code, a status of HTTP, or a part of the text. */
+struct refusal {
+    void (*set)(const struct server *node, bool begins);
+    const char *words;
+    int check;
+    const char *checked, *advice; /* what check and doctor say, and what doctor advises */
+    int send;                     /* 0: it is tried again for 10 s, as in the first row */
+    int ready;                    /* the consumer's /readyz */
+};
+
+static const struct refusal refusals[] = {
+    {too_few_replicas, "NOREPLICAS Not enough good replicas to write.", 2,
+     "it refuses writes: NOREPLICAS Not enough", "CONFIG SET min-replicas-to-write 0", 69, 503},
+    {snapshots_fail, "MISCONF ", 2, "it refuses writes: MISCONF ", "its disk", 0, 503},
+    {no_memory, "OOM command not allowed", 2, "it refuses writes: OOM command not allowed",
+     "raise maxmemory", 75, 200},
+    {a_hash_slot_is_without_a_master, "CLUSTERDOWN ", 2, "cluster_state is fail",
+     "redis-cli --cluster", 0, 503},
+    {no_scripts, "NOPERM ", 3, "not known: whether it takes writes may not be asked: NOPERM ",
+     "SECURITY.md", 77, 503},
+};
+
+/* The verb ends so, and says both texts. */
+static void assert_says(int code, const char *text, const char *more, const char *const *arguments)
+{
+    struct run run;
+    const char *texts[] = {text, more};
+
+    command_run(&run, NULL, arguments);
+    for (size_t i = 0; i < 2; i++) {
+        if (run.exit_code != code || (!strstr(run.out, texts[i]) && !strstr(run.err, texts[i]))) {
+            fail_msg("%s: wanted %d and \"%s\"; exit %d: %s%s", arguments[0], code, texts[i],
+                     run.exit_code, run.out, run.err);
+        }
+    }
+    run_fini(&run);
+}
+
+static void assert_refusal_is_said(const struct refusal *row, const struct server *node,
+                                   struct http *consumer)
+{
+    struct http serve = {.port = 0};
+    char line[256];
+
+    snprintf(line, sizeof(line), "%s: %s", server_address(node), row->checked);
+    assert_says(row->check, line, row->advice, ARGS("check", "--timeout", "3s"));
+    assert_says(2, row->checked, row->advice, ARGS("doctor", "--timeout", "3s"));
+    if (row->send != 0) {
+        assert_says(row->send, row->words, "", ARGS("send", "solo", "x"));
+    }
+    await_answer(consumer, "/readyz", row->ready, row->ready == 200 ? "ok" : row->words);
+    if (row->ready != 200) {
+        assert_true(run_wait_err(&consumer->run, row->words, TIMEOUT_MS));
+    }
+    http_start(&serve, ARGS("serve", "--listen", "127.0.0.1:0", "-X", "request_timeout_ms=1s"));
+    if (row->check == 2) {
+        await_answer(&serve, "/readyz", 503, line);
+    }
+    snprintf(line, sizeof(line), "slotmq_serve_check_status %d\n", row->check);
+    await_answer(&serve, "/metrics", 200, line);
+    http_end(&serve);
+}
+
+static void test_a_server_that_refuses_writes_is_said_everywhere(void **state)
+{
+    const struct server *node = servers_node_of(command_servers(), "topic{solo}");
+    struct http consumer = {.port = 0};
+
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "solo", "--slots", "1"));
+    http_start(&consumer, ARGS("consume", "solo", "--listen", "127.0.0.1:0", "-X",
+                               "session_timeout_ms=2s", "--", "true"));
+    await_answer(&consumer, "/readyz", 200, "ok\n");
+    for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+        refusals[i].set(node, true);
+        assert_refusal_is_said(&refusals[i], node, &consumer);
+        refusals[i].set(node, false);
+        await_answer(&consumer, "/readyz", 200, "ok\n");
+    }
+    assert_says(0, "SLOTMQ OK", "", ARGS("check"));
+    http_end(&consumer);
+}
+
 TEST_GROUP(serve_away)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +350,7 @@ TEST_GROUP(serve_away)
         cmocka_unit_test(test_only_the_topics_that_are_named_are_shown),
         cmocka_unit_test(test_a_consumer_has_metrics_and_health),
         cmocka_unit_test(test_a_consumer_is_ready_with_slots_or_as_a_spare),
+        cmocka_unit_test(test_a_server_that_refuses_writes_is_said_everywhere),
     };
 
     return cmocka_run_group_tests(tests, set_up, command_teardown);
