@@ -93,7 +93,8 @@ static size_t events_string_size(const char *string)
 static struct events_item *events_item_new(const smq_event *event)
 {
     size_t size = events_string_size(event->text) + events_string_size(event->topic) +
-                  events_string_size(event->token) + events_string_size(event->message_id);
+                  events_string_size(event->token) + events_string_size(event->message_id) +
+                  events_string_size(event->reason);
     struct events_item *item = memory_new(sizeof(*item) + size);
     char *at = item->strings;
 
@@ -102,6 +103,7 @@ static struct events_item *events_item_new(const smq_event *event)
     item->event.topic = events_copy_string(&at, event->topic);
     item->event.token = events_copy_string(&at, event->token);
     item->event.message_id = events_copy_string(&at, event->message_id);
+    item->event.reason = events_copy_string(&at, event->reason);
     return item;
 }
 

@@ -64,7 +64,7 @@ def test_batches(slotmq_server, orders):
     with begin(slotmq_server, program("batch=100")) as process:
         answered(orders, 3)
         process.send_signal(signal.SIGTERM)
-        assert re.fullmatch("rejected: message .* of topic orders, attempt 1\n", end(process))
+        assert re.fullmatch("rejected: message .* of topic orders, attempt 1: an order without a body\n", end(process))
     assert (orders.stats().done, orders.stats().dead_rejected) == (2, 1)
 
 

@@ -3,12 +3,11 @@
  * Thread: as each function of delivery.h says. */
 #include "consume/run/delivery.h"
 
-#include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fork.h"
+#include "base/line.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "model/headers.h"
@@ -299,15 +298,5 @@ bool delivery_op_is_final(enum store_answer_op op)
 
 void delivery_id(char out[DELIVERY_ID_MAX], const smq_delivery *delivery)
 {
-    const unsigned char *id = delivery->info.id.data;
-    size_t used = 0;
-
-    for (size_t i = 0; i < delivery->info.id.len && used + 4 < DELIVERY_ID_MAX; i++) {
-        if (isprint(id[i]) && id[i] != '\\') {
-            out[used++] = (char) id[i];
-        } else {
-            used += (size_t) snprintf(out + used, 5, "\\x%02x", id[i]);
-        }
-    }
-    out[used] = '\0';
+    line_escape(out, DELIVERY_ID_MAX, delivery->info.id.data, delivery->info.id.len, true);
 }

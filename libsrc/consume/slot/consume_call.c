@@ -345,7 +345,7 @@ static void consume_report_dead(const struct owned_slot *slot, smq_delivery *del
                                 const char *why, const char *reason, int64_t now_ms)
 {
     metric_add(&slot->set->core->metrics.dead, 1);
-    in_flight_event(slot, SMQ_EVENT_DEAD, SMQ_OK, delivery, why);
+    in_flight_event(slot, SMQ_EVENT_DEAD, SMQ_OK, delivery, why, reason);
     scheduler_notify_dead(slot->set->scheduler, delivery, reason != NULL ? reason : "", now_ms);
 }
 
@@ -365,11 +365,11 @@ static void consume_report_settled(const struct owned_slot *slot, smq_delivery *
     case STORE_DONE:
     case STORE_DONE_RETRIED:
         metric_add(&metrics->done, 1);
-        in_flight_event(slot, SMQ_EVENT_DONE, SMQ_OK, delivery, "done");
+        in_flight_event(slot, SMQ_EVENT_DONE, SMQ_OK, delivery, "done", NULL);
         return;
     case STORE_RELEASE:
         metric_add(&metrics->released, 1);
-        in_flight_event(slot, SMQ_EVENT_RELEASED, SMQ_OK, delivery, "released");
+        in_flight_event(slot, SMQ_EVENT_RELEASED, SMQ_OK, delivery, "released", NULL);
         return;
     case STORE_REJECT:
         metric_add(&metrics->rejected, 1);
@@ -377,8 +377,7 @@ static void consume_report_settled(const struct owned_slot *slot, smq_delivery *
         return;
     case STORE_HUNG: /* the event `overdue` was reported */
         if (delivery->attempts.suspect && consume_is_last_attempt(slot, delivery)) {
-            consume_report_dead(slot, delivery, "dead: its handler hung again",
-                                STORE_REASON_TIMED_OUT, now_ms);
+            consume_report_dead(slot, delivery, "dead", STORE_REASON_TIMED_OUT, now_ms);
         } else {
             metric_add(&metrics->lease_lost, 1);
         }
@@ -390,7 +389,7 @@ static void consume_report_settled(const struct owned_slot *slot, smq_delivery *
         consume_report_dead(slot, delivery, "dead after its last retry", reason, now_ms);
     } else {
         metric_add(&metrics->retried, 1);
-        in_flight_event(slot, SMQ_EVENT_RETRIED, SMQ_OK, delivery, "to be retried");
+        in_flight_event(slot, SMQ_EVENT_RETRIED, SMQ_OK, delivery, "to be retried", reason);
     }
 }
 
@@ -420,7 +419,8 @@ static void consume_report_unsettled(const struct owned_slot *slot, smq_delivery
     delivery_set_validity(delivery, status);
     in_flight_event(slot, SMQ_EVENT_LEASE_LOST, status, delivery,
                     status == SMQ_UNKNOWN ? "it is not known whether its answer is stored"
-                                          : "the answer came too late");
+                                          : "the answer came too late",
+                    NULL);
 }
 
 /* These deliveries were last touched when the call was sent; prefetch them before the loop. */

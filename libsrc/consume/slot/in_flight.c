@@ -4,15 +4,17 @@
 #include "consume/slot/in_flight.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/clock.h"
+#include "base/line.h"
 #include "consume/run/hooks.h"
 
 void in_flight_event(const struct owned_slot *slot, smq_event_kind kind, smq_status status,
-                     const smq_delivery *delivery, const char *what)
+                     const smq_delivery *delivery, const char *what, const char *reason)
 {
     const struct slot_set *set = slot->set;
-    char id[DELIVERY_ID_MAX];
+    char id[DELIVERY_ID_MAX], escaped[4 * SMQ_REASON_MAX + 1];
     smq_event event;
 
     if (!events_wanted(set->core->events, kind)) {
@@ -25,9 +27,14 @@ void in_flight_event(const struct owned_slot *slot, smq_event_kind kind, smq_sta
                         .message_id = id,
                         .attempt = delivery->info.attempt};
     delivery_id(id, delivery);
+    escaped[0] = '\0';
+    if (reason != NULL) {
+        line_escape(escaped, sizeof(escaped), reason, strlen(reason), false);
+        event.reason = escaped;
+    }
     events_emit(set->core->events, kind, &event,
-                "%s: message \"%s\" of slot %" PRId32 " of topic %s, attempt %" PRId32, what, id,
-                slot->number, set->name, event.attempt);
+                "%s: message \"%s\" of slot %" PRId32 " of topic %s, attempt %" PRId32 "%s%s", what,
+                id, slot->number, set->name, event.attempt, reason != NULL ? ": " : "", escaped);
 }
 
 void in_flight_terms(struct in_flight_terms *out, const struct owned_slot *slot, int64_t asked_ms,
@@ -113,7 +120,7 @@ smq_delivery *in_flight_add(struct owned_slot *slot, const struct store_claimed 
     delivery->claimed_us = terms->now_us;
     in_flight_note_claimed(slot, terms->now_us);
     in_flight_begin(slot, delivery);
-    in_flight_event(slot, SMQ_EVENT_CLAIMED, SMQ_OK, delivery, "claimed");
+    in_flight_event(slot, SMQ_EVENT_CLAIMED, SMQ_OK, delivery, "claimed", NULL);
     return delivery;
 }
 
@@ -182,8 +189,8 @@ void in_flight_add_answer(struct owned_slot *slot, smq_delivery *delivery, int64
 
 void in_flight_overdue(struct owned_slot *slot, smq_delivery *delivery)
 {
-    in_flight_event(slot, SMQ_EVENT_OVERDUE, SMQ_LEASE_LOST, delivery,
-                    "the handler takes too long");
+    in_flight_event(slot, SMQ_EVENT_OVERDUE, SMQ_LEASE_LOST, delivery, "the handler takes too long",
+                    NULL);
     delivery->answer.op = STORE_HUNG;
     in_flight_answered(slot, delivery);
     in_flight_recall_held(slot, delivery);
@@ -257,7 +264,8 @@ void in_flight_lose(struct owned_slot *slot, smq_delivery *delivery)
 
     delivery_set_validity(delivery, SMQ_LEASE_LOST);
     metric_add(&slot->set->core->metrics.lease_lost, 1);
-    in_flight_event(slot, SMQ_EVENT_LEASE_LOST, SMQ_LEASE_LOST, delivery, "its lease is lost");
+    in_flight_event(slot, SMQ_EVENT_LEASE_LOST, SMQ_LEASE_LOST, delivery, "its lease is lost",
+                    NULL);
     unbegun = scheduler_forget(slot->set->scheduler, delivery);
     delivery_ref(delivery);
     in_flight_remove(slot, delivery);
@@ -296,7 +304,7 @@ void in_flight_abandon_unanswered(struct owned_slot *slot)
         if (delivery->unanswered) {
             metric_add(&slot->set->core->metrics.lease_lost, 1);
             in_flight_event(slot, SMQ_EVENT_LEASE_LOST, SMQ_CLOSED, delivery,
-                            "the application did not answer it");
+                            "the application did not answer it", NULL);
             in_flight_keep(slot, in_flight_oldest_claim(slot));
             in_flight_remove(slot, delivery);
         }

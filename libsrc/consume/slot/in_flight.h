@@ -59,7 +59,9 @@ void in_flight_release(struct owned_slot *slot);
 /* Requeue a message that no handler will see, as if it had never been claimed. */
 void in_flight_requeue(struct owned_slot *slot, smq_delivery *delivery);
 
+/* Report an event about a message, `what` happened to it, and the reason of a failed attempt; NULL:
+ * none. */
 void in_flight_event(const struct owned_slot *slot, smq_event_kind kind, smq_status status,
-                     const smq_delivery *delivery, const char *what);
+                     const smq_delivery *delivery, const char *what, const char *reason);
 
 #endif

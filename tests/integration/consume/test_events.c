@@ -22,7 +22,7 @@ enum { EVENTS_MAX = 256 };
 struct logged_event {
     smq_event_kind kind;
     int32_t slot, attempt;
-    char token[32], topic[32], message_id[70];
+    char token[32], topic[32], message_id[70], reason[70], text[256];
 };
 
 struct event_log {
@@ -46,6 +46,9 @@ static void on_event(const smq_event *event, void *user)
         snprintf(logged->topic, sizeof(logged->topic), "%s", event->topic ? event->topic : "");
         snprintf(logged->message_id, sizeof(logged->message_id), "%s",
                  event->message_id ? event->message_id : "");
+        snprintf(logged->reason, sizeof(logged->reason), "%s",
+                 event->reason ? event->reason : "none");
+        snprintf(logged->text, sizeof(logged->text), "%s", event->text);
     }
     pthread_mutex_unlock(&event_log->lock);
 }
@@ -75,11 +78,27 @@ static void kinds_of(struct event_log *event_log, const char *topic, char out[EV
 
 static smq_verdict answers(smq_delivery *delivery, const struct seen *seen, int index)
 {
-    static const smq_verdict verdicts[] = {SMQ_RELEASE, SMQ_RETRY, SMQ_RETRY, SMQ_DONE};
+    static const smq_verdict verdicts[] = {SMQ_RELEASE, SMQ_ANSWERED, SMQ_ANSWERED, SMQ_DONE};
+    static const char *const reasons[] = {NULL, "busy", "card\ndeclined: \xc3\xa4", NULL};
 
-    (void) delivery;
     (void) seen;
+    if (reasons[index] != NULL) {
+        assert_int_equal(smq_retry(delivery, SMQ_BACKOFF, reasons[index], NULL), SMQ_OK);
+    }
     return verdicts[index];
+}
+
+/* Of a failed attempt; its reason ends the text. */
+static void assert_failure(const struct logged_event *event, const char *what, int32_t attempt,
+                           const char *reason)
+{
+    char text[256];
+
+    snprintf(text, sizeof(text),
+             "%s: message \"a\\x0a\\xff\" of slot 0 of topic %s, attempt %d: %s", what,
+             event->topic, attempt, reason);
+    assert_string_equal(event->text, text);
+    assert_string_equal(event->reason, reason);
 }
 
 struct expectation {
@@ -135,7 +154,13 @@ static void life_of_messages_is_told(void **state)
     handler_log_stop_worker(worker);
     await_kinds(&event_log, topic, "+cbctcxcd-");
     for (int i = 0; i < event_log.count; i++) {
-        if (event_log.events[i].kind == SMQ_EVENT_DEAD) {
+        if (event_log.events[i].kind == SMQ_EVENT_RETRIED) {
+            assert_failure(&event_log.events[i], "to be retried", 1, "busy");
+        } else if (event_log.events[i].kind != SMQ_EVENT_DEAD) {
+            assert_string_equal(event_log.events[i].reason, "none");
+        } else {
+            assert_failure(&event_log.events[i], "dead after its last retry", 2,
+                           "card\\x0adeclined: \xc3\xa4");
             assert_string_equal(event_log.events[i].message_id, "a\\x0a\\xff");
             assert_int_equal(event_log.events[i].attempt, 2);
             assert_string_equal(event_log.events[i].token, handler_log_seen(log, 0).token);

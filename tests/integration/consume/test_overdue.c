@@ -21,14 +21,15 @@ enum { HANDLER_MS = 200 };
 
 /* Where handlers hang, and what is reported of them. */
 static struct handler_log *gate;
-static atomic_int overdue, dead, stuck;
+static atomic_int overdue, dead, stuck; /* `dead`: with the reason */
 
 static void on_event(const smq_event *event, void *user)
 {
     (void) user;
     if (event->kind == SMQ_EVENT_OVERDUE) {
         atomic_fetch_add(&overdue, 1);
-    } else if (event->kind == SMQ_EVENT_DEAD) {
+    } else if (event->kind == SMQ_EVENT_DEAD && event->reason != NULL &&
+               strcmp(event->reason, "its handler took too long") == 0) {
         atomic_fetch_add(&dead, 1);
     } else if (event->kind == SMQ_EVENT_LOG && event->level == SMQ_LEVEL_ERROR &&
                strstr(event->text, "threads of the consumer") != NULL) {

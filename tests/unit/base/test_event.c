@@ -49,10 +49,10 @@ static void listener_hear(const smq_event *event, void *user)
     listener->inside = loop_inside(listener->call);
     assert_int_equal(event->struct_size, sizeof(*event));
     buf_clear(&listener->lines);
-    buf_printf(&listener->lines, "%d %d %s [%s] %s %s %d %s %s %d", (int) event->kind,
+    buf_printf(&listener->lines, "%d %d %s [%s] %s %s %d %s %s %d %s", (int) event->kind,
                (int) event->level, event->id, event->text, smq_status_name(event->status),
                text_or_none(event->topic), event->slot, text_or_none(event->token),
-               text_or_none(event->message_id), event->attempt);
+               text_or_none(event->message_id), event->attempt, text_or_none(event->reason));
     listener->count++;
     if (event->level == SMQ_LEVEL_WARN) {
         buf_clear(&listener->warning);
@@ -89,12 +89,14 @@ static void event_arrives_whole(void **state)
     char topic[] = "orders";
     char token[] = "000000010000000000000005";
     char id[] = "order-7";
+    char reason[] = "declined";
     smq_event event = {.status = SMQ_FENCED,
                        .topic = topic,
                        .slot = 7,
                        .token = token,
                        .message_id = id,
                        .attempt = 3,
+                       .reason = reason,
                        .kind = SMQ_EVENT_LOG,
                        .id = "not read",
                        .text = "not read"};
@@ -105,10 +107,11 @@ static void event_arrives_whole(void **state)
     memset(topic, '!', sizeof(topic) - 1); /* everything was copied */
     memset(token, '!', sizeof(token) - 1);
     memset(id, '!', sizeof(id) - 1);
+    memset(reason, '!', sizeof(reason) - 1);
     listener_end(&listener);
     assert_int_equal(listener.count, 1);
     assert_string_equal(listener.lines.data, "10 2 fenced [slot 7: fenced] SMQ_FENCED orders 7 "
-                                             "000000010000000000000005 order-7 3");
+                                             "000000010000000000000005 order-7 3 declined");
     assert_true(listener.inside);
     listener_fini(&listener);
 }
@@ -121,7 +124,7 @@ static void absent_fields_say_so(void **state)
     listener_init(&listener, SMQ_LEVEL_INFO);
     events_emit(listener.events, SMQ_EVENT_CONNECTED, NULL, "127.0.0.1:7000");
     listener_end(&listener);
-    assert_string_equal(listener.lines.data, "15 3 connected [127.0.0.1:7000] SMQ_OK - -1 - - 0");
+    assert_string_equal(listener.lines.data, "15 3 connected [127.0.0.1:7000] SMQ_OK - -1 - - 0 -");
     listener_fini(&listener);
 }
 
@@ -136,7 +139,7 @@ static void log_line_has_a_level_of_its_own(void **state)
     events_log(listener.events, SMQ_LEVEL_DEFAULT, "not wanted");
     listener_end(&listener);
     assert_int_equal(listener.count, 1);
-    assert_string_equal(listener.lines.data, "0 1 log [disk full] SMQ_OK - -1 - - 0");
+    assert_string_equal(listener.lines.data, "0 1 log [disk full] SMQ_OK - -1 - - 0 -");
     listener_fini(&listener);
 }
 
@@ -216,8 +219,8 @@ static void slow_callback_loses_events_and_is_told(void **state)
     assert_int_equal(listener.warned, 2); /* in the place of the oldest */
     assert_string_equal(listener.warning.data,
                         "0 2 log [25 events were dropped: they are not taken "
-                        "fast enough] SMQ_OK - -1 - - 0");
-    assert_string_equal(listener.lines.data, "0 3 log [line 10024] SMQ_OK - -1 - - 0");
+                        "fast enough] SMQ_OK - -1 - - 0 -");
+    assert_string_equal(listener.lines.data, "0 3 log [line 10024] SMQ_OK - -1 - - 0 -");
     listener_fini(&listener);
 }
 

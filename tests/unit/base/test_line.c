@@ -73,12 +73,36 @@ static void text_that_fits_has_no_part_of_a_character(void **state)
     }
 }
 
+static void escaped_text_shows_its_control_characters(void **state)
+{
+    static const struct {
+        const char *text, *escaped;
+        bool ascii;
+    } rows[] = {
+        {"", "", false},
+        {"card declined", "card declined", false},
+        {"a\nb\x1b\x7f", "a\\x0ab\\x1b\\x7f", false},
+        {"C:\\caf\xc3\xa9", "C:\\caf\xc3\xa9", false},
+        {"C:\\caf\xc3\xa9", "C:\\x5ccaf\\xc3\\xa9", true},
+    };
+    char out[64];
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        line_escape(out, sizeof(out), rows[i].text, strlen(rows[i].text), rows[i].ascii);
+        assert_string_equal(out, rows[i].escaped);
+    }
+    line_escape(out, 9, "\n\n\n", 3, false);
+    assert_string_equal(out, "\\x0a\\x0a");
+}
+
 TEST_GROUP(line)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(line_is_one_line),
         cmocka_unit_test(line_is_cut_to_fit),
         cmocka_unit_test(text_that_fits_has_no_part_of_a_character),
+        cmocka_unit_test(escaped_text_shows_its_control_characters),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
