@@ -222,8 +222,6 @@ static void test_any_other_exit_retries_with_its_reason(void **state)
 
 static void test_the_last_line_of_standard_error_is_the_reason(void **state)
 {
-    struct run run;
-
     (void) state;
     assert_dies("declined", "echo 'card declined: 51' >&2; exit 65", "",
                 "exit 65: card declined: 51");
@@ -231,12 +229,21 @@ static void test_the_last_line_of_standard_error_is_the_reason(void **state)
                 "exit 1: ValueError: no 7");
     assert_dies("shot", "printf 'half a line' >&2; kill -9 $$", "", "signal 9: half a line");
     assert_dies("quiet", "echo words >&2; exec 2>&-; exit 3", "", "exit 3: words");
-    create("shown");
-    command_done("x\n", ARGS("send", "shown"));
+}
+
+/* Whose words they are is said when the message dies. */
+static void test_a_death_names_its_message_and_its_reason(void **state)
+{
+    struct run run;
+
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "shown", "--slots", "1"));
+    command_done(NULL, ARGS("send", "shown", "x", "--id", "order-7"));
     command_run(&run, NULL,
                 ARGS("consume", "shown", "--exit-when-empty", "--", "sh", "-c",
                      "echo one >&2; echo two >&2; exit 65"));
-    assert_memory_equal(run.err, "one\ntwo\n", strlen("one\ntwo\n"));
+    assert_string_equal(run.err, "one\ntwo\nslotmq: dead: rejected: message \"order-7\" of slot 0 "
+                                 "of topic shown, attempt 1: exit 65: two\n");
     run_fini(&run);
 }
 
@@ -594,6 +601,7 @@ TEST_GROUP(program)
         cmocka_unit_test(test_exit_65_rejects_at_once),
         cmocka_unit_test(test_any_other_exit_retries_with_its_reason),
         cmocka_unit_test(test_the_last_line_of_standard_error_is_the_reason),
+        cmocka_unit_test(test_a_death_names_its_message_and_its_reason),
         cmocka_unit_test(test_all_of_standard_error_is_passed_on),
         cmocka_unit_test(test_a_signal_retries_with_its_reason),
         cmocka_unit_test(test_a_program_can_succeed_later),
