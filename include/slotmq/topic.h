@@ -100,7 +100,7 @@ typedef struct smq_topic_options {
      * 0.  If they do not within the owner's request_timeout_ms the handlers begin nevertheless, and
      * an event says so.  Not for shared topics. */
     int32_t takeover_replicas;
-    /* Bytes; keyed: 1 .. 64 MiB, default 1 MiB; inline: 1 .. 64 KiB, default 64 KiB. */
+    /* Bytes; keyed: 1 .. 256 MiB, default 1 MiB; inline: 1 .. 64 KiB, default 64 KiB. */
     int64_t max_body;
     /* Messages that may wait; sends beyond it fail with FULL.  Each slot has an equal share,
      * rounded up.  Default none. */

@@ -20,7 +20,7 @@
 #define TOPIC_REPLICAS_MAX       16
 #define TOPIC_BODY_INLINE_MAX    65536 /* also the default */
 #define TOPIC_BODY_KEYED_DEFAULT 1048576
-#define TOPIC_BODY_KEYED_MAX     67108864
+#define TOPIC_BODY_KEYED_MAX     268435456
 #define TOPIC_PRIORITY_ARRIVAL   8191          /* the largest with ties by arrival */
 #define TOPIC_PRIORITY_BYTES     1099511627776 /* with ties by bytes, 2^40 */
 #define TOPIC_TIME_MAX_MS                                                                          \

@@ -49,7 +49,7 @@ static const struct {
     {SMQ_OPTION_SET_TOPIC, "debounce_ms", 0, 1, TIME_MOST, 0},
     {SMQ_OPTION_SET_TOPIC, "ttl_ms", 0, 1, TIME_MOST, 0},
     {SMQ_OPTION_SET_TOPIC, "takeover_replicas", 0, 0, 16, REFUSED},
-    {SMQ_OPTION_SET_TOPIC, "max_body", 65536, 1, 67108864, REFUSED},
+    {SMQ_OPTION_SET_TOPIC, "max_body", 65536, 1, 268435456, REFUSED},
     {SMQ_OPTION_SET_TOPIC, "max_waiting", 0, 1, NUMBERS, 0},
     {SMQ_OPTION_SET_TOPIC, "rate_per_s", 0, 1, 1000000000, 0},
     {SMQ_OPTION_SET_TOPIC, "dedup_window_ms", 0, 1, 604800000, 0},

@@ -52,7 +52,7 @@ static const struct {
     {{.body = {NULL, SIZE_MAX}}, SMQ_INVALID, "the body has a length but no pointer"},
     {{.body = {"", TOPIC_BODY_KEYED_MAX + 1}},
      SMQ_TOO_BIG,
-     "the body has 67108865 bytes, and no topic accepts more than 67108864"},
+     "the body has 268435457 bytes, and no topic accepts more than 268435456"},
     {{MESSAGE, .key = {"k", 0}}, SMQ_INVALID, "the key is empty: at least 1 byte is needed"},
     {{MESSAGE, .key = {NULL, 1}}, SMQ_INVALID, "the key has a length but no pointer"},
     {{MESSAGE, .key = {big, TOPIC_KEY_MAX + 1}},

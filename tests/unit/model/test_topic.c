@@ -246,7 +246,7 @@ static void largest_body_follows_the_layout(void **state)
     options.layout = SMQ_LAYOUT_KEYED;
     assert_int_equal(made(&options).max_body, 1024 * 1024);
     options.max_body = TOPIC_BODY_KEYED_MAX;
-    assert_int_equal(made(&options).max_body, 67108864);
+    assert_int_equal(made(&options).max_body, 268435456);
 }
 
 static void none_is_the_default_of_limits(void **state)
@@ -351,9 +351,9 @@ static const struct {
     {{PLAIN, .max_body = 65537},
      "max_body must be from 1 to 65536 in layout inline, not 65537; larger bodies need layout "
      "keyed"},
-    {{PLAIN, .layout = SMQ_LAYOUT_KEYED, .max_body = 67108865},
-     "max_body must be from 1 to 67108864, not 67108865"},
-    {{PLAIN, .max_body = SMQ_NONE}, "max_body must be from 1 to 67108864, not -1"},
+    {{PLAIN, .layout = SMQ_LAYOUT_KEYED, .max_body = 268435457},
+     "max_body must be from 1 to 268435456, not 268435457"},
+    {{PLAIN, .max_body = SMQ_NONE}, "max_body must be from 1 to 268435456, not -1"},
     {{PLAIN, .max_waiting = -2},
      "max_waiting must be from 1 to 1099511627776, or SMQ_NONE, not -2"},
     {{PLAIN, .rate_per_s = 1000000001},

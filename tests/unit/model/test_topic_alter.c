@@ -190,10 +190,10 @@ static const struct {
      "keyed"},
     {KEYED, "max_body", "0",
      "max_body \"0\" cannot be used; give a size in bytes, or such as 64KiB or 1MiB, 1 to "
-     "67108864 (inline 65536)"},
+     "268435456 (inline 65536)"},
     {KEYED, "max_body", "none",
      "max_body \"none\" cannot be used; give a size in bytes, or such as 64KiB or 1MiB, 1 to "
-     "67108864 (inline 65536)"},
+     "268435456 (inline 65536)"},
     {INLINE, "max_waiting", "0",
      "max_waiting \"0\" cannot be used; give a whole number, 1 to 1099511627776, or none"},
     {INLINE, "rate_per_s", "0",

@@ -247,7 +247,7 @@ static void bad_arguments_are_refused(void **state)
     assert_int_equal(smq_send(producer, "a{b}", &message, &receipt, &err), SMQ_INVALID);
     assert_int_equal(smq_send(producer, NULL, &message, &receipt, &err), SMQ_INVALID);
     assert_int_equal(smq_send(NULL, "orders", &message, &receipt, &err), SMQ_INVALID);
-    message.body.len = 64 * 1024 * 1024 + 1;
+    message.body.len = 256 * 1024 * 1024 + 1;
     assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_TOO_BIG);
     assert_int_equal(smq_send_async(producer, "orders", &message, NULL, NULL, &err), SMQ_TOO_BIG);
     assert_int_equal(sending.sends, 0);

@@ -18,7 +18,8 @@ from .settings import Settings
 
 SLOTS = 16
 TYPE = "priority"
-BODY_MOST = 67_108_864  # of the library, in layout keyed
+BODY_DEFAULT = 67_108_864  # max_body of topics that the transport makes
+BODY_MOST = 268_435_456    # of the library, in layout keyed
 BODY_LARGE = 1_048_576  # from here on a body is named in the log
 # (argument of a queue, option of its topic, the least value that this takes)
 NUMBERS = (("x-message-ttl", "ttl_ms", 1), ("x-max-length", "max_waiting", 1), ("x-expires", "expires_ms", 1000))
@@ -63,7 +64,8 @@ def _name_if_large(size: int, origin: str) -> None:
 
 def too_big(error: TooBig, topic: str, size: int) -> TooBig:
     """The same, with what to do."""
-    hint = f"slotmq topic alter {topic} --max-body {BODY_MOST} allows it" if size <= BODY_MOST else \
+    most = BODY_DEFAULT if size <= BODY_DEFAULT else BODY_MOST
+    hint = f"slotmq topic alter {topic} --max-body {most} allows it" if size <= BODY_MOST else \
         "compress it (task_compression), or pass the data by a reference"
     return TooBig(error.status, f"{error}; {hint}")
 
@@ -101,7 +103,7 @@ def create_topic(client: Client, settings: Settings, queue: str, arguments: Opti
             options[option] = max(int(arguments[name]), least)
     options.update(settings.of_queue(queue, "topic"))
     if options["layout"] == "keyed":
-        options.setdefault("max_body", BODY_MOST)
+        options.setdefault("max_body", BODY_DEFAULT)
     with contextlib.suppress(TopicDiffers):
         client.create(settings.topic_of(queue), **options)
 
