@@ -36,6 +36,12 @@ typedef smq_verdict smq_batch_fn(smq_delivery *const *deliveries, size_t count, 
  * only during the callback. */
 typedef void smq_dead_fn(const smq_message_info *message, void *user);
 
+/* How many deliveries several consumers of one client may have unanswered together.  Consumers
+ * whose messages wait for room claim in turn, each what there is room for, so none of them starves;
+ * what is claimed is not given back to make room for others.  max_in_flight of each consumer holds
+ * as well. */
+typedef struct smq_limit smq_limit;
+
 typedef struct smq_consumer_options {
     size_t struct_size;
     const char *topic; /* required; of a topic with groups "TOPIC/GROUP" */
@@ -86,9 +92,23 @@ typedef struct smq_consumer_options {
      * wait until the next reply of Redis comes, and a quarter of this time at most; they do not
      * wait while messages are rare.  0 .. 120000 or SMQ_NONE, which means 0; default 2. */
     int64_t linger_ms;
+    smq_limit *limit; /* shared with other consumers of the client; default: none */
 } smq_consumer_options;
 #define SMQ_CONSUMER_OPTIONS_INIT SMQ_INIT(smq_consumer_options)
 #define SMQ_CONSUMER_OPTIONS(...) SMQ_WITH(smq_consumer_options, __VA_ARGS__)
+
+/* Make a limit of `most` unanswered deliveries, 0 or more, for consumers of this client.
+ * Thread: any.  Fails: INVALID (`most` is below 0). */
+SMQ_API smq_status smq_limit_new(smq_limit **out, smq_client *client, int32_t most, smq_error *err);
+
+/* Change the limit; 0: its consumers claim no more until it is changed again.  What is unanswered
+ * stays so, as after smq_consumer_set_max_in_flight().
+ * Thread: any, also a handler.  Blocks: for a turn of the client's thread.
+ * Fails: INVALID (`most` is below 0). */
+SMQ_API smq_status smq_limit_set(smq_limit *limit, int32_t most, smq_error *err);
+
+/* Free the handle; the limit holds for its consumers until they are freed.  NULL does nothing. */
+SMQ_API void smq_limit_free(smq_limit *limit);
 
 /* Check topic and options, and make a consumer.  One that is polled begins to consume; one with
  * handlers begins with smq_consumer_start().  A client can have one consumer per topic; all of them

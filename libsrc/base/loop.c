@@ -17,6 +17,7 @@
 #include "base/owner_of.h"
 #include "base/status.h"
 #include "base/thread.h"
+#include "base/waiter.h"
 
 STAILQ_HEAD(loop_tasks, loop_task);
 
@@ -220,6 +221,31 @@ struct alarms *loop_alarms(struct loop *loop)
 int64_t loop_polled_ms(const struct loop *loop)
 {
     return loop->polled_ms;
+}
+
+struct loop_calling {
+    struct loop_task task;
+    struct waiter waiter;
+    void (*run)(void *user);
+    void *user;
+};
+
+static void loop_on_call(struct loop_task *task)
+{
+    struct loop_calling *calling = OWNER_OF(task, struct loop_calling, task);
+
+    calling->run(calling->user);
+    waiter_done(&calling->waiter);
+}
+
+void loop_call(struct loop *loop, void (*run)(void *user), void *user)
+{
+    struct loop_calling calling = {.task.run = loop_on_call, .run = run, .user = user};
+
+    waiter_init(&calling.waiter, 1);
+    loop_post(loop, &calling.task);
+    (void) waiter_wait(&calling.waiter, SMQ_FOREVER);
+    waiter_fini(&calling.waiter);
 }
 
 bool loop_inside(const struct loop *loop)

@@ -40,6 +40,10 @@ void loop_post(struct loop *loop, struct loop_task *task);
 bool loop_put(struct loop *loop, struct loop_task *task);
 void loop_ring(struct loop *loop);
 
+/* Call run() on the loop's thread, after all tasks posted before, and wait until it has returned.
+ * Thread: any but the loop's own. */
+void loop_call(struct loop *loop, void (*run)(void *user), void *user);
+
 /* The libuv loop, for handles of the objects that live on it.  Thread: the loop's. */
 uv_loop_t *loop_uv(struct loop *loop);
 

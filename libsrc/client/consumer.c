@@ -64,6 +64,11 @@ SMQ_API smq_status smq_consumer_new(smq_consumer **out, smq_client *client,
     if (status != SMQ_OK) {
         return status;
     }
+    if (known.limit != NULL && known.limit->core != client->core) {
+        return status_set(err, SMQ_INVALID,
+                          "the limit belongs to another client; make one with smq_limit_new() of "
+                          "this client");
+    }
     status = consumer_check_callbacks(&known, err);
     return status == SMQ_OK ? consumer_new(out, client->core, &known, err) : status;
 }

@@ -39,6 +39,7 @@ static smq_status consumer_check_and_copy_options(smq_consumer *consumer,
     consumer->set.drain_timeout_ms = options->drain_timeout_ms;
     consumer->set.budget.max_messages = options->max_messages;
     consumer->set.budget.max_in_flight = options->max_in_flight;
+    consumer->set.budget.limited.limit = limit_ref(options->limit);
     consumer_set_room(consumer, options);
     return SMQ_OK;
 }
@@ -54,6 +55,7 @@ static void consumer_destroy(smq_consumer *consumer)
     }
     pthread_mutex_destroy(&consumer->end.lock);
     pthread_cond_destroy(&consumer->end.changed);
+    limit_unref(consumer->set.budget.limited.limit);
     core_unref(consumer->set.core);
     if (consumer->poll.descriptor >= 0) {
         (void) close(consumer->poll.descriptor);
@@ -244,31 +246,23 @@ void consumer_free(smq_consumer *consumer)
     consumer_destroy(consumer);
 }
 
-/* A change of the limit on smq:io, which wakes `waiter`. */
 struct consumer_change {
-    struct loop_task task;
-    struct waiter waiter;
     smq_consumer *consumer;
     int32_t most;
 };
 
-static void consumer_change_on_task(struct loop_task *task)
+static void consumer_on_change(void *user)
 {
-    struct consumer_change *change = OWNER_OF(task, struct consumer_change, task);
+    const struct consumer_change *change = user;
 
     consumer_limit(change->consumer, change->most);
-    waiter_done(&change->waiter);
 }
 
 void consumer_set_max_in_flight(smq_consumer *consumer, int32_t most)
 {
-    struct consumer_change change = {
-        .task.run = consumer_change_on_task, .consumer = consumer, .most = most};
+    struct consumer_change change = {.consumer = consumer, .most = most};
 
-    waiter_init(&change.waiter, 1);
-    loop_post(consumer->set.core->io, &change.task);
-    (void) waiter_wait(&change.waiter, SMQ_FOREVER);
-    waiter_fini(&change.waiter);
+    loop_call(consumer->set.core->io, consumer_on_change, &change);
 }
 
 smq_status consumer_check_process(const smq_consumer *consumer, smq_error *err)

@@ -484,14 +484,22 @@ static void consumer_on_hurry(struct loop_task *task)
     consumer_turn(consumer);
 }
 
-void consumer_limit(smq_consumer *consumer, int32_t most)
+/* max_in_flight or the limit of several consumers was changed. */
+static void consumer_on_limit(void *user)
 {
-    consumer->set.budget.max_in_flight = most;
+    smq_consumer *consumer = user;
+
     if (consumer->polled) {
         consumer_set_polled_room(consumer);
     }
     consumer_each_slot(consumer, slot_set_changed);
     consumer_turn(consumer);
+}
+
+void consumer_limit(smq_consumer *consumer, int32_t most)
+{
+    consumer->set.budget.max_in_flight = most;
+    consumer_on_limit(consumer);
 }
 
 /* --- extensions --- */
@@ -681,10 +689,14 @@ bool consumer_open(smq_consumer *consumer)
                                                  .turn = consumer_on_turn,
                                                  .user = consumer};
 
+    const struct limit_host limited = {
+        .turn = consumer_on_turn, .changed = consumer_on_limit, .user = consumer};
+
     if (!coord_link_add(consumer->set.core->link, &consumer->set.topic, &listener)) {
         return false;
     }
     consumer_open_handles(consumer);
+    limit_join(&consumer->set.budget.limited, &limited);
     consumer->use = disuse_hold(consumer->set.core->disuse, NULL, &consumer->set.topic);
     return true;
 }
@@ -708,6 +720,7 @@ static void consumer_on_dispose(struct loop_task *task)
         delivery_unref(delivery);
     }
     health_sources_remove(&consumer->health);
+    limit_leave(&consumer->set.budget.limited);
     consumer_each_slot(consumer, slot_set_changed);
     slot_set_close(&consumer->set);
     uv_close((uv_handle_t *) &consumer->stop_signal, consumer_on_closed);

@@ -37,8 +37,9 @@ static int32_t consumer_within(int32_t least, int32_t value, int32_t most)
 void consumer_set_polled_room(smq_consumer *consumer)
 {
     struct slot_set *set = &consumer->set;
-    int32_t share = set->budget.max_in_flight / set->topic.slots, least = consumer->poll.per_slot;
-    int32_t half = set->budget.max_in_flight > 1 ? set->budget.max_in_flight / 2 : 1;
+    int32_t most = budget_most(&set->budget);
+    int32_t share = most / set->topic.slots, least = consumer->poll.per_slot;
+    int32_t half = most > 1 ? most / 2 : 1;
 
     share = share < half ? share : half;
     half = half < CONSUMER_KEYS_LEAST ? half : CONSUMER_KEYS_LEAST;

@@ -24,14 +24,26 @@ void budget_set_rates(struct budget *budget, int64_t own, double share, bool sha
 {
     int64_t now = clock_now_ms();
 
-    budget->limited = own > 0 || share_limited;
+    budget->rated = own > 0 || share_limited;
     limiter_set(&budget->own, own > 0 ? (double) own : LIMITER_NONE, now);
     limiter_set(&budget->share, share_limited ? share : LIMITER_NONE, now);
 }
 
-static int64_t budget_room(const struct budget *budget)
+static int64_t budget_own_room(const struct budget *budget)
 {
     return budget->max_in_flight - budget->unanswered - budget->reserved;
+}
+
+static int64_t budget_room(const struct budget *budget)
+{
+    int64_t own = budget_own_room(budget), shared = limit_room(&budget->limited);
+
+    return own < shared ? own : shared;
+}
+
+int32_t budget_most(const struct budget *budget)
+{
+    return limit_most(&budget->limited, budget->max_in_flight);
 }
 
 /* What is left of max_messages. */
@@ -47,7 +59,7 @@ static int64_t budget_credit(const struct budget *budget)
 {
     int64_t now, credit = INT64_MAX;
 
-    if (budget->limited) {
+    if (budget->rated) {
         now = clock_now_ms();
         credit = limiter_allows(&budget->own, credit, now);
         credit = limiter_allows(&budget->share, credit, now);
@@ -58,7 +70,8 @@ static int64_t budget_credit(const struct budget *budget)
 void budget_look(const struct budget *budget, struct next_call_view *view)
 {
     view->places = budget_room(budget);
-    view->spare = budget->limited ? 0 : budget->max_in_flight / SPARE_PART;
+    view->spare =
+        budget->rated || budget->limited.limit != NULL ? 0 : budget->max_in_flight / SPARE_PART;
     view->quota = budget_quota(budget);
     view->credit = budget_credit(budget);
 }
@@ -68,9 +81,32 @@ bool budget_has_room(const struct budget *budget)
     return budget_room(budget) > 0 && budget_quota(budget) > 0 && budget_credit(budget) > 0;
 }
 
+bool budget_waits_for_others(const struct budget *budget)
+{
+    return budget_own_room(budget) > 0 && budget_quota(budget) > 0 && budget_credit(budget) > 0;
+}
+
 bool budget_is_over(const struct budget *budget)
 {
-    return budget->unanswered > budget->max_in_flight;
+    return budget->unanswered > budget->max_in_flight || limit_is_over(&budget->limited);
+}
+
+void budget_begin(struct budget *budget)
+{
+    budget->in_flight++;
+    budget->unanswered++;
+    limit_count(&budget->limited, 1, 0);
+}
+
+void budget_answered(struct budget *budget)
+{
+    budget->unanswered--;
+    limit_count(&budget->limited, -1, 0);
+}
+
+void budget_end(struct budget *budget)
+{
+    budget->in_flight--;
 }
 
 void budget_reserve(struct budget *budget, int32_t count)
@@ -78,7 +114,8 @@ void budget_reserve(struct budget *budget, int32_t count)
     int64_t now;
 
     budget->reserved += count;
-    if (budget->limited) {
+    limit_count(&budget->limited, 0, count);
+    if (budget->rated) {
         now = clock_now_ms();
         limiter_use(&budget->own, count, now);
         limiter_use(&budget->share, count, now);
@@ -88,6 +125,7 @@ void budget_reserve(struct budget *budget, int32_t count)
 void budget_unreserve(struct budget *budget, int32_t count, int32_t used)
 {
     budget->reserved -= count;
+    limit_count(&budget->limited, 0, -(int64_t) count);
     budget_refund(budget, used < count ? count - used : 0);
 }
 
@@ -95,6 +133,7 @@ void budget_refund(struct budget *budget, int32_t count)
 {
     limiter_return(&budget->own, count);
     limiter_return(&budget->share, count);
+    limit_refund(&budget->limited, count);
 }
 
 /* Milliseconds until both rate limits allow a message. */
@@ -112,7 +151,7 @@ static int64_t budget_credit_ms(const struct budget *budget)
 
 int64_t budget_wait_ms(const struct budget *budget)
 {
-    if (!budget->limited || budget_room(budget) <= 0 || budget_quota(budget) <= 0) {
+    if (!budget->rated || budget_room(budget) <= 0 || budget_quota(budget) <= 0) {
         return -1;
     }
     return budget_credit_ms(budget);
@@ -120,7 +159,7 @@ int64_t budget_wait_ms(const struct budget *budget)
 
 bool budget_waits_long(const struct budget *budget)
 {
-    return budget->limited && budget_credit_ms(budget) > LONG_MS;
+    return budget->rated && budget_credit_ms(budget) > LONG_MS;
 }
 
 bool budget_is_used_up(const struct budget *budget)

@@ -1,5 +1,6 @@
 /* budget.h - how many messages a consumer may claim now, by its options max_in_flight and
- * max_messages, by its own rate limit and by its part of the topic's.
+ * max_messages, by the limit that it shares with other consumers, by its own rate limit and by its
+ * part of the topic's.
  *
  * Thread: smq:io. */
 #ifndef CONSUME_SLOT_BUDGET_H
@@ -8,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "consume/slot/limit.h"
 #include "model/limiter.h"
 #include "model/next_call.h"
 
@@ -19,7 +21,8 @@ struct budget {
     int64_t in_flight;     /* deliveries whose answer is not stored yet */
     int64_t unanswered, reserved;
     int64_t handled; /* messages that a handler answered, and whose answer is stored */
-    bool limited;    /* there is a rate limit */
+    struct limited limited;
+    bool rated; /* there is a rate limit */
     struct limiter own, share;
 };
 
@@ -32,7 +35,13 @@ void budget_set_rates(struct budget *budget, int64_t own, double share, bool sha
 /* May a message be claimed now? */
 bool budget_has_room(const struct budget *budget);
 
-/* Are more deliveries unanswered than max_in_flight, because it was lowered? */
+/* The most deliveries that may be unanswered at once, by max_in_flight and the shared limit. */
+int32_t budget_most(const struct budget *budget);
+
+/* Could a message be claimed, if the shared limit had room? */
+bool budget_waits_for_others(const struct budget *budget);
+
+/* Are more deliveries unanswered than may be, because a limit was lowered? */
 bool budget_is_over(const struct budget *budget);
 
 /* Fill the part of the view that says what the consumer may claim.  A claim should wait until there
@@ -44,6 +53,11 @@ void budget_look(const struct budget *budget, struct next_call_view *view);
  * repeated call keeps its first reservation. */
 void budget_reserve(struct budget *budget, int32_t count);
 void budget_unreserve(struct budget *budget, int32_t count, int32_t used);
+
+/* A delivery was claimed; it was answered; its answer is stored, or it is lost. */
+void budget_begin(struct budget *budget);
+void budget_answered(struct budget *budget);
+void budget_end(struct budget *budget);
 
 /* `count` claimed messages are requeued and no handler has seen them. */
 void budget_refund(struct budget *budget, int32_t count);

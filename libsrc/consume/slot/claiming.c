@@ -51,11 +51,11 @@ static void claiming_view_slot(struct next_call_view *view, const struct owned_s
     view->room = set->room;
     view->pass_room = claiming_pass_room(set);
     view->per_slot = set->per_slot;
-    view->share = set->owned > 0 ? set->budget.max_in_flight / set->owned : INT32_MAX;
+    view->share = set->owned > 0 ? budget_most(&set->budget) / set->owned : INT32_MAX;
     view->look_us = slot->look_us;
     view->pass_us = slot->pass_us;
-    view->turn_us = slot->turn_us;
-    view->contended = !TAILQ_EMPTY(&set->throttled);
+    view->turn_us = limit_is_used_up(&set->budget.limited) ? 0 : slot->turn_us;
+    view->contended = slot_set_is_contended(set);
     view->queued = slot->queue != NULL;
     view->answers = slot->answer_count;
     view->requeued = slot->requeue_count;
@@ -119,7 +119,7 @@ struct next_call claiming_decide(struct owned_slot *slot, bool must)
     struct next_call_view view = {.must = must};
 
     slot_set_move(slot, SLOT_OUT);
-    if (TAILQ_EMPTY(&set->throttled)) {
+    if (!slot_set_is_contended(set)) {
         slot->turn_us = set->now_us;
     }
     claiming_view_slot(&view, slot);

@@ -74,8 +74,7 @@ static void in_flight_begin(struct owned_slot *slot, smq_delivery *delivery)
     delivery->in_flight = delivery->unanswered = true;
     slot->in_flight_count++;
     slot->unanswered++;
-    set->budget.in_flight++;
-    set->budget.unanswered++;
+    budget_begin(&set->budget);
     metric_add(&set->core->metrics.claimed, 1);
     metric_add(&set->core->metrics.in_flight, 1);
 }
@@ -129,7 +128,7 @@ static void in_flight_count_answered(struct owned_slot *slot, smq_delivery *deli
     if (delivery->unanswered) {
         delivery->unanswered = false;
         slot->unanswered--;
-        slot->set->budget.unanswered--;
+        budget_answered(&slot->set->budget);
         metric_subtract(&slot->set->core->metrics.in_flight, 1);
     }
 }
@@ -229,7 +228,7 @@ static void in_flight_forget(struct owned_slot *slot, smq_delivery *delivery)
     TAILQ_REMOVE(&slot->in_flight, delivery, in_flight_link);
     delivery->in_flight = false;
     slot->in_flight_count--;
-    slot->set->budget.in_flight--;
+    budget_end(&slot->set->budget);
     if (slot->in_flight_count == 0) {
         LIST_REMOVE(slot, busy_link);
     }

@@ -66,10 +66,18 @@ void slot_set_flush(struct slot_set *set)
     slot_set_release_together(set);
 }
 
+bool slot_set_is_contended(const struct slot_set *set)
+{
+    return !TAILQ_EMPTY(&set->throttled) || limit_is_contended(&set->budget.limited);
+}
+
 static bool slot_set_has_room(const struct slot_set *set)
 {
     struct next_call_view view = {0};
 
+    if (limit_is_contended(&set->budget.limited)) {
+        return false;
+    }
     budget_look(&set->budget, &view);
     return next_call_has_room(&view, set->batch_size);
 }

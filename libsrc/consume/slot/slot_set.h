@@ -173,8 +173,12 @@ void slot_set_flush(struct slot_set *set);
 /* Has a call left in this turn? */
 bool slot_set_has_flushed(const struct slot_set *set);
 
-/* May throttled slots claim: is it time for calls, and is there room?  Earlier, all of them would
- * compete for the same free places. */
+/* Do slots wait for room whose turn it is before that of a slot which does not: those of this
+ * consumer, or of others under its limit? */
+bool slot_set_is_contended(const struct slot_set *set);
+
+/* May throttled slots claim: is it time for calls, is there room, and is it this consumer's turn?
+ * Earlier, all of them would compete for the same free places. */
 bool slot_set_may_feed(const struct slot_set *set);
 
 /* Schedule a turn for the earliest time at which a call that waits may leave, or a throttled slot

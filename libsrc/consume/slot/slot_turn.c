@@ -126,6 +126,8 @@ void slot_turn_run(struct slot_set *set)
     slot_turn_feed_throttled(set);
     slot_turn_decide_changed(set);
     slot_set_await(set);
+    limit_turned(&set->budget.limited,
+                 !TAILQ_EMPTY(&set->throttled) && budget_waits_for_others(&set->budget));
     takeover_begin_waiting(set);
     CHECK(slot_turn_check_set(set));
 }
