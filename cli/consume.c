@@ -25,6 +25,8 @@ enum { POLL_FIRST_MS = 100, POLL_LAST_MS = 1000 };
  * were killed are given back. */
 enum { DRAIN_GRACE_MS = 3000 };
 
+enum { CONSUME_TOPICS_MAX = 100 };
+
 struct consume_options {
     smq_consumer_options consumer; /* its drain_timeout_ms is never 0 */
     bool exit_when_empty, pass_credentials;
@@ -86,27 +88,38 @@ struct poll {
     int64_t interval_ms;        /* until the next one */
 };
 
-/* Is nothing left?  Redis is asked only when no handler has returned since the last poll.  While
- * it cannot be reached the answer is no, because that does not end the consumer; what would end it
- * is a failure of the command. */
+/* Holds no topic a message any more?  While Redis cannot be reached the answer is no, because that
+ * does not end the consumers; what would end them is a failure of the command. */
+static bool consume_all_are_empty(struct consume *consume)
+{
+    for (size_t i = 0; i < consume->command->word_count; i++) {
+        smq_stats stats = SMQ_STATS_INIT;
+        smq_error err;
+        const smq_status status =
+            smq_topic_stats(consume->client, consume->command->words[i], &stats, &err);
+        const smq_class class = smq_status_class(status);
+
+        if (class == SMQ_CLASS_USAGE || class == SMQ_CLASS_FATAL) {
+            consume_fail(consume, exit_code_of(status), "%s", err.text);
+        }
+        if (status != SMQ_OK || stats.waiting + stats.claimed + stats.resting != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Is nothing left?  Redis is asked only when no handler has returned since the last poll. */
 static bool consume_is_empty(struct consume *consume, struct poll *poll)
 {
     const unsigned long long handled = atomic_load(&consume->handled);
-    smq_stats stats = SMQ_STATS_INIT;
-    smq_error err;
 
     if (handled != poll->handled) {
         *poll = (struct poll){.handled = handled, .interval_ms = POLL_FIRST_MS};
         return false;
     }
-    const smq_status status =
-        smq_topic_stats(consume->client, consume->command->words[0], &stats, &err);
-    if (status == SMQ_OK && stats.waiting + stats.claimed + stats.resting == 0) {
+    if (consume_all_are_empty(consume)) {
         return true;
-    }
-    const smq_class class = smq_status_class(status);
-    if (class == SMQ_CLASS_USAGE || class == SMQ_CLASS_FATAL) {
-        consume_fail(consume, exit_code_of(status), "%s", err.text);
     }
     const int64_t doubled = 2 * poll->interval_ms;
     poll->interval_ms = doubled < POLL_LAST_MS ? doubled : POLL_LAST_MS;
@@ -124,26 +137,57 @@ static bool consume_is_ending(struct consume *consume)
             handled >= (unsigned long long) flags->consumer.max_messages);
 }
 
-/* Waits until the consumer ends by itself, by a signal, by a failure or because nothing is left.
- * Gives what smq_consumer_wait() says at the end; TIMED_OUT: handlers still run, or their answers
- * could not be stored. */
+/* Waits for one consumer to end, each of several for a part of the time.  TIMED_OUT: all run. */
+static smq_status consume_wait_for_one(struct consume *consume, int64_t timeout_ms, smq_error *err)
+{
+    const size_t count = consume->command->word_count;
+    smq_status status = SMQ_TIMED_OUT;
+
+    if (count > 1 && timeout_ms == SMQ_FOREVER) {
+        timeout_ms = POLL_LAST_MS;
+    }
+    for (size_t i = 0; i < count && status == SMQ_TIMED_OUT; i++) {
+        status = smq_consumer_wait(consume->consumers[i],
+                                   count > 1 ? timeout_ms / (int64_t) count + 1 : timeout_ms, err);
+    }
+    return status;
+}
+
+/* Waits for the end of all consumers, which stop.  Gives the first failure of one that has not
+ * timed out, or else TIMED_OUT: handlers still run, or their answers could not be stored. */
+static smq_status consume_wait_for_all(struct consume *consume, smq_error *err)
+{
+    smq_status result = SMQ_OK;
+
+    for (size_t i = 0; i < consume->command->word_count; i++) {
+        smq_error one = SMQ_ERROR_INIT;
+        const smq_status status = smq_consumer_wait(consume->consumers[i], SMQ_FOREVER, &one);
+
+        if (status != SMQ_OK && (result == SMQ_OK || result == SMQ_TIMED_OUT)) {
+            result = status;
+            *err = one;
+        }
+    }
+    return result;
+}
+
+/* Waits until one of the consumers ends by itself, or all by a signal, by a failure or because
+ * nothing is left. */
 static smq_status consume_wait_for_end(struct consume *consume, smq_error *err)
 {
     const struct consume_options *flags = consume->command->options;
     struct poll poll = {.interval_ms = POLL_FIRST_MS};
 
     while (!consume_is_ending(consume)) {
-        const smq_status status = smq_consumer_wait(
-            consume->consumer, flags->exit_when_empty ? poll.interval_ms : SMQ_FOREVER, err);
-        if (status != SMQ_TIMED_OUT) {
-            return status;
-        }
-        if (flags->exit_when_empty && consume_is_empty(consume, &poll)) {
-            smq_consumer_stop(consume->consumer);
+        const smq_status status = consume_wait_for_one(
+            consume, flags->exit_when_empty ? poll.interval_ms : SMQ_FOREVER, err);
+        if (status != SMQ_TIMED_OUT ||
+            (flags->exit_when_empty && consume_is_empty(consume, &poll))) {
+            consume_stop(consume);
             break;
         }
     }
-    return smq_consumer_wait(consume->consumer, SMQ_FOREVER, err);
+    return consume_wait_for_all(consume, err);
 }
 
 /* Programs can be killed; a handler that waits for the reader of our output cannot. */
@@ -170,7 +214,7 @@ static enum exit_code consume_report_end(struct consume *consume, bool late, con
     return err->status == SMQ_OK ? EXIT_DONE : say_failure(err);
 }
 
-static enum exit_code consume_await_consumer(struct consume *consume)
+static enum exit_code consume_await_consumers(struct consume *consume)
 {
     smq_error err = SMQ_ERROR_INIT;
     const smq_status status = consume_wait_for_end(consume, &err);
@@ -204,12 +248,13 @@ static int64_t consume_drain_ms(const struct consume_options *flags)
                : given_ms - DRAIN_GRACE_MS;
 }
 
-static smq_consumer_options consume_consumer_options(struct consume *consume)
+static smq_consumer_options consume_consumer_options(struct consume *consume, size_t topic)
 {
     const struct consume_options *flags = consume->command->options;
     smq_consumer_options options = flags->consumer;
 
-    options.topic = consume->command->words[0];
+    options.topic = consume->command->words[topic];
+    options.limit = consume->limit;
     options.handler = consume->command->tail ? consume_run : consume_print;
     options.user = consume;
     if (consume->command->tail) {
@@ -218,28 +263,75 @@ static smq_consumer_options consume_consumer_options(struct consume *consume)
     return options;
 }
 
-static enum exit_code consume_run_consumer(struct consume *consume)
+/* Several topics share the threads of one: each of their consumers has as many, and all together
+ * have no more messages. */
+static enum exit_code consume_make_limit(struct consume *consume)
 {
-    const smq_consumer_options options = consume_consumer_options(consume);
-    enum exit_code code = EXIT_DONE;
+    const struct consume_options *flags = consume->command->options;
+    smq_consumer_options options = flags->consumer;
     smq_error err;
 
-    if (smq_consumer_new(&consume->consumer, consume->client, &options, &err) != SMQ_OK) {
-        return topic_say_failure(consume->client, options.topic, &err);
+    if (consume->command->word_count == 1) {
+        return EXIT_DONE;
     }
-    signals_watch(consume->consumer);
-    if (!signals_came()) {
-        code = smq_consumer_start(consume->consumer, &err) == SMQ_OK
-                   ? consume_await_consumer(consume)
-                   : say_failure(&err);
+    option_apply_default(&options, SMQ_OPTION_SET_CONSUMER, "threads");
+    return smq_limit_new(&consume->limit, consume->client, options.threads, &err) == SMQ_OK
+               ? EXIT_DONE
+               : say_failure(&err);
+}
+
+static enum exit_code consume_make_consumers(struct consume *consume)
+{
+    enum exit_code code = consume_make_limit(consume);
+    smq_error err;
+
+    for (size_t i = 0; i < consume->command->word_count && code == EXIT_DONE; i++) {
+        const smq_consumer_options options = consume_consumer_options(consume, i);
+
+        if (smq_consumer_new(&consume->consumers[i], consume->client, &options, &err) != SMQ_OK) {
+            code = topic_say_failure(consume->client, options.topic, &err);
+        }
     }
-    signals_watch(NULL);
-    smq_consumer_free(consume->consumer);
     return code;
 }
 
-/* While the consumer runs, others can ask how it is. */
-static enum exit_code consume_run_consumer_with_port(struct consume *consume)
+static enum exit_code consume_start_consumers(struct consume *consume)
+{
+    smq_error err;
+
+    for (size_t i = 0; i < consume->command->word_count; i++) {
+        if (smq_consumer_start(consume->consumers[i], &err) != SMQ_OK) {
+            return say_failure(&err);
+        }
+    }
+    return EXIT_DONE;
+}
+
+static enum exit_code consume_run_consumers(struct consume *consume)
+{
+    const size_t count = consume->command->word_count;
+    enum exit_code code;
+
+    consume->consumers = say_alloc(count + 1, sizeof(smq_consumer *));
+    code = consume_make_consumers(consume);
+    if (code == EXIT_DONE) {
+        signals_watch(consume->consumers);
+    }
+    if (code == EXIT_DONE && !signals_came()) {
+        code = consume_start_consumers(consume);
+        code = code == EXIT_DONE ? consume_await_consumers(consume) : code;
+    }
+    signals_watch(NULL);
+    for (size_t i = 0; i < count; i++) {
+        smq_consumer_free(consume->consumers[i]);
+    }
+    smq_limit_free(consume->limit);
+    free(consume->consumers);
+    return code;
+}
+
+/* While the consumers run, others can ask how it is. */
+static enum exit_code consume_run_with_port(struct consume *consume)
 {
 #ifdef SLOTMQ_SERVE
     const struct consume_options *flags = consume->command->options;
@@ -248,12 +340,12 @@ static enum exit_code consume_run_consumer_with_port(struct consume *consume)
         process_begin(&process, &flags->listen, consume->client, consume->command->global.quiet);
 
     if (code == EXIT_DONE) {
-        code = consume_run_consumer(consume);
+        code = consume_run_consumers(consume);
     }
     process_end(process);
     return code;
 #else
-    return consume_run_consumer(consume);
+    return consume_run_consumers(consume);
 #endif
 }
 
@@ -261,6 +353,9 @@ static enum exit_code consume_check_flags(int *delimiter, const struct command *
 {
     const struct consume_options *flags = command->options;
 
+    if (flags->consumer.max_messages > 0 && command->word_count > 1) {
+        return say_error(EXIT_USAGE, "--count is for one topic; name one, or leave it out");
+    }
     if (flags->delimiter && (command->tail || command->global.json)) {
         return say_error(EXIT_USAGE, "--delimiter is for bodies on standard output; leave it out "
                                      "with --json, and when a program is run");
@@ -297,7 +392,7 @@ static enum exit_code consume_verb_run(const struct command *command)
         code = connect_client(&consume.client, command);
     }
     if (code == EXIT_DONE && !signals_came()) {
-        code = consume_run_consumer_with_port(&consume);
+        code = consume_run_with_port(&consume);
     }
     smq_client_free(consume.client);
     consume_guard_end();
@@ -306,9 +401,10 @@ static enum exit_code consume_verb_run(const struct command *command)
 
 const struct verb consume_verb = {
     .name = "consume",
-    .operands = "NAME",
+    .operands = "NAME...",
     .summary = "print messages, or run a program for each",
-    .text = "Without CMD each body is printed as a line on standard output, or with --json as an "
+    .text = "Several topics take turns, and have --threads messages in work together.\n\n"
+            "Without CMD each body is printed as a line on standard output, or with --json as an "
             "object; a message is done when its line was written.\n\n"
             "With CMD, CMD is run for each "
             "message, with the body on its standard input and with SLOTMQ_TOPIC, SLOTMQ_SLOT, "
@@ -323,7 +419,7 @@ const struct verb consume_verb = {
     .options_size = sizeof(struct consume_options),
     .init = consume_init,
     .min_words = 1,
-    .max_words = 1,
+    .max_words = CONSUME_TOPICS_MAX,
     .takes_program = true,
     .says_states = true,
     .run = consume_verb_run,

@@ -14,11 +14,12 @@
 struct consume {
     const struct command *command;
     smq_client *client;
-    bool pass_credentials;  /* programs get those of our environment */
-    int delimiter;          /* behind each message on standard output */
-    int64_t drain_ms;       /* how long programs may run after the consumer begins to stop */
-    smq_consumer *consumer; /* set before the first handler runs */
-    atomic_ullong handled;  /* handlers that returned */
+    bool pass_credentials;    /* programs get those of our environment */
+    int delimiter;            /* behind each message on standard output */
+    int64_t drain_ms;         /* how long programs may run after the consumer begins to stop */
+    smq_consumer **consumers; /* of each topic, and a NULL; set before the first handler runs */
+    smq_limit *limit;         /* of several topics */
+    atomic_ullong handled;    /* handlers that returned */
     struct {
         pthread_mutex_t lock;
         enum exit_code code; /* the first failure of a handler; EXIT_DONE: none */
@@ -32,6 +33,9 @@ void consume_fail(struct consume *consume, enum exit_code code, const char *form
     __attribute__((format(printf, 3, 4)));
 
 bool consume_has_failed(struct consume *consume);
+
+/* Begin the graceful end of all consumers.  Thread: any. */
+void consume_stop(struct consume *consume);
 
 /* Handlers: `user` is the struct consume. */
 smq_verdict consume_print(smq_delivery *delivery, void *user);

@@ -1,4 +1,5 @@
-/* consume_failure.c - the first failure of a handler, which ends the command.
+/* consume_failure.c - the first failure of a handler, which ends the command, and the stop of all
+ * consumers.
  *
  * Thread: any. */
 #include <stdarg.h>
@@ -18,7 +19,14 @@ void consume_fail(struct consume *consume, enum exit_code code, const char *form
     }
     pthread_mutex_unlock(&consume->failure.lock);
     va_end(args);
-    smq_consumer_stop(consume->consumer);
+    consume_stop(consume);
+}
+
+void consume_stop(struct consume *consume)
+{
+    for (size_t i = 0; i < consume->command->word_count; i++) {
+        smq_consumer_stop(consume->consumers[i]);
+    }
 }
 
 bool consume_has_failed(struct consume *consume)

@@ -7,14 +7,21 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-static _Atomic(smq_consumer *) watched;
+static _Atomic(smq_consumer *const *) watched;
 static atomic_int came; /* the number of the last one; 0: none.  Threads of a consumer ask, too */
+
+static void signals_stop(smq_consumer *const *consumers)
+{
+    for (; consumers && *consumers; consumers++) {
+        smq_consumer_stop(*consumers);
+    }
+}
 
 static void signals_on_signal(int number)
 {
     /* in this order, which meets that of signals_watch() */
     atomic_store(&came, number);
-    smq_consumer_stop(atomic_load(&watched));
+    signals_stop(atomic_load(&watched));
 }
 
 /* A signal that was ignored when the command began stays ignored: nohup and shells want that. */
@@ -38,11 +45,11 @@ void signals_catch(void)
     signals_catch_one(SIGINT, &action);
 }
 
-void signals_watch(smq_consumer *consumer)
+void signals_watch(smq_consumer *const *consumers)
 {
-    atomic_store(&watched, consumer);
-    if (consumer && signals_came()) {
-        smq_consumer_stop(consumer);
+    atomic_store(&watched, consumers);
+    if (signals_came()) {
+        signals_stop(consumers);
     }
 }
 

@@ -13,8 +13,8 @@
 /* From now on these signals are kept in mind. */
 void signals_catch(void);
 
-/* The consumer to stop, also by a signal that came before; NULL: none any more. */
-void signals_watch(smq_consumer *consumer);
+/* The consumers to stop, up to a NULL, also by a signal that came before; NULL: none any more. */
+void signals_watch(smq_consumer *const *consumers);
 
 /* Did one of them come? */
 bool signals_came(void);

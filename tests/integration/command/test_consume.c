@@ -317,7 +317,54 @@ static void test_a_shared_topic_has_no_tokens(void **state)
 static void test_an_unknown_topic_is_not_found(void **state)
 {
     (void) state;
+    create("somewhere", "priority", "4");
     command_refused(1, "nowhere", NULL, ARGS("consume", "nowhere"));
+    command_refused(1, "nowhere", NULL, ARGS("consume", "somewhere", "nowhere"));
+    command_refused(64, "this client consumes topic somewhere already", NULL,
+                    ARGS("consume", "somewhere", "somewhere"));
+    command_refused(64, "--count is for one topic", NULL,
+                    ARGS("consume", "somewhere", "nowhere", "--count", "3"));
+}
+
+enum { TOPICS = 3, OF_EACH = 60, HALF = TOPICS * OF_EACH / 2, NEARLY = 15 };
+
+static void send_numbers(const char *topic, int count)
+{
+    char numbers[OF_EACH * 4] = "";
+
+    for (int i = 0; i < count; i++) {
+        const size_t length = strlen(numbers);
+        (void) snprintf(numbers + length, sizeof(numbers) - length, "%d\n", i);
+    }
+    command_done(numbers, ARGS("send", topic));
+}
+
+/* Each topic has its part of the first half. */
+static void test_several_topics_take_turns(void **state)
+{
+    static const char *const topics[TOPICS] = {"high", "default", "low"};
+    int came[TOPICS] = {0};
+
+    (void) state;
+    for (int i = 0; i < TOPICS; i++) {
+        create(topics[i], "priority", "4");
+        send_numbers(topics[i], OF_EACH);
+    }
+    json_t *lines = command_lines(NULL, ARGS("consume", "high", "default", "low", "--json",
+                                             "--threads", "2", "--exit-when-empty"));
+    assert_int_equal(json_array_size(lines), TOPICS * OF_EACH);
+    for (size_t line = 0; line < HALF; line++) {
+        for (int i = 0; i < TOPICS; i++) {
+            const char *topic = json_text(json_array_get(lines, line), "topic");
+            came[i] += strcmp(topic, topics[i]) == 0 ? 1 : 0;
+        }
+    }
+    json_decref(lines);
+    for (int i = 0; i < TOPICS; i++) {
+        assert_in_range(came[i], HALF / TOPICS - NEARLY, HALF / TOPICS + NEARLY);
+        assert_int_equal(command_stat(topics[i], "done"), OF_EACH);
+        assert_int_equal(command_stat(topics[i], "released"), 0);
+    }
 }
 
 static void test_events_are_told_when_asked_for(void **state)
@@ -364,6 +411,7 @@ TEST_GROUP(consume)
         cmocka_unit_test(test_without_zookeeper_the_second_stands_by),
         cmocka_unit_test(test_a_shared_topic_has_no_tokens),
         cmocka_unit_test(test_an_unknown_topic_is_not_found),
+        cmocka_unit_test(test_several_topics_take_turns),
         cmocka_unit_test(test_events_are_told_when_asked_for),
         cmocka_unit_test(test_at_a_terminal_the_number_of_slots_is_printed),
     };
