@@ -424,6 +424,40 @@ class producer
 
 /* === Consumers ========================================================== */
 
+/* How many deliveries several consumers may have unanswered together: get() is the field `limit` of
+ * their options. */
+class limit
+{
+  public:
+    limit(client &from, int32_t most)
+    {
+        smq_limit *made = nullptr;
+
+        check(smq_limit_new, &made, from.get(), most);
+        handle_.reset(made);
+    }
+
+    void set(int32_t most)
+    {
+        check(smq_limit_set, handle_.get(), most);
+    }
+
+    smq_limit *get() const noexcept
+    {
+        return handle_.get();
+    }
+
+  private:
+    struct free {
+        void operator()(smq_limit *handle) const
+        {
+            smq_limit_free(handle);
+        }
+    };
+
+    std::unique_ptr<smq_limit, free> handle_;
+};
+
 /* A handler returns its verdict.  An exception that leaves it becomes a retry, whose reason is the
  * text of the exception; so nothing is thrown into the library. */
 using handler = std::function<smq_verdict(delivery &)>;

@@ -29,6 +29,11 @@ static void health_explain_room(char *out, size_t size, const struct budget *bud
     if (view.quota <= 0) {
         snprintf(out, size, "max_messages is %" PRId64 ", and as many were claimed",
                  budget->max_messages);
+    } else if (budget->limited.limit != NULL && budget_waits_for_others(budget)) {
+        snprintf(out, size,
+                 "the limit that it shares with other consumers is %" PRId32
+                 ", and it waits for its turn",
+                 budget->limited.limit->most);
     } else {
         snprintf(out, size,
                  "max_in_flight is %" PRId32 ", and the consumer has %" PRId64
