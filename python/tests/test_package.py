@@ -3,6 +3,7 @@ import asyncio
 import datetime
 import gc
 import logging
+import select
 import signal
 import subprocess
 import sys
@@ -356,6 +357,49 @@ def test_a_limit_of_0_claims_no_more(client, topic, producer):
         delivery.done()
 
 
+def take_any(consumers, count):
+    """So many deliveries of all of them, in the order in which they come."""
+    by_fd, poller, taken = {consumer.fileno(): consumer for consumer in consumers}, select.poll(), []
+    for fd in by_fd:
+        poller.register(fd, select.POLLIN)
+    while len(taken) < count:
+        ready = poller.poll(10_000)
+        assert ready, f"{len(taken)} of {count} came"
+        for fd, _ in ready:
+            taken += by_fd[fd].poll(count - len(taken), 0)
+    return taken
+
+
+def test_consumers_with_one_limit_have_no_more_together_and_take_turns(client, topic, producer):
+    topics = [topic, client.create(f"{topic.name}.other", shared=True, slots=1)]
+    for each in topics:
+        producer.send_batch(each.name, ["x"] * 20)
+    with client.limit(2) as limit, client.consumer(topics[0].name, limit=limit) as one, \
+            client.consumer(topics[1].name, limit=limit) as two:
+        taken = take_any([one, two], 2)
+        assert sum(each.stats().claimed for each in topics) == 2
+        limit.set(3)
+        taken += take_any([one, two], 1)
+        came = [delivery.topic for delivery in taken]
+        for _ in range(17):
+            taken.pop(0).done()
+            taken += take_any([one, two], 1)
+            came.append(taken[-1].topic)
+        assert all(5 <= came.count(each.name) for each in topics), came
+        limit.set(0)
+        for delivery in taken:
+            delivery.done()
+    assert [each.stats().released for each in topics] == [0, 0]
+
+
+def test_a_limit_is_of_one_client(client, topic, slotmq_server):
+    with slotmq.Client(slotmq_server.address) as stranger, stranger.limit(1) as limit:
+        with pytest.raises(slotmq.Invalid, match="the limit belongs to another client"):
+            client.consumer(topic.name, limit=limit)
+        with pytest.raises(slotmq.Invalid, match="must be 0 or more, not -1"):
+            limit.set(-1)
+
+
 # === Workers ===
 
 
@@ -401,6 +445,24 @@ def test_handlers_run_at_once(client, topic, producer):
 
     client.run()
     assert topic.stats().done == 4
+
+
+def test_workers_share_a_limit(client, topic, producer):
+    """With one place each handler runs alone."""
+    other = client.create(f"{topic.name}.other", shared=True, slots=1)
+    alone, one = threading.Lock(), ran(client, 20)
+    with client.limit(1) as limit:
+        for name in (topic.name, other.name):
+            producer.send_batch(name, ["x"] * 10)
+
+            @client.worker(name, threads=4, limit=limit)
+            def handle(_):
+                assert alone.acquire(blocking=False)
+                alone.release()
+                one()
+
+        client.run()
+    assert [each.stats().done for each in (topic, other)] == [10, 10]
 
 
 def test_a_batch_handler_gets_lists(client, topic, producer):

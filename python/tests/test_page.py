@@ -48,7 +48,8 @@ def answered(topic, count):
 
 
 def test_every_program_is_run():
-    parts = ["threads=8", "batch=100", "reschedule", "asyncio.run", "no-such-topic", "pytest_plugins", "def test_"]
+    parts = ["threads=8", "client.limit", "batch=100", "reschedule", "asyncio.run", "no-such-topic", "pytest_plugins",
+             "def test_"]
     assert sorted(PROGRAMS) == sorted([text for text in PROGRAMS for part in parts if part in text])
 
 
@@ -66,6 +67,18 @@ def test_batches(slotmq_server, orders):
         process.send_signal(signal.SIGTERM)
         assert re.fullmatch("rejected: message .* of topic orders, attempt 1: an order without a body\n", end(process))
     assert (orders.stats().done, orders.stats().dead_rejected) == (2, 1)
+
+
+def test_several_topics(slotmq_server, orders):
+    with slotmq.Client(slotmq_server.address) as client:
+        client.create("mail", shared=True)
+        with client.producer() as producer:
+            for name in ("orders", "mail"):
+                producer.send(name, "x")
+    with begin(slotmq_server, program("client.limit")) as process:
+        assert sorted(process.stdout.readline() for _ in range(2)) == ["mail x\n", "orders x\n"]
+        process.send_signal(signal.SIGTERM)
+        assert end(process) == ""
 
 
 def test_options_messages_topics(slotmq_server, orders):

@@ -13,7 +13,7 @@
 """
 from ._native import lib
 from .client import Client, Topic
-from .consumer import Consumer, Delivery, answer_done, answer_retry
+from .consumer import Consumer, Delivery, Limit, answer_done, answer_retry
 from .errors import (AnsweredError, BadServer, Closed, Damaged, Denied, Duplicate, Error, FatalError, Fenced, Forked,
                      Full, Internal, Invalid, InWork, LeaseLost, LostError, NameTaken, NoMemory, NoMessage, NotEmpty,
                      NoTopic, OtherFleet, RetryError, TimedOut, TooBig, TopicDiffers, Unavailable, UnknownError,
@@ -28,8 +28,8 @@ __version__ = f"{lib.SMQ_VERSION_MAJOR}.{lib.SMQ_VERSION_MINOR}.{lib.SMQ_VERSION
 __all__ = [
     "BACKOFF", "NONE", "TOPIC_DELAY",
     "AnsweredError", "BadServer", "Client", "Closed", "Consumer", "Damaged", "Delivery", "Denied", "Duplicate", "Error",
-    "FatalError", "Fenced", "Forked", "Full", "Health", "InWork", "Internal", "Invalid", "LeaseLost", "LostError",
-    "Message", "Metrics", "NameTaken", "NoMemory", "NoMessage", "NoTopic", "NotEmpty", "OtherFleet",
+    "FatalError", "Fenced", "Forked", "Full", "Health", "InWork", "Internal", "Invalid", "LeaseLost", "Limit",
+    "LostError", "Message", "Metrics", "NameTaken", "NoMemory", "NoMessage", "NoTopic", "NotEmpty", "OtherFleet",
     "Producer", "Receipt", "Reject", "Release", "Retry", "RetryError", "Stats", "StoredMessage", "TimedOut", "TooBig",
     "Topic", "TopicDiffers", "TopicReport", "Try", "Unavailable", "UnknownError", "UsageError", "Worker", "WrongThread",
     "WrongType", "answer_done", "answer_retry",

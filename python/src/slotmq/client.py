@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 from ._native import ffi, lib
 from .calls import (Bytes, Handle, Option, Options, Owned, decoded, ended_in_time, in_main_thread, interruptible,
                     made, put_bytes, report, sized, text_of, wait_for)
-from .consumer import Consumer
+from .consumer import Consumer, Limit
 from .errors import NoTopic, error_of
 from .producer import Producer
 from .records import (Health, Message, Metrics, Stats, StoredMessage, TopicReport, message_struct, read, stored_message)
@@ -61,19 +61,26 @@ class Client(Handle):
         self._opened.add(producer)
         return producer
 
-    def consumer(self, topic: str, **options: Option) -> Consumer:
-        """Make a consumer that is polled, with the options of a consumer in docs/CONFIGURATION.md.  Blocks:
-        request_timeout_ms; the first of an exclusive topic also up to 8 s for ZooKeeper."""
-        consumer = Consumer(self, topic, options)
+    def limit(self, most: int) -> Limit:
+        """Make a limit of `most` unanswered deliveries, for consumers and workers of this client."""
+        limit = Limit(self, most)
+        self._opened.add(limit)
+        return limit
+
+    def consumer(self, topic: str, *, limit: Optional[Limit] = None, **options: Option) -> Consumer:
+        """Make a consumer that is polled, with the options of a consumer in docs/CONFIGURATION.md, perhaps with a limit
+        that it shares with others.  Blocks: request_timeout_ms; the first of an exclusive topic also up to 8 s for
+        ZooKeeper."""
+        consumer = Consumer(self, topic, options, limit)
         self._opened.add(consumer)
         return consumer
 
-    def worker(self, topic: str, *, threads: int = 1, batch: int = 0,
+    def worker(self, topic: str, *, threads: int = 1, batch: int = 0, limit: Optional[Limit] = None,
                **options: Option) -> Callable[[Handler], Worker]:
         """A decorator: the function becomes the handler of a worker, which run() starts.  It has `threads` threads;
         with `batch` the handler gets lists of up to so many deliveries."""
         def decorate(handler: Handler) -> Worker:
-            worker = Worker(self, topic, handler, threads, batch, options)
+            worker = Worker(self, topic, handler, threads, batch, options, limit)
             self._workers.append(worker)
             return worker
         return decorate

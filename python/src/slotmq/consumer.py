@@ -4,11 +4,11 @@ import collections
 import contextlib
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Any, Deque, Dict, Iterable, List, Mapping, Optional
+from typing import TYPE_CHECKING, Any, ContextManager, Deque, Dict, Iterable, List, Mapping, Optional
 
 from ._native import ffi, lib
-from .calls import (Handle, Option, Options, Span, call, data_of, decoded, interruptible, made, slices, span_ms,
-                    text_of, wait_for)
+from .calls import (Handle, Option, Options, Span, call, data_of, decoded, interruptible, made, number_in, slices,
+                    span_ms, text_of, wait_for)
 from .errors import AnsweredError, Closed, Error, error_of
 from .records import BACKOFF, headers_of
 
@@ -191,6 +191,29 @@ def answer_retry(deliveries: Iterable[Delivery], reason: str) -> None:
     answer_all(deliveries, lib.SMQ_RETRY, reason, BACKOFF)
 
 
+class Limit(Handle):
+    """How many deliveries several consumers of a client may have unanswered together.  Made by Client.limit().  Those
+    whose messages wait for room take turns; nothing that is claimed is given back to make room.  Thread: any."""
+
+    def __init__(self, client: "Client", most: int) -> None:
+        self._client, self._most = client, number_in(most, "most")
+        self._owned = made(lib.smq_limit_new, "smq_limit", lib.smq_limit_free, client, self._most)
+
+    def set(self, most: int) -> None:
+        """Change the limit; 0: its consumers claim no more until it is changed again."""
+        call(lib.smq_limit_set, self, number_in(most, "most"))
+        self._most = most
+
+    def close(self) -> None:
+        """The limit stays as it is for its consumers, until they are closed."""
+        owned = self._taken()
+        if owned:
+            owned.end()
+
+    def _about(self) -> str:
+        return str(self._most)
+
+
 class Consumer(Handle):
     """Consumes a topic by polls.  Made by Client.consumer(); begins to consume at once.
 
@@ -198,12 +221,16 @@ class Consumer(Handle):
     Thread: any; but `async for` stays in one event loop.
     """
 
-    def __init__(self, client: "Client", topic: str, options: Mapping[str, Option]) -> None:
+    def __init__(self, client: "Client", topic: str, options: Mapping[str, Option], limit: Optional[Limit]) -> None:
         filled = Options("consumer", options, topic=topic)
         self._client, self._topic = client, topic
         self._gap_ms = int(filled.pointer.max_poll_gap_ms) or DEFAULT_GAP_MS
-        self._owned = made(lib.smq_consumer_new, "smq_consumer", lib.smq_consumer_free, client, filled.pointer,
-                           keep=filled)
+        shared: ContextManager[Any] = contextlib.nullcontext(ffi.NULL)
+        if limit:
+            shared = limit._open()
+        with shared as filled.pointer.limit:
+            self._owned = made(lib.smq_consumer_new, "smq_consumer", lib.smq_consumer_free, client, filled.pointer,
+                               keep=(filled, limit))
         self._async: Optional[_AsyncPolls] = None
 
     def poll(self, capacity: int = 100, timeout_ms: Span = 1000) -> List[Delivery]:

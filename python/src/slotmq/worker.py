@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, 
 
 from ._native import lib
 from .calls import Option, Span, ended_in_time, report, span_ms
-from .consumer import Consumer, Delivery, answer_all, answer_done, answer_retry, delay_of
+from .consumer import Consumer, Delivery, Limit, answer_all, answer_done, answer_retry, delay_of
 from .errors import Closed, Error, error_of
 from .records import BACKOFF
 
@@ -53,14 +53,14 @@ class Worker:
     """
 
     def __init__(self, client: "Client", topic: str, handler: Handler, threads: int, batch: int,
-                 options: Mapping[str, Option]) -> None:
+                 options: Mapping[str, Option], limit: Optional[Limit]) -> None:
         if inspect.iscoroutinefunction(handler):
             raise TypeError("the handler of a worker is no coroutine: use `async for delivery in client.consumer(...)`")
         if threads < 1 or batch < 0:
             raise ValueError("a worker has at least one thread, and no batch or one of at least 1")
         functools.update_wrapper(self, handler)
         self._client, self._topic, self._handler = client, topic, handler
-        self._batch = batch
+        self._batch, self._limit = batch, limit
         self._options: Dict[str, Option] = {
             "weight": min(threads, 1024), "max_in_flight": 10 * threads * max(batch, 1), **options}
         self._count = threads
@@ -84,7 +84,7 @@ class Worker:
         if self._consumer:
             raise RuntimeError(f"the worker of topic {self._topic} was started before, and not closed: Client.run() "
                                "starts all workers")
-        self._consumer = Consumer(self._client, self._topic, self._options)
+        self._consumer = Consumer(self._client, self._topic, self._options, self._limit)
         self._ended.clear()
         self._error, self._running = None, self._count
         self._threads = [threading.Thread(target=self._run, name=f"slotmq-{self._topic}-{i}", daemon=True)
