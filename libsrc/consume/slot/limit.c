@@ -148,7 +148,7 @@ static void limit_use_turn(struct limited *limited, int64_t count)
 {
     const int64_t worth = limited->limit->most;
 
-    if (limited->queued && !limited->claimed) {
+    if (limited == TAILQ_FIRST(&limited->limit->queue) && !limited->claimed) {
         limited->left = worth + (limited->left < 0 ? limited->left : 0);
     }
     limited->claimed = true;

@@ -32,13 +32,15 @@ static void end_turn(struct consumer *consumer)
     limit_turned(&consumer->limited, consumer->wants > 0 && consumer->able);
 }
 
-/* As a slot does: reserve, claim, and count the claim as unanswered. */
-static void on_turn(void *user)
+/* As a slot does: reserve, claim, and count the claim as unanswered.  In a call that settles it
+ * claims what is left of its turn. */
+static void take_turn(struct consumer *consumer, bool settles)
 {
-    struct consumer *consumer = user;
     const char name = (char) ('a' + (consumer - model.consumers));
-    bool claims = consumer->wants > 0 && consumer->able && limit_room(&consumer->limited) > 0 &&
-                  !limit_is_contended(&consumer->limited);
+    bool waits =
+        settles ? limit_is_used_up(&consumer->limited) : limit_is_contended(&consumer->limited);
+    bool claims =
+        consumer->wants > 0 && consumer->able && limit_room(&consumer->limited) > 0 && !waits;
 
     if (claims) {
         pthread_mutex_lock(&model.lock);
@@ -51,8 +53,14 @@ static void on_turn(void *user)
     end_turn(consumer);
 }
 
+static void on_turn(void *user)
+{
+    take_turn(user, false);
+}
+
 /* One word: "=2" (alone) makes 2 the limit; "a3" a wants three messages; "a." a message of a was
- * answered; "a!" a is paused or at a limit of its own; "a?" it is not any more; "a-" a leaves. */
+ * answered; "a+" so was one, and a call of a settles it; "a!" a is paused or at a limit of its own;
+ * "a?" it is not any more; "a-" a leaves. */
 static void do_word(const char *word)
 {
     struct consumer *consumer = &model.consumers[word[0] - 'a'];
@@ -61,6 +69,10 @@ static void do_word(const char *word)
     case '.':
         limit_count(&consumer->limited, -1, 0);
         break;
+    case '+':
+        limit_count(&consumer->limited, -1, 0);
+        take_turn(consumer, true);
+        return;
     case '!':
         consumer->able = false;
         break;
@@ -172,6 +184,17 @@ static void each_in_turn(void **state)
     FOLLOW(1, rows);
 }
 
+/* In the calls that settle it claims as many messages as the limit, and then waits for its turn. */
+static void one_that_settles_and_claims_uses_up_its_turn(void **state)
+{
+    static const struct row rows[] = {
+        {"a9 b9 c9", "aa"}, {"a+", "b"}, {"b+", "b"}, {"b+", "c"}, {"c+", "c"}, {"c+", "a"},
+    };
+
+    (void) state;
+    FOLLOW(2, rows);
+}
+
 static void nothing_is_claimed_beyond_a_limit_that_changes(void **state)
 {
     static const struct row rows[] = {
@@ -210,6 +233,7 @@ TEST_GROUP(limit)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_in_turn),
+        cmocka_unit_test(one_that_settles_and_claims_uses_up_its_turn),
         cmocka_unit_test(nothing_is_claimed_beyond_a_limit_that_changes),
         cmocka_unit_test(one_that_cannot_claim_holds_up_no_other),
         cmocka_unit_test(one_that_leaves_makes_way),
