@@ -13,6 +13,7 @@ import threading
 import uuid
 
 import pytest
+from one_server import free_port, one_server
 
 FOLDER = pathlib.Path(__file__).parent
 READY_S = 60
@@ -162,6 +163,16 @@ def own_cluster(tmp_path):
     opened = OwnCluster(tmp_path / "sandbox")
     yield opened
     opened.end()
+
+
+@pytest.fixture
+def alone():
+    """The port of one Redis without cluster mode."""
+    from slotmq.celery import close_sessions
+    port = free_port()
+    with one_server(f"port {port}"):
+        yield port
+        close_sessions()
 
 
 @pytest.fixture

@@ -33,15 +33,6 @@ def try_all_parts(shop):
     assert shop.topic().stats().waiting == 0
 
 
-@pytest.fixture
-def alone():
-    """The port of one Redis without cluster mode."""
-    port = free_port()
-    with one_server(f"port {port}"):
-        yield port
-        slotmq.celery.close_sessions()
-
-
 def test_one_redis_without_cluster_mode(alone, open_shop):
     try_all_parts(open_shop(SOON, url=f"slotmq://127.0.0.1:{alone}/alone"))
 

@@ -22,9 +22,9 @@ OPTIONS = {"slots": 1, "backoff": "none"}
 @pytest.fixture
 def connect():
     """Make connections to one broker."""
-    url, made = conftest.broker_url(), []
+    own, made = conftest.broker_url(), []
 
-    def make(**options):
+    def make(url=own, **options):
         made.append(kombu.Connection(url, transport_options={**OPTIONS, **options}))
         return made[-1]
     yield make
@@ -250,6 +250,49 @@ def test_a_full_channel_of_two_queues_leaves_the_other_queue_to_others(connect):
     message.ack()
 
 
+@pytest.mark.parametrize("prefetch", [0, 2, 8])
+def test_full_queues_take_turns_and_nothing_is_given_back(connect, alone, prefetch):
+    """On one server, because one of several that stands still for a moment holds up its queues alone."""
+    connection, names = connect(f"slotmq://127.0.0.1:{alone}/turns"), ["a", "b", "c"]
+    for name in names:
+        put(connection, name, *[name] * 90)
+    reader = Reader(connection, *names, prefetch=prefetch)
+    for _ in range(90):
+        reader.drain(1)[-1].ack()
+    came = [message.payload for message in reader.came]
+    assert all(15 <= came.count(name) <= 45 for name in names), "".join(came)
+    assert sum(topic_of(connection, name).stats().released for name in names) == 0
+
+
+def test_a_queue_that_is_added_gets_turns_and_one_that_is_cancelled_gives_back(connect):
+    first, second = connect(), connect()
+    for name in ("a", "b"):
+        put(first, name, *[name] * 20)
+    reader = Reader(first, "a", prefetch=2)
+    reader.drain(1)
+    reader.consumer.add_queue(kombu.Queue("b", routing_key="b"))
+    reader.consumer.consume()
+    while "b" not in [message.payload for message in reader.came]:
+        reader.drain(1)[-1].ack()
+    held = [message for message in reader.came if message.payload == "a"][0]
+    reader.consumer.cancel_by_queue("a")
+    count = sum(message.payload == "a" for message in reader.came)
+    assert len(Reader(second, "a").drain_all()) == 20 - count
+    held.ack()
+
+
+def test_a_get_comes_also_while_the_channel_has_enough(connect):
+    connection = connect()
+    for name in ("a", "b", "c"):
+        put(connection, name, name, name, name)
+    reader = Reader(connection, "a", "b", prefetch=1)
+    reader.drain(1)
+    for name in ("c", "b"):
+        found = reader.channel.basic_get(name)
+        assert found.payload == name
+        found.ack()
+
+
 def test_a_get_takes_one_and_an_empty_queue_says_so_at_once(connect):
     connection = connect()
     queue = kombu.Queue("q", routing_key="q")(connection.channel())
@@ -367,6 +410,7 @@ def test_a_connection_shows_no_password():
     ({"visibility_timeuot": 1}, "broker_transport_options has options that are not known: visibility_timeuot"),
     ({"topic": {"slot": 1}}, "a topic has no option slot"),
     ({"queues": {"q": {"x": 1}}}, "queue q has options that are not known: x"),
+    ({"queue_order_strategy": "priority"}, 'queue_order_strategy is "priority"; queues take turns, which is round_robin'),
     ({"requeue": "never"}, 'requeue is "never"; it may be retry or release')])
 def test_options_that_are_not_known_are_named_in_one_line(options, said):
     with pytest.raises(ValueError) as raised:

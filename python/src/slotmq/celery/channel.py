@@ -9,15 +9,17 @@ from kombu.transport import virtual
 from kombu.transport.base import to_rabbitmq_queue_arguments
 from kombu.utils.uuid import uuid
 
+from ..consumer import Limit
 from ..errors import NoTopic, TooBig
 from . import revoking
 from .mailbox import MAILBOX_TTL_MS, FanoutReader, MailboxReader
 from .publishing import Raw, create_topic, message_of, too_big
 from .qos import QoS
+from .readers import QueueReader
 from .routing import is_default
 
 GET_MS = 1000  # how long a get waits for a message that is there
-MOST = 100     # deliveries that one poll takes
+UNBOUND = 0x7fffffff  # of a channel without a prefetch count: each queue has its own limit
 
 
 class Message(virtual.Message):
@@ -39,7 +41,7 @@ class Channel(virtual.Channel):
         super().__init__(connection, **kwargs)
         self.settings = connection.settings
         self.readers: Dict[str, Any] = {}  # by queue
-        self._no_ack: "set[str]" = set()
+        self._limit: Optional[Limit] = None
 
     # What is shared by all connections of the process.
 
@@ -211,9 +213,14 @@ class Channel(virtual.Channel):
             return callback(message)
 
         super().basic_consume(queue, no_ack, callback, consumer_tag, **kwargs)
-        self.connection._callbacks[queue] = deliver
-        (self._no_ack.add if no_ack else self._no_ack.discard)(queue)
-        self._read(queue, not no_ack).fit(self.qos.prefetch_count)
+        reader = self.readers.get(queue)
+        if isinstance(reader, QueueReader) and reader.limited == no_ack:
+            reader.close()
+            reader = None
+        if reader is None:
+            reader = self._open_reader(queue, not no_ack)
+        reader.callback = deliver
+        reader.allow()
 
     def basic_cancel(self, consumer_tag: str) -> None:
         """What nobody has begun goes back; what is not answered stays, and can be answered."""
@@ -222,11 +229,12 @@ class Channel(virtual.Channel):
         reader = self.readers.get(queue) if queue not in self._active_queues else None
         if reader is None:
             return
+        reader.callback = None
         if queue in self.connection.fanouts or queue in self.session.mailboxes:
             reader.close()
             del self.readers[queue]
         else:
-            reader.hold()
+            reader.pause()
 
     def basic_get(self, queue: str, no_ack: bool = False, **kwargs: Any) -> Any:
         try:
@@ -244,43 +252,60 @@ class Channel(virtual.Channel):
             raise Empty()
         if queue not in self._active_queues and not self._topic(queue).stats().due:
             raise Empty()
-        reader = self._read(queue, True)
+        reader = self.readers.get(queue) or self._open_reader(queue, True, self.qos.unanswered() + 1)
         if not reader.ready:
-            reader.fit(self.qos.unanswered() + 1)
-            reader.wait(GET_MS)
+            self._wait_for_one(reader)
         found = reader.ready.popleft() if reader.ready else None
-        if queue in self._active_queues:
-            reader.fit(self.qos.prefetch_count)
+        if reader.callback is not None:
+            reader.allow()
         else:
-            reader.hold()
+            reader.pause()
         if found is None:
             raise Empty()
         return found
 
-    def _read(self, queue: str, limited: bool) -> Any:
-        reader = self.readers.get(queue)
-        if reader is None:
-            reader = self.readers[queue] = self._new_reader(queue, limited)
-        reader.limited = limited
+    def _wait_for_one(self, reader: Any) -> None:
+        """It comes also when the channel has as much as it may: the other queues do not get the place."""
+        most = self.qos.unanswered() + 1
+        others = [other for other in self.readers.values() if other.limited and other.callback and other is not reader]
+        for other in others:
+            other.allow(0)
+        self.limit.set(max(self.qos.prefetch_count + 1, most) if self.qos.prefetch_count else UNBOUND)
+        reader.allow(most)
+        reader.fetch(GET_MS)
+        self.basic_qos(prefetch_count=self.qos.prefetch_count)
+        for other in others:
+            other.allow()
+
+    def _open_reader(self, queue: str, limited: bool, most: Optional[int] = None) -> Any:
+        """`most`: of unanswered deliveries of the queue."""
+        reader = self.readers[queue] = self._new_reader(queue, self.limit if limited else None, most)
         return reader
 
-    def _new_reader(self, queue: str, limited: bool) -> Any:
+    @property
+    def limit(self) -> Limit:
+        """Of all queues together that this channel consumes with acknowledgements."""
+        if self._limit is None:
+            self._limit = self.connection.consuming.limit(self.qos.prefetch_count or UNBOUND)
+        return self._limit
+
+    def _new_reader(self, queue: str, limit: Optional[Limit], most: Optional[int]) -> Any:
         connection, session = self.connection, self.session
         if queue in connection.fanouts:
             exchange, cursor, key = connection.fanouts[queue]
             kind = self.exchange_types["topic"]
             pattern = kind.key_to_pattern(key) if key else None
-            return FanoutReader(connection.mailboxes, session, queue, limited, exchange, cursor,
+            return FanoutReader(connection.mailboxes, session, queue, exchange, cursor,
                                 lambda given: not pattern or not given or kind._match(pattern, given))
         if self._is_mailbox(queue):
-            return MailboxReader(connection.mailboxes, session, queue, limited)
+            return MailboxReader(connection.mailboxes, session, queue)
         try:
-            return connection.queue_reader(queue, limited, self.qos.prefetch_count)
+            return connection.queue_reader(queue, limit, most)
         except NoTopic:
             if queue not in session.topics:
                 raise
             self._create_again(queue)
-            return connection.queue_reader(queue, limited, self.qos.prefetch_count)
+            return connection.queue_reader(queue, limit, most)
 
     def basic_ack(self, delivery_tag: str, multiple: bool = False) -> None:
         if multiple:
@@ -290,40 +315,15 @@ class Channel(virtual.Channel):
 
     def basic_qos(self, prefetch_size: int = 0, prefetch_count: int = 0, apply_global: bool = False) -> None:
         self.qos.prefetch_count = prefetch_count
-        for queue in set(self._active_queues):
-            self.readers[queue].fit(prefetch_count)
+        if self._limit is not None:
+            self._limit.set(prefetch_count or UNBOUND)
 
     def basic_recover(self, requeue: bool = False) -> None:
         self.qos.restore_unacked()
 
-    # What the transport asks.
-
-    def ready_count(self) -> int:
-        return sum(len(reader.ready) for reader in self.readers.values() if reader.limited)
-
-    def answered(self) -> None:
-        """A message was answered, on any thread."""
-        if self.connection is not None:
-            self.connection.wake()
-
-    def active_readers(self) -> List[Any]:
-        return [self.readers[queue] for queue in dict.fromkeys(self._active_queues) if queue in self.readers]
-
-    def balance(self) -> None:
-        """While a channel of several queues is full, none of them holds what others could do."""
-        limited = [reader for reader in self.active_readers() if reader.limited]
-        if len(limited) < 2:
-            return
-        for reader in limited:
-            if self.qos.can_deliver():
-                reader.fit(self.qos.prefetch_count)
-            else:
-                reader.hold()
-
-    def room(self, reader: Any) -> int:
-        """How many deliveries may be fetched."""
-        estimate = self.qos.can_consume_max_estimate() if reader.limited else None
-        return MOST if estimate is None else min(estimate, MOST)
+    def is_full(self) -> bool:
+        """Of its queues nothing can come before a message is answered."""
+        return not self.qos.can_consume() and any(reader.limited and reader.callback for reader in self.readers.values())
 
     def close(self) -> None:
         connection = self.connection
@@ -332,3 +332,6 @@ class Channel(virtual.Channel):
             if connection is None or connection.is_own():
                 reader.close()
         self.readers.clear()
+        if self._limit is not None and (connection is None or connection.is_own()):
+            self._limit.close()
+            self._limit = None

@@ -5,7 +5,7 @@ which ends by itself when nobody has used it for a while.  None of them is a top
 """
 import time
 from collections import deque
-from typing import Any, Deque, Dict, List, Optional
+from typing import Any, Callable, Deque, Dict, List, Optional
 
 from kombu.utils.json import dumps, loads
 
@@ -124,12 +124,13 @@ class Reader:
     """Waits for one key on a connection of its own, which is made again when it fails."""
 
     key: str
+    limited = False
 
-    def __init__(self, mailboxes: Mailboxes, session: Session, queue: str, limited: bool) -> None:
+    def __init__(self, mailboxes: Mailboxes, session: Session, queue: str) -> None:
         self.mailboxes = mailboxes
         self.queue = queue
-        self.limited = limited
         self.ready: Deque[Raw] = deque()
+        self.callback: Optional[Callable[[Raw], Any]] = None
         self._session = session
         self._connection: Any = None
         self._fresh = True      # the nodes are as they were found
@@ -143,7 +144,7 @@ class Reader:
             self._connect()
         return self._connection._sock.fileno() if self._connection is not None else -1
 
-    def fetch(self, most: int) -> None:
+    def fetch(self) -> None:
         """Take what has come, also if that is nothing."""
         if self._connection is None:
             return
@@ -164,11 +165,11 @@ class Reader:
         if self._connection is not None:
             self._end_if_silent()
 
-    def hold(self) -> None:
-        """It holds nothing that another one could have."""
+    def pause(self) -> None:
+        """Nothing to give back: mailboxes have one reader."""
 
-    def fit(self, most: int) -> None:
-        """The limit is that of who reads `ready`."""
+    def allow(self) -> None:
+        """Unlimited: what a mailbox has is read when it comes."""
 
     def put_back(self, payload: Dict[str, Any]) -> None:
         self.ready.appendleft(marked(payload, Answered(self, payload), True))
@@ -217,8 +218,8 @@ class Reader:
 class MailboxReader(Reader):
     """A list: of several readers one gets a message."""
 
-    def __init__(self, mailboxes: Mailboxes, session: Session, queue: str, limited: bool) -> None:
-        super().__init__(mailboxes, session, queue, limited)
+    def __init__(self, mailboxes: Mailboxes, session: Session, queue: str) -> None:
+        super().__init__(mailboxes, session, queue)
         self.key = mailboxes.list_key(queue)
 
     def _ask(self) -> None:
@@ -234,9 +235,9 @@ class MailboxReader(Reader):
 class FanoutReader(Reader):
     """A stream: each reader gets all whose routing key fits."""
 
-    def __init__(self, mailboxes: Mailboxes, session: Session, queue: str, limited: bool, exchange: str,
+    def __init__(self, mailboxes: Mailboxes, session: Session, queue: str, exchange: str,
                  cursor: str, fits: Any) -> None:
-        super().__init__(mailboxes, session, queue, limited)
+        super().__init__(mailboxes, session, queue)
         self.key = mailboxes.stream_key(exchange)
         self.cursor = cursor
         self._fits = fits

@@ -1,40 +1,38 @@
 """Queues of work: one consumer of the library for each queue that a connection consumes."""
 from collections import deque
-from typing import Any, Deque, Dict
+from typing import Any, Callable, Deque, Dict, Optional
 
 from ..client import Client
+from ..consumer import Limit
 from .publishing import Raw, raw_of
 
-UNLIMITED = 1000  # unanswered deliveries where kombu has no limit: the library's default
+MOST = 100     # deliveries that one poll takes
+UNBOUND = 1000  # unanswered deliveries of a queue where kombu has no limit: the library's default
 
 
 class QueueReader:
-    """Polls the topic of a queue.  What was polled and not given yet stands in `ready`.
+    """Polls the topic of a queue.  What was polled and not given yet stands in `ready`; `callback` gets it, None: the
+    queue is not consumed now.
 
     Thread: that which drains the connection.  Answers may come from any thread."""
 
-    def __init__(self, client: Client, topic: str, queue: str, limited: bool, most: int, options: Dict[str, Any]) -> None:
+    def __init__(self, client: Client, topic: str, queue: str, limit: Optional[Limit], most: Optional[int],
+                 options: Dict[str, Any]) -> None:
         self.queue = queue
-        self.limited = limited
+        self.limited = limit is not None
         self.ready: Deque[Raw] = deque()
-        self._own_limit = int(options.get("max_in_flight") or UNLIMITED)
-        self._most = self._bounded(most)
-        self._consumer = client.consumer(topic, **{**options, "max_in_flight": max(self._most, 1)})
-        self._held = False
+        self.callback: Optional[Callable[[Raw], Any]] = None
+        self._most = int(options.get("max_in_flight") or UNBOUND)
+        self._allowed = self._within(most)
+        self._consumer = client.consumer(topic, limit=limit, **{**options, "max_in_flight": self._allowed})
+        self._fd = self._consumer.fileno()
 
     def fileno(self) -> int:
-        return self._consumer.fileno()
+        return self._fd
 
-    def fetch(self, most: int) -> None:
-        """Poll up to so many."""
-        for delivery in self._consumer.poll(most, 0):
-            raw = raw_of(delivery)
-            if raw is not None:
-                self.ready.append(raw)
-
-    def wait(self, timeout_ms: int) -> None:
-        """As fetch(1), but wait."""
-        for delivery in self._consumer.poll(1, timeout_ms):
+    def fetch(self, timeout_ms: int = 0) -> None:
+        """Poll; the limits say how many there may be."""
+        for delivery in self._consumer.poll(MOST, timeout_ms):
             raw = raw_of(delivery)
             if raw is not None:
                 self.ready.append(raw)
@@ -43,35 +41,27 @@ class QueueReader:
         """A sign of life: the process has enough to do, and keeps what it has."""
         self._consumer.keep_alive()
 
-    def fit(self, most: int) -> None:
-        """The limit of the channel has changed."""
-        most = self._bounded(most)
-        if self._held or most != self._most:
+    def allow(self, most: Optional[int] = None) -> None:
+        """Claim up to so many unanswered deliveries; by default as many as the queue may have."""
+        most = self._within(most)
+        if most != self._allowed:
             self._consumer.set_max_in_flight(most)
-        self._most, self._held = most, False
+        self._allowed = most
 
-    def hold(self) -> None:
-        """Claim no more, and give back what nobody has begun: others may be idle."""
-        if self._held:
-            return
-        self._held = True
-        self._consumer.set_max_in_flight(0)
-        self.give_back()
+    def _within(self, most: Optional[int]) -> int:
+        return self._most if most is None else min(most, self._most)
 
-    def give_back(self) -> None:
-        """What stands ready, and what is claimed and was not polled yet."""
-        while True:
-            while self.ready:
-                self.ready.popleft().delivery.release()
-            self.fetch(UNLIMITED)
+    def pause(self) -> None:
+        """Claim no more, and give back what nobody has begun."""
+        self.allow(0)
+        self.fetch()
+        while self.ready:
+            self.ready.popleft().delivery.release()
             if not self.ready:
-                return
+                self.fetch()
 
     def close(self) -> None:
         """Blocks: request_timeout_ms, to store the answers."""
         while self.ready:
             self.ready.popleft().delivery.release()
         self._consumer.close()
-
-    def _bounded(self, most: int) -> int:
-        return min(most, self._own_limit) if most else self._own_limit

@@ -16,13 +16,14 @@ KINDS = ("consumer", "client", "producer", "topic")
 NO_OPTIONS = {"struct_size", "redis", "topic", "poll_events", "poll_receipts"}
 OWN: Dict[str, Any] = {"fanout_max_len": 10_000, "fanout_ttl_ms": 3_600_000, "requeue": "retry", "redis_priorities": False}
 REQUEUE = ("retry", "release")
+ORDER = "round_robin"  # of kombu's orders of queues, the only one
 # Options of kombu itself, which it reads where it needs them.
 KOMBU = {"body_encoding", "client_properties", "confirm_publish", "confirm_timeout", "connect_retries_timeout",
          "deadletter_queue", "errback", "interval_max", "interval_start", "interval_step", "login_method",
-         "max_retries", "polling_interval", "retry_errors"}
+         "max_retries", "polling_interval", "queue_order_strategy", "retry_errors"}
 # Of kombu's transport for Redis: what they are for is done in another way here.
 WITHOUT_USE = {"ack_emulation", "fanout_patterns", "fanout_prefix", "global_keyprefix", "health_check_interval",
-               "max_connections", "priority_steps", "queue_order_strategy", "retry_on_timeout", "sep",
+               "max_connections", "priority_steps", "retry_on_timeout", "sep",
                "socket_connect_timeout", "socket_keepalive", "socket_keepalive_options", "socket_timeout",
                "unacked_index_key", "unacked_key", "unacked_mutex_expire", "unacked_mutex_key",
                "unacked_restore_limit", "visibility_timeout"}
@@ -101,6 +102,9 @@ class Settings:
         if isinstance(ssl, Mapping):
             self.options["client"].update(_tls_of(ssl))
         self._sort({**more, **{name: value for name, value in options.items() if name != "queues"}})
+        order = str(options.get("queue_order_strategy", more.get("queue_order_strategy", ORDER)))
+        if order != ORDER:
+            raise ValueError(f'slotmq: queue_order_strategy is "{order}"; queues take turns, which is {ORDER}')
         for name, chosen in self.queues.items():
             split_options(chosen, f"queue {name}", ("consumer", "topic"))
         if self.own["requeue"] not in REQUEUE:

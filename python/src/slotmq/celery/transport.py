@@ -3,8 +3,7 @@ import contextlib
 import os
 import socket
 import time
-from collections import deque
-from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import redis
 from kombu.exceptions import ConnectionError as KombuConnectionError
@@ -13,6 +12,7 @@ from kombu.utils.eventio import ERR, READ, poll
 
 from .._native import ffi, lib
 from ..client import Client
+from ..consumer import Limit
 from ..errors import Error, FatalError, RetryError, UnknownError, UsageError
 from .channel import Channel
 from .mailbox import Mailboxes
@@ -59,13 +59,9 @@ class Transport(virtual.Transport):
         self._bindings: Any = None
         self._consuming: Optional[Client] = None
         self._pid = os.getpid()
-        self._turn: Deque[str] = deque()
+        self._last = ""  # the queue of the last message
         self._watched: Dict[int, Any] = {}
         self._poller: Any = None
-        self._pipe: Optional[Tuple[int, int]] = None
-        self._sleeps = False
-        self._full = False  # a reader is not waited for, because its channel has enough
-        self._look_again: Optional[Callable[[], None]] = None  # with the loop of a worker
         self._live_at = time.monotonic() + LIVE_S
 
     # The connection.
@@ -84,11 +80,7 @@ class Transport(virtual.Transport):
         consuming, self._consuming = self._consuming, None
         if consuming is not None and self.is_own():
             consuming.close()
-        for fd in self._pipe or ():
-            os.close(fd)
-        self._pipe = None
         self._drop_poller()
-        self._look_again = None
 
     def is_own(self) -> bool:
         """False: this is a child of the process that has connected."""
@@ -110,14 +102,18 @@ class Transport(virtual.Transport):
     def bindings(self) -> Any:
         return self.session and self._bindings
 
-    def queue_reader(self, queue: str, limited: bool, most: int) -> QueueReader:
+    @property
+    def consuming(self) -> Client:
         """A client can consume a topic once, and the process may have several connections: each that consumes has a
         client of its own."""
         if self._consuming is None:
             self._consuming = Client(self.settings.servers.address, **self.settings.options["client"])
             self._pid = os.getpid()
+        return self._consuming
+
+    def queue_reader(self, queue: str, limit: Optional[Limit], most: Optional[int]) -> QueueReader:
         options = {"max_poll_gap_ms": DAY_MS, **self.settings.of_queue(queue, "consumer")}
-        return QueueReader(self._consuming, self.settings.topic_of(queue), queue, limited, most, options)
+        return QueueReader(self.consuming, self.settings.topic_of(queue), queue, limit, most, options)
 
     def driver_version(self) -> str:
         version: bytes = ffi.string(lib.smq_version())
@@ -139,112 +135,70 @@ class Transport(virtual.Transport):
         end = None if timeout is None else time.monotonic() + timeout
         while True:
             self._live_if_due()
-            self._sleeps = True
-            self._balance()
+            for reader in self._readers():
+                if not reader.ready:
+                    self._fetch(reader)
             if self._deliver_one():
                 return
             left = LIVE_S if end is None else min(end - time.monotonic(), LIVE_S)
             if left <= 0 and end is not None:
                 raise socket.timeout()
-            if self._sleep(left, timeout is not None):
+            full = end is not None and self._is_full()
+            if not self._wait(min(left, FULL_S) if full else left) and full:
                 raise socket.timeout()
 
-    def _sleep(self, timeout: float, may_end: bool) -> bool:
-        """Whether all that could deliver have enough, and nobody answered."""
+    def _wait(self, timeout: float) -> bool:
+        """Whether a reader has something."""
         if self._poller is None:
-            self._poller, self._watched = poll(), {}
-        if self._pipe is None:
-            self._pipe = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-            self._poller.register(self._pipe[0], READ | ERR)
+            self._poller = poll()
         self._watch(lambda fd, reader: self._poller.register(fd, READ | ERR), self._unwatch)
-        full = may_end and self._full
-        found = self._poller.poll(min(timeout, FULL_S) if full else timeout) or ()
-        self._sleeps = False
-        if any(fd == self._pipe[0] for fd, _ in found):
-            os.read(self._pipe[0], 4096)  # with eventlet a read of an empty pipe would wait
-            return False
-        return full
+        return bool(self._poller.poll(timeout))
 
     def _unwatch(self, fd: int) -> None:
         with contextlib.suppress(OSError):  # a reader that has closed it
             self._poller.unregister(fd)
-
-    def wake(self) -> None:
-        """A message was answered, so there may be room again.  The loop of a worker has looked before it comes to
-        answers, and then sleeps; without a loop the answer may be that of another thread."""
-        if self._look_again is not None:
-            if self._full:
-                self._look_again()
-        elif self._sleeps and self._pipe is not None:
-            try:
-                os.write(self._pipe[1], b"x")
-            except BlockingIOError:
-                pass
 
     def _drop_poller(self) -> None:
         if self._poller is not None:
             self._poller.close()
         self._poller, self._watched = None, {}
 
-    def _readers(self) -> List[Tuple[Any, Any]]:
-        return [(channel, reader) for channel in self.channels for reader in channel.active_readers()]
+    def _readers(self) -> List[Any]:
+        """Of queues that are consumed, in the order in which they take turns: the one that came last is the last."""
+        readers = [reader for channel in self.channels for reader in channel.readers.values() if reader.callback]
+        last = next((place for place, reader in enumerate(readers) if reader.queue == self._last), -1)
+        return readers[last + 1:] + readers[:last + 1]
+
+    def _is_full(self) -> bool:
+        return any(channel.is_full() for channel in self.channels)
 
     def _watch(self, add: Callable[[int, Any], Any], remove: Callable[[int], Any]) -> None:
-        """Wait for those that may deliver, and only for these, because their descriptors are level-triggered."""
-        wanted = {}
-        self._full = False
-        for channel, reader in self._readers():
-            if not channel.room(reader):
-                self._full = True
-            elif reader.fileno() >= 0:
-                wanted[reader.fileno()] = (channel, reader)
-        for fd, pair in list(self._watched.items()):
-            if wanted.get(fd, (None, None))[1] is not pair[1]:
+        """Wait for the readers; connections of mailboxes come and go."""
+        wanted = {reader.fileno(): reader for reader in self._readers()}
+        wanted.pop(-1, None)
+        for fd, reader in list(self._watched.items()):
+            if wanted.get(fd) is not reader:
                 remove(fd)
                 del self._watched[fd]
-        for fd, pair in wanted.items():
+        for fd, reader in wanted.items():
             if fd not in self._watched:
-                add(fd, pair)
-                self._watched[fd] = pair
+                add(fd, reader)
+                self._watched[fd] = reader
 
-    def _deliver_one(self) -> bool:
-        pairs = self._readers()
-        # Begin behind the queue that came last.
-        if self._turn:
-            pairs.sort(key=lambda pair: bool(pair[1].queue == self._turn[0]))
-        for channel, reader in pairs:
-            if not reader.ready:
-                self._fetch(channel, reader)
-            if reader.ready and self._deliver_from(channel, reader):
-                self._turn.clear()
-                self._turn.append(reader.queue)
-                return True
-        return False
-
-    def _fetch(self, channel: Any, reader: Any) -> None:
-        room = channel.room(reader)
-        if not room:
-            return
+    def _fetch(self, reader: Any) -> None:
         try:
-            reader.fetch(room)
+            reader.fetch()
         except Error as error:
             raise ConsumerEnded(f"queue {reader.queue}: {error}") from error
 
-    def _deliver_from(self, channel: Any, reader: Any) -> bool:
-        """One that is ready; False: the channel has enough."""
-        if reader.limited and not channel.qos.can_deliver():
-            return False
-        raw = reader.ready.popleft()
-        callback = self._callbacks.get(reader.queue)
-        if callback is None:
-            raw.delivery.release()
-        else:
-            callback(raw)
-        return True
-
-    def _balance(self) -> None:
-        for channel in self.channels:
-            channel.balance()
+    def _deliver_one(self) -> bool:
+        """One that is ready."""
+        for reader in self._readers():
+            if reader.ready:
+                self._last = reader.queue
+                reader.callback(reader.ready.popleft())
+                return True
+        return False
 
     def _live_if_due(self) -> None:
         if time.monotonic() >= self._live_at:
@@ -258,38 +212,22 @@ class Transport(virtual.Transport):
                 try:
                     reader.live()
                 except Error as error:
-                    if reader in channel.active_readers():
+                    if reader.callback:
                         raise ConsumerEnded(f"queue {reader.queue}: {error}") from error
 
     # With the loop of a worker.
 
     def register_with_event_loop(self, connection: Any, loop: Any) -> None:
         self._drop_poller()
-
         planned: List[Any] = []
 
-        def look() -> None:
-            self._balance()
-            self._watch(lambda fd, pair: loop.add_reader(fd, self._on_readable, *pair), loop.remove_reader)
-            if self._full and not planned:
+        def on_tick() -> None:
+            while self._deliver_one():
+                pass
+            self._watch(lambda fd, reader: loop.add_reader(fd, self._fetch, reader), loop.remove_reader)
+            if self._is_full() and not planned:
                 # A pool of threads leaves its answers to the loop without waking it.
                 planned.append(loop.call_later(FULL_S, planned.clear))
 
-        def on_tick() -> None:
-            for channel, reader in self._readers():
-                if reader.ready:
-                    self._deliver_all(channel, reader)
-            look()
-
-        self._look_again = look
         loop.on_tick.add(on_tick)
         loop.call_repeatedly(LIVE_S, self.live)
-
-    def _on_readable(self, channel: Any, reader: Any) -> None:
-        self._fetch(channel, reader)
-        self._deliver_all(channel, reader)
-
-    def _deliver_all(self, channel: Any, reader: Any) -> None:
-        """What is ready, as far as the channel has room; the rest waits for the next turn."""
-        while reader.ready and self._deliver_from(channel, reader):
-            pass
