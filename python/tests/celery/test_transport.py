@@ -63,7 +63,7 @@ def put(connection, queue, *bodies, **options):
 
 def topic_of(connection, queue):
     channel = connection.default_channel
-    return channel._topic(queue)
+    return channel.queue(queue).topic
 
 
 def described(connection, queue, *names):

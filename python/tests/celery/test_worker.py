@@ -5,7 +5,7 @@ import time
 import pytest
 from celery import chord, group
 from celery.exceptions import ChordError, TaskRevokedError
-from slotmq.celery.reports import shown
+from slotmq.celery.compat import shown
 
 TIMEOUT_S = 30
 

@@ -20,5 +20,6 @@ try:
 except ImportError:
     pass  # kombu alone
 else:
-    from . import deaths, greenlets, keys, reports  # noqa: F401  three connect signals, one is put into Celery
+    from . import compat, deaths, hooks  # noqa: F401  two connect signals
+    compat.hide_passwords()
     BACKEND_ALIASES.update({name: "slotmq.celery.results:Backend" for name in ("slotmq-results", "slotmqs-results")})

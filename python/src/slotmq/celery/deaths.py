@@ -2,33 +2,33 @@
 
 Celery stores no result of a task that it gives back to the broker, which other brokers deliver for ever.  Here a worker
 that uses the last try of a task stores it, in whatever result backend the task has, and ends chords and chains."""
-from typing import Any
-
-from celery import states
+from celery import Celery, states
 from celery.app.task import Context
 from celery.exceptions import Reject, TaskError, WorkerLostError
 from celery.signals import worker_init
 from kombu.log import get_logger
+from kombu.transport import virtual
 
 from .qos import QoS
 
 logger = get_logger(__name__)
 
 
-def begin(sender: Any = None, **_: Any) -> None:
+def begin(sender: object = None, **_: object) -> None:
     """Celery calls it when a worker starts, before it has read the classes of requests."""
     from celery.worker.request import Request
 
     class Noting(Request):
         """Notes why Celery is about to give the message back."""
 
-        def on_failure(self, exc_info: Any, *args: Any, **kwargs: Any) -> Any:
+        def on_failure(self, exc_info: object, *args: object, **kwargs: object) -> None:
             raw = getattr(self.message, "_raw", None)
             if raw is not None:
-                raw.cause = getattr(exc_info.exception, "exc", exc_info.exception)
-            return super().on_failure(exc_info, *args, **kwargs)
+                exception = getattr(exc_info, "exception", None)
+                raw.cause = getattr(exception, "exc", exception)
+            super().on_failure(exc_info, *args, **kwargs)
 
-    app = sender.app
+    app: Celery = getattr(sender, "app")
     if app.Task.Request == "celery.worker.request:Request":
         app.Task.Request = Noting
     QoS.teller = Teller(app)
@@ -37,16 +37,16 @@ def begin(sender: Any = None, **_: Any) -> None:
 class Teller:
     """Of the application of a worker."""
 
-    def __init__(self, app: Any) -> None:
+    def __init__(self, app: Celery) -> None:
         self._app = app
 
-    def reason_of(self, message: Any) -> str:
+    def reason_of(self, message: virtual.Message) -> str:
         cause = message._raw.cause
         if isinstance(cause, Reject):
             return _text_of(cause.reason) if cause.reason else ""
         return f"{type(cause).__name__}: {_text_of(cause)}" if cause is not None else ""
 
-    def tell(self, message: Any, reason: str) -> None:
+    def tell(self, message: virtual.Message, reason: str) -> None:
         """Blocks: for the result backend, as when any result is stored."""
         task_id, name, cause = message.headers.get("id"), message.headers.get("task"), message._raw.cause
         if not task_id or not name:
@@ -63,14 +63,14 @@ class Teller:
             logger.exception("Task %s is a dead letter, and its failure could not be stored", task_id)
 
 
-def _text_of(value: Any) -> str:
+def _text_of(value: object) -> str:
     try:
         return str(value)
     except Exception:
         return type(value).__name__
 
 
-def _request_of(message: Any) -> Context:
+def _request_of(message: virtual.Message) -> Context:
     args, kwargs, embedded = message.payload
     properties = message.properties
     return Context({**message.headers, **(embedded or {}), "args": args, "kwargs": kwargs,

@@ -1,12 +1,13 @@
 """redis-py for what is no queue: bindings, fanout, replies of remote control, and results."""
 import pathlib
-from typing import Any, Dict
+from typing import Dict
 
 import redis
-from redis.cluster import ClusterNode, RedisCluster
+from redis.cluster import ClusterNode, ClusterPipeline, RedisCluster
 from redis.exceptions import RedisClusterException, RedisError
 
-from .settings import Servers
+from .compat import let_deletes_be_followed
+from .settings import Chosen, Servers
 
 # That no node can be reached is for redis-py no RedisError.
 FAILURES = (RedisError, RedisClusterException, OSError)
@@ -17,17 +18,13 @@ WIRE = {"protocol": 2} if int(redis.__version__.partition(".")[0]) >= 5 else {}
 
 
 class Cluster(RedisCluster):
-    """With pipelines whose delete() can be followed by another call, as Celery does: that of redis-py 6.1 returns None."""
-
-    def pipeline(self, *args: Any, **kwargs: Any) -> Any:
-        made = super().pipeline(*args, **kwargs)
-        made.delete = lambda *names: made.execute_command("DEL", *names)
-        return made
+    def pipeline(self, *args: object, **kwargs: object) -> ClusterPipeline:
+        return let_deletes_be_followed(super().pipeline(*args, **kwargs))
 
 
-def open_redis(servers: Servers, client: Dict[str, Any], **more: Any) -> Any:
+def open_redis(servers: Servers, client: Chosen, **more: object) -> redis.Redis:
     """A RedisCluster, or of one server without cluster mode a Redis.  `client`: the options of slotmq.Client."""
-    kwargs: Dict[str, Any] = {**KEEPALIVE, **WIRE, **_login_of(servers, client), **more}
+    kwargs: Chosen = {**KEEPALIVE, **WIRE, **_login_of(servers, client), **more}
     if servers.tls:
         kwargs.update(ssl=True, ssl_ca_certs=client.get("tls_ca"), ssl_certfile=client.get("tls_cert"),
                       ssl_keyfile=client.get("tls_key"))
@@ -40,7 +37,7 @@ def open_redis(servers: Servers, client: Dict[str, Any], **more: Any) -> Any:
     return redis.Redis(host=host, port=port, **kwargs)
 
 
-def _login_of(servers: Servers, client: Dict[str, Any]) -> Dict[str, str]:
+def _login_of(servers: Servers, client: Chosen) -> Dict[str, str]:
     password = servers.password
     if client.get("redis_password_file"):
         password = pathlib.Path(client["redis_password_file"]).read_text(encoding="utf-8").splitlines()[0]
@@ -48,7 +45,7 @@ def _login_of(servers: Servers, client: Dict[str, Any]) -> Dict[str, str]:
     return {name: value for name, value in login.items() if value}
 
 
-def connection_of(client: Any, key: str) -> Any:
+def connection_of(client: redis.Redis, key: str) -> redis.Connection:
     """A connection of its own to the node that has the key, for a call that waits.  The caller disconnects it, so the
     pool must not count it: that of redis-py 8 makes no more than 100."""
     node = client
@@ -58,7 +55,7 @@ def connection_of(client: Any, key: str) -> Any:
     return pool.connection_class(**pool.connection_kwargs)
 
 
-def find_nodes_again(client: Any) -> None:
+def find_nodes_again(client: redis.Redis) -> None:
     """After a connection has failed, or a node has sent us to another one."""
     if isinstance(client, RedisCluster):
         client.nodes_manager.initialize()

@@ -4,13 +4,16 @@ A fanout exchange is one stream, which each reader reads from where it was; a ma
 which ends by itself when nobody has used it for a while.  None of them is a topic: those are for work.
 """
 import time
-from collections import deque
-from typing import Any, Callable, Deque, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 from kombu.utils.json import dumps, loads
+from redis.connection import Connection
 
+from ..calls import Span
+from .compat import descriptor_of
 from .link import FAILURES, connection_of, find_nodes_again
-from .publishing import Raw, marked
+from .publishing import Payload, marked
+from .readers import Reader
 from .session import Session
 
 WAIT_MS = 5000         # how long Redis waits before it says that nothing came
@@ -56,7 +59,7 @@ class Mailboxes:
     def find(self, exchange: str, routing_key: str) -> List[str]:
         return [name.decode() for name in self._session.redis.smembers(self.address_key(exchange, routing_key))]
 
-    def put(self, queue: str, message: Dict[str, Any]) -> None:
+    def put(self, queue: str, message: Payload) -> None:
         key = self.list_key(queue)
         pipeline = self._session.redis.pipeline()
         pipeline.rpush(key, dumps(message))
@@ -84,7 +87,7 @@ class Mailboxes:
         self._session.redis.delete(self.list_key(queue))
         self._ttl_ms.pop(queue, None)
 
-    def cast(self, exchange: str, routing_key: str, message: Dict[str, Any]) -> None:
+    def cast(self, exchange: str, routing_key: str, message: Payload) -> None:
         """To all who read the fanout now."""
         own, key = self._session.settings.own, self.stream_key(exchange)
         pipeline = self._session.redis.pipeline()
@@ -98,12 +101,12 @@ class Mailboxes:
         return newest[0][0].decode() if newest else "0-0"
 
 
-class Answered:
-    """In the place of a delivery, for a message that left Redis when it was read."""
+class NullDelivery:
+    """Of a message that left Redis when it was read."""
 
     __slots__ = ("_reader", "_payload")
 
-    def __init__(self, reader: "Reader", payload: Dict[str, Any]) -> None:
+    def __init__(self, reader: "KeyReader", payload: Payload) -> None:
         self._reader = reader
         self._payload = payload
 
@@ -113,39 +116,34 @@ class Answered:
     def reject(self, reason: Optional[str] = None) -> None:
         """It is dropped: what was meant for whoever listened is no dead letter."""
 
-    def retry(self, reason: Optional[str] = None, *, delay_ms: int = 0) -> None:
+    def retry(self, reason: Optional[str] = None, *, delay_ms: Span = 0) -> None:
         self.release()
 
-    def release(self, *, delay_ms: int = 0) -> None:
+    def release(self, *, delay_ms: Span = 0) -> None:
         self._reader.put_back(self._payload)
 
 
-class Reader:
+class KeyReader(Reader):
     """Waits for one key on a connection of its own, which is made again when it fails."""
 
     key: str
-    limited = False
 
     def __init__(self, mailboxes: Mailboxes, session: Session, queue: str) -> None:
+        super().__init__(queue)
         self.mailboxes = mailboxes
-        self.queue = queue
-        self.ready: Deque[Raw] = deque()
-        self.callback: Optional[Callable[[Raw], Any]] = None
         self._session = session
-        self._connection: Any = None
+        self._connection: Optional[Connection] = None
         self._fresh = True      # the nodes are as they were found
         self._heard_at = 0.0
         self._try_at = 0.0
         self._pause = AGAIN_S[0]
 
     def fileno(self) -> int:
-        """-1: there is no connection now."""
         if self._connection is None and time.monotonic() >= self._try_at:
             self._connect()
-        return self._connection._sock.fileno() if self._connection is not None else -1
+        return descriptor_of(self._connection)
 
     def fetch(self) -> None:
-        """Take what has come, also if that is nothing."""
         if self._connection is None:
             return
         try:
@@ -155,24 +153,22 @@ class Reader:
             reply = self._connection.read_response()
             self._heard_at = time.monotonic()
             for payload in self._payloads(reply):
-                self.ready.append(marked(payload, Answered(self, payload), False))
-            self._ask()
+                self.ready.append(marked(payload, NullDelivery(self, payload), False))
+            self._ask(self._connection)
         except FAILURES:
             self._fail()
 
     def live(self) -> None:
-        """From time to time."""
         if self._connection is not None:
             self._end_if_silent()
 
-    def pause(self) -> None:
+    def cancel(self) -> bool:
         """Nothing to give back: mailboxes have one reader."""
+        self.close()
+        return False
 
-    def allow(self) -> None:
-        """Unlimited: what a mailbox has is read when it comes."""
-
-    def put_back(self, payload: Dict[str, Any]) -> None:
-        self.ready.appendleft(marked(payload, Answered(self, payload), True))
+    def put_back(self, payload: Payload) -> None:
+        self.ready.appendleft(marked(payload, NullDelivery(self, payload), True))
 
     def close(self) -> None:
         connection, self._connection = self._connection, None
@@ -191,7 +187,7 @@ class Reader:
             self._connection = connection_of(self._session.redis, self.key)
             self._connection.connect()
             self._heard_at = time.monotonic()
-            self._ask()
+            self._ask(self._connection)
             self._pause = AGAIN_S[0]
         except FAILURES:
             self._fail()
@@ -208,44 +204,44 @@ class Reader:
         if time.monotonic() - self._heard_at > SILENT_S:
             self._fail()
 
-    def _ask(self) -> None:
+    def _ask(self, connection: Connection) -> None:
         raise NotImplementedError
 
-    def _payloads(self, reply: Any) -> List[Dict[str, Any]]:
+    def _payloads(self, reply: Any) -> List[Payload]:
         raise NotImplementedError
 
 
-class MailboxReader(Reader):
+class MailboxReader(KeyReader):
     """A list: of several readers one gets a message."""
 
     def __init__(self, mailboxes: Mailboxes, session: Session, queue: str) -> None:
         super().__init__(mailboxes, session, queue)
         self.key = mailboxes.list_key(queue)
 
-    def _ask(self) -> None:
-        self._connection.send_command("BLPOP", self.key, WAIT_MS // 1000)
+    def _ask(self, connection: Connection) -> None:
+        connection.send_command("BLPOP", self.key, WAIT_MS // 1000)
 
-    def _payloads(self, reply: Any) -> List[Dict[str, Any]]:
+    def _payloads(self, reply: Any) -> List[Payload]:
         if reply is None:
             self.mailboxes.renew(self.queue)
             return []
         return [loads(reply[1].decode())]
 
 
-class FanoutReader(Reader):
+class FanoutReader(KeyReader):
     """A stream: each reader gets all whose routing key fits."""
 
     def __init__(self, mailboxes: Mailboxes, session: Session, queue: str, exchange: str,
-                 cursor: str, fits: Any) -> None:
+                 cursor: str, fits: Callable[[str], bool]) -> None:
         super().__init__(mailboxes, session, queue)
         self.key = mailboxes.stream_key(exchange)
         self.cursor = cursor
         self._fits = fits
 
-    def _ask(self) -> None:
-        self._connection.send_command("XREAD", "COUNT", PAGE, "BLOCK", WAIT_MS, "STREAMS", self.key, self.cursor)
+    def _ask(self, connection: Connection) -> None:
+        connection.send_command("XREAD", "COUNT", PAGE, "BLOCK", WAIT_MS, "STREAMS", self.key, self.cursor)
 
-    def _payloads(self, reply: Any) -> List[Dict[str, Any]]:
+    def _payloads(self, reply: Any) -> List[Payload]:
         found = []
         for number, fields in (reply[0][1] if reply else []):
             self.cursor = number.decode()

@@ -6,15 +6,16 @@ import json
 import logging
 import math
 import time
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Protocol
 
 from kombu.utils.json import dumps, loads
 
+from ..calls import Span
 from ..client import Client
 from ..consumer import Delivery
 from ..errors import TooBig, TopicDiffers
 from ..records import Message
-from .settings import Settings
+from .settings import Chosen, Given, Settings
 
 SLOTS = 16
 TYPE = "priority"
@@ -25,6 +26,7 @@ BODY_LARGE = 1_048_576  # from here on a body is named in the log
 NUMBERS = (("x-message-ttl", "ttl_ms", 1), ("x-max-length", "max_waiting", 1), ("x-expires", "expires_ms", 1000))
 TIMED = (TYPE, "fixed_time")  # types whose messages may wait for a time of their own
 log = logging.getLogger("slotmq.celery")
+Payload = Dict[str, Any]  # a message as kombu writes it
 _tags = itertools.count(1)
 _named: "set[str]" = set()
 
@@ -40,7 +42,7 @@ def time_of(text: Optional[str]) -> Optional[float]:
     return (found if found.tzinfo else found.replace(tzinfo=datetime.timezone.utc)).timestamp()
 
 
-def message_of(settings: Settings, queue: str, message: Dict[str, Any]) -> Message:
+def message_of(settings: Settings, queue: str, message: Payload) -> Message:
     """A message of kombu, to be sent to the topic of the queue."""
     properties, headers = message["properties"], message.get("headers") or {}
     key = properties.get("slotmq_key")
@@ -70,13 +72,13 @@ def too_big(error: TooBig, topic: str, size: int) -> TooBig:
     return TooBig(error.status, f"{error}; {hint}")
 
 
-def _identity(headers: Dict[str, Any], properties: Dict[str, Any]) -> Optional[str]:
+def _identity(headers: Payload, properties: Payload) -> Optional[str]:
     """The id of the task, so that the broker finds the message by it."""
     found = headers.get("id") if "task" in headers else properties.get("message_id")
     return str(found) if found and len(str(found).encode()) <= 1024 else None
 
 
-def _priority(properties: Dict[str, Any], settings: Settings) -> int:
+def _priority(properties: Payload, settings: Settings) -> int:
     try:
         found = int(properties.get("priority") or 0)
     except (TypeError, ValueError):
@@ -84,7 +86,7 @@ def _priority(properties: Dict[str, Any], settings: Settings) -> int:
     return -found if settings.own["redis_priorities"] else found
 
 
-def _ttl_ms(headers: Dict[str, Any], properties: Dict[str, Any]) -> int:
+def _ttl_ms(headers: Payload, properties: Payload) -> int:
     """Of a task that expires somebody may wait for the result, and a worker notes there that it is revoked.  So the
     broker drops it only if it keeps no result; other messages, when kombu was told to let them expire."""
     expires = time_of(headers.get("expires"))
@@ -93,10 +95,10 @@ def _ttl_ms(headers: Dict[str, Any], properties: Dict[str, Any]) -> int:
     return max(int(properties["expiration"]), 1) if properties.get("expiration") else 0
 
 
-def create_topic(client: Client, settings: Settings, queue: str, arguments: Optional[Dict[str, Any]] = None) -> None:
+def create_topic(client: Client, settings: Settings, queue: str, arguments: Optional[Given] = None) -> None:
     """Create the topic of a queue.  One that exists is used as it is, also if it was made with other options."""
     arguments = arguments or {}
-    options: Dict[str, Any] = {"type": TYPE, "layout": "keyed", "slots": SLOTS,
+    options: Chosen = {"type": TYPE, "layout": "keyed", "slots": SLOTS,
                                "shared": not arguments.get("x-slotmq-exclusive")}
     for name, option, least in NUMBERS:
         if arguments.get(name):
@@ -108,12 +110,24 @@ def create_topic(client: Client, settings: Settings, queue: str, arguments: Opti
         client.create(settings.topic_of(queue), **options)
 
 
+class Answerable(Protocol):
+    """What answers a message: a delivery, or nothing is left to answer."""
+
+    def done(self) -> None: ...
+
+    def reject(self, reason: Optional[str] = None) -> None: ...
+
+    def retry(self, reason: Optional[str] = None, *, delay_ms: Span = ...) -> None: ...
+
+    def release(self, *, delay_ms: Span = ...) -> None: ...
+
+
 class Raw:
     """A message of kombu that came from a topic, with the delivery that answers it.  `cause`: why a task failed."""
 
     __slots__ = ("payload", "delivery", "cause")
 
-    def __init__(self, payload: Dict[str, Any], delivery: Any) -> None:
+    def __init__(self, payload: Payload, delivery: Answerable) -> None:
         self.payload = payload
         self.delivery = delivery
         self.cause: Optional[BaseException] = None
@@ -130,7 +144,7 @@ def raw_of(delivery: Delivery) -> Optional[Raw]:
     return marked(payload, delivery, delivery.redelivered)
 
 
-def marked(payload: Dict[str, Any], delivery: Any, redelivered: bool) -> Raw:
+def marked(payload: Payload, delivery: Answerable, redelivered: bool) -> Raw:
     """With a tag of this delivery, because a message may come again while its first delivery is not answered."""
     properties, headers = payload["properties"], payload.get("headers") or {}
     properties["delivery_tag"] = str(next(_tags))

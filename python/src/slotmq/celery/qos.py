@@ -1,5 +1,5 @@
 """What a channel has delivered and nobody has answered."""
-from typing import Any, List
+from typing import Callable, List, Optional, Protocol
 
 from kombu.log import get_logger
 from kombu.transport import virtual
@@ -7,6 +7,7 @@ from kombu.transport import virtual
 from ..consumer import Delivery
 from ..errors import Error
 from ..records import BACKOFF
+from .publishing import Answerable
 
 logger = get_logger(__name__)
 REQUEUED = "requeued by the worker"
@@ -14,11 +15,19 @@ REJECTED = "rejected by the worker"
 LOST = "its worker died or hung in each of its last tries"
 
 
+class Teller(Protocol):
+    """Stores the failure of a task that becomes a dead letter."""
+
+    def reason_of(self, message: virtual.Message) -> str: ...
+
+    def tell(self, message: virtual.Message, reason: str) -> None: ...
+
+
 class QoS(virtual.QoS):
     """Answers go to the broker at once.  An answer that comes too late is logged, because the message is delivered
     again, and nobody can help it.  Thread: answers from any, all else that which drains the connection."""
 
-    teller: Any = None  # of a worker of Celery, which stores the failure of a task that becomes a dead letter
+    teller: "Optional[Teller]" = None  # of a worker of Celery
 
     def ack(self, delivery_tag: str) -> None:
         self._answer(delivery_tag, lambda delivery: delivery.done())
@@ -65,7 +74,7 @@ class QoS(virtual.QoS):
         for tag in list(self._delivered):
             self.ack(tag)
 
-    def restore_unacked(self) -> List[Any]:
+    def restore_unacked(self) -> List[object]:
         """As if they had never been delivered."""
         for tag in list(self._delivered):
             self._answer(tag, lambda delivery: delivery.release())
@@ -74,7 +83,7 @@ class QoS(virtual.QoS):
     def unanswered(self) -> int:
         return len(self._delivered)
 
-    def _answer(self, tag: str, answer: Any) -> bool:
+    def _answer(self, tag: str, answer: Callable[[Answerable], None]) -> bool:
         """Whether it came in time."""
         message = self._delivered.pop(tag, None)
         if message is None:
@@ -87,10 +96,10 @@ class QoS(virtual.QoS):
         return True
 
 
-def _retries_left(delivery: Any) -> int:
+def _retries_left(delivery: Answerable) -> int:
     """What comes from a mailbox never dies."""
     return delivery.retries_left if isinstance(delivery, Delivery) else 1
 
 
-def _retry(delivery: Any, reason: str) -> None:
+def _retry(delivery: Answerable, reason: str) -> None:
     delivery.retry(reason, delay_ms=0 if getattr(delivery, "attempt", 1) == 1 else BACKOFF)

@@ -1,27 +1,59 @@
-"""Queues of work: one consumer of the library for each queue that a connection consumes."""
+"""What takes messages of a queue: for a queue of work a consumer of the library."""
 from collections import deque
-from typing import Any, Callable, Deque, Dict, Optional
+from typing import Callable, Deque, Optional
 
 from ..client import Client
 from ..consumer import Limit
 from .publishing import Raw, raw_of
+from .settings import Chosen
 
-MOST = 100     # deliveries that one poll takes
+MOST = 100      # deliveries that one poll takes
 UNBOUND = 1000  # unanswered deliveries of a queue where kombu has no limit: the library's default
 
 
-class QueueReader:
-    """Polls the topic of a queue.  What was polled and not given yet stands in `ready`; `callback` gets it, None: the
-    queue is not consumed now.
+class Reader:
+    """Of one queue.  What has come and was not given yet stands in `ready`; `callback` gets it, None: the queue is not
+    consumed now.
 
     Thread: that which drains the connection.  Answers may come from any thread."""
 
-    def __init__(self, client: Client, topic: str, queue: str, limit: Optional[Limit], most: Optional[int],
-                 options: Dict[str, Any]) -> None:
+    limited = False  # by the prefetch count of the channel
+
+    def __init__(self, queue: str) -> None:
         self.queue = queue
-        self.limited = limit is not None
         self.ready: Deque[Raw] = deque()
-        self.callback: Optional[Callable[[Raw], Any]] = None
+        self.callback: Optional[Callable[[Raw], object]] = None
+
+    def fileno(self) -> int:
+        """Readable when something comes.  -1: there is no connection now."""
+        raise NotImplementedError
+
+    def fetch(self) -> None:
+        """Take what has come, also if that is nothing."""
+        raise NotImplementedError
+
+    def live(self) -> None:
+        """Do from time to time what keeps the reader alive."""
+        raise NotImplementedError
+
+    def consume(self, callback: Callable[[Raw], object]) -> None:
+        self.callback = callback
+
+    def cancel(self) -> bool:
+        """The queue is not consumed any more.  False: so the reader was closed."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+
+class QueueReader(Reader):
+    """Polls the topic of a queue."""
+
+    def __init__(self, client: Client, topic: str, queue: str, limit: Optional[Limit], most: Optional[int],
+                 options: Chosen) -> None:
+        super().__init__(queue)
+        self.limited = limit is not None
         self._most = int(options.get("max_in_flight") or UNBOUND)
         self._allowed = self._within(most)
         self._consumer = client.consumer(topic, limit=limit, **{**options, "max_in_flight": self._allowed})
@@ -38,8 +70,12 @@ class QueueReader:
                 self.ready.append(raw)
 
     def live(self) -> None:
-        """A sign of life: the process has enough to do, and keeps what it has."""
+        """The process has enough to do, and keeps what it has."""
         self._consumer.keep_alive()
+
+    def consume(self, callback: Callable[[Raw], object]) -> None:
+        super().consume(callback)
+        self.allow()
 
     def allow(self, most: Optional[int] = None) -> None:
         """Claim up to so many unanswered deliveries; by default as many as the queue may have."""
@@ -51,17 +87,21 @@ class QueueReader:
     def _within(self, most: Optional[int]) -> int:
         return self._most if most is None else min(most, self._most)
 
-    def pause(self) -> None:
-        """Claim no more, and give back what nobody has begun."""
+    def cancel(self) -> bool:
+        """What nobody has begun goes back; what is not answered stays, and can be answered."""
+        self.callback = None
         self.allow(0)
         self.fetch()
         while self.ready:
+            self._give_back()
+            self.fetch()
+        return True
+
+    def _give_back(self) -> None:
+        while self.ready:
             self.ready.popleft().delivery.release()
-            if not self.ready:
-                self.fetch()
 
     def close(self) -> None:
         """Blocks: request_timeout_ms, to store the answers."""
-        while self.ready:
-            self.ready.popleft().delivery.release()
+        self._give_back()
         self._consumer.close()

@@ -4,17 +4,23 @@ Celery tells all workers what is revoked, and each keeps it in its memory.  Befo
 removed.  The rest is in the workers by then, which handle it as always.
 """
 import concurrent.futures
-from typing import Any, Dict, Iterable, List
+from typing import TYPE_CHECKING, Iterable, List
 
 from kombu.exceptions import ContentDisallowed
 from kombu.transport import virtual
+
+from .compat import active_apps
+from .publishing import Payload
+
+if TYPE_CHECKING:
+    from .channel import Channel
 
 PIDBOX = ".pidbox"
 REASON = "revoked"
 AT_ONCE = 32  # calls under way
 
 
-def look_at(channel: Any, exchange: str, message: Dict[str, Any]) -> None:
+def look_at(channel: "Channel", exchange: str, message: Payload) -> None:
     """If this broadcast revokes tasks by their ids, remove them."""
     if not exchange.endswith(PIDBOX):
         return
@@ -27,7 +33,7 @@ def look_at(channel: Any, exchange: str, message: Dict[str, Any]) -> None:
         remove(channel, [found] if isinstance(found, str) else found)
 
 
-def remove(channel: Any, ids: Iterable[str]) -> List[str]:
+def remove(channel: "Channel", ids: Iterable[str]) -> List[str]:
     """Remove messages with these ids from all queues that this process knows, and return which there were.  A task
     that was sent with a key is not found by its id alone.  One that a worker has, or whose server is away, stays; then
     the broadcast is what is left."""
@@ -47,8 +53,7 @@ def remove(channel: Any, ids: Iterable[str]) -> List[str]:
 def _note(ids: List[str]) -> None:
     """Somebody may wait for their results.  A broadcast does not say which application sends it; a process has one,
     or several with the same results."""
-    from celery._state import _get_active_apps  # a program of kombu alone has no Celery
-    for app in _get_active_apps():
+    for app in active_apps():
         backend = app.backend
         left = backend.mark_new_as_revoked(ids, REASON) if hasattr(backend, "mark_new_as_revoked") else ids
         for task_id in left:

@@ -3,9 +3,12 @@
 A queue that is bound to a direct exchange by its own name, as Celery's queues are, needs no entry and no look-up.
 """
 import json
+import re
 import threading
 import time
-from typing import Any, Dict, List, Set, Tuple
+from typing import Callable, Dict, List, Optional, Set, Tuple
+
+from kombu.transport.virtual.exchange import TopicExchange
 
 from .session import Session
 
@@ -15,6 +18,12 @@ Row = Tuple[str, str]  # (binding key, queue)
 
 def is_default(exchange: str, kind: str, routing_key: str, queue: str) -> bool:
     return kind == "direct" and routing_key == queue and exchange in ("", queue)
+
+
+def matcher(binding_key: str) -> Callable[[str], bool]:
+    """Whether a routing key fits; one that is not given does."""
+    pattern = TopicExchange(None).key_to_pattern(binding_key) if binding_key else ""
+    return lambda given: not given or re.match(pattern, given) is not None
 
 
 class Bindings:
@@ -44,7 +53,7 @@ class Bindings:
                 self._written.add(field)
                 self._read_at = float("-inf")
 
-    def remove(self, *, queue: str = "", row: Any = None) -> None:
+    def remove(self, *, queue: str = "", row: Optional[Tuple[Optional[str], ...]] = None) -> None:
         """All bindings of a queue, or one (exchange, kind, routing key, queue)."""
         with self._lock:
             fields = [json.dumps(list(row))] if row else [

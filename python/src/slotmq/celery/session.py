@@ -4,11 +4,13 @@ A child of fork() forgets what its parent has opened, and opens its own at its f
 import atexit
 import os
 import threading
-from typing import Any, Dict, List
+from typing import Dict, List, Optional
+
+from redis import Redis
 
 from ..client import Client
 from .link import open_redis
-from .settings import Settings
+from .settings import Chosen, Settings
 
 _sessions: Dict[str, "Session"] = {}
 _lock = threading.Lock()
@@ -25,13 +27,13 @@ class Session:
         self.producer = self.client.producer(**settings.options["producer"])
         # Queues that are topics, as far as this process knows, with the arguments of their declaration; and those
         # that are mailboxes.
-        self.topics: Dict[str, Dict[str, Any]] = {}
+        self.topics: Dict[str, Chosen] = {}
         self.mailboxes: "set[str]" = set()
-        self._redis: Any = None
+        self._redis: Optional[Redis] = None
         self._lock = threading.Lock()
 
     @property
-    def redis(self) -> Any:
+    def redis(self) -> Redis:
         if self._redis is None:
             with self._lock:
                 if self._redis is None:

@@ -3,18 +3,20 @@ import dataclasses
 import logging
 import re
 import urllib.parse
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any, Dict, List, Mapping, Tuple, Union
 
 from .._native import ffi
 
 log = logging.getLogger("slotmq.celery")
 
+Chosen = Dict[str, Any]  # options by their names
+Given = Mapping[str, Any]
 PORT = 6379
 DAY_MS = 86_400_000
 # Of a flat name that several kinds have, the first kind gets it.
 KINDS = ("consumer", "client", "producer", "topic")
 NO_OPTIONS = {"struct_size", "redis", "topic", "poll_events", "poll_receipts"}
-OWN: Dict[str, Any] = {"fanout_max_len": 10_000, "fanout_ttl_ms": 3_600_000, "requeue": "retry", "redis_priorities": False}
+OWN: Chosen = {"fanout_max_len": 10_000, "fanout_ttl_ms": 3_600_000, "requeue": "retry", "redis_priorities": False}
 REQUEUE = ("retry", "release")
 ORDER = "round_robin"  # of kombu's orders of queues, the only one
 # Options of kombu itself, which it reads where it needs them.
@@ -87,7 +89,8 @@ def masked(url: str, mask: str = "**") -> str:
 class Settings:
     """Of one broker URL with its options.  Raises ValueError: one line names what is not known."""
 
-    def __init__(self, url: str, options: Mapping[str, Any], ssl: Any = None, login: Tuple[str, str] = ("", "")) -> None:
+    def __init__(self, url: str, options: Given, ssl: Union[Given, bool, None] = None,
+                 login: Tuple[str, str] = ("", "")) -> None:
         servers, more = servers_of(url)
         if login[0] or login[1]:
             servers = dataclasses.replace(servers, user=servers.user or login[0], password=servers.password or login[1])
@@ -96,9 +99,9 @@ class Settings:
         self.servers = servers
         # A number is a database of Redis, which a cluster does not have: another one is another prefix.
         self.prefix = f"{servers.path}." if servers.path not in ("", "0") else ""
-        self.options: Dict[str, Dict[str, Any]] = {kind: {} for kind in KINDS}
-        self.own: Dict[str, Any] = dict(OWN)
-        self.queues: Dict[str, Dict[str, Any]] = dict(options.get("queues") or {})
+        self.options: Dict[str, Chosen] = {kind: {} for kind in KINDS}
+        self.own: Chosen = dict(OWN)
+        self.queues: Dict[str, Chosen] = dict(options.get("queues") or {})
         if isinstance(ssl, Mapping):
             self.options["client"].update(_tls_of(ssl))
         self._sort({**more, **{name: value for name, value in options.items() if name != "queues"}})
@@ -111,7 +114,7 @@ class Settings:
             raise ValueError(f'slotmq: requeue is "{self.own["requeue"]}"; it may be {" or ".join(REQUEUE)}')
         self.key = repr((servers, sorted(self.options["client"].items()), sorted(self.options["producer"].items())))
 
-    def _sort(self, options: Mapping[str, Any]) -> None:
+    def _sort(self, options: Given) -> None:
         """Give each option to what it is for."""
         flat = {}
         for name, value in options.items():
@@ -132,7 +135,7 @@ class Settings:
         for kind, chosen in split_options(flat, "broker_transport_options").items():
             self.options[kind].update(chosen)
 
-    def of_queue(self, queue: str, kind: str) -> Dict[str, Any]:
+    def of_queue(self, queue: str, kind: str) -> Chosen:
         """The options of the topic or the consumer of one queue."""
         chosen = split_options(self.queues.get(queue, {}), queue, ("consumer", "topic"))
         return {**self.options[kind], **chosen[kind]}
@@ -143,17 +146,17 @@ class Settings:
         return re.sub(rb"[^A-Za-z0-9._-]", lambda byte: b"-%02X-" % byte[0][0], name.encode()).decode()
 
 
-def _own_value(name: str, value: Any) -> Any:
+def _own_value(name: str, value: object) -> Union[bool, int, str]:
     """Of an option of the transport itself; in a URL it is a text."""
     default = OWN[name]
     if isinstance(default, bool):
         return value if isinstance(value, bool) else str(value).lower() in ("1", "true", "yes")
-    return int(value) if isinstance(default, int) else str(value)
+    return int(str(value)) if isinstance(default, int) else str(value)
 
 
-def split_options(options: Mapping[str, Any], where: str, kinds: Tuple[str, ...] = KINDS) -> Dict[str, Dict[str, Any]]:
+def split_options(options: Given, where: str, kinds: Tuple[str, ...] = KINDS) -> Dict[str, Chosen]:
     """Flat options by kind.  Raises ValueError for names that no kind has."""
-    found: Dict[str, Dict[str, Any]] = {kind: {} for kind in kinds}
+    found: Dict[str, Chosen] = {kind: {} for kind in kinds}
     unknown: List[str] = []
     for name, value in options.items():
         for kind in kinds:
@@ -168,7 +171,7 @@ def split_options(options: Mapping[str, Any], where: str, kinds: Tuple[str, ...]
     return found
 
 
-def _tls_of(ssl: Mapping[str, Any]) -> Dict[str, str]:
+def _tls_of(ssl: Given) -> Dict[str, str]:
     """broker_use_ssl, in the names of kombu's transports for Redis and for RabbitMQ."""
     names = {"tls_ca": "ca_certs", "tls_cert": "certfile", "tls_key": "keyfile"}
     return {ours: ssl.get(f"ssl_{theirs}") or ssl[theirs] for ours, theirs in names.items()

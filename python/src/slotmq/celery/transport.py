@@ -3,23 +3,24 @@ import contextlib
 import os
 import socket
 import time
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple, Type
 
 import redis
+from kombu import Connection
 from kombu.exceptions import ConnectionError as KombuConnectionError
 from kombu.transport import base, virtual
 from kombu.utils.eventio import ERR, READ, poll
 
 from .._native import ffi, lib
 from ..client import Client
-from ..consumer import Limit
 from ..errors import Error, FatalError, RetryError, UnknownError, UsageError
 from .channel import Channel
+from .compat import Loop, take_idle_channels
 from .mailbox import Mailboxes
-from .readers import QueueReader
+from .readers import Reader
 from .routing import Bindings
 from .session import Session, session_of
-from .settings import DAY_MS, Settings, masked
+from .settings import Settings, masked
 
 LIVE_S = 5.0    # between signs of life
 FULL_S = 0.05   # how long a channel that has enough waits for answers of other threads
@@ -45,23 +46,22 @@ class Transport(virtual.Transport):
                          redis.exceptions.RedisClusterException, socket.error, IOError, OSError)
     channel_errors = virtual.Transport.channel_errors + (UsageError, redis.exceptions.ResponseError)
     recoverable_connection_errors = connection_errors
-    recoverable_channel_errors: Tuple[Any, ...] = ()
+    recoverable_channel_errors: Tuple[Type[Exception], ...] = ()
     implements = base.Transport.implements.extend(
         asynchronous=True, exchange_type=frozenset(["direct", "topic", "fanout"]), heartbeats=False)
 
-    def __init__(self, client: Any, **kwargs: Any) -> None:
+    def __init__(self, client: Connection, **kwargs: object) -> None:
         super().__init__(client, **kwargs)
         self.settings = Settings(client.hostname or DEFAULT_URL, client.transport_options, client.ssl,
                                  (client.userid or "", client.password or ""))
         self.fanouts: Dict[str, Tuple[str, str, str]] = {}  # by queue: exchange, cursor, binding key
         self._of_session: Optional[Session] = None
-        self._mailboxes: Any = None
-        self._bindings: Any = None
+        
         self._consuming: Optional[Client] = None
         self._pid = os.getpid()
         self._last = ""  # the queue of the last message
-        self._watched: Dict[int, Any] = {}
-        self._poller: Any = None
+        self._watched: Dict[int, Reader] = {}
+        self._poller: Optional[Any] = None  # epoll, or what there is
         self._live_at = time.monotonic() + LIVE_S
 
     # The connection.
@@ -72,10 +72,9 @@ class Transport(virtual.Transport):
         super().establish_connection()
         return self
 
-    def close_connection(self, connection: Any) -> None:
-        for channel in list(self.channels) + list(self._avail_channels):
+    def close_connection(self, connection: object) -> None:
+        for channel in list(self.channels) + take_idle_channels(self):
             channel.close()
-        self._avail_channels.clear()
         self.cycle.close()
         consuming, self._consuming = self._consuming, None
         if consuming is not None and self.is_own():
@@ -91,16 +90,18 @@ class Transport(virtual.Transport):
         found = session_of(self.settings)
         if found is not self._of_session:
             self._of_session = found
-            self._mailboxes, self._bindings = Mailboxes(found), Bindings(found)
+            self._stores = Mailboxes(found), Bindings(found)
         return found
 
     @property
-    def mailboxes(self) -> Any:
-        return self.session and self._mailboxes
+    def mailboxes(self) -> Mailboxes:
+        assert self.session
+        return self._stores[0]
 
     @property
-    def bindings(self) -> Any:
-        return self.session and self._bindings
+    def bindings(self) -> Bindings:
+        assert self.session
+        return self._stores[1]
 
     @property
     def consuming(self) -> Client:
@@ -111,10 +112,6 @@ class Transport(virtual.Transport):
             self._pid = os.getpid()
         return self._consuming
 
-    def queue_reader(self, queue: str, limit: Optional[Limit], most: Optional[int]) -> QueueReader:
-        options = {"max_poll_gap_ms": DAY_MS, **self.settings.of_queue(queue, "consumer")}
-        return QueueReader(self.consuming, self.settings.topic_of(queue), queue, limit, most, options)
-
     def driver_version(self) -> str:
         version: bytes = ffi.string(lib.smq_version())
         return version.decode()
@@ -124,12 +121,12 @@ class Transport(virtual.Transport):
         return uri if include_password else masked(uri, mask)
 
     @property
-    def default_connection_params(self) -> Dict[str, Any]:
+    def default_connection_params(self) -> Dict[str, str]:
         return {"hostname": DEFAULT_URL}
 
     # Waiting and delivering, without a loop.
 
-    def drain_events(self, connection: Any, timeout: Optional[float] = None) -> None:
+    def drain_events(self, connection: object, timeout: Optional[float] = None) -> None:
         """Deliver one message.  Raises socket.timeout: none came in time, or none can come before there are answers,
         which a worker of threads or greenlets keeps until this returns."""
         end = None if timeout is None else time.monotonic() + timeout
@@ -151,19 +148,21 @@ class Transport(virtual.Transport):
         """Whether a reader has something."""
         if self._poller is None:
             self._poller = poll()
-        self._watch(lambda fd, reader: self._poller.register(fd, READ | ERR), self._unwatch)
-        return bool(self._poller.poll(timeout))
+        poller = self._poller
+        self._watch(lambda fd, reader: poller.register(fd, READ | ERR), self._unwatch)
+        return bool(poller.poll(timeout))
 
     def _unwatch(self, fd: int) -> None:
         with contextlib.suppress(OSError):  # a reader that has closed it
-            self._poller.unregister(fd)
+            if self._poller is not None:
+                self._poller.unregister(fd)
 
     def _drop_poller(self) -> None:
         if self._poller is not None:
             self._poller.close()
         self._poller, self._watched = None, {}
 
-    def _readers(self) -> List[Any]:
+    def _readers(self) -> List[Reader]:
         """Of queues that are consumed, in the order in which they take turns: the one that came last is the last."""
         readers = [reader for channel in self.channels for reader in channel.readers.values() if reader.callback]
         last = next((place for place, reader in enumerate(readers) if reader.queue == self._last), -1)
@@ -172,7 +171,7 @@ class Transport(virtual.Transport):
     def _is_full(self) -> bool:
         return any(channel.is_full() for channel in self.channels)
 
-    def _watch(self, add: Callable[[int, Any], Any], remove: Callable[[int], Any]) -> None:
+    def _watch(self, add: Callable[[int, Reader], object], remove: Callable[[int], None]) -> None:
         """Wait for the readers; connections of mailboxes come and go."""
         wanted = {reader.fileno(): reader for reader in self._readers()}
         wanted.pop(-1, None)
@@ -185,7 +184,7 @@ class Transport(virtual.Transport):
                 add(fd, reader)
                 self._watched[fd] = reader
 
-    def _fetch(self, reader: Any) -> None:
+    def _fetch(self, reader: Reader) -> None:
         try:
             reader.fetch()
         except Error as error:
@@ -194,7 +193,7 @@ class Transport(virtual.Transport):
     def _deliver_one(self) -> bool:
         """One that is ready."""
         for reader in self._readers():
-            if reader.ready:
+            if reader.ready and reader.callback:
                 self._last = reader.queue
                 reader.callback(reader.ready.popleft())
                 return True
@@ -217,9 +216,9 @@ class Transport(virtual.Transport):
 
     # With the loop of a worker.
 
-    def register_with_event_loop(self, connection: Any, loop: Any) -> None:
+    def register_with_event_loop(self, connection: object, loop: Loop) -> None:
         self._drop_poller()
-        planned: List[Any] = []
+        planned: List[object] = []
 
         def on_tick() -> None:
             while self._deliver_one():
