@@ -29,6 +29,7 @@ STILL_S = 60       # the load has ended when no task has run for so long
 BEGIN_S = 60
 FAILOVER_S = 60
 MOST_COUNTDOWN_S = 10
+QUEUES = ("celery", "second", "third")
 
 
 @dataclasses.dataclass
@@ -42,6 +43,7 @@ class Sizes:
     kills: int = 15
     failovers: int = 1
     work: float = 0.1   # seconds that a task works at most
+    queues: int = 1     # which tasks use in turn
     seed: int = 1
 
 
@@ -167,7 +169,7 @@ class Run:
         with (self.folder / f"worker-{self._named}").open("wb") as said:
             self.workers.append(subprocess.Popen(
                 [sys.executable, "-m", "celery", "-A", "kills", "worker", "-l", "warning", "--without-mingle", "-n",
-                 f"w{self._named}@%h", "-c", str(self.sizes.processes)],
+                 f"w{self._named}@%h", "-c", str(self.sizes.processes), "-Q", ",".join(QUEUES[:self.sizes.queues])],
                 cwd=FOLDER, env=self.environment, stdout=said, stderr=subprocess.STDOUT, start_new_session=True))
 
     def send(self, number):
@@ -175,7 +177,8 @@ class Run:
         countdown = self.random.uniform(1, MOST_COUNTDOWN_S) if number % 3 == 0 else None
         due = time.time() + (countdown or 0)
         try:
-            self.app.tasks["kills.work"].apply_async((number, seconds), countdown=countdown)
+            self.app.tasks["kills.work"].apply_async((number, seconds), countdown=countdown,
+                                                        queue=QUEUES[number // 3 % self.sizes.queues])
             self.sent[number] = due
         except Exception as error:  # of the broker: kombu has an error of its own for each transport
             self.refused += 1

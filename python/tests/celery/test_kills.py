@@ -4,7 +4,7 @@ import kills
 import pytest
 
 SHORT = kills.Sizes(seconds=20, kills=8, failovers=0)
-LONG = kills.Sizes(seconds=600, kills=40, failovers=3)
+LONG = kills.Sizes(seconds=600, kills=40, failovers=3, queues=3)
 
 
 def test_the_judge_counts_what_is_lost_early_and_repeated():
