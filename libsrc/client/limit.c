@@ -1,7 +1,7 @@
 /* limit.c - public entry points: a limit of several consumers.
  *
  * Thread: any. */
-#include "consume/slot/limit.h"
+#include "consume/consumer/consumer.h"
 
 #include <inttypes.h>
 
