@@ -212,18 +212,32 @@ static void no_memory(const struct server *node, bool begins)
     command_redis(node, ARGS("CONFIG", "SET", "maxmemory", begins ? "1" : "0"));
 }
 
-static bool is_snapshot_failed(void *user)
+/* A line of INFO persistence. */
+struct persistence {
+    const struct server *node;
+    const char *line;
+};
+
+static bool is_persistence(void *user)
 {
+    const struct persistence *wanted = user;
     char port[8];
     struct run run;
 
-    snprintf(port, sizeof(port), "%d", server_port(user));
+    snprintf(port, sizeof(port), "%d", server_port(wanted->node));
     assert_true(run_command(
         &run, &(struct run_options){.argv = ARGS("redis-cli", "-p", port, "INFO", "persistence")},
         TIMEOUT_MS));
-    const bool failed = strstr(run.out, "rdb_last_bgsave_status:err") != NULL;
+    const bool found = strstr(run.out, wanted->line) != NULL;
     run_fini(&run);
-    return failed;
+    return found;
+}
+
+static void await_persistence(const struct server *node, const char *line)
+{
+    struct persistence wanted = {.node = node, .line = line};
+
+    assert_true(wait_until(is_persistence, &wanted, TIMEOUT_MS));
 }
 
 /* A folder has the name of the file. */
@@ -236,12 +250,31 @@ static void snapshots_fail(const struct server *node, bool begins)
         assert_int_equal(mkdir(path, 0700), 0);
         command_redis(node, ARGS("CONFIG", "SET", "save", "3600 1"));
         command_redis(node, ARGS("BGSAVE"));
-        assert_true(wait_until(is_snapshot_failed, (void *) node, TIMEOUT_MS));
+        await_persistence(node, "rdb_last_bgsave_status:err");
     } else {
         assert_int_equal(rmdir(path), 0);
         command_redis(node, ARGS("CONFIG", "SET", "save", ""));
         command_redis(node, ARGS("SAVE"));
         assert_int_equal(unlink(path), 0);
+    }
+}
+
+/* The file that it begins with is a device that is full. */
+static void append_only_file_fails(const struct server *node, bool begins)
+{
+    char folder[64], path[128];
+
+    snprintf(folder, sizeof(folder), "/proc/%d/cwd/appendonlydir", (int) server_pid(node));
+    snprintf(path, sizeof(path), "%s/temp-appendonly.aof.incr", folder);
+    if (begins) {
+        assert_int_equal(mkdir(folder, 0700), 0);
+        assert_int_equal(symlink("/dev/full", path), 0);
+        command_redis(node, ARGS("CONFIG", "SET", "appendonly", "yes"));
+        command_redis(node, ARGS("SET", "x{solo}", "1"));
+        await_persistence(node, "aof_last_write_status:err");
+    } else {
+        command_redis(node, ARGS("CONFIG", "SET", "appendonly", "no"));
+        command_redis(node, ARGS("DEL", "x{solo}"));
     }
 }
 
@@ -272,6 +305,8 @@ static const struct refusal refusals[] = {
     {too_few_replicas, "NOREPLICAS Not enough good replicas to write.", 2,
      "it refuses writes: NOREPLICAS Not enough", "CONFIG SET min-replicas-to-write 0", 69, 503},
     {snapshots_fail, "MISCONF ", 2, "it refuses writes: MISCONF ", "its disk", 0, 503},
+    {append_only_file_fails, "MISCONF Errors writing to the AOF file", 2,
+     "it refuses writes: MISCONF Errors writing to the AOF file", "its disk", 0, 503},
     {no_memory, "OOM command not allowed", 2, "it refuses writes: OOM command not allowed",
      "raise maxmemory", 75, 200},
     {a_hash_slot_is_without_a_master, "CLUSTERDOWN ", 2, "cluster_state is fail",
