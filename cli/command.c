@@ -24,9 +24,8 @@ static enum exit_code command_check_words(const struct command *command)
                          verb->operands, verb->name);
     }
     if (command->word_count > verb->max_words) {
-        return say_error(EXIT_USAGE, "%s does not take \"%s\"%s; see slotmq %s --help", verb->name,
-                         command->words[verb->max_words],
-                         verb->takes_program ? " (a program comes after --)" : "", verb->name);
+        return say_error(EXIT_USAGE, "%s does not take \"%s\"; see slotmq %s --help", verb->name,
+                         command->words[verb->max_words], verb->name);
     }
     if (verb->takes_program && command->tail && !command->tail[0]) {
         return say_error(EXIT_USAGE, "no program follows --");

@@ -280,6 +280,18 @@ static enum exit_code consume_make_limit(struct consume *consume)
                : say_failure(&err);
 }
 
+/* Who forgets the -- before a program reads it as a topic. */
+static enum exit_code consume_say_no_consumer(const struct consume *consume, size_t topic,
+                                              smq_error *err)
+{
+    const struct command *command = consume->command;
+
+    if (err->status == SMQ_NO_TOPIC && topic > 0 && !command->tail) {
+        return say_error(exit_code_of(err->status), "%s; a program comes after --", err->text);
+    }
+    return topic_say_failure(consume->client, command->words[topic], err);
+}
+
 static enum exit_code consume_make_consumers(struct consume *consume)
 {
     enum exit_code code = consume_make_limit(consume);
@@ -289,7 +301,7 @@ static enum exit_code consume_make_consumers(struct consume *consume)
         const smq_consumer_options options = consume_consumer_options(consume, i);
 
         if (smq_consumer_new(&consume->consumers[i], consume->client, &options, &err) != SMQ_OK) {
-            code = topic_say_failure(consume->client, options.topic, &err);
+            code = consume_say_no_consumer(consume, i, &err);
         }
     }
     return code;

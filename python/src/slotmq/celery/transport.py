@@ -56,7 +56,6 @@ class Transport(virtual.Transport):
                                  (client.userid or "", client.password or ""))
         self.fanouts: Dict[str, Tuple[str, str, str]] = {}  # by queue: exchange, cursor, binding key
         self._of_session: Optional[Session] = None
-        
         self._consuming: Optional[Client] = None
         self._pid = os.getpid()
         self._last = ""  # the queue of the last message
