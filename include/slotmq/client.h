@@ -95,8 +95,8 @@ typedef struct smq_event {
     /* ASSIGNED: gained and lost since the event before it, and owned now; a slot that is being
      * given up is still owned. */
     int32_t slots_gained, slots_lost, slots_owned;
-    /* RETRIED, DEAD: why the attempt failed, of which SMQ_REASON_MAX bytes are kept; control
-     * characters are \xNN.  NULL: its answer gave no reason. */
+    /* RETRIED, DEAD: why the attempt failed, of which SMQ_REASON_MAX bytes are kept, with control
+     * characters hex-escaped.  NULL: its answer gave no reason. */
     const char *reason;
 } smq_event;
 
