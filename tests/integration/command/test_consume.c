@@ -319,7 +319,7 @@ static void test_an_unknown_topic_is_not_found(void **state)
     (void) state;
     create("somewhere", "priority", "4");
     command_refused(1, "nowhere", NULL, ARGS("consume", "nowhere"));
-    command_refused(1, "there is no topic nowhere; a program comes after --", NULL,
+    command_refused(1, "no topic nowhere; create it first; a program comes after --", NULL,
                     ARGS("consume", "somewhere", "nowhere"));
     command_refused(64, "this client consumes topic somewhere already", NULL,
                     ARGS("consume", "somewhere", "somewhere"));

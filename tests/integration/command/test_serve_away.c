@@ -290,7 +290,8 @@ static void no_scripts(const struct server *node, bool begins)
     command_redis(node, ARGS("ACL", "SETUSER", "default", begins ? "-evalsha" : "+evalsha"));
 }
 
-/* What each part says of a server that refuses writes: `words` are those of Redis.  Each
+/* What each part says of a server that refuses writes: `words` are those of Redis, and no two rows
+ * that follow each other have the same code, of which an event says so once in a while.  Each
  * column is an exit code, a status of HTTP, or a part of the text. */
 struct refusal {
     void (*set)(const struct server *node, bool begins);
@@ -302,11 +303,11 @@ struct refusal {
 };
 
 static const struct refusal refusals[] = {
+    {append_only_file_fails, "MISCONF Errors writing to the AOF file", 2,
+     "it refuses writes: MISCONF Errors writing to the AOF file", "its disk", 0, 503},
     {too_few_replicas, "NOREPLICAS Not enough good replicas to write.", 2,
      "it refuses writes: NOREPLICAS Not enough", "CONFIG SET min-replicas-to-write 0", 69, 503},
     {snapshots_fail, "MISCONF ", 2, "it refuses writes: MISCONF ", "its disk", 0, 503},
-    {append_only_file_fails, "MISCONF Errors writing to the AOF file", 2,
-     "it refuses writes: MISCONF Errors writing to the AOF file", "its disk", 0, 503},
     {no_memory, "OOM command not allowed", 2, "it refuses writes: OOM command not allowed",
      "raise maxmemory", 75, 200},
     {a_hash_slot_is_without_a_master, "CLUSTERDOWN ", 2, "cluster_state is fail",
