@@ -151,7 +151,7 @@ static int64_t released(const struct party *party)
     int64_t sum = 0;
 
     for (int i = 0; i < TOPICS; i++) {
-        sum += messages_stats(party->client, party->topics[i]).released;
+        sum += (int64_t) messages_stats(party->client, party->topics[i]).released;
     }
     return sum;
 }
