@@ -178,15 +178,16 @@ static void a_secret_and_its_file_are_not_both_taken(void **state)
  * one name in a line. */
 static void assert_passed(const char *redis, const char *flag, const char *wanted)
 {
+    static const char found[] =
+        "env | sed -nE 's/^(SLOTMQ_(REDIS|SERVE_TOKEN|ZOOKEEPER)[^=]*)=.*/\\1/p' | sort";
     struct run run;
 
     command_done("x\n", ARGS("send", "t"));
-    start_with(&run,
-               ARGS("SLOTMQ_REDIS_PASSWORD=sesame", "SLOTMQ_SERVE_TOKEN=sesame-sesame-sesame",
-                    "SLOTMQ_ZOOKEEPER_AUTH_FILE=/sesame", redis, "SLOTMQ_ZOOKEEPER"),
-               ARGS("-r", redis_uri, "consume", "t", "--count", "1", flag, "--", "sh", "-c",
-                    "env | sed -nE 's/^(SLOTMQ_(REDIS|SERVE_TOKEN|ZOOKEEPER)[^=]*)=.*/\\1/p' "
-                    "| sort"));
+    start_with(
+        &run,
+        ARGS("SLOTMQ_REDIS_PASSWORD=sesame", "SLOTMQ_SERVE_TOKEN=sesame-sesame-sesame",
+             "SLOTMQ_ZOOKEEPER_AUTH_FILE=/sesame", redis, "SLOTMQ_ZOOKEEPER"),
+        ARGS("-r", redis_uri, "consume", "t", "--count", "1", flag, "--", "sh", "-c", found));
     assert_true(run_wait(&run, TIMEOUT_MS));
     assert_string_equal(run.err, "");
     assert_string_equal(run.out, wanted);
