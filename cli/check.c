@@ -32,7 +32,7 @@ static const struct flag check_flags[] = {
     BOUND(CHECK_DEAD, "max-dead", "N", "how many dead letters there may be"),
 };
 
-/* The numbers of each topic are printed of so many; of more only their sums. */
+/* Up to this number of topics each one has its numbers in the line; above it only the sums. */
 enum { NUMBERS_TOPICS = 4 };
 
 /* === The result ========================================================= */

@@ -2,8 +2,8 @@
  * which of them claims next.
  *
  * A consumer whose slots wait for room under the limit enters a queue.  When there is room the
- * first one of the queue claims, and goes to the end.  Its turn is worth as many messages as the
- * limit: so many it may claim, in the calls that settle others, before it waits for its next turn.
+ * first one of the queue claims, and goes to the end.  In its turn a consumer may claim as many
+ * messages as the limit is, also in the calls that settle answers; then it waits for its next turn.
  *
  * Thread: smq:io, except for making, holding and freeing a limit. */
 #ifndef CONSUME_SLOT_LIMIT_H
