@@ -33,7 +33,7 @@ struct coord_grant {
 /* Why this process owns no slot of a topic that it consumes. */
 enum coord_no_slot {
     COORD_NO_SLOT_ASSIGNER,  /* some slots are free, and the assigner has not granted them */
-    COORD_NO_SLOT_GRANTING,  /* the same, but it grants slots at the moment */
+    COORD_NO_SLOT_GRANTING,  /* it grants slots at the moment, or granted some of them just now */
     COORD_NO_SLOT_STANDBY,   /* other members own all slots */
     COORD_NO_SLOT_FORMER,    /* a former session with the name of this member owns some of them */
     COORD_NO_SLOT_TAKEOVER,  /* slots are granted, and Redis has not confirmed it yet */

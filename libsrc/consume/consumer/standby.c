@@ -32,8 +32,7 @@ static const char *standby_text(enum coord_no_slot why)
             "the assigner of the fleet has not granted it any of the slots that are free: \"slotmq "
             "fleet show\" names the assigner; restart its process if it hangs",
         [COORD_NO_SLOT_GRANTING] =
-            "the assigner of the fleet grants slots of other topics first; those of this topic "
-            "follow",
+            "the assigner of the fleet is granting slots; those of this topic follow",
         [COORD_NO_SLOT_FORMER] =
             "its former session, of a process with its name, still has slots: they are free when "
             "that session ends, at most one session time-out after that process ended; if they are "

@@ -452,7 +452,10 @@ static _Atomic int complaints;
 static void on_event(const smq_event *event, void *user)
 {
     (void) user;
-    complaints += strstr(event->text, "this process has had no slot") != NULL ? 1 : 0;
+    if (strstr(event->text, "this process has had no slot") != NULL) {
+        complaints++;
+        fprintf(stderr, "%s\n", event->text);
+    }
 }
 
 static bool all_have_slots(void *arg)

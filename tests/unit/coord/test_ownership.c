@@ -172,6 +172,7 @@ static void the_reason_for_no_slot_is_what_is_known(void **state)
         {{.fleet = true, .slots = 8, .others = 8, .former = 1}, COORD_NO_SLOT_FORMER},
         {{.fleet = true, .slots = 8, .granted = 1, .former = 7}, COORD_NO_SLOT_TAKEOVER},
         {{.fleet = true, .slots = 8, .granted = 8}, COORD_NO_SLOT_TAKEOVER},
+        {{.fleet = true, .slots = 8, .granted = 8, .granting = true}, COORD_NO_SLOT_GRANTING},
         {{.fleet = true, .slots = 8, .granted = 8, .refused = true}, COORD_NO_SLOT_REFUSED},
         {{.fleet = true, .slots = 8, .others = 8, .unreached = true}, COORD_NO_SLOT_REDIS},
         {{.fleet = true, .slots = 8, .unusable = true}, COORD_NO_SLOT_TOPIC},
