@@ -17,7 +17,7 @@ static enum coord_no_slot no_slot_inside(const struct no_slot_facts *facts)
         return COORD_NO_SLOT_REFUSED;
     }
     if (facts->granted > 0) {
-        return facts->granting ? COORD_NO_SLOT_GRANTING : COORD_NO_SLOT_TAKEOVER;
+        return facts->fresh ? COORD_NO_SLOT_GRANTING : COORD_NO_SLOT_TAKEOVER;
     }
     if (facts->former > 0) {
         return COORD_NO_SLOT_FORMER;

@@ -19,6 +19,7 @@ struct no_slot_facts {
     bool unreached; /* no Redis node answers this process */
     bool refused;   /* Redis has refused the token of a slot that is granted */
     int32_t granted;
+    bool fresh;     /* some of them were granted a moment ago: Redis may still answer */
     int32_t former; /* slots that an earlier member with the name of this one owns */
     int32_t others; /* slots that other members own, those of `former` too */
     int32_t slots;

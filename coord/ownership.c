@@ -55,6 +55,24 @@ bool ownership_is_owner(const struct ownership_set *set)
     return false;
 }
 
+static bool ownership_is_fresh(const struct ownership *topic)
+{
+    return topic->granted_at != 0 && clock_now_ms() - topic->granted_at < OWNERSHIP_GRANTING_MS;
+}
+
+static bool ownership_is_granted(const struct ownership_set *set)
+{
+    const struct ownership *topic = NULL;
+
+    LIST_FOREACH(topic, &set->topics, link)
+    {
+        if (ownership_is_fresh(topic)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void ownership_know(const struct ownership *topic, struct no_slot_facts *facts)
 {
     facts->unusable = !topic->known || topic->damaged != 0;
@@ -64,8 +82,8 @@ void ownership_know(const struct ownership *topic, struct no_slot_facts *facts)
     facts->granted = topic->granted_slots;
     facts->others = topic->others;
     facts->former = topic->former;
-    facts->granting |= topic->set->granted_at != 0 &&
-                       clock_now_ms() - topic->set->granted_at < OWNERSHIP_GRANTING_MS;
+    facts->fresh = ownership_is_fresh(topic);
+    facts->granting |= ownership_is_granted(topic->set);
     facts->slots = topic->slots;
 }
 

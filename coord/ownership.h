@@ -30,7 +30,6 @@ struct ownership_set {
     struct member *member;
     struct coord *coord; /* its listener is the owner of the slots */
     struct ownership_list topics;
-    int64_t granted_at;             /* when slots were granted last; 0: never */
     size_t text;                    /* member_text_topic_size() of all of them */
     struct ownership_list departed; /* removed topics with a call in progress or a timer */
 };
@@ -78,6 +77,7 @@ struct ownership {
     bool refusal_logged;
     int32_t busy_slots; /* slots that are not IDLE */
     int32_t granted_slots;
+    int64_t granted_at; /* when slots were granted last; 0: never */
     /* by the assignment that was read last: slots that other members own, and those of them that a
      * former session with the name of this member owns */
     int32_t others, former;

@@ -136,7 +136,7 @@ static void ownership_apply_grants(struct ownership *topic, int64_t mzxid)
         }
     }
     if (count > 0) {
-        topic->set->granted_at = clock_now_ms();
+        topic->granted_at = clock_now_ms();
     }
     coord_call_granted(topic->set->coord, topic->name, grants, count);
     free(grants);
