@@ -360,6 +360,10 @@ static bool word_same(const char *one, size_t one_len, const char *other, size_t
     if (one_len == other_len && memcmp(one, other, one_len) == 0) {
         return true;
     }
+    if (one[0] == 's' && other[0] == 's') { /* the score of a scheduled message */
+        one++, one_len--;
+        other++, other_len--;
+    }
     if (memchr(one, '.', one_len) == NULL || memchr(other, '.', other_len) == NULL) {
         return false;
     }
