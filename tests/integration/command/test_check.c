@@ -146,6 +146,25 @@ static void test_servers_that_are_away_are_critical(void **state)
     servers_free(own);
 }
 
+static void test_a_replica_without_its_master_is_critical(void **state)
+{
+    struct servers *own = servers_start(&(struct servers_options){.redis = REDIS_SINGLE});
+    char line[256];
+
+    (void) state;
+    assert_non_null(own);
+    command_redis(servers_node(own, 0), ARGS("REPLICAOF", "127.0.0.1", "1"));
+    snprintf(
+        line, sizeof(line),
+        "SLOTMQ CRITICAL - redis: no client can be made: %s: it is a replica of 127.0.0.1:1, and "
+        "accepts no writes",
+        server_address(servers_node(own, 0)));
+    assert_check(2, line, ARGS("check", "-r", servers_redis(own)));
+    command_redis(servers_node(own, 0), ARGS("REPLICAOF", "NO", "ONE"));
+    assert_check(0, "SLOTMQ OK", ARGS("check", "-r", servers_redis(own)));
+    servers_free(own);
+}
+
 /* Nagios gives a plugin 10 s. */
 static void test_servers_that_hang_take_8_s_in_all(void **state)
 {
@@ -226,6 +245,7 @@ TEST_GROUP(check)
         cmocka_unit_test(test_owners_that_are_not_looked_at_are_unknown),
         cmocka_unit_test(test_messages_that_their_owner_does_not_claim_are_a_warning),
         cmocka_unit_test(test_servers_that_are_away_are_critical),
+        cmocka_unit_test(test_a_replica_without_its_master_is_critical),
         cmocka_unit_test(test_servers_that_hang_take_8_s_in_all),
         cmocka_unit_test(test_a_topic_that_nobody_consumes_is_a_warning),
     };
