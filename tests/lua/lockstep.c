@@ -200,8 +200,8 @@ bool lockstep_run(struct fixture *fixture, const char *const scripts[], uint64_t
         free(round);
     }
     free(model);
-    if (!failed && kinds == NULL && ordinary + any > 5000 &&
-        (ordinary < any / 10 || any < ordinary / 10)) {
+    if (!failed && kinds == NULL && ordinary + any > 500 &&
+        (ordinary < any / 20 || any < ordinary / 20)) {
         buf_printf(report, "consume has taken %" PRIu64 " calls, and %" PRIu64 " not\n", ordinary,
                    any);
         return false;
