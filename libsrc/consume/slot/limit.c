@@ -10,6 +10,9 @@
 #include "base/memory.h"
 #include "base/owner_of.h"
 
+/* How many turns two consumers that wait may differ by: one, and what a claim brings beyond it. */
+enum { TURNS_APART = 2 };
+
 static bool limit_has_room(const smq_limit *limit)
 {
     return limit->unanswered + limit->reserved < limit->most;
@@ -26,8 +29,8 @@ static void limit_on_alarm(struct alarm *alarm)
     }
 }
 
-/* Let the first one claim, once the present entry from the loop has ended; if its turn is what
- * ends, it has claimed what it can, and knows when to look again. */
+/* Let the first one claim, once the present entry from the loop has ended.  `ended`: its turn has
+ * ended without a claim, and it knows when to look again. */
 static void limit_serve(smq_limit *limit, const struct limited *ended)
 {
     const struct limited *first = TAILQ_FIRST(&limit->queue);
@@ -102,9 +105,27 @@ void limit_join(struct limited *limited, const struct limit_host *host)
     }
 }
 
+/* The consumer that has claimed less comes first.  What a consumer claimed while nobody waited, or
+ * did not claim while it did not wait itself, counts for no more than TURNS_APART. */
 static void limit_queue(struct limited *limited)
 {
-    TAILQ_INSERT_TAIL(&limited->limit->queue, limited, queue_link);
+    smq_limit *limit = limited->limit;
+    const int64_t apart = (int64_t) TURNS_APART * limit->most;
+    struct limited *next = TAILQ_FIRST(&limit->queue);
+
+    if (limited->served < limit->served - apart) {
+        limited->served = limit->served - apart;
+    } else if (limited->served > limit->served + apart) {
+        limited->served = limit->served + apart;
+    }
+    while (next != NULL && next->served <= limited->served) {
+        next = TAILQ_NEXT(next, queue_link);
+    }
+    if (next != NULL) {
+        TAILQ_INSERT_BEFORE(next, limited, queue_link);
+    } else {
+        TAILQ_INSERT_TAIL(&limit->queue, limited, queue_link);
+    }
     limited->queued = true;
     limited->claimed = false;
 }
@@ -142,20 +163,18 @@ bool limit_is_over(const struct limited *limited)
     return limited->limit != NULL && limited->limit->unanswered > limited->limit->most;
 }
 
-/* The first claim out of the queue begins a turn.  What it claims too much counts against the next
- * turn, but not more than that turn is worth: while nobody waited it might claim anything. */
+/* The first claim out of the queue begins a turn. */
 static void limit_use_turn(struct limited *limited, int64_t count)
 {
-    const int64_t worth = limited->limit->most;
+    smq_limit *limit = limited->limit;
 
-    if (limited == TAILQ_FIRST(&limited->limit->queue) && !limited->claimed) {
-        limited->left = worth + (limited->left < 0 ? limited->left : 0);
+    if (limited == TAILQ_FIRST(&limit->queue) && !limited->claimed) {
+        limited->left = limit->most;
     }
     limited->claimed = true;
     limited->left -= count;
-    if (limited->left < -worth) {
-        limited->left = -worth;
-    }
+    limited->served += count;
+    limit->served = limited->served;
 }
 
 void limit_count(struct limited *limited, int64_t unanswered, int64_t reserved)
@@ -175,6 +194,7 @@ void limit_count(struct limited *limited, int64_t unanswered, int64_t reserved)
 void limit_refund(struct limited *limited, int64_t count)
 {
     limited->left += count;
+    limited->served -= count;
 }
 
 bool limit_is_contended(const struct limited *limited)
@@ -192,14 +212,16 @@ bool limit_is_used_up(const struct limited *limited)
 
 void limit_turned(struct limited *limited, bool waits)
 {
+    const bool claimed = limited->claimed;
+
     if (!limited->joined) {
         return;
     }
-    if (limited->queued && (!waits || limited->claimed)) {
+    if (limited->queued && (!waits || claimed)) {
         limit_unqueue(limited);
     }
     if (waits && !limited->queued) {
         limit_queue(limited);
     }
-    limit_serve(limited->limit, limited);
+    limit_serve(limited->limit, claimed ? NULL : limited);
 }

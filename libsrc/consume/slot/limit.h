@@ -1,9 +1,10 @@
 /* limit.h - how many deliveries several consumers of a client may have unanswered together, and
  * which of them claims next.
  *
- * A consumer whose slots wait for room under the limit enters a queue.  When there is room the
- * first one of the queue claims, and goes to the end.  In its turn a consumer may claim as many
- * messages as the limit is, also in the calls that settle answers; then it waits for its next turn.
+ * A consumer whose slots wait for room under the limit enters a queue.  When there is room the one
+ * claims that has claimed least, which is the first one of the queue.  This is its turn: until it
+ * is the first one again it may claim as many messages as the limit is, in the calls that settle
+ * answers, too.
  *
  * Thread: smq:io, except for making, holding and freeing a limit. */
 #ifndef CONSUME_SLOT_LIMIT_H
@@ -28,24 +29,27 @@ struct limit_host {
 
 /* What one consumer has under a limit.  Zeroed: the consumer has no limit but its own.
  * Invariants: `queued` is true while it is in the queue; `claimed` is true when it has claimed
- * since it went to the end of the queue. */
+ * since it got its place there. */
 struct limited {
     smq_limit *limit;
     struct limit_host host;
     TAILQ_ENTRY(limited) link, queue_link;
     bool joined, queued, claimed;
-    int64_t left; /* messages of its turn that it may still claim; below 0: it claimed too many */
+    int64_t served; /* messages that it has claimed, as far as they count for its place */
+    int64_t left;   /* messages of its turn that it may still claim; below 0: it claimed too many */
 };
 
 TAILQ_HEAD(limited_list, limited);
 
 /* Invariants: `unanswered` and `reserved` are the sums over all consumers; the alarm is set only
- * while a consumer is queued. */
+ * while a consumer is queued; the queue is in the order of `served`, but for what the consumers
+ * claim and give back until their turns end. */
 struct smq_limit {
     struct core *core;
     atomic_int refs;
     int32_t most;
     int64_t unanswered, reserved;
+    int64_t served; /* that of the consumer which claimed last */
     struct limited_list consumers, queue;
     struct alarm alarm; /* when the first one of the queue claims */
 };

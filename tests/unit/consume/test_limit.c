@@ -176,23 +176,39 @@ static void follow(int most, const struct row *rows, size_t count)
 static void each_in_turn(void **state)
 {
     static const struct row rows[] = {
-        {"a3 b2 c2", "a"}, {"a.", "a"}, {"a.", "b"}, {"b.", "c"},
-        {"c.", "a"},       {"a.", "b"}, {"b.", "c"}, {"c.", ""},
+        {"a3 b2 c2", "a"}, {"a.", "b"}, {"b.", "c"}, {"c.", "a"},
+        {"a.", "b"},       {"b.", "c"}, {"c.", "a"}, {"a.", ""},
     };
 
     (void) state;
     FOLLOW(1, rows);
 }
 
-/* In the calls that settle it claims as many messages as the limit, and then waits for its turn. */
+/* In the calls that settle it claims as many messages as the limit, until it has claimed least
+ * again. */
 static void one_that_settles_and_claims_uses_up_its_turn(void **state)
 {
     static const struct row rows[] = {
-        {"a9 b9 c9", "aa"}, {"a+", "b"}, {"b+", "b"}, {"b+", "c"}, {"c+", "c"}, {"c+", "a"},
+        {"a9 b9 c9", "ab"}, {"a+", "c"}, {"b+", "b"}, {"b+", "a"},
+        {"a+", "a"},        {"a+", "c"}, {"c+", "c"}, {"c+", "b"},
     };
 
     (void) state;
     FOLLOW(2, rows);
+}
+
+/* a has two messages in work, and b and c one each: that is no reason for a to get more. */
+static void one_with_more_in_work_gets_no_more(void **state)
+{
+    static const struct row rows[] = {
+        {"a9 b9 c9", "abca"},
+        {"a+ a+ b+ c+", "aabc"},
+        {"a+ a+ b+ c+", "abcb"},
+        {"a+ a+ b+ c+", "bcca"},
+    };
+
+    (void) state;
+    FOLLOW(4, rows);
 }
 
 static void nothing_is_claimed_beyond_a_limit_that_changes(void **state)
@@ -234,6 +250,7 @@ TEST_GROUP(limit)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_in_turn),
         cmocka_unit_test(one_that_settles_and_claims_uses_up_its_turn),
+        cmocka_unit_test(one_with_more_in_work_gets_no_more),
         cmocka_unit_test(nothing_is_claimed_beyond_a_limit_that_changes),
         cmocka_unit_test(one_that_cannot_claim_holds_up_no_other),
         cmocka_unit_test(one_that_leaves_makes_way),
