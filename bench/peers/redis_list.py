@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Messages a second from Python: the package slotmq beside redis-py with a list, on one Redis of its own.
 
-usage: redis_list.py [--count N] [--runs N] [--json]
+usage: redis_list.py [--count N] [--runs N] [--json] [--c PROGRAM]
 
     batch     a handler gets up to 1,000 messages at once; what waits at the beginning is handled.  The list is taken
               by RPOP with a count, so what a process has taken is lost when it dies
@@ -9,7 +9,8 @@ usage: redis_list.py [--count N] [--runs N] [--json]
               32 tasks, so nothing is lost
     send      one by one on one event loop, 1,000 under way; the list by LPUSH, with 32 tasks
 
-Both sides of a run follow one another, and the order changes from run to run.  Redis and this process share the
+With --c, `batch` is also measured with the same handler in C, batch_handler.c: build/bench/batch-handler.
+The sides of a run follow one another, and the order changes from run to run.  Redis and this process share the
 processors.  `CPU` is the processor time of this process for a message, with the threads of the library.  Needs the
 package (PYTHONPATH) and python3-redis.
 """
@@ -17,6 +18,7 @@ import argparse
 import asyncio
 import json
 import statistics
+import subprocess
 import threading
 import time
 
@@ -29,6 +31,7 @@ BODY = b"x" * 64
 BATCH = 1000
 TASKS = 32  # of redis-py: each has a connection
 UNDER_WAY = 1000
+PROGRAM = None  # the handler in C
 WAYS = ["batch", "asyncio", "send"]
 
 
@@ -88,6 +91,15 @@ def slotmq_asyncio(address, count):
         found = clock.of(count)
         assert topic.stats().done == count
     return found
+
+
+def c_batch(address, count):
+    with slotmq.Client(address) as client:
+        topic = fill(client, count)
+        said = subprocess.run([PROGRAM, address, str(count)], check=True, stdout=subprocess.PIPE, text=True).stdout
+        assert topic.stats().done == count
+    rate, cpu = map(float, said.split())
+    return rate, cpu
 
 
 async def in_tasks(tasks, count, step):
@@ -152,13 +164,16 @@ def measured(way, who, count):
 
 
 def main():
+    global PROGRAM
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=100_000, help="messages, a multiple of 1,000")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--c", metavar="PROGRAM", help="the handler in C")
     given = parser.parse_args()
+    PROGRAM = given.c
     for way in WAYS:
-        rates = {"slotmq": [], "list": []}
+        rates = {"slotmq": [], "list": [], **({"c": []} if PROGRAM and way == "batch" else {})}
         for run in range(given.runs):
             for who in sorted(rates, reverse=run % 2 == 0):
                 rates[who].append(measured(way, who, given.count))
