@@ -6,6 +6,7 @@ the tests that the file SLOTMQ_TEST_CHOSEN names, or all if that is empty, but n
 Celery's tests know one Redis on the usual port: of TEST_REDIS they get a client instead, of one server or of a cluster.
 """
 import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -81,8 +82,11 @@ def prepared(request):
     """What Celery's tests need before the worker begins."""
     if os.environ["SLOTMQ_TEST_OF"] != "celery":
         return
+    from celery.contrib.testing import worker
     from t.integration import conftest
     from t.integration.tasks import ClassBasedAutoRetryTask
     conftest.TEST_BACKEND = _Url(conftest.TEST_BACKEND)
+    # Its threads get 10 s for their end by themselves, which is short beside other work; test_upstream.py gives all 30.
+    worker.start_worker = functools.partial(worker.start_worker, shutdown_timeout=25)
     # The worker of Celery 5.2 forks before it binds this task to its application, and its processes cannot begin.
     ClassBasedAutoRetryTask.bind(request.getfixturevalue("celery_session_app"))
