@@ -308,7 +308,9 @@ int fixture_hear(struct fixture *fixture, struct buf *out)
 static void text_unmask(char *data, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
-        data[i] = i == 0 || data[i] == (char) 128 ? '|' : (char) ((unsigned char) data[i] ^ 128U);
+        const unsigned byte = (unsigned char) data[i];
+
+        data[i] = (char) (i == 0 || byte == 128U ? '|' : byte ^ 128U);
     }
 }
 
