@@ -59,11 +59,11 @@ struct model_tries model_last_words(const struct model *model, const struct mode
                                     enum model_counter cause, const char *reason)
 {
     struct model_tries tries = model_history(model, message);
-    char how = cause == MODEL_DEAD_REJECTED    ? 'x'
-               : cause == MODEL_DEAD_FAILED    ? 't'
-               : cause == MODEL_DEAD_CRASHED   ? 'l'
-               : cause == MODEL_DEAD_TIMED_OUT ? 'h'
-                                               : '\0';
+    const char how = (char) (cause == MODEL_DEAD_REJECTED    ? 'x'
+                             : cause == MODEL_DEAD_FAILED    ? 't'
+                             : cause == MODEL_DEAD_CRASHED   ? 'l'
+                             : cause == MODEL_DEAD_TIMED_OUT ? 'h'
+                                                             : '\0');
 
     if (how != '\0') {
         tries_put(&tries, how, model->now, reason);

@@ -98,7 +98,7 @@ static void one_slot_gets_all(void **state)
     struct spread spread = {.turn = UINT32_MAX};
 
     (void) state;
-    for (int i = 0; i < MESSAGES; i++) {
+    for (int64_t i = 0; i < MESSAGES; i++) {
         assert_int_equal(spread_next(&spread, 1, i * 1000, i % 3 == 0), 0);
     }
 }

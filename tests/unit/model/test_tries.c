@@ -25,7 +25,7 @@ static void store(struct buf *out, const char *text)
     buf_clear(out);
     buf_add(out, text, history != NULL ? (size_t) (history - text) : strlen(text));
     for (size_t i = 0; history != NULL && history[i] != '\0'; i++) {
-        char byte = history[i] != '|' ? (char) ((unsigned char) history[i] ^ 0x80U) : (char) 0x80;
+        char byte = (char) (history[i] != '|' ? (unsigned char) history[i] ^ 0x80U : 0x80U);
 
         buf_add(out, i == 0 ? "" : &byte, 1);
     }
