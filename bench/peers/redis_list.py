@@ -98,8 +98,7 @@ def c_batch(address, count):
         topic = fill(client, count)
         said = subprocess.run([PROGRAM, address, str(count)], check=True, stdout=subprocess.PIPE, text=True).stdout
         assert topic.stats().done == count
-    rate, cpu = map(float, said.split())
-    return rate, cpu
+    return tuple(map(float, said.split()))
 
 
 async def in_tasks(tasks, count, step):

@@ -4,7 +4,8 @@
 Each row: tasks are sent to each queue, and then a worker of two processes, threads or greenlets begins, or a program that
 calls drain_events().  Printed is how many of the first 300 tasks came from each queue, how many scripts Redis ran for a
 task, sends not counted, how many claims were given back, and after what time the last of the 300 began; and the same
-turns with kombu's transport for Redis, where a worker ends then.  Each broker is one Redis.  The exit status is 1 if a figure is beyond its limit."""
+turns with kombu's transport for Redis, where a worker ends then.  Each broker is one Redis.  The exit status is 1 if a
+figure is beyond its limit."""
 import argparse
 import collections
 import contextlib
