@@ -124,8 +124,10 @@ static void on_question(struct loop_task *task)
     /* by a notice, or by a push */
     question->woken =
         question->consuming && (slot->notice != OWNED_UNNOTICED || slot->unanswered > 0);
-    question->idle = slot != NULL && slot->state == OWNED_ACTIVE && !question->consuming &&
-                     slot->store == NEXT_CALL_EMPTY;
+    /* the answer to its subscription makes the slot look once more */
+    question->idle = question->worker->set.subscribed && slot != NULL &&
+                     slot->state == OWNED_ACTIVE && !question->consuming &&
+                     slot->notice == OWNED_UNNOTICED && slot->store == NEXT_CALL_EMPTY;
     waiter_done(&question->waiter);
 }
 
