@@ -18,10 +18,11 @@
 -- several answers in prepare is read after these were removed.  If that is to be brought back, or
 -- is a suspect, which is rare, nothing is claimed and again is 1: the next call is not ordinary.
 --
--- Order of writes: the answers, of layout keyed their bodies; the number of the claim, with the
--- counter `done`; the claim; what waits; who sleeps.  If bodies cannot be removed, the answers are
--- put back (lib/unsettle.lua); if what waits cannot be removed, the claim is (lib/unclaim.lua), and
--- the next call finds a number without a claim, as that of a claim that was answered.
+-- Order of writes: the answers, of layout keyed their bodies; before a claim, that its owner sleeps
+-- no longer; the number of the claim, with the counter `done`; the claim; what waits; who sleeps.
+-- If bodies cannot be removed, the answers are put back (lib/unsettle.lua); if what waits cannot be
+-- removed, the claim is (lib/unclaim.lua), and the next call finds a number without a claim, as
+-- that of a claim that was answered.
 
 -- 1. Read.
 
@@ -263,9 +264,14 @@ if many > 0 then
     reply[5] = results
 end
 
--- 3. Write: the claim.
+-- 3. Write: the claim.  Before it, that the owner sleeps no longer: if a call ended with a claim
+-- while its owner still slept, a send could push a message beside a claim that the owner does not
+-- know.
 
 if count > 0 then
+    if parked and not shared then
+        redis.call('HDEL', slot, 'parked')
+    end
     if done_now then
         redis.call('HSET', slot, 'claims', claims + 1, 'claimed_until', fresh, 'done', done_now)
         done_now = nil
@@ -299,9 +305,8 @@ end
 local asleep
 if not shared and n > 0 and count == 0 and due > now then
     asleep = open == '1' and string.format('%d/%s', due, lease_ms) or due
-elseif not shared and count > 0 and parked then
-    redis.call('HDEL', slot, 'parked')
-elseif parked and not (open == '1' and n > 0) and string.find(parked, '/', 1, true) then
+elseif parked and count == 0 and not (open == '1' and n > 0)
+    and string.find(parked, '/', 1, true) then
     asleep = string.match(parked, '^%d+')
 end
 if done_now and asleep then

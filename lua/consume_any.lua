@@ -302,8 +302,10 @@ if lost then
     end
     claim_again()
 elseif n > 0 and not (has_suspect or paused or disputed or kept) then
-    -- Order of writes: the number of the claim, what is set aside, the claim, what it was before.
-    -- A number without a claim is found by the next call, as that of a claim that was answered.
+    -- Order of writes: that the owner sleeps no longer, the number of the claim, what is set aside,
+    -- the claim, what it was before.  If a call ended with a claim while the owner still slept, a
+    -- send could push a message beside that claim, which the owner does not know.  A number without
+    -- a claim is found by the next call, as that of a claim that was answered.
     local function claim_messages()
         local mark, up_to, ranks, gone = string.format('c%.0f:', claims + 1), 'inf', 0, {}
 -- @include claim
@@ -330,6 +332,9 @@ elseif n > 0 and not (has_suspect or paused or disputed or kept) then
         end
         if taken > 0 then
             claims = claims + 1
+            if parked and not shared then
+                redis.call('HDEL', slot, 'parked')
+            end
             redis.call('HSET', slot, 'claims', claims, 'claimed_until',
                 string.format('%.0f', lease_end))
         end
@@ -410,9 +415,9 @@ elseif shared and not paused then
     park_shared()
 elseif n > 0 and taken == 0 and reply[6] == 0 and not disputed then
     redis.call('HSET', slot, 'parked', open and string.format('%d/%s', due, lease_ms) or due)
-elseif parked and (taken > 0 or push_at and (lost or strange and not disputed)) then
+elseif parked and taken == 0 and push_at and (lost or strange and not disputed) then
     redis.call('HDEL', slot, 'parked')
-elseif parked and not (open and n > 0) and string.find(parked, '/', 1, true) then
+elseif parked and taken == 0 and not (open and n > 0) and string.find(parked, '/', 1, true) then
     redis.call('HSET', slot, 'parked', string.match(parked, '^%d+'))
 end
 reply[#reply + 1] = failed

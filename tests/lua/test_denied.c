@@ -112,6 +112,43 @@ static void test_a_second_wake_up_is_denied(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* A call that fails has claimed nothing while its slot is open for pushes: of a claim and a push
+ * that its owner does not know it would get the push alone. */
+static void test_a_call_that_may_not_end_its_sleep_claims_nothing(void **state)
+{
+    static const struct script_row rows[] = {
+        {"deaf", ""},
+        {"open m", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"consume 1 open=1", "OK 1000 '' 0 '' 0"},
+        {"send a +0", "OK a"},
+        {"redis ACL SETUSER default -hdel", "OK"},
+        {"consume 1 open=1", "ERROR ..."},
+        {"prepare", ""},
+        {"store", "a@1000"},
+        {"redis ACL SETUSER default +hdel", "OK"},
+        {"consume 1 open=1", "OK 1000 31000 1 '' 0 1000c1:a 0"},
+        {"field parked", "nil"},
+        /* the same of the other script */
+        {"open f keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"consume 1 open=1", "OK 1000 '' 0 '' 0"},
+        {"send a 0 text '' ''", "OK a"},
+        {"redis ACL SETUSER default -hdel", "OK"},
+        {"consume 1 open=1", "ERROR ..."},
+        {"prepare", ""},
+        {"store", "a@1"},
+        {"redis ACL SETUSER default +hdel", "OK"},
+        {"listen", ""},
+        {"send b 0 text '' ''", "OK a"},
+        {"consume 1 open=1", "OK 1000 31000 1 '' 0 1c1:a 0 1000 text 2c1:b 0 1000 text"},
+        {"deaf", ""},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 static void test_who_shares_a_slot_wakes_nobody(void **state)
 {
     static const struct script_row rows[] = {
@@ -571,6 +608,7 @@ TEST_GROUP(denied)
         cmocka_unit_test(test_a_channel_is_denied),
         cmocka_unit_test(test_a_push_that_may_not_ask_who_listens),
         cmocka_unit_test(test_a_second_wake_up_is_denied),
+        cmocka_unit_test(test_a_call_that_may_not_end_its_sleep_claims_nothing),
         cmocka_unit_test(test_who_shares_a_slot_wakes_nobody),
         cmocka_unit_test(test_an_edit_wakes_nobody),
         cmocka_unit_test(test_changes_of_the_topic_wake_nobody),
