@@ -28,7 +28,6 @@
 
 -- How many messages a call moves: those with bodies cost more.
 n, max_bytes = math.min(tonumber(n), body and 200 or 1000), tonumber(max_bytes)
-passes = n > 0 and passes or '-'
 local priority, many, NEVER = kind == 'p' or kind == 'b', tonumber(ndone), 9007199254740992
 local shared = token == 'shared'
 

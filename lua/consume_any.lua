@@ -43,6 +43,9 @@
 -- How many messages a call moves in each of its steps: those with bodies cost more.
 local MOST = body and 200 or 1000
 n, max_bytes = math.min(tonumber(n), MOST), tonumber(max_bytes)
+-- May the next call pass over a suspect and claim what is behind that?  A call without room passes
+-- over nothing itself.
+local may_pass = passes ~= '-'
 passes = n > 0 and passes or '-'
 local shared, fifo, priority = token == 'shared', kind == 'f', kind == 'p' or kind == 'b'
 
@@ -288,6 +291,7 @@ if fifo or passes ~= '-' or former then
         end
     end
     know_holds()
+    may_pass = may_pass or next(formers) ~= nil
 end
 
 local taken, stopped, save_passed = 0, nil, nil -- the last two of a claim that passes over keys
@@ -388,7 +392,7 @@ local function next_claim()
         return earliest
     end
     local due, attempts = split(head[2])
-    if lease and attempts % 2 == 1 then
+    if lease and attempts % 2 == 1 and not may_pass then
         return earliest
     end
     return math.min(earliest, (priority or fifo) and now or due)

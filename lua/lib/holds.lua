@@ -1,5 +1,5 @@
 -- USES store, prepare, slot, keys, holds, passed, REST, now, decode, split, by_place
--- USES NEVER, has_suspect, lease, formers, passes
+-- USES NEVER, has_suspect, lease, formers, passes, n, may_pass
 
 -- Kind f by key: a message that rests, or that failed before and is claimed, holds the later
 -- messages of its key.  `holds.bars` has the place of the first such message of each key, and -1
@@ -7,10 +7,10 @@
 --
 -- The field `passed` of the slot says how far messages that wait have been found to be held, or of
 -- keys that the caller passes over, so that no call looks at them again: PLACE, then
--- :FIRST:LEN:KEY for each of their keys, with the place of its first such message; or
--- ;FIRST:LEN:KEY if a suspect is among them.  A call believes it as far as those keys are held now
--- or, without a suspect, passed over.  A call that names no keys leaves a note that names one of
--- which it has met a message.
+-- :FIRST:LEN:KEY for each of their keys, with the place of its first such message (until 0.2.1
+-- ;FIRST:LEN:KEY if a suspect is among them).  A call believes it as far as those keys are held or
+-- passed over now.  A call that names no keys leaves a note that names one of which it has met a
+-- message.
 
 -- With MOST_HELD claims and rests one message that waits is claimed at a time.  With READ_MOST, if
 -- the topic has skipped failed messages before, none is.
@@ -62,18 +62,18 @@ end
 
 function holds.load()
     local until_place, at = string.match(passed or '0', '^(%d+)()')
-    local found, marks, lowest = {}, {}, tonumber(until_place)
+    local found, lowest = {}, tonumber(until_place)
     holds.doubted, holds.keeps_note = {}, false
     while passed and at <= #passed do
-        local mark, place, len, from = string.match(passed, '^([:;])(%d+):(%d+):()', at)
+        local place, len, from = string.match(passed, '^[:;](%d+):(%d+):()', at)
         local key = string.sub(passed, from, from + len - 1)
-        at, found[key], marks[key] = from + len, tonumber(place), mark
+        at, found[key] = from + len, tonumber(place)
         local is_held = holds.bars[key] and holds.bars[key] < found[key]
-        if not (is_held or keys.passed[key] and mark == ':') then
+        if not (is_held or keys.passed[key]) then
             lowest, holds.doubted[key] = math.min(lowest, found[key] - 1), true
         end
     end
-    holds.cursor, holds.relies, holds.relies_count, holds.marks = lowest, {}, 0, marks
+    holds.cursor, holds.relies, holds.relies_count = lowest, {}, 0
     for key, place in pairs(found) do
         if place <= holds.cursor then
             holds.relies[key], holds.relies_count = place, holds.relies_count + 1
@@ -82,15 +82,12 @@ function holds.load()
 end
 
 -- The next message that waits is held.  false: it cannot be noted.
-function holds.pass(key, place, attempts)
+function holds.pass(key, place)
     if not holds.relies[key] then
         if holds.relies_count == RELIES_MOST then
             return false
         end
-        holds.relies[key], holds.relies_count, holds.marks[key] = place, holds.relies_count + 1, ':'
-    end
-    if attempts % 2 == 1 then
-        holds.marks[key] = ';'
+        holds.relies[key], holds.relies_count = place, holds.relies_count + 1
     end
     holds.cursor = place
     return true
@@ -111,8 +108,7 @@ function holds.save()
     end
     table.sort(names)
     for _, key in ipairs(names) do
-        parts[#parts + 1] = string.format('%s%.0f:%d:', holds.marks[key], holds.relies[key], #key)
-            .. key
+        parts[#parts + 1] = string.format(':%.0f:%d:', holds.relies[key], #key) .. key
     end
     local text = table.concat(parts)
     if text ~= passed then
@@ -151,12 +147,13 @@ function holds.offer_waiting(visit, member, score)
     local key = keys.of(member)
     local bar = holds.bars[key]
     local is_held = bar and bar < place
-    if not is_held and (has_suspect or attempts % 2 == 1 and lease) then
+    if has_suspect and not is_held then
         return 'suspect'
     elseif is_held or keys.passed[key] then
-        holds.advances = holds.advances and (is_held or attempts % 2 == 0)
-            and holds.pass(key, place, attempts)
+        holds.advances = holds.advances and holds.pass(key, place)
         return nil
+    elseif attempts % 2 == 1 and lease then
+        return 'suspect'
     end
     holds.keeps_note = holds.keeps_note or passes == '-' and holds.doubted[key]
     if holds.room == 0 then
@@ -220,7 +217,7 @@ function holds.next(stopped)
         return earliest
     end
     stopped = stopped or holds.walk(function() return 'full' end)
-    if stopped == 'full' then
+    if stopped == 'full' or stopped == 'suspect' and n == 0 and may_pass then
         return math.min(earliest, now)
     end
     for at = 1, holds.at - 1 do

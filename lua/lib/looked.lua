@@ -101,10 +101,10 @@ local function count_to(position)
 end
 
 -- Notes that a message is passed over.  false: it cannot be noted.
-local function note(score, attempts, key)
+local function note(score, key)
     if not (priority or fifo) and score >= now then
         return false -- a later send may come before it
-    elseif attempts % 2 == 1 or not its_keys[key] and many_keys == LOOKED_KEYS then
+    elseif not its_keys[key] and many_keys == LOOKED_KEYS then
         unnoted = true
         return false
     elseif not its_keys[key] then

@@ -5,7 +5,7 @@
 -- A claim that passes over the messages of some keys: their owner has some of them already, and
 -- would let the others wait, or a former owner keeps them.  It looks at PASS_MOST of the messages
 -- that could be claimed, or about max_bytes of them, and begins where the claims before it have
--- ended (lib/looked.lua).  A suspect stops it, whatever its key.
+-- ended (lib/looked.lua).  A suspect of another key stops it.
 
 local PASS_MOST = 2000
 
@@ -14,10 +14,12 @@ local PASS_MOST = 2000
 local function meet(mark, member, score)
     local before, attempts = split(score)
     local key = keys.of(member)
-    if has_suspect or attempts % 2 == 1 and lease then
+    if has_suspect then
         return 'suspect'
     elseif keys.passed[key] or formers[key] then
-        return nil, true, note(before, attempts, key)
+        return nil, true, note(before, key)
+    elseif attempts % 2 == 1 and lease then
+        return 'suspect'
     elseif taken == n then
         return 'full'
     end

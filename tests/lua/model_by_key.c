@@ -95,11 +95,11 @@ static enum stop walk_by_key(struct claim *claim, const struct in_flight *in_fli
         if (!next->resting && claim->bars[model_key(next->member)] < behind) {
             continue;
         }
+        if (!now.suspect && !next->resting && passes_key(claim, next)) {
+            continue;
+        }
         if (now.suspect || (next->attempts.suspect && now.count > 0)) {
             return STOP_SUSPECT;
-        }
-        if (!next->resting && passes_key(claim, next)) {
-            continue;
         }
         if (in_flight != NULL || !claim_one(claim, next)) {
             return STOP_FULL;
@@ -128,7 +128,8 @@ int64_t claim_due_by_key(struct claim *claim, const struct in_flight *in_flight)
         find_bars(claim);
         claim->stopped = walk_by_key(claim, in_flight);
     }
-    if (claim->stopped == STOP_FULL) {
+    if (claim->stopped == STOP_FULL ||
+        (claim->stopped == STOP_SUSPECT && claim->call->n == 0 && claim_may_pass(claim))) {
         return model->now;
     }
     for (size_t i = 0; i < model->prepare.count; i++) {

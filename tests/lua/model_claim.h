@@ -33,6 +33,9 @@ bool claim_fits(struct claim *claim, int member);
 /* What was taken out of its list is claimed, unless it has expired. */
 void claim_take(struct claim *claim, struct model_message message);
 
+/* May the next call pass over a suspect, and claim what is behind it? */
+bool claim_may_pass(const struct claim *claim);
+
 /* Kind f by key: claim what no message of its key holds. */
 void claim_by_key(struct claim *claim);
 

@@ -307,11 +307,12 @@ static void claim_others(struct claim *claim, int64_t up_to)
         if (next->at > up_to) {
             return;
         }
-        if (!may_join(model, next)) {
+        bool passes = ((claim->call->passes | claim->formers) >> model_key(next->member) & 1) != 0;
+        if (passes ? model_in_flight(model).suspect : !may_join(model, next)) {
             claim->stopped = STOP_SUSPECT;
             return;
         }
-        if (((claim->call->passes | claim->formers) >> model_key(next->member) & 1) != 0) {
+        if (passes) {
             passed++;
             continue;
         }
@@ -508,6 +509,11 @@ static bool hand_over(struct model *model, struct buf *delivered, const struct c
 
 /* --- when the next claim can succeed; INT64_MAX: never by itself --- */
 
+bool claim_may_pass(const struct claim *claim)
+{
+    return claim->call->passes != 0 || claim->formers != 0;
+}
+
 static bool could_join(const struct in_flight *in_flight, const struct model_message *message)
 {
     return !in_flight->suspect && !(message->attempts.suspect && in_flight->count > 0);
@@ -522,22 +528,23 @@ static int64_t others_due(struct model *model, const struct in_flight *in_flight
     sort_waiting(&model->waiting);
     for (size_t i = 0; stopped == STOP_END && model_timed(model) && i < model->waiting.count; i++) {
         if (model->waiting.item[i].at > model->now) {
-            return could_join(in_flight, &model->waiting.item[i]) ? model->waiting.item[i].at
-                                                                  : INT64_MAX;
+            return in_flight->suspect ? INT64_MAX : model->waiting.item[i].at;
         }
     }
     return INT64_MAX;
 }
 
 /* Of those that wait the first. */
-static int64_t waiting_due(struct model *model, const struct in_flight *in_flight)
+static int64_t waiting_due(const struct claim *claim, const struct in_flight *in_flight)
 {
+    struct model *model = claim->model;
     int index = next_waiting(model);
 
     if (model->stopped != 0) {
         return others_due(model, in_flight, model->stopped);
     }
-    if (index < 0 || !could_join(in_flight, &model->waiting.item[index])) {
+    if (index < 0 || in_flight->suspect ||
+        (!could_join(in_flight, &model->waiting.item[index]) && !claim_may_pass(claim))) {
         return INT64_MAX;
     }
     return model_timed(model) ? model->waiting.item[index].at : model->now;
@@ -548,7 +555,7 @@ static int64_t waiting_due(struct model *model, const struct in_flight *in_fligh
 static int64_t passing_due(const struct claim *claim, const struct in_flight *in_flight)
 {
     struct model *model = claim->model;
-    int64_t due = waiting_due(model, in_flight);
+    int64_t due = waiting_due(claim, in_flight);
 
     for (size_t i = 0; i < model->prepare.count; i++) {
         const struct model_message *message = &model->prepare.item[i];
@@ -569,7 +576,7 @@ static int64_t next_claim(struct claim *claim, const struct in_flight *in_flight
 
     if (model->kind != 'f') {
         return earlier(earlier(in_flight->first_end, in_flight->first_rest),
-                       waiting_due(model, in_flight));
+                       waiting_due(claim, in_flight));
     }
     return earlier(in_flight->first_end, model->passing ? passing_due(claim, in_flight)
                                                         : claim_due_by_key(claim, in_flight));

@@ -512,8 +512,9 @@ static void test_what_was_put_before_what_was_passed_over_is_found(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-/* A claim that is lost makes a suspect of the message that was sent again, where that waits. */
-static void test_a_suspect_that_was_passed_over_before_is_not_now(void **state)
+/* A suspect of a key that is passed over stops no claim of other keys.  It is claimed alone when its
+ * key is free. */
+static void test_a_suspect_is_passed_over_as_others_of_its_key(void **state)
 {
     static const struct script_row rows[] = {
         {"open b", "OK"},
@@ -529,7 +530,12 @@ static void test_a_suspect_that_was_passed_over_before_is_not_now(void **state)
         {"send c 1", "OK a"},
         {"consume 2 last=1 passes=1:a1:b", "OK 1000 31000 2 '' 0 1c2:c 0"},
         {"send d 1", "OK a"},
-        {"consume 2 last=2 passes=1:a1:b", "OK 1000 31000 2 '' 0"}, /* a must come alone */
+        {"consume 2 last=2 passes=1:a1:b", "OK 1000 31000 3 '' 0 1c3:d 0"},
+        {"field looked", "3:1:b:9:1:a:3:1:b"},
+        {"send e 2", "OK a"},
+        {"consume 2 last=3 passes=1:b", "OK 1000 31000 3 '' 0"}, /* a must come alone */
+        {"consume 2 last=3 passes=1:b done 1c2:c done 1c3:d",
+         "OK 1000 31000 4 11 0 9c4:a 1"},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -764,7 +770,7 @@ TEST_GROUP(consume)
         cmocka_unit_test(test_fenced_stale_and_no_topic_write_nothing),
         cmocka_unit_test(test_passes_over_the_keys_that_are_named),
         cmocka_unit_test(test_what_was_put_before_what_was_passed_over_is_found),
-        cmocka_unit_test(test_a_suspect_that_was_passed_over_before_is_not_now),
+        cmocka_unit_test(test_a_suspect_is_passed_over_as_others_of_its_key),
         cmocka_unit_test(test_the_note_of_what_was_passed_over_ends_before_now),
         cmocka_unit_test(test_parks_until_the_next_claim_can_succeed),
         cmocka_unit_test(test_an_owner_that_sleeps_is_woken),

@@ -295,6 +295,25 @@ static void test_a_suspect_is_alone_in_its_slot(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+static void test_a_suspect_of_a_key_that_is_passed_over_stops_no_claim(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open f keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 0 1 '' '' b 0 2 '' ''", "OK aa"},
+        {"consume 1 n=1", "OK 1000 1000 1 '' 1 1c1:a 0 1000 1"},
+        {"takeover 2", "OK 1 1 0"},
+        {"consume 2 n=1 last=1 passes=1:a", "OK 1000 31000 2 '' 0 2c2:b 0 1000 2"},
+        {"send c 0 3 '' ''", "OK a"},
+        {"consume 2 last=2 passes=1:a", "OK 1000 31000 3 '' 0 3c3:c 0 1000 3"},
+        {"consume 2 last=3", "OK 1000 31000 3 '' 0"},
+        {"consume 2 last=3 done 2c2:b done 3c3:c", "OK 1000 31000 4 11 0 1c4:a 1 1000 1"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 static void test_a_rest_ends_before_a_suspect_that_waits_behind_it(void **state)
 {
     static const struct script_row rows[] = {
@@ -354,6 +373,7 @@ TEST_GROUP(fifo)
         cmocka_unit_test(test_a_failure_holds_back_its_key_only),
         cmocka_unit_test(test_what_is_given_back_is_found),
         cmocka_unit_test(test_a_suspect_is_alone_in_its_slot),
+        cmocka_unit_test(test_a_suspect_of_a_key_that_is_passed_over_stops_no_claim),
         cmocka_unit_test(test_a_rest_ends_before_a_suspect_that_waits_behind_it),
         cmocka_unit_test(test_what_a_rest_held_is_claimed_before_a_suspect),
     };
