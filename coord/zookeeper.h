@@ -18,14 +18,14 @@
 #define COORD_ZOOKEEPER_H
 
 #include "base/waiter.h"
-#include "coord/assigner.h"
+#include "coord/assigner/assigner.h"
+#include "coord/assigner/election.h"
 #include "coord/coord_internal.h"
-#include "coord/election.h"
-#include "coord/member.h"
-#include "coord/ownership.h"
-#include "coord/root.h"
-#include "coord/zk_session.h"
-#include "coord/zookeeper_env.h"
+#include "coord/member/member.h"
+#include "coord/member/ownership.h"
+#include "coord/zk/root.h"
+#include "coord/zk/zk_session.h"
+#include "coord/zk/zookeeper_env.h"
 
 /* Used by members that are made after it was changed. */
 extern struct zookeeper_timings zookeeper_timings;

@@ -35,9 +35,9 @@ def forms(noun):
 
 def prefixes(path, text):
     """The words with which a function of this file may begin: the name of the file or a word of it, that of its
-    folder, that of a type which the file or a header of the folder defines, and the first words of the functions that
-    its own header declares (of the store: call.h, which all its files share)."""
-    nouns = {path.stem, *path.stem.split("_"), path.parent.name, *TYPE.findall(text)}
+    folder or of the one above, that of a type which the file or a header of the folder defines, and the first words of
+    the functions that its own header declares (of the store: call.h, which all its files share)."""
+    nouns = {path.stem, *path.stem.split("_"), path.parent.name, path.parent.parent.name, *TYPE.findall(text)}
     for header in path.parent.glob("*.h"):
         declared = header.read_text()
         nouns.update(TYPE.findall(declared))

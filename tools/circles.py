@@ -2,7 +2,8 @@
 """Check that no files call each other in a circle.  usage: circles.py BUILD
 
 Read are the names that the compiled files define and use, so a call through a struct of callbacks
-is none.  Files that are one module with one internal header may be listed in MODULES, with the reason.
+is none.  Files that are one module with one internal header may be listed in MODULES, with the reason,
+by the names of their objects: coord/member/a.c is coord/member_a.c.
 """
 import pathlib
 import subprocess
@@ -10,7 +11,7 @@ import sys
 
 ROOMS = ["libsrc", "coord", "cli"]
 MODULES = [
-    (["coord/ownership.c", "coord/ownership_topic.c"],
+    (["coord/member_ownership.c", "coord/member_ownership_topic.c"],
      "one chain of calls to ZooKeeper per topic, which looks at the topic's node and then at its assignment"),
 ]
 

@@ -5,13 +5,19 @@ import re
 import findings
 
 LOWER = ["base", "model", "redis", "store"]
+COORD = ["base", "model", "coord/coord.h", "coord/coord_internal.h", "coord/no_slot.h"]
 # What a folder may include beside itself and the public headers: folders, or single headers.  Only
-# coord/coord.h is coord's door.  produce, consume and admin are siblings that do not know each other.
+# coord/coord.h is coord's door; the folders of coord may know the headers of COORD.  produce, consume and admin are siblings that do not know each other.
 DOWN = {
     "libsrc/base": [],
     "libsrc/model": ["base"],
     "libsrc/redis": ["base", "model"],
     "libsrc/store": ["base", "model", "redis", "scripts.h"],
+    "coord/node": ["base", "model"],
+    "coord/zk": [*COORD, "coord/node"],
+    "coord/member": [*COORD, "coord/node", "coord/zk"],
+    "coord/assigner": [*COORD, "coord/node", "coord/zk", "coord/member/member.h"],
+    "coord/fleet": [*COORD, "coord/node", "coord/zk"],
     "coord": ["base", "model"],
     "libsrc/core": [*LOWER, "coord/coord.h"],
     "libsrc/produce": [*LOWER, "core"],
@@ -29,7 +35,7 @@ DOWN = {
 FOREIGN = {
     "hiredis": ["libsrc/redis", "bench", "demo"],
     "openssl": ["libsrc/redis"],
-    "zookeeper": ["coord"],
+    "zookeeper": ["coord", "coord/zk"],
     "amqp.h": ["bench"],
     "uthash.h": ["libsrc/base"],
     "jansson.h": ["cli"],

@@ -1,7 +1,7 @@
 /* answers.pml - one slot at one member, between its two threads: smq:coord
- * (coord/ownership_slots.c) tells smq:io (libsrc/consume/slot/) what is granted, revoked and lost,
- * smq:io answers with the token of the grant that it means. What is said in one direction arrives
- * in its order, and later.
+ * (coord/member/ownership_slots.c) tells smq:io (libsrc/consume/slot/) what is granted, revoked and
+ * lost, smq:io answers with the token of the grant that it means. What is said in one direction
+ * arrives in its order, and later.
  *
  * Assignments come in any order that a fleet can have. Redis accepts a takeover or refuses it, and
  * may fence an owner at any time.

@@ -1,7 +1,7 @@
-/* assigner.pml - what the assigner makes of an entry: coord/assigner_decide.c, then assign(). Which
- * slot is revoked, and who gets a free one, is left open. Shared by the models of the assignment,
- * which say what it has read: WAS_ALIVE(), WAS_APPLIED() and WAS_HELD() of a member, and whether a
- * slot may move or a time-out pass.
+/* assigner.pml - what the assigner makes of an entry: coord/assigner/assigner_decide.c, then
+ * assign(). Which slot is revoked, and who gets a free one, is left open. Shared by the models of
+ * the assignment, which say what it has read: WAS_ALIVE(), WAS_APPLIED() and WAS_HELD() of a member,
+ * and whether a slot may move or a time-out pass.
  *
  * Mutations: SKIP_ACK (nobody waits for the acknowledgement), STALE_ACK (one of any version
  * counts), HELD_IGNORED (the assigner does not look at `held`), NO_REVOKING (a slot goes from one

@@ -6,7 +6,8 @@
  * raise-fence`: the generation becomes larger than that of any token, and the topic is bound to the
  * root.
  *
- * coord/root.c, coord/fence.c, libsrc/admin/fence.c, and the identity in coord/ownership_topic.c.
+ * coord/zk/root.c, coord/fleet/fence.c, libsrc/admin/fence.c, and the identity in
+ * coord/member/ownership_topic.c.
  *
  * Without copies no operator is needed (NO_COPY, NO_OPERATOR) as long as a living member is first.
  *

@@ -1,7 +1,7 @@
 /* fleet.pml - members of a fleet, their nodes in ZooKeeper, and the assignment of one topic. Shared
  * by the models of the assignment; they define MEMBERS and SLOTS before they #include it.
  *
- * A member is one incarnation. It is coord/ownership*.c, coord/member.c and the owner of slots in
+ * A member is one incarnation. It is coord/member/ and the owner of slots in
  * libsrc/consume/slot/ together; a call to Redis is sent in one step and executed in a later one.
  *
  * Mutations: HELD_FORGOTTEN (the node says `applied` and never `held`), LOCAL_TOKEN (tokens are
@@ -17,7 +17,7 @@
 #define IS_REVOKING(at) ((at) >= 129)
 #define OWNER(at) (((at) - 1) & 127)
 
-/* enum slot_state of coord/slot_state.h */
+/* enum slot_state of coord/member/slot_state.h */
 #define IDLE 0
 #define ACQUIRING 1
 #define OWNED 2

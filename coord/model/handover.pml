@@ -2,7 +2,7 @@
  * each says what is still held, with time-outs, and after the end of a session. The assigner
  * forgets what it knows of revocations when another one follows it.
  *
- * coord/assigner*.c reads the members first, then the assignment, decides, and writes; a single
+ * coord/assigner/assigner*.c reads the members first, then the assignment, decides, and writes; a single
  * assigner is never overtaken, so reading the assignment and writing it are one step here
  * (writes.pml has them apart).
  *

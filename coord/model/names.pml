@@ -2,9 +2,9 @@
  * started again while the one before it still runs or is dead, and one that was given the name of
  * another by mistake. The node of a name belongs to a session; its creation gives the incarnation.
  *
- * coord/member.c: who finds the node of its name in other hands replaces it (deletes that version
- * and creates its own, in one write) when that process is proven dead, else it waits, and gives up
- * after a while. Who finds that its own node is another's has lost all slots, and enters anew.
+ * coord/member/member.c: who finds the node of its name in other hands replaces it (deletes that
+ * version and creates its own, in one write) when that process is proven dead, else it waits, and
+ * gives up after a while. Who finds that its own node is another's has lost all slots, and enters anew.
  *
  * Once in a run the proof may be wrong. Then a living process loses its node, and works until its
  * next heartbeat shows it.

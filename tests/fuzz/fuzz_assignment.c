@@ -4,7 +4,7 @@
 
 #include <zlib.h>
 
-#include "coord/assignment.h"
+#include "coord/node/assignment.h"
 #include "fuzz/fuzz.h"
 
 /* There is one form of a table. */

@@ -8,7 +8,7 @@
 #include <zlib.h>
 
 #include "base/memory.h"
-#include "coord/fleet_tree.h"
+#include "coord/fleet/fleet_tree.h"
 #include "fuzz/fuzz.h"
 
 enum { NODES_MAX = 26, FIRST_INCARNATION = 10 };

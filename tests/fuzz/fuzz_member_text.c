@@ -2,7 +2,7 @@
  * written. */
 #include <string.h>
 
-#include "coord/member_text.h"
+#include "coord/node/member_text.h"
 #include "fuzz/fuzz.h"
 
 static void write_member(struct buf *out, const struct member_info *info)

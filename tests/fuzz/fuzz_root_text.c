@@ -1,7 +1,7 @@
 /* fuzz_root_text.c - the root node of a fleet in ZooKeeper. */
 #include <string.h>
 
-#include "coord/root_text.h"
+#include "coord/node/root_text.h"
 #include "fuzz/fuzz.h"
 
 FUZZ_TARGET(root_text)

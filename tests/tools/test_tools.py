@@ -314,7 +314,7 @@ class Layers(Folder):
         self.assertEqual(self.verdict("coord/a.c", '#include "redis/redis.h"\n').returncode, 1)
 
     def test_only_the_door_of_coord_is_open(self):
-        self.assertEqual(self.verdict("libsrc/core/a.c", '#include "coord/member.h"\n').returncode, 1)
+        self.assertEqual(self.verdict("libsrc/core/a.c", '#include "coord/member/member.h"\n').returncode, 1)
 
     def test_foreign_library_has_one_home(self):
         self.assertEqual(self.verdict("libsrc/core/a.c", "#include <hiredis/hiredis.h>\n").returncode, 1)

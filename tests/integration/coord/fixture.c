@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "coord/assignment.h"
+#include "coord/node/assignment.h"
 #include "coord/zookeeper.h"
 
 enum { FIXTURE_JOIN_MS = 50, FIXTURE_STORM = 400 };

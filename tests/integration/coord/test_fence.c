@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "coord/root_text.h"
+#include "coord/node/root_text.h"
 #include "coord/zookeeper.h"
 #include "fixture.h"
 #include "support/group.h"

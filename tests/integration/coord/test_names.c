@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "coord/member_text.h"
+#include "coord/node/member_text.h"
 #include "fixture.h"
 #include "support/group.h"
 #include "support/wait.h"

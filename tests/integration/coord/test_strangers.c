@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "coord/member_text.h"
+#include "coord/node/member_text.h"
 #include "coord/zookeeper.h"
 #include "fixture.h"
 #include "support/group.h"

@@ -13,8 +13,8 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "coord/assign.h"
-#include "coord/assignment.h"
+#include "coord/assigner/assign.h"
+#include "coord/node/assignment.h"
 #include "model/topic.h"
 #include "support/group.h"
 

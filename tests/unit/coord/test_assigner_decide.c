@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "coord/assigner.h"
+#include "coord/assigner/assigner.h"
 #include "support/group.h"
 
 enum {

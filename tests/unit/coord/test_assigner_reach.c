@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "coord/assigner.h"
+#include "coord/assigner/assigner.h"
 #include "support/group.h"
 
 enum { MISSED_MS = 5000, HOLD_MS = 5000, HOLD_MOST_MS = 300000, FORGET_MS = 600000 };

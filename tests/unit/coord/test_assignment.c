@@ -10,7 +10,7 @@
 #include <zlib.h>
 
 #include "base/memory.h"
-#include "coord/assignment.h"
+#include "coord/node/assignment.h"
 #include "model/topic.h"
 #include "support/group.h"
 

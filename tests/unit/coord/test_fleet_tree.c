@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "coord/fleet_tree.h"
+#include "coord/fleet/fleet_tree.h"
 #include "support/group.h"
 
 enum { REVOKING = ASSIGNMENT_REVOKING, EPOCH = 100 };

@@ -9,7 +9,7 @@
 
 #include "base/event.h"
 #include "base/loop.h"
-#include "coord/member.h"
+#include "coord/member/member.h"
 #include "support/group.h"
 
 /* --- fakes --- */

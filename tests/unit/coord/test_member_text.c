@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "coord/member_text.h"
+#include "coord/node/member_text.h"
 #include "support/group.h"
 
 static void add_slots(struct member_slots *out, const int32_t *slots, size_t count)

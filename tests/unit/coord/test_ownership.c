@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "coord/ownership_internal.h"
-#include "coord/slot_state.h"
+#include "coord/member/ownership_internal.h"
+#include "coord/member/slot_state.h"
 #include "support/group.h"
 
 static void the_back_off_does_not_put_off_the_end_of_the_wait(void **state)

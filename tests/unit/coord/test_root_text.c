@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "coord/root_text.h"
+#include "coord/node/root_text.h"
 #include "support/group.h"
 
 #define IDENTITY "0123456789abcdef0123456789abcdef"

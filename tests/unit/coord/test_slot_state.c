@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "coord/slot_state.h"
+#include "coord/member/slot_state.h"
 #include "support/group.h"
 
 /* clang-format off */

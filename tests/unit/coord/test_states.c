@@ -7,10 +7,10 @@
 
 #include <cmocka.h>
 
+#include "coord/assigner/election.h"
 #include "coord/coord_internal.h"
-#include "coord/election.h"
-#include "coord/member_state.h"
-#include "coord/zk_session.h"
+#include "coord/member/member_state.h"
+#include "coord/zk/zk_session.h"
 #include "support/group.h"
 
 static void a_member_enters_from_outside_or_after_it_waited(void **state)

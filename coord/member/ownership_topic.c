@@ -1,0 +1,435 @@
+/* ownership_topic.c - the node of a topic: to whom it belongs, creating it, replacing it.
+ *
+ * Text: "nonce N slots S", and "asked N2 NAME HOST" if a member has asked for the topic of another
+ * nonce.  The definition in Redis decides.  If the node has another nonce than this member's topic,
+ * the layer above reads Redis first: either this creation of the topic is gone, or the node belongs
+ * to an earlier creation, or to another fleet with another Redis.  The node is replaced only if no
+ * living member lists its nonce.  Otherwise this member asks through the node, so that the members
+ * that list the nonce read their Redis: those of an earlier creation end, those of another fleet
+ * continue.
+ *
+ * Thread: smq:coord. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "coord/member/ownership_internal.h"
+
+static const char ownership_lost_text[] = "lost";
+
+/* A member that may list the nonce of the node. */
+struct ownership_rival {
+    struct ownership *topic;
+    char *name;
+};
+
+static void ownership_get_node(struct ownership *topic);
+
+/* --- making the nodes --- */
+
+static void ownership_definition(const struct ownership *topic, struct buf *out)
+{
+    buf_printf(out, "nonce %s slots %d\n", topic->nonce, (int) topic->slots);
+}
+
+/* The nodes were created, by this or another member, or not: read again. */
+static void ownership_on_made(void *user, const struct zk_reply *reply)
+{
+    struct ownership *topic = user;
+
+    if (!ownership_chain_over(topic, reply)) {
+        return;
+    }
+    if (reply->rc == ZNONODE) { /* the folder is missing, unless it was deleted just now */
+        root_mend(topic->set->root);
+        ownership_retry_later(topic, topic->set->env->timings.retry);
+        return;
+    }
+    ownership_read(topic);
+}
+
+static void ownership_make(struct ownership *topic)
+{
+    struct buf text = {0};
+    struct zk_op ops[2] = {{.kind = ZK_CREATE, .path = topic->path},
+                           {.kind = ZK_CREATE, .path = topic->assignment_path, .data = ""}};
+
+    ownership_definition(topic, &text);
+    ops[0].data = text.data;
+    ops[0].len = text.len;
+    if (topic->busy_slots > 0) { /* the nodes were deleted while this member owns slots */
+        ops[1].data = ownership_lost_text;
+        ops[1].len = sizeof(ownership_lost_text) - 1;
+    }
+    zk_write(ownership_session(topic), ops, 2, ownership_on_made, topic);
+    buf_fini(&text);
+}
+
+/* The topic's node exists without its assignment.  The assignment is created as a damaged one, so
+ * that members keep what they own. */
+void ownership_make_lost(struct ownership *topic)
+{
+    struct zk_op ops[2] = {{.kind = ZK_CHECK, .path = topic->path, .version = topic->version},
+                           {.kind = ZK_CREATE,
+                            .path = topic->assignment_path,
+                            .data = ownership_lost_text,
+                            .len = sizeof(ownership_lost_text) - 1}};
+
+    topic->reading = true;
+    topic->missing = topic->again = false;
+    zk_write(ownership_session(topic), ops, 2, ownership_on_made, topic);
+}
+
+/* The old assignment was read: replace both nodes at once.  The assignment is emptied, not deleted,
+ * so that its next version grants nothing of the old one. */
+static void ownership_on_old(void *user, const struct zk_reply *reply)
+{
+    struct ownership *topic = user;
+    struct buf text = {0};
+    struct zk_op ops[2] = {{.kind = reply->rc == ZNONODE ? ZK_CREATE : ZK_SET,
+                            .path = topic->assignment_path,
+                            .data = "",
+                            .version = reply->stat.version},
+                           {.kind = ZK_SET, .path = topic->path, .version = topic->version}};
+
+    if (topic->phase == OWNERSHIP_GONE || (reply->rc != ZOK && reply->rc != ZNONODE)) {
+        (void) ownership_chain_over(topic, reply);
+        return;
+    }
+    ownership_definition(topic, &text);
+    ops[1].data = text.data;
+    ops[1].len = text.len;
+    zk_write(ownership_session(topic), ops, 2, ownership_on_made, topic);
+    buf_fini(&text);
+}
+
+/* --- other members that list the nonce of the node --- */
+
+void ownership_drop_rivals(struct ownership *topic)
+{
+    for (size_t i = 0; i < topic->rival_count; i++) {
+        free(topic->rivals[i].name);
+    }
+    free(topic->rivals);
+    topic->rivals = NULL;
+    topic->rival_count = topic->rivals_out = 0;
+}
+
+/* If the question was written into the node, the members that list its nonce will read it. */
+static void ownership_on_asked(void *user, const struct zk_reply *reply)
+{
+    struct ownership *topic = user;
+
+    if (ownership_chain_over(topic, reply)) {
+        ownership_retry_later(topic, topic->set->env->timings.retry);
+    }
+}
+
+static void ownership_ask_rival(struct ownership *topic)
+{
+    struct buf text = {0};
+    struct zk_op op = {.kind = ZK_SET, .path = topic->path, .version = topic->version};
+
+    topic->has_asked = true;
+    buf_printf(&text, "nonce %s slots %d\nasked %s %s %s\n", topic->node.nonce, topic->node.slots,
+               topic->nonce, topic->set->env->name, member_self(topic->set->member)->host);
+    op.data = text.data;
+    op.len = text.len;
+    zk_write(ownership_session(topic), &op, 1, ownership_on_asked, topic);
+    buf_fini(&text);
+}
+
+int64_t ownership_rival_delay(int64_t backoff_ms, int64_t waited_ms, int64_t limit_ms)
+{
+    int64_t left_ms = limit_ms - waited_ms;
+
+    return left_ms > 0 && left_ms < backoff_ms ? left_ms : backoff_ms;
+}
+
+const char *ownership_rival_advice(const struct marks *own, const struct marks *rival)
+{
+    const struct marks *sets[] = {own, rival};
+    size_t groups[2];
+
+    (void) marks_group(groups, sets, 2);
+    if (groups[0] == 0 || groups[1] == 0) {
+        return "which has another topic of this name: end that process if it uses this Redis; if "
+               "it uses another Redis, give its fleet a root of its own";
+    }
+    if (groups[0] == groups[1]) {
+        return "which still has a deleted topic of this name: end that process; it is of another "
+               "version of slotmq, or does not reach Redis";
+    }
+    return "which belongs to another fleet, with a topic of this name in another Redis: give each "
+           "fleet a root of its own";
+}
+
+/* A living member lists the nonce of the node.  It may be about to end, so this member waits for
+ * that as long as for a name; a member that owns slots continues with them. */
+static void ownership_meet_rival(struct ownership *topic)
+{
+    struct ownership_set *set = topic->set;
+    int64_t timeout_ms = zk_session_timeout(set->session);
+    int64_t now = clock_now_ms();
+    int64_t delay_ms = ownership_rival_delay(
+        topic->backoff_ms, topic->rival_since == 0 ? 0 : now - topic->rival_since, 2 * timeout_ms);
+    char text[1024];
+
+    (void) snprintf(text, sizeof(text), "topic %s at %s is held by member %s on host %s, %s",
+                    topic->name, set->env->root, topic->rival_name, topic->rival_host,
+                    ownership_rival_advice(&member_self(set->member)->marks, &topic->rival_marks));
+    if (topic->rival_since == 0) {
+        topic->rival_since = now;
+    }
+    if (topic->busy_slots == 0 && now - topic->rival_since >= 2 * timeout_ms) {
+        topic->reading = false;
+        ownership_fail(topic, SMQ_OTHER_FLEET, text);
+        return;
+    }
+    if (!topic->rival_logged && now - topic->rival_since >= timeout_ms / 4) {
+        topic->rival_logged = true;
+        events_log(set->env->events, SMQ_LEVEL_ERROR, "%s", text);
+    }
+    if (!topic->has_asked) {
+        ownership_ask_rival(topic);
+        return;
+    }
+    topic->reading = false;
+    if (delay_ms < topic->backoff_ms) {
+        ownership_retry_later(topic, delay_ms);
+    } else {
+        ownership_back_off(topic);
+    }
+}
+
+static void ownership_rivals_read(struct ownership *topic)
+{
+    static const struct zk_reply lost = {.rc = ZCONNECTIONLOSS};
+    bool failed = topic->rivals_failed;
+
+    ownership_drop_rivals(topic);
+    if (topic->phase == OWNERSHIP_GONE || failed) {
+        (void) ownership_chain_over(topic, &lost);
+    } else if (*topic->rival_name != '\0') {
+        ownership_meet_rival(topic);
+    } else {
+        topic->rival_since = 0;
+        zk_get(ownership_session(topic), topic->assignment_path, false, ownership_on_old, topic);
+    }
+}
+
+/* A node that cannot be read counts as one that lists the nonce. */
+static void ownership_on_rival(void *user, const struct zk_reply *reply)
+{
+    struct ownership_rival *rival = user;
+    struct ownership *topic = rival->topic;
+    struct member_info info = {0};
+    bool readable = reply->rc == ZOK && member_text_parse(&info, reply->data, reply->len);
+
+    topic->rivals_failed |= reply->rc != ZOK && reply->rc != ZNONODE && reply->rc != ZNOAUTH;
+    if (reply->rc == ZNOAUTH || (reply->rc == ZOK && !readable) ||
+        (readable && member_info_topic(&info, topic->name, topic->node.nonce) != NULL)) {
+        (void) snprintf(topic->rival_name, sizeof(topic->rival_name), "%s", rival->name);
+        (void) snprintf(topic->rival_host, sizeof(topic->rival_host), "%s",
+                        readable ? info.host : "(not readable)");
+        topic->rival_marks = info.marks;
+    }
+    member_info_fini(&info);
+    if (--topic->rivals_out == 0) {
+        ownership_rivals_read(topic);
+    }
+}
+
+static void ownership_on_members(void *user, const struct zk_reply *reply)
+{
+    struct ownership *topic = user;
+    const char *self = topic->set->env->name;
+    char path[MEMBER_WORD_MAX + 16];
+
+    if (topic->phase == OWNERSHIP_GONE || reply->rc != ZOK) {
+        (void) ownership_chain_over(topic, reply);
+        return;
+    }
+    topic->rivals = memory_new((reply->count + 1) * sizeof(*topic->rivals));
+    topic->rivals_failed = false;
+    *topic->rival_name = '\0';
+    topic->rivals_out = 1;
+    for (size_t i = 0; i < reply->count; i++) {
+        struct ownership_rival *rival = &topic->rivals[topic->rival_count];
+
+        if (strcmp(reply->names[i], self) == 0) {
+            continue;
+        }
+        *rival = (struct ownership_rival){.topic = topic, .name = memory_string(reply->names[i])};
+        topic->rival_count++;
+        topic->rivals_out++;
+        (void) snprintf(path, sizeof(path), "members/%s", rival->name);
+        zk_get(ownership_session(topic), path, false, ownership_on_rival, rival);
+    }
+    if (--topic->rivals_out == 0) {
+        ownership_rivals_read(topic);
+    }
+}
+
+/* --- asking Redis --- */
+
+/* Must Redis be read before the node counts? */
+static bool ownership_must_check(const struct ownership *topic, bool exists)
+{
+    const struct ownership_node *node = &topic->node;
+    bool ours = strcmp(node->nonce, topic->nonce) == 0 && node->slots == topic->slots;
+
+    if (strcmp(topic->identity, root_known(topic->set->root)->identity) != 0) {
+        return true;
+    }
+    return exists && topic->checked != OWNERSHIP_CHECKED &&
+           (!ours ||
+            (topic->seen && *node->asked != '\0' && strcmp(node->asked, topic->nonce) != 0 &&
+             strcmp(node->asked, topic->answered) != 0));
+}
+
+static void ownership_check(struct ownership *topic)
+{
+    struct ownership_set *set = topic->set;
+    char binding[COORD_BINDING_MAX];
+
+    topic->checked = OWNERSHIP_CHECKING;
+    (void) snprintf(topic->asked_identity, sizeof(topic->asked_identity), "%s",
+                    root_known(set->root)->identity);
+    root_binding(set->root, binding);
+    coord_call_check(set->coord, topic->name, binding);
+}
+
+/* The topic of this member has not changed, although another member asks for it under another
+ * nonce. */
+static void ownership_answer_rival(struct ownership *topic)
+{
+    const struct ownership_node *node = &topic->node;
+
+    if (*node->asked == '\0' || strcmp(node->nonce, topic->nonce) != 0 ||
+        strcmp(node->asked, topic->answered) == 0) {
+        return;
+    }
+    (void) snprintf(topic->answered, sizeof(topic->answered), "%s", node->asked);
+    events_log(topic->set->env->events, SMQ_LEVEL_ERROR,
+               "topic %s at %s in ZooKeeper: member %s on host %s asks for it, and belongs to "
+               "another fleet, which has another topic of this name, in another Redis; this fleet "
+               "continues; give each fleet a root of its own",
+               topic->name, topic->set->env->root, node->asked_by, node->asked_from);
+}
+
+/* Is the topic bound to this root, under any identity?  If the identity differs, the ensemble has
+ * lost its data, or it is another ensemble. */
+static bool ownership_bound_to_this_root(const struct ownership *topic, const char *binding)
+{
+    static const char kind[] = "zookeeper:";
+    const char *path = topic->set->env->root;
+    size_t len = strlen(path);
+
+    return strncmp(binding, kind, sizeof(kind) - 1) == 0 &&
+           strncmp(binding + sizeof(kind) - 1, path, len) == 0 &&
+           binding[sizeof(kind) - 1 + len] == ' ';
+}
+
+static void ownership_unbound(struct ownership *topic, const char *binding)
+{
+    char text[512];
+
+    if (!ownership_bound_to_this_root(topic, binding)) {
+        (void) snprintf(text, sizeof(text), "the topic is bound to \"%.200s\" now", binding);
+        ownership_fail(topic, SMQ_OTHER_FLEET, text);
+        return;
+    }
+    if (strcmp(topic->logged_identity, topic->asked_identity) != 0) {
+        (void) snprintf(topic->logged_identity, sizeof(topic->logged_identity), "%s",
+                        topic->asked_identity);
+        events_log(topic->set->env->events, SMQ_LEVEL_ERROR,
+                   "topic %s is bound to \"%.200s\", but the root of ZooKeeper at %s has the "
+                   "identity %s: it is another ensemble, or it lost its data; in the latter case "
+                   "\"slotmq fleet raise-fence\" binds the topic to it",
+                   topic->name, binding, topic->set->env->hosts, topic->asked_identity);
+    }
+    ownership_back_off(topic);
+}
+
+void ownership_checked(struct ownership *topic, smq_status status, const char *text)
+{
+    if (topic->checked != OWNERSHIP_CHECKING) {
+        return;
+    }
+    topic->checked = status == SMQ_OK ? OWNERSHIP_CHECKED : OWNERSHIP_UNCHECKED;
+    if (status == SMQ_OK) {
+        memcpy(topic->identity, topic->asked_identity, sizeof(topic->identity));
+        ownership_answer_rival(topic);
+        ownership_get_node(topic);
+        return;
+    }
+    topic->reading = false;
+    if (status == SMQ_NO_TOPIC) {
+        ownership_fail(topic, SMQ_NO_TOPIC, "the topic was deleted, or deleted and created anew");
+    } else if (status == SMQ_OTHER_FLEET) {
+        ownership_unbound(topic, text);
+    } else {
+        ownership_retry_later(topic, topic->set->env->timings.retry);
+    }
+}
+
+/* --- looking at the node --- */
+
+static void ownership_read_node(struct ownership *topic, const struct zk_reply *reply)
+{
+    struct ownership_node node = {0};
+    char *text =
+        memory_copy(reply->rc == ZOK ? reply->data : "", reply->rc == ZOK ? reply->len : 0);
+
+    if (sscanf(text, "nonce %255s slots %d asked %255s %255s %255s", node.nonce, &node.slots,
+               node.asked, node.asked_by, node.asked_from) < 5) {
+        *node.asked = '\0';
+    }
+    free(text);
+    topic->node = node;
+    topic->version = reply->stat.version;
+}
+
+static void ownership_on_node(void *user, const struct zk_reply *reply)
+{
+    struct ownership *topic = user;
+    bool ours = false;
+
+    if (ownership_unsynced(topic)) {
+        return;
+    }
+    if (topic->phase == OWNERSHIP_GONE || (reply->rc != ZOK && reply->rc != ZNONODE)) {
+        (void) ownership_chain_over(topic, reply);
+        return;
+    }
+    ownership_read_node(topic, reply);
+    ours = strcmp(topic->node.nonce, topic->nonce) == 0 && topic->node.slots == topic->slots;
+    if (ownership_must_check(topic, reply->rc == ZOK)) {
+        ownership_check(topic);
+    } else if (reply->rc == ZNONODE) {
+        ownership_make(topic);
+    } else if (!ours) {
+        zk_children(ownership_session(topic), "members", false, ownership_on_members, topic);
+    } else {
+        if (!topic->seen) { /* other members have answered the question that was there before */
+            memcpy(topic->answered, topic->node.asked, sizeof(topic->answered));
+        }
+        topic->known = topic->seen = true;
+        topic->rival_since = 0;
+        ownership_read_assignment(topic);
+    }
+}
+
+static void ownership_get_node(struct ownership *topic)
+{
+    zk_get(ownership_session(topic), topic->path, true, ownership_on_node, topic);
+}
+
+void ownership_look(struct ownership *topic)
+{
+    topic->checked = OWNERSHIP_UNCHECKED;
+    ownership_get_node(topic);
+}

@@ -1,0 +1,263 @@
+/* zk_call.c - asynchronous calls, and the list of calls in progress.
+ *
+ * The client library drops completions when a handle is closed.  So each call stays in the list of
+ * its session until its function was called or the handle is gone.
+ *
+ * Thread: smq:coord; completions run on a thread of the client library. */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/owner_of.h"
+#include "coord/zk/zk_calls.h"
+
+/* Invariant: once `completed` is set the task is posted, and will free the call. */
+struct zk_call {
+    struct loop_task task;
+    LIST_ENTRY(zk_call) link;
+    struct zk_session *session;
+    zk_reply_fn *fn;
+    void *user;
+    atomic_bool completed;
+    bool dropped; /* the session ended before the reply was handled */
+    struct zk_reply reply;
+    char *path, *data;
+    zoo_op_result_t results[ZK_OPS_MAX];
+    size_t ops;
+    char path_buffer[1]; /* for create, whose name is known */
+};
+
+static void zk_call_free(struct zk_call *call)
+{
+    for (size_t i = 0; i < call->reply.count; i++) {
+        free(call->reply.names[i]);
+    }
+    free(call->reply.names);
+    free(call->path);
+    free(call->data);
+    free(call);
+}
+
+static void zk_call_run(struct loop_task *task)
+{
+    struct zk_call *call = OWNER_OF(task, struct zk_call, task);
+
+    if (!call->dropped) {
+        LIST_REMOVE(call, link);
+        for (size_t i = 0; i < call->ops; i++) {
+            call->reply.errors[i] = call->results[i].err;
+        }
+        if (call->ops == 1) {
+            call->reply.stat = call->reply.stats[0];
+        }
+        call->fn(call->user, &call->reply);
+    }
+    zk_call_free(call);
+}
+
+static char *zk_call_path(const struct zk_session *session, const char *path)
+{
+    size_t size = strlen(session->options.root) + strlen(path) + 2;
+    char *out = NULL;
+
+    if (*path == '/') {
+        return memory_string(path);
+    }
+    out = memory_new(size);
+    (void) snprintf(out, size, "%s%s%s", session->options.root, *path != '\0' ? "/" : "", path);
+    return out;
+}
+
+/* A call for the node at `path`; "": the call has paths of its own, or none. */
+static struct zk_call *zk_call_new(struct zk_session *session, const char *path, zk_reply_fn *fn,
+                                   void *user)
+{
+    struct zk_call *call = memory_new(sizeof(*call));
+
+    call->task.run = zk_call_run;
+    call->session = session;
+    call->path = zk_call_path(session, path);
+    call->fn = fn;
+    call->user = user;
+    LIST_INSERT_HEAD(&session->calls, call, link);
+    return call;
+}
+
+static void zk_call_complete(struct zk_call *call, int rc)
+{
+    call->reply.rc = rc;
+    atomic_store(&call->completed, true);
+    loop_post(call->session->options.loop, &call->task);
+}
+
+void zk_calls_drop(struct zk_session *session)
+{
+    struct zk_call *call = NULL;
+
+    LIST_FOREACH(call, &session->calls, link)
+    {
+        call->dropped = true;
+    }
+}
+
+void zk_calls_free(struct zk_session *session)
+{
+    struct zk_call *call = LIST_FIRST(&session->calls);
+
+    while (call != NULL) {
+        struct zk_call *next = LIST_NEXT(call, link);
+
+        if (call->dropped) {
+            LIST_REMOVE(call, link);
+            if (!atomic_load(&call->completed)) {
+                zk_call_free(call);
+            }
+        }
+        call = next;
+    }
+}
+
+static void zk_call_on_void(int rc, const void *data)
+{
+    zk_call_complete((struct zk_call *) data, rc);
+}
+
+static void zk_call_on_data(int rc, const char *value, int len, const struct Stat *stat,
+                            const void *data)
+{
+    struct zk_call *call = (struct zk_call *) data;
+
+    call->reply.len = value != NULL && len > 0 ? (size_t) len : 0;
+    call->data = memory_copy(value != NULL ? value : "", call->reply.len);
+    call->reply.data = call->data;
+    if (stat != NULL) {
+        call->reply.stat = *stat;
+    }
+    zk_call_complete(call, rc);
+}
+
+static void zk_call_on_strings(int rc, const struct String_vector *strings, const void *data)
+{
+    struct zk_call *call = (struct zk_call *) data;
+
+    if (rc == ZOK && strings != NULL && strings->count > 0) {
+        call->reply.count = (size_t) strings->count;
+        call->reply.names = memory_new(call->reply.count * sizeof(*call->reply.names));
+        for (size_t i = 0; i < call->reply.count; i++) {
+            call->reply.names[i] = memory_string(strings->data[i]);
+        }
+    }
+    zk_call_complete(call, rc);
+}
+
+static void zk_call_on_string(int rc, const char *value, const void *data)
+{
+    (void) value;
+    zk_call_complete((struct zk_call *) data, rc);
+}
+
+/* The client library refused the call, or there is no connection: complete it here. */
+static void zk_call_sent(struct zk_call *call, int rc)
+{
+    if (rc != ZOK) {
+        zk_call_complete(call, rc);
+    }
+}
+
+static bool zk_call_possible(const struct zk_session *session)
+{
+    return session->state == ZK_SESSION_CONNECTED &&
+           zoo_state(session->handle) == ZOO_CONNECTED_STATE;
+}
+
+/* The context with which watches are set: all share the watcher and the context of the handle. */
+static void *zk_call_context(const struct zk_session *session)
+{
+    return (void *) zoo_get_context(session->handle);
+}
+
+void zk_get(struct zk_session *session, const char *path, bool watch, zk_reply_fn *fn, void *user)
+{
+    struct zk_call *call = zk_call_new(session, path, fn, user);
+    int rc = ZCONNECTIONLOSS;
+
+    if (zk_call_possible(session)) {
+        rc = zoo_awget(session->handle, call->path, watch ? session->watcher : NULL,
+                       zk_call_context(session), zk_call_on_data, call);
+    }
+    zk_call_sent(call, rc);
+}
+
+void zk_children(struct zk_session *session, const char *path, bool watch, zk_reply_fn *fn,
+                 void *user)
+{
+    struct zk_call *call = zk_call_new(session, path, fn, user);
+    int rc = ZCONNECTIONLOSS;
+
+    if (zk_call_possible(session)) {
+        rc = zoo_awget_children(session->handle, call->path, watch ? session->watcher : NULL,
+                                zk_call_context(session), zk_call_on_strings, call);
+    }
+    zk_call_sent(call, rc);
+}
+
+void zk_sync(struct zk_session *session, const char *path, zk_reply_fn *fn, void *user)
+{
+    struct zk_call *call = zk_call_new(session, path, fn, user);
+    int rc = ZCONNECTIONLOSS;
+
+    if (zk_call_possible(session)) {
+        rc = zoo_async(session->handle, call->path, zk_call_on_string, call);
+    }
+    zk_call_sent(call, rc);
+}
+
+static void zk_call_op_init(zoo_op_t *out, const struct zk_op *op, const char *full,
+                            const struct ACL_vector *acl, struct zk_call *call, struct Stat *stat)
+{
+    switch (op->kind) {
+    case ZK_CHECK:
+        zoo_check_op_init(out, full, op->version);
+        break;
+    case ZK_CREATE:
+    case ZK_CREATE_EPHEMERAL:
+        zoo_create_op_init(out, full, op->data, (int) op->len, acl,
+                           op->kind == ZK_CREATE ? ZOO_PERSISTENT : ZOO_EPHEMERAL,
+                           call->path_buffer, sizeof(call->path_buffer));
+        break;
+    case ZK_SET:
+        zoo_set_op_init(out, full, op->data, (int) op->len, op->version, stat);
+        break;
+    case ZK_DELETE:
+        zoo_delete_op_init(out, full, op->version);
+        break;
+    }
+}
+
+void zk_write(struct zk_session *session, const struct zk_op *ops, size_t count, zk_reply_fn *fn,
+              void *user)
+{
+    struct zk_call *call = zk_call_new(session, "", fn, user);
+    const struct ACL_vector *acl =
+        session->options.auth != NULL || session->options.auth_file != NULL ? &ZOO_CREATOR_ALL_ACL
+                                                                            : &ZOO_OPEN_ACL_UNSAFE;
+    zoo_op_t zoo_ops[ZK_OPS_MAX];
+    char *paths[ZK_OPS_MAX];
+    int rc = ZCONNECTIONLOSS;
+
+    call->ops = count;
+    for (size_t i = 0; i < count; i++) {
+        paths[i] = zk_call_path(session, ops[i].path);
+        zk_call_op_init(&zoo_ops[i], &ops[i], paths[i], acl, call, &call->reply.stats[i]);
+    }
+    if (zk_call_possible(session)) {
+        rc =
+            zoo_amulti(session->handle, (int) count, zoo_ops, call->results, zk_call_on_void, call);
+    }
+    for (size_t i = 0; i < count; i++) {
+        free(paths[i]);
+    }
+    zk_call_sent(call, rc);
+}
