@@ -1,19 +1,19 @@
 /* command.c - from argv to a verb's function. */
-#include "command.h"
+#include "cli/command.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "completion.h"
-#include "config.h"
-#include "connect.h"
-#include "help.h"
-#include "output.h"
-#include "say.h"
-#include "secrets.h"
-#include "topic.h"
-#include "verbs.h"
+#include "cli/text/output.h"
+#include "cli/text/say.h"
+#include "cli/topic/topic.h"
+#include "cli/verb/completion.h"
+#include "cli/verb/config.h"
+#include "cli/verb/connect.h"
+#include "cli/verb/help.h"
+#include "cli/verb/secrets.h"
+#include "cli/verbs.h"
 
 static enum exit_code command_check_words(const struct command *command)
 {

@@ -3,8 +3,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "command.h"
-#include "signals.h"
+#include "cli/command.h"
+#include "cli/text/signals.h"
 
 /* The library aborts when it gets no memory, and says nothing. */
 static void main_on_abort(int number)

@@ -1,5 +1,5 @@
 /* verbs.c - the table of verbs. */
-#include "verbs.h"
+#include "cli/verbs.h"
 
 #include <stddef.h>
 

@@ -19,7 +19,7 @@ import script_table
 
 # --- names ---
 
-ROOMS = ["libsrc", "coord", "cli"]
+ROOMS = ["libsrc", "coord", "cli", "serve"]
 FUNCTION = re.compile(r"^(?:SMQ_API )?(?:static )?(?:inline )?(?:const )?(?:struct |enum |unsigned )?\w+[ *]+"
                       r"(\w+)\([^;{]*\)\s*\{", re.MULTILINE)
 DECLARED = re.compile(r"^(?!static|typedef| |/|#)[\w ]+[ *](\w+)\([^{}]*?\)[^;{]*;", re.MULTILINE | re.DOTALL)
@@ -64,7 +64,7 @@ def names(root):
 
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/deployment.md", "docs/release.md",
          "lua/README.md", "bench/README.md"]
-NAMED = re.compile(r"`((?:libsrc|coord|cli|lua|tests|tools|docs|include|bench|demo|examples|deploy)/[\w./*-]*)`")
+NAMED = re.compile(r"`((?:libsrc|coord|cli|serve|lua|tests|tools|docs|include|bench|demo|examples|deploy)/[\w./*-]*)`")
 # A page of architecture names files of the library as the code includes them.
 INCLUDED = re.compile(r"`((?:base|model|redis|store|core|produce|consume|admin|client)/[\w./-]*)`")
 

@@ -9,7 +9,7 @@ import pathlib
 import subprocess
 import sys
 
-ROOMS = ["libsrc", "coord", "cli"]
+ROOMS = ["libsrc", "coord", "cli", "serve"]
 MODULES = [
     (["coord/member_ownership.c", "coord/member_ownership_topic.c"],
      "one chain of calls to ZooKeeper per topic, which looks at the topic's node and then at its assignment"),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Embed files of text in a C source: the table that cli/serve/page/page.h declares.
+"""Embed files of text in a C source: the table that serve/page/page.h declares.
 
 usage: embed_files.py OUT.c ADDRESS=FILE...
 
@@ -33,7 +33,7 @@ def main():
         texts.append(f"static const char text_{number}[] =\n{lines};\n")
         rows.append(f'    {{"{address}", "{TYPES[pathlib.PurePath(name).suffix]}", text_{number}, {len(data)}}},')
     pathlib.Path(out).write_text("\n".join([
-        "/* Made by tools/embed_files.py: do not edit. */", '#include "page.h"', "",
+        "/* Made by tools/embed_files.py: do not edit. */", '#include "serve/page/page.h"', "",
         "/* ISO C promises 4095 characters in a literal; our compilers take more. */",
         '#pragma GCC diagnostic ignored "-Woverlength-strings"', "", *texts,
         "const struct page_file page_files[] = {", *rows, "};",

@@ -2,11 +2,11 @@
  * an input names the reader; the others are what it reads. */
 #include <string.h>
 
-#include "cli/serve/address.h"
-#include "cli/serve/guard.h"
-#include "cli/serve/query.h"
-#include "cli/serve/samples.h"
+#include "cli/http/address.h"
+#include "cli/http/guard.h"
+#include "cli/http/query.h"
 #include "fuzz/fuzz.h"
+#include "serve/samples.h"
 
 static const struct query_field named[] = {
     {.name = "id", .type = QUERY_BYTES}, {.name = "key", .type = QUERY_BYTES}, {.name = NULL}};

@@ -385,7 +385,7 @@ PATCHES = (
           "libsrc/consume/slot/shared.c",
           "slot->set->shared && slot->store == NEXT_CALL_EMPTY", "false",
           tests=("consume_one_wake",)),
-    Patch("password-in-ps", "the list of processes shows a password", "cli/secrets.c",
+    Patch("password-in-ps", "the list of processes shows a password", "cli/verb/secrets.c",
           "        secrets_hide(argv[i]);\n", "        if (argc < 0) {\n            secrets_hide(argv[i]);\n        }\n",
           tests=("command_secrets",)),
 )

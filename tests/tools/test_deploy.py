@@ -251,7 +251,7 @@ def check_scaled(folder, named, every):
     services = {document["metadata"]["name"]: document["spec"] for document in every if document["kind"] == "Service"}
     hosts = [host for _, container in containers(folder) for words in command_of(container, "--host")
              for host in words.split(",")]
-    openapi = json.loads((ROOT / "cli/serve/openapi.json").read_text())
+    openapi = json.loads((ROOT / "serve/openapi.json").read_text())
     lag = openapi["paths"]["/lag"]["get"]
     for trigger in spec["triggers"]:
         asked = trigger["metadata"]

@@ -221,7 +221,7 @@ class Faults(unittest.TestCase):
             shutil.copytree(ROOT / part, root / part)
         for path in ROOT.glob("*.md"):
             shutil.copy(path, root)
-        for part in ("bench", "cli", "coord", "debian", "demo", "deploy", "examples", "libsrc", "packaging", "tests"):
+        for part in ("bench", "cli", "coord", "debian", "demo", "deploy", "examples", "libsrc", "packaging", "serve", "tests"):
             (root / part).symlink_to(ROOT / part)
         (root / "dev").symlink_to(ROOT / "dev")
         return root

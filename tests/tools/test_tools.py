@@ -322,6 +322,14 @@ class Layers(Folder):
     def test_command_sees_public_headers_only(self):
         self.assertEqual(self.verdict("cli/a.c", '#include "base/buf.h"\n').returncode, 1)
 
+    def test_rooms_of_the_command_point_down(self):
+        for path, line, allowed in (
+                ("cli/a.c", '#include "cli/verb/verb.h"', True), ("cli/consume/a.c", '#include "cli/http/port.h"', True),
+                ("cli/text/a.c", '#include "cli/verb/flags.h"', False), ("cli/consume/a.c", '#include "serve/pool.h"', False),
+                ("serve/a.c", "#include <microhttpd.h>", False)):
+            with self.subTest(path=path, line=line):
+                self.assertEqual(f"{path}: must not include" not in self.verdict(path, line + "\n").stderr, allowed)
+
     def test_nothing_to_check_is_no_success(self):
         self.assertEqual(run("layers.py", self.root).returncode, 1)
 

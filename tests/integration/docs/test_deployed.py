@@ -45,7 +45,7 @@ def container(name, index):
 
 def advised():
     """The commands that texts of the command and of the library name: "topic repair --all"."""
-    sources = [path for room in ("cli", "libsrc", "coord") for path in sorted((ROOT / room).rglob("*.c"))]
+    sources = [path for room in ("cli", "serve", "libsrc", "coord") for path in sorted((ROOT / room).rglob("*.c"))]
     code = {path: path.read_text() for path in sources}
     verbs = set(re.findall(r'\.name = "([a-z -]+)",\n\s*\.operands', "".join(code.values())))
     found = {}
@@ -169,7 +169,7 @@ class Deployed(Sandboxed):
         """The codes of the unit are those with which the command ends then."""
         unit = (DEPLOY / "systemd/slotmq-consume@.service").read_text()
         codes = re.search(r"^RestartPreventExitStatus=(.*)$", unit, re.MULTILINE)[1].split()
-        known = re.findall(r"\bEXIT_(\w+) = (\d+)", (ROOT / "cli/exit.h").read_text())
+        known = re.findall(r"\bEXIT_(\w+) = (\d+)", (ROOT / "cli/text/exit.h").read_text())
         of_systemd = {"203", "217"}  # there is no such program, no such user
         self.assertLessEqual(set(codes), {code for _, code in known} | of_systemd)
         for words in (["consume"], ["consume", "orders", "--", "/no/such/program"]):

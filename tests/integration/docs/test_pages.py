@@ -220,8 +220,8 @@ class Pages(unittest.TestCase):
             self.assertEqual(defined, [row for row in listed if not row.startswith("SMQ_CLASS")], page)
 
     def test_exit_codes_and_levels(self):
-        source = (ROOT / "cli/exit.c").read_text().split("enum exit_code exit_code_left_out")[0]
-        names = dict(re.findall(r"(EXIT_\w+) = (\d+)", (ROOT / "cli/exit.h").read_text()))
+        source = (ROOT / "cli/text/exit.c").read_text().split("enum exit_code exit_code_left_out")[0]
+        names = dict(re.findall(r"(EXIT_\w+) = (\d+)", (ROOT / "cli/text/exit.h").read_text()))
         cases, waiting = {}, []
         for status, code in re.findall(r"case (SMQ_\w+):|return (EXIT_\w+);", source):
             waiting += [status] if status else []

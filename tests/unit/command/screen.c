@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "cli/width.h"
+#include "cli/text/width.h"
 
 enum { SCREEN_SIZE = 16384 };
 

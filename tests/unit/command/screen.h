@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#include "cli/table.h"
+#include "cli/text/table.h"
 
 /* In columns. */
 extern const size_t screen_widths[3];

@@ -9,10 +9,10 @@
 
 #include <cmocka.h>
 
-#include "cli/base64.h"
-#include "cli/nth_field.h"
-#include "cli/output.h"
-#include "cli/printable.h"
+#include "cli/message/nth_field.h"
+#include "cli/text/base64.h"
+#include "cli/text/output.h"
+#include "cli/text/printable.h"
 #include "support/group.h"
 
 static void test_base64_vectors_of_rfc_4648(void **state)

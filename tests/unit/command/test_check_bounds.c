@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cli/check_bounds.h"
+#include "cli/doctor/check_bounds.h"
 #include "support/group.h"
 
 static void test_a_bound_is_one_number_or_two(void **state)

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "cli/connect.h"
+#include "cli/verb/connect.h"
 #include "support/group.h"
 
 /* An event, and whether it is printed. */

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "cli/descriptors.h"
+#include "cli/consume/descriptors.h"
 #include "support/group.h"
 
 /* Above all that the test has open. */

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "cli/doctor_checks.h"
+#include "cli/doctor/doctor_checks.h"
 #include "support/group.h"
 
 enum { NOW_MS = 1000000000 };

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "cli/exit.h"
+#include "cli/text/exit.h"
 #include "support/group.h"
 
 static void test_documented_codes(void **state)

@@ -11,7 +11,7 @@
 
 #include <slotmq/slotmq.h>
 
-#include "cli/flags.h"
+#include "cli/verb/flags.h"
 #include "support/group.h"
 
 enum { WORDS_MAX = 12 };

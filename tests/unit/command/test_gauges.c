@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "cli/gauges.h"
+#include "cli/stat/gauges.h"
 #include "support/group.h"
 
 static const struct {

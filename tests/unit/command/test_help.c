@@ -10,11 +10,11 @@
 
 #include <cmocka.h>
 
-#include "cli/help.h"
-#include "cli/option.h"
-#include "cli/parse.h"
+#include "cli/message/when_flags.h"
+#include "cli/text/parse.h"
+#include "cli/verb/help.h"
+#include "cli/verb/option.h"
 #include "cli/verbs.h"
-#include "cli/when_flags.h"
 #include "support/group.h"
 
 static char *help_text(const struct verb *verb)

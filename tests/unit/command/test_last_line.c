@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cli/last_line.h"
+#include "cli/consume/last_line.h"
 #include "support/group.h"
 
 static void test_the_last_line_is_bounded_and_cleaned(void **state)

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cli/message_line.h"
+#include "cli/message/message_line.h"
 #include "support/group.h"
 
 enum { NOW_MS = 1000000 };

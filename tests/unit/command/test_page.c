@@ -9,12 +9,12 @@
 
 #include <cmocka.h>
 
-#include "cli/serve/page/page.h"
+#include "serve/page/page.h"
 #include "support/group.h"
 
 static const struct {
     const char *address;
-    const char *file; /* below cli/serve */
+    const char *file; /* below serve */
     const char *type;
 } rows[] = {
     {"/", "page/index.html", "text/html; charset=utf-8"},

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "cli/parse.h"
+#include "cli/text/parse.h"
 #include "support/group.h"
 
 static void test_numbers_are_strict(void **state)

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "cli/rate.h"
+#include "cli/stat/rate.h"
 #include "support/group.h"
 
 static smq_stats stats_of(uint64_t sent, uint64_t done)

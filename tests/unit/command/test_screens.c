@@ -9,12 +9,12 @@
 
 #include <cmocka.h>
 
-#include "cli/definition_table.h"
-#include "cli/doctor.h"
-#include "cli/fleet_table.h"
-#include "cli/listing.h"
-#include "cli/stat_table.h"
-#include "cli/width.h"
+#include "cli/doctor/doctor.h"
+#include "cli/fleet/fleet_table.h"
+#include "cli/message/listing.h"
+#include "cli/stat/stat_table.h"
+#include "cli/text/width.h"
+#include "cli/topic/definition_table.h"
 #include "screen.h"
 #include "support/group.h"
 

@@ -9,11 +9,11 @@
 
 #include <cmocka.h>
 
-#include "cli/serve/address.h"
-#include "cli/serve/guard.h"
-#include "cli/serve/history.h"
-#include "cli/serve/query.h"
-#include "cli/serve/samples.h"
+#include "cli/http/address.h"
+#include "cli/http/guard.h"
+#include "cli/http/query.h"
+#include "serve/history.h"
+#include "serve/samples.h"
 #include "support/group.h"
 
 /* === Addresses ========================================================== */

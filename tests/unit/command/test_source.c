@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "cli/signals.h"
-#include "cli/source.h"
+#include "cli/message/source.h"
+#include "cli/text/signals.h"
 #include "support/group.h"
 
 /* This many allocations of the code under test succeed (--wrap=realloc). */

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "cli/top_table.h"
+#include "cli/stat/top_table.h"
 #include "screen.h"
 #include "support/group.h"
 

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "cli/screen.h"
-#include "cli/top_view.h"
+#include "cli/stat/screen.h"
+#include "cli/stat/top_view.h"
 #include "support/group.h"
 
 enum { PAGE = 10 };

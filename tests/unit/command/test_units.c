@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "cli/parse.h"
-#include "cli/units.h"
+#include "cli/text/parse.h"
+#include "cli/text/units.h"
 #include "support/group.h"
 
 static void test_durations_are_taken_back_as_they_are(void **state)

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "cli/width.h"
+#include "cli/text/width.h"
 #include "support/group.h"
 
 #define DOTS "\xe2\x80\xa6" /* an ellipsis */

@@ -1,0 +1,483 @@
+/* doctor_facts.c - finding out what slotmq doctor judges.
+ *
+ * The order matters: the topics are looked at before the fleet, so that what ZooKeeper says is
+ * newer than every token that was read. */
+#include "cli/doctor/doctor_facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/text/say.h"
+#include "cli/topic/topic.h"
+
+static const char *doctor_keep(struct doctor_facts *facts, const char *text)
+{
+    const size_t size = text ? strlen(text) + 1 : 1;
+    char *copy = say_alloc(size, 1);
+    char **grown = realloc(facts->string, (facts->string_count + 1) * sizeof(*grown));
+
+    if (!grown) {
+        say_no_memory();
+    }
+    facts->string = grown;
+    facts->string[facts->string_count++] = copy;
+    return text ? memcpy(copy, text, size) : copy;
+}
+
+/* Room for one more element. */
+static void *doctor_grow(void *array, size_t count, size_t size)
+{
+    void *grown = realloc(array, (count + 1) * size);
+
+    if (!grown) {
+        say_no_memory();
+    }
+    return grown;
+}
+
+static struct doctor_outcome doctor_outcome(struct doctor_facts *facts, smq_status status,
+                                            const smq_error *err)
+{
+    return (struct doctor_outcome){.tried = true,
+                                   .status = status,
+                                   .text =
+                                       status == SMQ_OK ? "" : doctor_keep(facts, say_text(err))};
+}
+
+/* === Servers ============================================================ */
+
+static bool doctor_take_server(const smq_server_info *server, void *user)
+{
+    struct doctor_facts *facts = user;
+    smq_server_info *kept = NULL;
+
+    facts->server = doctor_grow(facts->server, facts->server_count, sizeof(*facts->server));
+    kept = &facts->server[facts->server_count++];
+    *kept = *server;
+    kept->address = doctor_keep(facts, server->address);
+    kept->why = doctor_keep(facts, server->why);
+    kept->version = doctor_keep(facts, server->version);
+    kept->version_why = doctor_keep(facts, server->version_why);
+    kept->role = doctor_keep(facts, server->role);
+    kept->maxmemory_policy = doctor_keep(facts, server->maxmemory_policy);
+    kept->config_why = doctor_keep(facts, server->config_why);
+    kept->appendfsync = doctor_keep(facts, server->appendfsync);
+    kept->save = doctor_keep(facts, server->save);
+    kept->cluster_why = doctor_keep(facts, server->cluster_why);
+    kept->cluster_state = doctor_keep(facts, server->cluster_state);
+    kept->clock_why = doctor_keep(facts, server->clock_why);
+    kept->writes_why = doctor_keep(facts, server->writes_why);
+    return true;
+}
+
+bool doctor_facts_all_answer(const struct doctor_facts *facts)
+{
+    for (size_t i = 0; i < facts->server_count; i++) {
+        if (facts->server[i].status != SMQ_OK) {
+            return false;
+        }
+    }
+    return facts->servers.tried && facts->servers.status == SMQ_OK;
+}
+
+/* === Topics ============================================================= */
+
+static bool doctor_take_topic(const smq_topic_info *topic, void *user)
+{
+    struct doctor_facts *facts = user;
+
+    if (topic->deleted) {
+        facts->deleted_count++;
+        return true;
+    }
+    facts->topic = doctor_grow(facts->topic, facts->topic_count, sizeof(*facts->topic));
+    facts->topic[facts->topic_count++] = (struct doctor_topic){
+        .name = doctor_keep(facts, topic->name),
+        .shared = topic->options->shared,
+        .damaged = topic->damaged,
+        .paused = topic->paused,
+        .fifo = topic->options->type == SMQ_TYPE_FIFO,
+        .rate_per_s = topic->options->rate_per_s,
+        .idle_owner = "",
+        .unlisted = topic->unlisted,
+        .unreadable = topic->unreadable ? doctor_keep(facts, topic->unreadable) : NULL,
+        .unreadable_status = topic->unreadable_status,
+        .stats = SMQ_STATS_INIT,
+        .binding = SMQ_BINDING_INIT,
+    };
+    return true;
+}
+
+/* Is it a group that the definition of its topic names? */
+static bool doctor_is_group(smq_client *client, const char *name)
+{
+    const size_t length = strcspn(name, "/");
+    char *whole = say_alloc(length + 1, 1);
+    struct topic_names names = {.count = 0};
+    smq_error err;
+    bool found = false;
+
+    memcpy(whole, name, length);
+    if (name[length] == '/' && topic_names_read_one(&names, client, whole, &err) == SMQ_OK) {
+        for (size_t i = 0; i < names.count; i++) {
+            found = found || strcmp(names.name[i], name) == 0;
+        }
+    }
+    topic_names_fini(&names);
+    free(whole);
+    return found;
+}
+
+/* One topic or group that was named.  That Redis has lost a group is no mistake of who names it. */
+static smq_status doctor_read_topic(struct doctor_facts *facts, smq_client *client,
+                                    const char *name, smq_error *err)
+{
+    const smq_status status = topic_visit(client, name, doctor_take_topic, facts, err);
+
+    if (status != SMQ_NO_TOPIC || !doctor_is_group(client, name)) {
+        return status;
+    }
+    const smq_topic_info lost = {.name = name,
+                                 .options = &SMQ_TOPIC_OPTIONS(.name = name),
+                                 .unreadable = say_text(err),
+                                 .unreadable_status = SMQ_DAMAGED};
+    (void) doctor_take_topic(&lost, facts);
+    return SMQ_OK;
+}
+
+static smq_status doctor_list_all(struct doctor_facts *facts, smq_client *client, smq_error *err)
+{
+    if (facts->deep && facts->within_ms == 0) {
+        const smq_status status = smq_topic_search(client, doctor_take_topic, facts, err);
+
+        facts->scanned = doctor_outcome(facts, status, err);
+        if (status == SMQ_OK) {
+            return SMQ_OK;
+        }
+        facts->topic_count = facts->deleted_count = 0;
+    }
+    return smq_topic_each(client, doctor_take_topic, facts, err);
+}
+
+static void doctor_list_topics(struct doctor_facts *facts, smq_client *client)
+{
+    struct topic_names names = {.count = 0};
+    smq_error err;
+    smq_status status = facts->only ? topic_names_read_one(&names, client, facts->only, &err)
+                                    : doctor_list_all(facts, client, &err);
+
+    for (size_t i = 0; i < names.count && status == SMQ_OK; i++) {
+        status = doctor_read_topic(facts, client, names.name[i], &err);
+    }
+    if (facts->only && status != SMQ_OK) {
+        (void) topic_explain(client, facts->only, &err);
+    }
+    facts->listed = doctor_outcome(facts, status, &err);
+    topic_names_fini(&names);
+}
+
+static void doctor_look_at_topic(struct doctor_facts *facts, smq_client *client,
+                                 struct doctor_topic *topic)
+{
+    smq_error err;
+    smq_status status;
+
+    if (topic->unreadable || topic->damaged) {
+        return;
+    }
+    status = smq_topic_stats(client, topic->name, &topic->stats, &err);
+    topic->looked = doctor_outcome(facts, status, &err);
+    if (!topic->shared) {
+        status = smq_topic_binding(client, topic->name, &topic->binding, &err);
+        topic->bound = doctor_outcome(facts, status, &err);
+    }
+}
+
+/* === Senders ============================================================ */
+
+/* The rights in what is missing that name no topic: the same user lacks them in all. */
+static bool doctor_is_same_lack(const struct doctor_sender *known, const smq_sender_info *sender)
+{
+    return strcmp(known->user, sender->user) == 0 &&
+           (strchr(known->missing, '&') != NULL) == (strchr(sender->missing, '&') != NULL);
+}
+
+static bool doctor_take_sender(const smq_sender_info *sender, void *user)
+{
+    struct doctor_facts *facts = user;
+
+    if (sender->missing[0] == '\0') {
+        return true;
+    }
+    for (size_t i = 0; i < facts->sender_count; i++) {
+        if (doctor_is_same_lack(&facts->sender[i], sender)) {
+            facts->sender[i].others++;
+            return true;
+        }
+    }
+    facts->sender = doctor_grow(facts->sender, facts->sender_count, sizeof(*facts->sender));
+    facts->sender[facts->sender_count++] =
+        (struct doctor_sender){.user = doctor_keep(facts, sender->user),
+                               .topic = doctor_keep(facts, sender->topic),
+                               .missing = doctor_keep(facts, sender->missing)};
+    return true;
+}
+
+/* Who may not ask for one topic may not ask for the others. */
+static void doctor_look_at_senders(struct doctor_facts *facts, smq_client *client)
+{
+    for (size_t i = 0; i < facts->topic_count && !facts->probe; i++) {
+        const struct doctor_topic *topic = &facts->topic[i];
+        smq_error err;
+
+        if (!topic->looked.tried || topic->looked.status != SMQ_OK) {
+            continue;
+        }
+        const smq_status status =
+            smq_sender_each(client, topic->name, doctor_take_sender, facts, &err);
+        facts->senders = doctor_outcome(facts, status, &err);
+        if (status != SMQ_OK && status != SMQ_NO_TOPIC) {
+            return;
+        }
+    }
+}
+
+/* === The fleet ========================================================== */
+
+static bool doctor_take_fleet(const smq_fleet_info *fleet, void *user)
+{
+    struct doctor_facts *facts = user;
+
+    facts->fleet = *fleet;
+    facts->fleet.root = doctor_keep(facts, fleet->root);
+    facts->fleet.identity = doctor_keep(facts, fleet->identity);
+    facts->fleet.assigner = doctor_keep(facts, fleet->assigner);
+    return true;
+}
+
+static bool doctor_take_member(const smq_fleet_member *member, void *user)
+{
+    struct doctor_facts *facts = user;
+    smq_fleet_member *kept = NULL;
+
+    facts->member = doctor_grow(facts->member, facts->member_count, sizeof(*facts->member));
+    kept = &facts->member[facts->member_count++];
+    *kept = *member;
+    kept->name = doctor_keep(facts, member->name);
+    kept->host = doctor_keep(facts, member->host);
+    kept->why = doctor_keep(facts, member->why);
+    return true;
+}
+
+static bool doctor_take_fleet_topic(const smq_fleet_topic *topic, void *user)
+{
+    struct doctor_facts *facts = user;
+    smq_fleet_topic *kept = NULL;
+
+    if (facts->only && !topic_is_of(topic->name, facts->only)) {
+        return true;
+    }
+    facts->fleet_topic =
+        doctor_grow(facts->fleet_topic, facts->fleet_topic_count, sizeof(*facts->fleet_topic));
+    kept = &facts->fleet_topic[facts->fleet_topic_count++];
+    *kept = *topic;
+    kept->name = doctor_keep(facts, topic->name);
+    kept->why = doctor_keep(facts, topic->why);
+    return true;
+}
+
+static bool doctor_take_share(const smq_fleet_share *share, void *user)
+{
+    struct doctor_facts *facts = user;
+    smq_fleet_share *kept = NULL;
+
+    if (share->stands_by[0] == '\0') {
+        return true;
+    }
+    facts->share = doctor_grow(facts->share, facts->share_count, sizeof(*facts->share));
+    kept = &facts->share[facts->share_count++];
+    *kept = *share;
+    kept->topic = doctor_keep(facts, share->topic);
+    kept->member = doctor_keep(facts, share->member);
+    kept->ranges = doctor_keep(facts, share->ranges);
+    kept->stands_by = doctor_keep(facts, share->stands_by);
+    return true;
+}
+
+static bool doctor_take_move(const smq_fleet_move *move, void *user)
+{
+    struct doctor_facts *facts = user;
+    smq_fleet_move *kept = NULL;
+
+    facts->move = doctor_grow(facts->move, facts->move_count, sizeof(*facts->move));
+    kept = &facts->move[facts->move_count++];
+    *kept = *move;
+    kept->topic = doctor_keep(facts, move->topic);
+    kept->from = doctor_keep(facts, move->from);
+    kept->ranges = doctor_keep(facts, move->ranges);
+    kept->why = doctor_keep(facts, move->why);
+    return true;
+}
+
+static void doctor_describe_fleet(struct doctor_facts *facts, smq_client *client)
+{
+    const smq_fleet_visitor visitor = {.struct_size = sizeof(visitor),
+                                       .fleet = doctor_take_fleet,
+                                       .member = doctor_take_member,
+                                       .topic = doctor_take_fleet_topic,
+                                       .share = doctor_take_share,
+                                       .move = doctor_take_move,
+                                       .user = facts};
+    smq_error err;
+    const smq_status status = smq_fleet_describe(client, &visitor, &err);
+
+    facts->described = doctor_outcome(facts, status, &err);
+}
+
+/* ======================================================================== */
+
+static int64_t doctor_now_ms(clockid_t clock)
+{
+    struct timespec now;
+
+    (void) clock_gettime(clock, &now);
+    return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* The rest of the time is left for ZooKeeper. */
+static void doctor_look_at_topics(struct doctor_facts *facts, smq_client *client,
+                                  int64_t begun_at_ms)
+{
+    for (size_t i = 0; i < facts->topic_count; i++) {
+        if (facts->within_ms > 0 &&
+            doctor_now_ms(CLOCK_MONOTONIC) - begun_at_ms > facts->within_ms * 2 / 3) {
+            facts->topics_left = facts->topic_count - i;
+            return;
+        }
+        doctor_look_at_topic(facts, client, &facts->topic[i]);
+    }
+}
+
+/* === Messages that are due and not claimed ============================== */
+
+/* Consumers that wait for a rate limit claim again within this time. */
+enum { DOCTOR_AGAIN_MS = 1000 };
+
+/* Have messages been due for a while, and is none of the topic claimed?  In a fifo topic a message
+ * that rests holds up others. */
+static bool doctor_is_idle(const struct doctor_topic *topic)
+{
+    const smq_stats *stats = &topic->stats;
+
+    return topic->looked.tried && topic->looked.status == SMQ_OK && !topic->paused &&
+           stats->due > 0 && stats->claimed == 0 && !(topic->fifo && stats->resting > 0) &&
+           stats->oldest_due_age_ms >= DOCTOR_DUE_MS;
+}
+
+struct doctor_slots {
+    struct doctor_facts *facts;
+    struct doctor_topic *topic;
+    uint64_t ended, claimed;
+};
+
+static uint64_t doctor_ended(const smq_stats *stats)
+{
+    return stats->done + stats->retried + stats->rejected + stats->released + stats->expired;
+}
+
+static bool doctor_take_slot(const smq_slot_info *slot, void *user)
+{
+    struct doctor_slots *slots = user;
+    struct doctor_topic *topic = slots->topic;
+
+    slots->ended += doctor_ended(&slot->stats);
+    slots->claimed += slot->stats.claimed;
+    if (topic->idle_owner[0] == '\0' && slot->stats.due > 0 &&
+        slot->stats.oldest_due_age_ms >= DOCTOR_DUE_MS) {
+        topic->idle_owner = doctor_keep(slots->facts, slot->owner);
+        topic->idle_slot = slot->slot;
+    }
+    return true;
+}
+
+/* Looks once more whether anything was claimed meanwhile. */
+static void doctor_look_for_idle(struct doctor_facts *facts, smq_client *client,
+                                 struct doctor_topic *topic)
+{
+    struct doctor_slots slots = {.facts = facts, .topic = topic};
+    smq_error err;
+
+    if (smq_topic_slots(client, topic->name, doctor_take_slot, &slots, &err) != SMQ_OK ||
+        slots.claimed > 0 || slots.ended != doctor_ended(&topic->stats)) {
+        topic->idle_owner = "";
+    }
+}
+
+static void doctor_look_for_idle_owners(struct doctor_facts *facts, smq_client *client)
+{
+    static const struct timespec again = {.tv_sec = DOCTOR_AGAIN_MS / 1000};
+    bool waited = false;
+
+    for (size_t i = 0; i < facts->topic_count; i++) {
+        if (doctor_is_idle(&facts->topic[i])) {
+            if (!waited) {
+                (void) nanosleep(&again, NULL);
+            }
+            waited = true;
+            doctor_look_for_idle(facts, client, &facts->topic[i]);
+        }
+    }
+}
+
+void doctor_facts_lack_client(struct doctor_facts *facts, const smq_error *err)
+{
+    facts->redis = doctor_outcome(facts, err->status, err);
+}
+
+void doctor_facts_gather(struct doctor_facts *facts, smq_client *client)
+{
+    const int64_t begun_at_ms = doctor_now_ms(CLOCK_MONOTONIC);
+    smq_error err;
+    const smq_status status = smq_server_each(client, doctor_take_server, facts, &err);
+
+    facts->now_ms = doctor_now_ms(CLOCK_REALTIME);
+    facts->servers = doctor_outcome(facts, status, &err);
+    if (doctor_facts_all_answer(facts)) {
+        doctor_list_topics(facts, client);
+    }
+    doctor_look_at_topics(facts, client, begun_at_ms);
+    doctor_look_for_idle_owners(facts, client);
+    doctor_look_at_senders(facts, client);
+    if (facts->has_zookeeper) {
+        doctor_describe_fleet(facts, client);
+    }
+}
+
+enum doctor_severity doctor_facts_severity(const struct doctor_facts *facts, smq_status status)
+{
+    switch (status) {
+    case SMQ_INVALID:
+    case SMQ_NO_TOPIC:
+    case SMQ_DENIED:
+        return facts->probe ? DOCTOR_BLIND : DOCTOR_ERROR;
+    default:
+        return DOCTOR_ERROR;
+    }
+}
+
+void doctor_facts_fini(struct doctor_facts *facts)
+{
+    for (size_t i = 0; i < facts->string_count; i++) {
+        free(facts->string[i]);
+    }
+    free(facts->string);
+    free(facts->server);
+    free(facts->topic);
+    free(facts->sender);
+    free(facts->member);
+    free(facts->fleet_topic);
+    free(facts->share);
+    free(facts->move);
+    *facts = (struct doctor_facts){.now_ms = 0};
+}

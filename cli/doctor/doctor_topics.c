@@ -1,0 +1,325 @@
+/* doctor_topics.c - checks of topics: definitions, damage, bindings, tokens, consumers.
+ *
+ * Pure. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/doctor/doctor_checks.h"
+
+enum { BOUND_ROOM = 400 };
+
+/* Says that nothing is known when the topics were not looked at. */
+static bool doctor_has_topics(struct doctor_report *report, const struct doctor_facts *facts)
+{
+    if (facts->listed.tried && facts->listed.status == SMQ_OK) {
+        return true;
+    }
+    doctor_report_add(report, DOCTOR_UNKNOWN, "", "",
+                      facts->listed.tried
+                          ? "not known: the topics cannot be listed"
+                          : "not known: topics are looked at when all Redis masters answer");
+    return false;
+}
+
+/* What topics of the fleet are bound to; "" when that is not known. */
+static void doctor_binding_here(char *out, size_t size, const struct doctor_facts *facts)
+{
+    out[0] = '\0';
+    if (facts->described.tried && facts->described.status == SMQ_OK) {
+        snprintf(out, size, "zookeeper:%s %s", facts->fleet.root, facts->fleet.identity);
+    }
+}
+
+/* Is it bound to the root of the fleet, under whatever identity? */
+static bool doctor_is_bound_here(const struct doctor_topic *topic, const char *here)
+{
+    const char *blank = strrchr(here, ' ');
+
+    return topic->bound.tried && topic->bound.status == SMQ_OK && blank &&
+           strncmp(topic->binding.coordination, here, (size_t) (blank - here) + 1) == 0;
+}
+
+/* What to do when something cannot be read for this reason. */
+static const char *doctor_advise_text(smq_status status)
+{
+    return status == SMQ_DENIED ? DOCTOR_GIVE_RIGHTS : "fix what the text says";
+}
+
+/* === Definitions and damage ============================================= */
+
+void doctor_check_definitions(struct doctor_report *report, const struct doctor_facts *facts)
+{
+    if (facts->listed.tried && facts->listed.status != SMQ_OK) {
+        doctor_report_add(report, doctor_facts_severity(facts, facts->listed.status),
+                          facts->only ? facts->only : "", doctor_advise_text(facts->listed.status),
+                          facts->only ? "%s" : "the topics cannot be listed: %s",
+                          facts->listed.text);
+        return;
+    }
+    if (!doctor_has_topics(report, facts)) {
+        return;
+    }
+    for (size_t i = 0; i < facts->topic_count; i++) {
+        const struct doctor_topic *topic = &facts->topic[i];
+
+        if (topic->unreadable) {
+            doctor_report_add(report, doctor_facts_severity(facts, topic->unreadable_status),
+                              topic->name,
+                              topic->unreadable_status == SMQ_DENIED
+                                  ? DOCTOR_GIVE_RIGHTS
+                                  : "fix what the text says; no client can use the topic until "
+                                    "then",
+                              "its definition cannot be read: %s", topic->unreadable);
+        }
+    }
+}
+
+void doctor_check_list(struct doctor_report *report, const struct doctor_facts *facts)
+{
+    if (!doctor_has_topics(report, facts)) {
+        return;
+    }
+    if (facts->scanned.tried && facts->scanned.status != SMQ_OK) {
+        doctor_report_add(report, DOCTOR_UNKNOWN, "", "",
+                          "not known whether the list of topics is whole: %s", facts->scanned.text);
+    }
+    for (size_t i = 0; i < facts->topic_count; i++) {
+        if (facts->topic[i].unlisted) {
+            doctor_report_add(report, DOCTOR_ERROR, facts->topic[i].name,
+                              "slotmq topic repair --all",
+                              "Redis has lost its name from the list of all topics");
+        }
+    }
+    if (facts->deleted_count > 0) {
+        doctor_report_add(report, DOCTOR_WARNING, "", "slotmq topic repair --all",
+                          "an earlier version has left keys of %zu deleted topics",
+                          facts->deleted_count);
+    }
+}
+
+static void doctor_judge_damage(struct doctor_report *report, const struct doctor_facts *facts,
+                                const struct doctor_topic *topic)
+{
+    char advice[200];
+
+    snprintf(advice, sizeof(advice), "slotmq topic repair %s", topic->name);
+    if (topic->damaged || topic->looked.status == SMQ_DAMAGED) {
+        doctor_report_add(report, DOCTOR_ERROR, topic->name, advice,
+                          "Redis has lost its definition");
+    } else if (topic->looked.tried && topic->looked.status != SMQ_OK &&
+               topic->looked.status != SMQ_NO_TOPIC) {
+        doctor_report_add(report, doctor_facts_severity(facts, topic->looked.status), topic->name,
+                          doctor_advise_text(topic->looked.status), "it cannot be looked at: %s",
+                          topic->looked.text);
+    } else if (topic->stats.slots_damaged > 0) {
+        doctor_report_add(report, DOCTOR_ERROR, topic->name, advice,
+                          "Redis has lost a part of %" PRIu64 " of its slots",
+                          topic->stats.slots_damaged);
+    }
+    if (topic->stats.slots_silent > 0) {
+        doctor_report_add(report, DOCTOR_ERROR, topic->name,
+                          "see the finding about the Redis master that has them",
+                          "%" PRIu64 " of its slots do not answer", topic->stats.slots_silent);
+    }
+}
+
+void doctor_check_damage(struct doctor_report *report, const struct doctor_facts *facts)
+{
+    if (!doctor_has_topics(report, facts)) {
+        return;
+    }
+    if (facts->topics_left > 0) {
+        doctor_report_add(report, facts->probe ? DOCTOR_BLIND : DOCTOR_UNKNOWN, "", "",
+                          "not known of %zu of %zu topics: the time had ended; give a longer "
+                          "--timeout, or name one topic",
+                          facts->topics_left, facts->topic_count);
+    }
+    for (size_t i = 0; i < facts->topic_count; i++) {
+        doctor_judge_damage(report, facts, &facts->topic[i]);
+    }
+}
+
+/* === Bindings =========================================================== */
+
+static void doctor_judge_binding(struct doctor_report *report, const struct doctor_facts *facts,
+                                 const struct doctor_topic *topic, const char *here)
+{
+    const char *bound = topic->binding.coordination;
+
+    if (!topic->bound.tried || topic->bound.status != SMQ_OK || topic->shared || bound[0] == '\0' ||
+        strcmp(bound, here) == 0) {
+        return; /* what cannot be read is another finding */
+    }
+    if (doctor_is_bound_here(topic, here)) {
+        doctor_report_add(report, DOCTOR_ERROR, topic->name,
+                          "if ZooKeeper lost its data: slotmq fleet raise-fence; if this is "
+                          "another ensemble: name the right one with -z",
+                          facts->fleet.identity[0] == '\0'
+                              ? "it is bound to the root %s, which is missing in ZooKeeper"
+                              : "it is bound to another identity than the root %s has",
+                          facts->fleet.root);
+    } else if (strcmp(bound, "standalone") != 0 && facts->has_zookeeper && here[0] == '\0') {
+        doctor_report_add(report, DOCTOR_UNKNOWN, topic->name, "",
+                          "not known: ZooKeeper was not read");
+    } else if (strcmp(bound, "standalone") != 0) {
+        /* topics of several fleets may be side by side */
+        const bool wanted = facts->probe && (facts->only || !facts->has_zookeeper);
+        doctor_report_add(report, wanted ? DOCTOR_BLIND : DOCTOR_UNKNOWN, topic->name, "",
+                          "whether its slots have owners is not known: it is bound to %s; name "
+                          "that ZooKeeper and root with -z",
+                          bound);
+    }
+}
+
+void doctor_check_bindings(struct doctor_report *report, const struct doctor_facts *facts)
+{
+    char here[BOUND_ROOM];
+
+    if (!doctor_has_topics(report, facts)) {
+        return;
+    }
+    doctor_binding_here(here, sizeof(here), facts);
+    for (size_t i = 0; i < facts->topic_count; i++) {
+        doctor_judge_binding(report, facts, &facts->topic[i], here);
+    }
+}
+
+/* === Tokens ============================================================= */
+
+/* Would ZooKeeper grant a smaller token than the slot has?  All that was read of ZooKeeper is newer
+ * than the token. */
+static bool doctor_is_ahead(const smq_binding *binding, const smq_fleet_info *fleet)
+{
+    const uint32_t generation =
+        binding->generation > fleet->generation ? binding->generation : fleet->generation;
+
+    if (binding->token_slot == SMQ_NONE || binding->token_generation != generation) {
+        return binding->token_slot != SMQ_NONE && binding->token_generation > generation;
+    }
+    return binding->token_epoch > (uint64_t) fleet->zxid;
+}
+
+void doctor_check_tokens(struct doctor_report *report, const struct doctor_facts *facts)
+{
+    char here[BOUND_ROOM];
+
+    if (!facts->has_zookeeper || !doctor_has_topics(report, facts)) {
+        return;
+    }
+    doctor_binding_here(here, sizeof(here), facts);
+    if (here[0] == '\0' || facts->fleet.unreadable > 0) {
+        doctor_report_add(report, DOCTOR_UNKNOWN, "", "",
+                          "not known: not all nodes of the fleet can be read");
+        return;
+    }
+    for (size_t i = 0; i < facts->topic_count; i++) {
+        const struct doctor_topic *topic = &facts->topic[i];
+
+        if (doctor_is_bound_here(topic, here) && doctor_is_ahead(&topic->binding, &facts->fleet)) {
+            doctor_report_add(report, DOCTOR_ERROR, topic->name, "slotmq fleet raise-fence",
+                              "slot %" PRId32 " has a token of generation %" PRIu32
+                              " that is larger than those which ZooKeeper grants: it has lost its "
+                              "data, and no owner is accepted",
+                              topic->binding.token_slot, topic->binding.token_generation);
+        }
+    }
+}
+
+/* === Consumers ========================================================== */
+
+static const smq_fleet_topic *doctor_fleet_topic(const struct doctor_facts *facts, const char *name)
+{
+    for (size_t i = 0; i < facts->fleet_topic_count; i++) {
+        if (strcmp(facts->fleet_topic[i].name, name) == 0) {
+            return &facts->fleet_topic[i];
+        }
+    }
+    return NULL;
+}
+
+/* Only the process of the owner knows the limits that it has itself. */
+static void doctor_judge_idle(struct doctor_report *report, const struct doctor_topic *topic)
+{
+    char rate[80] = "";
+
+    if (topic->idle_owner == NULL || topic->idle_owner[0] == '\0') {
+        return;
+    }
+    if (topic->rate_per_s > 0) {
+        snprintf(rate, sizeof(rate), ", and rate_per_s of the topic is %" PRId64,
+                 topic->rate_per_s);
+    }
+    doctor_report_add(
+        report, DOCTOR_WARNING, topic->name,
+        "a sender that may not publish wakes no owner: slotmq doctor, check rights; `waiting` of "
+        "smq_client_health() says in that process which limit or which messages it waits for; if "
+        "it hangs or was killed, restart it",
+        "%" PRIu64 " messages are due, for %" PRId64 " s, although member %.120s owns slot "
+        "%" PRId32 ": it claims none%s",
+        topic->stats.due, topic->stats.oldest_due_age_ms / 1000, topic->idle_owner,
+        topic->idle_slot, rate);
+}
+
+void doctor_check_consumers(struct doctor_report *report, const struct doctor_facts *facts)
+{
+    char here[BOUND_ROOM];
+
+    if (!doctor_has_topics(report, facts)) {
+        return;
+    }
+    doctor_binding_here(here, sizeof(here), facts);
+    for (size_t i = 0; i < facts->topic_count; i++) {
+        const struct doctor_topic *topic = &facts->topic[i];
+        const smq_fleet_topic *fleet = doctor_fleet_topic(facts, topic->name);
+        const bool waits = topic->stats.due > 0 && !topic->paused;
+
+        if (doctor_is_bound_here(topic, here) && (!fleet || fleet->members == 0) && waits) {
+            doctor_report_add(
+                report, DOCTOR_WARNING, topic->name, "start a consumer, or pause the topic",
+                "no member consumes it, and %" PRIu64 " messages are due", topic->stats.due);
+        } else if (!topic->shared && topic->bound.tried && topic->bound.status == SMQ_OK &&
+                   topic->binding.coordination[0] == '\0' && waits) {
+            doctor_report_add(
+                report, DOCTOR_WARNING, topic->name, "start a consumer, or pause the topic",
+                "it was never consumed, and %" PRIu64 " messages are due", topic->stats.due);
+        } else {
+            doctor_judge_idle(report, topic);
+        }
+    }
+}
+
+/* === Rights of senders ================================================== */
+
+static void doctor_judge_sender(struct doctor_report *report, const struct doctor_sender *sender)
+{
+    const bool wakes =
+        strstr(sender->missing, "+spublish") == NULL && !strchr(sender->missing, '&');
+    char advice[400], others[48] = "";
+
+    if (sender->others > 0) {
+        snprintf(others, sizeof(others), " and to %zu topics more", sender->others);
+    }
+    snprintf(advice, sizeof(advice), "ACL SETUSER %.100s %.160s, at all nodes; see SECURITY.md",
+             sender->user, sender->missing);
+    doctor_report_add(report, DOCTOR_WARNING, sender->user, advice,
+                      "it may send to %.120s%s, but lacks %.160s: %s", sender->topic, others,
+                      sender->missing,
+                      wakes ? "each message for a consumer that sleeps costs one script more"
+                            : "it wakes no consumer, and its messages are handled late");
+}
+
+void doctor_check_rights(struct doctor_report *report, const struct doctor_facts *facts)
+{
+    if (!doctor_has_topics(report, facts)) {
+        return;
+    }
+    if (facts->senders.tried && facts->senders.status != SMQ_OK &&
+        facts->senders.status != SMQ_NO_TOPIC) {
+        doctor_report_add(report, DOCTOR_UNKNOWN, "", "",
+                          "not known: what users may do may not be asked: %s", facts->senders.text);
+    }
+    for (size_t i = 0; i < facts->sender_count; i++) {
+        doctor_judge_sender(report, &facts->sender[i]);
+    }
+}

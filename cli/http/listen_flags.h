@@ -1,0 +1,41 @@
+/* listen_flags.h - the flags of a verb that opens a port, and what they mean. */
+#ifndef SERVE_LISTEN_FLAGS_H
+#define SERVE_LISTEN_FLAGS_H
+
+#include "cli/http/address.h"
+#include "cli/http/guard.h"
+#include "cli/verb/flags.h"
+
+/* A member of the options of such a verb. */
+struct listen {
+    const char *address, *token_file, *hosts;
+    bool insecure;
+};
+
+#define LISTEN_FLAGS(struct_, usual)                                                               \
+    {.name = "listen",                                                                             \
+     .type = FLAG_TEXT,                                                                            \
+     .offset = offsetof(struct_, listen.address),                                                  \
+     .operand = "ADDRESS:PORT",                                                                    \
+     .help = (usual)},                                                                             \
+        {.name = "token-file",                                                                     \
+         .type = FLAG_TEXT,                                                                        \
+         .offset = offsetof(struct_, listen.token_file),                                           \
+         .operand = "FILE",                                                                        \
+         .help = "its first line is the token; or the variable SLOTMQ_SERVE_TOKEN"},               \
+        {.name = "insecure-listen",                                                                \
+         .type = FLAG_SWITCH,                                                                      \
+         .offset = offsetof(struct_, listen.insecure),                                             \
+         .help = "reading needs no token, also on an address that is not loopback"},               \
+    {                                                                                              \
+        .name = "host", .type = FLAG_TEXT, .offset = offsetof(struct_, listen.hosts),              \
+        .operand = "NAME,...",                                                                     \
+        .help = "names by which the port is reached; addresses and localhost need none"            \
+    }
+
+/* Reads them.  `guard` borrows from `listen` and from `token`, which is to be freed.  On any other
+ * result than EXIT_DONE the error has been printed. */
+enum exit_code listen_read(struct address *out, struct guard *guard, char **token,
+                           const struct listen *listen);
+
+#endif

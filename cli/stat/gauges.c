@@ -1,0 +1,87 @@
+/* gauges.c - what a topic or slot holds now, as stat and top show it: cells and JSON. */
+#include "cli/stat/gauges.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/text/output.h"
+
+/* X(member of smq_stats): in the order of the columns, behind the state. */
+#define GAUGE_FIELDS(X) X(waiting) X(due) X(claimed) X(resting) X(dead) X(oldest_due_age_ms)
+
+/* From when on a lag is emphasised. */
+enum { LAG_LONG_MS = 60000 };
+
+/* Which of the gauges are emphasised. */
+enum { GAUGE_STATE = 0, GAUGE_DEAD = 5, GAUGE_LAG = 6 };
+
+static const char *gauges_state_name(const smq_stats *stats)
+{
+    if (stats->slots_damaged > 0) {
+        return "damaged";
+    }
+    if (stats->slots_silent > 0) {
+        return "silent";
+    }
+    return stats->slots_paused > 0 ? "paused" : "-";
+}
+
+void gauges_cells(const char **row, struct gauges *gauges, const smq_stats *stats)
+{
+#define X(member) (int64_t) stats->member,
+    const int64_t values[] = {GAUGE_FIELDS(X)};
+#undef X
+    size_t at = 0;
+
+    row[at++] = gauges_state_name(stats);
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        snprintf(gauges->text[at], sizeof(gauges->text[at]), "%" PRId64, values[i]);
+        row[at] = gauges->text[at];
+        at++;
+    }
+    if (stats->oldest_due_age_ms == SMQ_AGE_UNKNOWN) {
+        row[at - 1] = "unknown";
+    } else {
+        units_age(gauges->text[at - 1], stats->oldest_due_age_ms);
+    }
+}
+
+void gauges_mark_unowned(const char **row)
+{
+    if (strcmp(row[GAUGE_STATE], "-") == 0) {
+        row[GAUGE_STATE] = "unowned";
+    }
+}
+
+void gauges_emphasise(struct table *table, size_t column, const smq_stats *stats)
+{
+    if (stats->dead > 0) {
+        table_emphasise(table, column + GAUGE_DEAD, TABLE_ERROR);
+    }
+    if (stats->oldest_due_age_ms >= LAG_LONG_MS) {
+        table_emphasise(table, column + GAUGE_LAG, TABLE_WARNING);
+    }
+    if (stats->slots_damaged > 0 || stats->slots_silent > 0) {
+        table_emphasise(table, column + GAUGE_STATE, TABLE_ERROR);
+    } else if (stats->slots_paused > 0) {
+        table_emphasise(table, column + GAUGE_STATE, TABLE_WARNING);
+    }
+}
+
+void gauges_json_left_out(json_t *object, const smq_stats *stats)
+{
+    output_set(object, "slots_damaged", json_integer((json_int_t) stats->slots_damaged));
+    output_set(object, "slots_silent", json_integer((json_int_t) stats->slots_silent));
+}
+
+void gauges_json(json_t *object, const smq_stats *stats)
+{
+    output_set(object, "paused", json_boolean(stats->slots_paused > 0));
+#define X(member) output_set(object, #member, json_integer((json_int_t) stats->member));
+    GAUGE_FIELDS(X)
+#undef X
+    if (stats->oldest_due_age_ms == SMQ_AGE_UNKNOWN) {
+        output_set(object, "oldest_due_age_ms", json_null());
+    }
+}

@@ -1,0 +1,56 @@
+/* gauges.h - what a topic or slot holds now, as stat and top show it: cells and JSON. */
+#ifndef CLI_GAUGES_H
+#define CLI_GAUGES_H
+
+#include <jansson.h>
+
+#include <slotmq/slotmq.h>
+
+#include "cli/text/table.h"
+#include "cli/text/units.h"
+
+/* Columns of a table.  Others of the same table weigh less than LEAST, more than MOST, or are
+ * between CLAIMED and RESTING. */
+enum {
+    GAUGE_WEIGHS_LEAST = 40,
+    GAUGE_WEIGHS_RESTING,
+    GAUGE_WEIGHS_CLAIMED = 60,
+    GAUGE_WEIGHS_LAG,
+    GAUGE_WEIGHS_DEAD,
+    GAUGE_WEIGHS_WAITING,
+    GAUGE_WEIGHS_MOST
+};
+#define GAUGE_COLUMNS                                                                              \
+    {.title = "STATE", .weight = GAUGE_WEIGHS_MOST},                                               \
+        {.title = "WAITING", .right = true, .weight = GAUGE_WEIGHS_WAITING},                       \
+        {.title = "DUE", .right = true, .weight = GAUGE_WEIGHS_LEAST},                             \
+        {.title = "CLAIMED", .right = true, .weight = GAUGE_WEIGHS_CLAIMED},                       \
+        {.title = "RESTING", .right = true, .weight = GAUGE_WEIGHS_RESTING},                       \
+        {.title = "DEAD", .right = true, .weight = GAUGE_WEIGHS_DEAD},                             \
+    {                                                                                              \
+        .title = "LAG", .right = true, .weight = GAUGE_WEIGHS_LAG                                  \
+    }
+enum { GAUGE_COUNT = 7 };
+
+/* The texts of the cells that are numbers. */
+struct gauges {
+    char text[GAUGE_COUNT][UNITS_MAX];
+};
+
+/* Fills GAUGE_COUNT cells of a row with texts that live in `gauges`. */
+void gauges_cells(const char **row, struct gauges *gauges, const smq_stats *stats);
+
+/* The same cells of an exclusive topic of which nobody owns a slot. */
+void gauges_mark_unowned(const char **row);
+
+/* Emphasises, in the newest row whose gauges begin with this column, dead letters, what is not
+ * counted, a long lag and a pause. */
+void gauges_emphasise(struct table *table, size_t column, const smq_stats *stats);
+
+/* Sets paused, waiting, due, claimed, resting, dead, oldest_due_age_ms (null: not known). */
+void gauges_json(json_t *object, const smq_stats *stats);
+
+/* Sets slots_damaged and slots_silent of a topic: how many of its slots are not counted. */
+void gauges_json_left_out(json_t *object, const smq_stats *stats);
+
+#endif

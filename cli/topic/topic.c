@@ -1,0 +1,453 @@
+/* topic.c - what verbs need to know of topics; topic list, topic show. */
+#include "cli/topic/topic.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "cli/text/output.h"
+#include "cli/text/say.h"
+#include "cli/topic/definition.h"
+#include "cli/topic/definition_table.h"
+#include "cli/verb/connect.h"
+#include "cli/verb/look_flags.h"
+
+/* The groups of a topic, as an array. */
+static json_t *topic_json_groups(const smq_topic_options *topic)
+{
+    json_t *array = json_array();
+
+    for (const char *name = topic->groups ? topic->groups : ""; *name != '\0';) {
+        const size_t length = strcspn(name, ",");
+
+        if (json_array_append_new(array, json_stringn(name, length)) != 0) {
+            say_no_memory();
+        }
+        name += length + (name[length] == ',' ? 1 : 0);
+    }
+    return array;
+}
+
+json_t *topic_json(const smq_topic_info *info)
+{
+    const smq_topic_options *topic = info->options;
+    json_t *object = json_object();
+
+    output_set(object, "name", json_string(topic->name));
+    output_set(object, "type", json_string(definition_type_name(topic->type)));
+    output_set(object, "layout", json_string(definition_layout_name(topic->layout)));
+    output_set(object, "slots", json_integer(topic->slots));
+    output_set(object, "shared", json_boolean(topic->shared));
+    output_set(object, "ties", json_string(definition_ties_name(topic->ties)));
+    output_set(object, "max_retries", json_integer(definition_amount(topic->max_retries)));
+    output_set(object, "backoff", json_string(topic->backoff ? topic->backoff : ""));
+    output_set(object, "lease_ms", json_integer(topic->lease_ms));
+    output_set(object, "delay_ms",
+               definition_lacks_delay(topic) ? json_null()
+                                             : json_integer(definition_amount(topic->delay_ms)));
+    output_set(object, "takeover", json_string(definition_takeover_name(topic->takeover)));
+    output_set(object, "takeover_replicas", json_integer(topic->takeover_replicas));
+    output_set(object, "debounce_ms", json_integer(definition_amount(topic->debounce_ms)));
+    output_set(object, "ttl_ms", json_integer(definition_amount(topic->ttl_ms)));
+    output_set(object, "expired_to_dead", json_boolean(topic->expired_to_dead));
+    output_set(object, "skip_failed", json_boolean(topic->skip_failed));
+    output_set(object, "max_body", json_integer(topic->max_body));
+    output_set(object, "max_waiting", json_integer(definition_amount(topic->max_waiting)));
+    output_set(object, "rate_per_s", json_integer(definition_amount(topic->rate_per_s)));
+    output_set(object, "dedup_window_ms", json_integer(definition_amount(topic->dedup_window_ms)));
+    output_set(object, "groups", topic_json_groups(topic));
+    output_set(object, "expires_ms", json_integer(definition_amount(topic->expires_ms)));
+    output_set(object, "expires_with_messages", json_boolean(topic->expires_with_messages));
+    output_set(object, "paused", json_boolean(info->paused));
+    output_set(object, "damaged", json_boolean(info->damaged));
+    return object;
+}
+
+/* === Looking up ========================================================= */
+
+smq_status topic_visit(smq_client *client, const char *name, smq_topic_fn *visit, void *user,
+                       smq_error *err)
+{
+    smq_topic_info *info = NULL;
+    const smq_status status = smq_topic_get(client, name, &info, err);
+
+    if (status == SMQ_OK) {
+        (void) visit(info, user);
+        smq_topic_info_free(info);
+    }
+    return status;
+}
+
+static bool topic_take_facts(const smq_topic_info *info, void *user)
+{
+    const smq_topic_options *topic = info->options;
+    struct topic_facts *facts = user;
+
+    *facts = (struct topic_facts){.type = topic->type,
+                                  .layout = topic->layout,
+                                  .ties = topic->ties,
+                                  .max_body = topic->max_body,
+                                  .max_retries =
+                                      topic->max_retries == SMQ_NONE ? 0 : topic->max_retries};
+    return true;
+}
+
+/* Of a group the name of its topic: a call that needs a group lists them. */
+static bool topic_offer(const smq_topic_info *topic, void *user)
+{
+    struct topic_names *names = user;
+    const size_t length = strcspn(topic->name, "/");
+    char *whole = say_alloc(length + 1, 1);
+
+    memcpy(whole, topic->name, length);
+    topic_names_add(names, whole, (struct topic_kind){.known = false});
+    free(whole);
+    return true;
+}
+
+bool topic_explain(smq_client *client, const char *name, smq_error *err)
+{
+    struct topic_names names = {.count = 0};
+    struct nearest nearest = nearest_to(name);
+    smq_error ignored;
+
+    if (err->status == SMQ_NO_TOPIC && !strchr(name, '/')) {
+        (void) smq_topic_each(client, topic_offer, &names, &ignored);
+    }
+    for (size_t i = 0; i < names.count; i++) {
+        nearest_offer(&nearest, names.name[i]);
+    }
+    const bool found = nearest.best && strcmp(nearest.best, name) != 0;
+    if (found) {
+        snprintf(err->text, sizeof(err->text), "no topic %s; did you mean %s?", name, nearest.best);
+    }
+    topic_names_fini(&names);
+    return found;
+}
+
+enum exit_code topic_say_failure(smq_client *client, const char *name, smq_error *err)
+{
+    (void) topic_explain(client, name, err);
+    return say_failure(err);
+}
+
+smq_status topic_layout(smq_layout *out, smq_client *client, const char *name, smq_error *err)
+{
+    struct topic_facts facts;
+    const smq_status status = topic_visit(client, name, topic_take_facts, &facts, err);
+
+    if (status == SMQ_OK) {
+        *out = facts.layout;
+    }
+    return status;
+}
+
+enum exit_code topic_look_up(struct topic_facts *out, smq_client *client, const char *name)
+{
+    smq_error err;
+
+    if (topic_visit(client, name, topic_take_facts, out, &err) != SMQ_OK) {
+        return topic_say_failure(client, name, &err);
+    }
+    return EXIT_DONE;
+}
+
+enum exit_code topic_run(const struct command *command, verb_topic_fn *run)
+{
+    struct topic_facts topic = {0};
+    smq_client *client = NULL;
+    enum exit_code code = connect_client(&client, command);
+
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    code = topic_look_up(&topic, client, command->words[0]);
+    if (code == EXIT_DONE) {
+        code = run(client, command, &topic);
+    }
+    smq_client_free(client);
+    return code;
+}
+
+bool topic_is_of(const char *name, const char *topic)
+{
+    const size_t length = strlen(topic);
+
+    return strncmp(name, topic, length) == 0 && (name[length] == '\0' || name[length] == '/');
+}
+
+static void topic_texts_add(char ***texts, size_t *count, const char *text)
+{
+    char *copy = strdup(text);
+    char **grown = realloc(*texts, (*count + 1) * sizeof(*grown));
+
+    if (copy && grown) {
+        grown[(*count)++] = copy;
+        *texts = grown;
+        return;
+    }
+    say_no_memory();
+}
+
+void topic_names_add(struct topic_names *names, const char *name, struct topic_kind kind)
+{
+    struct topic_kind *grown = realloc(names->kind, (names->count + 1) * sizeof(*grown));
+
+    if (!grown) {
+        say_no_memory();
+    }
+    names->kind = grown;
+    names->kind[names->count] = kind;
+    topic_texts_add(&names->name, &names->count, name);
+}
+
+static struct topic_kind topic_kind_of(const smq_topic_options *topic)
+{
+    return (struct topic_kind){.known = true, .type = topic->type, .shared = topic->shared};
+}
+
+static bool topic_take_name(const smq_topic_info *topic, void *user)
+{
+    struct topic_names *names = user;
+
+    names->unlisted += topic->unlisted ? 1 : 0;
+    if (topic->unreadable) {
+        topic_texts_add(&names->unreadable, &names->unreadable_count, topic->unreadable);
+        names->unreadable_code =
+            exit_code_both(names->unreadable_code, exit_code_left_out(topic->unreadable_status));
+    } else {
+        topic_names_add(names, topic->name, topic_kind_of(topic->options));
+    }
+    return true;
+}
+
+smq_status topic_names_read(struct topic_names *out, smq_client *client, smq_error *err)
+{
+    *out = (struct topic_names){0};
+    const smq_status status = smq_topic_each(client, topic_take_name, out, err);
+    if (status != SMQ_OK) {
+        topic_names_fini(out);
+    }
+    return status;
+}
+
+static bool topic_take_groups(const smq_topic_info *info, void *user)
+{
+    const smq_topic_options *topic = info->options;
+    struct topic_names *names = user;
+
+    if (!topic->groups || topic->groups[0] == '\0') {
+        topic_names_add(names, topic->name, topic_kind_of(topic));
+        return true;
+    }
+    for (const char *group = topic->groups; *group != '\0';) {
+        const size_t length = strcspn(group, ",");
+        const size_t size = strlen(topic->name) + length + 2;
+        char *name = say_alloc(size, 1);
+
+        snprintf(name, size, "%s/%.*s", topic->name, (int) length, group);
+        topic_names_add(names, name, topic_kind_of(topic));
+        free(name);
+        group += length + (group[length] == ',' ? 1 : 0);
+    }
+    return true;
+}
+
+smq_status topic_names_read_one(struct topic_names *out, smq_client *client, const char *name,
+                                smq_error *err)
+{
+    *out = (struct topic_names){0};
+    const smq_status status = topic_visit(client, name, topic_take_groups, out, err);
+    const smq_class class = smq_status_class(status);
+
+    if (class == SMQ_CLASS_RETRY || class == SMQ_CLASS_UNKNOWN) {
+        return status;
+    }
+    if (out->count == 0) {
+        topic_names_add(out, name, (struct topic_kind){.known = false});
+    }
+    return SMQ_OK;
+}
+
+void topic_names_fini(struct topic_names *names)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        free(names->name[i]);
+    }
+    for (size_t i = 0; i < names->unreadable_count; i++) {
+        free(names->unreadable[i]);
+    }
+    free(names->name);
+    free(names->kind);
+    free(names->unreadable);
+    *names = (struct topic_names){0};
+}
+
+enum exit_code topic_say_unreadable(const struct topic_names *names)
+{
+    for (size_t i = 0; i < names->unreadable_count; i++) {
+        (void) say_error(EXIT_DONE, "%s", names->unreadable[i]);
+    }
+    return names->unreadable_code;
+}
+
+void topic_say_none(const struct command *command)
+{
+    if (!command->global.quiet && !command->global.json) {
+        say("there are no topics; slotmq topic create makes one");
+    }
+}
+
+const char *topic_unlisted_text(char *out, size_t count)
+{
+    out[0] = '\0';
+    if (count > 0) {
+        snprintf(out, TOPIC_UNLISTED_ROOM,
+                 "Redis has lost the names of %zu topics from the list of all topics, "
+                 "slotmq{topics}: run slotmq topic repair --all",
+                 count);
+    }
+    return out;
+}
+
+void topic_say_unlisted(size_t count)
+{
+    char text[TOPIC_UNLISTED_ROOM];
+
+    if (topic_unlisted_text(text, count)[0] != '\0') {
+        say("%s", text);
+    }
+}
+
+/* === show and list ====================================================== */
+
+static bool topic_print_topic_json(const smq_topic_info *topic, void *user)
+{
+    (void) user;
+    output_json(topic_json(topic));
+    return true;
+}
+
+enum exit_code topic_print_json(smq_client *client, const char *name)
+{
+    smq_error err;
+
+    if (topic_visit(client, name, topic_print_topic_json, NULL, &err) != SMQ_OK) {
+        return say_failure(&err);
+    }
+    return EXIT_DONE;
+}
+
+/* === list =============================================================== */
+
+/* What is shown, and the result: not EXIT_DONE when a topic cannot be read, which was printed. */
+struct list {
+    json_t *array; /* of these two one is set */
+    struct table *table;
+    size_t unlisted;
+    enum exit_code code;
+};
+
+static bool topic_add_topic(const smq_topic_info *topic, void *user)
+{
+    struct list *list = user;
+
+    list->unlisted += topic->unlisted ? 1 : 0;
+    if (topic->unreadable) {
+        const enum exit_code code = exit_code_left_out(topic->unreadable_status);
+        list->code = exit_code_both(list->code, say_error(code, "%s", topic->unreadable));
+    } else if (list->table) {
+        definition_table_list_add(list->table, topic);
+    } else if (json_array_append_new(list->array, topic_json(topic)) != 0) {
+        say_no_memory();
+    }
+    return true;
+}
+
+static enum exit_code list_json(smq_client *client)
+{
+    struct list list = {.array = json_array(), .code = EXIT_DONE};
+    json_t *document = json_object();
+    smq_error err;
+
+    output_set(document, "topics", list.array);
+    if (smq_topic_each(client, topic_add_topic, &list, &err) != SMQ_OK) {
+        json_decref(document);
+        return say_failure(&err);
+    }
+    output_json(document);
+    topic_say_unlisted(list.unlisted);
+    return list.code;
+}
+
+static enum exit_code list_table(smq_client *client, const struct command *command)
+{
+    struct list list = {.table = definition_table_list(), .code = EXIT_DONE};
+    smq_error err;
+
+    if (smq_topic_each(client, topic_add_topic, &list, &err) != SMQ_OK) {
+        table_free(list.table);
+        return say_failure(&err);
+    }
+    if (table_is_empty(list.table) && list.code == EXIT_DONE) {
+        topic_say_none(command);
+    }
+    table_print(list.table);
+    topic_say_unlisted(list.unlisted);
+    return list.code;
+}
+
+static enum exit_code list_connected(smq_client *client, const struct command *command)
+{
+    return command->global.json ? list_json(client) : list_table(client, command);
+}
+
+static const struct flag topic_look_flags[] = {LOOK_FLAG(NULL)};
+
+const struct verb topic_list_verb = {
+    .name = "topic list",
+    .operands = "",
+    .summary = "all topics",
+    .flags = topic_look_flags,
+    .flag_count = sizeof(topic_look_flags) / sizeof(topic_look_flags[0]),
+    .options_size = sizeof(struct look),
+    .looks = true,
+    .connected = list_connected,
+};
+
+/* === show =============================================================== */
+
+static bool topic_show_topic(const smq_topic_info *topic, void *user)
+{
+    (void) user;
+    table_print(definition_table_show(topic));
+    return true;
+}
+
+static enum exit_code topic_show_connected(smq_client *client, const struct command *command)
+{
+    const char *name = command->words[0];
+    smq_error err;
+
+    if (command->global.json) {
+        return topic_print_json(client, name);
+    }
+    return topic_visit(client, name, topic_show_topic, NULL, &err) == SMQ_OK
+               ? EXIT_DONE
+               : topic_say_failure(client, name, &err);
+}
+
+const struct verb topic_show_verb = {
+    .name = "topic show",
+    .operands = "NAME",
+    .summary = "the definition of a topic, with every default filled in",
+    .flags = topic_look_flags,
+    .flag_count = sizeof(topic_look_flags) / sizeof(topic_look_flags[0]),
+    .options_size = sizeof(struct look),
+    .looks = true,
+    .min_words = 1,
+    .max_words = 1,
+    .connected = topic_show_connected,
+};

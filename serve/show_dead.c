@@ -1,0 +1,167 @@
+/* show_dead.c - the dead letters of a topic, by their causes and reasons.
+ *
+ * Thread: serve:ask-N. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/http/moment.h"
+#include "cli/http/query.h"
+#include "cli/message/message.h"
+#include "cli/text/output.h"
+#include "cli/text/say.h"
+#include "serve/serve.h"
+
+enum { DEAD_LIMIT = 10000, DEAD_REASONS_MAX = 1000, DEAD_IDS = 5 };
+
+struct dead_group {
+    char *reason; /* owned */
+    uint64_t count;
+    int64_t first_ms, last_ms;
+    json_t *ids; /* owned */
+};
+
+struct dead_visit {
+    struct dead_group *groups; /* owned */
+    size_t count;
+    uint64_t looked_at;
+};
+
+/* The group of this reason; the last one has what there is no room for. */
+static struct dead_group *dead_group_of(struct dead_visit *visit, const char *reason)
+{
+    for (size_t i = 0; i < visit->count; i++) {
+        if (strcmp(visit->groups[i].reason, reason) == 0) {
+            return &visit->groups[i];
+        }
+    }
+    if (visit->count == DEAD_REASONS_MAX) {
+        return &visit->groups[visit->count - 1];
+    }
+    struct dead_group *grown = realloc(visit->groups, (visit->count + 1) * sizeof(*visit->groups));
+    char *copy = strdup(reason);
+    if (!grown || !copy) {
+        say_no_memory();
+    }
+    visit->groups = grown;
+    struct dead_group *group = &grown[visit->count++];
+    *group = (struct dead_group){.reason = copy, .first_ms = INT64_MAX, .ids = json_array()};
+    return group;
+}
+
+static bool dead_on_message(const smq_message_info *message, void *user)
+{
+    struct dead_visit *visit = user;
+    struct dead_group *group = dead_group_of(visit, message->reason ? message->reason : "");
+    json_t *id = message_has_id(message) && json_array_size(group->ids) < DEAD_IDS
+                     ? json_stringn(message->id.data, message->id.len)
+                     : NULL;
+
+    visit->looked_at++;
+    group->count++;
+    group->first_ms = message->dead_at_ms < group->first_ms ? message->dead_at_ms : group->first_ms;
+    group->last_ms = message->dead_at_ms > group->last_ms ? message->dead_at_ms : group->last_ms;
+    if (id) {
+        (void) json_array_append_new(group->ids, id);
+    }
+    return true;
+}
+
+static int dead_compare(const void *left, const void *right)
+{
+    const struct dead_group *a = left;
+    const struct dead_group *b = right;
+
+    if (a->count != b->count) {
+        return a->count > b->count ? -1 : 1;
+    }
+    return strcmp(a->reason, b->reason);
+}
+
+static json_t *dead_reasons_json(struct dead_visit *visit)
+{
+    json_t *array = json_array();
+
+    if (visit->count > 0) {
+        qsort(visit->groups, visit->count, sizeof(*visit->groups), dead_compare);
+    }
+    for (size_t i = 0; i < visit->count; i++) {
+        const struct dead_group *group = &visit->groups[i];
+        json_t *object = json_object();
+        output_set_bytes(object, "reason", group->reason, strlen(group->reason));
+        output_set(object, "count", json_integer((json_int_t) group->count));
+        output_set(object, "first_dead_at_ms", json_integer(group->first_ms));
+        output_set(object, "last_dead_at_ms", json_integer(group->last_ms));
+        output_set(object, "ids", json_incref(group->ids));
+        if (json_array_append_new(array, object) != 0) {
+            say_no_memory();
+        }
+    }
+    return array;
+}
+
+static json_t *dead_causes_json(const smq_stats *stats)
+{
+    json_t *object = json_object();
+
+#define X(cause) output_set(object, #cause, json_integer((json_int_t) stats->dead_##cause));
+    X(rejected)
+    X(failed)
+    X(crashed)
+    X(timed_out)
+    X(expired)
+    X(bodiless)
+#undef X
+    return object;
+}
+
+static void dead_visit_fini(struct dead_visit *visit)
+{
+    for (size_t i = 0; i < visit->count; i++) {
+        free(visit->groups[i].reason);
+        json_decref(visit->groups[i].ids);
+    }
+    free(visit->groups);
+}
+
+/* Were some slots left out, and all others looked at? */
+static bool dead_is_partial(const smq_error *err)
+{
+    return err->status == SMQ_DAMAGED || err->status == SMQ_UNAVAILABLE;
+}
+
+struct answer *show_dead(struct serve *serve, const json_t *query,
+                         const struct guard_caller *caller)
+{
+    const char *topic = query_text(query, "topic");
+    smq_error err = SMQ_ERROR_INIT;
+    smq_client *client = readings_client(serve->readings, &err);
+    smq_filter filter = SMQ_FILTER_INIT;
+    smq_stats stats = SMQ_STATS_INIT;
+    struct dead_visit visit = {.count = 0};
+    struct answer *answer = NULL;
+
+    (void) caller;
+    filter.states = SMQ_STATE_DEAD;
+    filter.limit = (uint64_t) query_number(query, "limit", DEAD_LIMIT);
+    if (!client || smq_topic_stats(client, topic, &stats, &err) != SMQ_OK) {
+        return answer_failure(&err);
+    }
+    const smq_status status =
+        smq_message_each(client, topic, &filter, dead_on_message, &visit, &err);
+    if (status == SMQ_OK || dead_is_partial(&err)) {
+        json_t *document = json_object();
+        output_set(document, "topic", output_text(topic));
+        output_set(document, "at_ms", json_integer(moment_wall_ms()));
+        output_set(document, "dead", json_integer((json_int_t) stats.dead));
+        output_set(document, "causes", dead_causes_json(&stats));
+        output_set(document, "looked_at", json_integer((json_int_t) visit.looked_at));
+        output_set(document, "whole",
+                   json_boolean(status == SMQ_OK && visit.looked_at < filter.limit));
+        output_set(document, "reasons", dead_reasons_json(&visit));
+        answer = answer_json(200, document);
+    } else {
+        answer = answer_failure(&err);
+    }
+    dead_visit_fini(&visit);
+    return answer;
+}

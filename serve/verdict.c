@@ -1,0 +1,181 @@
+/* verdict.c - see verdict.h.
+ *
+ * Thread: verdict_run() and what it calls run on serve:check; the rest as verdict.h says. */
+#include "serve/verdict.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/doctor/doctor.h"
+#include "cli/doctor/doctor_checks.h"
+#include "cli/http/moment.h"
+#include "cli/http/thread.h"
+#include "cli/text/say.h"
+#include "cli/verb/look_flags.h"
+
+enum {
+    VERDICT_WITHIN_MS = 7000,
+    VERDICT_PAUSE_MS = 30000,
+    VERDICT_REFUSED_PAUSE_MS = 2000,
+    VERDICT_SHARE = 200,
+    VERDICT_NONE = -1,
+    VERDICT_WHY_MAX = 704
+};
+
+#define VERDICT_TEXT                                                                               \
+    "# HELP slotmq_serve_check_status Exit code of slotmq check: 0 ok, 1 warning, 2 critical, 3 "  \
+    "unknown.\n"                                                                                   \
+    "# TYPE slotmq_serve_check_status gauge\n"                                                     \
+    "slotmq_serve_check_status %d\n"
+
+struct verdict {
+    /* immutable after verdict_begin() */
+    const struct command *command;
+    pthread_t thread;
+    bool started;
+    pthread_mutex_t lock;
+    pthread_cond_t ends;
+    /* guarded by lock */
+    bool ending;
+    int code;                  /* VERDICT_NONE: no check has ended */
+    char why[VERDICT_WHY_MAX]; /* a server that refuses writes, and its words; "": none does */
+};
+
+static bool verdict_is_refusing(const struct doctor_facts *facts, const char *address)
+{
+    for (size_t i = 0; i < facts->server_count; i++) {
+        if (strcmp(facts->server[i].address, address) == 0) {
+            return doctor_refuses_writes(&facts->server[i]);
+        }
+    }
+    return false;
+}
+
+/* The first of its findings about a server that refuses writes is the reason. */
+static void verdict_find_refusal(char why[VERDICT_WHY_MAX], const struct doctor_report *report,
+                                 const struct doctor_facts *facts)
+{
+    why[0] = '\0';
+    for (size_t i = 0; i < report->count && why[0] == '\0'; i++) {
+        const struct doctor_finding *finding = &report->finding[i];
+        if (finding->severity == DOCTOR_ERROR && verdict_is_refusing(facts, finding->subject)) {
+            snprintf(why, VERDICT_WHY_MAX, "%s: %s", finding->subject, finding->text);
+        }
+    }
+}
+
+static int verdict_check(char why[VERDICT_WHY_MAX], const struct verdict *verdict)
+{
+    const struct look look = {.timeout = {.given = true, .value = VERDICT_WITHIN_MS}};
+    struct command command = *verdict->command;
+    struct doctor_facts facts = {.probe = true};
+    struct doctor_report report = {.count = 0};
+    int code = EXIT_UNKNOWN;
+
+    command.verb = &check_verb;
+    command.options = &look;
+    if (doctor_examine(&report, &facts, &command) == EXIT_DONE) {
+        code = doctor_probe_code(report.worst);
+    }
+    verdict_find_refusal(why, &report, &facts);
+    doctor_report_fini(&report);
+    doctor_facts_fini(&facts);
+    return code;
+}
+
+/* Waits until the next check is due; false: it ends.  Call it with the lock. */
+static bool verdict_pause(struct verdict *verdict, int64_t took_ms)
+{
+    const int64_t share_ms = took_ms * VERDICT_SHARE;
+    const int64_t least_ms = verdict->why[0] != '\0' ? VERDICT_REFUSED_PAUSE_MS : VERDICT_PAUSE_MS;
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += (share_ms > least_ms ? share_ms : least_ms) / 1000;
+    while (!verdict->ending &&
+           pthread_cond_timedwait(&verdict->ends, &verdict->lock, &until) == 0) {
+    }
+    return !verdict->ending;
+}
+
+static void *verdict_run(void *arg)
+{
+    struct verdict *verdict = arg;
+    bool goes_on = true;
+
+    while (goes_on) {
+        const int64_t began_ms = moment_ms();
+        char why[VERDICT_WHY_MAX];
+        const int code = verdict_check(why, verdict);
+        pthread_mutex_lock(&verdict->lock);
+        verdict->code = code;
+        memcpy(verdict->why, why, sizeof(why));
+        goes_on = verdict_pause(verdict, moment_ms() - began_ms);
+        pthread_mutex_unlock(&verdict->lock);
+    }
+    return NULL;
+}
+
+struct verdict *verdict_begin(const struct command *command)
+{
+    struct verdict *verdict = say_alloc(1, sizeof(*verdict));
+
+    verdict->command = command;
+    verdict->code = VERDICT_NONE;
+    pthread_mutex_init(&verdict->lock, NULL);
+    thread_condition(&verdict->ends);
+    verdict->started = thread_begin(&verdict->thread, "serve:check", verdict_run, verdict);
+    if (!verdict->started) {
+        say("slotmq: no thread can be started for slotmq check, so /metrics lacks what it says");
+    }
+    return verdict;
+}
+
+void verdict_end(struct verdict *verdict)
+{
+    pthread_mutex_lock(&verdict->lock);
+    verdict->ending = true;
+    pthread_cond_signal(&verdict->ends);
+    pthread_mutex_unlock(&verdict->lock);
+    if (verdict->started) {
+        (void) pthread_join(verdict->thread, NULL);
+    }
+}
+
+void verdict_free(struct verdict *verdict)
+{
+    pthread_mutex_destroy(&verdict->lock);
+    pthread_cond_destroy(&verdict->ends);
+    free(verdict);
+}
+
+void verdict_append(struct verdict *verdict, char **text, size_t *size)
+{
+    char own[sizeof(VERDICT_TEXT) + 16];
+
+    pthread_mutex_lock(&verdict->lock);
+    const int code = verdict->code;
+    pthread_mutex_unlock(&verdict->lock);
+    if (code == VERDICT_NONE) {
+        return;
+    }
+    const size_t added = (size_t) snprintf(own, sizeof(own), VERDICT_TEXT, code);
+    char *grown = realloc(*text, *size + added);
+    if (!grown) {
+        say_no_memory();
+    }
+    memcpy(grown + *size, own, added);
+    *text = grown;
+    *size += added;
+}
+
+bool verdict_refuses(struct verdict *verdict, char *why, size_t size)
+{
+    pthread_mutex_lock(&verdict->lock);
+    snprintf(why, size, "%s", verdict->why);
+    pthread_mutex_unlock(&verdict->lock);
+    return why[0] != '\0';
+}
