@@ -17,7 +17,6 @@ import xml.etree.ElementTree
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/support")]
 import check  # noqa: E402 # tools/check.py
-import feature_lines  # noqa: E402 # tools/feature_lines.py
 import script_table  # noqa: E402 # tools/script_table.py
 import servers  # noqa: E402 # tools/servers.py
 import watched  # noqa: E402 # tests/support/watched.py
@@ -78,32 +77,6 @@ class TerminalPicture(Folder):
     def test_a_command_that_fails_is_not_drawn(self):
         self.assertEqual(self.draw("echo it; exit 3").returncode, 3)
         self.assertFalse((self.root / "a.svg").exists())
-
-
-class FeatureLines(Folder):
-    """With two features in place of those of this tree."""
-
-    FEATURES = [("small", ["cli/small.*"], ""), ("the rest", ["cli/*"], "")]
-
-    def counted(self, **files):
-        for name, text in files.items():
-            self.write(f"cli/{name}.c", text)
-        with unittest.mock.patch.object(feature_lines, "FEATURES", self.FEATURES):
-            return feature_lines.counted(self.root)
-
-    def test_comments_and_blank_lines_do_not_count(self):
-        lines, found = self.counted(small="/* a\n * b */\n\nint a; /* c */\n// d\n", other="int b;\nint c;\n")
-        self.assertEqual((lines, found), ({"small": 1, "the rest": 2}, []))
-
-    def test_what_costs_much_says_why(self):
-        lines, found = self.counted(small="int a;\n" * (feature_lines.MOST + 1), other="")
-        self.assertEqual(lines["small"], feature_lines.MOST + 1)
-        self.assertEqual(len(found), 1, found)
-
-    def test_each_file_has_a_feature_and_each_pattern_a_file(self):
-        self.write("coord/a.c", "int a;\n")
-        _, found = self.counted(other="int b;\n")
-        self.assertEqual(len(found), 2, found)
 
 
 class Check(Folder):
