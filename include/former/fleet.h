@@ -1,4 +1,0 @@
-/* fleet.h - a header of 0.1.
- *
- * Copyright (c) the slotmq authors.  SPDX-License-Identifier: BSD-2-Clause */
-#error "slotmq/fleet.h of 0.1 is slotmq/ops.h now: see Upgrading in CHANGELOG.md"

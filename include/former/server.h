@@ -1,4 +1,0 @@
-/* server.h - a header of 0.1.
- *
- * Copyright (c) the slotmq authors.  SPDX-License-Identifier: BSD-2-Clause */
-#error "slotmq/server.h of 0.1 is slotmq/ops.h now: see Upgrading in CHANGELOG.md"
