@@ -8,8 +8,7 @@
 #include "peers/peer.h"
 #include "scene.h"
 
-static const struct peer *const peers[] = {&peer_streams, &peer_bullmq, &peer_beanstalkd,
-                                           &peer_rabbitmq};
+static const struct peer *const peers[] = {&peer_streams, &peer_bullmq};
 enum { PEERS = sizeof(peers) / sizeof(peers[0]) };
 
 static void tell(struct lab *lab, const char *name, const struct peer_result *result)

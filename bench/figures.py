@@ -53,8 +53,6 @@ WORDS = {
     "drain-inline/raw": "layout inline: drain ÷ hand-written loop over the consume script, batch 100; the limit is 3 % worse than version 0.1.0",
     "drain-inline/streams": "layout inline: drain ÷ Redis Streams; the limit is 3 % worse than version 0.1.0",
     "drain/bullmq": "drain ÷ BullMQ, concurrency 100",
-    "drain/beanstalkd": "drain ÷ beanstalkd",
-    "drain/rabbitmq": "drain ÷ RabbitMQ",
     "drain-inline-cpu/raw": "layout inline: client CPU per message, drain ÷ raw loop",
     "raw/streams": "raw drain ÷ Redis Streams; beyond the limit, drain-inline/raw does not count",
     "latency-inline/raw": "layout inline: idle pick-up p50 ÷ hand-written wake and claim loop",
@@ -115,11 +113,7 @@ def machine():
         + ", ".join(f"{name} {first_line_of('pkg-config', '--modversion', name)}"
                     for name in ("hiredis", "libuv")),
     ]
-    peers = {"beanstalkd": first_line_of("beanstalkd", "-v"), "node": first_line_of("node", "--version"),
-             "rabbitmq": first_line_of("dpkg-query", "-W", "-f", "${Version}", "rabbitmq-server")}
-    lines.append("- " + ", ".join(f"{name}: {version or 'not installed'}"
-                                  for name, version in peers.items()))
-    return lines
+    return [*lines, f"- node: {first_line_of('node', '--version') or 'not installed'}"]
 
 
 def load(folder):

@@ -22,8 +22,6 @@ static const struct goal goals[] = {
     {"drain-inline/raw", 0.995, 0.965},
     {"drain-inline/streams", 1.0, 0.894},
     {"drain/bullmq", 15, 10},
-    {"drain/beanstalkd", 2.5, 1.5},
-    {"drain/rabbitmq", 2.5, 1.5},
     {"drain-inline-cpu/raw", 1.5, 2.5},
     {"raw/streams", 1.0, 0.85},
     {"latency-inline/raw", 1.2, 1.6},

@@ -5,8 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "meter.h"
-
 bool peer_has_program(const char *name)
 {
     const char *path = getenv("PATH");
@@ -21,20 +19,4 @@ bool peer_has_program(const char *name)
         path += len + (path[len] == ':' ? 1 : 0);
     }
     return false;
-}
-
-bool peer_time(void *connection, peer_send_fn *send, peer_drain_fn *drain, uint64_t count,
-               struct peer_result *out)
-{
-    struct tally *tally = tally_new(count, 1);
-    int64_t start_ns = meter_now_ns();
-    bool good = send(connection, count);
-    int64_t sent_ns = meter_now_ns();
-
-    good = good && drain(connection, tally, count);
-    *out = (struct peer_result){.sent_s = (double) (sent_ns - start_ns) / 1e9,
-                                .drained_s = (double) (meter_now_ns() - sent_ns) / 1e9,
-                                .counts = tally_counts(tally)};
-    tally_free(tally);
-    return good;
 }

@@ -26,18 +26,9 @@ struct peer {
     bool (*measure)(struct lab *lab, uint64_t count, struct peer_result *out);
 };
 
-extern const struct peer peer_streams, peer_bullmq, peer_beanstalkd, peer_rabbitmq;
+extern const struct peer peer_streams, peer_bullmq;
 
 /* Is there such a program in PATH? */
 bool peer_has_program(const char *name);
-
-/* A peer that brings nothing for so long has lost what is missing. */
-enum { PEER_STALL_S = 60 };
-
-/* Send and consume `count` messages on a connection, by the clock. */
-typedef bool peer_send_fn(void *connection, uint64_t count);
-typedef bool peer_drain_fn(void *connection, struct tally *tally, uint64_t count);
-bool peer_time(void *connection, peer_send_fn *send, peer_drain_fn *drain, uint64_t count,
-               struct peer_result *out);
 
 #endif
