@@ -6,7 +6,8 @@
 static const char intro[] =
     "# Options\n"
     "\n"
-    "<!-- Made from libsrc/model/option_table.c: tools/configuration.py --write build -->\n"
+    "<!-- Made from libsrc/model/option_table.c and topic_rows.h: tools/configuration.py --write "
+    "build -->\n"
     "\n"
     "Each option is a field of a struct in C, and has the same name as text: in "
     "`smq_option_parse()`, in\n"
@@ -50,6 +51,9 @@ static bool print_option(const smq_option_info *option, void *user)
         print_cell(option->default_value);
         print_cell(option->range);
         print_cell(option->text);
+        if (option->since != NULL) {
+            printf("Since %s. ", option->since);
+        }
         printf("|\n");
     }
     return true;

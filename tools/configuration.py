@@ -103,7 +103,7 @@ def misleading(folder, rows):
             row = ["", "", "", " ".join(" ".join(cells) for (name, _), cells in rows.items() if name == struct)]
         if row is not None:
             name = struct if field is None else f"{struct}.{field}"
-            yield from (f"{name}: its comment names {doubt}; see libsrc/model/option_table.c"
+            yield from (f"{name}: its comment names {doubt}; see its row in libsrc/model"
                         for doubt in doubts(comment, row))
 
 
@@ -121,7 +121,7 @@ def main():
         page.write_text(text)
     headers = pathlib.Path(root) / "include/slotmq"
     fields, rows = set(declared(headers)), described(text)
-    found = [f"{struct}.{field} has no row in libsrc/model/option_table.c"
+    found = [f"{struct}.{field} has no row in libsrc/model/option_table.c or topic_rows.h"
              for struct, field in sorted(fields - rows.keys())]
     found.extend(misleading(headers, rows))
     if not fields:

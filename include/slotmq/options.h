@@ -21,11 +21,17 @@ typedef enum smq_option_set {
 typedef struct smq_option_info {
     size_t struct_size;
     smq_option_set set;
-    const char *name;          /* name of the field, as "max_retries" */
-    const char *type;          /* "integer", "duration", "size", "string", or words as "a|b|c" */
+    const char *name; /* name of the field, as "max_retries" */
+    /* "integer", "duration", "size", "string", "back-off", "list" (names separated by commas), or
+     * words as "a|b|c" */
+    const char *type;
     const char *default_value; /* "" if the option is required */
     const char *range;         /* as "1 .. 63", or "" */
     const char *text;          /* one sentence about the option */
+    const char *operand;       /* what a flag calls the value, as "N" or "TIME"; or NULL */
+    const char *since;         /* the version that has it first, as "0.2.0"; NULL: 0.1.0 */
+    bool fixed;                /* of topics: it cannot be altered */
+    int32_t place;             /* of topics: where a definition is shown, from 1; of others 0 */
 } smq_option_info;
 
 /* Runs on the calling thread.  Returning false ends the visit. */
@@ -38,6 +44,13 @@ typedef bool smq_option_fn(const smq_option_info *option, void *user);
  * Fails: INVALID (the text of the error gives the most similar name, or the range). */
 SMQ_API smq_status smq_option_parse(void *options, smq_option_set set, const char *name,
                                     const char *value, smq_error *err);
+
+/* Write one field of *options, as smq_option_parse() reads it, into the `size` bytes of `out`: a
+ * number without a unit, or a word as "none".  A field that is not set is written as its default; a
+ * string that has none, and an option that is not for this form of a consumer, as "".
+ * Fails: INVALID (there is no such option, its value is out of range, or `size` is too small). */
+SMQ_API smq_status smq_option_get(const void *options, smq_option_set set, const char *name,
+                                  char *out, size_t size, smq_error *err);
 
 /* Make a struct of options of this library's size, in which all fields have their defaults, for
  * programs that do not know the structs; *out is a pointer to one of the structs of smq_option_set.

@@ -14,6 +14,7 @@
 #include "base/owner_of.h"
 #include "base/status.h"
 #include "model/option.h"
+#include "model/topic.h"
 
 static smq_status options_check_size(size_t *out, const void *options, size_t size,
                                      const char *init, smq_error *err)
@@ -50,6 +51,14 @@ smq_status options_check_and_copy(void *out, size_t size, const void *options, c
     memcpy(out, &size, sizeof(size));
     return SMQ_OK;
 }
+
+union options_any {
+    size_t struct_size;
+    smq_client_options client;
+    smq_topic_options topic;
+    smq_producer_options producer;
+    smq_consumer_options consumer;
+};
 
 static const struct {
     size_t size;
@@ -88,6 +97,28 @@ SMQ_API smq_status smq_option_parse(void *options, smq_option_set set, const cha
     return option_parse(options, set, name, value, err);
 }
 
+SMQ_API smq_status smq_option_get(const void *options, smq_option_set set, const char *name,
+                                  char *out, size_t size, smq_error *err)
+{
+    const struct option *option = option_parse_find(set, name, err);
+    union options_any copy;
+    smq_status status;
+
+    if (option == NULL) {
+        return SMQ_INVALID;
+    }
+    status = options_check_and_copy(&copy, options_structs[set].size, options,
+                                    options_structs[set].init, err);
+    if (status != SMQ_OK) {
+        return status;
+    }
+    if (set == SMQ_OPTION_SET_TOPIC) {
+        topic_choose_type(&copy.topic);
+    }
+    status = option_complete_to(&copy, option, err);
+    return status == SMQ_OK ? option_format(out, size, option, &copy, err) : status;
+}
+
 /* === Options that the library owns ======================================= */
 
 struct options_string {
@@ -99,13 +130,7 @@ struct options_string {
 struct options_owned {
     smq_option_set set;
     SLIST_HEAD(, options_string) strings;
-    union {
-        size_t struct_size;
-        smq_client_options client;
-        smq_topic_options topic;
-        smq_producer_options producer;
-        smq_consumer_options consumer;
-    } known;
+    union options_any known;
 };
 
 SMQ_API smq_status smq_options_new(void **out, smq_option_set set, smq_error *err)

@@ -162,6 +162,41 @@ smq_status option_check(const struct option *option, int64_t value, smq_error *e
     return good ? SMQ_OK : option_refuse(option, value, err);
 }
 
+/* Is the value the one that the word of the option means? */
+static bool option_is_word(const struct option *option, const void *options, int64_t value)
+{
+    return option->word != NULL && value == option_meaning(option, options, option->word_value);
+}
+
+smq_status option_format(char *out, size_t size, const struct option *option, const void *options,
+                         smq_error *err)
+{
+    char number[OPTION_WORD_SIZE + 8] = "";
+    const char *text = number;
+    int64_t value;
+
+    if (option->kind == OPTION_STRING) {
+        memcpy(&text, (const char *) options + option->offset, sizeof(text));
+        text = text == NULL ? "" : text;
+    } else if (option->applies == NULL || option->applies(options)) {
+        value = option_get(option, options);
+        if (option->kind == OPTION_CHOICE) {
+            (void) option_word(number, option, value);
+        } else if (option_is_word(option, options, value)) {
+            text = option->word;
+        } else {
+            snprintf(number, sizeof(number), "%" PRId64, value);
+        }
+    }
+    if (out == NULL || strlen(text) >= size) {
+        return status_set(err, SMQ_INVALID,
+                          "%s has %zu bytes, and there is room for %zu: give a larger size",
+                          option->info.name, strlen(text), out == NULL || size == 0 ? 0 : size - 1);
+    }
+    memcpy(out, text, strlen(text) + 1);
+    return SMQ_OK;
+}
+
 /* === Structs ============================================================ */
 
 static smq_status option_complete_field(const struct option *option, void *options, smq_error *err)
@@ -190,6 +225,16 @@ static smq_status option_complete_field(const struct option *option, void *optio
         option_set(option, options, given);
     }
     return status;
+}
+
+smq_status option_complete_to(void *options, const struct option *last, smq_error *err)
+{
+    for (const struct option *option = option_table; option != last; option++) {
+        if (option->info.set == last->info.set) {
+            (void) option_complete_field(option, options, NULL);
+        }
+    }
+    return option_complete_field(last, options, err);
 }
 
 smq_status option_complete(void *options, smq_option_set set, smq_error *err)

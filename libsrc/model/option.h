@@ -24,6 +24,10 @@ struct option {
     enum option_kind kind;
     /* of the field: int32_t, int64_t, enum, bool or string */
     size_t offset, size;
+    /* Options of topics: where struct topic has it, with the same size, if it is no string; and its
+     * place in the stored text, from 1.  0: the text has it in another way. */
+    size_t topic;
+    int stored;
     int64_t min, max;  /* range of the values besides 0 and `none_name` */
     bool power_of_two; /* only powers of two are allowed */
     int64_t fallback;  /* the meaning of 0, if `choose` is NULL */
@@ -79,6 +83,15 @@ smq_status option_check(const struct option *option, int64_t value, smq_error *e
 /* Check and complete all fields of a struct of full size.  Fails: INVALID, as option_check(); then
  * some fields are complete. */
 smq_status option_complete(void *options, smq_option_set set, smq_error *err);
+
+/* Complete the fields of a struct of full size up to that of the option.  Fails: INVALID, of the
+ * last one; others that are out of range stay so. */
+smq_status option_complete_to(void *options, const struct option *last, smq_error *err);
+
+/* The text of a complete field, as option_parse() reads it; "" of a string that is NULL, and of
+ * what does not apply.  Fails: INVALID: `size` is too small. */
+smq_status option_format(char *out, size_t size, const struct option *option, const void *options,
+                         smq_error *err);
 
 /* As smq_option_parse(). */
 smq_status option_parse(void *options, smq_option_set set, const char *name, const char *value,

@@ -1,8 +1,8 @@
 /* option_table.c - the table of options, and the defaults that are not constant.
  *
- * A field that is added to one of these structs gets a row here; checking and parsing, the flags of
- * the command and docs/CONFIGURATION.md follow.  A number and its text are made from the same words
- * of a row.
+ * A field that is added to one of these structs gets a row here, one of smq_topic_options a row in
+ * topic_rows.h; all else that knows options by name follows (docs/architecture.md).  A number and
+ * its text are made from the same words of a row.
  *
  * Pure, except for the number of the machine's cores. */
 #include <unistd.h>
@@ -38,9 +38,16 @@
 #define UNIT_m  INT64_C(60000)
 #define UNIT_d  INT64_C(86400000)
 
-#define STRING .kind = OPTION_STRING, .info.type = "string", .info.range = ""
+#define STRING_OF(type_)        .kind = OPTION_STRING, .info.type = (type_), .info.range = ""
+#define STRING                  STRING_OF("string")
+#define BACKOFF                 STRING_OF("back-off")
+#define LIST                    STRING_OF("list")
+#define OPERAND_OPTION_INTEGER  "N"
+#define OPERAND_OPTION_DURATION "TIME"
+#define OPERAND_OPTION_SIZE     "BYTES"
 #define AMOUNT(kind_, type_, min_, max_, range_)                                                   \
-    .kind = (kind_), .info.type = (type_), .min = (min_), .max = (max_), .info.range = range_
+    .kind = (kind_), .info.type = (type_), .min = (min_), .max = (max_), .info.range = range_,     \
+    OPERAND(OPERAND_##kind_)
 #define INTEGER(min, max)                                                                          \
     AMOUNT(OPTION_INTEGER, "integer", min, max, DIGITS(min) " .. " DIGITS(max))
 #define INTEGER_OR_NONE(min, max)                                                                  \
@@ -68,6 +75,13 @@
 #define CHOSEN(word, value)   .fallback = (value), SHOWN(word)
 #define MADE(function, text)  .choose = (function), SHOWN(text)
 #define TEXT(text_)           .info.text = (text_)
+
+/* Of topics: the field in struct topic, and how a definition has it. */
+#define AS_FIELD(field)        .topic = offsetof(struct topic, field)
+#define FIXED                  .info.fixed = true
+#define PLACES(stored_, shown) .stored = (stored_), .info.place = (shown)
+#define OPERAND(text)          .info.operand = (text)
+#define SINCE(version)         .info.since = (version)
 
 /* Of consumers: which form a field is for. */
 #define HANDLERS .applies = option_has_handlers, .owner = "consumers with handler or batch"
@@ -116,6 +130,12 @@ static int64_t option_body(const void *options)
     return topic_default_body(((const smq_topic_options *) options)->layout);
 }
 
+/* An option is read and written with the size that its field has in both structs. */
+#define TOPIC_OPTION(type, name, ...)                                                              \
+    _Static_assert(sizeof(((smq_topic_options *) NULL)->name) == sizeof(type), #name);
+#define TOPIC_TEXT(name, ...)
+#include "model/topic_rows.h"
+
 /* === The table ========================================================== */
 
 const struct option option_table[] = {
@@ -155,64 +175,9 @@ const struct option option_table[] = {
     {CLIENT(poll_events), SWITCH,
      TEXT("Events wait until they are polled, instead of being given to a callback.")},
 
-    {TOPIC(type),
-     CHOICE("range_merge|priority|fixed_time|fifo", SMQ_TYPE_RANGE_MERGE, SMQ_TYPE_FIFO),
-     CHOSEN("fixed_time", SMQ_TYPE_FIXED_TIME), TEXT("What decides which message comes first.")},
-    {TOPIC(layout), CHOICE("inline|keyed", SMQ_LAYOUT_INLINE, SMQ_LAYOUT_KEYED),
-     MADE(option_layout, "keyed (inline for a type given by name but fifo)"),
-     TEXT("What identifies a message: its key and body, or its key and id; fifo needs keyed.")},
-    {TOPIC(slots), INTEGER(1, TOPIC_SLOTS_MAX), .power_of_two = true, DEFAULT(64),
-     TEXT("Number of slots, a power of two.")},
-    {TOPIC(shared), SWITCH,
-     TEXT("Slots have no owners, and messages of one key may be handled at the same time.")},
-    {TOPIC(ties), CHOICE("arrival|bytes", SMQ_TIES_ARRIVAL, SMQ_TIES_BYTES),
-     CHOSEN("arrival", SMQ_TIES_ARRIVAL),
-     TEXT("Which of equal priorities comes first: the first sent " ARRIVAL_RANGE
-          ", or the larger bytes " BYTES_RANGE ".")},
-    {TOPIC(max_retries), INTEGER_OR_NONE(0, TOPIC_RETRIES_MAX), WORD("none", SMQ_NONE),
-     MEANING("SMQ_NONE", 0), DEFAULT(16), TEXT("Retries before a message is dead.")},
-    {TOPIC(backoff), STRING, .fallback_text = "exp:1000:600000", SHOWN("exp:1000:600000"),
-     TEXT("Rest after a failure, as none, fixed:MS, exp:MS:MAX (full jitter) or ladder:MS,MS,MS.")},
-    {TOPIC(lease_ms), DURATION(100, ms, 1, d), LASTING(30, s),
-     TEXT("How long a claim lasts without renewal.")},
-    /* SMQ_NONE is a delay of 0, the word "none" that the topic has none: both mean at once. */
-    {TOPIC(delay_ms), TIME_OR_NONE(0, "0"), WORD("none", 0), MEANING("SMQ_NONE", 0),
-     .fallback = SMQ_NONE, SHOWN("none"),
-     TEXT("Range_merge: delay of sends that ask for that of the topic; none: they are due at "
-          "once.")},
-    {TOPIC(debounce_ms), TIME_OR_NONE(1, "1ms"), NONE,
-     TEXT("Keyed range_merge: each re-send moves the due time, at most to first send + this.")},
-    {TOPIC(ttl_ms), TIME_OR_NONE(1, "1ms"), NONE,
-     TEXT("Keyed: time to live of messages without their own.")},
-    {TOPIC(expired_to_dead), SWITCH,
-     TEXT("Keyed: expired messages become dead letters instead of being dropped.")},
-    {TOPIC(skip_failed), SWITCH,
-     TEXT("Fifo: let others pass a message that failed, instead of waiting for it.")},
-    {TOPIC(takeover), CHOICE("fast|strict", SMQ_TAKEOVER_FAST, SMQ_TAKEOVER_STRICT),
-     CHOSEN("fast", SMQ_TAKEOVER_FAST),
-     TEXT("Claims of a dead owner can be claimed again at once, or when their lease has ended; "
-          "until then other messages of their keys wait.")},
-    {TOPIC(takeover_replicas), INTEGER(0, TOPIC_REPLICAS_MAX), DEFAULT(0),
-     TEXT("Replicas that must know a slot's new owner before it begins handlers; not for shared "
-          "topics.")},
-    {TOPIC(max_body),
-     AMOUNT(OPTION_SIZE, "size", 1, TOPIC_BODY_KEYED_MAX,
-            "1 .. " DIGITS(TOPIC_BODY_KEYED_MAX) " (inline " DIGITS(TOPIC_BODY_INLINE_MAX) ")"),
-     MADE(option_body,
-          DIGITS(TOPIC_BODY_KEYED_DEFAULT) " (inline " DIGITS(TOPIC_BODY_INLINE_MAX) ")"),
-     TEXT("Largest size of a body in bytes.")},
-    {TOPIC(max_waiting), INTEGER_OR_NONE(1, BYTES_MAX), NONE,
-     TEXT("Messages that may wait; further sends are refused.")},
-    {TOPIC(rate_per_s), INTEGER_OR_NONE(1, RATE_MAX), NONE,
-     TEXT("Messages per second that the whole fleet claims; not for shared topics.")},
-    {TOPIC(dedup_window_ms), DURATION_OR_NONE(1, ms, 7, d), NONE,
-     TEXT("Keyed: refuse sends of an id that is in flight, rests, or was done within this time.")},
-    {TOPIC(groups), STRING, SHOWN("none"),
-     TEXT("Groups, each of which gets every message: names separated by commas, at most 16.")},
-    {TOPIC(expires_ms), TIME_OR_NONE(1000, "1s"), NONE,
-     TEXT("The topic is deleted when it was not used for this time, unless it holds messages.")},
-    {TOPIC(expires_with_messages), SWITCH,
-     TEXT("With expires_ms: the topic is deleted also while it holds messages, with them.")},
+#define TOPIC_OPTION(type, name, ...) {TOPIC(name), AS_FIELD(name), __VA_ARGS__},
+#define TOPIC_TEXT(name, ...)         {TOPIC(name), __VA_ARGS__},
+#include "model/topic_rows.h"
 
     {PRODUCER(replicas), INTEGER(0, TOPIC_REPLICAS_MAX), DEFAULT(0),
      TEXT("Replicas that must have a message before its send is done.")},

@@ -220,13 +220,13 @@ static smq_status topic_check_together(const struct topic *topic, smq_error *err
 
 smq_status topic_check(const struct topic *topic, smq_error *err)
 {
-    smq_status status = SMQ_OK;
+    smq_status status;
 
-    for (int i = 0; status == SMQ_OK && i < TOPIC_FIELDS; i++) {
-        status = topic_field_check(&topic_fields[i], topic, err);
-    }
-    if (status != SMQ_OK) {
-        return status;
+    for (int i = 1; topic_field(i) != NULL; i++) {
+        status = topic_field_check(topic_field(i), topic, err);
+        if (status != SMQ_OK) {
+            return status;
+        }
     }
     status = topic_check_type(topic, err);
     if (status != SMQ_OK) {
@@ -254,8 +254,7 @@ static smq_status topic_options_copy(smq_topic_options *out, const smq_topic_opt
     return topic_check_new(out->name, "create", err);
 }
 
-/* Without a type the topic is a job queue. */
-static void topic_choose_type(smq_topic_options *given)
+void topic_choose_type(smq_topic_options *given)
 {
     if (given->type == 0) {
         given->type = SMQ_TYPE_FIXED_TIME;
@@ -278,11 +277,11 @@ smq_status topic_fill(struct topic *out, smq_topic_options *options, smq_error *
     if (status != SMQ_OK) {
         return status;
     }
-    for (int i = 0; i < TOPIC_FIELDS; i++) {
-        const struct option *option = topic_field_option(&topic_fields[i]);
+    for (int i = 1; topic_field(i) != NULL; i++) {
+        const struct option *option = topic_field(i);
 
         if (option->kind != OPTION_STRING) {
-            topic_field_set(&topic_fields[i], out, option_get(option, options));
+            topic_field_set(option, out, option_get(option, options));
         }
     }
     status = topic_check(out, err);
@@ -325,11 +324,11 @@ void topic_to_options(smq_topic_options *out, char text[BACKOFF_TEXT_MAX],
                                .name = topic->name,
                                .backoff = text,
                                .groups = topic->groups[0] != '\0' ? topic->groups : NULL};
-    for (int i = 0; i < TOPIC_FIELDS; i++) {
-        const struct option *option = topic_field_option(&topic_fields[i]);
+    for (int i = 1; topic_field(i) != NULL; i++) {
+        const struct option *option = topic_field(i);
 
         if (option->kind != OPTION_STRING) {
-            option_set(option, out, option_given(option, topic_field_get(&topic_fields[i], topic)));
+            option_set(option, out, option_given(option, topic_field_get(option, topic)));
         }
     }
 }

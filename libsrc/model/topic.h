@@ -42,27 +42,12 @@ enum {
  * bound of its tokens' generation. */
 struct topic {
     char name[TOPIC_NAME_MAX + 1];
-    smq_topic_type type;
-    smq_layout layout;
-    int32_t slots;
-    bool shared;
-    smq_ties ties;
-    int32_t max_retries; /* 0 .. 63 */
+    /* The options, complete: one that may be none is 0 then, but delay_ms SMQ_NONE, for which 0 is
+     * at once. */
+#define TOPIC_OPTION(type, name, ...) type name;
+#define TOPIC_TEXT(name, ...)
+#include "model/topic_rows.h"
     struct backoff backoff;
-    int64_t lease_ms;
-    int64_t delay_ms; /* of sends with SMQ_TOPIC_DELAY; SMQ_NONE, 0: at once */
-    smq_takeover takeover;
-    int64_t debounce_ms; /* 0: none */
-    int64_t ttl_ms;      /* 0: none */
-    bool expired_to_dead;
-    bool skip_failed;
-    int64_t max_body;    /* bytes */
-    int64_t max_waiting; /* 0: none */
-    int64_t rate_per_s;  /* 0: none */
-    int32_t takeover_replicas;
-    int64_t dedup_window_ms; /* 0: none */
-    int64_t expires_ms;      /* 0: never */
-    bool expires_with_messages;
     /* Its groups, as group_list_parse() writes them; "": none.  A topic with groups has no slots of
      * its own: each group has as many, with the stamp of this definition. */
     char groups[GROUP_LIST_MAX];
@@ -105,6 +90,9 @@ bool topic_has_part(const struct topic *topic, const char *name);
 
 /* Fails: INVALID; the text names the option and its range.  Lease 100 ms .. 1 day. */
 smq_status topic_from_options(struct topic *out, const smq_topic_options *options, smq_error *err);
+
+/* Without a type the topic is a job queue. */
+void topic_choose_type(smq_topic_options *given);
 
 /* `out->backoff` points into `text`, `out->name` into `topic`. */
 void topic_to_options(smq_topic_options *out, char text[BACKOFF_TEXT_MAX],

@@ -7,16 +7,6 @@
 #include "base/status.h"
 #include "model/topic_fields.h"
 
-static bool topic_is_fixed(const char *option)
-{
-    for (int i = 0; i < TOPIC_FIELDS; i++) {
-        if (strcmp(topic_fields[i].name, option) == 0) {
-            return topic_fields[i].fixed;
-        }
-    }
-    return false;
-}
-
 /* `value` may be NULL: no groups. */
 static smq_status topic_alter_groups(struct topic *topic, const char *value, smq_error *err)
 {
@@ -56,7 +46,7 @@ static smq_status topic_alter_field(smq_topic_options *options, const smq_topic_
     if (option == NULL) {
         return SMQ_INVALID;
     }
-    if (topic_is_fixed(name)) {
+    if (option->info.fixed) {
         return status_set(err, SMQ_INVALID,
                           "%s is fixed for the life of a topic: it cannot be altered", name);
     }

@@ -9,89 +9,77 @@
 
 #include "model/number.h"
 
-#define FIELD(member)                                                                              \
-    .name = #member, .offset = offsetof(struct topic, member),                                     \
-    .size = sizeof(((struct topic *) NULL)->member)
+enum { TOPIC_ALWAYS_STORED = 10 };
 
-const struct topic_field topic_fields[TOPIC_FIELDS] = {
-    {FIELD(type), .fixed = true},
-    {FIELD(layout), .fixed = true},
-    {FIELD(slots), .fixed = true},
-    {FIELD(shared), .fixed = true},
-    {FIELD(ties), .fixed = true},
-    {FIELD(max_retries)},
-    {FIELD(backoff)},
-    {FIELD(lease_ms)},
-    {FIELD(delay_ms)},
-    {FIELD(takeover)},
-    {FIELD(debounce_ms), .later = true},
-    {FIELD(ttl_ms), .later = true},
-    {FIELD(expired_to_dead), .later = true},
-    {FIELD(skip_failed), .later = true},
-    {FIELD(max_body), .later = true},
-    {FIELD(max_waiting), .later = true},
-    {FIELD(rate_per_s), .later = true},
-    {FIELD(takeover_replicas), .later = true},
-    {FIELD(dedup_window_ms), .later = true},
-    {FIELD(expires_ms), .later = true},
-    {FIELD(expires_with_messages), .later = true},
-};
-
-const struct option *topic_field_option(const struct topic_field *field)
+const struct option *topic_field(int place)
 {
-    return option_find(SMQ_OPTION_SET_TOPIC, field->name);
+    for (size_t i = 0; i < option_count; i++) {
+        if (option_table[i].stored == place) {
+            return &option_table[i];
+        }
+    }
+    return NULL;
+}
+
+bool topic_field_is_later(const struct option *field)
+{
+    return field->stored > TOPIC_ALWAYS_STORED;
 }
 
 /* Can the field be "none"?  Then *out is the value that means it. */
-static bool topic_field_none(int64_t *out, const struct topic_field *field)
+static bool topic_field_none(int64_t *out, const struct option *field)
 {
-    const struct option *option = topic_field_option(field);
-
-    if (option->word == NULL) {
+    if (field->word == NULL) {
         return false;
     }
-    *out = option_meaning(option, NULL, option->word_value);
+    *out = option_meaning(field, NULL, field->word_value);
     return true;
 }
 
-int64_t topic_field_get(const struct topic_field *field, const struct topic *topic)
+int64_t topic_field_get(const struct option *field, const struct topic *topic)
 {
-    return option_load((const char *) topic + field->offset, field->size);
+    return option_load((const char *) topic + field->topic, field->size);
 }
 
-void topic_field_set(const struct topic_field *field, struct topic *topic, int64_t value)
+void topic_field_set(const struct option *field, struct topic *topic, int64_t value)
 {
-    option_store((char *) topic + field->offset, field->size, value);
+    option_store((char *) topic + field->topic, field->size, value);
+}
+
+int64_t topic_field_default(const struct option *field, const struct topic *topic)
+{
+    smq_topic_options fixed = {.type = topic->type, .layout = topic->layout};
+
+    return option_meaning(field, &fixed, 0);
 }
 
 /* A switch is stored as "no" or "yes".  A count of 4 bytes has no word for none, which is stored as
  * 0. */
-static bool topic_field_is_switch(const struct topic_field *field)
+static bool topic_field_is_switch(const struct option *field)
 {
     return field->size == sizeof(bool);
 }
 
-static bool topic_field_says_none(int64_t *out, const struct topic_field *field)
+static bool topic_field_says_none(int64_t *out, const struct option *field)
 {
     return field->size != sizeof(int32_t) && topic_field_none(out, field);
 }
 
-void topic_field_format(char out[TOPIC_VALUE_MAX], const struct topic_field *field,
+void topic_field_format(char out[TOPIC_VALUE_MAX], const struct option *field,
                         const struct topic *topic)
 {
-    const struct option *option = topic_field_option(field);
     int64_t value = 0;
     int64_t none = 0;
 
-    if (option->kind == OPTION_STRING) {
+    if (field->kind == OPTION_STRING) {
         backoff_format(out, &topic->backoff);
         return;
     }
     value = topic_field_get(field, topic);
     if (topic_field_is_switch(field)) {
         snprintf(out, TOPIC_VALUE_MAX, "%s", value != 0 ? "yes" : "no");
-    } else if (option->kind == OPTION_CHOICE) {
-        (void) option_word(out, option, value);
+    } else if (field->kind == OPTION_CHOICE) {
+        (void) option_word(out, field, value);
     } else if (topic_field_says_none(&none, field) && value == none) {
         snprintf(out, TOPIC_VALUE_MAX, "none");
     } else {
@@ -99,21 +87,20 @@ void topic_field_format(char out[TOPIC_VALUE_MAX], const struct topic_field *fie
     }
 }
 
-bool topic_field_read(struct topic *out, const struct topic_field *field, const char *text)
+bool topic_field_read(struct topic *out, const struct option *field, const char *text)
 {
-    const struct option *option = topic_field_option(field);
     int64_t max = field->size == sizeof(int32_t) ? INT32_MAX : INT64_MAX;
     int64_t value = 0;
     bool good;
 
-    if (option->kind == OPTION_STRING) {
+    if (field->kind == OPTION_STRING) {
         return backoff_parse(&out->backoff, text, NULL) == SMQ_OK;
     }
     if (topic_field_is_switch(field)) {
         value = strcmp(text, "yes") == 0;
         good = value != 0 || strcmp(text, "no") == 0;
-    } else if (option->kind == OPTION_CHOICE) {
-        good = option_from_word(&value, option, text);
+    } else if (field->kind == OPTION_CHOICE) {
+        good = option_from_word(&value, field, text);
     } else {
         good = (strcmp(text, "none") == 0 && topic_field_says_none(&value, field)) ||
                number_parse(&value, text, strlen(text), max);
@@ -124,19 +111,17 @@ bool topic_field_read(struct topic *out, const struct topic_field *field, const 
     return good;
 }
 
-smq_status topic_field_check(const struct topic_field *field, const struct topic *topic,
-                             smq_error *err)
+smq_status topic_field_check(const struct option *field, const struct topic *topic, smq_error *err)
 {
-    const struct option *option = topic_field_option(field);
     int64_t none = 0;
     int64_t value;
 
-    if (option->kind == OPTION_STRING) {
+    if (field->kind == OPTION_STRING) {
         return SMQ_OK;
     }
     value = topic_field_get(field, topic);
     if (topic_field_none(&none, field) && value == none) {
         return SMQ_OK;
     }
-    return option_check(option, value, err);
+    return option_check(field, value, err);
 }

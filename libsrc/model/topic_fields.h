@@ -12,37 +12,28 @@
 
 enum { TOPIC_VALUE_MAX = BACKOFF_TEXT_MAX };
 
-/* Where an option is in struct topic, and how it is stored.  The table of options has its
- * values. */
-struct topic_field {
-    const char *name;
-    size_t offset, size;
-    bool fixed; /* it cannot be changed */
-    /* left out of the stored text while it has its default, so that older versions of slotmq can
-     * read the text */
-    bool later;
-};
+/* The field at a place of the stored text, from 1; NULL: it has fewer. */
+const struct option *topic_field(int place);
 
-enum { TOPIC_FIELDS = 21 };
-
-/* The fields in the order of the stored text. */
-extern const struct topic_field topic_fields[TOPIC_FIELDS];
-
-const struct option *topic_field_option(const struct topic_field *field);
+/* Is it left out of the stored text while it has its default, so that versions of slotmq which do
+ * not have it can read the text? */
+bool topic_field_is_later(const struct option *field);
 
 /* The value of a field that is not a back-off, as a number. */
-int64_t topic_field_get(const struct topic_field *field, const struct topic *topic);
-void topic_field_set(const struct topic_field *field, struct topic *topic, int64_t value);
+int64_t topic_field_get(const struct option *field, const struct topic *topic);
+void topic_field_set(const struct option *field, struct topic *topic, int64_t value);
+
+/* What it is in a topic that does not say it. */
+int64_t topic_field_default(const struct option *field, const struct topic *topic);
 
 /* The text of a field as it is stored, and back; false: it is not such a text. */
-void topic_field_format(char out[TOPIC_VALUE_MAX], const struct topic_field *field,
+void topic_field_format(char out[TOPIC_VALUE_MAX], const struct option *field,
                         const struct topic *topic);
-bool topic_field_read(struct topic *out, const struct topic_field *field, const char *text);
+bool topic_field_read(struct topic *out, const struct option *field, const char *text);
 
 /* Check that the value is none, one of the words, or in the range.  Fails: INVALID, as
  * option_check(). */
-smq_status topic_field_check(const struct topic_field *field, const struct topic *topic,
-                             smq_error *err);
+smq_status topic_field_check(const struct option *field, const struct topic *topic, smq_error *err);
 
 /* Complete the options, and copy all but the name.  Fails: INVALID; `out` is undefined then. */
 smq_status topic_fill(struct topic *out, smq_topic_options *options, smq_error *err);

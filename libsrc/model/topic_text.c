@@ -12,26 +12,19 @@
 #define TOPIC_FORMAT_NAME "format="
 #define TOPIC_GROUPS_NAME "groups="
 
-/* A field that was added later is left out while it has its default, which is 0 except for
- * max_body. */
-static bool topic_leaves_out(const struct topic_field *field, const struct topic *topic)
-{
-    bool is_body = field->offset == offsetof(struct topic, max_body);
-    int64_t value = is_body ? topic_default_body(topic->layout) : 0;
-
-    return field->later && topic_field_get(field, topic) == value;
-}
-
 void topic_format(struct buf *out, const struct topic *topic)
 {
+    const struct option *field;
     char value[TOPIC_VALUE_MAX];
 
     buf_printf(out, TOPIC_FORMAT_NAME "%d", TOPIC_FORMAT);
-    for (int i = 0; i < TOPIC_FIELDS; i++) {
-        if (!topic_leaves_out(&topic_fields[i], topic)) {
-            topic_field_format(value, &topic_fields[i], topic);
-            buf_printf(out, " %s=%s", topic_fields[i].name, value);
+    for (int place = 1; (field = topic_field(place)) != NULL; place++) {
+        if (topic_field_is_later(field) &&
+            topic_field_get(field, topic) == topic_field_default(field, topic)) {
+            continue;
         }
+        topic_field_format(value, field, topic);
+        buf_printf(out, " %s=%s", field->info.name, value);
     }
     if (topic->groups[0] != '\0') {
         buf_printf(out, " " TOPIC_GROUPS_NAME "%s", topic->groups);
@@ -56,16 +49,17 @@ static bool topic_parse_groups(struct topic *out, const char *text, size_t len)
 }
 
 /* Read "name=value" of `len` bytes; returns the bit of the field, or 0. */
-static int topic_parse_field(struct topic *out, const char *text, size_t len)
+static uint64_t topic_parse_field(struct topic *out, const char *text, size_t len)
 {
+    const struct option *field;
     char value[TOPIC_VALUE_MAX];
 
-    for (int i = 0; i < TOPIC_FIELDS; i++) {
-        size_t name_len = strlen(topic_fields[i].name);
+    for (int place = 1; (field = topic_field(place)) != NULL; place++) {
+        size_t name_len = strlen(field->info.name);
         size_t value_len = len - name_len - 1;
 
         if (len <= name_len || text[name_len] != '=' ||
-            memcmp(text, topic_fields[i].name, name_len) != 0) {
+            memcmp(text, field->info.name, name_len) != 0) {
             continue;
         }
         if (value_len >= sizeof(value) || memchr(text, '\0', len) != NULL) {
@@ -73,21 +67,38 @@ static int topic_parse_field(struct topic *out, const char *text, size_t len)
         }
         memcpy(value, text + name_len + 1, value_len);
         value[value_len] = '\0';
-        return topic_field_read(out, &topic_fields[i], value) ? 1 << i : 0;
+        return topic_field_read(out, field, value) ? UINT64_C(1) << place : 0;
     }
-    return topic_parse_groups(out, text, len) ? 1 << TOPIC_FIELDS : 0;
+    return topic_parse_groups(out, text, len) ? 1 : 0;
+}
+
+/* Fill in what the text leaves out; false: that is required. */
+static bool topic_parse_rest(struct topic *out, uint64_t seen)
+{
+    const struct option *field;
+
+    for (int place = 1; (field = topic_field(place)) != NULL; place++) {
+        if ((seen & UINT64_C(1) << place) != 0) {
+            continue;
+        }
+        if (!topic_field_is_later(field)) {
+            return false;
+        }
+        topic_field_set(field, out, topic_field_default(field, out));
+    }
+    return true;
 }
 
 /* Does the text have all required fields, each once, separated by one space? */
 static bool topic_parse_fields(struct topic *out, const char *text, size_t len)
 {
     const char *end = text + len;
-    int seen = 0;
+    uint64_t seen = 0;
 
     while (text < end) {
         const char *space = memchr(text, ' ', (size_t) (end - text));
         const char *stop = space == NULL ? end : space;
-        int bit = topic_parse_field(out, text, (size_t) (stop - text));
+        uint64_t bit = topic_parse_field(out, text, (size_t) (stop - text));
 
         if (bit == 0 || (seen & bit) != 0) {
             return false;
@@ -95,12 +106,7 @@ static bool topic_parse_fields(struct topic *out, const char *text, size_t len)
         seen |= bit;
         text = space == NULL ? end : space + 1;
     }
-    for (int i = 0; i < TOPIC_FIELDS; i++) {
-        if ((seen & 1 << i) == 0 && !topic_fields[i].later) {
-            return false;
-        }
-    }
-    return end[-1] != ' ';
+    return end[-1] != ' ' && topic_parse_rest(out, seen);
 }
 
 /* Read "format=N " at the beginning, and advance behind it; false: there is none. */
@@ -162,9 +168,6 @@ smq_status topic_parse(struct topic *out, const char *name, const char *text, si
         return topic_other_format(name, format, err);
     }
     good = format == TOPIC_FORMAT && topic_parse_fields(&topic, text, len);
-    if (topic.max_body == 0) {
-        topic.max_body = topic_default_body(topic.layout);
-    }
     if (!good || topic_check(&topic, &why) != SMQ_OK) {
         return status_set(err, SMQ_INTERNAL, "the stored definition of topic %s cannot be read: %s",
                           name, why.text);
@@ -173,7 +176,7 @@ smq_status topic_parse(struct topic *out, const char *name, const char *text, si
     return SMQ_OK;
 }
 
-static bool topic_field_differs(char *out, size_t size, const struct topic_field *field,
+static bool topic_field_differs(char *out, size_t size, const struct option *field,
                                 const struct topic *stored, const struct topic *asked)
 {
     char is[TOPIC_VALUE_MAX];
@@ -184,7 +187,7 @@ static bool topic_field_differs(char *out, size_t size, const struct topic_field
     if (strcmp(is, wanted) == 0) {
         return false;
     }
-    snprintf(out, size, "%s is %s, not %s", field->name, is, wanted);
+    snprintf(out, size, "%s is %s, not %s", field->info.name, is, wanted);
     return true;
 }
 
@@ -201,8 +204,8 @@ static bool topic_groups_differ(char *out, size_t size, const struct topic *stor
 
 bool topic_difference(char *out, size_t size, const struct topic *stored, const struct topic *asked)
 {
-    for (int i = 0; i < TOPIC_FIELDS; i++) {
-        if (topic_field_differs(out, size, &topic_fields[i], stored, asked)) {
+    for (int place = 1; topic_field(place) != NULL; place++) {
+        if (topic_field_differs(out, size, topic_field(place), stored, asked)) {
             return true;
         }
     }
@@ -212,9 +215,9 @@ bool topic_difference(char *out, size_t size, const struct topic *stored, const 
 bool topic_fixed_difference(char *out, size_t size, const struct topic *stored,
                             const struct topic *asked)
 {
-    for (int i = 0; i < TOPIC_FIELDS; i++) {
-        if (topic_fields[i].fixed &&
-            topic_field_differs(out, size, &topic_fields[i], stored, asked)) {
+    for (int place = 1; topic_field(place) != NULL; place++) {
+        if (topic_field(place)->info.fixed &&
+            topic_field_differs(out, size, topic_field(place), stored, asked)) {
             return true;
         }
     }

@@ -106,6 +106,85 @@ static void none_is_not_the_default(void **state)
     assert_int_equal(all.topic.delay_ms, SMQ_NONE);
 }
 
+/* What is not given is the default, and each text is one that gives the same. */
+static void fields_become_texts(void **state)
+{
+    static const struct {
+        smq_option_set set;
+        const char *name, *given, *text; /* given NULL: nothing */
+    } rows[] = {
+        {SMQ_OPTION_SET_CLIENT, "redis", "h:1", "h:1"},
+        {SMQ_OPTION_SET_CLIENT, "zookeeper", NULL, ""},
+        {SMQ_OPTION_SET_CLIENT, "on_zk_loss", NULL, "continue"},
+        {SMQ_OPTION_SET_CLIENT, "request_timeout_ms", "2s", "2000"},
+        {SMQ_OPTION_SET_TOPIC, "type", NULL, "fixed_time"},
+        {SMQ_OPTION_SET_TOPIC, "layout", NULL, "keyed"},
+        {SMQ_OPTION_SET_TOPIC, "slots", NULL, "64"},
+        {SMQ_OPTION_SET_TOPIC, "shared", "true", "true"},
+        {SMQ_OPTION_SET_TOPIC, "max_retries", NULL, "16"},
+        {SMQ_OPTION_SET_TOPIC, "max_retries", "0", "none"},
+        {SMQ_OPTION_SET_TOPIC, "backoff", NULL, "exp:1000:600000"},
+        {SMQ_OPTION_SET_TOPIC, "delay_ms", NULL, "none"},
+        {SMQ_OPTION_SET_TOPIC, "delay_ms", "0", "0"},
+        {SMQ_OPTION_SET_TOPIC, "max_body", NULL, "1048576"},
+        {SMQ_OPTION_SET_TOPIC, "groups", "a,b", "a,b"},
+        {SMQ_OPTION_SET_TOPIC, "expires_ms", "none", "none"},
+        {SMQ_OPTION_SET_PRODUCER, "linger_ms", "0", "0"},
+        {SMQ_OPTION_SET_PRODUCER, "full_timeout_ms", "forever", "forever"},
+        {SMQ_OPTION_SET_CONSUMER, "max_in_flight", NULL, "1000"},
+        {SMQ_OPTION_SET_CONSUMER, "threads", NULL, ""}, /* with handlers only */
+    };
+    char text[32];
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct all all = all_begun();
+        void *set = set_of(&all, rows[i].set);
+        smq_error err = SMQ_ERROR_INIT;
+
+        if (rows[i].given != NULL) {
+            assert_int_equal(smq_option_parse(set, rows[i].set, rows[i].name, rows[i].given, &err),
+                             SMQ_OK);
+        }
+        for (int again = 0; again < 2; again++) {
+            if (smq_option_get(set, rows[i].set, rows[i].name, text, sizeof(text), &err) !=
+                SMQ_OK) {
+                fail_msg("%s: %s", rows[i].name, err.text);
+            }
+            assert_string_equal(text, rows[i].text);
+            if (text[0] != '\0') {
+                assert_int_equal(smq_option_parse(set, rows[i].set, rows[i].name, text, &err),
+                                 SMQ_OK);
+            }
+        }
+    }
+}
+
+static void what_cannot_become_a_text_is_refused(void **state)
+{
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS(.slots = 3, .groups = "a,b");
+    char text[8];
+    smq_error err;
+
+    (void) state;
+    assert_int_equal(
+        smq_option_get(&topic, SMQ_OPTION_SET_TOPIC, "slots", text, sizeof(text), &err),
+        SMQ_INVALID);
+    assert_non_null(strstr(err.text, "a power of two"));
+    assert_int_equal(smq_option_get(&topic, SMQ_OPTION_SET_TOPIC, "groups", text, 3, &err),
+                     SMQ_INVALID);
+    assert_string_equal(err.text,
+                        "groups has 3 bytes, and there is room for 2: give a larger size");
+    assert_int_equal(smq_option_get(&topic, SMQ_OPTION_SET_TOPIC, "groups", text, 4, &err), SMQ_OK);
+    assert_int_equal(smq_option_get(&topic, SMQ_OPTION_SET_TOPIC, "groups", NULL, 4, &err),
+                     SMQ_INVALID);
+    assert_int_equal(smq_option_get(NULL, SMQ_OPTION_SET_TOPIC, "slots", text, 8, &err),
+                     SMQ_INVALID);
+    assert_int_equal(smq_option_get(&topic, SMQ_OPTION_SET_TOPIC, "slot", text, 8, &err),
+                     SMQ_INVALID);
+    assert_non_null(strstr(err.text, "did you mean \"slots\"?"));
+}
+
 static void mistakes_say_what_to_do_and_change_nothing(void **state)
 {
     static const struct {
@@ -173,13 +252,25 @@ static void misuse_is_refused(void **state)
     smq_option_each(NULL, NULL);
 }
 
+struct seen {
+    int all, topics;
+    unsigned places; /* of topics: a bit for each */
+};
+
 /* A default that is a value of its option can be given. */
 static bool take_default(const smq_option_info *option, void *user)
 {
     struct all all = all_begun();
-    int *seen = user;
+    struct seen *seen = user;
 
-    ++*seen;
+    if (option->set == SMQ_OPTION_SET_TOPIC) {
+        seen->places |= 1U << option->place;
+        seen->topics++;
+    } else {
+        assert_int_equal(option->place, 0);
+        assert_false(option->fixed);
+    }
+    seen->all++;
     assert_int_equal(option->struct_size, sizeof(*option));
     assert_true(option->text[0] >= 'A' && option->text[0] <= 'Z');
     assert_int_equal(option->text[strlen(option->text) - 1], '.');
@@ -200,12 +291,13 @@ static bool stop_at_once(const smq_option_info *option, void *user)
 
 static void every_option_is_described(void **state)
 {
-    int seen = 0;
+    struct seen seen = {0};
     int once = 0;
 
     (void) state;
     smq_option_each(take_default, &seen);
-    assert_true(seen > 20);
+    assert_true(seen.all > 20);
+    assert_int_equal(seen.places, (2U << seen.topics) - 2); /* 1, 2 and so on, each once */
     smq_option_each(stop_at_once, &once);
     assert_int_equal(once, 1);
 }
@@ -215,6 +307,8 @@ TEST_GROUP(options)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_become_fields),
         cmocka_unit_test(none_is_not_the_default),
+        cmocka_unit_test(fields_become_texts),
+        cmocka_unit_test(what_cannot_become_a_text_is_refused),
         cmocka_unit_test(mistakes_say_what_to_do_and_change_nothing),
         cmocka_unit_test(misuse_is_refused),
         cmocka_unit_test(every_option_is_described),

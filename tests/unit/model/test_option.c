@@ -297,14 +297,18 @@ static void options_belong_to_one_form_of_consumer(void **state)
 static void every_option_is_in_a_table(void **state)
 {
     size_t others = 0;
+    unsigned stored = 0, topics = 0;
 
     (void) state;
     for (size_t i = 0; i < option_count; i++) {
+        topics += option_table[i].info.set == SMQ_OPTION_SET_TOPIC;
+        stored |= 1U << option_table[i].stored;
         others += option_table[i].kind == OPTION_STRING || option_table[i].size == sizeof(bool);
         assert_ptr_equal(option_find(option_table[i].info.set, option_table[i].info.name),
                          &option_table[i]);
     }
     assert_int_equal(COUNT_OF(numbers) + COUNT_OF(choices) + others, option_count);
+    assert_int_equal(stored, (1U << topics) - 1); /* 0: groups; then 1, 2 and so on */
     assert_null(option_find(SMQ_OPTION_SET_TOPIC, "threads"));
 }
 
