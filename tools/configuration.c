@@ -1,4 +1,8 @@
-/* configuration.c - prints docs/CONFIGURATION.md from the options that the library knows. */
+/* configuration.c - prints docs/CONFIGURATION.md from the options that the library knows, or those
+ * of topics with what tools/configuration.py needs of them: name, type, default, range, operand,
+ * place.
+ *
+ * usage: configuration [topic] */
 #include <stdio.h>
 
 #include <slotmq/options.h>
@@ -6,8 +10,7 @@
 static const char intro[] =
     "# Options\n"
     "\n"
-    "<!-- Made from libsrc/model/option_table.c and topic_rows.h: tools/configuration.py --write "
-    "build -->\n"
+    "<!-- Made from the table in libsrc/model: tools/configuration.py --write build -->\n"
     "\n"
     "Each option is a field of a struct in C, and has the same name as text: in "
     "`smq_option_parse()`, in\n"
@@ -59,7 +62,17 @@ static bool print_option(const smq_option_info *option, void *user)
     return true;
 }
 
-int main(void)
+static bool print_topic_option(const smq_option_info *option, void *user)
+{
+    (void) user;
+    if (option->set == SMQ_OPTION_SET_TOPIC) {
+        printf("%s\t%s\t%s\t%s\t%s\t%d\n", option->name, option->type, option->default_value,
+               option->range, option->operand != NULL ? option->operand : "", option->place);
+    }
+    return true;
+}
+
+static void print_page(void)
 {
     fputs(intro, stdout);
     for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
@@ -67,6 +80,16 @@ int main(void)
         printf("\n## %s: `%s`\n\n", sets[i].title, sets[i].type);
         printf("| option | type | default | range | what it does |\n|---|---|---|---|---|\n");
         smq_option_each(print_option, &set);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    (void) argv;
+    if (argc > 1) {
+        smq_option_each(print_topic_option, NULL);
+    } else {
+        print_page();
     }
     return fflush(stdout) == 0 ? 0 : 1;
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Check that docs/CONFIGURATION.md is what the library says, that the library knows each field of
-the structs of options in the public headers, and that the comments of these fields name the ranges
-and defaults which the library has.
+"""Check that docs/CONFIGURATION.md, the flags of `topic create` and the definition of a topic in the
+HTTP interface are what the library says, that the library knows each field of the structs of options
+in the public headers, and that the comments of these fields name the ranges and defaults which the
+library has.  --write writes the page and these parts of the files.
 
 usage: configuration.py [--write] BUILD_FOLDER [ROOT]
 """
@@ -107,6 +108,50 @@ def misleading(folder, rows):
                         for doubt in doubts(comment, row))
 
 
+# === Files ===================================================================
+
+PAGE, FLAGS, SCHEMA = "docs/CONFIGURATION.md", "cli/topic/topic_flags.h", "serve/openapi.json"
+FLAGS_HEAD = """/* topic_flags.h - a flag for each option of a topic; what TOPIC_FLAG() is says who includes it.
+ *
+ * Made from libsrc/model/topic_rows.h: tools/configuration.py --write build */
+
+"""
+JSON_TYPES = {"integer": '{"type": "integer"}', "duration": '{"type": "integer"}', "size": '{"type": "integer"}',
+              "false|true": '{"type": "boolean"}', "list": '{"type": "array", "items": {"type": "string"}}'}
+
+
+def flag(name, _type, _default, _limits, operand, _place):
+    shown = re.sub("(_ms|_per_s)$", "", name).replace("_", "-")
+    return f'TOPIC_FLAG("{shown}", "{name}", {chr(34) + operand + chr(34) if operand else "NULL"})\n'
+
+
+def json_type(kind, default, limits):
+    """None is 0, but where 0 is something else."""
+    if default == "none" and limits.startswith("0 "):
+        return '{"type": ["integer", "null"]}'
+    return JSON_TYPES.get(kind, '{"type": "string"}')
+
+
+def schema(text, rows):
+    """The text of openapi.json with these options between the name of a topic and whether it is paused."""
+    shown = sorted(rows, key=lambda row: int(row[5]))
+    required = "".join(f'     "{row[0]}",\n' for row in shown)
+    properties = "".join(f'     "{row[0]}": {json_type(*row[1:4])},\n' for row in shown)
+    return re.sub(r'(?s)(   "Definition": \{.*?     "name",\n).*?(     "paused",\n.*?     "name": [^\n]*\n)'
+                  r'.*?(     "paused":)',
+                  lambda found: found[1] + required + found[2] + properties + found[3], text, count=1)
+
+
+def made(build, root):
+    """{file: its text} as it is made from the options."""
+    def printed(*which):
+        return subprocess.run([pathlib.Path(build) / "tools/configuration", *which], check=True, capture_output=True,
+                              text=True).stdout
+    rows = [line.split("\t") for line in printed("topic").splitlines()]
+    return {PAGE: printed(), FLAGS: FLAGS_HEAD + "".join(flag(*row) for row in rows),
+            SCHEMA: schema((root / SCHEMA).read_text(), rows)}
+
+
 # =============================================================================
 
 
@@ -114,20 +159,21 @@ def main():
     arguments = sys.argv[1:]
     write = arguments[:1] == ["--write"]
     build, root = (arguments[1 if write else 0:] + ["."])[:2]
-    page = pathlib.Path(root) / "docs/CONFIGURATION.md"
-    text = subprocess.run([pathlib.Path(build) / "tools/configuration"], check=True,
-                          capture_output=True, text=True).stdout
+    root = pathlib.Path(root)
+    files = made(build, root)
     if write:
-        page.write_text(text)
-    headers = pathlib.Path(root) / "include/slotmq"
-    fields, rows = set(declared(headers)), described(text)
+        for name, text in files.items():
+            (root / name).write_text(text)
+    headers = root / "include/slotmq"
+    fields, rows = set(declared(headers)), described(files[PAGE])
     found = [f"{struct}.{field} has no row in libsrc/model/option_table.c or topic_rows.h"
              for struct, field in sorted(fields - rows.keys())]
     found.extend(misleading(headers, rows))
     if not fields:
         found.append(f"{root}/include/slotmq: no struct of options found")
-    if not page.exists() or page.read_text() != text:
-        found.append(f"{page} is out of date: tools/configuration.py --write {build}")
+    found.extend(f"{root / name} is out of date: tools/configuration.py --write {build}"
+                 for name, text in files.items()
+                 if not (root / name).exists() or (root / name).read_text() != text)
     for line in found:
         print(line, file=sys.stderr)
     sys.exit(1 if found else 0)

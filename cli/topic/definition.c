@@ -1,12 +1,15 @@
 /* definition.c - see definition.h. */
 #include "cli/topic/definition.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+/* Of options, and of the longest text, which is a list of groups. */
+enum { PLACES = 64, TEXT_SIZE = 4096 };
+
 /* The order of these names is that of the enums in slotmq/topic.h. */
 static const char *const type_names[] = {"range_merge", "priority", "fixed_time", "fifo"};
 static const char *const layout_names[] = {"inline", "keyed"};
-static const char *const ties_names[] = {"arrival", "bytes"};
-static const char *const takeover_names[] = {"fast", "strict"};
-
 const char *definition_type_name(smq_topic_type type)
 {
     return type >= SMQ_TYPE_RANGE_MERGE && type <= SMQ_TYPE_FIFO
@@ -19,22 +22,54 @@ const char *definition_layout_name(smq_layout layout)
     return layout_names[layout == SMQ_LAYOUT_KEYED];
 }
 
-const char *definition_ties_name(smq_ties ties)
-{
-    return ties_names[ties == SMQ_TIES_BYTES];
-}
-
-const char *definition_takeover_name(smq_takeover takeover)
-{
-    return takeover_names[takeover == SMQ_TAKEOVER_STRICT];
-}
-
 int64_t definition_amount(int64_t amount)
 {
     return amount == SMQ_NONE ? 0 : amount;
 }
 
-bool definition_lacks_delay(const smq_topic_options *topic)
+/* === Its options ======================================================== */
+
+static bool definition_place(const smq_option_info *info, void *user)
 {
-    return topic->type == SMQ_TYPE_RANGE_MERGE && topic->delay_ms == 0;
+    const smq_option_info **at = user;
+
+    if (info->set == SMQ_OPTION_SET_TOPIC && info->place < PLACES) {
+        at[info->place] = info;
+    }
+    return true;
+}
+
+static bool definition_is_amount(const smq_option_info *info)
+{
+    return strcmp(info->type, "integer") == 0 || strcmp(info->type, "duration") == 0 ||
+           strcmp(info->type, "size") == 0;
+}
+
+/* A range_merge topic may lack a delay, and may have one of 0. */
+static bool definition_is_none(const struct definition_option *option,
+                               const smq_topic_options *topic)
+{
+    return topic->type == SMQ_TYPE_RANGE_MERGE && strcmp(option->text, "none") == 0 &&
+           strcmp(option->info->default_value, "none") == 0 &&
+           strncmp(option->info->range, "0 ", 2) == 0;
+}
+
+void definition_each(const smq_topic_options *topic, definition_fn *visit, void *user)
+{
+    const smq_option_info *at[PLACES] = {NULL};
+    char text[TEXT_SIZE];
+
+    smq_option_each(definition_place, at);
+    for (size_t place = 1; place < PLACES && at[place]; place++) {
+        struct definition_option option = {.info = at[place], .text = text};
+
+        if (smq_option_get(topic, SMQ_OPTION_SET_TOPIC, at[place]->name, text, sizeof(text),
+                           NULL) != SMQ_OK) {
+            text[0] = '\0';
+        }
+        option.is_amount = definition_is_amount(at[place]);
+        option.is_none = option.is_amount && definition_is_none(&option, topic);
+        option.amount = option.is_amount ? strtoll(text, NULL, 10) : 0;
+        visit(&option, user);
+    }
 }

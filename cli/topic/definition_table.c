@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/text/units.h"
 #include "cli/topic/definition.h"
@@ -59,71 +60,43 @@ void definition_table_list_add(struct table *table, const smq_topic_info *info)
 
 /* === show =============================================================== */
 
-static void definition_table_add_number(struct table *table, const char *name, int64_t value)
+/* A number as a flag takes it back; none is shown as 0, as in JSON. */
+static void definition_table_amount(char *out, size_t size, const struct definition_option *option)
 {
-    char text[24];
-
-    snprintf(text, sizeof(text), "%" PRId64, value);
-    table_pair(table, name, text);
+    if (option->is_none) {
+        snprintf(out, size, "none");
+    } else if (strcmp(option->info->type, "duration") == 0) {
+        units_duration(out, option->amount);
+    } else if (strcmp(option->info->type, "size") == 0) {
+        units_size(out, option->amount);
+    } else {
+        snprintf(out, size, "%" PRId64, option->amount);
+    }
 }
 
-/* None is shown as 0, as in JSON. */
-static void definition_table_add_duration(struct table *table, const char *name, int64_t ms)
+static void definition_table_add(const struct definition_option *option, void *user)
 {
-    char text[UNITS_MAX];
-
-    units_duration(text, definition_amount(ms));
-    table_pair(table, name, text);
-}
-
-static void definition_table_add_size(struct table *table, const char *name, int64_t bytes)
-{
-    char text[UNITS_MAX];
-
-    units_size(text, bytes);
-    table_pair(table, name, text);
-}
-
-static void definition_table_add_backoff(struct table *table, const char *backoff)
-{
+    struct table *table = user;
     char text[512];
 
-    units_in_text(text, sizeof(text), backoff ? backoff : "");
-    table_pair(table, "backoff", text);
+    if (option->is_amount) {
+        definition_table_amount(text, sizeof(text), option);
+    } else if (strcmp(option->info->type, "back-off") == 0) {
+        units_in_text(text, sizeof(text), option->text);
+    } else {
+        table_pair(table, option->info->name,
+                   option->text[0] != '\0' ? option->text : option->info->default_value);
+        return;
+    }
+    table_pair(table, option->info->name, text);
 }
 
 struct table *definition_table_show(const smq_topic_info *info)
 {
-    const smq_topic_options *topic = info->options;
     struct table *table = table_pairs();
 
-    table_pair(table, "name", topic->name);
-    table_pair(table, "type", definition_type_name(topic->type));
-    table_pair(table, "layout", definition_layout_name(topic->layout));
-    definition_table_add_number(table, "slots", topic->slots);
-    table_pair(table, "shared", topic->shared ? "true" : "false");
-    table_pair(table, "ties", definition_ties_name(topic->ties));
-    definition_table_add_number(table, "max_retries", definition_amount(topic->max_retries));
-    definition_table_add_backoff(table, topic->backoff);
-    definition_table_add_duration(table, "lease_ms", topic->lease_ms);
-    if (definition_lacks_delay(topic)) {
-        table_pair(table, "delay_ms", "none");
-    } else {
-        definition_table_add_duration(table, "delay_ms", topic->delay_ms);
-    }
-    table_pair(table, "takeover", definition_takeover_name(topic->takeover));
-    definition_table_add_number(table, "takeover_replicas", topic->takeover_replicas);
-    definition_table_add_duration(table, "debounce_ms", topic->debounce_ms);
-    definition_table_add_duration(table, "ttl_ms", topic->ttl_ms);
-    table_pair(table, "expired_to_dead", topic->expired_to_dead ? "true" : "false");
-    table_pair(table, "skip_failed", topic->skip_failed ? "true" : "false");
-    definition_table_add_size(table, "max_body", topic->max_body);
-    definition_table_add_number(table, "max_waiting", definition_amount(topic->max_waiting));
-    definition_table_add_number(table, "rate_per_s", definition_amount(topic->rate_per_s));
-    definition_table_add_duration(table, "dedup_window_ms", topic->dedup_window_ms);
-    table_pair(table, "groups", topic->groups ? topic->groups : "none");
-    definition_table_add_duration(table, "expires_ms", topic->expires_ms);
-    table_pair(table, "expires_with_messages", topic->expires_with_messages ? "true" : "false");
+    table_pair(table, "name", info->options->name);
+    definition_each(info->options, definition_table_add, table);
     table_pair(table, "paused", info->paused ? "true" : "false");
     table_pair(table, "damaged", info->damaged ? "true" : "false");
     return table;

@@ -14,12 +14,12 @@
 #include "cli/verb/connect.h"
 #include "cli/verb/look_flags.h"
 
-/* The groups of a topic, as an array. */
-static json_t *topic_json_groups(const smq_topic_options *topic)
+/* Names separated by commas, as an array. */
+static json_t *topic_json_list(const char *names)
 {
     json_t *array = json_array();
 
-    for (const char *name = topic->groups ? topic->groups : ""; *name != '\0';) {
+    for (const char *name = names; *name != '\0';) {
         const size_t length = strcspn(name, ",");
 
         if (json_array_append_new(array, json_stringn(name, length)) != 0) {
@@ -30,36 +30,28 @@ static json_t *topic_json_groups(const smq_topic_options *topic)
     return array;
 }
 
+static void topic_json_option(const struct definition_option *option, void *user)
+{
+    const smq_option_info *info = option->info;
+    json_t *value = NULL;
+
+    if (option->is_amount) {
+        value = option->is_none ? json_null() : json_integer(option->amount);
+    } else if (strcmp(info->type, "false|true") == 0) {
+        value = json_boolean(strcmp(option->text, "true") == 0);
+    } else {
+        value = strcmp(info->type, "list") == 0 ? topic_json_list(option->text)
+                                                : json_string(option->text);
+    }
+    output_set(user, info->name, value);
+}
+
 json_t *topic_json(const smq_topic_info *info)
 {
-    const smq_topic_options *topic = info->options;
     json_t *object = json_object();
 
-    output_set(object, "name", json_string(topic->name));
-    output_set(object, "type", json_string(definition_type_name(topic->type)));
-    output_set(object, "layout", json_string(definition_layout_name(topic->layout)));
-    output_set(object, "slots", json_integer(topic->slots));
-    output_set(object, "shared", json_boolean(topic->shared));
-    output_set(object, "ties", json_string(definition_ties_name(topic->ties)));
-    output_set(object, "max_retries", json_integer(definition_amount(topic->max_retries)));
-    output_set(object, "backoff", json_string(topic->backoff ? topic->backoff : ""));
-    output_set(object, "lease_ms", json_integer(topic->lease_ms));
-    output_set(object, "delay_ms",
-               definition_lacks_delay(topic) ? json_null()
-                                             : json_integer(definition_amount(topic->delay_ms)));
-    output_set(object, "takeover", json_string(definition_takeover_name(topic->takeover)));
-    output_set(object, "takeover_replicas", json_integer(topic->takeover_replicas));
-    output_set(object, "debounce_ms", json_integer(definition_amount(topic->debounce_ms)));
-    output_set(object, "ttl_ms", json_integer(definition_amount(topic->ttl_ms)));
-    output_set(object, "expired_to_dead", json_boolean(topic->expired_to_dead));
-    output_set(object, "skip_failed", json_boolean(topic->skip_failed));
-    output_set(object, "max_body", json_integer(topic->max_body));
-    output_set(object, "max_waiting", json_integer(definition_amount(topic->max_waiting)));
-    output_set(object, "rate_per_s", json_integer(definition_amount(topic->rate_per_s)));
-    output_set(object, "dedup_window_ms", json_integer(definition_amount(topic->dedup_window_ms)));
-    output_set(object, "groups", topic_json_groups(topic));
-    output_set(object, "expires_ms", json_integer(definition_amount(topic->expires_ms)));
-    output_set(object, "expires_with_messages", json_boolean(topic->expires_with_messages));
+    output_set(object, "name", json_string(info->options->name));
+    definition_each(info->options, topic_json_option, object);
     output_set(object, "paused", json_boolean(info->paused));
     output_set(object, "damaged", json_boolean(info->damaged));
     return object;

@@ -13,36 +13,16 @@ struct create_options {
     smq_topic_options topic;
 };
 
-#define CREATE(flag, field, what)                                                                  \
-    {                                                                                              \
-        .name = (flag), .type = FLAG_OPTION, .offset = offsetof(struct create_options, topic),     \
-        .set = SMQ_OPTION_SET_TOPIC, .option = (field), .operand = (what)                          \
-    }
+#define TOPIC_FLAG(flag, field, what)                                                              \
+    {.name = (flag),                                                                               \
+     .type = FLAG_OPTION,                                                                          \
+     .offset = offsetof(struct create_options, topic),                                             \
+     .set = SMQ_OPTION_SET_TOPIC,                                                                  \
+     .option = (field),                                                                            \
+     .operand = (what)},
 
-/* One for each option of a topic. */
 static const struct flag create_flags[] = {
-    CREATE("type", "type", "TYPE"),
-    CREATE("layout", "layout", "LAYOUT"),
-    CREATE("slots", "slots", "N"),
-    CREATE("shared", "shared", NULL),
-    CREATE("ties", "ties", "TIES"),
-    CREATE("max-retries", "max_retries", "N"),
-    CREATE("backoff", "backoff", "BACKOFF"),
-    CREATE("lease", "lease_ms", "TIME"),
-    CREATE("delay", "delay_ms", "TIME"),
-    CREATE("debounce", "debounce_ms", "TIME"),
-    CREATE("ttl", "ttl_ms", "TIME"),
-    CREATE("expired-to-dead", "expired_to_dead", NULL),
-    CREATE("skip-failed", "skip_failed", NULL),
-    CREATE("takeover", "takeover", "MODE"),
-    CREATE("takeover-replicas", "takeover_replicas", "N"),
-    CREATE("max-body", "max_body", "BYTES"),
-    CREATE("max-waiting", "max_waiting", "N"),
-    CREATE("rate", "rate_per_s", "N"),
-    CREATE("dedup-window", "dedup_window_ms", "TIME"),
-    CREATE("groups", "groups", "NAMES"),
-    CREATE("expires", "expires_ms", "TIME"),
-    CREATE("expires-with-messages", "expires_with_messages", NULL),
+#include "cli/topic/topic_flags.h"
 };
 
 static void topic_create_init(void *options)

@@ -476,18 +476,43 @@ class Configuration(Folder):
               "    int ties; /* up to 8191; default SMQ_TIES_ARRIVAL */\n"
               "    /* 1 .. 64 MiB, default 1 MiB; inline 1 .. 64 KiB. */\n    int64_t max_body;\n"
               "    int64_t ttl_ms; /* 1 .. 2^43; default none; 0: of the topic */\n")
+    ROWS = ("slots\\tinteger\\t64\\t1 .. 65536\\tN\\t2\\nshared\\tfalse|true\\tfalse\\t\\t\\t1\\n"
+            "delay_ms\\tduration\\tnone\\t0 .. 5s, or none\\tTIME\\t3\\n")
+    SCHEMA = ('   "Definition": {\n    "required": [\n     "name",\n     "paused",\n     "damaged"\n    ],\n'
+              '    "properties": {\n     "name": {"type": "string"},\n     "paused": {"type": "boolean"}\n')
 
     def verdict(self, page, fields, before=""):
         self.write("include/slotmq/topic.h", f"{before}typedef struct smq_topic_options {{\n    size_t struct_size;\n"
                    f"    smq_event_fn *event;\n{fields}}} smq_topic_options;\n")
         self.write("docs/CONFIGURATION.md", page)
-        self.write("build/tools/configuration", f"#!/bin/sh\ncat <<'END'\n{self.PAGE}END\n")
+        self.write("serve/openapi.json", self.SCHEMA)
+        self.write("cli/topic/topic_flags.h", "")
+        self.write("build/tools/configuration",
+                   f"#!/bin/sh\n[ $# = 0 ] || exec printf '{self.ROWS}'\ncat <<'END'\n{self.PAGE}END\n")
         (self.root / "build/tools/configuration").chmod(0o755)
+        run("configuration.py", "--write", self.root / "build", self.root)
+        self.write("docs/CONFIGURATION.md", page)
         return run("configuration.py", self.root / "build", self.root)
 
     def test_exact(self):
         result = self.verdict(self.PAGE, self.FIELDS, "/* At most 2^43 ms. */\n")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_flags_and_the_schema_are_written(self):
+        self.verdict(self.PAGE, self.FIELDS)
+        for name, texts in (("cli/topic/topic_flags.h", ['TOPIC_FLAG("slots", "slots", "N")\nTOPIC_FLAG("shared", "shared", NULL)\n'
+                                                   'TOPIC_FLAG("delay", "delay_ms", "TIME")\n']),
+                            ("serve/openapi.json", ['"name",\n     "shared",\n     "slots",\n     "delay_ms",\n     "paused"',
+                                                        '"string"},\n     "shared": {"type": "boolean"},\n     "slots": {"type":'
+                                                        ' "integer"},\n     "delay_ms": {"type": ["integer", "null"]},\n'
+                                                        '     "paused"'])):
+            text = (self.root / name).read_text()
+            for wanted in texts:
+                self.assertIn(wanted, text)
+            self.write(name, text.replace("slots", "slot"))
+            result = run("configuration.py", self.root / "build", self.root)
+            self.assertIn(f"{name} is out of date", result.stderr)
+            self.write(name, text)
 
     def test_page_is_old(self):
         result = self.verdict("## Topic\n", self.FIELDS)

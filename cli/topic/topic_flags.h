@@ -1,0 +1,26 @@
+/* topic_flags.h - a flag for each option of a topic; what TOPIC_FLAG() is says who includes it.
+ *
+ * Made from libsrc/model/topic_rows.h: tools/configuration.py --write build */
+
+TOPIC_FLAG("type", "type", "TYPE")
+TOPIC_FLAG("layout", "layout", "LAYOUT")
+TOPIC_FLAG("slots", "slots", "N")
+TOPIC_FLAG("shared", "shared", NULL)
+TOPIC_FLAG("ties", "ties", "TIES")
+TOPIC_FLAG("max-retries", "max_retries", "N")
+TOPIC_FLAG("backoff", "backoff", "BACKOFF")
+TOPIC_FLAG("lease", "lease_ms", "TIME")
+TOPIC_FLAG("delay", "delay_ms", "TIME")
+TOPIC_FLAG("debounce", "debounce_ms", "TIME")
+TOPIC_FLAG("ttl", "ttl_ms", "TIME")
+TOPIC_FLAG("expired-to-dead", "expired_to_dead", NULL)
+TOPIC_FLAG("skip-failed", "skip_failed", NULL)
+TOPIC_FLAG("takeover", "takeover", "MODE")
+TOPIC_FLAG("takeover-replicas", "takeover_replicas", "N")
+TOPIC_FLAG("max-body", "max_body", "BYTES")
+TOPIC_FLAG("max-waiting", "max_waiting", "N")
+TOPIC_FLAG("rate", "rate_per_s", "N")
+TOPIC_FLAG("dedup-window", "dedup_window_ms", "TIME")
+TOPIC_FLAG("groups", "groups", "NAMES")
+TOPIC_FLAG("expires", "expires_ms", "TIME")
+TOPIC_FLAG("expires-with-messages", "expires_with_messages", NULL)
