@@ -16,6 +16,7 @@
 #include "admin/alteration.h"
 #include "admin/fail.h"
 #include "base/buf.h"
+#include "base/owner_of.h"
 #include "base/status.h"
 
 /* --- alter --- */
@@ -166,6 +167,14 @@ static smq_status alter_give_up(const struct alteration *alteration, const smq_e
     return alter_fail_half_done(err, why);
 }
 
+/* Bring the definition to the slots of a part. */
+static smq_status alter_part(struct topic_change *part, smq_error *err)
+{
+    smq_status status = topic_change_slots(part, alter_slot_send, alter_slot_done, err);
+
+    return status == SMQ_OK ? topic_change_relist(part, err) : status;
+}
+
 /* Bring the stored definition to all slots. */
 static smq_status alter_slots(const struct topic_change *change, smq_error *err)
 {
@@ -174,8 +183,7 @@ static smq_status alter_slots(const struct topic_change *change, smq_error *err)
 
     for (int i = 0; i < topic_parts(&change->topic) && status == SMQ_OK; i++) {
         topic_part(&part.topic, &change->topic, i);
-        status = topic_change_slots(&part, alter_slot_send, alter_slot_done, err);
-        status = status == SMQ_OK ? topic_change_relist(&part, err) : status;
+        status = alter_part(&part, err);
         definitions_forget(change->core->definitions, part.topic.name);
     }
     return status;
@@ -194,9 +202,10 @@ static smq_status alter_all(struct alteration *alteration, const char *topic, sm
         return alter_give_up(alteration, &own, err);
     }
     status = alter_slots(change, err);
-    if (status == SMQ_OK) {
-        status = expire_list(change, err);
+    if (status != SMQ_OK) {
+        return status;
     }
+    status = expire_list(change, err);
     return status == SMQ_OK ? alteration_clear_dropped(alteration, err) : status;
 }
 
@@ -219,7 +228,7 @@ smq_status alter_drop_group(bool *again, struct core *core, const struct topic *
     struct buf left = {0};
     smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
     struct alteration alteration = {
-        .change = {.core = core, .force = force}, .options = &options, .fields = "groups"};
+        .change = {.core = core}, .force = force, .options = &options, .fields = "groups"};
     smq_status status;
 
     alter_groups_without(&left, stored, name);
@@ -242,11 +251,16 @@ smq_status admin_topic_alter(struct core *core, const smq_topic_options *options
 
 /* --- pause, resume --- */
 
+struct pause {
+    struct topic_change change;
+    bool paused; /* or it is a resume */
+};
+
 static void alter_pause_send(struct store_call *call, void *user)
 {
-    const struct topic_change *change = user;
+    const struct pause *pause = OWNER_OF(user, struct pause, change);
 
-    store_topic_pause(call, change->core->redis, &change->topic, change->paused, 0);
+    store_topic_pause(call, pause->change.core->redis, &pause->change.topic, pause->paused, 0);
 }
 
 static enum fanout_next alter_pause_done(const struct store_result *result, void *user,
@@ -259,7 +273,7 @@ static enum fanout_next alter_pause_done(const struct store_result *result, void
         return FANOUT_DONE;
     }
     if (result->outcome == STORE_OK && store_topic_number_read(&change->topic.pauses, result)) {
-        change->topic.paused = change->paused;
+        change->topic.paused = OWNER_OF(change, struct pause, change)->paused;
         return FANOUT_DONE;
     }
     return topic_change_stop(err, change, result, "change");
@@ -305,18 +319,16 @@ static smq_status alter_pause_once(struct topic_change *change, const char *topi
 /* If another pause, resume or alteration came in between, it begins again. */
 smq_status admin_topic_pause(struct core *core, const char *topic, bool paused, smq_error *err)
 {
-    struct topic_change change = {.core = core, .paused = paused, .changed = true};
+    struct pause pause = {.change = {.core = core, .changed = true}, .paused = paused};
     smq_status status = topic_check_name(topic, err);
 
     if (status != SMQ_OK) {
         return status;
     }
-    for (int i = 0; i < TOPIC_CHANGE_TRIES && change.changed; i++) {
-        status = alter_pause_once(&change, topic, err);
+    for (int i = 0; i < TOPIC_CHANGE_TRIES && pause.change.changed; i++) {
+        status = alter_pause_once(&pause.change, topic, err);
     }
     definitions_forget(core->definitions, topic);
-    if (status == SMQ_OK && change.changed) {
-        return topic_change_fail_busy(err, &change);
-    }
-    return status;
+    return status == SMQ_OK && pause.change.changed ? topic_change_fail_busy(err, &pause.change)
+                                                    : status;
 }

@@ -59,7 +59,7 @@ smq_status alteration_check_dropped(const struct alteration *alteration, smq_err
 
     for (int i = 0; i < topic_parts(&change->stored) && status == SMQ_OK; i++) {
         if (alteration_drops(name, change, i)) {
-            status = delete_check_group(change->core, name, change->force, err);
+            status = delete_check_group(change->core, name, alteration->force, err);
         }
     }
     return status;
@@ -93,8 +93,8 @@ smq_status alteration_seal_dropped(struct alteration *alteration, smq_error *err
 
     for (int i = 0; i < topic_parts(&change->stored) && status == SMQ_OK; i++) {
         if (alteration_drops(name, change, i)) {
-            status =
-                delete_seal_group(&alteration->sealed[i], change->core, name, change->force, err);
+            status = delete_seal_group(&alteration->sealed[i], change->core, name,
+                                       alteration->force, err);
         }
     }
     return status;

@@ -13,6 +13,7 @@ struct alteration {
     struct topic_change change;
     const smq_topic_options *options;
     const char *fields;
+    bool force;                  /* drop groups that hold messages, too */
     char from[GROUP_LIST_MAX];   /* the list of groups that it alters; "": not read yet */
     char to[GROUP_LIST_MAX];     /* what it makes of that */
     bool conflict;               /* another caller has altered the list */

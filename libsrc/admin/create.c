@@ -54,40 +54,58 @@ static enum fanout_next create_done(const struct store_result *result, void *use
 
 /* --- slots --- */
 
-static void create_add_opened(struct topic_change *change, int32_t slot, bool made)
+/* The slots of a topic in state creating, and which of them this call has opened. */
+struct creation {
+    struct topic_change *change;
+    struct creation_opened {
+        int32_t slot;
+        bool made; /* the slot had no keys before */
+    } * opened;
+    int32_t opened_count;
+    bool lost; /* other slots may have been opened, too */
+};
+
+static void create_add_opened(struct creation *creation, int32_t slot, bool made)
 {
-    change->opened[change->opened_count++] = (struct topic_change_opened){slot, made};
+    creation->opened[creation->opened_count++] = (struct creation_opened){slot, made};
 }
 
 /* Notes what a failed call may have left in a slot.  A slot whose script was denied while it ran
  * has nothing to undo if the topic never existed. */
-static void create_note_failure(struct topic_change *change, int32_t slot,
+static void create_note_failure(struct creation *creation, int32_t slot,
                                 const struct store_result *result)
 {
+    const struct topic *topic = &creation->change->topic;
+
     if (result->outcome == STORE_PARTLY && result->status == SMQ_DENIED) {
-        create_add_opened(change, slot,
-                          change->topic.generation == 1 && change->topic.deletes == 0);
+        create_add_opened(creation, slot, topic->generation == 1 && topic->deletes == 0);
     } else if (result->outcome == STORE_OK || result->outcome == STORE_PARTLY ||
                result->outcome == STORE_UNKNOWN) {
-        change->lost = true;
+        creation->lost = true;
     }
+}
+
+static void create_open_send(struct store_call *call, int32_t index, void *user)
+{
+    topic_change_open_send(call, index, ((const struct creation *) user)->change);
 }
 
 /* TAKEN and GONE: the slot knows a creation or deletions that topic{T} has lost. */
 static enum fanout_next create_open_done(const struct store_result *result, int32_t index,
                                          void *user, smq_error *err)
 {
-    struct topic_change *change = user;
+    struct creation *creation = user;
+    struct topic_change *change = creation->change;
     bool made;
 
     if (result->outcome == STORE_OK && store_slot_open_read(&made, result)) {
-        create_add_opened(change, index, made);
+        create_add_opened(creation, index, made);
         return FANOUT_DONE;
     }
     if (topic_change_is_foreign(err, change, result, "create")) {
         return FANOUT_STOP;
     }
-    create_note_failure(change, index, result);
+    create_note_failure(creation, index, result);
     change->changed =
         change->changed || result->outcome == STORE_REFUSED || result->outcome == STORE_STALE;
     return topic_change_stop(err, change, result, "create");
@@ -95,8 +113,9 @@ static enum fanout_next create_open_done(const struct store_result *result, int3
 
 static void create_close_send(struct store_call *call, int32_t index, void *user)
 {
-    const struct topic_change *change = user;
-    const struct topic_change_opened *opened = &change->opened[index];
+    const struct creation *creation = user;
+    const struct topic_change *change = creation->change;
+    const struct creation_opened *opened = &creation->opened[index];
     struct store_slot slot;
 
     store_slot_fill(&slot, &change->topic, opened->slot);
@@ -110,19 +129,22 @@ static void create_close_send(struct store_call *call, int32_t index, void *user
 static enum fanout_next create_close_done(const struct store_result *result, int32_t index,
                                           void *user, smq_error *err)
 {
+    const struct creation *creation = user;
+
     (void) index;
     return result->outcome == STORE_OK || result->outcome == STORE_REFUSED
                ? FANOUT_DONE
-               : topic_change_stop(err, user, result, "create");
+               : topic_change_stop(err, creation->change, result, "create");
 }
 
 /* Close the opened slots again, and remove the topic; the caller reports the reason.  Returns false
  * if the topic may still exist. */
-static bool create_undo(struct topic_change *change)
+static bool create_undo(struct creation *creation)
 {
+    struct topic_change *change = creation->change;
     bool changed = change->changed;
-    bool undone = fanout_many(change->core, change->opened_count, create_close_send,
-                              create_close_done, change, NULL) == SMQ_OK &&
+    bool undone = fanout_many(change->core, creation->opened_count, create_close_send,
+                              create_close_done, creation, NULL) == SMQ_OK &&
                   topic_change_step(change, STORE_STEP_UNDONE, NULL) == SMQ_OK;
 
     change->changed = changed;
@@ -138,19 +160,18 @@ static smq_status create_half_done(smq_error *err, const smq_error *why)
 /* Open the slots of a topic in state creating, and make it ready. */
 static smq_status create_open_slots(struct topic_change *change, smq_error *err)
 {
+    struct creation creation = {.change = change};
     smq_error own;
     smq_status status;
     bool undone = false;
 
-    change->opened = memory_new((size_t) change->topic.slots * sizeof(*change->opened));
-    change->opened_count = 0;
-    change->lost = false;
-    status = topic_change_slots(change, topic_change_open_send, create_open_done, &own);
-    if (status == SMQ_INVALID || (status == SMQ_DENIED && !change->lost) || change->changed) {
-        undone = create_undo(change);
+    creation.opened = memory_new((size_t) change->topic.slots * sizeof(*creation.opened));
+    status = fanout_many(change->core, change->topic.slots, create_open_send, create_open_done,
+                         &creation, &own);
+    if (status == SMQ_INVALID || (status == SMQ_DENIED && !creation.lost) || change->changed) {
+        undone = create_undo(&creation);
     }
-    free(change->opened);
-    change->opened = NULL;
+    free(creation.opened);
     if (status == SMQ_OK) {
         return topic_change_step(change, STORE_STEP_READY, err);
     }
@@ -240,13 +261,13 @@ static smq_status create_check_fixed(const struct topic_change *change, const st
 /* The slots of a deleted topic remember its generation and how often it was deleted. */
 static smq_status create_read_slots_memory(struct topic_change *change, smq_error *err)
 {
-    smq_status status = repair_survey(change, err);
+    struct damage *damage;
+    smq_status status = repair_survey(&damage, change, err);
 
     if (status == SMQ_OK) {
-        damage_memory(&change->topic.generation, &change->topic.deletes, change->damage);
+        damage_memory(&change->topic.generation, &change->topic.deletes, damage);
     }
-    damage_free(change->damage);
-    change->damage = NULL;
+    damage_free(damage);
     return status;
 }
 
@@ -392,15 +413,15 @@ static smq_status create_once(smq_topic_report *report, struct topic_change *cha
 }
 
 /* Groups expire with their topic. */
-static smq_status create_begin_use(struct topic_change *change, smq_error *err)
+static smq_status create_begin_use(const struct topic_change *change, smq_error *err)
 {
-    smq_status status = SMQ_OK;
+    smq_status status;
 
-    if (group_in(change->topic.name) == NULL) {
-        status = expire_mark(change, err);
-        status = status == SMQ_OK ? expire_list(change, err) : status;
+    if (group_in(change->topic.name) != NULL) {
+        return SMQ_OK;
     }
-    return status;
+    status = expire_mark(change, err);
+    return status == SMQ_OK ? expire_list(change, err) : status;
 }
 
 smq_status create_one(smq_topic_report *report, struct core *core, const struct topic *asked,

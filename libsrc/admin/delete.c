@@ -10,24 +10,33 @@
 
 #include "admin/admin.h"
 #include "admin/topic_change.h"
+#include "base/owner_of.h"
 #include "base/random.h"
 #include "base/status.h"
+
+struct deletion {
+    struct topic_change change;
+    bool force;                   /* also if it holds messages */
+    char id[TOPIC_NONCE_LEN + 1]; /* of this call */
+    uint64_t messages;            /* messages found in the slots */
+};
 
 /* --- slots: seal, unseal, clear them --- */
 
 static void delete_seal_send(struct store_call *call, int32_t index, void *user)
 {
-    const struct topic_change *change = user;
+    const struct deletion *deletion = OWNER_OF(user, struct deletion, change);
+    const struct topic_change *change = &deletion->change;
     struct store_slot slot;
 
     store_slot_fill(&slot, &change->topic, index);
-    store_slot_seal(call, change->core->redis, &slot, change->force, change->topic.deletes, 0);
+    store_slot_seal(call, change->core->redis, &slot, deletion->force, change->topic.deletes, 0);
 }
 
 static enum fanout_next delete_seal_done(const struct store_result *result, int32_t index,
                                          void *user, smq_error *err)
 {
-    struct topic_change *change = user;
+    struct deletion *deletion = OWNER_OF(user, struct deletion, change);
     uint64_t messages;
 
     (void) index;
@@ -35,10 +44,10 @@ static enum fanout_next delete_seal_done(const struct store_result *result, int3
         return FANOUT_DONE;
     }
     if (result->status == SMQ_NOT_EMPTY && store_slot_seal_read(&messages, result)) {
-        change->messages += messages;
+        deletion->messages += messages;
         return FANOUT_DONE;
     }
-    return topic_change_stop(err, change, result, "delete");
+    return topic_change_stop(err, &deletion->change, result, "delete");
 }
 
 static void delete_unseal_send(struct store_call *call, int32_t index, void *user)
@@ -105,11 +114,12 @@ static enum fanout_next delete_count_done(const struct store_result *result, int
                                           void *user, smq_error *err)
 {
     struct topic_change *change = user;
+    struct deletion *deletion = OWNER_OF(change, struct deletion, change);
     struct slot_notes notes;
 
     (void) index;
     if (result->outcome == STORE_OK && store_slot_notes_read(&notes, result)) {
-        change->messages += notes.messages;
+        deletion->messages += notes.messages;
         return FANOUT_DONE;
     }
     return topic_change_is_foreign(err, change, result, "delete")
@@ -117,30 +127,33 @@ static enum fanout_next delete_count_done(const struct store_result *result, int
                : topic_change_stop(err, change, result, "inspect");
 }
 
-static smq_status delete_refuse_full(smq_error *err, const struct topic_change *change)
+static smq_status delete_refuse_full(smq_error *err, const struct deletion *deletion)
 {
     return status_set(err, SMQ_NOT_EMPTY,
                       "topic %s still holds %" PRIu64 " messages; consume them, or force its "
                       "deletion",
-                      change->topic.name, change->messages);
+                      deletion->change.topic.name, deletion->messages);
 }
 
-static smq_status delete_check_empty(struct topic_change *change, smq_error *err)
+static smq_status delete_check_empty(struct deletion *deletion, smq_error *err)
 {
-    smq_status status =
-        change->force ? SMQ_OK
-                      : topic_change_slots(change, topic_change_look_send, delete_count_done, err);
+    smq_status status;
 
-    return status == SMQ_OK && change->messages > 0 ? delete_refuse_full(err, change) : status;
+    if (deletion->force) {
+        return SMQ_OK;
+    }
+    status = topic_change_slots(&deletion->change, topic_change_look_send, delete_count_done, err);
+    return status == SMQ_OK && deletion->messages > 0 ? delete_refuse_full(err, deletion) : status;
 }
 
 /* --- topic{T} --- */
 
 static void delete_send(struct store_call *call, void *user)
 {
-    const struct topic_change *change = user;
+    const struct deletion *deletion = OWNER_OF(user, struct deletion, change);
+    const struct topic_change *change = &deletion->change;
 
-    store_topic_delete(call, change->core->redis, &change->topic, change->id, 0);
+    store_topic_delete(call, change->core->redis, &change->topic, deletion->id, 0);
 }
 
 static enum fanout_next delete_done(const struct store_result *result, void *user, smq_error *err)
@@ -157,13 +170,14 @@ static enum fanout_next delete_done(const struct store_result *result, void *use
 /* --- a topic without groups, or a group --- */
 
 /* Seal all slots; if that fails unseal them again. */
-static smq_status delete_seal_all(struct topic_change *change, smq_error *err)
+static smq_status delete_seal_all(struct deletion *deletion, smq_error *err)
 {
+    struct topic_change *change = &deletion->change;
     smq_status status;
 
-    change->messages = 0;
+    deletion->messages = 0;
     status = topic_change_slots(change, delete_seal_send, delete_seal_done, err);
-    if (status != SMQ_OK || change->messages == 0) {
+    if (status != SMQ_OK || deletion->messages == 0) {
         return status;
     }
     status = topic_change_slots(change, delete_unseal_send, delete_unseal_done, err);
@@ -171,19 +185,19 @@ static smq_status delete_seal_all(struct topic_change *change, smq_error *err)
         return status;
     }
     status = topic_change_step(change, STORE_STEP_KEEP, err);
-    return status == SMQ_OK ? delete_refuse_full(err, change) : status;
+    return status == SMQ_OK ? delete_refuse_full(err, deletion) : status;
 }
 
 /* Let no call of the topic into its slots any more.  NOT_EMPTY: all is as before. */
-static smq_status delete_seal(struct topic_change *change, smq_error *err)
+static smq_status delete_seal(struct deletion *deletion, smq_error *err)
 {
-    smq_status status = delete_check_empty(change, err);
+    smq_status status = delete_check_empty(deletion, err);
 
     if (status != SMQ_OK) {
         return status;
     }
-    status = topic_change_one(change, delete_send, delete_done, err);
-    return status != SMQ_OK || change->changed ? status : delete_seal_all(change, err);
+    status = topic_change_one(&deletion->change, delete_send, delete_done, err);
+    return status != SMQ_OK || deletion->change.changed ? status : delete_seal_all(deletion, err);
 }
 
 /* The topic leaves the registry while topic{T} still exists, so an interrupted deletion never
@@ -206,13 +220,13 @@ static smq_status delete_clear(struct topic_change *change, smq_error *err)
 /* --- groups --- */
 
 /* Read topic.G{T}.  The state is MISSING if there is no such group. */
-static smq_status delete_read_group(struct topic_change *change, const char *name, smq_error *err)
+static smq_status delete_read_group(struct deletion *deletion, const char *name, smq_error *err)
 {
     smq_error own;
-    smq_status status;
+    smq_status status = topic_change_read_named(&deletion->change, name, &own);
 
-    status = topic_change_read_named(change, name, &own);
-    if (status == SMQ_NO_TOPIC && change->state == STORE_TOPIC_MISSING) {
+    deletion->messages = 0;
+    if (status == SMQ_NO_TOPIC && deletion->change.state == STORE_TOPIC_MISSING) {
         return SMQ_OK;
     }
     return status == SMQ_OK ? SMQ_OK : status_copy(err, &own);
@@ -220,52 +234,55 @@ static smq_status delete_read_group(struct topic_change *change, const char *nam
 
 smq_status delete_check_group(struct core *core, const char *name, bool force, smq_error *err)
 {
-    struct topic_change change = {.core = core, .force = force};
-    smq_status status = delete_read_group(&change, name, err);
+    struct deletion deletion = {.change = {.core = core}, .force = force};
+    smq_status status = delete_read_group(&deletion, name, err);
 
-    return status != SMQ_OK || change.state == STORE_TOPIC_MISSING
+    return status != SMQ_OK || deletion.change.state == STORE_TOPIC_MISSING
                ? status
-               : delete_check_empty(&change, err);
+               : delete_check_empty(&deletion, err);
 }
 
 smq_status delete_seal_group(uint32_t *deletion, struct core *core, const char *name, bool force,
                              smq_error *err)
 {
-    struct topic_change change = {.core = core, .force = force, .changed = true};
+    struct deletion own = {.change = {.core = core, .changed = true}, .force = force};
+    const struct topic_change *change = &own.change;
     smq_status status = SMQ_OK;
 
-    random_hex(change.id, sizeof(change.id));
-    for (int i = 0; i < TOPIC_CHANGE_TRIES && change.changed && status == SMQ_OK; i++) {
-        status = delete_read_group(&change, name, err);
-        if (status == SMQ_OK && change.state != STORE_TOPIC_MISSING) {
-            status = delete_seal(&change, err);
+    random_hex(own.id, sizeof(own.id));
+    for (int i = 0; i < TOPIC_CHANGE_TRIES && change->changed && status == SMQ_OK; i++) {
+        status = delete_read_group(&own, name, err);
+        if (status == SMQ_OK && change->state != STORE_TOPIC_MISSING) {
+            status = delete_seal(&own, err);
         }
     }
     definitions_forget(core->definitions, name);
-    if (status == SMQ_OK && change.changed) {
-        return topic_change_fail_busy(err, &change);
+    if (status != SMQ_OK) {
+        return status;
     }
-    if (status == SMQ_OK) {
-        *deletion = change.topic.deletes;
+    if (change->changed) {
+        return topic_change_fail_busy(err, change);
     }
-    return status;
+    *deletion = change->topic.deletes;
+    return SMQ_OK;
 }
 
 /* If another caller has begun a later deletion of the group in the meantime, that one is completed.
  */
 smq_status delete_clear_group(struct core *core, const char *name, smq_error *err)
 {
-    struct topic_change change = {.core = core};
+    struct deletion deletion = {.change = {.core = core}};
+    struct topic_change *change = &deletion.change;
     uint32_t begun = 0;
     smq_error own;
-    smq_status status = delete_read_group(&change, name, &own);
+    smq_status status = delete_read_group(&deletion, name, &own);
 
-    while (status == SMQ_OK && change.state == STORE_TOPIC_DELETING &&
-           change.topic.deletes != begun) {
-        begun = change.topic.deletes;
-        status = delete_clear(&change, &own);
-        if (status != SMQ_OK && delete_read_group(&change, name, NULL) == SMQ_OK &&
-            (change.state != STORE_TOPIC_DELETING || change.topic.deletes != begun)) {
+    while (status == SMQ_OK && change->state == STORE_TOPIC_DELETING &&
+           change->topic.deletes != begun) {
+        begun = change->topic.deletes;
+        status = delete_clear(change, &own);
+        if (status != SMQ_OK && delete_read_group(&deletion, name, NULL) == SMQ_OK &&
+            (change->state != STORE_TOPIC_DELETING || change->topic.deletes != begun)) {
             status = SMQ_OK;
         }
     }
@@ -276,20 +293,22 @@ smq_status delete_clear_group(struct core *core, const char *name, smq_error *er
 smq_status delete_unseal_group(struct core *core, const char *name, uint32_t deletion,
                                smq_error *err)
 {
-    struct topic_change change = {.core = core};
-    smq_status status = delete_read_group(&change, name, err);
+    struct deletion own = {.change = {.core = core}};
+    struct topic_change *change = &own.change;
+    smq_status status = delete_read_group(&own, name, err);
 
-    if (status != SMQ_OK || change.state != STORE_TOPIC_DELETING ||
-        change.topic.deletes != deletion) {
+    if (status != SMQ_OK || change->state != STORE_TOPIC_DELETING ||
+        change->topic.deletes != deletion) {
         return status;
     }
-    status = topic_change_slots(&change, delete_unseal_send, delete_unseal_done, err);
-    return status == SMQ_OK ? topic_change_step(&change, STORE_STEP_KEEP, err) : status;
+    status = topic_change_slots(change, delete_unseal_send, delete_unseal_done, err);
+    return status == SMQ_OK ? topic_change_step(change, STORE_STEP_KEEP, err) : status;
 }
 
 /* Seal the slots of all groups; if one holds messages none of them stays sealed. */
-static smq_status delete_seal_groups(struct topic_change *change, smq_error *err)
+static smq_status delete_seal_groups(struct deletion *deletion, smq_error *err)
 {
+    struct topic_change *change = &deletion->change;
     char name[TOPIC_NAME_MAX + 1];
     uint32_t deletions[GROUP_MOST] = {0};
     smq_error own;
@@ -298,7 +317,7 @@ static smq_status delete_seal_groups(struct topic_change *change, smq_error *err
 
     for (; sealed < topic_parts(&change->topic); sealed++) {
         topic_part_name(name, &change->topic, sealed);
-        status = delete_seal_group(&deletions[sealed], change->core, name, change->force, &own);
+        status = delete_seal_group(&deletions[sealed], change->core, name, deletion->force, &own);
         if (status != SMQ_OK) {
             break;
         }
@@ -318,14 +337,15 @@ static smq_status delete_seal_groups(struct topic_change *change, smq_error *err
 }
 
 /* A topic with groups has no slots of its own. */
-static smq_status delete_whole(struct topic_change *change, smq_error *err)
+static smq_status delete_whole(struct deletion *deletion, smq_error *err)
 {
+    struct topic_change *change = &deletion->change;
     char name[TOPIC_NAME_MAX + 1];
     smq_status status = SMQ_OK;
 
     for (int i = 0; i < topic_parts(&change->topic) && status == SMQ_OK; i++) {
         topic_part_name(name, &change->topic, i);
-        status = delete_check_group(change->core, name, change->force, err);
+        status = delete_check_group(change->core, name, deletion->force, err);
     }
     if (status != SMQ_OK) {
         return status;
@@ -334,7 +354,7 @@ static smq_status delete_whole(struct topic_change *change, smq_error *err)
     if (status != SMQ_OK || change->changed) {
         return status;
     }
-    status = delete_seal_groups(change, err);
+    status = delete_seal_groups(deletion, err);
     for (int i = 0; i < topic_parts(&change->topic) && status == SMQ_OK; i++) {
         topic_part_name(name, &change->topic, i);
         status = delete_clear_group(change->core, name, err);
@@ -344,14 +364,15 @@ static smq_status delete_whole(struct topic_change *change, smq_error *err)
 
 /* --- the call --- */
 
-static smq_status delete_stored(struct topic_change *change, smq_error *err)
+static smq_status delete_stored(struct deletion *deletion, smq_error *err)
 {
+    struct topic_change *change = &deletion->change;
     smq_status status;
 
     if (change->topic.groups[0] != '\0') {
-        return delete_whole(change, err);
+        return delete_whole(deletion, err);
     }
-    status = delete_seal(change, err);
+    status = delete_seal(deletion, err);
     return status != SMQ_OK || change->changed ? status : delete_clear(change, err);
 }
 
@@ -373,44 +394,47 @@ static smq_status delete_missing(struct topic_change *change, smq_error *err)
     return status == SMQ_OK ? SMQ_OK : status_copy(err, &own);
 }
 
-static smq_status delete_once(struct topic_change *change, const char *name, smq_error *err)
+static smq_status delete_once(struct deletion *deletion, const char *name, smq_error *err)
 {
+    struct topic_change *change = &deletion->change;
     smq_error own;
-    smq_status status;
+    smq_status status = topic_change_read_named(change, name, &own);
 
-    status = topic_change_read_named(change, name, &own);
+    deletion->messages = 0;
     if (status == SMQ_NO_TOPIC && change->state == STORE_TOPIC_MISSING) {
         return delete_missing(change, err);
     }
-    return status == SMQ_OK ? delete_stored(change, err) : status_copy(err, &own);
+    return status == SMQ_OK ? delete_stored(deletion, err) : status_copy(err, &own);
 }
 
 /* A deletion of another caller is not joined: it may be one by force. */
 smq_status delete_disused(struct topic_change *change, smq_error *err)
 {
+    struct deletion deletion = {.change = *change, .force = change->topic.expires_with_messages};
     smq_status status;
 
-    random_hex(change->id, sizeof(change->id));
-    change->id[0] = STORE_DISUSED;
-    change->force = change->topic.expires_with_messages;
-    change->changed = false;
-    status = delete_stored(change, err);
+    random_hex(deletion.id, sizeof(deletion.id));
+    deletion.id[0] = STORE_DISUSED;
+    deletion.change.changed = false;
+    status = delete_stored(&deletion, err);
+    *change = deletion.change;
     definitions_forget(change->core->definitions, change->topic.name);
     return status;
 }
 
 smq_status delete_topic(struct core *core, const char *topic, bool force, smq_error *err)
 {
-    struct topic_change change = {.core = core, .force = force, .changed = true};
+    struct deletion deletion = {.change = {.core = core, .changed = true}, .force = force};
+    const struct topic_change *change = &deletion.change;
     smq_status status = topic_check_name(topic, err);
 
     if (status != SMQ_OK) {
         return status;
     }
-    random_hex(change.id, sizeof(change.id));
-    for (int i = 0; i < TOPIC_CHANGE_TRIES && change.changed; i++) {
-        status = delete_once(&change, topic, err);
+    random_hex(deletion.id, sizeof(deletion.id));
+    for (int i = 0; i < TOPIC_CHANGE_TRIES && change->changed; i++) {
+        status = delete_once(&deletion, topic, err);
     }
     definitions_forget(core->definitions, topic);
-    return change.changed ? topic_change_fail_busy(err, &change) : status;
+    return change->changed ? topic_change_fail_busy(err, change) : status;
 }

@@ -13,9 +13,15 @@
 #include "admin/report.h"
 #include "admin/topic_change.h"
 #include "base/memory.h"
+#include "base/owner_of.h"
 #include "base/status.h"
 
 /* --- what the slots know --- */
+
+struct survey {
+    struct topic_change change; /* a copy */
+    struct damage *damage;
+};
 
 static enum fanout_next repair_survey_done(const struct store_result *result, int32_t index,
                                            void *user, smq_error *err)
@@ -24,7 +30,7 @@ static enum fanout_next repair_survey_done(const struct store_result *result, in
     struct slot_notes notes;
 
     if (result->outcome == STORE_OK && store_slot_notes_read(&notes, result)) {
-        damage_note(change->damage, index, &notes);
+        damage_note(OWNER_OF(change, struct survey, change)->damage, index, &notes);
         return FANOUT_DONE;
     }
     return topic_change_is_foreign(err, change, result, "repair")
@@ -32,31 +38,48 @@ static enum fanout_next repair_survey_done(const struct store_result *result, in
                : topic_change_stop(err, change, result, "repair");
 }
 
-smq_status repair_survey(struct topic_change *change, smq_error *err)
+smq_status repair_survey(struct damage **out, const struct topic_change *change, smq_error *err)
 {
-    change->damage = damage_new(change->topic.slots);
-    return topic_change_slots(change, topic_change_look_send, repair_survey_done, err);
+    struct survey survey = {.change = *change, .damage = damage_new(change->topic.slots)};
+
+    *out = survey.damage;
+    return topic_change_slots(&survey.change, topic_change_look_send, repair_survey_done, err);
 }
 
 /* --- restoring --- */
 
+/* change->topic replaces change->stored. */
+struct restoring {
+    struct topic_change *change;
+    const char *coord; /* the binding; "": unknown, or topic{T} has it */
+};
+
 static void repair_restore_send(struct store_call *call, void *user)
 {
-    const struct topic_change *change = user;
+    const struct restoring *restoring = user;
+    const struct topic_change *change = restoring->change;
 
-    store_topic_repair(call, change->core->redis, &change->topic, &change->stored, change->coord,
+    store_topic_repair(call, change->core->redis, &change->topic, &change->stored, restoring->coord,
                        0);
 }
 
 static enum fanout_next repair_restore_done(const struct store_result *result, void *user,
                                             smq_error *err)
 {
-    struct topic_change *change = user;
+    struct topic_change *change = ((const struct restoring *) user)->change;
 
     change->changed = result->outcome == STORE_REFUSED;
     return result->outcome == STORE_OK || change->changed
                ? FANOUT_DONE
                : topic_change_stop(err, change, result, "repair");
+}
+
+/* Write change->topic to topic{T}.  Sets `changed`. */
+static smq_status repair_write(struct topic_change *change, const char *coord, smq_error *err)
+{
+    struct restoring restoring = {.change = change, .coord = coord};
+
+    return fanout_one(change->core, repair_restore_send, repair_restore_done, &restoring, err);
 }
 
 /* If a slot was changed during the call everything is read again. */
@@ -84,9 +107,7 @@ static smq_status repair_restore(struct topic_change *change, const struct damag
 
     change->topic = verdict->topic;
     if (verdict->rewrite) {
-        change->coord = verdict->coord;
-        status = topic_change_one(change, repair_restore_send, repair_restore_done, err);
-        change->coord = "";
+        status = repair_write(change, verdict->coord, err);
     }
     if (status != SMQ_OK || change->changed) {
         return status;
@@ -132,13 +153,13 @@ smq_status repair_topic(smq_topic_report *report, struct topic_change *change,
                         const struct topic *stored, const struct topic *asked, smq_error *err)
 {
     struct damage_verdict verdict = {0};
-    smq_status status = repair_survey(change, err);
+    struct damage *damage;
+    smq_status status = repair_survey(&damage, change, err);
 
     if (status == SMQ_OK) {
-        status = damage_decide(&verdict, change->damage, change->topic.name, stored, err);
+        status = damage_decide(&verdict, damage, change->topic.name, stored, err);
     }
-    damage_free(change->damage);
-    change->damage = NULL;
+    damage_free(damage);
     if (status != SMQ_OK) {
         return status;
     }
@@ -159,16 +180,6 @@ smq_status repair_topic(smq_topic_report *report, struct topic_change *change,
 
 /* --- topics with groups --- */
 
-/* Write a definition to topic{T}; `topic` replaces `stored`. */
-static smq_status repair_write(struct topic_change *change, const struct topic *topic,
-                               const struct topic *stored, smq_error *err)
-{
-    change->topic = *topic;
-    change->stored = *stored;
-    change->coord = "";
-    return topic_change_one(change, repair_restore_send, repair_restore_done, err);
-}
-
 /* Give `to` the options and the version of `from`, and let it stay the topic that it is. */
 static void repair_follow(struct topic *to, const struct topic *from)
 {
@@ -188,23 +199,32 @@ static void repair_follow(struct topic *to, const struct topic *from)
 static smq_status repair_raise(bool *changed, struct core *core, const struct topic *latest,
                                const struct topic *stored, smq_error *err)
 {
-    struct topic_change change = {.core = core};
-    struct topic raised = *stored;
+    struct topic_change change = {.core = core, .topic = *stored, .stored = *stored};
     smq_status status;
 
     if (stored->version >= latest->version) {
         return SMQ_OK;
     }
-    repair_follow(&raised, latest);
-    status = repair_write(&change, &raised, stored, err);
+    repair_follow(&change.topic, latest);
+    status = repair_write(&change, "", err);
     definitions_forget(core->definitions, stored->name);
     *changed = *changed || change.changed;
     if (status != SMQ_OK || change.changed) {
         return status;
     }
-    return raised.groups[0] == '\0'
+    return change.topic.groups[0] == '\0'
                ? topic_change_slots(&change, topic_change_open_send, repair_reopen_done, err)
                : SMQ_OK;
+}
+
+/* Read the definition of a part. */
+static smq_status repair_read_part(struct topic *out, struct core *core, const struct topic *whole,
+                                   int index, smq_error *err)
+{
+    char name[TOPIC_NAME_MAX + 1];
+
+    topic_part_name(name, whole, index);
+    return fanout_definition(out, core, name, err);
 }
 
 static smq_status repair_level_once(bool *changed, struct core *core, const char *name,
@@ -214,25 +234,28 @@ static smq_status repair_level_once(bool *changed, struct core *core, const char
     smq_status status = fanout_definition(&whole, core, name, err);
 
     *changed = false;
-
+    if (status != SMQ_OK) {
+        return status;
+    }
     latest = whole;
-    for (int i = 0; status == SMQ_OK && i < topic_parts(&whole); i++) {
-        char part_name[TOPIC_NAME_MAX + 1];
-
-        topic_part_name(part_name, &whole, i);
-        status = fanout_definition(&part, core, part_name, err);
-        if (status == SMQ_OK && part.version > latest.version) {
-            latest = part;
+    for (int i = 0; i < topic_parts(&whole); i++) {
+        status = repair_read_part(&part, core, &whole, i, err);
+        if (status != SMQ_OK) {
+            return status;
+        }
+        latest = part.version > latest.version ? part : latest;
+    }
+    for (int i = 0; i < topic_parts(&whole); i++) {
+        status = repair_read_part(&part, core, &whole, i, err);
+        if (status != SMQ_OK) {
+            return status;
+        }
+        status = repair_raise(changed, core, &latest, &part, err);
+        if (status != SMQ_OK) {
+            return status;
         }
     }
-    for (int i = 0; status == SMQ_OK && i < topic_parts(&whole); i++) {
-        char part_name[TOPIC_NAME_MAX + 1];
-
-        topic_part_name(part_name, &whole, i);
-        status = fanout_definition(&part, core, part_name, err);
-        status = status == SMQ_OK ? repair_raise(changed, core, &latest, &part, err) : status;
-    }
-    return status == SMQ_OK ? repair_raise(changed, core, &latest, &whole, err) : status;
+    return repair_raise(changed, core, &latest, &whole, err);
 }
 
 smq_status repair_level(struct core *core, const char *name, smq_error *err)
@@ -312,25 +335,35 @@ static smq_status repair_one(smq_topic_report *report, struct core *core, const 
     return status;
 }
 
+/* Read the definition of a group, which is repaired first if it is damaged. */
+static smq_status repair_read_repaired(struct topic *out, smq_topic_report *report,
+                                       struct core *core, const struct topic *whole, int index,
+                                       smq_error *err)
+{
+    char name[TOPIC_NAME_MAX + 1];
+    smq_topic_report one;
+    smq_status status = repair_read_part(out, core, whole, index, err);
+
+    if (status != SMQ_DAMAGED) {
+        return status;
+    }
+    topic_part_name(name, whole, index);
+    status = repair_one(&one, core, name, err);
+    report_join(report, &one, name);
+    return status == SMQ_OK ? fanout_definition(out, core, name, err) : status;
+}
+
 smq_status repair_from_groups(bool *found, smq_topic_report *report, struct topic_change *change,
                               const struct topic *asked, smq_error *err)
 {
     struct topic part, latest = {.version = 0};
-    struct topic lost = change->stored;
-    smq_topic_report part_report;
+    const struct topic *lost = &change->stored;
     smq_status status = SMQ_OK;
 
     for (int i = 0; i < topic_parts(asked); i++) {
-        char name[TOPIC_NAME_MAX + 1];
         smq_error own;
 
-        topic_part_name(name, asked, i);
-        status = fanout_definition(&part, change->core, name, &own);
-        if (status == SMQ_DAMAGED) {
-            status = repair_one(&part_report, change->core, name, &own);
-            report_join(report, &part_report, name);
-            status = status == SMQ_OK ? fanout_definition(&part, change->core, name, &own) : status;
-        }
+        status = repair_read_repaired(&part, report, change->core, asked, i, &own);
         if (status == SMQ_OK && part.version > latest.version) {
             latest = part;
         } else if (status != SMQ_OK && status != SMQ_NO_TOPIC) {
@@ -341,12 +374,12 @@ smq_status repair_from_groups(bool *found, smq_topic_report *report, struct topi
     if (!*found) {
         return SMQ_OK;
     }
-    part = *asked;
-    part.generation = lost.generation > 0 ? lost.generation : 1;
-    part.deletes = lost.deletes;
-    part.pauses = 0;
-    repair_follow(&part, &latest);
-    status = repair_write(change, &part, &lost, err);
+    change->topic = *asked;
+    change->topic.generation = lost->generation > 0 ? lost->generation : 1;
+    change->topic.deletes = lost->deletes;
+    change->topic.pauses = 0;
+    repair_follow(&change->topic, &latest);
+    status = repair_write(change, "", err);
     if (status != SMQ_OK || change->changed) {
         return status;
     }
@@ -439,9 +472,10 @@ static smq_status repair_forget(smq_topic_report *report, struct core *core,
     change.topic.slots = name->left;
     change.topic.layout = SMQ_LAYOUT_KEYED; /* which has the most keys */
     status = topic_change_slots(&change, repair_forget_slot_send, repair_forget_slot_done, err);
-    if (status == SMQ_OK) {
-        status = topic_change_one(&change, repair_forget_send, repair_forget_done, err);
+    if (status != SMQ_OK) {
+        return status;
     }
+    status = topic_change_one(&change, repair_forget_send, repair_forget_done, err);
     if (status == SMQ_OK) {
         report_forgotten(report);
     }

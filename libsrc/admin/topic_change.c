@@ -74,21 +74,26 @@ smq_status topic_change_read_named(struct topic_change *change, const char *name
 {
     memset(&change->topic, 0, sizeof(change->topic));
     memcpy(change->topic.name, name, strlen(name) + 1);
-    change->messages = 0;
     return topic_change_read(change, err);
 }
 
+struct topic_step {
+    struct topic_change *change;
+    enum store_topic_step step;
+};
+
 static void topic_change_step_send(struct store_call *call, void *user)
 {
-    const struct topic_change *change = user;
+    const struct topic_step *step = user;
+    const struct topic_change *change = step->change;
 
-    store_topic_step(call, change->core->redis, &change->topic, change->step, 0);
+    store_topic_step(call, change->core->redis, &change->topic, step->step, 0);
 }
 
 static enum fanout_next topic_change_step_done(const struct store_result *result, void *user,
                                                smq_error *err)
 {
-    struct topic_change *change = user;
+    struct topic_change *change = ((const struct topic_step *) user)->change;
 
     if (result->outcome == STORE_OK) {
         return FANOUT_DONE;
@@ -105,8 +110,9 @@ static enum fanout_next topic_change_step_done(const struct store_result *result
 smq_status topic_change_step(struct topic_change *change, enum store_topic_step step,
                              smq_error *err)
 {
-    change->step = step;
-    return topic_change_one(change, topic_change_step_send, topic_change_step_done, err);
+    struct topic_step next = {.change = change, .step = step};
+
+    return fanout_one(change->core, topic_change_step_send, topic_change_step_done, &next, err);
 }
 
 /* --- the registry --- */
@@ -175,48 +181,56 @@ smq_status topic_change_unregister(struct topic_change *change, smq_error *err)
     return topic_change_one(change, topic_change_unregister_send, topic_change_registry_done, err);
 }
 
+/* Is the topic the first one that is listed? */
+struct topic_listing {
+    const struct topic_change *change;
+    int64_t listed; /* how many names the registry had */
+    bool others;    /* other topics exist */
+};
+
 static void topic_change_count_send(struct store_call *call, void *user)
 {
-    const struct topic_change *change = user;
+    const struct topic_listing *listing = user;
 
-    store_registry_count(call, change->core->redis, 0);
+    store_registry_count(call, listing->change->core->redis, 0);
 }
 
 static enum fanout_next topic_change_count_done(const struct store_result *result, void *user,
                                                 smq_error *err)
 {
-    struct topic_change *change = user;
+    struct topic_listing *listing = user;
 
-    return store_integer_read(&change->listed, result)
+    return store_integer_read(&listing->listed, result)
                ? FANOUT_DONE
-               : topic_change_stop(err, change, result, "read the registry for");
+               : topic_change_stop(err, listing->change, result, "read the registry for");
 }
 
 /* Is it another topic than the one that is being created, and its groups? */
 static bool topic_change_visit_other(const smq_topic_info *topic, void *user)
 {
-    struct topic_change *change = user;
-    size_t len = group_topic_len(change->topic.name);
+    struct topic_listing *listing = user;
+    const char *created = listing->change->topic.name;
+    size_t len = group_topic_len(created);
 
-    change->others = change->others || group_topic_len(topic->name) != len ||
-                     strncmp(topic->name, change->topic.name, len) != 0;
-    return !change->others;
+    listing->others =
+        group_topic_len(topic->name) != len || strncmp(topic->name, created, len) != 0;
+    return !listing->others;
 }
 
 smq_status topic_change_list_first(struct topic_change *change, smq_error *err)
 {
+    struct topic_listing listing = {.change = change};
     smq_status status =
-        topic_change_one(change, topic_change_count_send, topic_change_count_done, err);
+        fanout_one(change->core, topic_change_count_send, topic_change_count_done, &listing, err);
 
     if (status != SMQ_OK) {
         return status;
     }
-    change->others = false;
-    if (change->listed == 0) {
-        (void) admin_topic_each(change->core, false, topic_change_visit_other, change, NULL);
+    if (listing.listed == 0) {
+        (void) admin_topic_each(change->core, false, topic_change_visit_other, &listing, NULL);
     }
     status = topic_change_register(change, err);
-    return status == SMQ_OK && change->others
+    return status == SMQ_OK && listing.others
                ? topic_change_one(change, topic_change_lost_send, topic_change_lost_done, err)
                : status;
 }

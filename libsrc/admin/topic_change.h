@@ -16,38 +16,15 @@
 /* How often a call begins again because other callers changed the topic. */
 enum { TOPIC_CHANGE_TRIES = 10 };
 
-/* `topic` is the definition that is stored, or will be. */
+/* What each of them has.  `topic` is the definition that is stored, or will be; `stored` the one
+ * that it replaces: a creation, an alteration and a repair set it. */
 struct topic_change {
     struct core *core;
     struct topic topic;
+    struct topic stored;
     enum store_topic_state state;
-    enum store_topic_step step;
     bool changed; /* another caller changed the topic: begin again */
-
-    bool paused; /* pause, resume: which of them */
-
-    /* creation: the slots that this call opened */
-    struct topic_change_opened {
-        int32_t slot;
-        bool made; /* the slot had no keys before */
-    } * opened;
-    int32_t opened_count;
-    bool lost;      /* other slots may have been opened, too */
-    int64_t listed; /* how many names the registry had */
-    bool others;    /* other topics exist */
-
-    /* deletion */
-    bool force;
-    char id[TOPIC_NONCE_LEN + 1];
-    uint64_t messages; /* messages found in the slots */
-    bool found;        /* the name was in the registry */
-    int64_t left_ms;   /* for how long the topic is still to be left, or not to be looked at */
-    bool mark;         /* it is used now */
-
-    /* repair */
-    struct damage *damage;
-    struct topic stored; /* the definition that is replaced */
-    const char *coord;   /* the binding; "": unknown, or topic{T} has it */
+    bool found;   /* the name was in the registry */
 };
 
 /* Make one call, or one for each slot. */
@@ -120,8 +97,8 @@ smq_status delete_disused(struct topic_change *change, smq_error *err);
 /* The topic change->topic, which may expire, is used now, because it is created or altered: mark
  * it; and, once it exists, list it and have this client look for those that are due.  Without the
  * right to it nothing is done.  Each does nothing if it does not expire. */
-smq_status expire_mark(struct topic_change *change, smq_error *err);
-smq_status expire_list(struct topic_change *change, smq_error *err);
+smq_status expire_mark(const struct topic_change *change, smq_error *err);
+smq_status expire_list(const struct topic_change *change, smq_error *err);
 
 /* --- alter.c --- */
 
@@ -132,9 +109,9 @@ smq_status alter_drop_group(bool *again, struct core *core, const struct topic *
 
 /* --- repair.c --- */
 
-/* Read what all slots know of change->topic, whose slots and layout must be known, into
- * change->damage.  The caller frees it. */
-smq_status repair_survey(struct topic_change *change, smq_error *err);
+/* Read what all slots know of change->topic, whose slots and layout must be known.  The caller
+ * frees *out, also if it fails. */
+smq_status repair_survey(struct damage **out, const struct topic_change *change, smq_error *err);
 
 /* Repair the topic if it is damaged.  `stored` is the definition in topic{T}, in state ready, or
  * NULL; `asked` is the definition that a creation requests, or NULL; change->stored must be what
