@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "base/owner_of.h"
 #include "base/status.h"
+#include "store/slot.h"
 
 /* --- alter --- */
 

@@ -6,6 +6,8 @@
 #include "admin/binding.h"
 #include "admin/fail.h"
 #include "admin/fanout.h"
+#include "store/owner.h"
+#include "store/topic.h"
 
 struct binding_read {
     struct core *core;

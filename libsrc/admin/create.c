@@ -18,6 +18,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status.h"
+#include "store/slot.h"
 
 /* --- topic{T} --- */
 

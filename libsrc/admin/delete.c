@@ -13,6 +13,7 @@
 #include "base/owner_of.h"
 #include "base/random.h"
 #include "base/status.h"
+#include "store/slot.h"
 
 struct deletion {
     struct topic_change change;

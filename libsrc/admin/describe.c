@@ -12,6 +12,7 @@
 #include "admin/scan.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "store/topic.h"
 
 enum { READ_AT_ONCE = 256 };
 

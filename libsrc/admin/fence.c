@@ -14,6 +14,8 @@
 #include "admin/fanout.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "store/owner.h"
+#include "store/slot.h"
 
 struct fencing {
     struct core *core;

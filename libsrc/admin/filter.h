@@ -10,6 +10,7 @@
 #include "admin/page.h"
 #include "model/cursor.h"
 #include "model/send.h"
+#include "store/slot.h"
 
 /* Refers to one message of a topic by its member in the sorted sets of its slot. */
 struct message_ref {

@@ -7,7 +7,7 @@
 
 #include "admin/fanout.h"
 #include "model/tries.h"
-#include "store/store.h"
+#include "store/message.h"
 
 /* How many messages a call inspects, and about how many bytes it reads, so that no call takes
  * long. */

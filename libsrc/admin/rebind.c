@@ -13,6 +13,9 @@
 #include "admin/fail.h"
 #include "base/status.h"
 #include "core/coord_link.h"
+#include "store/owner.h"
+#include "store/slot.h"
+#include "store/topic.h"
 
 struct rebind {
     struct core *core;

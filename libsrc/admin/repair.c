@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/owner_of.h"
 #include "base/status.h"
+#include "store/slot.h"
 
 /* --- what the slots know --- */
 

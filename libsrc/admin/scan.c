@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "base/waiter.h"
 #include "model/slot.h"
+#include "store/topic.h"
 
 struct scan_master {
     int32_t hash_slot; /* one that it has */

@@ -9,6 +9,7 @@
 #include "admin/fanout.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "store/server.h"
 
 enum { SENDER_MISSING_MAX = 2 * STORE_USER_RIGHT_MAX };
 

@@ -14,6 +14,7 @@
 #include "base/owner_of.h"
 #include "base/status.h"
 #include "base/waiter.h"
+#include "store/server.h"
 
 /* One master. */
 struct server_look {

@@ -5,7 +5,7 @@
 #define ADMIN_SLOT_WALK_H
 
 #include "admin/fanout.h"
-#include "store/store.h"
+#include "store/slot.h"
 
 /* A range of slots of one topic that is read at once. */
 struct slot_walk {

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "model/group.h"
+#include "store/slot.h"
 
 enum fanout_next topic_change_stop(smq_error *err, const struct topic_change *change,
                                    const struct store_result *result, const char *what)

@@ -12,6 +12,8 @@
 #include <slotmq/topic.h>
 
 #include "admin/fanout.h"
+#include "model/damage.h"
+#include "store/topic.h"
 
 /* How often a call begins again because other callers changed the topic. */
 enum { TOPIC_CHANGE_TRIES = 10 };

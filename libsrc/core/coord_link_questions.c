@@ -13,7 +13,7 @@
 #include "base/owner_of.h"
 #include "core/coord_link_internal.h"
 #include "core/core.h"
-#include "store/store.h"
+#include "store/owner.h"
 
 /* --- is the topic still the same? --- */
 

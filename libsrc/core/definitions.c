@@ -12,7 +12,8 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "store/store.h"
+#include "store/slot.h"
+#include "store/topic.h"
 
 /* If topic{T} is missing this many slots are asked whether they belong to a topic.  In a cluster of
  * two or more masters it is unlikely that all of them were lost together with topic{T}. */

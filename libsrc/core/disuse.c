@@ -15,7 +15,7 @@
 #include "base/random.h"
 #include "base/thread.h"
 #include "core/core.h"
-#include "store/store.h"
+#include "store/expiring.h"
 
 /* Bounds of the time between two questions which topics are due, and how soon a mark that failed is
  * repeated. */

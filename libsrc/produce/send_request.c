@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "model/headers.h"
+#include "store/send.h"
 
 enum { SPARE_MAX = 64, SPARE_BYTES_MAX = 64 * 1024, TEXT_MAX = 240 };
 enum { SENDS_MAX = 500, BYTES_MAX = 1024 * 1024 }; /* limits of one request */

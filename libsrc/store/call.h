@@ -4,6 +4,9 @@
 #ifndef STORE_CALL_H
 #define STORE_CALL_H
 
+#include <slotmq/message.h>
+
+#include "model/token.h"
 #include "store/store.h"
 
 /* Begin a call of `script`, or of a plain command when it is NULL, on one hash slot. */

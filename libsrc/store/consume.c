@@ -9,6 +9,7 @@
 #include "model/headers.h"
 #include "scripts.h"
 #include "store/call.h"
+#include "store/consume.h"
 
 /* CONSUME_HEAD: elements of a reply before the claimed messages.  CONSUME_MAX: claimed messages
  * that a lost reply can leave behind. */

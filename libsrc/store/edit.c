@@ -3,6 +3,7 @@
  * Thread: smq:io. */
 #include "scripts.h"
 #include "store/call.h"
+#include "store/message.h"
 
 static void edit_begin_edit(struct store_call *call, const struct store_slot *slot, const char *op)
 {

@@ -5,6 +5,7 @@
 
 #include "scripts.h"
 #include "store/call.h"
+#include "store/expiring.h"
 
 /* Who has got topics to look at has that long; then another client gets them. */
 enum { EXPIRING_AGAIN_MS = 60000 };

@@ -3,6 +3,7 @@
  * Thread: smq:io. */
 #include "scripts.h"
 #include "store/call.h"
+#include "store/slot.h"
 
 void store_inspect(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                    int64_t timeout_ms)

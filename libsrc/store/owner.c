@@ -6,6 +6,7 @@
 
 #include "scripts.h"
 #include "store/call.h"
+#include "store/owner.h"
 
 enum { TAKEOVER_LIMIT = 1000 };
 

@@ -5,6 +5,7 @@
 
 #include "scripts.h"
 #include "store/call.h"
+#include "store/message.h"
 
 /* Elements of a reply before the messages, and of each message. */
 enum { PAGE_HEAD = 6, FIND_HEAD = 4, ROW_WIDTH = 3, ROW_WIDTH_KEYED = 5 };

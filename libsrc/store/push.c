@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "model/number.h"
-#include "store/store.h"
+#include "store/consume.h"
 
 /* What is left to read. */
 struct push_text {

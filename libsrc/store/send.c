@@ -7,6 +7,7 @@
 
 #include "scripts.h"
 #include "store/call.h"
+#include "store/send.h"
 
 /* Add the keys of one slot, in the order of the script. */
 static void send_keys(struct store_call *call, const struct slot_keys *keys, bool keyed)

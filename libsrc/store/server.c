@@ -5,6 +5,7 @@
 
 #include "scripts.h"
 #include "store/call.h"
+#include "store/server.h"
 
 enum { SERVER_WORDS_MAX = 5 };
 

@@ -9,6 +9,7 @@
 
 #include "model/number.h"
 #include "store/call.h"
+#include "store/consume.h"
 
 #define SLEEPERS_NEVER INT64_C(9007199254740992)
 

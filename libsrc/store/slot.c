@@ -8,6 +8,8 @@
 
 #include "scripts.h"
 #include "store/call.h"
+#include "store/slot.h"
+#include "store/topic.h"
 
 enum { CLEAR_LIMIT = 1000 };
 

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "scripts.h"
 #include "store/call.h"
+#include "store/topic.h"
 
 enum { REGISTRY_PAGE = 500, REGISTRY_MAX_ELEMENTS = 8192, SCAN_MAX_ELEMENTS = 65536 };
 

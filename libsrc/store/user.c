@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "store/call.h"
+#include "store/server.h"
 
 enum { USERS_MAX = 10000, USER_WORDS_MAX = 5 };
 

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "fuzz/fuzz.h"
-#include "store/store.h"
+#include "store/consume.h"
 
 static const struct store_slot slot_inline = {.kind = 'm'};
 static const struct store_slot slot_keyed = {.kind = 't', .keyed = true};

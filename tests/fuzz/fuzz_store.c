@@ -4,7 +4,12 @@
 
 #include "fuzz/fuzz.h"
 #include "store/call.h"
-#include "store/store.h"
+#include "store/consume.h"
+#include "store/message.h"
+#include "store/owner.h"
+#include "store/send.h"
+#include "store/slot.h"
+#include "store/topic.h"
 
 enum { COUNT = 3, PAGE = 4 };
 

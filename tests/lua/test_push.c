@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
-#include "store/store.h"
+#include "store/consume.h"
 #include "support/group.h"
 
 #define NEVER "9007199254740992"

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "script_table.h"
-#include "store/store.h"
+#include "store/consume.h"
 #include "support/group.h"
 
 /* In turn; who was woken and has not called yet keeps others from being woken for a moment, and

@@ -31,6 +31,7 @@
 #include "consume/run/scheduler.h"
 #include "consume/slot/slot_set.h"
 #include "core/core.h"
+#include "store/owner.h"
 
 /* --- the functions of the public header; options are complete --- */
 

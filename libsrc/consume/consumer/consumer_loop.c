@@ -18,6 +18,7 @@
 #include "consume/slot/slot_life.h"
 #include "consume/slot/slot_turn.h"
 #include "core/coord_link.h"
+#include "store/topic.h"
 
 enum { MISSING_MS = 1000 };
 

@@ -9,6 +9,7 @@
 #include "base/waiter.h"
 #include "consume/consumer/consumer.h"
 #include "core/coord_link.h"
+#include "store/topic.h"
 
 /* One step on smq:io: `task` begins it, and its end wakes `waiter`. */
 struct consumer_opening {

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "consume/consumer/consumer.h"
+#include "store/topic.h"
 
 /* Whoever shows or exports all topics does so about once a minute. */
 enum { LISTING_FIRST_MS = 5000, LISTING_EACH_MS = 60000 };

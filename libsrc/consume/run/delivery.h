@@ -15,7 +15,7 @@
 #include "model/entry.h"
 #include "model/token.h"
 #include "model/topic.h"
-#include "store/store.h"
+#include "store/consume.h"
 
 struct run_call;
 struct run_key;

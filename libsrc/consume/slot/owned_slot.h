@@ -31,7 +31,7 @@
 #include "model/next_call.h"
 #include "model/token.h"
 #include "redis/redis.h"
-#include "store/store.h"
+#include "store/consume.h"
 
 struct consume_call;
 struct shared_probe;

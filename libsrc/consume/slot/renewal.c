@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "consume/slot/in_flight.h"
 #include "core/coord_link.h"
+#include "store/owner.h"
 
 enum { RENEWAL_MAX = SLOT_ROOM_MAX, RENEWALS_PER_LEASE = 6, RENEW_AGAIN_MS = 100 };
 

@@ -18,6 +18,7 @@
 #include "consume/slot/sleep.h"
 #include "consume/slot/takeover.h"
 #include "core/coord_link.h"
+#include "store/owner.h"
 
 /* --- waking --- */
 

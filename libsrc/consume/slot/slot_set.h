@@ -23,7 +23,7 @@
 #include "model/pace.h"
 #include "model/topic.h"
 #include "redis/redis.h"
-#include "store/store.h"
+#include "store/consume.h"
 
 struct owned_slot;
 

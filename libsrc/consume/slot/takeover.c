@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "consume/slot/damage.h"
+#include "store/owner.h"
 
 /* One takeover, its repeat for replicas, or a vacate in progress. */
 struct takeover_call {

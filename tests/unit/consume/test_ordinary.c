@@ -16,7 +16,7 @@
 
 #include "consume/slot/ordinary.h"
 #include "scripts.h"
-#include "store/store.h"
+#include "store/consume.h"
 #include "support/group.h"
 #include "support/wait.h"
 #include "unit/fixture/fake_redis.h"

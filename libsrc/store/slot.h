@@ -1,0 +1,85 @@
+/* slot.h - what a slot knows of its topic, and its statistics.
+ *
+ * Thread: smq:io. */
+#ifndef STORE_SLOT_H
+#define STORE_SLOT_H
+
+#include "model/damage.h"
+#include "model/token.h"
+#include "store/store.h"
+
+/* --- what a slot knows of its topic --- */
+
+/* Open the slot, or bring its definition up to date.  REFUSED: "FOREIGN" (another program uses a
+ * key of this name), "TAKEN" (the slot belongs to another creation that was not deleted), "GONE"
+ * (this creation was deleted, or is older). */
+void store_slot_open(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                     const struct topic *topic, int64_t timeout_ms);
+bool store_slot_open_read(bool *made, const struct store_result *result); /* the slot had no keys */
+
+/* The key that another program uses: REFUSED "FOREIGN". */
+bool store_slot_foreign_read(char key[SLOT_KEY_MAX], const struct store_result *result);
+
+/* Read what the slot knows.  Needs only the topic's name and layout.  REFUSED "FOREIGN". */
+void store_slot_read(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                     int64_t timeout_ms);
+/* The texts point into the reply. */
+bool store_slot_notes_read(struct slot_notes *out, const struct store_result *result);
+
+/* Store an altered definition, a pause or a resume in the slot.  STALE: the slot has a newer
+ * definition; REFUSED "CHANGED": it has a later pause or resume. */
+void store_slot_alter(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                      const struct topic *topic, int64_t timeout_ms);
+void store_slot_pause(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                      const struct topic *topic, int64_t timeout_ms);
+
+/* Store the binding of the topic, with its `generation`, in the slot.  REFUSED: "GONE" (the slot is
+ * not open, or belongs to another creation), "CHANGED" (it has a later binding). */
+void store_slot_bind(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                     uint32_t generation, const char *coord, int64_t timeout_ms);
+
+/* Seal the slot: remove its definition, with `force` also if it holds messages; `deletion` is the
+ * number of the deletion.  REFUSED: "NOT_EMPTY", "GONE" (another creation), "CHANGED" (that
+ * deletion was undone). */
+void store_slot_seal(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                     bool force, uint32_t deletion, int64_t timeout_ms);
+bool store_slot_seal_read(uint64_t *messages, const struct store_result *result); /* NOT_EMPTY */
+
+/* Unseal a slot that this deletion has sealed.  REFUSED "GONE": it has not. */
+void store_slot_unseal(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                       uint32_t deletion, int64_t timeout_ms);
+
+/* Remove the keys of a slot that this deletion has sealed, a limited part per call.  REFUSED
+ * "IN_USE". */
+void store_slot_clear(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                      uint32_t deletion, int64_t timeout_ms);
+bool store_slot_clear_read(bool *more, const struct store_result *result);
+
+/* Remove all keys of a slot that this deletion has sealed and cleared, and leave a tombstone;
+ * deletion 0: any deletion, whose version of slotmq did not do that.  REFUSED "IN_USE". */
+void store_slot_forget(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                       uint32_t deletion, int64_t timeout_ms);
+
+/* Remove the keys of a slot that was opened and never used.  REFUSED "GONE": it was used. */
+void store_slot_remove(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                       int64_t timeout_ms);
+
+/* --- the stats of a slot --- */
+enum { STORE_OWNER_MAX = 128 };
+struct store_inspected {
+    int64_t now_ms;
+    uint64_t waiting, due, claimed, resting, dead;
+    uint64_t scheduled;                 /* of those that wait, in priority topics */
+    int64_t oldest_due_ms, next_due_ms; /* -1: none */
+    char owner[STORE_OWNER_MAX];        /* "": none */
+    char token[TOKEN_TEXT_LEN + 1];     /* "" if the topic is shared */
+    uint64_t sent, merged, done, retried, rejected, expired, released, lease_lost;
+    bool paused;
+    uint64_t dead_rejected, dead_failed, dead_crashed, dead_timed_out, dead_expired, dead_bodiless;
+    uint64_t duplicates;
+};
+void store_inspect(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                   int64_t timeout_ms);
+bool store_inspect_read(struct store_inspected *out, const struct store_result *result);
+
+#endif
