@@ -3,7 +3,7 @@
 
 names       a function of the library, of coord and of the command begins with the name of its module
 paths       the files and folders that the pages for developers name exist
-features    each row of docs/FEATURES.md is full, and so is its row in tests/evidence.md; what they name exists
+features    each row of docs/FEATURES.md is full, and what it names exists
 guarantees  each cell of docs/guarantees.md names a test, and these exist
 reasons     each reason why a process has no slot has a row in docs/operations.md
 scripts     the table of scripts in docs/architecture.md is what lua and libsrc say
@@ -11,7 +11,6 @@ readme      the code in README.md is that of programs which are run, and its ins
             the program in docs/start.md is examples/readme.c, and is short
 width       lines of prose are not wider than those of code
 """
-import itertools
 import re
 
 import findings
@@ -83,7 +82,7 @@ def paths(root):
 
 # --- features ---
 
-FEATURES, EVIDENCE = "docs/FEATURES.md", "tests/evidence.md"
+FEATURES = "docs/FEATURES.md"
 
 
 def quoted(cell):
@@ -91,38 +90,34 @@ def quoted(cell):
 
 
 def feature_rows(text):
-    """The rows of the tables whose first column is "feature", with their lines and headings."""
-    heading, inside = "", False
+    """The rows of the tables whose first column is "feature", with their lines."""
+    inside = False
     for number, line in enumerate(text.splitlines(), 1):
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))] if line.startswith("|") else []
-        if line.startswith("## "):
-            heading = line
         if not cells or cells[0] == "feature":
             inside = bool(cells)
         elif inside and not re.match(r"\|[\s:|-]+$", line):
-            yield number, heading, cells
+            yield number, cells
 
 
-def feature_tests(root, row):
-    """feature | test"""
-    if len(row) != 2 or not quoted(row[1]):
-        yield "names no test"
+def feature_test(root, name):
+    """What is wrong with `file:function`; None: nothing."""
+    file, _, function = name.partition(":")
+    path = root / "tests" / file
+    if not path.is_file():
+        return f"there is no tests/{file}"
+    if not function or not re.search(rf"\b{re.escape(function)}\b", path.read_text()):
+        return f"tests/{file} has no {function or 'function named'}"
+    return None
+
+
+def feature_row(root, row, headers, manual):
+    """feature | call | command | note | test: a dash stands for a call or command that cannot be, and then the note says
+    why."""
+    if len(row) != 5 or not all(row[:3]):
+        yield "5 columns, the first three not empty"
         return
-    for name in quoted(row[1]):
-        file, _, function = name.partition(":")
-        path = root / "tests" / file
-        if not path.is_file():
-            yield f"there is no tests/{file}"
-        elif not function or not re.search(rf"\b{re.escape(function)}\b", path.read_text()):
-            yield f"tests/{file} has no {function or 'function named'}"
-
-
-def feature_row(row, headers, manual):
-    """feature | call | command | note: a dash stands for a call or command that cannot be, and then the note says why."""
-    if len(row) != 4 or not all(row[:3]):
-        yield "4 columns, the first three not empty"
-        return
-    _, call, command, note = row
+    _, call, command, note, tests = row
     if "-" in (call, command) and not note:
         yield "a dash needs a note"
     for name in re.findall(r"`(\w+)", call):
@@ -131,21 +126,17 @@ def feature_row(row, headers, manual):
     for name in quoted(command):
         if not re.search(rf"\b{re.escape(name.removeprefix('slotmq '))}\b", manual):
             yield f"{name} is not in docs/slotmq.1"
+    if not quoted(tests):
+        yield "names no test"
+    yield from filter(None, (feature_test(root, name) for name in quoted(tests)))
 
 
 def features(root):
     headers = "\n".join(path.read_text() for path in (root / "include/slotmq").glob("*.h"))
     manual = (root / "docs/slotmq.1").read_text()
     rows = list(feature_rows((root / FEATURES).read_text()))
-    shown = list(feature_rows((root / EVIDENCE).read_text()))
-    for number, _, row in rows:
-        yield from (f"{FEATURES}:{number}: {text}" for text in feature_row(row, headers, manual))
-    for number, _, row in shown:
-        yield from (f"{EVIDENCE}:{number}: {text}" for text in feature_tests(root, row))
-    for wanted, found in itertools.zip_longest(*([(heading, row[0]) for _, heading, row in each] for each in (rows, shown))):
-        if wanted != found:
-            yield f"{EVIDENCE}: \"{(found or wanted)[1]}\" is no row of both pages, at the same place"
-            break
+    for number, row in rows:
+        yield from (f"{FEATURES}:{number}: {text}" for text in feature_row(root, row, headers, manual))
     if not rows:
         yield f"{FEATURES}: no table of features"
 
