@@ -319,6 +319,13 @@ static enum exit_code consume_start_consumers(struct consume *consume)
     return EXIT_DONE;
 }
 
+static enum exit_code consume_start_and_await(struct consume *consume)
+{
+    const enum exit_code code = consume_start_consumers(consume);
+
+    return code == EXIT_DONE ? consume_await_consumers(consume) : code;
+}
+
 static enum exit_code consume_run_consumers(struct consume *consume)
 {
     const size_t count = consume->command->word_count;
@@ -330,8 +337,7 @@ static enum exit_code consume_run_consumers(struct consume *consume)
         signals_watch(consume->consumers);
     }
     if (code == EXIT_DONE && !signals_came()) {
-        code = consume_start_consumers(consume);
-        code = code == EXIT_DONE ? consume_await_consumers(consume) : code;
+        code = consume_start_and_await(consume);
     }
     signals_watch(NULL);
     for (size_t i = 0; i < count; i++) {

@@ -85,14 +85,9 @@ SMQ_API smq_status smq_producer_new(smq_producer **out, smq_client *client,
     return status == SMQ_OK ? producer_new(out, client->core, &known, err) : status;
 }
 
-/* `status` is that of the checks before it. */
-static smq_status producer_send_checked(smq_receipt *out, smq_producer *producer, const char *topic,
-                                        const struct message *message, smq_status status,
-                                        smq_error *err)
+/* `status` is that of a check before the message was sent. */
+static smq_status producer_refuse(smq_receipt *out, smq_status status)
 {
-    if (status == SMQ_OK) {
-        return producer_send(out, producer, topic, message, err);
-    }
     if (out != NULL) {
         *out = (smq_receipt){.status = status, .slot = -1};
     }
@@ -105,8 +100,14 @@ SMQ_API smq_status smq_send(smq_producer *producer, const char *topic, const smq
     struct message known;
     smq_status status = producer_check(producer, err);
 
-    status = status == SMQ_OK ? producer_take(&known, message, err) : status;
-    return producer_send_checked(out, producer, topic, &known, status, err);
+    if (status != SMQ_OK) {
+        return producer_refuse(out, status);
+    }
+    status = producer_take(&known, message, err);
+    if (status != SMQ_OK) {
+        return producer_refuse(out, status);
+    }
+    return producer_send(out, producer, topic, &known, err);
 }
 
 SMQ_API smq_status smq_restore(smq_producer *producer, const char *topic,
@@ -115,8 +116,14 @@ SMQ_API smq_status smq_restore(smq_producer *producer, const char *topic,
     struct message known;
     smq_status status = producer_check(producer, err);
 
-    status = status == SMQ_OK ? producer_take_copy(&known, copy, err) : status;
-    return producer_send_checked(out, producer, topic, &known, status, err);
+    if (status != SMQ_OK) {
+        return producer_refuse(out, status);
+    }
+    status = producer_take_copy(&known, copy, err);
+    if (status != SMQ_OK) {
+        return producer_refuse(out, status);
+    }
+    return producer_send(out, producer, topic, &known, err);
 }
 
 SMQ_API smq_status smq_send_async(smq_producer *producer, const char *topic,
@@ -126,9 +133,14 @@ SMQ_API smq_status smq_send_async(smq_producer *producer, const char *topic,
     struct message known;
     smq_status status = producer_check(producer, err);
 
-    status = status == SMQ_OK ? producer_take(&known, message, err) : status;
-    return status == SMQ_OK ? producer_send_async(producer, topic, &known, sent, user, err)
-                            : status;
+    if (status != SMQ_OK) {
+        return status;
+    }
+    status = producer_take(&known, message, err);
+    if (status != SMQ_OK) {
+        return status;
+    }
+    return producer_send_async(producer, topic, &known, sent, user, err);
 }
 
 SMQ_API smq_status smq_restore_async(smq_producer *producer, const char *topic,
@@ -138,9 +150,14 @@ SMQ_API smq_status smq_restore_async(smq_producer *producer, const char *topic,
     struct message known;
     smq_status status = producer_check(producer, err);
 
-    status = status == SMQ_OK ? producer_take_copy(&known, copy, err) : status;
-    return status == SMQ_OK ? producer_send_async(producer, topic, &known, sent, user, err)
-                            : status;
+    if (status != SMQ_OK) {
+        return status;
+    }
+    status = producer_take_copy(&known, copy, err);
+    if (status != SMQ_OK) {
+        return status;
+    }
+    return producer_send_async(producer, topic, &known, sent, user, err);
 }
 
 static void producer_refuse_all(smq_receipt *receipts, size_t count, smq_status status)
