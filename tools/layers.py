@@ -8,7 +8,8 @@ LOWER = ["base", "model", "redis", "store"]
 COORD = ["base", "model", "coord/coord.h", "coord/coord_internal.h", "coord/no_slot.h"]
 VERB = ["base/nearest.h", "cli/text", "cli/verb"]
 # What a folder may include beside itself and the public headers: folders, or single headers.  Only
-# coord/coord.h is coord's door; the folders of coord may know the headers of COORD.  produce, consume and admin are siblings that do not know each other.
+# coord/coord.h is coord's door; the folders of coord may know the headers of COORD.  produce,
+# consume and admin are siblings that do not know each other.
 DOWN = {
     "libsrc/base": [],
     "libsrc/model": ["base"],
