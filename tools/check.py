@@ -2,7 +2,7 @@
 """Check what the pages and sources of this tree promise about each other.  usage: check.py [ROOT]
 
 names       a function of the library, of coord and of the command begins with the name of its module
-paths       the files and folders that the pages for developers name exist
+paths       the files and folders that the pages for developers and the READMEs of folders name exist
 features    each row of docs/FEATURES.md is full, and what it names exists
 guarantees  each cell of docs/guarantees.md names a test, and these exist
 reasons     each reason why a process has no slot has a row in docs/operations.md
@@ -11,6 +11,7 @@ readme      the code in README.md is that of programs which are run, and its ins
             the program in docs/start.md is examples/readme.c, and is short
 width       lines of prose are not wider than those of code
 """
+import pathlib
 import re
 
 import findings
@@ -62,17 +63,22 @@ def names(root):
 # --- paths ---
 
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/deployment.md", "docs/release.md",
-         "lua/README.md", "bench/README.md"]
+         "lua/README.md", "bench/README.md", "coord/model/README.md"]
 NAMED = re.compile(r"`((?:libsrc|coord|cli|serve|lua|tests|tools|docs|include|bench|demo|examples|deploy)/[\w./*-]*)`")
+# The README of a folder names its files without the folder.
+BESIDE = re.compile(r"`(\w+\.(?:[ch]|js))`")
 # A page of architecture names files of the library as the code includes them.
 INCLUDED = re.compile(r"`((?:base|model|redis|store|core|produce|consume|admin|client)/[\w./-]*)`")
 
 
 def paths(root):
     """NAME and VERSION in a path stand for anything."""
-    for page in PAGES:
+    readmes = {str(path.relative_to(root)) for room in [*ROOMS, "include"] for path in (root / room).rglob("README.md")}
+    for page in [*PAGES, *sorted(readmes - {*PAGES})]:
         text = (root / page).read_text()
         found = [(name, name) for name in NAMED.findall(text)]
+        if page not in PAGES:
+            found += [(name, f"{pathlib.PurePath(page).parent}/{name}") for name in BESIDE.findall(text)]
         if page == "docs/architecture.md":
             found += [(name, "libsrc/" + name) for name in INCLUDED.findall(text)]
         for name, path in found:
@@ -245,7 +251,8 @@ def readme(root):
 # --- width ---
 
 WIDEST = 100
-PROSE = ["*.md", "docs/**/*.md", "lua/*.md", "bench/*.md", "deploy/*.md", "tests/**/*.md"]
+PROSE = ["*.md", "bench/*.md", "deploy/*.md",
+         *(f"{folder}/**/*.md" for folder in [*ROOMS, "include", "lua", "docs", "tests"])]
 
 
 def width(root):

@@ -99,6 +99,10 @@ class Check(Folder):
         page = "docs/architecture.md"
         self.assertEqual(self.found(check.paths, page, "`core/core.c`, `libsrc/core`, `libsrc/core/NAME.c`"), [])
         self.assertEqual(self.found(check.paths, page, "`core/hub.c`"), [f"{page}: there is no core/hub.c"])
+        self.write(page, "")
+        page = "libsrc/core/README.md"
+        self.assertEqual(self.found(check.paths, page, "`core.c`, `libsrc/core/core.c`"), [])
+        self.assertEqual(self.found(check.paths, page, "`hub.c`"), [f"{page}: there is no hub.c"])
 
     ROW = "| send | `smq_send` | `send` | | `unit/a.c:sends` |"
 
