@@ -1,10 +1,8 @@
 #!lua flags=no-writes
 -- KEYS store, prepare, dead, why, slot, [body]
--- ARGV def, kind
+-- ARGV def, kind, counters...
 -- RETURN OK, now, waiting, due, claimed, resting, dead, oldest_due, next_due (empty: none), owner,
---        token, sent, merged, done, retried, rejected, expired, released, lease_lost, paused 0/1,
---        dead_rejected, dead_failed, dead_crashed, dead_timed_out, dead_expired, dead_bodiless,
---        duplicates, scheduled (of those that wait)
+--        token, paused 0/1, scheduled (of those that wait), then the counters of these names
 --        | NO_TOPIC | STALE
 --
 -- oldest_due: when the first due message became due.  Kinds p, b and f, which have no times: when
@@ -14,10 +12,7 @@
 
 local timed, priority = kind == 'm' or kind == 't', kind == 'p' or kind == 'b'
 
-local known = redis.call('HMGET', slot, 'def', 'owner', 'token', 'sent', 'merged', 'done',
-    'retried', 'rejected', 'expired', 'released', 'lease_lost', 'paused', 'dead_rejected',
-    'dead_failed', 'dead_crashed', 'dead_timed_out', 'dead_expired', 'dead_bodiless',
-    'duplicates')
+local known = redis.call('HMGET', slot, 'def', 'owner', 'token', 'paused', unpack(ARGV, COUNTERS))
 -- @include def
 local refused = def_refused(known[1], def)
 if refused then
@@ -62,14 +57,10 @@ end
 
 local reply = {
     'OK', now, waiting + scheduled, due, claimed, resting,
-    redis.call('ZCARD', dead) - 1, oldest or '', next_due or '', known[2] or '', known[3]
+    redis.call('ZCARD', dead) - 1, oldest or '', next_due or '', known[2] or '', known[3],
+    known[4] and 1 or 0, scheduled
 }
-for i = 4, 11 do
-    reply[#reply + 1] = tonumber(known[i] or 0)
+for i = COUNTERS, #ARGV do
+    reply[#reply + 1] = tonumber(known[4 + i - COUNTERS + 1] or 0)
 end
-reply[#reply + 1] = known[12] and 1 or 0
-for i = 13, 19 do
-    reply[#reply + 1] = tonumber(known[i] or 0)
-end
-reply[#reply + 1] = scheduled
 return reply

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- KEYS store, prepare, dead, why, slot, [body], [done]
--- ARGV deletion (its number), limit
+-- ARGV deletion (its number), limit, counters...
 -- RETURN OK, more: 1 repeat the call | IN_USE: not sealed by that deletion, nothing was removed
 --
 -- The values that must never decrease stay: token, owner, base, claims, generation and sealed.
@@ -65,9 +65,7 @@ room = empty(prepare, room, true)
 clear(dead, room)
 local left, more = messages_held(), clear_known()
 redis.call('HDEL', slot, 'parked', 'passed', 'looked', 'look_again', 'seq', 'swept', 'paused',
-    'pauses', 'definition', 'version', 'bound', 'sent', 'merged', 'done', 'retried', 'rejected',
-    'expired', 'released', 'lease_lost', 'dead_rejected', 'dead_failed', 'dead_crashed',
-    'dead_timed_out', 'dead_expired', 'dead_bodiless', 'duplicates')
+    'pauses', 'definition', 'version', 'bound', unpack(ARGV, COUNTERS))
 -- Data stored for messages is removed at once, and freed in the background.
 if left == 0 then
     redis.call('UNLINK', why)

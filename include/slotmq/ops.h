@@ -134,6 +134,46 @@ SMQ_API smq_status smq_fleet_describe(smq_client *client, const smq_fleet_visito
 SMQ_API smq_status smq_fleet_evict(smq_client *client, const char *member, int64_t incarnation,
                                    smq_error *err);
 
+/* === What each number means ============================================= */
+
+typedef enum smq_number_kind {
+    SMQ_NUMBER_COUNTER = 1, /* it only grows */
+    SMQ_NUMBER_GAUGE,       /* how it is now */
+    SMQ_NUMBER_HISTOGRAM    /* an array of SMQ_HISTOGRAM_SIZE counters, not cumulative */
+} smq_number_kind;
+
+typedef enum smq_number_unit {
+    SMQ_UNIT_MESSAGES = 1, /* also sends and claims of messages */
+    SMQ_UNIT_SLOTS,
+    SMQ_UNIT_COUNT,  /* of other things */
+    SMQ_UNIT_MS,     /* a duration in milliseconds */
+    SMQ_UNIT_US,     /* a duration in microseconds */
+    SMQ_UNIT_TIME_MS /* a time, in milliseconds since 1970 */
+} smq_number_unit;
+
+/* Describes one number of smq_stats or smq_metrics.  Its texts are valid as long as the library is
+ * loaded. */
+typedef struct smq_number_info {
+    size_t struct_size;
+    const char *name; /* name of the field */
+    size_t offset;    /* of the field, which is a uint64_t or an int64_t */
+    smq_number_kind kind;
+    smq_number_unit unit;
+    const char *metric; /* its name as Prometheus text, where durations are seconds; "": it is not
+                           in the text */
+    const char *help;   /* what it counts, in one sentence; "" without a name */
+    const char *label;  /* rows of one name differ in this label, as "cause"; "": it has none */
+    const char *label_value;
+} smq_number_info;
+
+/* Runs on the calling thread.  Returning false ends the visit. */
+typedef bool smq_number_fn(const smq_number_info *number, void *user);
+
+/* Visit the numbers of smq_stats, or those of smq_metrics, in the order of the Prometheus text.
+ * This needs no client and cannot fail. */
+SMQ_API void smq_stat_each(smq_number_fn *visit, void *user);
+SMQ_API void smq_metric_each(smq_number_fn *visit, void *user);
+
 /* === What a topic is bound to =========================================== */
 
 /* What a topic is bound to, and the largest token that Redis stores for its slots. */

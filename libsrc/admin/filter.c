@@ -236,13 +236,13 @@ uint64_t filter_count(const struct store_inspected *look, int part)
 {
     switch (parts[part].state) {
     case SMQ_STATE_WAITING:
-        return parts[part].scheduled ? look->scheduled : look->waiting - look->scheduled;
+        return parts[part].scheduled ? look->scheduled : look->stats.waiting - look->scheduled;
     case SMQ_STATE_CLAIMED:
-        return look->claimed;
+        return look->stats.claimed;
     case SMQ_STATE_RESTING:
-        return look->resting;
+        return look->stats.resting;
     case SMQ_STATE_DEAD:
         break;
     }
-    return look->dead;
+    return look->stats.dead;
 }

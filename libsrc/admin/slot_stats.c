@@ -9,56 +9,9 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "model/statistic.h"
 
 /* --- stats --- */
-
-/* How long the oldest due message of a slot has been due. */
-static int64_t slot_stats_age(const struct store_inspected *look)
-{
-    if (look->due == 0) {
-        return 0;
-    }
-    return look->oldest_due_ms < 0 ? SMQ_AGE_UNKNOWN : look->now_ms - look->oldest_due_ms;
-}
-
-/* The larger age; unknown if one of them is unknown. */
-static int64_t slot_stats_older(int64_t a, int64_t b)
-{
-    if (a == SMQ_AGE_UNKNOWN || b == SMQ_AGE_UNKNOWN) {
-        return SMQ_AGE_UNKNOWN;
-    }
-    return a > b ? a : b;
-}
-
-static void slot_stats_add(smq_stats *stats, const struct store_inspected *look)
-{
-    stats->waiting += look->waiting;
-    stats->due += look->due;
-    stats->claimed += look->claimed;
-    stats->resting += look->resting;
-    stats->dead += look->dead;
-    stats->oldest_due_age_ms = slot_stats_older(stats->oldest_due_age_ms, slot_stats_age(look));
-    if (look->next_due_ms >= 0 &&
-        (stats->next_due_at_ms == 0 || look->next_due_ms < stats->next_due_at_ms)) {
-        stats->next_due_at_ms = look->next_due_ms;
-    }
-    stats->sent += look->sent;
-    stats->merged += look->merged;
-    stats->done += look->done;
-    stats->retried += look->retried;
-    stats->rejected += look->rejected;
-    stats->expired += look->expired;
-    stats->released += look->released;
-    stats->lease_lost += look->lease_lost;
-    stats->slots_paused += look->paused;
-    stats->dead_rejected += look->dead_rejected;
-    stats->dead_failed += look->dead_failed;
-    stats->dead_crashed += look->dead_crashed;
-    stats->dead_timed_out += look->dead_timed_out;
-    stats->dead_expired += look->dead_expired;
-    stats->dead_bodiless += look->dead_bodiless;
-    stats->duplicates += look->duplicates;
-}
 
 static void slot_stats_fault(smq_stats *stats, const struct slot_walk_fault *fault)
 {
@@ -113,7 +66,7 @@ static smq_status slot_stats_each(const struct slot_walk *walk, int32_t index, b
 
     (void) more;
     (void) err;
-    slot_stats_add(&sums->stats, &walk->looks[index]);
+    statistic_add_slot(&sums->stats, &walk->looks[index].stats);
     slot_stats_fault(&sums->stats, &walk->faults[index]);
     if (walk->faults[index].status == SMQ_OK) {
         slot_stats_add_owner(sums, &walk->looks[index]);
@@ -134,7 +87,7 @@ static smq_status slot_stats_sum(smq_stats *out, struct metrics_owners *owners,
     if (status == SMQ_OK && owners != NULL) {
         *owners = (struct metrics_owners){.known = !walk->topic.shared,
                                           .owners = HASH_COUNT(sums.owners),
-                                          .unowned = sums.unowned};
+                                          .slots_unowned = sums.unowned};
     }
     slot_stats_free_owners(&sums);
     return status;
@@ -211,10 +164,9 @@ static smq_status slot_stats_show(const struct slot_walk *walk, int32_t index, b
                           .slot = walk->first + index,
                           .owner = look->owner,
                           .token = look->token,
-                          .stats = SMQ_STATS_INIT};
+                          .stats = look->stats};
 
     (void) err;
-    slot_stats_add(&info.stats, look);
     slot_stats_fault(&info.stats, &walk->faults[index]);
     info.status = walk->faults[index].status;
     info.why = info.status != SMQ_OK ? walk->faults[index].text : "";

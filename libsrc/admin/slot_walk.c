@@ -77,8 +77,7 @@ static enum fanout_next slot_walk_done(const struct store_result *result, int32_
     if (!slot_walk_is_fault(result)) {
         return admin_fail(err, &walk->topic, walk->first + index, result);
     }
-    memset(&walk->looks[index], 0, sizeof(walk->looks[index]));
-    walk->looks[index].oldest_due_ms = walk->looks[index].next_due_ms = -1;
+    walk->looks[index] = (struct store_inspected){.stats = SMQ_STATS_INIT};
     slot_walk_fault_set(fault, walk, walk->first + index, result);
     walk->refused += result->outcome == STORE_NO_TOPIC || result->outcome == STORE_STALE ? 1 : 0;
     return FANOUT_DONE;

@@ -39,45 +39,23 @@ static uint64_t metrics_difference(uint64_t gained, uint64_t lost)
     return gained > lost ? gained - lost : 0;
 }
 
+#define METRICS_READ_IO(member)     out->member = metrics_value_of(&metrics->member);
+#define METRICS_READ_SHARED(member) METRICS_READ_IO(member)
+#define METRICS_READ_WAIT(member)   out->member = metrics_value_of(&metrics->wait_us[wait++]);
+#define METRICS_READ_OTHER(member)
+
 void metrics_read(smq_metrics *out, const struct metrics *metrics)
 {
-    uint64_t *const waits[METRICS_WAITS] = {
-        [METRICS_WAIT_SEND] = &out->wait_send_us,
-        [METRICS_WAIT_REQUEST] = &out->wait_request_us,
-        [METRICS_WAIT_CALL + CALL_WAIT_SLOT] = &out->wait_slot_us,
-        [METRICS_WAIT_CALL + CALL_WAIT_PACE] = &out->wait_pace_us,
-        [METRICS_WAIT_CALL + CALL_WAIT_ROOM] = &out->wait_room_us,
-        [METRICS_WAIT_CLAIM] = &out->wait_claim_us,
-        [METRICS_WAIT_HANDLER] = &out->wait_handler_us,
-    };
+    size_t wait = 0;
 
-    out->sent = metrics_value_of(&metrics->sent);
-    out->merged = metrics_value_of(&metrics->merged);
-    out->send_failures = metrics_value_of(&metrics->send_failures);
-    out->send_duplicates = metrics_value_of(&metrics->send_duplicates);
-    out->claimed = metrics_value_of(&metrics->claimed);
-    out->done = metrics_value_of(&metrics->done);
-    out->retried = metrics_value_of(&metrics->retried);
-    out->rejected = metrics_value_of(&metrics->rejected);
-    out->released = metrics_value_of(&metrics->released);
-    out->dead = metrics_value_of(&metrics->dead);
-    out->expired = metrics_value_of(&metrics->expired);
-    out->lease_lost = metrics_value_of(&metrics->lease_lost);
-    out->fenced = metrics_value_of(&metrics->fenced);
-    out->slots_gained = metrics_value_of(&metrics->slots_gained);
-    out->slots_lost = metrics_value_of(&metrics->slots_lost);
-    out->slots_not_released = metrics_value_of(&metrics->slots_not_released);
-    out->slots_unreplicated = metrics_value_of(&metrics->slots_unreplicated);
+#define X(member, by, ...) METRICS_READ_##by(member)
+    METRIC_ROWS(X)
+#undef X
     out->slots_owned = metrics_difference(out->slots_gained, out->slots_lost);
-    out->send_pending = metrics_value_of(&metrics->send_pending);
-    out->in_flight = metrics_value_of(&metrics->in_flight);
     out->handling_ms_sum = metrics_value_of(&metrics->handling_us_sum) / 1000;
     out->handling_count = 0;
     for (size_t i = 0; i < SMQ_HISTOGRAM_SIZE; i++) {
         out->handling_ms[i] = metrics_value_of(&metrics->handling[i]);
         out->handling_count += out->handling_ms[i];
-    }
-    for (size_t i = 0; i < METRICS_WAITS; i++) {
-        *waits[i] = metrics_value_of(&metrics->wait_us[i]);
     }
 }

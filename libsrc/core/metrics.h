@@ -10,10 +10,11 @@
 #include <slotmq/metrics.h>
 
 #include "model/call_wait.h"
+#include "model/metric.h"
 
 typedef _Atomic uint64_t metric;
 
-/* For what messages wait, in the order of smq_metrics. */
+/* For what messages wait, in the order of METRIC_ROWS. */
 enum metrics_wait {
     METRICS_WAIT_SEND,
     METRICS_WAIT_REQUEST,
@@ -23,19 +24,27 @@ enum metrics_wait {
     METRICS_WAITS
 };
 
-/* Begins as zeros.  The other fields of smq_metrics are counted by the Redis client and by the
- * events. */
+#define METRICS_IO_IO(member) metric member;
+#define METRICS_IO_SHARED(member)
+#define METRICS_IO_WAIT(member)
+#define METRICS_IO_OTHER(member)
+#define METRICS_SHARED_IO(member)
+#define METRICS_SHARED_SHARED(member) metric member;
+#define METRICS_SHARED_WAIT(member)
+#define METRICS_SHARED_OTHER(member)
+
+/* Begins as zeros. */
 struct metrics {
-    metric sent, merged, send_failures, send_duplicates;
-    metric claimed, done, retried, rejected, released, dead, expired, lease_lost, fenced;
-    metric slots_gained, slots_lost, slots_unreplicated;
-    metric in_flight;
+#define X(member, by, ...) METRICS_IO_##by(member)
+    METRIC_ROWS(X)
+#undef X
     metric handling_us_sum, handling[SMQ_HISTOGRAM_SIZE];
     metric wait_us[METRICS_WAITS];
     /* keeps the counters below, which other threads change, out of the cache lines above */
     char apart[64];
-    metric send_pending;
-    metric slots_not_released;
+#define X(member, by, ...) METRICS_SHARED_##by(member)
+    METRIC_ROWS(X)
+#undef X
 };
 
 /* Thread: smq:io.  No other thread counts here, so the step need not be atomic. */

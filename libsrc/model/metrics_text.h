@@ -13,7 +13,7 @@
 /* Who owns the slots of an exclusive topic that could be read. */
 struct metrics_owners {
     bool known; /* false: nothing else is set; the topic is shared, or could not be read */
-    uint64_t owners, unowned;
+    uint64_t owners, slots_unowned;
 };
 
 struct metrics_topic {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/statistic.h"
 #include "store/call.h"
 
 /* X(word, outcome, status, text): the words with which scripts reply. */
@@ -270,6 +271,17 @@ void call_token(struct store_call *call, int place, const struct store_slot *slo
 void call_kind(struct store_call *call, int place, const struct store_slot *slot)
 {
     redis_arg(call_argv(call, place), &slot->kind, 1);
+}
+
+void call_counters(struct store_call *call, int place)
+{
+    for (size_t i = 0; i < statistic_count; i++) {
+        const smq_number_info *number = &statistic_table[i].info;
+
+        if (number->kind == SMQ_NUMBER_COUNTER) {
+            redis_arg_string(call_argv(call, place++), number->name);
+        }
+    }
 }
 
 static const redisReply *reply_at(const redisReply *reply, size_t index)

@@ -53,6 +53,10 @@ void call_token(struct store_call *call, int place, const struct store_slot *slo
 void call_kind(struct store_call *call, int place, const struct store_slot *slot);
 void call_state(struct store_call *call, int place, smq_state state, bool scheduled);
 
+/* Add the names of all counters of a slot, in the order of statistic_table, as the tail that begins
+ * at `place`. */
+void call_counters(struct store_call *call, int place);
+
 /* Read element `index` of the reply: a string, or a number that is an integer or a string.  false:
  * there is no such element, or it has another type. */
 bool reply_string(const char **data, size_t *len, const redisReply *reply, size_t index);

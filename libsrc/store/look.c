@@ -1,52 +1,64 @@
 /* look.c - the stats of a slot.
  *
  * Thread: smq:io. */
+#include "model/statistic.h"
 #include "scripts.h"
 #include "store/call.h"
 #include "store/slot.h"
+
+enum { LOOK_COUNTERS = 13 }; /* where the counters begin in the reply */
 
 void store_inspect(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                    int64_t timeout_ms)
 {
     call_begin_slot(call, &script_inspect, slot);
     call_kind(call, SCRIPT_INSPECT_ARGV_KIND, slot);
-    call_submit(call, redis, 32, timeout_ms);
+    call_counters(call, SCRIPT_INSPECT_ARGV_COUNTERS);
+    call_submit(call, redis, LOOK_COUNTERS + statistic_count, timeout_ms);
+}
+
+/* The age of a due message, of which 0 is none; unknown if the script does not know its time. */
+static bool look_read_times(smq_stats *out, int64_t now_ms, const redisReply *reply)
+{
+    int64_t oldest, next;
+
+    if (!reply_time(&oldest, reply, 7) || !reply_time(&next, reply, 8)) {
+        return false;
+    }
+    if (out->due > 0) {
+        out->oldest_due_age_ms = oldest < 0 ? SMQ_AGE_UNKNOWN : now_ms - oldest;
+    }
+    out->next_due_at_ms = next < 0 ? 0 : next;
+    return true;
 }
 
 static bool look_read_gauges(struct store_inspected *out, const redisReply *reply)
 {
-    return reply_number(&out->now_ms, reply, 1) && reply_count(&out->waiting, reply, 2) &&
-           reply_count(&out->due, reply, 3) && reply_count(&out->claimed, reply, 4) &&
-           reply_count(&out->resting, reply, 5) && reply_count(&out->dead, reply, 6) &&
-           reply_time(&out->oldest_due_ms, reply, 7) && reply_time(&out->next_due_ms, reply, 8);
+    smq_stats *stats = &out->stats;
+
+    return reply_number(&out->now_ms, reply, 1) && reply_count(&stats->waiting, reply, 2) &&
+           reply_count(&stats->due, reply, 3) && reply_count(&stats->claimed, reply, 4) &&
+           reply_count(&stats->resting, reply, 5) && reply_count(&stats->dead, reply, 6) &&
+           look_read_times(stats, out->now_ms, reply) &&
+           reply_count(&stats->slots_paused, reply, 11) && stats->slots_paused <= 1 &&
+           reply_count(&out->scheduled, reply, 12);
 }
 
-static bool look_read_counters(struct store_inspected *out, const redisReply *reply)
+static bool look_read_counters(smq_stats *out, const redisReply *reply)
 {
-    return reply_count(&out->sent, reply, 11) && reply_count(&out->merged, reply, 12) &&
-           reply_count(&out->done, reply, 13) && reply_count(&out->retried, reply, 14) &&
-           reply_count(&out->rejected, reply, 15) && reply_count(&out->expired, reply, 16) &&
-           reply_count(&out->released, reply, 17) && reply_count(&out->lease_lost, reply, 18);
-}
+    size_t place = LOOK_COUNTERS;
 
-static bool look_read_deaths(struct store_inspected *out, const redisReply *reply)
-{
-    return reply_count(&out->dead_rejected, reply, 20) &&
-           reply_count(&out->dead_failed, reply, 21) &&
-           reply_count(&out->dead_crashed, reply, 22) &&
-           reply_count(&out->dead_timed_out, reply, 23) &&
-           reply_count(&out->dead_expired, reply, 24) &&
-           reply_count(&out->dead_bodiless, reply, 25);
-}
+    for (size_t i = 0; i < statistic_count; i++) {
+        uint64_t count;
 
-static bool look_read_paused(bool *out, const redisReply *reply)
-{
-    uint64_t paused;
-
-    if (!reply_count(&paused, reply, 19)) {
-        return false;
+        if (statistic_table[i].info.kind != SMQ_NUMBER_COUNTER) {
+            continue;
+        }
+        if (!reply_count(&count, reply, place++)) {
+            return false;
+        }
+        statistic_set(&statistic_table[i], out, (int64_t) count);
     }
-    *out = paused != 0;
     return true;
 }
 
@@ -54,11 +66,8 @@ bool store_inspect_read(struct store_inspected *out, const struct store_result *
 {
     const redisReply *reply = result->reply;
 
-    if (!look_read_gauges(out, reply) || !look_read_counters(out, reply) ||
-        !look_read_paused(&out->paused, reply) || !look_read_deaths(out, reply) ||
-        !reply_count(&out->duplicates, reply, 26) || !reply_count(&out->scheduled, reply, 27) ||
-        !reply_text(out->owner, sizeof(out->owner), reply, 9)) {
-        return false;
-    }
-    return reply_token(out->token, reply, 10);
+    *out = (struct store_inspected){.stats = SMQ_STATS_INIT};
+    return look_read_gauges(out, reply) && look_read_counters(&out->stats, reply) &&
+           reply_text(out->owner, sizeof(out->owner), reply, 9) &&
+           reply_token(out->token, reply, 10);
 }

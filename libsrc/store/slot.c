@@ -235,6 +235,7 @@ void store_slot_clear(struct store_call *call, struct redis *redis, const struct
     call_begin_keys(call, &script_slot_clear, slot);
     redis_arg_int(call_argv(call, SCRIPT_SLOT_CLEAR_ARGV_DELETION), deletion);
     redis_arg_int(call_argv(call, SCRIPT_SLOT_CLEAR_ARGV_LIMIT), CLEAR_LIMIT);
+    call_counters(call, SCRIPT_SLOT_CLEAR_ARGV_COUNTERS);
     call_submit(call, redis, 8, timeout_ms);
 }
 

@@ -4,6 +4,8 @@
 #ifndef STORE_SLOT_H
 #define STORE_SLOT_H
 
+#include <slotmq/admin.h>
+
 #include "model/damage.h"
 #include "model/token.h"
 #include "store/store.h"
@@ -68,15 +70,10 @@ void store_slot_remove(struct store_call *call, struct redis *redis, const struc
 enum { STORE_OWNER_MAX = 128 };
 struct store_inspected {
     int64_t now_ms;
-    uint64_t waiting, due, claimed, resting, dead;
-    uint64_t scheduled;                 /* of those that wait, in priority topics */
-    int64_t oldest_due_ms, next_due_ms; /* -1: none */
-    char owner[STORE_OWNER_MAX];        /* "": none */
-    char token[TOKEN_TEXT_LEN + 1];     /* "" if the topic is shared */
-    uint64_t sent, merged, done, retried, rejected, expired, released, lease_lost;
-    bool paused;
-    uint64_t dead_rejected, dead_failed, dead_crashed, dead_timed_out, dead_expired, dead_bodiless;
-    uint64_t duplicates;
+    smq_stats stats;                /* slots_paused is 0 or 1 */
+    uint64_t scheduled;             /* of those that wait, in priority topics */
+    char owner[STORE_OWNER_MAX];    /* "": none */
+    char token[TOKEN_TEXT_LEN + 1]; /* "" if the topic is shared */
 };
 void store_inspect(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                    int64_t timeout_ms);

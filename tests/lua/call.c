@@ -251,7 +251,9 @@ static void add_own(struct args *args, const struct model *model, const struct c
         add_takeover(args, call);
         break;
     case CALL_VACATE:
+        break;
     case CALL_INSPECT:
+        model_add_counters(args);
         break;
     case CALL_RANK:
         args_add_name(args, model_members[call->sends[0].member]);

@@ -208,6 +208,7 @@ static void clear(struct round *round)
 
         args_add(&args, "1");
         args_add_int(&args, 1 + (int64_t) round_chance(round, 4));
+        model_add_counters(&args);
         round_run_script(round, "slot_clear", &args, &seen);
     } while (strcmp(seen.data, "OK 1") == 0);
     model_clear(round->model);

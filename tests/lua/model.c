@@ -126,13 +126,10 @@ static void model_inspect(struct model *model, struct buf *reply, const struct c
         buf_printf(reply, " owner-%" PRIu64 " ", model->owner);
     }
     add_token(reply, model);
+    buf_printf(reply, " %d %zu", model->paused ? 1 : 0, scheduled);
     for (int i = 0; i < MODEL_COUNTERS; i++) {
-        if (i == MODEL_DEAD_REJECTED) {
-            buf_printf(reply, " %d", model->paused ? 1 : 0);
-        }
         buf_printf(reply, " %" PRIu64, model->counters[i]);
     }
-    buf_printf(reply, " %zu", scheduled);
 }
 
 void model_call(struct model *model, struct buf *reply, const struct call *call)

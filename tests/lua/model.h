@@ -29,8 +29,7 @@ extern const char *const model_members[MODEL_MEMBERS];
 const char *model_key_text(int member, int *len);
 int model_key(int member);
 
-/* The counters of a slot, in the order in which inspect answers them; between those of answers and
- * those of deaths stands whether the slot is paused. */
+/* The counters of a slot, in the order in which inspect is asked for them. */
 enum model_counter {
     MODEL_SENT,
     MODEL_MERGED,
@@ -50,6 +49,9 @@ enum model_counter {
     MODEL_COUNTERS
 };
 extern const char *const model_counters[MODEL_COUNTERS];
+
+struct args;
+void model_add_counters(struct args *args);
 
 struct model_attempts {
     int retries;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fixture.h"
+
 /* Some look like entries, patterns or formats.  Some have a key, "!1:kb" the key k, which two of
  * them share with others; and the key of "!1:br" is the id of another one. */
 const char *const model_members[MODEL_MEMBERS] = {"a",  "!1:kb", "!1:kc", "b",     "20c1:d", "%s",
@@ -14,6 +16,13 @@ const char *const model_counters[MODEL_COUNTERS] = {
     "sent",         "merged",         "done",         "retried",       "rejected",
     "expired",      "released",       "lease_lost",   "dead_rejected", "dead_failed",
     "dead_crashed", "dead_timed_out", "dead_expired", "dead_bodiless", "duplicates"};
+
+void model_add_counters(struct args *args)
+{
+    for (int i = 0; i < MODEL_COUNTERS; i++) {
+        args_add(args, model_counters[i]);
+    }
+}
 
 const char *model_key_text(int member, int *len)
 {

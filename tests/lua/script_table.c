@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "model.h"
+
 enum { WORDS_MAX = 64, LINE_SIZE = 1024 };
 
 #define DEF  "n.1"
@@ -206,6 +208,7 @@ static void inspect_args(struct args *args, const struct words *words)
 {
     (void) words;
     args_add(args, kind);
+    model_add_counters(args);
 }
 
 /* page STATE [SCORE NAME] */
@@ -296,6 +299,7 @@ static void clear_args(struct args *args, const struct words *words)
 {
     args_add(args, option(words, "deletion", "1"));
     args_add(args, word_at(words, 1));
+    model_add_counters(args);
 }
 
 static void plain_args(struct args *args, const struct words *words)

@@ -9,18 +9,18 @@
 #include "support/group.h"
 
 /* Dead letters by cause, and duplicates. */
-#define NO_DEATHS    " 0 0 0 0 0 0 0 0"
-#define ONE_REJECTED " 1 0 0 0 0 0 0 0"
+#define NO_DEATHS    " 0 0 0 0 0 0 0"
+#define ONE_REJECTED " 1 0 0 0 0 0 0"
 
 static void test_an_empty_slot(void **state)
 {
     static const struct script_row rows[] = {
         {"open m", "OK"},
         {"inspect",
-         "OK 1000 0 0 0 0 0 '' '' '' 000000000000000000000000 0 0 0 0 0 0 0 0 0" NO_DEATHS},
+         "OK 1000 0 0 0 0 0 '' '' '' 000000000000000000000000 0 0 0 0 0 0 0 0 0 0" NO_DEATHS},
         {"open p", "OK"},
         {"inspect",
-         "OK 1000 0 0 0 0 0 '' '' '' 000000000000000000000000 0 0 0 0 0 0 0 0 0" NO_DEATHS},
+         "OK 1000 0 0 0 0 0 '' '' '' 000000000000000000000000 0 0 0 0 0 0 0 0 0 0" NO_DEATHS},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -38,15 +38,15 @@ static void test_counts_every_state(void **state)
          " release 1000c1:d 0",
          NULL},
         {"at 1010", ""},
-        {"inspect", "OK 1010 2 1 1 1 1 1000 1000 host 000000010000000000000001 6 1 1 1 1 0 1 0 "
+        {"inspect", "OK 1010 2 1 1 1 1 1000 1000 host 000000010000000000000001 0 0 6 1 1 1 1 0 1 "
                     "0" ONE_REJECTED},
         {"consume 1 n=5 last=1", NULL},
         /* nothing is due: the rest ends first */
-        {"inspect",
-         "OK 1010 1 0 2 1 1 '' 1030 host 000000010000000000000001 6 1 1 1 1 0 1 0 0" ONE_REJECTED},
+        {"inspect", "OK 1010 1 0 2 1 1 '' 1030 host 000000010000000000000001 0 0 6 1 1 1 1 0 1 "
+                    "0" ONE_REJECTED},
         {"takeover 2", "OK 2 2 0"},
-        {"inspect",
-         "OK 1010 3 2 0 1 1 1000 1000 me 000000010000000000000002 6 1 1 1 1 0 1 2 0" ONE_REJECTED},
+        {"inspect", "OK 1010 3 2 0 1 1 1000 1000 me 000000010000000000000002 0 0 6 1 1 1 1 0 1 "
+                    "2" ONE_REJECTED},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -80,7 +80,7 @@ static void test_deaths_are_counted_by_cause(void **state)
         {"field dead_bodiless", "1"},
         {"field dead_crashed", "1"},
         {"inspect",
-         "OK 1100 0 0 0 0 5 '' '' me 000000010000000000000003 6 1 0 0 2 1 0 4 0 1 1 1 1 1 1 0 0"},
+         "OK 1100 0 0 0 0 5 '' '' me 000000010000000000000003 0 0 6 1 0 0 2 1 0 4 1 1 1 1 1 1 0"},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -94,11 +94,11 @@ static void test_priorities_are_due_now(void **state)
         {"at 1000", ""},
         {"send a -5 b 5", "OK aa"},
         {"inspect",
-         "OK 1000 2 2 0 0 0 '' 1000 me 000000010000000000000001 2 0 0 0 0 0 0 0 0" NO_DEATHS},
+         "OK 1000 2 2 0 0 0 '' 1000 me 000000010000000000000001 0 0 2 0 0 0 0 0 0 0" NO_DEATHS},
         {"consume 1", NULL},
         {"consume 1 n=0 last=1 done 5c1:b retry -5c1:a 70 no", NULL},
         {"inspect",
-         "OK 1000 0 0 0 1 0 '' 1070 me 000000010000000000000001 2 0 1 1 0 0 0 0 0" NO_DEATHS},
+         "OK 1000 0 0 0 1 0 '' 1070 me 000000010000000000000001 0 0 2 0 1 1 0 0 0 0" NO_DEATHS},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -115,17 +115,17 @@ static void test_the_first_of_a_fifo_slot_is_due_since_it_was_sent(void **state)
         {"send b 0 3 '' '' c 0 9 '' ''", "OK am"},
         {"at 1500", ""},
         {"inspect",
-         "OK 1500 3 3 0 0 0 1000 1500 me 000000010000000000000001 3 1 0 0 0 0 0 0 0" NO_DEATHS},
+         "OK 1500 3 3 0 0 0 1000 1500 me 000000010000000000000001 0 0 3 1 0 0 0 0 0 0" NO_DEATHS},
         {"consume 1 n=2", NULL},
         {"consume 1 n=0 last=1 done 1c1:c done 2c1:a", NULL},
         {"inspect",
-         "OK 1500 1 1 0 0 0 1200 1500 me 000000010000000000000001 3 1 2 0 0 0 0 0 0" NO_DEATHS},
+         "OK 1500 1 1 0 0 0 1200 1500 me 000000010000000000000001 0 0 3 1 2 0 0 0 0 0" NO_DEATHS},
     };
 
     SCRIPT_TABLE(state, rows);
 }
 
-#define FIRST(time) " 0 0 " time " 5000 me 000000010000000000000001 4 1 0 "
+#define FIRST(time) " 0 0 " time " 5000 me 000000010000000000000001 0 0 4 1 0 "
 
 /* It is the one that is claimed next, whatever else has waited for longer. */
 static void test_the_first_of_a_priority_slot_is_due_since_it_was_sent(void **state)
@@ -140,15 +140,15 @@ static void test_the_first_of_a_priority_slot_is_due_since_it_was_sent(void **st
         {"at 3000", ""},
         {"send d 9 1 '' '' a -5 1 '' ''", "OK am"},
         {"at 5000", ""},
-        {"inspect", "OK 5000 4 4 0" FIRST("3000") "0 0 0 0 0 0" NO_DEATHS},
+        {"inspect", "OK 5000 4 4 0" FIRST("3000") "0 0 0 0 0" NO_DEATHS},
         {"consume 1 n=1", NULL},
-        {"inspect", "OK 5000 3 3 1" FIRST("2000") "0 0 0 0 0 0" NO_DEATHS},
+        {"inspect", "OK 5000 3 3 1" FIRST("2000") "0 0 0 0 0" NO_DEATHS},
         {"consume 1 n=2 last=1", NULL},
-        {"inspect", "OK 5000 1 1 3" FIRST("1000") "0 0 0 0 0 0" NO_DEATHS},
+        {"inspect", "OK 5000 1 1 3" FIRST("1000") "0 0 0 0 0" NO_DEATHS},
         {"consume 1 n=0 last=2 retry -17179869186c2:b 0 no", NULL},
-        {"inspect", "OK 5000 2 2 2" FIRST("2000") "1 0 0 0 0 0" NO_DEATHS},
+        {"inspect", "OK 5000 2 2 2" FIRST("2000") "1 0 0 0 0" NO_DEATHS},
         {"redis HDEL body{x} hb", "1"},
-        {"inspect", "OK 5000 2 2 2" FIRST("''") "1 0 0 0 0 0" NO_DEATHS},
+        {"inspect", "OK 5000 2 2 2" FIRST("''") "1 0 0 0 0" NO_DEATHS},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -165,7 +165,7 @@ static void test_inline_a_priority_tells_no_time(void **state)
             {"at 1000", ""},
             {"send a 5", "OK a"},
             {"inspect",
-             "OK 1000 1 1 0 0 0 '' 1000 me 000000010000000000000001 1 0 0 0 0 0 0 0 0" NO_DEATHS},
+             "OK 1000 1 1 0 0 0 '' 1000 me 000000010000000000000001 0 0 1 0 0 0 0 0 0 0" NO_DEATHS},
         };
 
         SCRIPT_TABLE(state, rows);
@@ -178,10 +178,10 @@ static void test_a_paused_slot(void **state)
         {"open m", "OK"},
         {"slot_pause 1", "OK"},
         {"inspect",
-         "OK 1000 0 0 0 0 0 '' '' '' 000000000000000000000000 0 0 0 0 0 0 0 0 1" NO_DEATHS},
+         "OK 1000 0 0 0 0 0 '' '' '' 000000000000000000000000 1 0 0 0 0 0 0 0 0 0" NO_DEATHS},
         {"slot_pause 0", "OK"},
         {"inspect",
-         "OK 1000 0 0 0 0 0 '' '' '' 000000000000000000000000 0 0 0 0 0 0 0 0 0" NO_DEATHS},
+         "OK 1000 0 0 0 0 0 '' '' '' 000000000000000000000000 0 0 0 0 0 0 0 0 0 0" NO_DEATHS},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -191,7 +191,7 @@ static void test_a_shared_slot(void **state)
 {
     static const struct script_row rows[] = {
         {"open m shared", "OK"},
-        {"inspect", "OK 1000 0 0 0 0 0 '' '' '' shared 0 0 0 0 0 0 0 0 0" NO_DEATHS},
+        {"inspect", "OK 1000 0 0 0 0 0 '' '' '' shared 0 0 0 0 0 0 0 0 0 0" NO_DEATHS},
     };
 
     SCRIPT_TABLE(state, rows);

@@ -10,7 +10,9 @@
 
 #include <cmocka.h>
 
+#include "model/metric.h"
 #include "model/metrics_text.h"
+#include "model/statistic.h"
 #include "support/group.h"
 
 enum { FAMILIES_MAX = 128 };
@@ -537,9 +539,70 @@ static void document_lists_every_metric_as_the_text_does(void **state)
     free(page);
 }
 
+static void count_field(int *fields, size_t struct_size, const smq_number_info *number)
+{
+    size_t place = (number->offset - sizeof(size_t)) / sizeof(uint64_t);
+
+    assert_true(number->offset >= sizeof(size_t) && number->offset < struct_size);
+    assert_int_equal(number->offset % sizeof(uint64_t), 0);
+    fields[place]++;
+    assert_int_equal(fields[place], 1);
+}
+
+/* A field without a row would be in no text, no JSON and no sum. */
+static void each_field_has_one_row(void **state)
+{
+    int stats[sizeof(smq_stats) / sizeof(uint64_t)] = {0};
+    int metrics[sizeof(smq_metrics) / sizeof(uint64_t)] = {0};
+
+    (void) state;
+    for (size_t i = 0; i < statistic_count; i++) {
+        count_field(stats, sizeof(smq_stats), &statistic_table[i].info);
+    }
+    assert_int_equal(statistic_count, sizeof(smq_stats) / sizeof(uint64_t) - 1);
+    for (size_t i = 0; i < metric_count; i++) {
+        count_field(metrics, sizeof(smq_metrics), &metric_table[i]);
+    }
+    assert_int_equal(metric_count,
+                     sizeof(smq_metrics) / sizeof(uint64_t) - 1 - (SMQ_HISTOGRAM_SIZE - 1));
+}
+
+static void a_topic_has_the_sums_of_its_slots(void **state)
+{
+    static const struct {
+        int64_t topic_age, slot_age, age, topic_next, slot_next, next;
+    } rows[] = {
+        {0, 5, 5, 0, 100, 100},
+        {7, 5, 7, 100, 0, 100},
+        {7, SMQ_AGE_UNKNOWN, SMQ_AGE_UNKNOWN, 100, 90, 90},
+        {SMQ_AGE_UNKNOWN, 0, SMQ_AGE_UNKNOWN, 0, 0, 0},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        smq_stats topic = {.waiting = 3,
+                           .duplicates = 1,
+                           .oldest_due_age_ms = rows[i].topic_age,
+                           .next_due_at_ms = rows[i].topic_next};
+        const smq_stats slot = {.waiting = 4,
+                                .slots_paused = 1,
+                                .oldest_due_age_ms = rows[i].slot_age,
+                                .next_due_at_ms = rows[i].slot_next};
+
+        statistic_add_slot(&topic, &slot);
+        assert_int_equal(topic.waiting, 7);
+        assert_int_equal(topic.duplicates, 1);
+        assert_int_equal(topic.slots_paused, 1);
+        assert_int_equal(topic.oldest_due_age_ms, rows[i].age);
+        assert_int_equal(topic.next_due_at_ms, rows[i].next);
+    }
+}
+
 TEST_GROUP(metrics_text)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_field_has_one_row),
+        cmocka_unit_test(a_topic_has_the_sums_of_its_slots),
         cmocka_unit_test(names_follow_the_conventions),
         cmocka_unit_test(each_number_of_a_process_stands_in_the_text),
         cmocka_unit_test(refused_sends_have_the_name_of_what_is_full),
