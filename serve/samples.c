@@ -5,58 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <slotmq/ops.h>
+
 #include "cli/text/say.h"
 
 /* The beginning of the families that are wanted. */
 #define PREFIX "slotmq_topic_"
 
 /* === Numbers ============================================================ */
-
-enum samples_kind { SAMPLES_A_COUNT, SAMPLES_A_LAG, SAMPLES_AN_OWNER, SAMPLES_A_MARK };
-
-#define STAT(name, member)                                                                         \
-    {                                                                                              \
-        PREFIX name, NULL, offsetof(struct samples_topic, stats.member), SAMPLES_A_COUNT           \
-    }
-#define DEAD(cause)                                                                                \
-    {                                                                                              \
-        PREFIX "dead_letters_total", #cause, offsetof(struct samples_topic, stats.dead_##cause),   \
-            SAMPLES_A_COUNT                                                                        \
-    }
-
-static const struct {
-    const char *name, *cause;
-    size_t offset;
-    enum samples_kind kind;
-} samples_numbers[] = {
-    STAT("messages_waiting", waiting),
-    STAT("messages_due", due),
-    STAT("messages_claimed", claimed),
-    STAT("messages_resting", resting),
-    STAT("messages_dead", dead),
-    {PREFIX "oldest_due_age_seconds", NULL, 0, SAMPLES_A_LAG},
-    STAT("messages_sent_total", sent),
-    STAT("messages_merged_total", merged),
-    STAT("duplicates_total", duplicates),
-    STAT("messages_done_total", done),
-    STAT("messages_retried_total", retried),
-    STAT("messages_rejected_total", rejected),
-    STAT("messages_expired_total", expired),
-    STAT("messages_released_total", released),
-    STAT("messages_lease_lost_total", lease_lost),
-    DEAD(rejected),
-    DEAD(failed),
-    DEAD(crashed),
-    DEAD(timed_out),
-    DEAD(expired),
-    DEAD(bodiless),
-    STAT("slots_paused", slots_paused),
-    STAT("slots_damaged", slots_damaged),
-    STAT("slots_silent", slots_silent),
-    {PREFIX "owners", NULL, offsetof(struct samples_topic, owners), SAMPLES_AN_OWNER},
-    {PREFIX "slots_unowned", NULL, offsetof(struct samples_topic, slots_unowned), SAMPLES_AN_OWNER},
-    {SAMPLES_UNREADABLE, NULL, 0, SAMPLES_A_MARK},
-};
 
 /* A part of a text, without a NUL. */
 struct samples_part {
@@ -92,30 +48,51 @@ static bool samples_number(uint64_t *out, struct samples_part part, bool milli)
     return part.size > 0 && (!milli || behind == 3) && value <= INT64_MAX;
 }
 
+struct samples_place {
+    struct samples_part name, cause;
+    const smq_number_info *found;
+};
+
+static bool samples_on_number(const smq_number_info *number, void *user)
+{
+    struct samples_place *place = user;
+
+    if (samples_is(place->name, number->metric) && samples_is(place->cause, number->label_value)) {
+        place->found = number;
+    }
+    return !place->found;
+}
+
+static void samples_set_owner(struct samples_topic *topic, struct samples_part name,
+                              uint64_t number)
+{
+    if (samples_is(name, SAMPLES_UNREADABLE)) {
+        topic->unreadable = number != 0;
+    } else if (samples_is(name, PREFIX "owners")) {
+        topic->owners = number;
+        topic->has_owners = true;
+    } else if (samples_is(name, PREFIX "slots_unowned")) {
+        topic->slots_unowned = number;
+    }
+}
+
 static void samples_set(struct samples_topic *topic, struct samples_part name,
                         struct samples_part cause, struct samples_part value)
 {
-    for (size_t i = 0; i < sizeof(samples_numbers) / sizeof(samples_numbers[0]); i++) {
-        const char *wanted = samples_numbers[i].cause ? samples_numbers[i].cause : "";
-        const enum samples_kind kind = samples_numbers[i].kind;
-        uint64_t number = 0;
-        if (!samples_is(name, samples_numbers[i].name) || !samples_is(cause, wanted)) {
-            continue;
-        }
-        if (!samples_number(&number, value, kind == SAMPLES_A_LAG)) {
-            return;
-        }
-        if (kind == SAMPLES_A_LAG) {
-            topic->stats.oldest_due_age_ms = (int64_t) number;
-            topic->has_lag = true;
-        } else if (kind == SAMPLES_A_MARK) {
-            topic->unreadable = number != 0;
-        } else {
-            memcpy((char *) topic + samples_numbers[i].offset, &number, sizeof(number));
-            topic->has_owners = topic->has_owners || kind == SAMPLES_AN_OWNER;
-        }
+    struct samples_place place = {.name = name, .cause = cause};
+    uint64_t number;
+
+    smq_stat_each(samples_on_number, &place);
+    const bool is_lag = place.found && place.found->unit == SMQ_UNIT_MS;
+    if (!samples_number(&number, value, is_lag)) {
         return;
     }
+    if (!place.found) {
+        samples_set_owner(topic, name, number);
+        return;
+    }
+    memcpy((char *) &topic->stats + place.found->offset, &number, sizeof(number));
+    topic->has_lag = topic->has_lag || is_lag;
 }
 
 /* === Lines ============================================================== */

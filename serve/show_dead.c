@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <slotmq/ops.h>
+
 #include "cli/http/moment.h"
 #include "cli/http/query.h"
 #include "cli/message/message.h"
@@ -99,19 +101,29 @@ static json_t *dead_reasons_json(struct dead_visit *visit)
     return array;
 }
 
+struct dead_causes {
+    json_t *object;
+    const smq_stats *stats;
+};
+
+static bool dead_on_number(const smq_number_info *number, void *user)
+{
+    const struct dead_causes *causes = user;
+    int64_t count;
+
+    if (strcmp(number->label, "cause") == 0) {
+        memcpy(&count, (const char *) causes->stats + number->offset, sizeof(count));
+        output_set(causes->object, number->label_value, json_integer(count));
+    }
+    return true;
+}
+
 static json_t *dead_causes_json(const smq_stats *stats)
 {
-    json_t *object = json_object();
+    struct dead_causes causes = {json_object(), stats};
 
-#define X(cause) output_set(object, #cause, json_integer((json_int_t) stats->dead_##cause));
-    X(rejected)
-    X(failed)
-    X(crashed)
-    X(timed_out)
-    X(expired)
-    X(bodiless)
-#undef X
-    return object;
+    smq_stat_each(dead_on_number, &causes);
+    return causes.object;
 }
 
 static void dead_visit_fini(struct dead_visit *visit)

@@ -8,7 +8,6 @@
 #include "cli/http/moment.h"
 #include "cli/http/query.h"
 #include "cli/stat/gauges.h"
-#include "cli/stat/stat_json.h"
 #include "cli/text/output.h"
 #include "cli/text/say.h"
 #include "cli/topic/definition.h"
@@ -83,7 +82,7 @@ static json_t *show_one(const struct reading_topic *topic, int64_t now_ms, size_
     output_set(object, "slots_total", show_number(topic->defined, topic->slots));
     output_set(object, "owners", show_number(now->has_owners, (int64_t) now->owners));
     output_set(object, "slots_unowned", show_number(now->has_owners, (int64_t) now->slots_unowned));
-    stat_json_numbers(object, &stats);
+    gauges_json_all(object, &stats);
     gauges_json_left_out(object, &stats);
 #define X(counter, title, weight)                                                                  \
     output_set(object, #counter "_per_s",                                                          \
@@ -219,7 +218,7 @@ static bool topic_on_slot(const smq_slot_info *slot, void *user)
     output_set(object, "token", output_text(slot->token));
     output_set(object, "code", json_string(smq_status_name(slot->status)));
     output_set(object, "why", output_text(slot->why));
-    stat_json_numbers(object, &slot->stats);
+    gauges_json_all(object, &slot->stats);
     show_append(array, object);
     return json_array_size(array) < TOPIC_SLOTS_MAX;
 }

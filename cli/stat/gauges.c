@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <slotmq/ops.h>
+
 #include "cli/text/output.h"
 
 /* X(member of smq_stats): in the order of the columns, behind the state. */
@@ -75,13 +77,41 @@ void gauges_json_left_out(json_t *object, const smq_stats *stats)
     output_set(object, "slots_silent", json_integer((json_int_t) stats->slots_silent));
 }
 
+/* Some of the numbers of a topic or slot. */
+struct gauges_numbers {
+    json_t *object;
+    const smq_stats *stats;
+    smq_number_kind kind;
+};
+
+static bool gauges_on_number(const smq_number_info *number, void *user)
+{
+    const struct gauges_numbers *numbers = user;
+    int64_t value;
+
+    if (number->kind != numbers->kind ||
+        (number->unit != SMQ_UNIT_MESSAGES && number->unit != SMQ_UNIT_MS)) {
+        return true;
+    }
+    memcpy(&value, (const char *) numbers->stats + number->offset, sizeof(value));
+    output_set(numbers->object, number->name,
+               number->unit == SMQ_UNIT_MS && value == SMQ_AGE_UNKNOWN ? json_null()
+                                                                       : json_integer(value));
+    return true;
+}
+
 void gauges_json(json_t *object, const smq_stats *stats)
 {
+    struct gauges_numbers numbers = {object, stats, SMQ_NUMBER_GAUGE};
+
     output_set(object, "paused", json_boolean(stats->slots_paused > 0));
-#define X(member) output_set(object, #member, json_integer((json_int_t) stats->member));
-    GAUGE_FIELDS(X)
-#undef X
-    if (stats->oldest_due_age_ms == SMQ_AGE_UNKNOWN) {
-        output_set(object, "oldest_due_age_ms", json_null());
-    }
+    smq_stat_each(gauges_on_number, &numbers);
+}
+
+void gauges_json_all(json_t *object, const smq_stats *stats)
+{
+    struct gauges_numbers numbers = {object, stats, SMQ_NUMBER_COUNTER};
+
+    gauges_json(object, stats);
+    smq_stat_each(gauges_on_number, &numbers);
 }

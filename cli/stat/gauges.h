@@ -50,6 +50,9 @@ void gauges_emphasise(struct table *table, size_t column, const smq_stats *stats
 /* Sets paused, waiting, due, claimed, resting, dead, oldest_due_age_ms (null: not known). */
 void gauges_json(json_t *object, const smq_stats *stats);
 
+/* Sets these, then what the topic or slot has done, as slotmq stat --json shows it. */
+void gauges_json_all(json_t *object, const smq_stats *stats);
+
 /* Sets slots_damaged and slots_silent of a topic: how many of its slots are not counted. */
 void gauges_json_left_out(json_t *object, const smq_stats *stats);
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli/stat/gauges.h"
-#include "cli/stat/stat_json.h"
 #include "cli/stat/stat_read.h"
 #include "cli/stat/stat_table.h"
 #include "cli/text/output.h"
@@ -41,7 +40,7 @@ static json_t *stat_slot_json(const struct stat_slot *slot)
     output_set(object, "slot", json_integer(slot->number));
     output_set(object, "owner", json_string(slot->owner));
     output_set(object, "token", json_string(slot->token));
-    stat_json_numbers(object, &slot->stats);
+    gauges_json_all(object, &slot->stats);
     return object;
 }
 
@@ -68,7 +67,7 @@ static json_t *stat_topic_json(const struct stat_topic *topic, bool slots)
                exclusive ? json_integer((json_int_t) topic->owner_count) : json_null());
     output_set(object, "slots_unowned",
                exclusive ? json_integer((json_int_t) topic->unowned) : json_null());
-    stat_json_numbers(object, &topic->stats);
+    gauges_json_all(object, &topic->stats);
     gauges_json_left_out(object, &topic->stats);
     for (size_t i = 0; i < topic->slot_count; i++) {
         stat_append(array, stat_slot_json(&topic->slots[i]));

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <slotmq/ops.h>
+
 #include "cli/stat/parallel.h"
 #include "cli/text/say.h"
 
@@ -22,31 +24,30 @@ struct stat_visit {
     bool slots;
 };
 
-/* X(member of smq_stats): the sums. */
-#define SUM_FIELDS(X)                                                                              \
-    X(waiting)                                                                                     \
-    X(due)                                                                                         \
-    X(claimed)                                                                                     \
-    X(resting)                                                                                     \
-    X(dead)                                                                                        \
-    X(sent)                                                                                        \
-    X(merged)                                                                                      \
-    X(done)                                                                                        \
-    X(retried)                                                                                     \
-    X(rejected)                                                                                    \
-    X(expired)                                                                                     \
-    X(released)                                                                                    \
-    X(lease_lost)                                                                                  \
-    X(slots_paused)                                                                                \
-    X(slots_damaged)                                                                               \
-    X(slots_silent)                                                                                \
-    DETAIL_FIELDS(X)
+struct stat_sum {
+    smq_stats *sum;
+    const smq_stats *slot;
+};
+
+static bool stat_read_add_number(const smq_number_info *number, void *user)
+{
+    const struct stat_sum *both = user;
+    uint64_t sum, slot;
+
+    memcpy(&sum, (const char *) both->sum + number->offset, sizeof(sum));
+    memcpy(&slot, (const char *) both->slot + number->offset, sizeof(slot));
+    if (number->unit == SMQ_UNIT_MESSAGES || number->unit == SMQ_UNIT_SLOTS) {
+        sum += slot;
+        memcpy((char *) both->sum + number->offset, &sum, sizeof(sum));
+    }
+    return true;
+}
 
 static void stat_read_add(smq_stats *sum, const smq_stats *slot)
 {
-#define X(member) sum->member += slot->member;
-    SUM_FIELDS(X)
-#undef X
+    struct stat_sum both = {sum, slot};
+
+    smq_stat_each(stat_read_add_number, &both);
     /* one lag that is not known makes that of the topic unknown */
     if (sum->oldest_due_age_ms == SMQ_AGE_UNKNOWN || slot->oldest_due_age_ms == SMQ_AGE_UNKNOWN) {
         sum->oldest_due_age_ms = SMQ_AGE_UNKNOWN;

@@ -7,17 +7,6 @@
 
 enum { STAT_FAULTS_MAX = 8 };
 
-/* X(counter of smq_stats): dead letters by cause and refused sends, in the order of JSON; no table
- * has them. */
-#define DETAIL_FIELDS(X)                                                                           \
-    X(dead_rejected)                                                                               \
-    X(dead_failed)                                                                                 \
-    X(dead_crashed)                                                                                \
-    X(dead_timed_out)                                                                              \
-    X(dead_expired)                                                                                \
-    X(dead_bodiless)                                                                               \
-    X(duplicates)
-
 /* One slot, as smq_topic_slots() shows it. */
 struct stat_slot {
     int32_t number;

@@ -5,7 +5,7 @@
 #include "cli/stat/stat_read.h"
 #include "cli/text/table.h"
 
-/* X(counter of smq_stats, title, weight of its column): the order of JSON and of the table. */
+/* X(counter of smq_stats, title, weight of its column): the order of the table. */
 #define COUNTER_FIELDS(X)                                                                          \
     X(sent, "SENT", 29)                                                                            \
     X(merged, "MERGED", 24)                                                                        \
