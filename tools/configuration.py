@@ -23,9 +23,10 @@ UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "ms": 1, "s": 1000, "m": 60000, 
 NUMBER = r"(\d+)(?:\^(\d+))?(?: ?(KiB|MiB|ms|s|m|h|d)\b)?"
 RANGE = re.compile(rf"-?{NUMBER} \.\. {NUMBER}")
 DEFAULT = re.compile(rf"\b[Dd]efault:? (?:{NUMBER}|([A-Z_]{{3,}}|none|no limit)\b)")
-# Callbacks, what is passed to them, structs of them and handles have no text; a topic's name is no option.
+# Callbacks, what is passed to them, structs of them and handles have no text; a topic's name is no option, and
+# only programs make surveys.
 UNNAMED = re.compile(r"smq_\w+_fn|\bsmq_limit\b|\bvoid\b|\bsize_t\b|\bstruct\b")
-NOT_OPTIONS = {("smq_topic_options", "name")}
+NOT_OPTIONS = {("smq_topic_options", "name"), ("smq_survey_options", "calls_per_s")}
 
 
 def declared(folder):

@@ -7,6 +7,7 @@
 #ifndef SLOTMQ_OPS_H
 #define SLOTMQ_OPS_H
 
+#include <slotmq/admin.h>
 #include <slotmq/client.h>
 #include <slotmq/topic.h>
 
@@ -173,6 +174,59 @@ typedef bool smq_number_fn(const smq_number_info *number, void *user);
  * This needs no client and cannot fail. */
 SMQ_API void smq_stat_each(smq_number_fn *visit, void *user);
 SMQ_API void smq_metric_each(smq_number_fn *visit, void *user);
+
+/* === A survey of topics ================================================= */
+
+/* What is known of one topic.  Its texts are valid only during the callback. */
+typedef struct smq_survey_topic {
+    size_t struct_size;
+    const char *topic;
+    const smq_topic_options *options; /* NULL: its definition could not be read */
+    bool paused;
+    bool list_read; /* the list of all topics was read: the next field says what it lacks */
+    bool unlisted;  /* Redis has lost the name of the topic from that list */
+    /* SMQ_OK, or why none of its slots could be read: then all numbers are 0 but slots_damaged or
+     * slots_silent, if how many slots it has is known */
+    smq_status status;
+    const char *why; /* the same in one line; "" for SMQ_OK */
+    smq_stats stats; /* as smq_topic_stats() gives them */
+    bool has_owners; /* false: it is shared, or could not be read, and the next fields are 0 */
+    uint64_t owners, slots_unowned; /* processes that own slots; slots that none owns */
+} smq_survey_topic;
+#define SMQ_SURVEY_TOPIC_INIT SMQ_INIT(smq_survey_topic)
+
+/* Runs on the calling thread.  Returning false ends the survey, and the call returns SMQ_OK. */
+typedef bool smq_survey_fn(const smq_survey_topic *topic, void *user);
+
+typedef struct smq_survey_options {
+    size_t struct_size;
+    /* Calls of Redis per second, over all masters: between two parts of the survey the call waits
+     * until so many were allowed.  0: it does not wait. */
+    int64_t calls_per_s;
+    /* NULL, or says which of all topics are read; the others are left out. */
+    bool (*wants)(const char *topic, void *user);
+    /* NULL, or what each slot is shown to before its topic is; what it returns does not count. */
+    smq_slot_fn *slot;
+} smq_survey_options;
+#define SMQ_SURVEY_OPTIONS_INIT SMQ_INIT(smq_survey_options)
+#define SMQ_SURVEY_OPTIONS(...) SMQ_WITH(smq_survey_options, __VA_ARGS__)
+
+/* Read many topics in one pass: what each one is, holds and has done, who owns its slots, and why
+ * it cannot be read.  `topics` is "a,b", or NULL or "*" for all: groups in place of the topics that
+ * have them, by name.  `options` may be NULL.
+ * A call reads each definition and each slot, many at once.  A master that does not reply costs
+ * one time-out: it is asked no more in this pass, its slots are counted as silent, and those of the
+ * others are read.
+ * Blocks: request_timeout_ms per round trip, and as calls_per_s says.
+ * Fails: INVALID (a name is not valid), and if the list of all topics cannot be read; what goes
+ * wrong with one topic is in its row, also NO_TOPIC of one that was named. */
+SMQ_API smq_status smq_survey(smq_client *client, const char *topics,
+                              const smq_survey_options *options, smq_survey_fn *visit, void *user,
+                              smq_error *err);
+
+/* What was read of topics with different names, as Prometheus text; docs/METRICS.md lists the
+ * names.  It does not block.  Free *out with smq_free(). */
+SMQ_API void smq_survey_text(const smq_survey_topic *topics, size_t count, char **out);
 
 /* === What a topic is bound to =========================================== */
 

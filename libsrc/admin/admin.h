@@ -12,7 +12,7 @@
 #include <slotmq/topic.h>
 
 #include "core/core.h"
-#include "model/metrics_text.h"
+#include "model/topic.h"
 
 /* `report` has its full size. */
 smq_status admin_topic_create(smq_topic_report *report, struct core *core,
@@ -31,6 +31,9 @@ smq_status admin_topic_pause(struct core *core, const char *topic, bool paused, 
 smq_status admin_topic_rebind(struct core *core, const char *topic, bool force, smq_error *err);
 smq_status admin_topic_each(struct core *core, bool search, smq_topic_fn *visit, void *user,
                             smq_error *err);
+/* What a visitor of admin_topic_each() is shown, if it is not unreadable; *why has how reading its
+ * definition ended, SMQ_OK or DAMAGED.  Both are valid only during the callback. */
+const struct topic *admin_topic_of(const smq_topic_info *info, const smq_error **why);
 smq_status admin_topic_get(smq_topic_info **out, struct core *core, const char *topic,
                            smq_error *err);
 void admin_topic_info_free(smq_topic_info *info);
@@ -55,17 +58,9 @@ smq_status admin_fleet_forget(size_t *removed, struct core *core, coord_keep_fn 
 
 smq_status admin_stats(smq_stats *out, struct core *core, const char *topic, smq_error *err);
 
-/* One topic of many that are read at once. */
-struct admin_stats {
-    const char *topic;
-    smq_stats stats; /* set for SMQ_OK, as are the owners */
-    struct metrics_owners owners;
-    smq_error err;
-};
-
-/* As admin_stats() for each, but those whose node does not reply share one time-out for 256 of
- * their slots.  The names are checked before. */
-void admin_stats_many(struct admin_stats *all, size_t count, struct core *core);
+/* `options` has its full size. */
+smq_status admin_survey(struct core *core, const char *topics, const smq_survey_options *options,
+                        smq_survey_fn *visit, void *user, smq_error *err);
 
 smq_status admin_slots(struct core *core, const char *topic, smq_slot_fn *visit, void *user,
                        smq_error *err);

@@ -11,6 +11,7 @@
 #include "admin/fanout.h"
 #include "admin/scan.h"
 #include "base/memory.h"
+#include "base/owner_of.h"
 #include "base/status.h"
 #include "store/topic.h"
 
@@ -132,6 +133,7 @@ struct description {
     smq_topic_options options;
     char backoff[BACKOFF_TEXT_MAX];
     struct topic topic;
+    const smq_error *why; /* damaged: how reading the definition has failed */
 };
 
 static void describe_fill(struct description *out, const struct topic *topic, bool damaged,
@@ -147,13 +149,22 @@ static void describe_fill(struct description *out, const struct topic *topic, bo
                                  .unlisted = unlisted};
 }
 
+const struct topic *admin_topic_of(const smq_topic_info *info, const smq_error **why)
+{
+    const struct description *description = OWNER_OF(info, const struct description, info);
+
+    *why = description->why;
+    return &description->topic;
+}
+
 /* Returns false if the visitor ended the visit. */
-static bool describe_topic(const struct topic *topic, bool damaged, bool unlisted,
+static bool describe_topic(const struct topic *topic, const smq_error *why, bool unlisted,
                            smq_topic_fn *visit, void *user)
 {
     struct description description;
 
-    describe_fill(&description, topic, damaged, unlisted);
+    describe_fill(&description, topic, why->status == SMQ_DAMAGED, unlisted);
+    description.why = why;
     return visit(&description.info, user);
 }
 
@@ -249,8 +260,7 @@ static smq_status describe_read(const struct fanout_definition *read, const stru
         bool whole = own->status == SMQ_OK && read[i].topic.groups[0] != '\0';
 
         if ((own->status == SMQ_OK || own->status == SMQ_DAMAGED) && !whole) {
-            *more = describe_topic(&read[i].topic, own->status == SMQ_DAMAGED, !names[i].listed,
-                                   visit, user);
+            *more = describe_topic(&read[i].topic, own, !names[i].listed, visit, user);
         } else if (all->all && !names[i].listed && own->status == SMQ_NO_TOPIC) {
             *more = describe_deleted(all, &names[i], visit, user);
         } else if (whole || !names[i].listed) {

@@ -23,6 +23,7 @@ struct fanout_call {
 /* Invariant: `busy` calls are in flight; the waiter ends with the last of them. */
 struct fanout {
     struct loop_task task;
+    fanout_skip_fn *skip; /* NULL: none */
     fanout_send_fn *send;
     fanout_done_fn *done;
     void *user;
@@ -51,9 +52,12 @@ static void fanout_call_next(struct fanout_call *call)
 {
     struct fanout *fanout = call->fanout;
 
-    if (!fanout->failed && fanout->next < fanout->count) {
+    while (!fanout->failed && fanout->next < fanout->count) {
         call->index = fanout->next++;
         call->tries = 0;
+        if (fanout->skip != NULL && fanout->skip(call->index, fanout->user)) {
+            continue;
+        }
         fanout_call_send(call);
         return;
     }
@@ -97,12 +101,14 @@ static void fanout_on_task(struct loop_task *task)
     }
 }
 
-struct fanout *fanout_begin(struct core *core, int32_t count, fanout_send_fn *send,
-                            fanout_done_fn *done, void *user, enum fanout_lost lost)
+static struct fanout *fanout_begin_some(struct core *core, int32_t count, fanout_skip_fn *skip,
+                                        fanout_send_fn *send, fanout_done_fn *done, void *user,
+                                        enum fanout_lost lost)
 {
     struct fanout *fanout = memory_new(sizeof(*fanout));
 
     *fanout = (struct fanout){.task.run = fanout_on_task,
+                              .skip = skip,
                               .send = send,
                               .done = done,
                               .user = user,
@@ -120,6 +126,12 @@ struct fanout *fanout_begin(struct core *core, int32_t count, fanout_send_fn *se
     }
     loop_post(core->io, &fanout->task);
     return fanout;
+}
+
+struct fanout *fanout_begin(struct core *core, int32_t count, fanout_send_fn *send,
+                            fanout_done_fn *done, void *user, enum fanout_lost lost)
+{
+    return fanout_begin_some(core, count, NULL, send, done, user, lost);
 }
 
 smq_status fanout_end(struct fanout *fanout, smq_error *err)
@@ -145,6 +157,12 @@ smq_status fanout_many(struct core *core, int32_t count, fanout_send_fn *send, f
                        void *user, smq_error *err)
 {
     return fanout_end(fanout_begin(core, count, send, done, user, FANOUT_REPEAT), err);
+}
+
+smq_status fanout_some(struct core *core, int32_t count, fanout_skip_fn *skip, fanout_send_fn *send,
+                       fanout_done_fn *done, void *user, smq_error *err)
+{
+    return fanout_end(fanout_begin_some(core, count, skip, send, done, user, FANOUT_REPEAT), err);
 }
 
 /* --- a single call --- */

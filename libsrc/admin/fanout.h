@@ -18,6 +18,10 @@ enum fanout_next {
 /* Send call number `index`. */
 typedef void fanout_send_fn(struct store_call *call, int32_t index, void *user);
 
+/* Is there no need to send call number `index`?  Runs on smq:io just before the call would be sent;
+ * `done` does not run then. */
+typedef bool fanout_skip_fn(int32_t index, void *user);
+
 /* What follows a reply that was lost: the call is repeated a few times, or `done` is called. */
 enum fanout_lost { FANOUT_REPEAT, FANOUT_TELL };
 
@@ -29,6 +33,10 @@ typedef enum fanout_next fanout_done_fn(const struct store_result *result, int32
  * Blocks: the request time-out of each round trip.  Fails: as `done` says. */
 smq_status fanout_many(struct core *core, int32_t count, fanout_send_fn *send, fanout_done_fn *done,
                        void *user, smq_error *err);
+
+/* The same without the calls that `skip` says. */
+smq_status fanout_some(struct core *core, int32_t count, fanout_skip_fn *skip, fanout_send_fn *send,
+                       fanout_done_fn *done, void *user, smq_error *err);
 
 /* The same in two parts, between which the caller can wait for something else.  The first part does
  * not block; each result must be given to the second one. */

@@ -5,19 +5,13 @@
 #include <string.h>
 
 #include "admin/admin.h"
-#include "admin/slot_walk.h"
+#include "admin/slot_stats.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "model/statistic.h"
 
 /* --- stats --- */
-
-static void slot_stats_fault(smq_stats *stats, const struct slot_walk_fault *fault)
-{
-    stats->slots_damaged += fault->status == SMQ_DAMAGED ? 1 : 0;
-    stats->slots_silent += fault->status != SMQ_OK && fault->status != SMQ_DAMAGED ? 1 : 0;
-}
 
 /* A process that owns slots of a topic. */
 struct slot_owner {
@@ -30,6 +24,8 @@ struct slot_sums {
     smq_stats stats;
     struct slot_owner *owners; /* owned; each once */
     uint64_t unowned;
+    smq_slot_fn *visit; /* NULL: none */
+    void *user;
 };
 
 static void slot_stats_add_owner(struct slot_sums *sums, const struct store_inspected *look)
@@ -59,35 +55,54 @@ static void slot_stats_free_owners(struct slot_sums *sums)
     }
 }
 
+/* Describe slot number `index` of the walk. */
+static smq_slot_info slot_stats_info(const struct slot_walk *walk, int32_t index)
+{
+    const struct store_inspected *look = &walk->looks[index];
+    const struct slot_walk_fault *fault = &walk->faults[index];
+    smq_slot_info info = {.struct_size = sizeof(info),
+                          .topic = walk->topic.name,
+                          .slot = walk->first + index,
+                          .owner = look->owner,
+                          .token = look->token,
+                          .stats = look->stats,
+                          .status = fault->status,
+                          .why = fault->status != SMQ_OK ? fault->text : ""};
+
+    info.stats.slots_damaged = fault->status == SMQ_DAMAGED ? 1 : 0;
+    info.stats.slots_silent = fault->status != SMQ_OK && fault->status != SMQ_DAMAGED ? 1 : 0;
+    return info;
+}
+
 static smq_status slot_stats_each(const struct slot_walk *walk, int32_t index, bool *more,
                                   void *user, smq_error *err)
 {
+    const smq_slot_info info = slot_stats_info(walk, index);
     struct slot_sums *sums = user;
 
     (void) more;
     (void) err;
-    statistic_add_slot(&sums->stats, &walk->looks[index].stats);
-    slot_stats_fault(&sums->stats, &walk->faults[index]);
-    if (walk->faults[index].status == SMQ_OK) {
+    statistic_add_slot(&sums->stats, &info.stats);
+    if (info.status == SMQ_OK) {
         slot_stats_add_owner(sums, &walk->looks[index]);
+    }
+    if (sums->visit != NULL) {
+        (void) sums->visit(&info, sums->user);
     }
     return SMQ_OK;
 }
 
-/* `owners` may be NULL. */
-static smq_status slot_stats_sum(smq_stats *out, struct metrics_owners *owners,
-                                 struct slot_walk *walk, smq_error *err)
+smq_status slot_stats_sum(smq_survey_topic *out, struct slot_walk *walk, smq_slot_fn *visit,
+                          void *user, smq_error *err)
 {
-    struct slot_sums sums = {.stats = SMQ_STATS_INIT};
+    struct slot_sums sums = {.stats = SMQ_STATS_INIT, .visit = visit, .user = user};
     smq_status status = slot_walk_visit(walk, 0, walk->topic.slots, slot_stats_each, &sums, err);
 
     if (status == SMQ_OK) {
-        *out = sums.stats;
-    }
-    if (status == SMQ_OK && owners != NULL) {
-        *owners = (struct metrics_owners){.known = !walk->topic.shared,
-                                          .owners = HASH_COUNT(sums.owners),
-                                          .slots_unowned = sums.unowned};
+        out->stats = sums.stats;
+        out->has_owners = !walk->topic.shared;
+        out->owners = out->has_owners ? HASH_COUNT(sums.owners) : 0;
+        out->slots_unowned = out->has_owners ? sums.unowned : 0;
     }
     slot_stats_free_owners(&sums);
     return status;
@@ -95,56 +110,16 @@ static smq_status slot_stats_sum(smq_stats *out, struct metrics_owners *owners,
 
 smq_status admin_stats(smq_stats *out, struct core *core, const char *topic, smq_error *err)
 {
+    smq_survey_topic read = SMQ_SURVEY_TOPIC_INIT;
     struct slot_walk walk;
     smq_status status = slot_walk_begin(&walk, core, topic, err);
 
     if (status == SMQ_OK) {
-        status = slot_stats_sum(out, NULL, &walk, err);
+        status = slot_stats_sum(&read, &walk, NULL, NULL, err);
+        *out = read.stats;
     }
     slot_walk_end(&walk);
     return status;
-}
-
-/* --- stats of many topics --- */
-
-enum { TOPICS_AT_ONCE = 256 };
-
-/* Read up to TOPICS_AT_ONCE of them. */
-static void slot_stats_read(struct admin_stats *all, size_t count, struct core *core)
-{
-    struct fanout_definition *definitions = memory_new(count * sizeof(*definitions));
-    struct slot_walk *walks = memory_new(count * sizeof(*walks));
-    int32_t found = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        definitions[i].name = all[i].topic;
-    }
-    fanout_definitions(definitions, count, core);
-    for (size_t i = 0; i < count; i++) {
-        all[i].err = definitions[i].err;
-        if (all[i].err.status == SMQ_OK) {
-            (void) topic_check_holds(&definitions[i].topic, &all[i].err);
-        }
-        if (all[i].err.status == SMQ_OK) {
-            slot_walk_init(&walks[found++], core, &definitions[i].topic);
-        }
-    }
-    slot_walk_read_first(walks, found, core);
-    for (size_t i = 0, next = 0; i < count; i++) {
-        if (all[i].err.status == SMQ_OK) {
-            (void) slot_stats_sum(&all[i].stats, &all[i].owners, &walks[next], &all[i].err);
-            slot_walk_end(&walks[next++]);
-        }
-    }
-    free(walks);
-    free(definitions);
-}
-
-void admin_stats_many(struct admin_stats *all, size_t count, struct core *core)
-{
-    for (size_t i = 0; i < count; i += TOPICS_AT_ONCE) {
-        slot_stats_read(all + i, count - i < TOPICS_AT_ONCE ? count - i : TOPICS_AT_ONCE, core);
-    }
 }
 
 /* --- slots --- */
@@ -158,18 +133,9 @@ static smq_status slot_stats_show(const struct slot_walk *walk, int32_t index, b
                                   void *user, smq_error *err)
 {
     const struct slot_stats_visit *visit = user;
-    const struct store_inspected *look = &walk->looks[index];
-    smq_slot_info info = {.struct_size = sizeof(info),
-                          .topic = walk->topic.name,
-                          .slot = walk->first + index,
-                          .owner = look->owner,
-                          .token = look->token,
-                          .stats = look->stats};
+    const smq_slot_info info = slot_stats_info(walk, index);
 
     (void) err;
-    slot_stats_fault(&info.stats, &walk->faults[index]);
-    info.status = walk->faults[index].status;
-    info.why = info.status != SMQ_OK ? walk->faults[index].text : "";
     *more = visit->visit(&info, visit->user);
     return SMQ_OK;
 }

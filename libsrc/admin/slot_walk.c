@@ -100,6 +100,7 @@ struct slot_walk_group {
     struct slot_walk *walks;
     int32_t *first;
     int32_t count;
+    struct slot_walk_masters *masters;
 };
 
 static struct slot_walk *slot_walk_of(const struct slot_walk_group *group, int32_t *index)
@@ -120,6 +121,71 @@ static struct slot_walk *slot_walk_of(const struct slot_walk_group *group, int32
     return &group->walks[low];
 }
 
+/* The master of a slot of this walk; NULL: there are too many. */
+static struct slot_walk_master *slot_walk_master_of(struct slot_walk_masters *masters,
+                                                    const struct slot_walk *walk, int32_t index)
+{
+    char address[REDIS_SERVER_MAX];
+    struct slot_keys keys;
+
+    slot_keys_fill(&keys, walk->topic.name, walk->first + index);
+    redis_server_of(address, walk->core->redis, keys.hash_slot);
+    for (size_t i = 0; i < masters->count; i++) {
+        if (strcmp(masters->all[i].address, address) == 0) {
+            return &masters->all[i];
+        }
+    }
+    if (masters->count == SLOT_WALK_MASTERS_MAX) {
+        return NULL;
+    }
+    masters->all[masters->count] = (struct slot_walk_master){.address = memory_string(address)};
+    return &masters->all[masters->count++];
+}
+
+void slot_walk_masters_fini(struct slot_walk_masters *masters)
+{
+    for (size_t i = 0; i < masters->count; i++) {
+        free(masters->all[i].address);
+    }
+    masters->count = 0;
+}
+
+static bool slot_walk_master_lacks(const struct slot_walk_master *master)
+{
+    return master != NULL && master->silent && !master->answered;
+}
+
+bool slot_walk_masters_lack(const struct slot_walk_masters *masters)
+{
+    for (size_t i = 0; i < masters->count; i++) {
+        if (slot_walk_master_lacks(&masters->all[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool slot_walk_group_skip(int32_t index, void *user)
+{
+    const struct slot_walk_group *group = user;
+    struct slot_walk *walk = slot_walk_of(group, &index);
+    const struct slot_walk_master *master;
+
+    if (!slot_walk_masters_lack(group->masters)) {
+        return false;
+    }
+    master = slot_walk_master_of(group->masters, walk, index);
+    if (!slot_walk_master_lacks(master)) {
+        return false;
+    }
+    walk->looks[index] = (struct store_inspected){.stats = SMQ_STATS_INIT};
+    walk->faults[index].status = SMQ_UNAVAILABLE;
+    snprintf(walk->faults[index].text, sizeof(walk->faults[index].text),
+             "slot %" PRId32 " of topic %.60s: %.60s does not reply", walk->first + index,
+             walk->topic.name, master->address);
+    return true;
+}
+
 static void slot_walk_group_send(struct store_call *call, int32_t index, void *user)
 {
     struct slot_walk *walk = slot_walk_of(user, &index);
@@ -131,16 +197,25 @@ static void slot_walk_group_send(struct store_call *call, int32_t index, void *u
 static enum fanout_next slot_walk_group_done(const struct store_result *result, int32_t index,
                                              void *user, smq_error *err)
 {
-    struct slot_walk *walk = slot_walk_of(user, &index);
+    const struct slot_walk_group *group = user;
+    struct slot_walk *walk = slot_walk_of(group, &index);
+    struct slot_walk_master *master = slot_walk_master_of(group->masters, walk, index);
+    bool silent = result->outcome == STORE_UNKNOWN || result->status == SMQ_UNAVAILABLE ||
+                  result->status == SMQ_TIMED_OUT;
 
     (void) err;
     (void) slot_walk_done(result, index, walk, &walk->begun_err);
+    if (master != NULL) {
+        master->silent = master->silent || silent;
+        master->answered = master->answered || !silent;
+    }
     return FANOUT_DONE;
 }
 
-void slot_walk_read_first(struct slot_walk *walks, int32_t count, struct core *core)
+void slot_walk_read_first(struct slot_walk *walks, int32_t count, struct core *core,
+                          struct slot_walk_masters *masters)
 {
-    struct slot_walk_group group = {.walks = walks, .count = count};
+    struct slot_walk_group group = {.walks = walks, .count = count, .masters = masters};
     int32_t slots = 0;
 
     group.first = memory_new((size_t) (count + 1) * sizeof(*group.first));
@@ -152,7 +227,8 @@ void slot_walk_read_first(struct slot_walk *walks, int32_t count, struct core *c
         walk->begun = true;
         slots += walk->count;
     }
-    (void) fanout_many(core, slots, slot_walk_group_send, slot_walk_group_done, &group, NULL);
+    (void) fanout_some(core, slots, slot_walk_group_skip, slot_walk_group_send,
+                       slot_walk_group_done, &group, NULL);
     free(group.first);
 }
 

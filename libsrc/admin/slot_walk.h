@@ -39,9 +39,25 @@ void slot_walk_end(struct slot_walk *walk);
 /* Begin a walk with a definition that was read before. */
 void slot_walk_init(struct slot_walk *walk, struct core *core, const struct topic *topic);
 
-/* Read the first slots of all these walks together, so that those whose node does not reply share
- * one time-out.  The next slot_walk_visit() of each uses what was read. */
-void slot_walk_read_first(struct slot_walk *walks, int32_t count, struct core *core);
+/* The masters of slots that were asked for; zeroed: none.  Only smq:io changes it. */
+enum { SLOT_WALK_MASTERS_MAX = 256 };
+struct slot_walk_masters {
+    struct slot_walk_master {
+        char *address;         /* owned */
+        bool answered, silent; /* for some slot; for another one */
+    } all[SLOT_WALK_MASTERS_MAX];
+    size_t count;
+};
+void slot_walk_masters_fini(struct slot_walk_masters *masters);
+
+/* Has one of them answered nothing? */
+bool slot_walk_masters_lack(const struct slot_walk_masters *masters);
+
+/* Read the first slots of all these walks together.  A master that has answered nothing, now or
+ * before, is asked no more: its slots get a fault.  The next slot_walk_visit() of each walk uses
+ * what was read. */
+void slot_walk_read_first(struct slot_walk *walks, int32_t count, struct core *core,
+                          struct slot_walk_masters *masters);
 
 /* Read the slots from `first` to before `end`, and call `each` for every one on the caller's
  * thread; `each` may set *more to false, which ends the walk. */

@@ -1,14 +1,17 @@
-/* metrics.c - public entry points: metrics of this process.
+/* metrics.c - public entry points: metrics of this process, surveys of topics.
  *
  * Thread: any. */
 #include <slotmq/metrics.h>
 #include <slotmq/ops.h>
 
+#include "admin/admin.h"
 #include "admin/metrics_report.h"
+#include "base/memory.h"
 #include "base/status.h"
 #include "client/client.h"
 #include "client/options.h"
 #include "model/metric.h"
+#include "model/metrics_text.h"
 #include "model/statistic.h"
 
 SMQ_API smq_status smq_client_metrics(smq_client *client, smq_metrics *out, smq_error *err)
@@ -45,4 +48,32 @@ SMQ_API void smq_metric_each(smq_number_fn *visit, void *user)
 {
     for (size_t i = 0; visit != NULL && i < metric_count && visit(&metric_table[i], user); i++) {
     }
+}
+
+SMQ_API smq_status smq_survey(smq_client *client, const char *topics,
+                              const smq_survey_options *options, smq_survey_fn *visit, void *user,
+                              smq_error *err)
+{
+    smq_survey_options full = SMQ_SURVEY_OPTIONS_INIT;
+    smq_status status = client_check_visit(client, visit != NULL, err);
+
+    if (status == SMQ_OK && options != NULL) {
+        status =
+            options_check_and_copy(&full, sizeof(full), options, "SMQ_SURVEY_OPTIONS_INIT", err);
+    }
+    if (status != SMQ_OK) {
+        return status;
+    }
+    if (full.calls_per_s < 0) {
+        return status_set(err, SMQ_INVALID, "calls_per_s is negative; 0 means without pauses");
+    }
+    return admin_survey(client->core, topics, &full, visit, user, err);
+}
+
+SMQ_API void smq_survey_text(const smq_survey_topic *topics, size_t count, char **out)
+{
+    struct buf text = {.len = 0};
+
+    metrics_text_topics(&text, topics, count);
+    *out = text.data != NULL ? text.data : memory_string("");
 }

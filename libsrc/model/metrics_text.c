@@ -11,9 +11,8 @@
 
 #define OWNERS(member, text)                                                                       \
     {                                                                                              \
-        .name = #member, .offset = offsetof(struct metrics_owners, member),                        \
-        .kind = SMQ_NUMBER_GAUGE, .unit = SMQ_UNIT_COUNT, .metric = "slotmq_topic_" #member,       \
-        .help = (text), .label = ""                                                                \
+        .name = #member, .offset = offsetof(smq_survey_topic, member), .kind = SMQ_NUMBER_GAUGE,   \
+        .unit = SMQ_UNIT_COUNT, .metric = "slotmq_topic_" #member, .help = (text), .label = ""     \
     }
 
 /* Only exclusive topics have a sample of these. */
@@ -60,10 +59,18 @@ static void metrics_text_add_value(struct buf *out, const smq_number_info *numbe
     buf_add(out, "\n", 1);
 }
 
-static bool metrics_text_is_known(const smq_number_info *number, const struct metrics_topic *topic)
+/* Is nothing known of it, not even how many slots are left out? */
+static bool metrics_text_is_unreadable(const smq_survey_topic *topic)
 {
-    return !topic->unreadable && (number->offset != offsetof(smq_stats, oldest_due_age_ms) ||
-                                  topic->stats.oldest_due_age_ms != SMQ_AGE_UNKNOWN);
+    return topic->status != SMQ_OK && topic->stats.slots_damaged == 0 &&
+           topic->stats.slots_silent == 0;
+}
+
+static bool metrics_text_is_known(const smq_number_info *number, const smq_survey_topic *topic)
+{
+    return !metrics_text_is_unreadable(topic) &&
+           (number->offset != offsetof(smq_stats, oldest_due_age_ms) ||
+            topic->stats.oldest_due_age_ms != SMQ_AGE_UNKNOWN);
 }
 
 /* `number` NULL: it has no second label. */
@@ -151,7 +158,7 @@ void metrics_text_full(struct buf *out, const struct metrics_full *topics, size_
     }
 }
 
-static void metrics_text_add_unreadable(struct buf *out, const struct metrics_topic *topics,
+static void metrics_text_add_unreadable(struct buf *out, const smq_survey_topic *topics,
                                         size_t count)
 {
     static const char name[] = "slotmq_topic_unreadable";
@@ -160,18 +167,18 @@ static void metrics_text_add_unreadable(struct buf *out, const struct metrics_to
                           "1 if the topic cannot be read; nothing else is known of it.");
     for (size_t i = 0; i < count; i++) {
         buf_add(out, name, strlen(name));
-        metrics_text_add_labels(out, topics[i].name, NULL);
-        buf_printf(out, "%d\n", topics[i].unreadable ? 1 : 0);
+        metrics_text_add_labels(out, topics[i].topic, NULL);
+        buf_printf(out, "%d\n", metrics_text_is_unreadable(&topics[i]) ? 1 : 0);
     }
 }
 
 static void metrics_text_add_owned(struct buf *out, const smq_number_info *number,
-                                   const struct metrics_topic *topics, size_t count)
+                                   const smq_survey_topic *topics, size_t count)
 {
     bool begun = false;
 
     for (size_t i = 0; i < count; i++) {
-        if (topics[i].unreadable || !topics[i].owners.known) {
+        if (metrics_text_is_unreadable(&topics[i]) || !topics[i].has_owners) {
             continue;
         }
         if (!begun) {
@@ -179,19 +186,18 @@ static void metrics_text_add_owned(struct buf *out, const smq_number_info *numbe
             begun = true;
         }
         buf_add(out, number->metric, strlen(number->metric));
-        metrics_text_add_labels(out, topics[i].name, number);
-        metrics_text_add_value(out, number, &topics[i].owners);
+        metrics_text_add_labels(out, topics[i].topic, number);
+        metrics_text_add_value(out, number, &topics[i]);
     }
 }
 
-static void metrics_text_add_unlisted(struct buf *out, const struct metrics_topic *topics,
-                                      size_t count)
+static void metrics_text_add_unlisted(struct buf *out, const smq_survey_topic *topics, size_t count)
 {
     static const char name[] = "slotmq_topic_unlisted";
     bool begun = false;
 
     for (size_t i = 0; i < count; i++) {
-        if (topics[i].list == METRICS_LIST_UNKNOWN) {
+        if (!topics[i].list_read) {
             continue;
         }
         if (!begun) {
@@ -200,25 +206,25 @@ static void metrics_text_add_unlisted(struct buf *out, const struct metrics_topi
             begun = true;
         }
         buf_add(out, name, strlen(name));
-        metrics_text_add_labels(out, topics[i].name, NULL);
-        buf_printf(out, "%d\n", topics[i].list == METRICS_LIST_LACKS ? 1 : 0);
+        metrics_text_add_labels(out, topics[i].topic, NULL);
+        buf_printf(out, "%d\n", topics[i].unlisted ? 1 : 0);
     }
 }
 
 /* The samples of one number, below the head of its family. */
 static void metrics_text_add_number(struct buf *out, const smq_number_info *number,
-                                    const struct metrics_topic *topics, size_t count)
+                                    const smq_survey_topic *topics, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (metrics_text_is_known(number, &topics[i])) {
             buf_add(out, number->metric, strlen(number->metric));
-            metrics_text_add_labels(out, topics[i].name, number);
+            metrics_text_add_labels(out, topics[i].topic, number);
             metrics_text_add_value(out, number, &topics[i].stats);
         }
     }
 }
 
-void metrics_text_topics(struct buf *out, const struct metrics_topic *topics, size_t count)
+void metrics_text_topics(struct buf *out, const smq_survey_topic *topics, size_t count)
 {
     const char *family = "";
 

@@ -4,26 +4,11 @@
 #ifndef MODEL_METRICS_TEXT_H
 #define MODEL_METRICS_TEXT_H
 
-#include <slotmq/admin.h>
 #include <slotmq/metrics.h>
+#include <slotmq/ops.h>
 
 #include "base/buf.h"
 #include "model/topic.h"
-
-/* Who owns the slots of an exclusive topic that could be read. */
-struct metrics_owners {
-    bool known; /* false: nothing else is set; the topic is shared, or could not be read */
-    uint64_t owners, slots_unowned;
-};
-
-struct metrics_topic {
-    char name[TOPIC_NAME_MAX + 1];
-    smq_stats stats;
-    struct metrics_owners owners;
-    uint64_t slots;  /* 0: unknown */
-    bool unreadable; /* the other fields but `list` are not set */
-    enum { METRICS_LIST_UNKNOWN, METRICS_LIST_HAS, METRICS_LIST_LACKS } list;
-};
 
 /* Sends of one process that were refused because this topic or group was full. */
 struct metrics_full {
@@ -38,6 +23,6 @@ void metrics_text_process(struct buf *out, const smq_metrics *metrics);
 void metrics_text_full(struct buf *out, const struct metrics_full *topics, size_t count);
 
 /* Append the stats of topics, whose names differ; without topics nothing. */
-void metrics_text_topics(struct buf *out, const struct metrics_topic *topics, size_t count);
+void metrics_text_topics(struct buf *out, const smq_survey_topic *topics, size_t count);
 
 #endif

@@ -393,6 +393,121 @@ static void many_dead_letters_are_visited_and_requeued(void **state)
     assert_int_equal(each_dead("t", NULL, &seen, &err), SMQ_INVALID);
 }
 
+/* --- surveys --- */
+
+enum { SURVEYED = 8 };
+
+struct rows_seen {
+    int count, slots, untouched; /* untouched: slots of a master that was not asked again */
+    uint64_t waiting;
+    char names[64];
+};
+
+static bool on_row(const smq_survey_topic *topic, void *user)
+{
+    struct rows_seen *seen = user;
+
+    seen->count++;
+    seen->waiting += topic->stats.waiting;
+    assert_true(topic->options == NULL || topic->options->slots == 64);
+    snprintf(seen->names + strlen(seen->names), sizeof(seen->names) - strlen(seen->names), "%s%s ",
+             topic->topic, topic->status == SMQ_NO_TOPIC ? "?" : "");
+    return true;
+}
+
+static void create_surveyed(void)
+{
+    char name[8];
+
+    for (int i = 0; i < SURVEYED; i++) {
+        snprintf(name, sizeof(name), "s%d", i);
+        smq_topic_options options = cluster_topic_options(name, SMQ_TYPE_FIXED_TIME, 64);
+        cluster_create_topic(client, &options);
+        smq_message message = messages_text(name);
+        (void) messages_send_by(producer, name, &message);
+    }
+}
+
+/* No value of a row is made up: what is not known is silent, or has no numbers at all. */
+static bool on_row_of_two_masters(const smq_survey_topic *topic, void *user)
+{
+    if (topic->status == SMQ_OK) {
+        assert_in_range(topic->stats.slots_silent, 1, 63);
+    } else {
+        assert_null(topic->options);
+        assert_int_equal(topic->stats.waiting + topic->stats.slots_silent, 0);
+        assert_true(topic->why[0] != '\0' && !topic->has_owners);
+    }
+    return on_row(topic, user);
+}
+
+/* How old a reading gets follows from this number and the pace. */
+static void a_survey_makes_one_call_for_a_definition_or_slot(void **state)
+{
+    const smq_survey_options paced = SMQ_SURVEY_OPTIONS(.calls_per_s = 4000);
+    struct rows_seen seen = {.count = 0};
+    smq_error err;
+
+    (void) state;
+    create_surveyed();
+    assert_ok(smq_survey(client, NULL, &paced, on_row, &seen, &err), &err); /* scripts are loaded */
+    seen = (struct rows_seen){.count = 0};
+    int64_t before = keys_scripts_run();
+    assert_ok(smq_survey(client, "*", &paced, on_row, &seen, &err), &err);
+    int64_t calls = keys_scripts_run() - before;
+    assert_string_equal(seen.names, "s0 s1 s2 s3 s4 s5 s6 s7 ");
+    assert_int_equal(seen.waiting, SURVEYED);
+    assert_in_range(calls, SURVEYED * 64, SURVEYED * (64 + 1) + 1);
+    seen = (struct rows_seen){.count = 0};
+    assert_ok(smq_survey(client, "s3,none,s1,s3", NULL, on_row, &seen, &err), &err);
+    assert_string_equal(seen.names, "s3 none? s1 ");
+    assert_int_equal(smq_survey(client, "s1,", NULL, on_row, &seen, &err), SMQ_INVALID);
+    assert_int_equal(smq_survey(client, "s1", NULL, NULL, &seen, &err), SMQ_INVALID);
+    assert_int_equal(
+        smq_survey(client, "s1", &SMQ_SURVEY_OPTIONS(.calls_per_s = -1), on_row, &seen, &err),
+        SMQ_INVALID);
+}
+
+static bool on_surveyed_slot(const smq_slot_info *slot, void *user)
+{
+    struct rows_seen *seen = user;
+
+    seen->slots++;
+    seen->untouched += strstr(slot->why, "does not reply") != NULL ? 1 : 0;
+    return true;
+}
+
+/* It costs one time-out, and the others are read. */
+static void a_survey_asks_a_silent_master_once(void **state)
+{
+    const smq_survey_options paced =
+        SMQ_SURVEY_OPTIONS(.calls_per_s = 4000, .slot = on_surveyed_slot);
+    smq_client *hasty = cluster_client_with(&SMQ_CLIENT_OPTIONS(.request_timeout_ms = 500));
+    struct rows_seen seen = {.count = 0};
+    struct server *away = NULL;
+    smq_error err = SMQ_ERROR_INIT;
+    smq_status status;
+
+    (void) state;
+    create_surveyed();
+    assert_ok(smq_survey(hasty, NULL, NULL, on_row, &(struct rows_seen){.count = 0}, &err), &err);
+    for (size_t i = 0; i < servers_count(cluster_servers()); i++) {
+        away = servers_node(cluster_servers(), i);
+        if (away != servers_node_of(cluster_servers(), "slotmq{topics}") &&
+            away != servers_node_of(cluster_servers(), "topic{s0}")) {
+            break;
+        }
+    }
+    server_pause(away);
+    status = smq_survey(hasty, NULL, &paced, on_row_of_two_masters, &seen, &err);
+    server_resume(away);
+    assert_ok(status, &err);
+    smq_client_free(hasty);
+    assert_string_equal(seen.names, "s0 s1 s2 s3 s4 s5 s6 s7 ");
+    assert_true(seen.waiting > 0);
+    assert_true(seen.untouched > 0);
+}
+
 TEST_GROUP(inspect)
 {
     const struct CMUnitTest tests[] = {
@@ -406,6 +521,8 @@ TEST_GROUP(inspect)
         FRESH_CLIENT_TEST(a_dead_letter_tells_its_story),
         FRESH_CLIENT_TEST(a_priority_is_shown_as_it_was_given),
         FRESH_CLIENT_TEST(many_dead_letters_are_visited_and_requeued),
+        FRESH_CLIENT_TEST(a_survey_makes_one_call_for_a_definition_or_slot),
+        FRESH_CLIENT_TEST(a_survey_asks_a_silent_master_once),
     };
 
     return cmocka_run_group_tests_name("inspect", tests, cluster_start_masters, cluster_end);

@@ -171,7 +171,7 @@ static const struct family *page_find(const struct page *page, const char *name)
 
 static const struct metrics_full full[2] = {{"orders/billing", 0}, {"orders/search", 3}};
 
-static struct page *page_of(const smq_metrics *metrics, const struct metrics_topic *topics,
+static struct page *page_of(const smq_metrics *metrics, const smq_survey_topic *topics,
                             size_t count)
 {
     struct buf text = {.len = 0};
@@ -207,7 +207,7 @@ static bool ends_with(const char *text, const char *end)
 static void names_follow_the_conventions(void **state)
 {
     smq_metrics metrics = SMQ_METRICS_INIT;
-    struct metrics_topic topic = {.name = "orders", .stats = SMQ_STATS_INIT};
+    smq_survey_topic topic = {.topic = "orders", .stats = SMQ_STATS_INIT};
     struct page *page = page_of(&metrics, &topic, 1);
 
     (void) state;
@@ -347,7 +347,7 @@ static void deaths_have_their_cause(void **state)
 {
     static const char *const causes[CAUSES] = {"rejected",  "failed",  "crashed",
                                                "timed_out", "expired", "bodiless"};
-    struct metrics_topic topic = {.name = "orders", .stats = SMQ_STATS_INIT};
+    smq_survey_topic topic = {.topic = "orders", .stats = SMQ_STATS_INIT};
     uint64_t *const numbers[CAUSES] = {&topic.stats.dead_rejected, &topic.stats.dead_failed,
                                        &topic.stats.dead_crashed,  &topic.stats.dead_timed_out,
                                        &topic.stats.dead_expired,  &topic.stats.dead_bodiless};
@@ -371,8 +371,8 @@ static void deaths_have_their_cause(void **state)
 
 static void topics_stand_together_in_each_family(void **state)
 {
-    struct metrics_topic topics[2] = {{.name = "orders", .stats = SMQ_STATS_INIT},
-                                      {.name = "mail-2", .stats = SMQ_STATS_INIT}};
+    smq_survey_topic topics[2] = {{.topic = "orders", .stats = SMQ_STATS_INIT},
+                                  {.topic = "mail-2", .stats = SMQ_STATS_INIT}};
     smq_metrics metrics = SMQ_METRICS_INIT;
     struct page *page;
     int families = 0;
@@ -390,7 +390,7 @@ static void topics_stand_together_in_each_family(void **state)
             assert_int_equal(family->count, is_by_cause(family) ? 2 * CAUSES : 2);
             for (int j = 0; j < family->count; j++) {
                 assert_string_equal(family->samples[j].label, "topic");
-                assert_string_equal(family->samples[j].label_value, topics[j % 2].name);
+                assert_string_equal(family->samples[j].label_value, topics[j % 2].topic);
             }
         }
     }
@@ -408,8 +408,8 @@ static void topics_stand_together_in_each_family(void **state)
 /* A lag that is not known is left out; an alert on it cannot be silenced by a 0. */
 static void an_unknown_lag_has_no_sample(void **state)
 {
-    struct metrics_topic topics[2] = {{.name = "orders", .stats = SMQ_STATS_INIT},
-                                      {.name = "mail-2", .stats = SMQ_STATS_INIT}};
+    smq_survey_topic topics[2] = {{.topic = "orders", .stats = SMQ_STATS_INIT},
+                                  {.topic = "mail-2", .stats = SMQ_STATS_INIT}};
     smq_metrics metrics = SMQ_METRICS_INIT;
     const struct family *lag;
     struct page *page;
@@ -426,10 +426,14 @@ static void an_unknown_lag_has_no_sample(void **state)
 /* Redis does not know who consumes a shared topic, so a 0 would be false. */
 static void only_exclusive_topics_have_owners(void **state)
 {
-    struct metrics_topic topics[3] = {
-        {.name = "orders", .stats = SMQ_STATS_INIT, .owners = {true, 2, 5}},
-        {.name = "shared", .stats = SMQ_STATS_INIT},
-        {.name = "mail-2", .owners = {true, 1, 1}, .unreadable = true}};
+    smq_survey_topic topics[3] = {
+        {.topic = "orders",
+         .stats = SMQ_STATS_INIT,
+         .has_owners = true,
+         .owners = 2,
+         .slots_unowned = 5},
+        {.topic = "shared", .stats = SMQ_STATS_INIT},
+        {.topic = "mail-2", .status = SMQ_UNAVAILABLE, .has_owners = true, .owners = 1}};
     smq_metrics metrics = SMQ_METRICS_INIT;
     struct page *page = page_of(&metrics, topics, 3);
     const struct family *owners = page_find(page, "slotmq_topic_owners");
@@ -448,8 +452,8 @@ static void only_exclusive_topics_have_owners(void **state)
 /* A 0 would say that it is empty. */
 static void an_unreadable_topic_has_no_other_sample(void **state)
 {
-    struct metrics_topic topics[2] = {{.name = "orders", .stats = SMQ_STATS_INIT},
-                                      {.name = "mail-2", .unreadable = true}};
+    smq_survey_topic topics[2] = {{.topic = "orders", .stats = SMQ_STATS_INIT},
+                                  {.topic = "mail-2", .status = SMQ_UNAVAILABLE}};
     smq_metrics metrics = SMQ_METRICS_INIT;
     struct page *page = page_of(&metrics, topics, 2);
 
@@ -472,7 +476,7 @@ static void an_unreadable_topic_has_no_other_sample(void **state)
 
 static void label_values_are_escaped(void **state)
 {
-    struct metrics_topic topic = {.name = "a\"b\\c\nd", .stats = SMQ_STATS_INIT};
+    smq_survey_topic topic = {.topic = "a\"b\\c\nd", .stats = SMQ_STATS_INIT};
     smq_metrics metrics = SMQ_METRICS_INIT;
     struct page *page = page_of(&metrics, &topic, 1);
 
@@ -518,8 +522,8 @@ static bool take_row(FILE *file, struct family *out)
 static void document_lists_every_metric_as_the_text_does(void **state)
 {
     smq_metrics metrics = SMQ_METRICS_INIT;
-    struct metrics_topic topic = {
-        .name = "orders", .stats = SMQ_STATS_INIT, .owners.known = true, .list = METRICS_LIST_HAS};
+    smq_survey_topic topic = {
+        .topic = "orders", .stats = SMQ_STATS_INIT, .has_owners = true, .list_read = true};
     struct page *page = page_of(&metrics, &topic, 1);
     struct family row;
     FILE *file = fopen(DOCUMENT, "r");
