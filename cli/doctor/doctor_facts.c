@@ -4,6 +4,7 @@
  * newer than every token that was read. */
 #include "cli/doctor/doctor_facts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -177,23 +178,6 @@ static void doctor_list_topics(struct doctor_facts *facts, smq_client *client)
     topic_names_fini(&names);
 }
 
-static void doctor_look_at_topic(struct doctor_facts *facts, smq_client *client,
-                                 struct doctor_topic *topic)
-{
-    smq_error err;
-    smq_status status;
-
-    if (topic->unreadable || topic->damaged) {
-        return;
-    }
-    status = smq_topic_stats(client, topic->name, &topic->stats, &err);
-    topic->looked = doctor_outcome(facts, status, &err);
-    if (!topic->shared) {
-        status = smq_topic_binding(client, topic->name, &topic->binding, &err);
-        topic->bound = doctor_outcome(facts, status, &err);
-    }
-}
-
 /* === Senders ============================================================ */
 
 /* The rights in what is missing that name no topic: the same user lacks them in all. */
@@ -345,17 +329,83 @@ static int64_t doctor_now_ms(clockid_t clock)
     return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+struct doctor_survey {
+    struct doctor_facts *facts;
+    int64_t begun_at_ms;
+};
+
 /* The rest of the time is left for ZooKeeper. */
+static bool doctor_has_time(const struct doctor_survey *survey)
+{
+    const int64_t within_ms = survey->facts->within_ms;
+
+    return within_ms == 0 ||
+           doctor_now_ms(CLOCK_MONOTONIC) - survey->begun_at_ms <= within_ms * 2 / 3;
+}
+
+static bool doctor_on_surveyed(const smq_survey_topic *row, void *user)
+{
+    const struct doctor_survey *survey = user;
+    struct doctor_facts *facts = survey->facts;
+    smq_error err = {.status = row->status};
+
+    snprintf(err.text, sizeof(err.text), "%s", row->why);
+    for (size_t i = 0; i < facts->topic_count; i++) {
+        if (strcmp(facts->topic[i].name, row->topic) == 0) {
+            facts->topic[i].stats = row->stats;
+            facts->topic[i].looked = doctor_outcome(facts, row->status, &err);
+        }
+    }
+    return doctor_has_time(survey);
+}
+
+static bool doctor_is_readable(const struct doctor_topic *topic)
+{
+    return !topic->unreadable && !topic->damaged;
+}
+
+/* The names of the topics that can be read, with commas between them, to be freed. */
+static char *doctor_names(const struct doctor_facts *facts)
+{
+    size_t size = 1;
+    size_t used = 0;
+
+    for (size_t i = 0; i < facts->topic_count; i++) {
+        size += strlen(facts->topic[i].name) + 1;
+    }
+    char *names = say_alloc(size, 1);
+    for (size_t i = 0; i < facts->topic_count; i++) {
+        if (doctor_is_readable(&facts->topic[i])) {
+            used += (size_t) snprintf(names + used, size - used, "%s%s", used > 0 ? "," : "",
+                                      facts->topic[i].name);
+        }
+    }
+    return names;
+}
+
 static void doctor_look_at_topics(struct doctor_facts *facts, smq_client *client,
                                   int64_t begun_at_ms)
 {
+    struct doctor_survey survey = {.facts = facts, .begun_at_ms = begun_at_ms};
+    char *names = doctor_names(facts);
+    smq_error err;
+
+    if (names[0] != '\0') {
+        (void) smq_survey(client, names, NULL, doctor_on_surveyed, &survey, &err);
+    }
+    free(names);
     for (size_t i = 0; i < facts->topic_count; i++) {
-        if (facts->within_ms > 0 &&
-            doctor_now_ms(CLOCK_MONOTONIC) - begun_at_ms > facts->within_ms * 2 / 3) {
-            facts->topics_left = facts->topic_count - i;
-            return;
+        struct doctor_topic *topic = &facts->topic[i];
+
+        if (!doctor_is_readable(topic)) {
+            continue;
         }
-        doctor_look_at_topic(facts, client, &facts->topic[i]);
+        if (!topic->looked.tried || !doctor_has_time(&survey)) {
+            facts->topics_left++;
+        } else if (!topic->shared) {
+            const smq_status status = smq_topic_binding(client, topic->name, &topic->binding, &err);
+            topic->bound = doctor_outcome(facts, status, &err);
+        }
     }
 }
 

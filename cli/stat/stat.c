@@ -54,21 +54,19 @@ static void stat_append(json_t *array, json_t *object)
 /* A member of "topics". */
 static json_t *stat_topic_json(const struct stat_topic *topic, bool slots)
 {
+    const smq_survey_topic *row = &topic->row;
     json_t *object = json_object();
     json_t *array = slots ? json_array() : NULL;
 
-    const bool exclusive = topic->kind.known && !topic->kind.shared;
-
-    output_set(object, "topic", json_string(topic->name));
+    output_set(object, "topic", json_string(row->topic));
     output_set(object, "type",
-               topic->kind.known ? json_string(definition_type_name(topic->kind.type))
-                                 : json_null());
+               topic->defined ? json_string(definition_type_name(topic->type)) : json_null());
     output_set(object, "owners",
-               exclusive ? json_integer((json_int_t) topic->owner_count) : json_null());
+               row->has_owners ? json_integer((json_int_t) row->owners) : json_null());
     output_set(object, "slots_unowned",
-               exclusive ? json_integer((json_int_t) topic->unowned) : json_null());
-    gauges_json_all(object, &topic->stats);
-    gauges_json_left_out(object, &topic->stats);
+               row->has_owners ? json_integer((json_int_t) row->slots_unowned) : json_null());
+    gauges_json_all(object, &row->stats);
+    gauges_json_left_out(object, &row->stats);
     for (size_t i = 0; i < topic->slot_count; i++) {
         stat_append(array, stat_slot_json(&topic->slots[i]));
     }
@@ -78,14 +76,14 @@ static json_t *stat_topic_json(const struct stat_topic *topic, bool slots)
     return object;
 }
 
-static void stat_print_json(const struct stat_topic *topics, size_t count, bool slots)
+static void stat_print_json(const struct stat_topics *topics, bool slots)
 {
     json_t *document = json_object();
     json_t *array = json_array();
 
-    for (size_t i = 0; i < count; i++) {
-        if (topics[i].err.status == SMQ_OK) {
-            stat_append(array, stat_topic_json(&topics[i], slots));
+    for (size_t i = 0; i < topics->count; i++) {
+        if (topics->all[i].err.status == SMQ_OK) {
+            stat_append(array, stat_topic_json(&topics->all[i], slots));
         }
     }
     output_set(document, "topics", array);
@@ -96,209 +94,152 @@ static void stat_print_json(const struct stat_topic *topics, size_t count, bool 
 
 /* Names what is left out: topics that cannot be read, slots that are damaged or do not answer.  A
  * topic that was deleted in the meantime is none of them, unless it was `named`. */
-static enum exit_code stat_say_left_out(smq_client *client, struct stat_topic *topics, size_t count,
-                                        bool named)
+static enum exit_code stat_say_left_out(smq_client *client, struct stat_topics *topics, bool named)
 {
     enum exit_code code = EXIT_DONE;
 
-    for (size_t i = 0; i < count; i++) {
-        smq_error *err = &topics[i].err;
+    for (size_t i = 0; i < topics->count; i++) {
+        struct stat_topic *topic = &topics->all[i];
+        smq_error *err = &topic->err;
 
         if (err->status == SMQ_OK) {
-            code = exit_code_both(code, stat_read_say_faults(&topics[i]));
-        } else if (err->status != SMQ_NO_TOPIC || named) {
-            (void) topic_say_failure(client, topics[i].name, err);
+            code = exit_code_both(code, stat_read_say_faults(topic));
+        } else if (!named && !topic->defined) {
+            (void) say_error(EXIT_DONE, "%s", err->text);
+            code = exit_code_both(code, exit_code_left_out(err->status));
+        } else {
+            (void) topic_say_failure(client, topic->row.topic, err);
             code = exit_code_both(code, exit_code_left_out(err->status));
         }
     }
     return code;
 }
 
-/* With `all`, a topic that cannot be read is left out; else that is a failure. */
-static enum exit_code stat_topics(smq_client *client, const struct command *command,
-                                  const struct topic_names *names, bool all)
+/* The names of the topics that are named, or of their groups, with commas between them; NULL: they
+ * cannot be read. */
+static char *stat_names(smq_client *client, const struct command *command, smq_error *err)
 {
-    const struct stat_options *flags = command->options;
-    struct stat_topic *topics = stat_read(client, names, flags->slots);
-    enum exit_code code = EXIT_DONE;
+    char *names = NULL;
 
-    if (!all && topics[0].err.status != SMQ_OK) {
-        code = topic_say_failure(client, topics[0].name, &topics[0].err);
-    } else {
-        code = stat_say_left_out(client, topics, names->count, command->word_count > 0);
-        if (command->global.json) {
-            stat_print_json(topics, names->count, flags->slots);
-        } else {
-            table_print(stat_table(topics, names->count, flags->slots));
+    for (size_t i = 0; i < command->word_count; i++) {
+        char *one = topic_names_of(client, command->words[i], err);
+        char *both = NULL;
+
+        if (!one) {
+            (void) topic_explain(client, command->words[i], err);
+            free(names);
+            return NULL;
         }
+        if (asprintf(&both, "%s%s%s", names ? names : "", names ? "," : "", one) < 0) {
+            say_no_memory();
+        }
+        free(one);
+        free(names);
+        names = both;
     }
-    stat_read_free(topics, names->count);
-    return code;
+    return names;
 }
 
-/* The topics that are named, each with a line for each of its groups. */
-static smq_status stat_read_names(struct topic_names *out, smq_client *client,
-                                  const struct command *command, smq_error *err)
+static enum exit_code stat_print_topics(smq_client *client, const struct command *command,
+                                        struct stat_topics *topics)
 {
-    *out = (struct topic_names){.count = 0};
-    for (size_t i = 0; i < command->word_count; i++) {
-        struct topic_names one;
-        const smq_status status = topic_names_read_one(&one, client, command->words[i], err);
+    const struct stat_options *flags = command->options;
+    const enum exit_code code = stat_say_left_out(client, topics, command->word_count > 0);
 
-        if (status != SMQ_OK) {
-            (void) topic_explain(client, command->words[i], err);
-            topic_names_fini(out);
-            return status;
-        }
-        for (size_t j = 0; j < one.count; j++) {
-            topic_names_add(out, one.name[j], one.kind[j]);
-        }
-        topic_names_fini(&one);
+    if (command->global.json) {
+        stat_print_json(topics, flags->slots);
+    } else {
+        table_print(stat_table(topics->all, topics->count, flags->slots));
     }
-    return SMQ_OK;
+    return code;
 }
 
 static enum exit_code stat_named(smq_client *client, const struct command *command)
 {
-    struct topic_names names;
+    const struct stat_options *flags = command->options;
+    struct stat_topics topics = {.count = 0};
     smq_error err;
+    char *names = stat_names(client, command, &err);
+    enum exit_code code;
 
-    if (stat_read_names(&names, client, command, &err) != SMQ_OK) {
-        return say_failure(&err);
+    if (!names || stat_read(&topics, client, names, flags->slots, &err) != SMQ_OK) {
+        code = say_failure(&err);
+    } else if (topics.count == 1 && topics.all[0].err.status != SMQ_OK) {
+        code = topic_say_failure(client, topics.all[0].row.topic, &topics.all[0].err);
+    } else {
+        code = stat_print_topics(client, command, &topics);
     }
-    const enum exit_code code = stat_topics(client, command, &names, names.count > 1);
-    topic_names_fini(&names);
+    stat_read_free(&topics);
+    free(names);
     return code;
 }
 
 static enum exit_code stat_all(smq_client *client, const struct command *command)
 {
-    struct topic_names names;
+    const struct stat_options *flags = command->options;
+    struct stat_topics topics;
     smq_error err;
 
-    if (topic_names_read(&names, client, &err) != SMQ_OK) {
+    if (stat_read(&topics, client, NULL, flags->slots, &err) != SMQ_OK) {
         return say_failure(&err);
     }
-    const enum exit_code said = topic_say_unreadable(&names);
-    if (names.count == 0 && said == EXIT_DONE) {
+    if (topics.count == 0) {
         topic_say_none(command);
     }
-    const enum exit_code printed = stat_topics(client, command, &names, true);
-    topic_say_unlisted(names.unlisted);
-    topic_names_fini(&names);
-    return exit_code_both(said, printed);
+    const enum exit_code code = stat_print_topics(client, command, &topics);
+    topic_say_unlisted(topics.unlisted);
+    stat_read_free(&topics);
+    return code;
 }
 
 /* === Prometheus ========================================================= */
 
-/* The family that has a line for each topic, also for those of which nothing else is known. */
-#define FAMILY_UNREADABLE "slotmq_topic_unreadable"
-
-/* Has the topic a number other than 0 in this family? */
-static bool stat_text_has(const char *text, const char *family, const char *topic)
+static void stat_print_text(const struct stat_topics *topics)
 {
-    char line[256];
+    smq_survey_topic *rows = say_alloc(topics->count, sizeof(*rows));
+    char *text = NULL;
 
-    snprintf(line, sizeof(line), "\n%s{topic=\"%s\"} ", family, topic);
-    const char *found = strstr(text, line);
-    return found && strtoull(found + strlen(line), NULL, 10) != 0;
+    for (size_t i = 0; i < topics->count; i++) {
+        rows[i] = topics->all[i].row;
+    }
+    smq_survey_text(rows, topics->count, &text);
+    fputs(text, stdout);
+    smq_free(text);
+    free(rows);
 }
 
-static bool stat_text_is_partial(const char *text, const char *topic)
+/* The first topic that was named and cannot be read; NULL: there is none. */
+static struct stat_topic *stat_first_failure(const struct stat_topics *topics)
 {
-    static const char *const families[] = {FAMILY_UNREADABLE, "slotmq_topic_slots_damaged",
-                                           "slotmq_topic_slots_silent"};
-
-    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
-        if (stat_text_has(text, families[i], topic)) {
-            return true;
+    for (size_t i = 0; i < topics->count; i++) {
+        if (topics->all[i].err.status != SMQ_OK) {
+            return &topics->all[i];
         }
     }
-    return false;
-}
-
-/* The topics of which the text lacks something, as it does not say why. */
-static struct topic_names stat_text_partial(const char *text)
-{
-    static const char begins[] = "\n" FAMILY_UNREADABLE "{topic=\"";
-    struct topic_names names = {.count = 0};
-
-    for (const char *line = text; (line = strstr(line, begins)) != NULL;) {
-        line += strlen(begins);
-        const size_t length = strcspn(line, "\"");
-        char *name = say_alloc(length + 1, 1);
-        memcpy(name, line, length);
-        if (stat_text_is_partial(text, name)) {
-            topic_names_add(&names, name, (struct topic_kind){.known = false});
-        }
-        free(name);
-    }
-    return names;
-}
-
-/* The names of the topics that are named, or of their groups, with commas between them; "*": all
- * topics.  NULL: they cannot be read. */
-static char *stat_wanted(smq_client *client, const struct command *command, smq_error *err)
-{
-    struct topic_names names;
-    size_t size = 2;
-
-    if (stat_read_names(&names, client, command, err) != SMQ_OK) {
-        return NULL;
-    }
-    for (size_t i = 0; i < names.count; i++) {
-        size += strlen(names.name[i]) + 1;
-    }
-    char *wanted = say_alloc(size, 1);
-    size_t length = (size_t) snprintf(wanted, size, "%s", names.count > 0 ? "" : "*");
-    for (size_t i = 0; i < names.count; i++) {
-        length += (size_t) snprintf(wanted + length, size - length, "%s%s", i > 0 ? "," : "",
-                                    names.name[i]);
-    }
-    topic_names_fini(&names);
-    return wanted;
-}
-
-/* Says which of the topics that were named is the reason. */
-static enum exit_code stat_say_failure(smq_client *client, const struct command *command,
-                                       const smq_error *err)
-{
-    struct topic_facts ignored;
-
-    for (size_t i = 0; i < command->word_count && err->status == SMQ_NO_TOPIC; i++) {
-        const enum exit_code code = topic_look_up(&ignored, client, command->words[i]);
-        if (code != EXIT_DONE) {
-            return code;
-        }
-    }
-    return say_failure(err);
+    return NULL;
 }
 
 static enum exit_code stat_prometheus(smq_client *client, const struct command *command)
 {
+    const bool named = command->word_count > 0;
+    struct stat_topics topics = {.count = 0};
     smq_error err;
-    char *wanted = stat_wanted(client, command, &err);
-    char *text = NULL;
+    char *names = named ? stat_names(client, command, &err) : NULL;
+    enum exit_code code;
 
-    if (!wanted) {
+    if ((named && !names) || stat_read(&topics, client, names, false, &err) != SMQ_OK) {
+        free(names);
         return say_failure(&err);
     }
-    const smq_status status = smq_metrics_text(client, wanted, &text, &err);
-    free(wanted);
-    if (status != SMQ_OK) {
-        return stat_say_failure(client, command, &err);
+    struct stat_topic *failed = named ? stat_first_failure(&topics) : NULL;
+    if (failed) {
+        code = topic_say_failure(client, failed->row.topic, &failed->err);
+    } else {
+        stat_print_text(&topics);
+        code = stat_say_left_out(client, &topics, false);
     }
-    /* the numbers of this process, which come first, say nothing of the topics */
-    const char *found = strstr(text, "# HELP slotmq_topic_");
-    if (found) {
-        fputs(found, stdout);
-    }
-    struct topic_names partial = stat_text_partial(text);
-    struct stat_topic *topics = stat_read(client, &partial, false);
-    const enum exit_code code = stat_say_left_out(client, topics, partial.count, false);
-    stat_read_free(topics, partial.count);
-    topic_names_fini(&partial);
-    smq_free(text);
+    stat_read_free(&topics);
+    free(names);
     return code;
 }
 

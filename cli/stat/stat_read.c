@@ -1,60 +1,16 @@
-/* stat_read.c - what topics hold and have done, read from all of them at once.
- *
- * Thread: main; stat_read_topic() and what it calls run on several threads, each for a topic of its
- * own. */
+/* stat_read.c - see stat_read.h. */
 #include "cli/stat/stat_read.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include <slotmq/ops.h>
-
-#include "cli/stat/parallel.h"
 #include "cli/text/say.h"
 
 struct stat_reading {
-    smq_client *client;
-    struct stat_topic *topics;
-    bool slots; /* each slot is wanted */
+    struct stat_topics *topics;
+    struct stat_topic next; /* the slots of the topic that is shown next */
+    bool slots;             /* each slot is wanted */
 };
-
-/* One topic of it. */
-struct stat_visit {
-    struct stat_topic *topic;
-    bool slots;
-};
-
-struct stat_sum {
-    smq_stats *sum;
-    const smq_stats *slot;
-};
-
-static bool stat_read_add_number(const smq_number_info *number, void *user)
-{
-    const struct stat_sum *both = user;
-    uint64_t sum, slot;
-
-    memcpy(&sum, (const char *) both->sum + number->offset, sizeof(sum));
-    memcpy(&slot, (const char *) both->slot + number->offset, sizeof(slot));
-    if (number->unit == SMQ_UNIT_MESSAGES || number->unit == SMQ_UNIT_SLOTS) {
-        sum += slot;
-        memcpy((char *) both->sum + number->offset, &sum, sizeof(sum));
-    }
-    return true;
-}
-
-static void stat_read_add(smq_stats *sum, const smq_stats *slot)
-{
-    struct stat_sum both = {sum, slot};
-
-    smq_stat_each(stat_read_add_number, &both);
-    /* one lag that is not known makes that of the topic unknown */
-    if (sum->oldest_due_age_ms == SMQ_AGE_UNKNOWN || slot->oldest_due_age_ms == SMQ_AGE_UNKNOWN) {
-        sum->oldest_due_age_ms = SMQ_AGE_UNKNOWN;
-    } else if (slot->oldest_due_age_ms > sum->oldest_due_age_ms) {
-        sum->oldest_due_age_ms = slot->oldest_due_age_ms;
-    }
-}
 
 static char *stat_read_copy(const char *text)
 {
@@ -92,87 +48,81 @@ static void stat_read_add_slot(struct stat_topic *topic, const smq_slot_info *sl
     };
 }
 
-static void stat_read_add_owner(struct stat_topic *topic, const char *owner)
+static bool stat_read_on_slot(const smq_slot_info *slot, void *user)
 {
-    for (size_t i = 0; i < topic->owner_count; i++) {
-        if (strcmp(topic->owner[i], owner) == 0) {
-            return;
-        }
-    }
-    char **grown = realloc(topic->owner, (topic->owner_count + 1) * sizeof(*grown));
-    if (!grown) {
-        say_no_memory();
-    }
-    topic->owner = grown;
-    topic->owner[topic->owner_count++] = stat_read_copy(owner);
-}
+    struct stat_reading *reading = user;
 
-bool stat_read_is_unowned(const struct stat_topic *topic)
-{
-    return topic->kind.known && !topic->kind.shared && topic->owner_count == 0 &&
-           topic->unowned > 0;
-}
-
-static bool stat_read_slot(const smq_slot_info *slot, void *user)
-{
-    const struct stat_visit *visit = user;
-
-    stat_read_add(&visit->topic->stats, &slot->stats);
     if (slot->status != SMQ_OK) {
-        stat_read_add_fault(visit->topic, slot);
-    } else if (slot->owner && slot->owner[0] != '\0') {
-        stat_read_add_owner(visit->topic, slot->owner);
-    } else {
-        visit->topic->unowned++;
+        stat_read_add_fault(&reading->next, slot);
     }
-    if (visit->slots) {
-        stat_read_add_slot(visit->topic, slot);
+    if (reading->slots) {
+        stat_read_add_slot(&reading->next, slot);
     }
     return true;
 }
 
-static void stat_read_topic(size_t index, void *user)
+static bool stat_read_on_topic(const smq_survey_topic *row, void *user)
 {
-    const struct stat_reading *reading = user;
-    struct stat_topic *topic = &reading->topics[index];
-    struct stat_visit visit = {.topic = topic, .slots = reading->slots};
+    struct stat_reading *reading = user;
+    struct stat_topics *topics = reading->topics;
+    struct stat_topic *grown = realloc(topics->all, (topics->count + 1) * sizeof(*grown));
 
-    (void) smq_topic_slots(reading->client, topic->name, stat_read_slot, &visit, &topic->err);
+    if (!grown) {
+        say_no_memory();
+    }
+    topics->all = grown;
+    struct stat_topic *topic = &grown[topics->count++];
+    *topic = reading->next;
+    reading->next = (struct stat_topic){.fault_code = EXIT_DONE};
+    topic->row = *row;
+    topic->row.topic = stat_read_copy(row->topic);
+    topic->row.why = stat_read_copy(row->why);
+    topic->row.options = NULL;
+    topic->defined = row->options != NULL;
+    topic->type = topic->defined ? row->options->type : SMQ_TYPE_RANGE_MERGE;
+    topic->err = (smq_error){.status = row->status};
+    snprintf(topic->err.text, sizeof(topic->err.text), "%s", row->why);
+    topics->unlisted += row->unlisted ? 1 : 0;
+    return true;
 }
 
-struct stat_topic *stat_read(smq_client *client, const struct topic_names *names, bool slots)
+smq_status stat_read(struct stat_topics *out, smq_client *client, const char *names, bool slots,
+                     smq_error *err)
 {
-    struct stat_reading reading = {.client = client, .slots = slots};
+    const smq_survey_options options = SMQ_SURVEY_OPTIONS(.slot = stat_read_on_slot);
+    struct stat_reading reading = {
+        .topics = out, .next = {.fault_code = EXIT_DONE}, .slots = slots};
 
-    reading.topics = say_alloc(names->count, sizeof(*reading.topics));
-    for (size_t i = 0; i < names->count; i++) {
-        reading.topics[i] = (struct stat_topic){.name = names->name[i],
-                                                .kind = names->kind[i],
-                                                .err = SMQ_ERROR_INIT,
-                                                .stats = SMQ_STATS_INIT,
-                                                .fault_code = EXIT_DONE};
-    }
-    parallel_run(names->count, stat_read_topic, &reading);
-    return reading.topics;
+    *out = (struct stat_topics){.count = 0};
+    return smq_survey(client, names, &options, stat_read_on_topic, &reading, err);
 }
 
-void stat_read_free(struct stat_topic *topics, size_t count)
+bool stat_read_is_unowned(const struct stat_topic *topic)
 {
-    for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < topics[i].slot_count; j++) {
-            free(topics[i].slots[j].owner);
-            free(topics[i].slots[j].token);
-        }
-        for (size_t j = 0; j < STAT_FAULTS_MAX; j++) {
-            free(topics[i].faults[j]);
-        }
-        for (size_t j = 0; j < topics[i].owner_count; j++) {
-            free(topics[i].owner[j]);
-        }
-        free(topics[i].owner);
-        free(topics[i].slots);
+    return topic->row.has_owners && topic->row.owners == 0 && topic->row.slots_unowned > 0;
+}
+
+static void stat_read_free_topic(struct stat_topic *topic)
+{
+    for (size_t i = 0; i < topic->slot_count; i++) {
+        free(topic->slots[i].owner);
+        free(topic->slots[i].token);
     }
-    free(topics);
+    for (size_t i = 0; i < STAT_FAULTS_MAX; i++) {
+        free(topic->faults[i]);
+    }
+    free(topic->slots);
+    free((char *) topic->row.topic);
+    free((char *) topic->row.why);
+}
+
+void stat_read_free(struct stat_topics *topics)
+{
+    for (size_t i = 0; i < topics->count; i++) {
+        stat_read_free_topic(&topics->all[i]);
+    }
+    free(topics->all);
+    *topics = (struct stat_topics){.count = 0};
 }
 
 enum exit_code stat_read_say_faults(const struct stat_topic *topic)
@@ -182,7 +132,7 @@ enum exit_code stat_read_say_faults(const struct stat_topic *topic)
     }
     if (topic->fault_count > STAT_FAULTS_MAX) {
         say("... and %zu more slots of topic %s", topic->fault_count - STAT_FAULTS_MAX,
-            topic->name);
+            topic->row.topic);
     }
     return topic->fault_code;
 }

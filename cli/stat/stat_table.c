@@ -65,18 +65,18 @@ static void stat_add_slot(struct table *table, const char *topic, const struct s
 
 static void stat_add_topic(struct table *table, const struct stat_topic *topic)
 {
-    const char *row[TOPIC_COLUMNS + FIELD_COUNT] = {topic->name};
+    const char *row[TOPIC_COLUMNS + FIELD_COUNT] = {topic->row.topic};
     struct cells cells;
 
-    stat_set_cells(row + TOPIC_COLUMNS, &cells, &topic->stats);
+    stat_set_cells(row + TOPIC_COLUMNS, &cells, &topic->row.stats);
     if (stat_read_is_unowned(topic)) {
         gauges_mark_unowned(row + TOPIC_COLUMNS);
     }
     table_row(table, row, TOPIC_COLUMNS + FIELD_COUNT);
-    if (stat_read_is_unowned(topic) && topic->stats.due > 0) {
+    if (stat_read_is_unowned(topic) && topic->row.stats.due > 0) {
         table_emphasise(table, TOPIC_COLUMNS, TABLE_WARNING);
     }
-    gauges_emphasise(table, TOPIC_COLUMNS, &topic->stats);
+    gauges_emphasise(table, TOPIC_COLUMNS, &topic->row.stats);
 }
 
 struct table *stat_table(const struct stat_topic *topics, size_t count, bool slots)
@@ -89,7 +89,7 @@ struct table *stat_table(const struct stat_topic *topics, size_t count, bool slo
             continue;
         }
         for (size_t j = 0; slots && j < topics[i].slot_count; j++) {
-            stat_add_slot(table, topics[i].name, &topics[i].slots[j]);
+            stat_add_slot(table, topics[i].row.topic, &topics[i].slots[j]);
         }
         if (!slots) {
             stat_add_topic(table, &topics[i]);

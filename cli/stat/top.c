@@ -138,48 +138,29 @@ static void snapshot_note_slots(struct snapshot *snapshot, const struct sample *
     }
 }
 
-/* Reads these topics at once: those of a node that does not reply take one time-out together. */
-static void snapshot_read_samples(struct snapshot *snapshot, smq_client *client,
-                                  const struct topic_names *names)
+/* Takes what was read of topics; those that could not be read are left out, and noted. */
+static void snapshot_take(struct snapshot *snapshot, const struct stat_topics *topics)
 {
-    struct stat_topic *topics = stat_read(client, names, false);
     const int64_t at_us = top_now_us();
 
-    snapshot->samples = say_alloc(names->count, sizeof(*snapshot->samples));
-    snapshot->count = names->count;
-    for (size_t i = 0; i < names->count; i++) {
-        snapshot->samples[i] = (struct sample){.name = strdup(names->name[i]),
-                                               .err = topics[i].err,
-                                               .stats = topics[i].stats,
-                                               .unowned = stat_read_is_unowned(&topics[i]),
-                                               .at_us = at_us};
-        if (!snapshot->samples[i].name) {
-            say_no_memory();
-        }
-    }
-    stat_read_free(topics, names->count);
-}
+    snapshot->samples = say_alloc(topics->count, sizeof(*snapshot->samples));
+    for (size_t i = 0; i < topics->count; i++) {
+        const struct stat_topic *topic = &topics->all[i];
 
-/* Leaves out the samples that could not be read, and notes why; topics that were deleted in the
- * meantime need no note. */
-static void snapshot_keep_good(struct snapshot *snapshot)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < snapshot->count; i++) {
-        const struct sample sample = snapshot->samples[i];
-
-        if (sample.err.status == SMQ_OK) {
-            snapshot->samples[kept++] = sample;
-            snapshot_note_slots(snapshot, &sample);
+        if (topic->err.status != SMQ_OK) {
+            snapshot_note(snapshot, "%s", say_text(&topic->err));
             continue;
         }
-        if (sample.err.status != SMQ_NO_TOPIC) {
-            snapshot_note(snapshot, "%s", say_text(&sample.err));
+        struct sample *sample = &snapshot->samples[snapshot->count++];
+        *sample = (struct sample){.name = strdup(topic->row.topic),
+                                  .stats = topic->row.stats,
+                                  .unowned = stat_read_is_unowned(topic),
+                                  .at_us = at_us};
+        if (!sample->name) {
+            say_no_memory();
         }
-        free(sample.name);
+        snapshot_note_slots(snapshot, sample);
     }
-    snapshot->count = kept;
 }
 
 static void snapshot_add_rates(struct snapshot *snapshot, const struct snapshot *before)
@@ -197,40 +178,38 @@ static void snapshot_add_rates(struct snapshot *snapshot, const struct snapshot 
 static smq_status snapshot_read_one(struct snapshot *snapshot, smq_client *client, const char *name,
                                     smq_error *err)
 {
-    struct topic_names names;
-    const smq_status status = topic_names_read_one(&names, client, name, err);
+    struct stat_topics topics = {.count = 0};
+    char *names = topic_names_of(client, name, err);
+    smq_status status = names ? stat_read(&topics, client, names, false, err) : err->status;
 
+    free(names);
     if (status != SMQ_OK) {
         return status;
     }
-    snapshot_read_samples(snapshot, client, &names);
-    topic_names_fini(&names);
-    if (snapshot->count == 1 && snapshot->samples[0].err.status != SMQ_OK) {
-        *err = snapshot->samples[0].err;
-        return err->status;
+    if (topics.count == 1 && topics.all[0].err.status != SMQ_OK) {
+        *err = topics.all[0].err;
+        status = err->status;
+    } else {
+        snapshot_take(snapshot, &topics);
     }
-    snapshot_keep_good(snapshot);
-    return SMQ_OK;
+    stat_read_free(&topics);
+    return status;
 }
 
 static smq_status snapshot_read_all(struct snapshot *snapshot, smq_client *client, smq_error *err)
 {
     char unlisted[TOPIC_UNLISTED_ROOM];
-    struct topic_names names;
-    const smq_status status = topic_names_read(&names, client, err);
+    struct stat_topics topics;
+    const smq_status status = stat_read(&topics, client, NULL, false, err);
 
     if (status != SMQ_OK) {
         return status;
     }
-    if (names.unlisted > 0) {
-        snapshot_note(snapshot, "%s", topic_unlisted_text(unlisted, names.unlisted));
+    if (topics.unlisted > 0) {
+        snapshot_note(snapshot, "%s", topic_unlisted_text(unlisted, topics.unlisted));
     }
-    for (size_t i = 0; i < names.unreadable_count; i++) {
-        snapshot_note(snapshot, "%s", names.unreadable[i]);
-    }
-    snapshot_read_samples(snapshot, client, &names);
-    snapshot_keep_good(snapshot);
-    topic_names_fini(&names);
+    snapshot_take(snapshot, &topics);
+    stat_read_free(&topics);
     return SMQ_OK;
 }
 

@@ -10,7 +10,6 @@
 /* One topic at one moment. */
 struct sample {
     char *name; /* owned */
-    smq_error err;
     smq_stats stats;
     bool unowned; /* nobody owns a slot of it */
     int64_t at_us;

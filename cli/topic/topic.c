@@ -94,7 +94,7 @@ static bool topic_offer(const smq_topic_info *topic, void *user)
     char *whole = say_alloc(length + 1, 1);
 
     memcpy(whole, topic->name, length);
-    topic_names_add(names, whole, (struct topic_kind){.known = false});
+    topic_names_add(names, whole);
     free(whole);
     return true;
 }
@@ -170,59 +170,16 @@ bool topic_is_of(const char *name, const char *topic)
     return strncmp(name, topic, length) == 0 && (name[length] == '\0' || name[length] == '/');
 }
 
-static void topic_texts_add(char ***texts, size_t *count, const char *text)
+void topic_names_add(struct topic_names *names, const char *name)
 {
-    char *copy = strdup(text);
-    char **grown = realloc(*texts, (*count + 1) * sizeof(*grown));
+    char *copy = strdup(name);
+    char **grown = realloc(names->name, (names->count + 1) * sizeof(*grown));
 
-    if (copy && grown) {
-        grown[(*count)++] = copy;
-        *texts = grown;
-        return;
-    }
-    say_no_memory();
-}
-
-void topic_names_add(struct topic_names *names, const char *name, struct topic_kind kind)
-{
-    struct topic_kind *grown = realloc(names->kind, (names->count + 1) * sizeof(*grown));
-
-    if (!grown) {
+    if (!copy || !grown) {
         say_no_memory();
     }
-    names->kind = grown;
-    names->kind[names->count] = kind;
-    topic_texts_add(&names->name, &names->count, name);
-}
-
-static struct topic_kind topic_kind_of(const smq_topic_options *topic)
-{
-    return (struct topic_kind){.known = true, .type = topic->type, .shared = topic->shared};
-}
-
-static bool topic_take_name(const smq_topic_info *topic, void *user)
-{
-    struct topic_names *names = user;
-
-    names->unlisted += topic->unlisted ? 1 : 0;
-    if (topic->unreadable) {
-        topic_texts_add(&names->unreadable, &names->unreadable_count, topic->unreadable);
-        names->unreadable_code =
-            exit_code_both(names->unreadable_code, exit_code_left_out(topic->unreadable_status));
-    } else {
-        topic_names_add(names, topic->name, topic_kind_of(topic->options));
-    }
-    return true;
-}
-
-smq_status topic_names_read(struct topic_names *out, smq_client *client, smq_error *err)
-{
-    *out = (struct topic_names){0};
-    const smq_status status = smq_topic_each(client, topic_take_name, out, err);
-    if (status != SMQ_OK) {
-        topic_names_fini(out);
-    }
-    return status;
+    grown[names->count++] = copy;
+    names->name = grown;
 }
 
 static bool topic_take_groups(const smq_topic_info *info, void *user)
@@ -231,7 +188,7 @@ static bool topic_take_groups(const smq_topic_info *info, void *user)
     struct topic_names *names = user;
 
     if (!topic->groups || topic->groups[0] == '\0') {
-        topic_names_add(names, topic->name, topic_kind_of(topic));
+        topic_names_add(names, topic->name);
         return true;
     }
     for (const char *group = topic->groups; *group != '\0';) {
@@ -240,7 +197,7 @@ static bool topic_take_groups(const smq_topic_info *info, void *user)
         char *name = say_alloc(size, 1);
 
         snprintf(name, size, "%s/%.*s", topic->name, (int) length, group);
-        topic_names_add(names, name, topic_kind_of(topic));
+        topic_names_add(names, name);
         free(name);
         group += length + (group[length] == ',' ? 1 : 0);
     }
@@ -258,9 +215,31 @@ smq_status topic_names_read_one(struct topic_names *out, smq_client *client, con
         return status;
     }
     if (out->count == 0) {
-        topic_names_add(out, name, (struct topic_kind){.known = false});
+        topic_names_add(out, name);
     }
     return SMQ_OK;
+}
+
+char *topic_names_of(smq_client *client, const char *name, smq_error *err)
+{
+    struct topic_names names;
+    size_t size = 1;
+    size_t used = 0;
+
+    if (topic_names_read_one(&names, client, name, err) != SMQ_OK) {
+        topic_names_fini(&names);
+        return NULL;
+    }
+    for (size_t i = 0; i < names.count; i++) {
+        size += strlen(names.name[i]) + 1;
+    }
+    char *joined = say_alloc(size, 1);
+    for (size_t i = 0; i < names.count; i++) {
+        used +=
+            (size_t) snprintf(joined + used, size - used, "%s%s", i > 0 ? "," : "", names.name[i]);
+    }
+    topic_names_fini(&names);
+    return joined;
 }
 
 void topic_names_fini(struct topic_names *names)
@@ -268,21 +247,8 @@ void topic_names_fini(struct topic_names *names)
     for (size_t i = 0; i < names->count; i++) {
         free(names->name[i]);
     }
-    for (size_t i = 0; i < names->unreadable_count; i++) {
-        free(names->unreadable[i]);
-    }
     free(names->name);
-    free(names->kind);
-    free(names->unreadable);
     *names = (struct topic_names){0};
-}
-
-enum exit_code topic_say_unreadable(const struct topic_names *names)
-{
-    for (size_t i = 0; i < names->unreadable_count; i++) {
-        (void) say_error(EXIT_DONE, "%s", names->unreadable[i]);
-    }
-    return names->unreadable_code;
 }
 
 void topic_say_none(const struct command *command)

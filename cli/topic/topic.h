@@ -39,22 +39,10 @@ enum exit_code topic_run(const struct command *command, verb_topic_fn *run);
 json_t *topic_json(const smq_topic_info *info);
 enum exit_code topic_print_json(smq_client *client, const char *name);
 
-/* What every group has as its topic has it. */
-struct topic_kind {
-    bool known;
-    smq_topic_type type;
-    bool shared;
-};
-
 /* The names of topics. */
 struct topic_names {
-    char **name;             /* owned */
-    struct topic_kind *kind; /* owned: of each */
+    char **name; /* owned */
     size_t count;
-    char **unreadable; /* owned: of the topics that cannot be read, why */
-    size_t unreadable_count;
-    enum exit_code unreadable_code; /* EXIT_DONE: there are none */
-    size_t unlisted;                /* how many of them the list of topics in Redis lacks */
 };
 
 /* Says that there are no topics, where a table would be empty. */
@@ -65,18 +53,15 @@ enum { TOPIC_UNLISTED_ROOM = 160 };
 const char *topic_unlisted_text(char *out, size_t count);
 void topic_say_unlisted(size_t count);
 
-/* Says which topics cannot be read.  EXIT_DONE: there are none. */
-enum exit_code topic_say_unreadable(const struct topic_names *names);
-
-/* Reads the names of all topics.  Fails as smq_topic_each(). */
-smq_status topic_names_read(struct topic_names *out, smq_client *client, smq_error *err);
 /* Reads the names of the groups of a topic; if it has none, or is damaged or missing, its own name.
  * Fails if that cannot be known now. */
 smq_status topic_names_read_one(struct topic_names *out, smq_client *client, const char *name,
                                 smq_error *err);
+/* The same with commas between them, to be freed; NULL: that fails. */
+char *topic_names_of(smq_client *client, const char *name, smq_error *err);
 /* Is `name` this topic, or a group of it? */
 bool topic_is_of(const char *name, const char *topic);
-void topic_names_add(struct topic_names *names, const char *name, struct topic_kind kind);
+void topic_names_add(struct topic_names *names, const char *name);
 void topic_names_fini(struct topic_names *names);
 
 #endif

@@ -45,13 +45,15 @@ static struct stat_slot slots[] = {
     {1, "", "", COUNTS(.waiting = 3, .oldest_due_age_ms = 0, .slots_paused = 1)},
 };
 static const struct stat_topic topics[] = {
-    {.name = "calls",
-     .stats = COUNTS(.waiting = 12, .due = 12, .oldest_due_age_ms = SMQ_AGE_UNKNOWN, .sent = 12)},
-    {.name = LONG_NAME, .stats = BUSY, .slots = slots, .slot_count = 2},
-    {.name = LIKE_IT, .stats = COUNTS(.oldest_due_age_ms = 0, .sent = 98765432, .done = 98765432)},
-    {.name = "orders/billing", .stats = COUNTS(.waiting = 90, .slots_paused = 64)},
-    {.name = "orders/search",
-     .stats = COUNTS(.waiting = 5, .due = 5, .oldest_due_age_ms = 90000, .slots_damaged = 1)},
+    {.row.topic = "calls",
+     .row.stats =
+         COUNTS(.waiting = 12, .due = 12, .oldest_due_age_ms = SMQ_AGE_UNKNOWN, .sent = 12)},
+    {.row.topic = LONG_NAME, .row.stats = BUSY, .slots = slots, .slot_count = 2},
+    {.row.topic = LIKE_IT,
+     .row.stats = COUNTS(.oldest_due_age_ms = 0, .sent = 98765432, .done = 98765432)},
+    {.row.topic = "orders/billing", .row.stats = COUNTS(.waiting = 90, .slots_paused = 64)},
+    {.row.topic = "orders/search",
+     .row.stats = COUNTS(.waiting = 5, .due = 5, .oldest_due_age_ms = 90000, .slots_damaged = 1)},
 };
 enum { TOPICS = sizeof(topics) / sizeof(topics[0]) };
 
