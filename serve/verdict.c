@@ -21,6 +21,7 @@ enum {
     VERDICT_PAUSE_MS = 30000,
     VERDICT_REFUSED_PAUSE_MS = 2000,
     VERDICT_SHARE = 200,
+    VERDICT_REFUSED_SHARE = 4, /* most of the time was spent on a server that does not answer */
     VERDICT_NONE = -1,
     VERDICT_WHY_MAX = 704
 };
@@ -89,8 +90,9 @@ static int verdict_check(char why[VERDICT_WHY_MAX], const struct verdict *verdic
 /* Waits until the next check is due; false: it ends.  Call it with the lock. */
 static bool verdict_pause(struct verdict *verdict, int64_t took_ms)
 {
-    const int64_t share_ms = took_ms * VERDICT_SHARE;
-    const int64_t least_ms = verdict->why[0] != '\0' ? VERDICT_REFUSED_PAUSE_MS : VERDICT_PAUSE_MS;
+    const bool refused = verdict->why[0] != '\0';
+    const int64_t share_ms = took_ms * (refused ? VERDICT_REFUSED_SHARE : VERDICT_SHARE);
+    const int64_t least_ms = refused ? VERDICT_REFUSED_PAUSE_MS : VERDICT_PAUSE_MS;
     struct timespec until;
 
     clock_gettime(CLOCK_MONOTONIC, &until);
