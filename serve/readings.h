@@ -1,8 +1,7 @@
 /* readings.h - the topics of a server, as they were read last, and their last hour.
  *
- * A thread of its own reads all topics, some at a time, again and again.  After each call it pauses
- * so long that no Redis works more than 2 % of the time for it.
- * Whatever many readers ask for comes from memory.
+ * A thread of its own surveys all topics again and again, at the pace of readings_calls_per_s().
+ * What readers ask for comes from memory.
  *
  * Thread: any, but for readings_begin(), readings_stop() and readings_end(): main. */
 #ifndef SERVE_READINGS_H
@@ -10,10 +9,11 @@
 
 #include <stdbool.h>
 
+#include <slotmq/ops.h>
+
 #include "cli/stat/rate.h"
 #include "cli/verb/verb.h"
 #include "serve/history.h"
-#include "serve/samples.h"
 
 /* One topic.  Times ending in _at_ms are those of this machine. */
 struct reading_topic {
@@ -24,15 +24,17 @@ struct reading_topic {
     bool shared;
     int32_t slots;
     bool unlisted;
-    char *unreadable; /* owned: why it cannot be read; NULL: it can */
-    struct samples_topic now;
-    int64_t read_at_ms; /* when `now` was read; 0: never */
-    int64_t read_us;    /* the same, of a clock that does not jump */
+    char *unreadable;     /* owned: why it cannot be read; NULL: it can */
+    smq_survey_topic row; /* as the last round found it; without texts and options */
+    smq_survey_topic now; /* the last numbers that were read; of a topic that cannot be read now
+                             only slots_damaged and slots_silent are of the last round */
+    int64_t read_at_ms;   /* when `now` was read; 0: never */
+    int64_t read_us;      /* the same, of a clock that does not jump */
     bool has_rates;
     struct rates rates;
     double failed_per_s;
     struct history history;
-    struct samples_topic next; /* what is being read */
+    uint64_t round; /* the last one in which it was there */
 };
 
 struct reading_state {
@@ -55,6 +57,10 @@ struct readings_options {
     readings_round_fn *round;
     void *user;
 };
+
+/* Calls of Redis a second, over all masters, for a round of so many calls; 0: not known.  A round
+ * takes 20 s at most, but for those that would need more than 4,000 a second. */
+int64_t readings_calls_per_s(int64_t calls);
 
 /* Takes the client, which may be NULL: then it connects itself, again and again. */
 struct readings *readings_begin(const struct readings_options *options, smq_client *client);

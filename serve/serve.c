@@ -162,8 +162,8 @@ const struct verb serve_verb = {
     .text =
         "Programs find all topics under /metrics (Prometheus), /lag?topic=NAME (KEDA), /healthz "
         "and /readyz, and all that other verbs show as JSON under /api/v1, which "
-        "/api/v1/openapi.json describes. Topics are read again and again, so that it takes at "
-        "most 2 % of each Redis; the last hour of them is kept in memory.\n\n"
+        "/api/v1/openapi.json describes. Topics are read again and again, with at "
+        "most 4,000 calls of Redis a second; the last hour of them is kept in memory.\n\n"
         "On loopback reading needs no token. Bodies, keys and headers are shown to those who have "
         "the token, and changes are made only for them, and with --write. For TLS put a proxy "
         "before it.\n\n"

@@ -66,12 +66,10 @@ json_t *show_reading(struct readings *readings)
 
 static json_t *show_one(const struct reading_topic *topic, int64_t now_ms, size_t points)
 {
-    const struct samples_topic *now = &topic->now;
+    const smq_survey_topic *now = &topic->now;
     const bool read = topic->read_at_ms != 0;
-    smq_stats stats = now->stats;
     json_t *object = json_object();
 
-    stats.oldest_due_age_ms = now->has_lag ? stats.oldest_due_age_ms : SMQ_AGE_UNKNOWN;
     output_set(object, "topic", output_text(topic->name));
     output_set(object, "read_at_ms", show_number(read, topic->read_at_ms));
     output_set(object, "unreadable", show_word(topic->unreadable != NULL, topic->unreadable));
@@ -82,8 +80,8 @@ static json_t *show_one(const struct reading_topic *topic, int64_t now_ms, size_
     output_set(object, "slots_total", show_number(topic->defined, topic->slots));
     output_set(object, "owners", show_number(now->has_owners, (int64_t) now->owners));
     output_set(object, "slots_unowned", show_number(now->has_owners, (int64_t) now->slots_unowned));
-    gauges_json_all(object, &stats);
-    gauges_json_left_out(object, &stats);
+    gauges_json_all(object, &now->stats);
+    gauges_json_left_out(object, &now->stats);
 #define X(counter, title, weight)                                                                  \
     output_set(object, #counter "_per_s",                                                          \
                topic->has_rates ? json_real(topic->rates.counter) : json_null());
@@ -255,7 +253,8 @@ struct answer *show_topic(struct serve *serve, const json_t *query,
     json_t *topic = topic_reading(serve, document, name,
                                   (size_t) query_number(query, "points", HISTORY_POINTS));
     if (!topic) {
-        const struct reading_topic none = {.name = (char *) name, .now = {.stats = SMQ_STATS_INIT}};
+        const struct reading_topic none = {.name = (char *) name,
+                                           .now.stats.oldest_due_age_ms = SMQ_AGE_UNKNOWN};
         topic = show_one(&none, moment_wall_ms(), 1);
     }
     output_set(document, "topic", topic);
@@ -296,7 +295,7 @@ struct answer *show_lag(struct serve *serve, const json_t *query, const struct g
 
     (void) caller;
     if (topic && topic->read_at_ms != 0 && !topic->unreadable) {
-        const struct samples_topic *now = &topic->now;
+        const smq_survey_topic *now = &topic->now;
         const bool paused = now->stats.slots_paused > 0;
         object = json_object();
         output_set(object, "topic", output_text(topic->name));
@@ -306,7 +305,8 @@ struct answer *show_lag(struct serve *serve, const json_t *query, const struct g
         output_set(object, "claimed", json_integer((json_int_t) now->stats.claimed));
         output_set(object, "resting", json_integer((json_int_t) now->stats.resting));
         output_set(object, "oldest_due_age_ms",
-                   show_number(now->has_lag, now->stats.oldest_due_age_ms));
+                   show_number(now->stats.oldest_due_age_ms != SMQ_AGE_UNKNOWN,
+                               now->stats.oldest_due_age_ms));
         output_set(object, "paused", json_boolean(paused));
         output_set(object, "owners", show_number(now->has_owners, (int64_t) now->owners));
         const int64_t age_ms = view.now_ms - topic->read_at_ms;

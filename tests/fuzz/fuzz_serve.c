@@ -6,7 +6,6 @@
 #include "cli/http/guard.h"
 #include "cli/http/query.h"
 #include "fuzz/fuzz.h"
-#include "serve/samples.h"
 
 static const struct query_field named[] = {
     {.name = "id", .type = QUERY_BYTES}, {.name = "key", .type = QUERY_BYTES}, {.name = NULL}};
@@ -105,43 +104,12 @@ static void read_headers(const char *text, size_t size)
     free(copy);
 }
 
-struct found {
-    struct samples_topic topic;
-    size_t count;
-};
-
-static struct samples_topic *find(const char *name, size_t size, void *user)
-{
-    struct found *found = user;
-
-    found->count++;
-    return size > 0 && name[0] == 'a' ? &found->topic : NULL;
-}
-
-static void read_samples(const char *text, size_t size)
-{
-    struct samples samples = {.count = 0};
-    struct found found = {.count = 0};
-    size_t made = 0;
-
-    samples_add(&samples, text, size, find, &found);
-    samples_add(&samples, text, size, find, &found);
-    char *all = samples_text(&samples, &made);
-    FUZZ_CHECK(made <= 2 * size + 2);
-    FUZZ_CHECK(found.topic.stats.oldest_due_age_ms >= 0);
-    free(all);
-    samples_fini(&samples);
-}
-
 FUZZ_TARGET(serve)
 {
     static const struct {
         const char *name;
         void (*read)(const char *text, size_t size);
-    } readers[] = {{"address", read_address},
-                   {"body", read_body},
-                   {"headers", read_headers},
-                   {"samples", read_samples}};
+    } readers[] = {{"address", read_address}, {"body", read_body}, {"headers", read_headers}};
     const char *text = (const char *) data;
     const char *end = memchr(text, '\n', size);
     const size_t length = end ? (size_t) (end - text) : size;

@@ -111,6 +111,56 @@ static void test_a_master_that_is_away_is_seen_and_comes_back(void **state)
     http_end(&http);
 }
 
+struct later {
+    const struct http *http;
+    const char *topic;
+    int64_t read_at_ms;
+};
+
+/* Was the topic read again, without an error? */
+static bool is_read_later(void *user)
+{
+    const struct later *later = user;
+    json_t *document = http_json(later->http, "/api/v1/topics");
+    const json_t *topics = json_object_get(document, "topics");
+    bool read = false;
+
+    for (size_t i = 0; i < json_array_size(topics); i++) {
+        const json_t *topic = json_array_get(topics, i);
+        read = read || (strcmp(json_text(topic, "topic"), later->topic) == 0 &&
+                        json_number(topic, "read_at_ms") > later->read_at_ms &&
+                        json_number(topic, "slots_silent") > 0);
+    }
+    read = read && strcmp(json_text(json_object_get(document, "reading"), "code"), "SMQ_OK") == 0;
+    json_decref(document);
+    return read;
+}
+
+/* The list of all topics and a definition are on the master that is away; the other topic is
+ * read. */
+static void test_topics_of_the_others_are_read_without_the_list(void **state)
+{
+    struct server *list = servers_node_of(command_servers(), "slotmq{topics}");
+    struct http http = {.port = 0};
+    struct later later = {.http = &http, .topic = "orders"};
+
+    (void) state;
+    if (servers_node_of(command_servers(), "topic{orders}") == list) {
+        later.topic = "others";
+        assert_ptr_not_equal(servers_node_of(command_servers(), "topic{others}"), list);
+    }
+    http_start(&http, ARGS("serve", "--listen", "127.0.0.1:0", "-X", "request_timeout_ms=1s"));
+    await_answer(&http, "/readyz", 200, "ok");
+    server_pause(list);
+    json_t *document = http_json(&http, "/api/v1/topics");
+    later.read_at_ms = json_number(json_object_get(document, "reading"), "at_ms");
+    json_decref(document);
+    const bool read = wait_until(is_read_later, &later, TIMEOUT_MS);
+    server_resume(list);
+    assert_true(read);
+    http_end(&http);
+}
+
 static void test_it_is_not_ready_without_redis_and_goes_on(void **state)
 {
     struct http http = {.port = 0};
@@ -381,6 +431,7 @@ TEST_GROUP(serve_away)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_master_that_is_away_is_seen_and_comes_back),
+        cmocka_unit_test(test_topics_of_the_others_are_read_without_the_list),
         cmocka_unit_test(test_it_is_not_ready_without_redis_and_goes_on),
         cmocka_unit_test(test_it_begins_without_redis),
         cmocka_unit_test(test_only_the_topics_that_are_named_are_shown),

@@ -1,5 +1,5 @@
-/* test_serve.c - the pure parts of slotmq serve: addresses, who may do what, the last hour, and the
- * text of Prometheus. */
+/* test_serve.c - the pure parts of slotmq serve: addresses, who may do what, the last hour, and
+ * the pace of readings. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "cli/http/guard.h"
 #include "cli/http/query.h"
 #include "serve/history.h"
-#include "serve/samples.h"
+#include "serve/readings.h"
 #include "support/group.h"
 
 /* === Addresses ========================================================== */
@@ -168,57 +168,25 @@ static void test_an_hour_is_kept(void **state)
     history_fini(&history);
 }
 
-/* === Prometheus ========================================================= */
+/* === Readings =========================================================== */
 
-static struct samples_topic *find_orders(const char *name, size_t size, void *user)
+/* A survey makes a call for a definition and for each slot; what they take is counted, not timed.
+ */
+static void test_a_reading_is_no_older_than_its_calls_take(void **state)
 {
-    return size == 6 && memcmp(name, "orders", 6) == 0 ? user : NULL;
-}
-
-static void test_numbers_and_text_come_from_parts(void **state)
-{
-    static const char head[] = "# HELP slotmq_topic_messages_due Due.\n"
-                               "# TYPE slotmq_topic_messages_due gauge\n";
-    static const char part[] =
-        "# HELP slotmq_messages_sent_total Of the process.\n"
-        "slotmq_messages_sent_total 7\n"
-        "# HELP slotmq_topic_messages_due Due.\n"
-        "# TYPE slotmq_topic_messages_due gauge\n"
-        "slotmq_topic_messages_due{topic=\"orders\"} 12\n"
-        "slotmq_topic_messages_due{topic=\"others\"} 13\n"
-        "slotmq_topic_oldest_due_age_seconds{topic=\"orders\"} 1.250\n"
-        "slotmq_topic_dead_letters_total{topic=\"orders\",cause=\"timed_out\"} 5\n"
-        "slotmq_topic_owners{topic=\"orders\"} 2\n"
-        "slotmq_topic_slots_unowned{topic=\"orders\"} 1\n"
-        "slotmq_topic_unreadable{topic=\"orders\"} 0\n"
-        "slotmq_topic_messages_dead{topic=\"orders\"} -1\n"
-        "slotmq_topic_messages_dead{topic=\"orders\"} 99999999999999999999\n"
-        "slotmq_topic_messages_dead{topic=\"orders";
-    struct samples samples = {.count = 0};
-    struct samples_topic orders = {.unreadable = true};
-    size_t size = 0;
+    static const struct {
+        int64_t topics, slots, seconds;
+    } rows[] = {{1, 64, 2},    {10, 64, 2},    {100, 64, 5},
+                {500, 64, 20}, {1000, 64, 20}, {4000, 8, 20}};
 
     (void) state;
-    samples_add(&samples, part, strlen(part), find_orders, &orders);
-    samples_add(&samples, part, strlen(part), find_orders, &orders);
-    assert_int_equal(orders.stats.due, 12);
-    assert_int_equal(orders.stats.oldest_due_age_ms, 1250);
-    assert_true(orders.has_lag && orders.has_owners && !orders.unreadable);
-    assert_int_equal(orders.stats.dead_timed_out, 5);
-    assert_int_equal(orders.stats.dead, 0);
-    assert_int_equal(orders.owners, 2);
-    assert_int_equal(orders.slots_unowned, 1);
-    samples_add_mark(&samples, SAMPLES_UNREADABLE, "Why.", "orders", true);
-    char *text = samples_text(&samples, &size);
-    assert_int_equal(strncmp(text, head, strlen(head)), 0);
-    assert_null(strstr(text + 1, "# HELP slotmq_topic_messages_due"));
-    assert_null(strstr(text, "others"));
-    assert_null(strstr(text, "slotmq_messages_sent_total"));
-    assert_non_null(strstr(text, "# HELP slotmq_topic_unreadable Why.\n"
-                                 "# TYPE slotmq_topic_unreadable gauge\n"
-                                 "slotmq_topic_unreadable{topic=\"orders\"} 1\n"));
-    free(text);
-    samples_fini(&samples);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const int64_t calls = rows[i].topics * (1 + rows[i].slots);
+        assert_in_range(readings_calls_per_s(calls), 1500, 4000);
+        assert_true(calls <= rows[i].seconds * readings_calls_per_s(calls));
+    }
+    assert_int_equal(readings_calls_per_s(0), 4000);       /* not known yet */
+    assert_int_equal(readings_calls_per_s(1000000), 4000); /* Redis comes first */
 }
 
 TEST_GROUP(serve)
@@ -227,9 +195,9 @@ TEST_GROUP(serve)
         cmocka_unit_test(test_addresses_are_read),
         cmocka_unit_test(test_rights_follow_from_flags_and_token),
         cmocka_unit_test(test_a_token_is_wrong_where_none_is_known),
+        cmocka_unit_test(test_a_reading_is_no_older_than_its_calls_take),
         cmocka_unit_test(test_points_become_fewer),
         cmocka_unit_test(test_an_hour_is_kept),
-        cmocka_unit_test(test_numbers_and_text_come_from_parts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
