@@ -11,13 +11,25 @@ static json_t *servers_number(int64_t number)
     return number == SMQ_NONE ? json_null() : json_integer(number);
 }
 
+/* Nothing is known of a server that did not answer. */
+static json_t *servers_known(const smq_server_info *server, json_t *value)
+{
+    if (server->status == SMQ_OK) {
+        return value;
+    }
+    json_decref(value);
+    return json_null();
+}
+
 static bool servers_on_server(const smq_server_info *server, void *user)
 {
     json_t *object = json_object();
 
 #define TEXT(member)   output_set(object, #member, output_text(server->member));
 #define NUMBER(member) output_set(object, #member, servers_number(server->member));
-    output_set(object, "kind", json_string(server->kind == SMQ_SERVER_VALKEY ? "valkey" : "redis"));
+    output_set(
+        object, "kind",
+        servers_known(server, json_string(server->kind == SMQ_SERVER_VALKEY ? "valkey" : "redis")));
     TEXT(address)
     output_set(object, "code", json_string(smq_status_name(server->status)));
     TEXT(why)
@@ -30,21 +42,24 @@ static bool servers_on_server(const smq_server_info *server, void *user)
     output_set(object, "appendonly",
                server->appendonly == SMQ_NONE ? json_null()
                                               : json_boolean(server->appendonly == 1));
-    output_set(object, "write_failed", json_boolean(server->write_failed));
+    output_set(object, "write_failed", servers_known(server, json_boolean(server->write_failed)));
     TEXT(config_why)
     TEXT(appendfsync)
     TEXT(save)
     NUMBER(replicas)
     NUMBER(replicas_known)
     NUMBER(lag_bytes)
-    output_set(object, "cluster", json_boolean(server->cluster));
+    output_set(object, "cluster", servers_known(server, json_boolean(server->cluster)));
     TEXT(cluster_why)
     TEXT(cluster_state)
     NUMBER(cluster_slots_ok)
     NUMBER(migrations)
     TEXT(clock_why)
-    output_set(object, "clock_offset_ms", json_integer(server->clock_offset_ms));
-    output_set(object, "clock_error_ms", json_integer(server->clock_error_ms));
+    const bool has_clock = server->status == SMQ_OK && server->clock_why[0] == '\0';
+    output_set(object, "clock_offset_ms",
+               has_clock ? json_integer(server->clock_offset_ms) : json_null());
+    output_set(object, "clock_error_ms",
+               has_clock ? json_integer(server->clock_error_ms) : json_null());
     TEXT(writes_why)
 #undef TEXT
 #undef NUMBER

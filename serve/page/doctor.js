@@ -84,7 +84,7 @@ function serverRow(server) {
                 bad && [' ', badge(server.code, 'bad'), el('small', { class: 'why' }, server.why)],
                 server.write_failed && badge('writes fail', 'bad'),
             ],
-            `${server.kind} ${server.version || UNKNOWN}`,
+            server.kind === null ? UNKNOWN : `${server.kind} ${server.version || UNKNOWN}`,
             server.role || UNKNOWN,
             bytes(server.used_memory),
             memory,
@@ -98,8 +98,10 @@ function serverRow(server) {
                       server.cluster_why !== '' &&
                           el('small', { class: 'why' }, server.cluster_why),
                   ]
-                : 'single',
-            server.clock_why !== '' ? UNKNOWN : `${count(server.clock_offset_ms)} ms`,
+                : server.cluster === null
+                  ? UNKNOWN
+                  : 'single',
+            server.clock_offset_ms === null ? UNKNOWN : `${count(server.clock_offset_ms)} ms`,
         ],
     };
 }

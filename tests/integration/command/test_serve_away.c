@@ -136,8 +136,8 @@ static bool is_read_later(void *user)
     return read;
 }
 
-/* The list of all topics and a definition are on the master that is away; the other topic is
- * read. */
+/* The list of all topics and a definition are on the master that is away; the other topic is read,
+ * and of the master nothing is shown but that it does not answer. */
 static void test_topics_of_the_others_are_read_without_the_list(void **state)
 {
     struct server *list = servers_node_of(command_servers(), "slotmq{topics}");
@@ -156,8 +156,19 @@ static void test_topics_of_the_others_are_read_without_the_list(void **state)
     later.read_at_ms = json_number(json_object_get(document, "reading"), "at_ms");
     json_decref(document);
     const bool read = wait_until(is_read_later, &later, TIMEOUT_MS);
+    document = http_json(&http, "/api/v1/servers");
     server_resume(list);
     assert_true(read);
+    const json_t *servers = json_object_get(document, "servers");
+    for (size_t i = 0; i < json_array_size(servers); i++) {
+        const json_t *server = json_array_get(servers, i);
+        const bool silent = strcmp(json_text(server, "code"), "SMQ_OK") != 0;
+        assert_int_equal(silent, strcmp(json_text(server, "address"), server_address(list)) == 0);
+        assert_int_equal(silent, json_is_null(json_object_get(server, "kind")));
+        assert_int_equal(silent, json_is_null(json_object_get(server, "cluster")));
+        assert_int_equal(silent, json_is_null(json_object_get(server, "clock_offset_ms")));
+    }
+    json_decref(document);
     http_end(&http);
 }
 
