@@ -26,7 +26,7 @@ SKIPPED = 77
 # The packages are not uploaded to Debian: the changelog may say UNRELEASED, and closes no bug there.
 LINTIAN = ["lintian", "--allow-root", "--fail-on", "error,warning", "--suppress-tags",
            "bad-distribution-in-changes-file,initial-upload-closes-no-bugs"]
-PACKAGES = ["libslotmq0.2", "libslotmq-dev", "slotmq", "python3-slotmq", "libslotmq0.2-dbgsym", "slotmq-dbgsym",
+PACKAGES = ["libslotmq0.3", "libslotmq-dev", "slotmq", "python3-slotmq", "libslotmq0.3-dbgsym", "slotmq-dbgsym",
             "python3-slotmq-dbgsym"]
 # What debian/tests/control wants beside the packages.
 TOOLS = ["cmake", "gcc", "libc6-dev", "make", "pkgconf", "redis-server"]
@@ -119,7 +119,7 @@ def test(suite):
     say(f"package: installing in an empty chroot of {suite}")
     said = in_chroot(suite, "minbase", [*debs, ROOT / "debian/tests/installed"], [
         "apt-get -qq update",
-        "apt-get -qq -y --no-install-recommends install ./libslotmq0.2_*.deb ./slotmq_*.deb",
+        "apt-get -qq -y --no-install-recommends install ./libslotmq0.3_*.deb ./slotmq_*.deb",
         "slotmq --version",
         f"apt-get -qq -y --no-install-recommends install ./libslotmq-dev_*.deb ./python3-slotmq_*.deb {' '.join(TOOLS)}",
         "./installed",

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #define SMQ_VERSION_MAJOR 0
-#define SMQ_VERSION_MINOR 2
-#define SMQ_VERSION_PATCH 2
+#define SMQ_VERSION_MINOR 3
+#define SMQ_VERSION_PATCH 0
 
 #if defined(__GNUC__)
 #define SMQ_API __attribute__((visibility("default")))

@@ -380,7 +380,7 @@ class Mistakes(unittest.TestCase):
         (check_manifests, SCALED, "maxReplicaCount: 16", "maxReplicaCount: 32"),
         (check_variables, "systemd/consume.env", "SLOTMQ_ZOOKEEPER=", "SLOTMQ_ZK="),
         (check_variables, "kubernetes/consumer.yaml", "SLOTMQ_REDIS_PASSWORD_FILE", "SLOTMQ_REDIS_PASSWORDFILE"),
-        (check_container, "container/Containerfile", "libslotmq0.2_", "libslotmq0.1_"),
+        (check_container, "container/Containerfile", "libslotmq0.3_", "libslotmq0.2_"),
     ]
 
     def test_each_is_found(self):
