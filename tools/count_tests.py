@@ -3,7 +3,7 @@
 
 usage: count_tests.py TESTLOG.JSON [CHOSEN]
 
-Prints `N passed, N failed` as the last line.  Fails when a test failed, was skipped, or none ran.
+Prints the longest tests, and `N passed, N failed` as the last line.  Fails when a test failed, was skipped, or none ran.
 CHOSEN has the names of the tests of a run that was ended when its time was over, one a line: those
 that had not ended then are printed as "left out: NAME", and are no failure.
 What a program left out because the server has no such command (it prints a line "SKIPPED: ...") is
@@ -23,6 +23,7 @@ STARTED = re.compile(r"^\[==========\] (?:.*: )?Running \d+ test", re.MULTILINE)
 # What cmocka, unittest and the sanitizers print of a failure.
 WHY = re.compile(r"^\[  (?:ERROR|FAILED |SKIPPED) .*|^(?:FAIL|ERROR|\w*Error): .*|.*\berror: .*|.*ERROR: .*", re.MULTILINE)
 WHY_LINES = 12
+LONGEST = 10
 
 
 def why(test):
@@ -58,6 +59,13 @@ def read(log, chosen=None):
         return tests, [name for name in file.read().splitlines() if name not in ended]
 
 
+def longest(tests):
+    """A line for each of those that took most of the time of the run."""
+    timed = [test for test in tests if test.get("duration", 0) >= 1]
+    timed.sort(key=lambda test: -test["duration"])
+    return [f"longest: {test['duration']:.0f} s {test['name']}" for test in timed[:LONGEST]]
+
+
 def main():
     passed = failed = 0
     tests, left_out = read(*sys.argv[1:])
@@ -73,6 +81,8 @@ def main():
                 print(f"failed: {test['name']}: {line[:200]}")
     for name in left_out:
         print(f"left out: {name}")
+    for line in longest(tests):
+        print(line)
     print(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed > 0 or passed == 0 else 0)
 

@@ -391,6 +391,12 @@ class CountTests(Folder):
             "failed: x: [   LINE   ] --- a.c:7: error: Failure!", "failed: x: [  FAILED  ] b",
             "failed: y (FAIL)", "failed: y: one", "failed: y: two"])
 
+    def test_the_ten_longest_are_named(self):
+        self.verdict(*({"name": f"t{i}", "result": "OK", "stdout": "", "duration": i / 2} for i in range(14)))
+        self.assertEqual(run("count_tests.py", self.root / "log").stdout.splitlines()[:2],
+                         ["longest: 6 s t13", "longest: 6 s t12"])
+        self.assertEqual(run("count_tests.py", self.root / "log").stdout.count("longest:"), 10)
+
     def test_crash_counts(self):
         self.assertEqual(self.verdict({"name": "x", "result": "FAIL", "stdout": CMOCKA}),
                          (1, "1 passed, 1 failed"))
