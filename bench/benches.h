@@ -20,7 +20,6 @@ bool bench_raw(struct lab *lab);
 bool bench_send(struct lab *lab);
 bool bench_groups(struct lab *lab);
 bool bench_ids(struct lab *lab);
-bool bench_acks(struct lab *lab);
 bool bench_drain(struct lab *lab);
 bool bench_latency(struct lab *lab);
 bool bench_steady(struct lab *lab);

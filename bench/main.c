@@ -30,7 +30,6 @@ static const struct bench benches[] = {
      bench_send, false},
     {"groups", "send to a topic with 1, 2 and 4 groups, against one without", bench_groups, false},
     {"ids", "requests of one message, with send ids and without", bench_ids, false},
-    {"acks", "send, acknowledged by the master alone and by a replica too", bench_acks, false},
     {"drain", "consume a backlog with an empty handler: the default topic and layout inline",
      bench_drain, true},
     {"peers", "the same messages through other queues", bench_peers, false},
