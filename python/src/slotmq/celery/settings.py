@@ -24,11 +24,11 @@ KOMBU = {"body_encoding", "client_properties", "confirm_publish", "confirm_timeo
          "deadletter_queue", "errback", "interval_max", "interval_start", "interval_step", "login_method",
          "max_retries", "polling_interval", "queue_order_strategy", "retry_errors"}
 # Of kombu's transport for Redis: what they are for is done in another way here.
-WITHOUT_USE = {"ack_emulation", "fanout_patterns", "fanout_prefix", "global_keyprefix", "health_check_interval",
-               "max_connections", "priority_steps", "retry_on_timeout", "sep",
-               "socket_connect_timeout", "socket_keepalive", "socket_keepalive_options", "socket_timeout",
-               "unacked_index_key", "unacked_key", "unacked_mutex_expire", "unacked_mutex_key",
-               "unacked_restore_limit", "visibility_timeout"}
+IGNORED = {"ack_emulation", "fanout_patterns", "fanout_prefix", "global_keyprefix", "health_check_interval",
+           "max_connections", "priority_steps", "retry_on_timeout", "sep",
+           "socket_connect_timeout", "socket_keepalive", "socket_keepalive_options", "socket_timeout",
+           "unacked_index_key", "unacked_key", "unacked_mutex_expire", "unacked_mutex_key",
+           "unacked_restore_limit", "visibility_timeout"}
 _warned: "set[str]" = set()
 
 
@@ -126,7 +126,7 @@ class Settings:
                     raise ValueError(f"slotmq: a {name} has no option {', '.join(sorted(unknown))}; "
                                      "docs/CONFIGURATION.md lists them")
                 self.options[name].update(value)
-            elif name in WITHOUT_USE:
+            elif name in IGNORED:
                 if name not in _warned:
                     log.warning("slotmq has no use for the option %s of kombu's transport for Redis", name)
                     _warned.add(name)

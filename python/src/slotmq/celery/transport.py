@@ -126,8 +126,8 @@ class Transport(virtual.Transport):
     # Waiting and delivering, without a loop.
 
     def drain_events(self, connection: object, timeout: Optional[float] = None) -> None:
-        """Deliver one message.  Raises socket.timeout: none came in time, or none can come before there are answers,
-        which a worker of threads or greenlets keeps until this returns."""
+        """Deliver one message.  Raises socket.timeout when no message came in time, or when none can come before one
+        is acknowledged: a worker of threads or greenlets acknowledges only after this call has returned."""
         end = None if timeout is None else time.monotonic() + timeout
         while True:
             self._live_if_due()
