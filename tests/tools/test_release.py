@@ -132,7 +132,7 @@ class Refused(Tree):
         for path, text in [("packaging/vcpkg/slotmq/vcpkg.json", '{"version": "0.3.0"}'),
                            ("debian/changelog", "slotmq (0.3.0-1) unstable; urgency=medium\n"),
                            ("debian/changelog", "slotmq (0.3.1-1) UNRELEASED; urgency=medium\n"),
-                           ("debian/control", "Package: libslotmq0.3\n")]:
+                           ("debian/control", "Package: libslotmq0.2\n")]:
             before = (self.root / path).read_text()
             self.with_file(path, text, f"FAILED  version: {path}")
             self.write(path, before)
