@@ -60,9 +60,7 @@ void walk_users_init(struct walk_users *users, struct fixture *fixture)
         snprintf(text, sizeof(text), "ACL SETUSER %s reset on nopass allkeys allchannels +@all",
                  walk_roles[i]);
         command(fixture->redis, text);
-        users->connection[i] =
-            redisConnect("127.0.0.1", server_port(servers_node(fixture->servers, 0)));
-        assert_int_equal(users->connection[i]->err, 0);
+        users->connection[i] = fixture_connect(fixture);
         snprintf(text, sizeof(text), "AUTH %s none", walk_roles[i]);
         command(users->connection[i], text);
     }

@@ -1,6 +1,7 @@
 /* fixture.c - see fixture.h. */
 #include "fixture.h"
 
+#include <limits.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,10 +63,13 @@ void args_clear(struct args *args)
 
 /* --- the server --- */
 
-static redisContext *connect_to(struct fixture *fixture)
+redisContext *fixture_connect(struct fixture *fixture)
 {
-    int port = server_port(servers_node(fixture->servers, 0));
-    redisContext *context = redisConnect("127.0.0.1", port);
+    char path[PATH_MAX];
+    redisContext *context;
+
+    snprintf(path, sizeof(path), "%s/redis.sock", servers_folder(fixture->servers));
+    context = redisConnectUnix(path);
 
     assert_non_null(context);
     assert_int_equal(context->err, 0);
@@ -75,14 +79,15 @@ static redisContext *connect_to(struct fixture *fixture)
 int fixture_setup(void **state)
 {
     struct fixture *fixture = memory_new(sizeof(*fixture));
-    struct servers_options options = {.redis = REDIS_SINGLE};
+    static const char *const config[] = {"unixsocket ../redis.sock", NULL};
+    struct servers_options options = {.redis = REDIS_SINGLE, .redis_config = config};
 
     fixture->servers = servers_start(&options);
     if (fixture->servers == NULL) {
         free(fixture);
         return -1;
     }
-    fixture->redis = connect_to(fixture);
+    fixture->redis = fixture_connect(fixture);
     for (size_t i = 0; i < SCRIPTS_COUNT; i++) {
         char sha1[SHA1_SIZE];
 
@@ -252,7 +257,7 @@ void fixture_listen(struct fixture *fixture, bool listen)
                                            "wake{x}:wa", "wake{x}:wb", "wake{x}:wc"};
 
     if (listen && fixture->listener == NULL) {
-        fixture->listener = connect_to(fixture);
+        fixture->listener = fixture_connect(fixture);
         for (size_t i = 0; i < sizeof(channels) / sizeof(channels[0]); i++) {
             freeReplyObject(redisCommand(fixture->listener, "SSUBSCRIBE %s", channels[i]));
         }

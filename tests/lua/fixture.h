@@ -57,6 +57,9 @@ void args_add_int(struct args *args, int64_t value);
 void args_clear(struct args *args);
 
 /* For cmocka groups: *state is a struct fixture. */
+/* A connection by a socket of the file system: the network of the kernel costs more than a call. */
+redisContext *fixture_connect(struct fixture *fixture);
+
 int fixture_setup(void **state);
 int fixture_teardown(void **state);
 
