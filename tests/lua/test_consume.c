@@ -512,8 +512,8 @@ static void test_what_was_put_before_what_was_passed_over_is_found(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-/* A suspect of a key that is passed over stops no claim of other keys.  It is claimed alone when its
- * key is free. */
+/* A suspect of a key that is passed over stops no claim of other keys.  It is claimed alone when
+ * its key is free. */
 static void test_a_suspect_is_passed_over_as_others_of_its_key(void **state)
 {
     static const struct script_row rows[] = {
@@ -534,8 +534,7 @@ static void test_a_suspect_is_passed_over_as_others_of_its_key(void **state)
         {"field looked", "3:1:b:9:1:a:3:1:b"},
         {"send e 2", "OK a"},
         {"consume 2 last=3 passes=1:b", "OK 1000 31000 3 '' 0"}, /* a must come alone */
-        {"consume 2 last=3 passes=1:b done 1c2:c done 1c3:d",
-         "OK 1000 31000 4 11 0 9c4:a 1"},
+        {"consume 2 last=3 passes=1:b done 1c2:c done 1c3:d", "OK 1000 31000 4 11 0 9c4:a 1"},
     };
 
     SCRIPT_TABLE(state, rows);
