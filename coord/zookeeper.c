@@ -259,7 +259,7 @@ static void zookeeper_init_parts(struct zookeeper *zookeeper)
 
     member_init(&zookeeper->member, env, session, &zookeeper->root, &member);
     ownership_init(&zookeeper->topics, env, session, &zookeeper->root, &zookeeper->member,
-                   zookeeper->coord);
+                   zookeeper->coord, &ownership_node_calls);
     election_init(&zookeeper->election, env, session, &zookeeper->member, &election);
     assigner_init(&zookeeper->assigner, env, &assigner);
 }

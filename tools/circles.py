@@ -2,18 +2,13 @@
 """Check that no files call each other in a circle.  usage: circles.py BUILD
 
 Read are the names that the compiled files define and use, so a call through a struct of callbacks
-is none.  Files that are one module with one internal header may be listed in MODULES, with the reason,
-by the names of their objects: coord/member/a.c is coord/member_a.c.
+is none.  Files are named as their objects: coord/member/a.c is coord/member_a.c.
 """
 import pathlib
 import subprocess
 import sys
 
 ROOMS = ["libsrc", "coord", "cli", "serve"]
-MODULES = [
-    (["coord/member_ownership.c", "coord/member_ownership_topic.c"],
-     "one chain of calls to ZooKeeper per topic, which looks at the topic's node and then at its assignment"),
-]
 
 
 def objects(build):
@@ -65,15 +60,11 @@ def circles(graph):
     return sorted(sorted(circle) for circle in found)
 
 
-def is_module(circle):
-    return any(set(circle) <= set(files) for files, _ in MODULES)
-
-
 def main():
     graph = calls(pathlib.Path(sys.argv[1]))
     if not graph:
         sys.exit(f"{sys.argv[1]}: no compiled file")
-    wrong = [circle for circle in circles(graph) if not is_module(circle)]
+    wrong = circles(graph)
     for circle in wrong:
         print("a circle of calls: " + ", ".join(circle), file=sys.stderr)
         for source in circle:

@@ -26,13 +26,14 @@ static void ownership_on_retry(uv_timer_t *timer);
 
 void ownership_init(struct ownership_set *set, const struct zookeeper_env *env,
                     struct zk_session *session, struct root *root, struct member *member,
-                    struct coord *coord)
+                    struct coord *coord, const struct ownership_node_calls *node_calls)
 {
     set->env = env;
     set->session = session;
     set->root = root;
     set->member = member;
     set->coord = coord;
+    set->node_calls = node_calls;
     LIST_INIT(&set->topics);
     LIST_INIT(&set->departed);
 }
@@ -75,7 +76,7 @@ static bool ownership_is_granted(const struct ownership_set *set)
 
 void ownership_know(const struct ownership *topic, struct no_slot_facts *facts)
 {
-    facts->unusable = !topic->known || topic->damaged != 0;
+    facts->unusable = topic->node_state != TOPIC_NODE_OURS || topic->damaged != 0;
     for (int32_t i = 0; i < topic->slots; i++) {
         facts->refused |= topic->refused[i];
     }
@@ -103,6 +104,30 @@ struct ownership *ownership_find(struct ownership_set *set, const char *name)
         }
     }
     return NULL;
+}
+
+void ownership_enter_node(struct ownership *topic, enum topic_node_state state)
+{
+    assert(topic_node_may(topic->node_state, state));
+    topic->node_state = state;
+}
+
+/* What was read of the node counts no longer. */
+static void ownership_doubt_node(struct ownership *topic)
+{
+    if (topic->node_state == TOPIC_NODE_OURS) {
+        ownership_enter_node(topic, TOPIC_NODE_UNREAD);
+    }
+}
+
+void ownership_drop_rivals(struct ownership *topic)
+{
+    for (size_t i = 0; i < topic->rival_count; i++) {
+        free(topic->rivals[i].name);
+    }
+    free(topic->rivals);
+    topic->rivals = NULL;
+    topic->rival_count = topic->rivals_out = 0;
 }
 
 static void ownership_free_if_done(struct ownership *topic)
@@ -142,8 +167,8 @@ static void ownership_enter(struct ownership *topic, enum ownership_phase phase)
 static void ownership_remove(struct ownership *topic)
 {
     ownership_enter(topic, OWNERSHIP_GONE);
-    if (topic->checked == OWNERSHIP_CHECKING) { /* the reply will find no topic */
-        topic->checked = OWNERSHIP_UNCHECKED;
+    if (topic->node_state == TOPIC_NODE_CHECKING) { /* the reply will find no topic */
+        ownership_enter_node(topic, TOPIC_NODE_UNREAD);
         topic->reading = false;
     }
     topic->set->text -= member_text_topic_size(topic->name, topic->nonce);
@@ -193,6 +218,9 @@ void ownership_back_off(struct ownership *topic)
 bool ownership_chain_over(struct ownership *topic, const struct zk_reply *reply)
 {
     topic->reading = false;
+    if (topic->node_state != TOPIC_NODE_OURS) {
+        ownership_enter_node(topic, TOPIC_NODE_UNREAD);
+    }
     if (topic->phase == OWNERSHIP_GONE) {
         ownership_free_if_done(topic);
         return false;
@@ -235,7 +263,7 @@ static bool ownership_not_listed(struct ownership *topic, int64_t mzxid)
         return false;
     }
     topic->looked_at = mzxid;
-    topic->known = false;
+    ownership_doubt_node(topic);
     topic->again = true;
     return true;
 }
@@ -259,11 +287,11 @@ static void ownership_damaged(struct ownership *topic, int64_t mzxid)
 static void ownership_missing(struct ownership *topic)
 {
     if (topic->missing) {
-        ownership_make_lost(topic);
+        topic->set->node_calls->make_lost(topic);
         return;
     }
     topic->missing = topic->again = true;
-    topic->known = false;
+    ownership_doubt_node(topic);
 }
 
 static void ownership_act(struct ownership *topic, const struct zk_reply *reply)
@@ -343,10 +371,10 @@ void ownership_read(struct ownership *topic)
     topic->again = false;
     topic->refusal = refusal_next(topic->refusal, REFUSAL_READ_BEGUN);
     zk_sync(ownership_session(topic), "topics", ownership_on_sync, topic);
-    if (topic->known) {
+    if (topic->node_state == TOPIC_NODE_OURS) {
         ownership_read_assignment(topic);
     } else {
-        ownership_look(topic);
+        topic->set->node_calls->look(topic);
     }
 }
 
@@ -368,7 +396,9 @@ void ownership_changed(struct ownership_set *set, const char *path)
     {
         bool node = strcmp(path, topic->path) == 0;
 
-        topic->known = topic->known && !node;
+        if (node) {
+            ownership_doubt_node(topic);
+        }
         if (node || strcmp(path, topic->assignment_path) == 0) {
             ownership_read(topic);
         }
@@ -572,8 +602,8 @@ void ownership_expired(struct ownership_set *set)
     while (topic != NULL) {
         struct ownership *next = LIST_NEXT(topic, link);
 
-        topic->reading = topic->again = topic->known = false;
-        topic->checked = OWNERSHIP_UNCHECKED;
+        topic->reading = topic->again = false;
+        ownership_enter_node(topic, TOPIC_NODE_UNREAD);
         ownership_drop_rivals(topic);
         topic->applied = 0;
         uv_timer_stop(&topic->retry);
@@ -600,7 +630,7 @@ void ownership_ask_anew(struct ownership_set *set)
 
     LIST_FOREACH(topic, &set->topics, link)
     {
-        topic->known = false;
+        ownership_doubt_node(topic);
         ownership_ask(topic);
     }
 }

@@ -1,12 +1,12 @@
 /* ownership.h - the slots of each topic at this member: reading the topic's nodes and its
  * assignment, passing grants and revocations to the owner, leaving.
  *
- * ownership.c and ownership_topic.c are one module, with the internal header ownership_internal.h:
- * the chain of calls of a topic goes through both.  ownership_slots.c is below them and makes no
- * calls.
+ * It is one module of three files in layers, with the internal header ownership_internal.h:
+ * ownership_node.c (whose the topic's node is) is above ownership.c (the chain of calls of a topic,
+ * which reaches the node by struct ownership_node_calls), which is above ownership_slots.c.
  *
- * Below: member.h, root.h, zk_session.h, coord_internal.h, assignment.h, slot_state.h,
- * refusal.h, no_slot.h.  Thread: smq:coord. */
+ * Below: member.h, root.h, zk_session.h, coord_internal.h, assignment.h, topic_node.h,
+ * slot_state.h, refusal.h, no_slot.h.  Thread: smq:coord. */
 #ifndef COORD_MEMBER_OWNERSHIP_H
 #define COORD_MEMBER_OWNERSHIP_H
 
@@ -18,9 +18,16 @@
 #include "coord/coord_internal.h"
 #include "coord/member/member.h"
 #include "coord/member/refusal.h"
+#include "coord/member/topic_node.h"
 #include "coord/no_slot.h"
 
 LIST_HEAD(ownership_list, ownership);
+
+/* What a chain of calls does about the topic's node. */
+struct ownership_node_calls {
+    void (*look)(struct ownership *topic);      /* read the node, then the assignment */
+    void (*make_lost)(struct ownership *topic); /* create its missing assignment */
+};
 
 /* The topics of this member. */
 struct ownership_set {
@@ -29,6 +36,7 @@ struct ownership_set {
     struct root *root;
     struct member *member;
     struct coord *coord; /* its listener is the owner of the slots */
+    const struct ownership_node_calls *node_calls;
     struct ownership_list topics;
     size_t text;                    /* member_text_topic_size() of all of them */
     struct ownership_list departed; /* removed topics with a call in progress or a timer */
@@ -52,13 +60,11 @@ enum ownership_phase {
     OWNERSHIP_GONE  /* in the list of the departed */
 };
 
-/* Was Redis read in this chain of calls, to learn whose the topic's node is? */
-enum ownership_checked { OWNERSHIP_UNCHECKED, OWNERSHIP_CHECKING, OWNERSHIP_CHECKED };
-
 /* The slots of one topic at this member.
  *
  * Invariants: `busy_slots` counts the slots that are not IDLE, `granted_slots` those in `granted`,
- * but 0 once the topic leaves late.  What is `refused` is IDLE.  While CHECKING it is `reading`.
+ * but 0 once the topic leaves late.  What is `refused` is IDLE.  While the node is neither UNREAD
+ * nor OURS a chain is `reading`, unless the topic is gone.
  */
 struct ownership {
     LIST_ENTRY(ownership) link;
@@ -85,18 +91,16 @@ struct ownership {
     int64_t backoff_ms;
     bool reading, again; /* a chain of calls is in progress; another must follow */
     bool unsynced;       /* the sync before the call in progress has failed */
-    bool known;          /* the nodes of the topic were read or created in this session */
-    bool seen;           /* they were read or created in any session */
+    bool seen;           /* the node was OURS in any session */
     int64_t damaged;     /* mzxid of an assignment that cannot be read, else 0 */
     bool missing;        /* the topic's node existed without an assignment */
-    /* to whom the topic's node belongs: ownership_topic.c */
+    enum topic_node_state node_state;
     struct ownership_node node;           /* as it was read last */
     char identity[ROOT_IDENTITY_LEN + 1]; /* of the root to which the topic is bound in Redis */
     char asked_identity[ROOT_IDENTITY_LEN + 1], logged_identity[ROOT_IDENTITY_LEN + 1];
     char answered[MEMBER_WORD_MAX + 1]; /* the nonce of another member that was answered last */
-    enum ownership_checked checked;
-    bool has_asked;                 /* it has asked through the node */
-    struct ownership_rival *rivals; /* members that may list the nonce of the node */
+    bool has_asked;                     /* it has asked through the node */
+    struct ownership_rival *rivals;     /* members that may list the nonce of the node */
     size_t rival_count, rivals_out;
     bool rivals_failed, rival_logged;
     int64_t rival_since; /* since when a living member lists it; 0: none does */
@@ -114,7 +118,10 @@ struct ownership {
 /* The arguments must live as long as the set. */
 void ownership_init(struct ownership_set *set, const struct zookeeper_env *env,
                     struct zk_session *session, struct root *root, struct member *member,
-                    struct coord *coord);
+                    struct coord *coord, const struct ownership_node_calls *node_calls);
+
+/* Those of ownership_node.c. */
+extern const struct ownership_node_calls ownership_node_calls;
 
 /* Close the timers of all topics, and free the topics with them. */
 void ownership_stop(struct ownership_set *set);

@@ -1,4 +1,4 @@
-/* ownership_internal.h - what ownership.c (the chain of calls of a topic), ownership_topic.c (its
+/* ownership_internal.h - what ownership.c (the chain of calls of a topic), ownership_node.c (its
  * node) and ownership_slots.c (its slots) share.
  *
  * Below: ownership.h.  Thread: smq:coord. */
@@ -8,13 +8,23 @@
 #include "coord/member/ownership.h"
 #include "coord/node/assignment.h"
 
+/* A member that may list the nonce of the node. */
+struct ownership_rival {
+    struct ownership *topic;
+    char *name;
+};
+
 /* ownership.c */
+/* The one place where the state of the node changes. */
+void ownership_enter_node(struct ownership *topic, enum topic_node_state state);
+void ownership_drop_rivals(struct ownership *topic);
 void ownership_read(struct ownership *topic); /* sync, read the nodes, act */
 struct zk_session *ownership_session(struct ownership *topic);
 void ownership_fail(struct ownership *topic, smq_status status, const char *text);
 void ownership_retry_later(struct ownership *topic, int64_t delay_ms);
 void ownership_back_off(struct ownership *topic); /* ownership_retry_later() with a growing delay */
-/* The chain of calls has ended; returns whether the topic may be used. */
+/* The chain of calls has ended, and a node that is not OURS is UNREAD; returns whether the topic
+ * may be used. */
 bool ownership_chain_over(struct ownership *topic, const struct zk_reply *reply);
 /* The sync before the read has failed: the reply may be old, and the chain has ended. */
 bool ownership_unsynced(struct ownership *topic);
@@ -26,10 +36,7 @@ void ownership_lose(struct ownership *topic);
 void ownership_revoke_all(struct ownership *topic);
 void ownership_slot_answer(struct ownership *topic, const struct coord_command *command);
 
-/* ownership_topic.c */
-void ownership_look(struct ownership *topic);      /* read the topic's node, then its assignment */
-void ownership_make_lost(struct ownership *topic); /* create its missing assignment */
-void ownership_drop_rivals(struct ownership *topic);
+/* ownership_node.c */
 /* When to check the members that list the nonce of the topic's node again, `waited_ms` after they
  * were met: after the back-off, but not later than the end of the wait, at `limit_ms`.  Pure. */
 int64_t ownership_rival_delay(int64_t backoff_ms, int64_t waited_ms, int64_t limit_ms);

@@ -1,4 +1,4 @@
-/* ownership_topic.c - the node of a topic: to whom it belongs, creating it, replacing it.
+/* ownership_node.c - the node of a topic: whose it is, creating it, replacing it.
  *
  * Text: "nonce N slots S", and "asked N2 NAME HOST" if a member has asked for the topic of another
  * nonce.  The definition in Redis decides.  If the node has another nonce than this member's topic,
@@ -19,13 +19,7 @@
 
 static const char ownership_lost_text[] = "lost";
 
-/* A member that may list the nonce of the node. */
-struct ownership_rival {
-    struct ownership *topic;
-    char *name;
-};
-
-static void ownership_get_node(struct ownership *topic);
+static void ownership_get_node(struct ownership *topic, enum topic_node_state state);
 
 /* --- making the nodes --- */
 
@@ -56,6 +50,7 @@ static void ownership_make(struct ownership *topic)
     struct zk_op ops[2] = {{.kind = ZK_CREATE, .path = topic->path},
                            {.kind = ZK_CREATE, .path = topic->assignment_path, .data = ""}};
 
+    ownership_enter_node(topic, TOPIC_NODE_MAKING);
     ownership_definition(topic, &text);
     ops[0].data = text.data;
     ops[0].len = text.len;
@@ -69,7 +64,7 @@ static void ownership_make(struct ownership *topic)
 
 /* The topic's node exists without its assignment.  The assignment is created as a damaged one, so
  * that members keep what they own. */
-void ownership_make_lost(struct ownership *topic)
+static void ownership_make_lost(struct ownership *topic)
 {
     struct zk_op ops[2] = {{.kind = ZK_CHECK, .path = topic->path, .version = topic->version},
                            {.kind = ZK_CREATE,
@@ -77,6 +72,7 @@ void ownership_make_lost(struct ownership *topic)
                             .data = ownership_lost_text,
                             .len = sizeof(ownership_lost_text) - 1}};
 
+    ownership_enter_node(topic, TOPIC_NODE_MAKING);
     topic->reading = true;
     topic->missing = topic->again = false;
     zk_write(ownership_session(topic), ops, 2, ownership_on_made, topic);
@@ -107,16 +103,6 @@ static void ownership_on_old(void *user, const struct zk_reply *reply)
 
 /* --- other members that list the nonce of the node --- */
 
-void ownership_drop_rivals(struct ownership *topic)
-{
-    for (size_t i = 0; i < topic->rival_count; i++) {
-        free(topic->rivals[i].name);
-    }
-    free(topic->rivals);
-    topic->rivals = NULL;
-    topic->rival_count = topic->rivals_out = 0;
-}
-
 /* If the question was written into the node, the members that list its nonce will read it. */
 static void ownership_on_asked(void *user, const struct zk_reply *reply)
 {
@@ -132,6 +118,7 @@ static void ownership_ask_rival(struct ownership *topic)
     struct buf text = {0};
     struct zk_op op = {.kind = ZK_SET, .path = topic->path, .version = topic->version};
 
+    ownership_enter_node(topic, TOPIC_NODE_ASKING);
     topic->has_asked = true;
     buf_printf(&text, "nonce %s slots %d\nasked %s %s %s\n", topic->node.nonce, topic->node.slots,
                topic->nonce, topic->set->env->name, member_self(topic->set->member)->host);
@@ -166,6 +153,13 @@ const char *ownership_rival_advice(const struct marks *own, const struct marks *
            "fleet a root of its own";
 }
 
+/* The chain ends without a call that has failed. */
+static void ownership_give_up_node(struct ownership *topic)
+{
+    ownership_enter_node(topic, TOPIC_NODE_UNREAD);
+    topic->reading = false;
+}
+
 /* A living member lists the nonce of the node.  It may be about to end, so this member waits for
  * that as long as for a name; a member that owns slots continues with them. */
 static void ownership_meet_rival(struct ownership *topic)
@@ -184,7 +178,7 @@ static void ownership_meet_rival(struct ownership *topic)
         topic->rival_since = now;
     }
     if (topic->busy_slots == 0 && now - topic->rival_since >= 2 * timeout_ms) {
-        topic->reading = false;
+        ownership_give_up_node(topic);
         ownership_fail(topic, SMQ_OTHER_FLEET, text);
         return;
     }
@@ -196,7 +190,7 @@ static void ownership_meet_rival(struct ownership *topic)
         ownership_ask_rival(topic);
         return;
     }
-    topic->reading = false;
+    ownership_give_up_node(topic);
     if (delay_ms < topic->backoff_ms) {
         ownership_retry_later(topic, delay_ms);
     } else {
@@ -216,6 +210,7 @@ static void ownership_rivals_read(struct ownership *topic)
         ownership_meet_rival(topic);
     } else {
         topic->rival_since = 0;
+        ownership_enter_node(topic, TOPIC_NODE_MAKING);
         zk_get(ownership_session(topic), topic->assignment_path, false, ownership_on_old, topic);
     }
 }
@@ -284,7 +279,7 @@ static bool ownership_must_check(const struct ownership *topic, bool exists)
     if (strcmp(topic->identity, root_known(topic->set->root)->identity) != 0) {
         return true;
     }
-    return exists && topic->checked != OWNERSHIP_CHECKED &&
+    return exists && topic->node_state != TOPIC_NODE_CHECKED &&
            (!ours ||
             (topic->seen && *node->asked != '\0' && strcmp(node->asked, topic->nonce) != 0 &&
              strcmp(node->asked, topic->answered) != 0));
@@ -295,7 +290,7 @@ static void ownership_check(struct ownership *topic)
     struct ownership_set *set = topic->set;
     char binding[COORD_BINDING_MAX];
 
-    topic->checked = OWNERSHIP_CHECKING;
+    ownership_enter_node(topic, TOPIC_NODE_CHECKING);
     (void) snprintf(topic->asked_identity, sizeof(topic->asked_identity), "%s",
                     root_known(set->root)->identity);
     root_binding(set->root, binding);
@@ -356,17 +351,16 @@ static void ownership_unbound(struct ownership *topic, const char *binding)
 
 void ownership_checked(struct ownership *topic, smq_status status, const char *text)
 {
-    if (topic->checked != OWNERSHIP_CHECKING) {
+    if (topic->node_state != TOPIC_NODE_CHECKING) {
         return;
     }
-    topic->checked = status == SMQ_OK ? OWNERSHIP_CHECKED : OWNERSHIP_UNCHECKED;
     if (status == SMQ_OK) {
         memcpy(topic->identity, topic->asked_identity, sizeof(topic->identity));
         ownership_answer_rival(topic);
-        ownership_get_node(topic);
+        ownership_get_node(topic, TOPIC_NODE_CHECKED);
         return;
     }
-    topic->reading = false;
+    ownership_give_up_node(topic);
     if (status == SMQ_NO_TOPIC) {
         ownership_fail(topic, SMQ_NO_TOPIC, "the topic was deleted, or deleted and created anew");
     } else if (status == SMQ_OTHER_FLEET) {
@@ -412,24 +406,29 @@ static void ownership_on_node(void *user, const struct zk_reply *reply)
     } else if (reply->rc == ZNONODE) {
         ownership_make(topic);
     } else if (!ours) {
+        ownership_enter_node(topic, TOPIC_NODE_FOREIGN);
         zk_children(ownership_session(topic), "members", false, ownership_on_members, topic);
     } else {
         if (!topic->seen) { /* other members have answered the question that was there before */
             memcpy(topic->answered, topic->node.asked, sizeof(topic->answered));
         }
-        topic->known = topic->seen = true;
+        ownership_enter_node(topic, TOPIC_NODE_OURS);
+        topic->seen = true;
         topic->rival_since = 0;
         ownership_read_assignment(topic);
     }
 }
 
-static void ownership_get_node(struct ownership *topic)
+static void ownership_get_node(struct ownership *topic, enum topic_node_state state)
 {
+    ownership_enter_node(topic, state);
     zk_get(ownership_session(topic), topic->path, true, ownership_on_node, topic);
 }
 
-void ownership_look(struct ownership *topic)
+static void ownership_look(struct ownership *topic)
 {
-    topic->checked = OWNERSHIP_UNCHECKED;
-    ownership_get_node(topic);
+    ownership_get_node(topic, TOPIC_NODE_READING);
 }
+
+const struct ownership_node_calls ownership_node_calls = {.look = ownership_look,
+                                                          .make_lost = ownership_make_lost};

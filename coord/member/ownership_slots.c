@@ -45,7 +45,8 @@ static void ownership_slots_check(const struct ownership *topic)
     assert(topic->busy_slots == busy);
     assert(topic->granted_slots == granted ||
            (topic->phase == OWNERSHIP_LATE && topic->granted_slots == 0));
-    assert(topic->reading || topic->checked != OWNERSHIP_CHECKING);
+    assert(topic->reading || topic->node_state == TOPIC_NODE_UNREAD ||
+           topic->node_state == TOPIC_NODE_OURS);
     assert(topic->phase != OWNERSHIP_JOINED || !topic->omitted);
 }
 

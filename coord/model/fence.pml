@@ -7,7 +7,7 @@
  * root.
  *
  * coord/zk/root.c, coord/fleet/fence.c, libsrc/admin/fence.c, and the identity in
- * coord/member/ownership_topic.c.
+ * coord/member/ownership_node.c.
  *
  * Without copies no operator is needed (NO_COPY, NO_OPERATOR) as long as a living member is first.
  *

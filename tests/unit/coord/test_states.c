@@ -1,5 +1,5 @@
-/* test_states.c - which state of a member, of its election, of its session and of a standalone
- * topic may follow which. */
+/* test_states.c - which state of a member, of its election, of its session, of the node of a topic
+ * and of a standalone topic may follow which. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +10,7 @@
 #include "coord/assigner/election.h"
 #include "coord/coord_internal.h"
 #include "coord/member/member_state.h"
+#include "coord/member/topic_node.h"
 #include "coord/zk/zk_session.h"
 #include "support/group.h"
 
@@ -100,6 +101,27 @@ static void a_standalone_topic_that_leaves_does_not_come_back(void **state)
     }
 }
 
+/* In the order of enum topic_node_state: UNREAD, READING, CHECKING, CHECKED, MAKING, FOREIGN,
+ * ASKING, OURS. */
+static void a_node_is_ours_only_after_it_was_read(void **state)
+{
+    static const char *const rows[TOPIC_NODE_STATES] = {
+        [TOPIC_NODE_UNREAD] = "xx..x...",   [TOPIC_NODE_READING] = "x.x.xx.x",
+        [TOPIC_NODE_CHECKING] = "x..x....", [TOPIC_NODE_CHECKED] = "x.x.xx.x",
+        [TOPIC_NODE_MAKING] = "x.......",   [TOPIC_NODE_FOREIGN] = "x...x.x.",
+        [TOPIC_NODE_ASKING] = "x.......",   [TOPIC_NODE_OURS] = "x...x...",
+    };
+
+    (void) state;
+    for (int from = 0; from < TOPIC_NODE_STATES; from++) {
+        for (int to = 0; to < TOPIC_NODE_STATES; to++) {
+            assert_int_equal(
+                topic_node_may((enum topic_node_state) from, (enum topic_node_state) to),
+                rows[from][to] == 'x');
+        }
+    }
+}
+
 TEST_GROUP(states)
 {
     const struct CMUnitTest tests[] = {
@@ -107,6 +129,7 @@ TEST_GROUP(states)
         cmocka_unit_test(an_election_is_won_only_by_trying),
         cmocka_unit_test(a_session_connects_only_with_a_handle),
         cmocka_unit_test(a_standalone_topic_that_leaves_does_not_come_back),
+        cmocka_unit_test(a_node_is_ours_only_after_it_was_read),
     };
 
     return cmocka_run_group_tests_name("states", tests, NULL, NULL);
