@@ -13,9 +13,22 @@
 const char *const model_members[MODEL_MEMBERS] = {"a",  "!1:kb", "!1:kc", "b",     "20c1:d", "%s",
                                                   "-5", "1r",    "!1:k%", "!1:br", "inf",    "r"};
 const char *const model_counters[MODEL_COUNTERS] = {
-    "sent",         "merged",         "done",         "retried",       "rejected",
-    "expired",      "released",       "lease_lost",   "dead_rejected", "dead_failed",
-    "dead_crashed", "dead_timed_out", "dead_expired", "dead_bodiless", "duplicates"};
+    [MODEL_SENT] = "sent",
+    [MODEL_MERGED] = "merged",
+    [MODEL_DONE] = "done",
+    [MODEL_RETRIED] = "retried",
+    [MODEL_REJECTED] = "rejected",
+    [MODEL_EXPIRED] = "expired",
+    [MODEL_RELEASED] = "released",
+    [MODEL_LEASE_LOST] = "lease_lost",
+    [MODEL_DEAD_REJECTED] = "dead_rejected",
+    [MODEL_DEAD_FAILED] = "dead_failed",
+    [MODEL_DEAD_CRASHED] = "dead_crashed",
+    [MODEL_DEAD_TIMED_OUT] = "dead_timed_out",
+    [MODEL_DEAD_EXPIRED] = "dead_expired",
+    [MODEL_DEAD_BODILESS] = "dead_bodiless",
+    [MODEL_DUPLICATES] = "duplicates",
+};
 
 void model_add_counters(struct args *args)
 {
