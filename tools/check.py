@@ -62,8 +62,8 @@ def names(root):
 
 # --- paths ---
 
-PAGES = ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/deployment.md", "docs/release.md",
-         "lua/README.md", "bench/README.md", "coord/model/README.md"]
+PAGES = ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/first-change.md", "docs/deployment.md",
+         "docs/release.md", "lua/README.md", "bench/README.md", "coord/model/README.md"]
 NAMED = re.compile(r"`((?:libsrc|coord|cli|serve|lua|tests|tools|docs|include|bench|demo|examples|deploy)/[\w./*-]*)`")
 # The README of a folder names its files without the folder.
 BESIDE = re.compile(r"`(\w+\.(?:[ch]|js))`")

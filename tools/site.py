@@ -26,7 +26,7 @@ GROUPS = {
               "docs/migrating.md", "docs/FEATURES.md"],
     "Use": ["docs/lifecycle.md", "docs/guarantees.md", "docs/headers.md", "docs/tracing.md", "docs/errors.md", "docs/events.md", "docs/event-loops.md", "docs/python.md", "docs/celery.md", "docs/CONFIGURATION.md", "CHANGELOG.md"],
     "Operate": ["docs/deployment.md", "docs/upgrading.md", "docs/operations.md", "docs/serve.md", "docs/METRICS.md", "docs/compatibility.md", "SECURITY.md"],
-    "Internals": ["docs/coordination.md", "docs/architecture.md", "docs/BENCHMARKS.md", "docs/TRACK-RECORD.md",
+    "Internals": ["docs/coordination.md", "docs/architecture.md", "docs/first-change.md", "docs/BENCHMARKS.md", "docs/TRACK-RECORD.md",
                "docs/release.md", "CONTRIBUTING.md", "lua/README.md"],
 }
 # How much a part of a group counts in the search: what users look for comes before why it is so.
