@@ -10,6 +10,7 @@ scripts     the table of scripts in docs/architecture.md is what lua and libsrc 
 readme      the code in README.md is that of programs which are run, and its install commands are those of docs/INSTALL.md;
             the program in docs/start.md is examples/readme.c, and is short
 width       lines of prose are not wider than those of code
+words       the pages of the first hour of a contributor have no more words than can be read in it
 """
 import pathlib
 import re
@@ -265,8 +266,21 @@ def width(root):
                 yield f"{path.relative_to(root)}:{number}: {len(line)} columns; wrap it at {WIDEST}"
 
 
+# --- words ---
+
+FIRST_HOUR = ["CONTRIBUTING.md", "docs/first-change.md", "docs/architecture.md", "lua/README.md"]
+MOST_WORDS = 11000
+
+
+def words(root):
+    count = sum(len((root / page).read_text().split()) for page in FIRST_HOUR)
+    if count > MOST_WORDS:
+        yield (f"{', '.join(FIRST_HOUR)}: {count} words, and at most {MOST_WORDS} are for a first hour: leave to headers, "
+               "decisions and heads of scripts what they say already")
+
+
 def everything(root):
-    for check in (names, paths, features, guarantees, reasons, scripts, readme, width):
+    for check in (names, paths, features, guarantees, reasons, scripts, readme, width, words):
         yield from check(root)
 
 

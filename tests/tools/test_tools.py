@@ -168,6 +168,13 @@ class Check(Folder):
         self.assertEqual(self.found(check.width, "docs/a.md", text + "word " * 20 + "w\n"),
                          ["docs/a.md:10: 101 columns; wrap it at 100"])
 
+    def test_words(self):
+        for page in check.FIRST_HOUR:
+            self.write(page, "word " * (check.MOST_WORDS // len(check.FIRST_HOUR)))
+        self.assertEqual(list(check.words(self.root)), [])
+        self.write(check.FIRST_HOUR[0], "word " * (check.MOST_WORDS // len(check.FIRST_HOUR) + 1))
+        self.assertIn(f"{check.MOST_WORDS + 1} words", "".join(check.words(self.root)))
+
     def test_nothing_to_check_is_no_success(self):
         self.assertEqual(len(list(check.names(self.root))), 1)
         self.assertEqual(self.features(""), ["docs/FEATURES.md: no table of features"])
