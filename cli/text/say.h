@@ -29,6 +29,6 @@ void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void *say_alloc(size_t count, size_t size) __attribute__((returns_nonnull));
 
 /* Ends the command: no memory for what it was about to do. */
-_Noreturn void say_no_memory(void);
+void say_no_memory(void) __attribute__((noreturn));
 
 #endif
