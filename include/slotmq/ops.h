@@ -200,8 +200,8 @@ typedef bool smq_survey_fn(const smq_survey_topic *topic, void *user);
 
 typedef struct smq_survey_options {
     size_t struct_size;
-    /* Calls of Redis per second, over all masters: between two parts of the survey the call waits
-     * until so many were allowed.  0: it does not wait. */
+    /* The most calls of Redis per second, over all masters: the survey is read in parts, and before
+     * each part it waits until this rate allows the calls of the part.  0: it does not wait. */
     int64_t calls_per_s;
     /* NULL, or says which of all topics are read; the others are left out. */
     bool (*wants)(const char *topic, void *user);

@@ -6,13 +6,14 @@
 
 #include "store/store.h"
 
-/* How often whoever uses such a topic marks it; and after how long without a mark, which may be
- * that much older than the last use, it is doubted that it is used. */
+/* How often the producers and consumers of such a topic note in Redis that they use it. */
 static inline int64_t store_use_ms(int64_t expires_ms)
 {
     return expires_ms / 10;
 }
 
+/* After how long without a note the topic may be deleted: the last use can be later than its note
+ * by store_use_ms(). */
 static inline int64_t store_unused_ms(int64_t expires_ms)
 {
     return expires_ms + store_use_ms(expires_ms);
