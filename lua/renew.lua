@@ -1,13 +1,18 @@
 #!lua flags=allow-oom
 -- KEYS prepare, slot
--- ARGV def, token, lease_ms, entries...
+-- ARGV def, token, lease_ms, owner, age_ms, oldest (the oldest claim that its caller has not
+--      answered, which it has had for age_ms; empty: none), entries...
 -- RETURN OK, now, results (one character per entry: 1 renewed, 0 gone)
 --        | FENCED, token | NO_TOPIC | STALE
 --
+-- It notes which claim of the slot has been in work for longest, for those who look on: of several
+-- owners, as in a shared topic, the note of the oldest claim stays until that has ended.
+--
 -- Order of writes: none is needed, as each lease is one write, and what `leased` says is right
--- without any.
+-- without any.  The note comes last, as no lease depends on it.
 
-local stored, current, leased = unpack(redis.call('HMGET', slot, 'def', 'token', 'leased'))
+local stored, current, leased, note =
+    unpack(redis.call('HMGET', slot, 'def', 'token', 'leased', 'oldest'))
 -- @include def
 local refused = def_refused(stored, def)
 if refused then
@@ -25,6 +30,7 @@ end
 -- @include score
 -- @include entry
 -- @include step_back
+-- @include oldest
 
 leased = tonumber(leased)
 if leased and leased > now then
@@ -42,5 +48,10 @@ for i = ENTRIES, #ARGV do
         redis.call('ZADD', prepare, 'XX', join(lease_end, attempts), ARGV[i])
     end
     results[#results + 1] = score and 1 or 0
+end
+
+local since = math.max(now - tonumber(age_ms), 0)
+if oldest ~= '' and (oldest_claim(note) or math.huge) > since then
+    redis.call('HSET', slot, 'oldest', string.format('%.0f %s ', since, owner) .. oldest)
 end
 return { 'OK', now, table.concat(results) }

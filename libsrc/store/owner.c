@@ -11,7 +11,7 @@
 enum { TAKEOVER_LIMIT = 1000 };
 
 void store_renew_begin(struct store_call *call, const struct store_slot *slot, struct token token,
-                       int64_t lease_ms)
+                       int64_t lease_ms, const struct store_oldest *oldest)
 {
     call_begin(call, &script_renew, slot->keys.hash_slot);
     redis_arg_string(&call->command, slot->keys.prepare);
@@ -19,6 +19,9 @@ void store_renew_begin(struct store_call *call, const struct store_slot *slot, s
     redis_arg_string(call_argv(call, SCRIPT_RENEW_ARGV_DEF), slot->stamp);
     call_token(call, SCRIPT_RENEW_ARGV_TOKEN, slot, token);
     redis_arg_int(call_argv(call, SCRIPT_RENEW_ARGV_LEASE_MS), lease_ms);
+    redis_arg_string(call_argv(call, SCRIPT_RENEW_ARGV_OWNER), oldest->owner);
+    redis_arg_int(call_argv(call, SCRIPT_RENEW_ARGV_AGE_MS), oldest->age_ms);
+    redis_arg(call_argv(call, SCRIPT_RENEW_ARGV_OLDEST), oldest->entry, oldest->entry_len);
 }
 
 void store_renew_add(struct store_call *call, const char *entry, size_t len)

@@ -9,8 +9,15 @@
 #include "store/store.h"
 
 /* --- renew --- */
+/* The oldest claim that a process has not answered, which the slot notes. */
+struct store_oldest {
+    const char *owner; /* name of the process */
+    int64_t age_ms;    /* for how long it has had the claim */
+    const char *entry; /* of the claim */
+    size_t entry_len;  /* 0: there is none */
+};
 void store_renew_begin(struct store_call *call, const struct store_slot *slot, struct token token,
-                       int64_t lease_ms);
+                       int64_t lease_ms, const struct store_oldest *oldest);
 void store_renew_add(struct store_call *call, const char *entry, size_t len); /* up to 1,000 */
 void store_renew(struct store_call *call, struct redis *redis, int64_t timeout_ms);
 bool store_renew_read(const char **results, const struct store_result *result, size_t count);

@@ -245,6 +245,9 @@ static void add_own(struct args *args, const struct model *model, const struct c
         break;
     case CALL_RENEW:
         args_add_int(args, call->lease);
+        args_add(args, "me");
+        args_add_int(args, call->age);
+        args_add_name(args, call->noted);
         add_entries(args, call);
         break;
     case CALL_TAKEOVER:

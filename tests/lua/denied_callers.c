@@ -340,6 +340,7 @@ void walk_renew(struct walk *walk, struct walker *walker)
 
     for (size_t i = first; i < walker->count; i++) {
         memcpy(call->answers[call->count++].entry, walker->in_flight[i].entry, 64);
+        memcpy(call->noted, walker->in_flight[i].entry, 64);
     }
     if (walk_call(walk, WALK_OWNER, call, &seen)) {
         for (size_t i = first; i < walker->count; i++) {

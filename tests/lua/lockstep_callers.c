@@ -503,6 +503,11 @@ void round_renew(struct round *round, const struct consumer *consumer)
     struct buf seen = {0};
 
     call->lease += (int64_t) round_chance(round, 5);
+    if (consumer->count > 0) {
+        memcpy(call->noted, consumer->in_flight[round->model->step % consumer->count].entry,
+               sizeof(call->noted));
+        call->age = (int64_t) (round->model->step % 31);
+    }
     for (size_t i = 0; i < consumer->count && call->count < CALL_ITEMS_MAX; i++) {
         if (round_percent(round, 70)) {
             memcpy(call->answers[call->count++].entry, consumer->in_flight[i].entry,

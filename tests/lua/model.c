@@ -4,6 +4,18 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* What is noted stays as long as that claim exists and is the oldest. */
+static void model_note(struct model *model, const struct call *call)
+{
+    int64_t since = model->now > call->age ? model->now - call->age : 0;
+    bool kept = model_find_claim(model, model->noted) >= 0 && model->noted_since <= since;
+
+    if (call->noted[0] != '\0' && !kept) {
+        memcpy(model->noted, call->noted, sizeof(model->noted));
+        model->noted_since = since;
+    }
+}
+
 static void model_renew(struct model *model, struct buf *reply, const struct call *call)
 {
     if (model_refused(model, reply, call, true)) {
@@ -22,6 +34,7 @@ static void model_renew(struct model *model, struct buf *reply, const struct cal
             model->prepare.item[index].at = model->now + call->lease;
         }
     }
+    model_note(model, call);
 }
 
 static void model_takeover(struct model *model, struct buf *reply, const struct call *call)

@@ -137,6 +137,8 @@ struct model {
     int64_t former;        /* when the last lease of the former owner ends, if awaited; -1 */
     int64_t claimed_until; /* the leases of the newest claim that its owner has not renewed; -1 */
     int64_t leased;        /* what the clock showed at the last lease for which others wait; -1 */
+    char noted[64];        /* the claim that has been in work for longest; "": none was noted */
+    int64_t noted_since;   /* ... and since when it has */
     int64_t parked;        /* -1: nobody sleeps */
     struct model_sleepers sleepers; /* shared; then `parked` is -1 while somebody sleeps */
     int64_t push_lease;  /* while its owner sleeps, sends may claim for it; 0: they may not */
@@ -220,6 +222,8 @@ struct call {
     char state;      /* remove: w waiting, s scheduled, r resting, d dead */
     bool paused;     /* pause: or not any more */
     int pauses;      /* its number */
+    char noted[64];  /* renew: the oldest claim of its caller, which it has had for `age` */
+    int64_t age;
     size_t count;
     struct call_answer answers[CALL_ITEMS_MAX]; /* d first; entries of renew and of edits */
     struct {

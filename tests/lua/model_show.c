@@ -178,6 +178,9 @@ static void show_slot(struct buf *out, const struct model *model)
     if (model->leased >= 0) {
         buf_printf(out, "slot leased %" PRId64 "\n", model->leased);
     }
+    if (model->noted[0] != '\0') {
+        buf_printf(out, "slot oldest %" PRId64 " me %s\n", model->noted_since, model->noted);
+    }
     show_parked(out, model);
     if (model->paused) {
         buf_printf(out, "slot paused 1\n");

@@ -35,7 +35,7 @@ static bool is_option(const char *word)
         "limit=",    "owner=",  "flags=",     "bound=",    "debounce=",   "dedup=",  "member=",
         "contains=", "reason=", "older=",     "bodies=",   "definition=", "oldest=", "gen=",
         "pauses=",   "paused=", "deletes=",   "deletion=", "coord=",      "open=",   "pushed=",
-        "passes=",   "id=",     "tombstone=", "caller=",   "exact="};
+        "passes=",   "id=",     "tombstone=", "caller=",   "exact=",      "age="};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strncmp(word, names[i], strlen(names[i])) == 0) {
@@ -179,6 +179,9 @@ static void renew_args(struct args *args, const struct words *words)
 {
     add_token(args, word_at(words, 1));
     args_add(args, option(words, "lease", "30000"));
+    args_add(args, option(words, "owner", "me"));
+    args_add(args, option(words, "age", "0"));
+    args_add_name(args, option(words, "oldest", ""));
     add_words(args, words, 2);
 }
 

@@ -82,6 +82,36 @@ static void test_fenced_stale_and_no_topic_renew_nothing(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* Of several processes in a shared topic, the note of the oldest claim stays. */
+static void test_the_oldest_claim_is_noted_while_it_exists(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open m shared", "OK"},
+        {"at 1000", ""},
+        {"send a +0 b +0 c +0", "OK aaa"},
+        {"consume shared n=3", NULL},
+        {"renew shared owner=x age=0 1000c1:a", "OK 1000 1"}, /* it names none */
+        {"field oldest", "nil"},
+        {"at 2000", ""},
+        {"renew shared owner=x age=400 oldest=1000c1:b 1000c1:b", "OK 2000 1"},
+        {"field oldest", "1600 x 1000c1:b"},
+        {"renew shared owner=y age=300 oldest=1000c1:c 1000c1:c", "OK 2000 1"},
+        {"field oldest", "1600 x 1000c1:b"},
+        {"renew shared owner=y age=500 oldest=1000c1:c 1000c1:c", "OK 2000 1"},
+        {"field oldest", "1500 y 1000c1:c"},
+        {"consume shared n=0 done 1000c1:c", NULL},
+        {"renew shared owner=x age=300 oldest=1000c1:b 1000c1:b", "OK 2000 1"},
+        {"field oldest", "1700 x 1000c1:b"},
+        {"renew shared owner=x age=9000 oldest=1000c1:b 1000c1:b", "OK 2000 1"},
+        {"field oldest", "0 x 1000c1:b"}, /* never before 1970 */
+        {"redis HSET slot{x} oldest nonsense", "0"},
+        {"renew shared owner=x age=1 oldest=1000c1:b 1000c1:b", "OK 2000 1"},
+        {"field oldest", "1999 x 1000c1:b"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 TEST_GROUP(renew)
 {
     const struct CMUnitTest tests[] = {
@@ -89,6 +119,7 @@ TEST_GROUP(renew)
         cmocka_unit_test(test_a_lapsed_shared_claim_is_renewed_until_somebody_took_it),
         cmocka_unit_test(test_only_claims_are_renewed),
         cmocka_unit_test(test_fenced_stale_and_no_topic_renew_nothing),
+        cmocka_unit_test(test_the_oldest_claim_is_noted_while_it_exists),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

@@ -102,6 +102,19 @@ uint64_t in_flight_oldest_claim(const struct owned_slot *slot)
     return entry.claim;
 }
 
+const smq_delivery *in_flight_oldest_unanswered(const struct owned_slot *slot)
+{
+    const smq_delivery *delivery;
+
+    TAILQ_FOREACH(delivery, &slot->in_flight, in_flight_link)
+    {
+        if (delivery->unanswered && !atomic_load(&delivery->answered)) {
+            return delivery;
+        }
+    }
+    return NULL;
+}
+
 smq_delivery *in_flight_add(struct owned_slot *slot, const struct store_claimed *message,
                             const struct in_flight_terms *terms)
 {

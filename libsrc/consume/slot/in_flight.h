@@ -30,6 +30,9 @@ smq_delivery *in_flight_add(struct owned_slot *slot, const struct store_claimed 
  * claims.  None: the number behind all that are known. */
 uint64_t in_flight_oldest_claim(const struct owned_slot *slot);
 
+/* The oldest delivery without an answer; NULL: there is none. */
+const smq_delivery *in_flight_oldest_unanswered(const struct owned_slot *slot);
+
 /* The delivery was answered: the answerer's reference becomes the slot's.  It stays in flight until
  * the answer is stored. */
 void in_flight_add_answer(struct owned_slot *slot, smq_delivery *delivery, int64_t now_us);

@@ -46,14 +46,28 @@ static void renewal_free(struct renewal *renewal)
     free(renewal);
 }
 
+static struct store_oldest renewal_oldest(const struct owned_slot *slot)
+{
+    const smq_delivery *delivery = in_flight_oldest_unanswered(slot);
+    struct store_oldest oldest = {.owner = slot->set->core->name, .entry = ""};
+
+    if (delivery != NULL) {
+        oldest.age_ms = (clock_now_us() - delivery->claimed_us) / 1000;
+        oldest.entry = delivery->entry;
+        oldest.entry_len = delivery->entry_len;
+    }
+    return oldest;
+}
+
 static void renewal_send(struct renewal *renewal)
 {
     struct owned_slot *slot = renewal->slot;
     struct slot_set *set = slot->set;
+    struct store_oldest oldest = renewal_oldest(slot);
     struct store_slot target;
 
     store_slot_fill(&target, &set->topic, slot->number);
-    store_renew_begin(&renewal->call, &target, slot->token, renewal->lease_ms);
+    store_renew_begin(&renewal->call, &target, slot->token, renewal->lease_ms, &oldest);
     for (size_t i = 0; i < renewal->count; i++) {
         delivery_ref(renewal->deliveries[i]);
         store_renew_add(&renewal->call, renewal->deliveries[i]->entry,
