@@ -30,6 +30,7 @@ static const struct flag check_flags[] = {
     BOUND(CHECK_WAITING, "max-waiting", "N", "how many messages may wait, due or not"),
     BOUND(CHECK_RESTING, "max-resting", "N", "how many messages that failed may rest"),
     BOUND(CHECK_DEAD, "max-dead", "N", "how many dead letters there may be"),
+    BOUND(CHECK_WORK, "max-work", "TIME", "how long a message may be in work, as 10m"),
 };
 
 /* Up to this number of topics each one has its numbers in the line; above it only the sums. */
@@ -105,7 +106,7 @@ static void check_put_number(const char *topic, int number, int64_t value,
                              const struct check_bound *bound)
 {
     printf(" '%s%s%s'=%" PRId64 "%s;", topic, topic[0] != '\0' ? " " : "", check_bound_name(number),
-           value, number == CHECK_LAG ? "ms" : "");
+           value, check_bound_is_time(number) ? "ms" : "");
     if (bound && bound->given && bound->warning != bound->error) {
         printf("%" PRId64, bound->warning);
     }
@@ -116,20 +117,21 @@ static void check_put_number(const char *topic, int number, int64_t value,
     }
 }
 
-/* Of all topics together: the largest lag, and the sums, for which there is no bound. */
+/* Of all topics together: the longest times, and the sums, for which there is no bound. */
 static void check_put_totals(const struct doctor_facts *facts, const struct check_bound *bounds)
 {
     for (int b = 0; b < CHECK_BOUND_COUNT; b++) {
+        const bool is_time = check_bound_is_time(b);
         int64_t total = 0, value = 0;
 
         for (size_t i = 0; i < facts->topic_count; i++) {
             const struct doctor_topic *topic = &facts->topic[i];
             if (topic->looked.tried && topic->looked.status == SMQ_OK &&
                 check_bound_value(&value, b, &topic->stats)) {
-                total = b != CHECK_LAG ? total + value : value > total ? value : total;
+                total = !is_time ? total + value : value > total ? value : total;
             }
         }
-        check_put_number("", b, total, b == CHECK_LAG ? &bounds[b] : NULL);
+        check_put_number("", b, total, is_time ? &bounds[b] : NULL);
     }
 }
 
@@ -230,8 +232,9 @@ const struct verb check_verb = {
     .text =
         "Does it work now: do all Redis masters answer and take writes, is the cluster whole, are "
         "all topics, or "
-        "the one that is named, whole, has each slot an owner, and have messages that are due a "
-        "consumer? Further, each bound that is given holds for each topic; N,M makes a warning "
+        "the one that is named, whole, has each slot an owner, have messages that are due a "
+        "consumer, and does the process of those in work live? Further, each bound that is given "
+        "holds for each topic; N,M makes a warning "
         "above N and an error above M, N alone an error. It prints one line, with numbers behind "
         "a bar, as plugins of Nagios do, and a line for each finding. slotmq doctor also looks "
         "at what may become a fault.",

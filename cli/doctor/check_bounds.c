@@ -23,7 +23,14 @@ static const struct {
     [CHECK_RESTING] = {"resting", "max-resting", "see why they fail: slotmq peek ",
                        " --state resting"},
     [CHECK_DEAD] = {"dead", "max-dead", "see why they failed: slotmq dead list ", ""},
+    [CHECK_WORK] = {"work", "max-work", "see which message it is, and who has it: slotmq work ",
+                    ""},
 };
+
+bool check_bound_is_time(int number)
+{
+    return number == CHECK_LAG || number == CHECK_WORK;
+}
 
 const char *check_bound_name(int number)
 {
@@ -34,9 +41,10 @@ const char *check_bound_name(int number)
 
 static bool check_read_amount(int64_t *out, int number, const char *text)
 {
-    const bool good = number == CHECK_LAG ? parse_duration(out, text) : parse_number(out, text);
+    const bool is_time = check_bound_is_time(number);
+    const bool good = is_time ? parse_duration(out, text) : parse_number(out, text);
 
-    if (good && number == CHECK_LAG) {
+    if (good && is_time) {
         flag_say_unit(kinds[number].flag, text);
     }
     return good && *out >= 0;
@@ -69,7 +77,7 @@ enum exit_code check_bounds_read(struct check_bound out[CHECK_BOUND_COUNT],
                 "--%s \"%s\" cannot be used; give %s, or two with a comma between, the "
                 "smaller one first",
                 kinds[i].flag, texts[i],
-                i == CHECK_LAG ? "a duration such as 5m" : "a whole number");
+                check_bound_is_time(i) ? "a duration such as 5m" : "a whole number");
         }
     }
     return EXIT_DONE;
@@ -82,7 +90,7 @@ bool check_bound_value(int64_t *out, int number, const smq_stats *stats)
     const int64_t values[CHECK_BOUND_COUNT] = {
         [CHECK_LAG] = stats->oldest_due_age_ms,     [CHECK_DUE] = (int64_t) stats->due,
         [CHECK_WAITING] = (int64_t) stats->waiting, [CHECK_RESTING] = (int64_t) stats->resting,
-        [CHECK_DEAD] = (int64_t) stats->dead,
+        [CHECK_DEAD] = (int64_t) stats->dead,       [CHECK_WORK] = stats->oldest_claim_age_ms,
     };
 
     *out = values[number];
@@ -91,7 +99,7 @@ bool check_bound_value(int64_t *out, int number, const smq_stats *stats)
 
 static void check_amount_text(char text[TEXT_MAX], int number, int64_t value)
 {
-    if (number == CHECK_LAG) {
+    if (check_bound_is_time(number)) {
         units_age(text, value);
     } else {
         snprintf(text, TEXT_MAX, "%" PRId64, value);

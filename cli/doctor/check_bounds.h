@@ -10,7 +10,15 @@
 #include "cli/doctor/doctor_report.h"
 #include "cli/text/exit.h"
 
-enum { CHECK_LAG, CHECK_DUE, CHECK_WAITING, CHECK_RESTING, CHECK_DEAD, CHECK_BOUND_COUNT };
+enum {
+    CHECK_LAG,
+    CHECK_DUE,
+    CHECK_WAITING,
+    CHECK_RESTING,
+    CHECK_DEAD,
+    CHECK_WORK,
+    CHECK_BOUND_COUNT
+};
 
 /* What is larger is a warning, an error; without a warning of its own both are the same. */
 struct check_bound {
@@ -18,11 +26,14 @@ struct check_bound {
     int64_t warning, error;
 };
 
+/* Is it a time, of which that of several topics is the longest?  Others are numbers. */
+bool check_bound_is_time(int number);
+
 /* "lag", "due", ... */
 const char *check_bound_name(int number);
 
-/* Reads "N" or "N,M"; of the lag times.  On any other result than EXIT_DONE the error has been
- * printed. */
+/* Reads "N" or "N,M"; times of the lag and of work.  On any other result than EXIT_DONE the error
+ * has been printed. */
 enum exit_code check_bounds_read(struct check_bound out[CHECK_BOUND_COUNT],
                                  const char *const texts[CHECK_BOUND_COUNT]);
 

@@ -23,6 +23,7 @@ const struct doctor_check doctor_checks[] = {
     {"moves", doctor_check_moves, false},
     {"nodes", doctor_check_nodes, false},
     {"consumers", doctor_check_consumers, true},
+    {"work", doctor_check_work, true},
     {"rights", doctor_check_rights, false},
 };
 

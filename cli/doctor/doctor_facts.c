@@ -359,6 +359,48 @@ static bool doctor_on_surveyed(const smq_survey_topic *row, void *user)
     return doctor_has_time(survey);
 }
 
+/* What this process has in work of the topic that is read now. */
+static struct doctor_work *doctor_work_of(struct doctor_facts *facts, const char *topic,
+                                          const char *owner)
+{
+    struct doctor_work *work = NULL;
+
+    for (size_t i = facts->work_count; i > 0 && strcmp(facts->work[i - 1].topic, topic) == 0; i--) {
+        if (strcmp(facts->work[i - 1].owner, owner) == 0) {
+            return &facts->work[i - 1];
+        }
+    }
+    facts->work = doctor_grow(facts->work, facts->work_count, sizeof(*facts->work));
+    work = &facts->work[facts->work_count++];
+    *work = (struct doctor_work){.topic = doctor_keep(facts, topic),
+                                 .owner = doctor_keep(facts, owner),
+                                 .stats = SMQ_STATS_INIT};
+    return work;
+}
+
+static bool doctor_take_claims(const smq_slot_info *slot, void *user)
+{
+    const struct doctor_survey *survey = user;
+    const smq_stats *stats = &slot->stats;
+    struct doctor_work *work = NULL;
+
+    if (stats->claimed == 0) {
+        return true;
+    }
+    work = doctor_work_of(survey->facts, slot->topic,
+                          slot->owner[0] != '\0' ? slot->owner : slot->claimed_by);
+    work->stats.claimed += stats->claimed;
+    work->stats.stalled += stats->stalled;
+    if (stats->stalled_age_ms > work->stats.stalled_age_ms) {
+        work->stats.stalled_age_ms = stats->stalled_age_ms;
+    }
+    if (stats->oldest_claim_age_ms >= work->stats.oldest_claim_age_ms) {
+        work->stats.oldest_claim_age_ms = stats->oldest_claim_age_ms;
+        work->slot = slot->slot;
+    }
+    return true;
+}
+
 static bool doctor_is_readable(const struct doctor_topic *topic)
 {
     return !topic->unreadable && !topic->damaged;
@@ -391,7 +433,8 @@ static void doctor_look_at_topics(struct doctor_facts *facts, smq_client *client
     smq_error err;
 
     if (names[0] != '\0') {
-        (void) smq_survey(client, names, NULL, doctor_on_surveyed, &survey, &err);
+        (void) smq_survey(client, names, &SMQ_SURVEY_OPTIONS(.slot = doctor_take_claims),
+                          doctor_on_surveyed, &survey, &err);
     }
     free(names);
     for (size_t i = 0; i < facts->topic_count; i++) {
@@ -524,6 +567,7 @@ void doctor_facts_fini(struct doctor_facts *facts)
     free(facts->string);
     free(facts->server);
     free(facts->topic);
+    free(facts->work);
     free(facts->sender);
     free(facts->member);
     free(facts->fleet_topic);

@@ -32,6 +32,13 @@ struct doctor_topic {
     int32_t idle_slot;
 };
 
+/* What one process has in work of one topic, of which it has claims in one slot at least. */
+struct doctor_work {
+    const char *topic, *owner; /* owner "": its name is not known */
+    smq_stats stats;           /* of these slots: the claims alone */
+    int32_t slot;              /* the one with the oldest claim */
+};
+
 /* A user of Redis who may send, but not wake or push; of the topics in which it lacks the same. */
 struct doctor_sender {
     const char *user, *topic, *missing;
@@ -57,6 +64,8 @@ struct doctor_facts {
     struct doctor_outcome scanned;
     struct doctor_topic *topic;
     size_t topic_count;
+    struct doctor_work *work; /* those of a topic one after the other */
+    size_t work_count;
     size_t deleted_count;          /* deleted topics of which keys are left */
     size_t topics_left;            /* not looked at, because the time had ended */
     struct doctor_outcome senders; /* of the first topic of which they are not known */

@@ -272,7 +272,8 @@ void doctor_check_consumers(struct doctor_report *report, const struct doctor_fa
     for (size_t i = 0; i < facts->topic_count; i++) {
         const struct doctor_topic *topic = &facts->topic[i];
         const smq_fleet_topic *fleet = doctor_fleet_topic(facts, topic->name);
-        const bool waits = topic->stats.due > 0 && !topic->paused;
+        /* those that are stalled are another finding */
+        const bool waits = topic->stats.due > topic->stats.stalled && !topic->paused;
 
         if (doctor_is_bound_here(topic, here) && (!fleet || fleet->members == 0) && waits) {
             doctor_report_add(
@@ -285,6 +286,87 @@ void doctor_check_consumers(struct doctor_report *report, const struct doctor_fa
                 "it was never consumed, and %" PRIu64 " messages are due", topic->stats.due);
         } else {
             doctor_judge_idle(report, topic);
+        }
+    }
+}
+
+/* === Work =============================================================== */
+
+static bool doctor_has_member(const struct doctor_facts *facts, const char *name)
+{
+    for (size_t i = 0; i < facts->member_count; i++) {
+        if (strcmp(facts->member[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "at member w-1", or what is known of it. */
+static void doctor_work_where(char *out, size_t size, const struct doctor_work *work,
+                              const char *kind)
+{
+    if (work->owner[0] == '\0') {
+        snprintf(out, size, "at a process whose name is not known");
+    } else {
+        snprintf(out, size, "at %s %.120s", kind, work->owner);
+    }
+}
+
+/* A stalled claim is an error once its lease has been over for a while; those of a member that
+ * left ZooKeeper are one at once, unless other members get its slots. */
+static void doctor_judge_work(struct doctor_report *report, const struct doctor_facts *facts,
+                              const struct doctor_topic *topic, const struct doctor_work *work,
+                              const char *here)
+{
+    const bool bound = doctor_is_bound_here(topic, here);
+    const smq_fleet_topic *fleet = doctor_fleet_topic(facts, topic->name);
+    char where[160], advice[300];
+    int64_t age_ms = 0;
+
+    doctor_work_where(where, sizeof(where), work, topic->shared ? "process" : "member");
+    snprintf(advice, sizeof(advice),
+             "restart that process or start a consumer, which gets these messages again: slotmq "
+             "work %s",
+             topic->name);
+    switch (
+        smq_overdue_of(&work->stats, bound && !doctor_has_member(facts, work->owner), 0, &age_ms)) {
+    case SMQ_OVERDUE_STALLED:
+        if (age_ms >= DOCTOR_DUE_MS) {
+            doctor_report_add(report, DOCTOR_ERROR, topic->name, advice,
+                              "%" PRIu64 " messages are in work %s, the oldest for %" PRId64
+                              " s, but its lease ended %" PRId64 " s ago: it died or hangs",
+                              work->stats.stalled, where, work->stats.oldest_claim_age_ms / 1000,
+                              age_ms / 1000);
+        }
+        break;
+    case SMQ_OVERDUE_ORPHANED:
+        doctor_report_add(report, fleet && fleet->members > 0 ? DOCTOR_WARNING : DOCTOR_ERROR,
+                          topic->name, advice,
+                          "%" PRIu64 " messages are in work %s, the oldest for %" PRId64
+                          " s, but it is no member any more",
+                          work->stats.claimed, where, age_ms / 1000);
+        break;
+    default:
+        break;
+    }
+}
+
+void doctor_check_work(struct doctor_report *report, const struct doctor_facts *facts)
+{
+    char here[BOUND_ROOM];
+
+    if (!doctor_has_topics(report, facts)) {
+        return;
+    }
+    doctor_binding_here(here, sizeof(here), facts);
+    for (size_t i = 0; i < facts->topic_count; i++) {
+        const struct doctor_topic *topic = &facts->topic[i];
+
+        for (size_t w = 0; w < facts->work_count && !topic->paused; w++) {
+            if (strcmp(facts->work[w].topic, topic->name) == 0) {
+                doctor_judge_work(report, facts, topic, &facts->work[w], here);
+            }
         }
     }
 }

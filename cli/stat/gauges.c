@@ -26,7 +26,10 @@ static const char *gauges_state_name(const smq_stats *stats)
     if (stats->slots_silent > 0) {
         return "silent";
     }
-    return stats->slots_paused > 0 ? "paused" : "-";
+    if (stats->slots_paused > 0) {
+        return "paused";
+    }
+    return stats->stalled > 0 ? "stalled" : "-";
 }
 
 void gauges_cells(const char **row, struct gauges *gauges, const smq_stats *stats)
@@ -64,7 +67,8 @@ void gauges_emphasise(struct table *table, size_t column, const smq_stats *stats
     if (stats->oldest_due_age_ms >= LAG_LONG_MS) {
         table_emphasise(table, column + GAUGE_LAG, TABLE_WARNING);
     }
-    if (stats->slots_damaged > 0 || stats->slots_silent > 0) {
+    if (stats->slots_damaged > 0 || stats->slots_silent > 0 ||
+        (stats->stalled > 0 && stats->slots_paused == 0)) {
         table_emphasise(table, column + GAUGE_STATE, TABLE_ERROR);
     } else if (stats->slots_paused > 0) {
         table_emphasise(table, column + GAUGE_STATE, TABLE_WARNING);

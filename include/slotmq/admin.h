@@ -19,11 +19,13 @@ extern "C" {
 /* How many messages a topic holds, and what the whole fleet has done with it so far. */
 typedef struct smq_stats {
     size_t struct_size;
-    /* Gauges.  `due` messages are a part of the waiting ones. */
+    /* Gauges.  `due`: messages that could be handled now, because they wait and their time has
+     * come, or are stalled. */
     uint64_t waiting, due;
     uint64_t claimed, resting, dead;
     /* The lag: how long a message could have been handled already, the longest of all slots.  0: no
-     * message is due.
+     * message is due.  A stalled message counts from the same time as before its claim; if no time
+     * is stored, from its claim.
      * range_merge, fixed_time: since the time of the oldest due message, also after a retry.
      * fifo; priority, layout keyed: since the first send of the message that is claimed next.
      * priority, layout inline: SMQ_AGE_UNKNOWN while a message is due, because no time is stored.
@@ -45,6 +47,14 @@ typedef struct smq_stats {
     uint64_t dead_expired;   /* its time to live had ended, in a topic with expired_to_dead */
     uint64_t dead_bodiless;  /* its body is missing in Redis */
     uint64_t duplicates;     /* counter: sends that dedup_window_ms has refused */
+    /* Gauges of what is in work. */
+    uint64_t stalled; /* claims whose lease has ended, because their process died or hangs: a part
+                         of `claimed` and of `due` */
+    int64_t stalled_age_ms; /* how long ago the first of their leases ended; 0: none has */
+    /* How long the oldest claim has been in work, at least: consumers note when it was made each
+     * time that they renew its lease.  Of a consumer of an earlier version the time is known since
+     * it last renewed a lease.  0: nothing is claimed. */
+    int64_t oldest_claim_age_ms;
 } smq_stats;
 #define SMQ_AGE_UNKNOWN (-1)
 #define SMQ_STATS_INIT  SMQ_INIT(smq_stats)
@@ -157,6 +167,12 @@ typedef struct smq_slot_info {
     smq_stats stats;
     smq_status status; /* SMQ_OK, or why the slot could not be read, as DAMAGED */
     const char *why;   /* one line that explains `status`; "" for SMQ_OK */
+    /* The oldest claim, as its consumer has noted it with a renewal; without a note the texts are
+     * "", and the numbers 0. */
+    const char *claimed_by; /* name of the process */
+    int64_t claimed_at_ms;  /* when it was claimed, by the clock of Redis */
+    smq_bytes key, id;      /* as in smq_message_info; a long message: "" */
+    int32_t attempt;
 } smq_slot_info;
 
 /* Runs on the calling thread during the visit.  `slot` is valid only during the callback.

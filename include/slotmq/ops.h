@@ -175,6 +175,24 @@ typedef bool smq_number_fn(const smq_number_info *number, void *user);
 SMQ_API void smq_stat_each(smq_number_fn *visit, void *user);
 SMQ_API void smq_metric_each(smq_number_fn *visit, void *user);
 
+/* === What is overdue ===================================================== */
+
+/* Why messages of a slot or topic are late; the worst comes first. */
+typedef enum smq_overdue {
+    SMQ_OVERDUE_NOT = 0,
+    SMQ_OVERDUE_STALLED,  /* the lease of a claim has ended */
+    SMQ_OVERDUE_ORPHANED, /* the process that claimed them lives no more */
+    SMQ_OVERDUE_IN_WORK,  /* a claim has been in work for longer than the bound */
+    SMQ_OVERDUE_DUE       /* messages are due, and no consumer has claimed them */
+} smq_overdue;
+
+/* Judge what was read of a slot or topic.  `owner_gone`: it is known that the process which made
+ * the claims lives no more.  max_work_ms: how long a claim may be in work; 0: any time.
+ * *age_ms: STALLED: how long ago its lease ended; ORPHANED, IN_WORK: how long it has been in work;
+ * else the lag, which may be SMQ_AGE_UNKNOWN.  It does not block and cannot fail. */
+SMQ_API smq_overdue smq_overdue_of(const smq_stats *stats, bool owner_gone, int64_t max_work_ms,
+                                   int64_t *age_ms);
+
 /* === A survey of topics ================================================= */
 
 /* What is known of one topic.  Its texts are valid only during the callback. */

@@ -9,6 +9,8 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "model/entry.h"
+#include "model/member.h"
 #include "model/statistic.h"
 
 /* --- stats --- */
@@ -28,11 +30,13 @@ struct slot_sums {
     void *user;
 };
 
+/* Who has let the leases of all its claims end is no owner. */
 static void slot_stats_add_owner(struct slot_sums *sums, const struct store_inspected *look)
 {
     struct slot_owner *owner = NULL;
 
-    if (look->owner[0] == '\0') {
+    if (look->owner[0] == '\0' ||
+        (look->stats.stalled > 0 && look->stats.stalled == look->stats.claimed)) {
         sums->unowned++;
         return;
     }
@@ -55,6 +59,30 @@ static void slot_stats_free_owners(struct slot_sums *sums)
     }
 }
 
+/* Describe the claim that its owner has noted. */
+static void slot_stats_describe_claim(smq_slot_info *out, const struct store_inspected *look,
+                                      smq_layout layout)
+{
+    struct member member = {.key = NULL};
+    struct entry entry;
+
+    if (look->oldest.since_ms < 0) {
+        return;
+    }
+    out->claimed_by = look->oldest.owner;
+    out->claimed_at_ms = look->oldest.since_ms;
+    out->attempt = look->oldest.retries + 1;
+    if (!entry_decode(&entry, look->oldest.entry, look->oldest.entry_len) ||
+        !member_decode(&member, entry.member, entry.member_len)) {
+        return; /* it was cut off */
+    }
+    out->id = (smq_bytes){member.id, member.id_len};
+    out->key = (smq_bytes){member.key, member.key_len};
+    if (member.key == NULL && layout == SMQ_LAYOUT_KEYED) {
+        out->key = out->id;
+    }
+}
+
 /* Describe slot number `index` of the walk. */
 static smq_slot_info slot_stats_info(const struct slot_walk *walk, int32_t index)
 {
@@ -67,8 +95,12 @@ static smq_slot_info slot_stats_info(const struct slot_walk *walk, int32_t index
                           .token = look->token,
                           .stats = look->stats,
                           .status = fault->status,
-                          .why = fault->status != SMQ_OK ? fault->text : ""};
+                          .why = fault->status != SMQ_OK ? fault->text : "",
+                          .claimed_by = ""};
 
+    if (fault->status == SMQ_OK) {
+        slot_stats_describe_claim(&info, look, walk->topic.layout);
+    }
     info.stats.slots_damaged = fault->status == SMQ_DAMAGED ? 1 : 0;
     info.stats.slots_silent = fault->status != SMQ_OK && fault->status != SMQ_DAMAGED ? 1 : 0;
     return info;

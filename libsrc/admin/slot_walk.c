@@ -70,7 +70,8 @@ static enum fanout_next slot_walk_done(const struct store_result *result, int32_
     struct slot_walk_fault *fault = &walk->faults[index];
 
     fault->status = SMQ_OK;
-    if (result->outcome == STORE_OK && store_inspect_read(&walk->looks[index], result)) {
+    if (result->outcome == STORE_OK &&
+        store_inspect_read(&walk->looks[index], result, walk->topic.lease_ms)) {
         walk->good++;
         return FANOUT_DONE;
     }

@@ -12,6 +12,7 @@
 #include "client/options.h"
 #include "model/metric.h"
 #include "model/metrics_text.h"
+#include "model/overdue.h"
 #include "model/statistic.h"
 
 SMQ_API smq_status smq_client_metrics(smq_client *client, smq_metrics *out, smq_error *err)
@@ -42,6 +43,12 @@ SMQ_API void smq_stat_each(smq_number_fn *visit, void *user)
     for (size_t i = 0;
          visit != NULL && i < statistic_count && visit(&statistic_table[i].info, user); i++) {
     }
+}
+
+SMQ_API smq_overdue smq_overdue_of(const smq_stats *stats, bool owner_gone, int64_t max_work_ms,
+                                   int64_t *age_ms)
+{
+    return overdue_of(age_ms, stats, owner_gone, max_work_ms);
 }
 
 SMQ_API void smq_metric_each(smq_number_fn *visit, void *user)

@@ -18,6 +18,12 @@
             .label_value = ""                                                                      \
         }                                                                                          \
     }
+#define AGE(member, family, text)                                                                  \
+    {                                                                                              \
+        .info = {NUMBER(member, GAUGE, MS), .metric = (family), .help = (text), .label = "",       \
+                 .label_value = ""},                                                               \
+        .sum = STATISTIC_LONGEST                                                                   \
+    }
 #define DEAD(why)                                                                                  \
     {                                                                                              \
         .info = {                                                                                  \
@@ -31,17 +37,21 @@
 
 const struct statistic statistic_table[] = {
     ROW(waiting, GAUGE, MESSAGES, "slotmq_topic_messages_waiting", "Messages waiting, due or not."),
-    ROW(due, GAUGE, MESSAGES, "slotmq_topic_messages_due", "Messages waiting and due."),
+    ROW(due, GAUGE, MESSAGES, "slotmq_topic_messages_due",
+        "Messages that could be handled now: they wait and are due, or are stalled."),
     ROW(claimed, GAUGE, MESSAGES, "slotmq_topic_messages_claimed", "Messages claimed."),
+    ROW(stalled, GAUGE, MESSAGES, "slotmq_topic_messages_stalled",
+        "Messages claimed whose lease has ended: their process died or hangs."),
     ROW(resting, GAUGE, MESSAGES, "slotmq_topic_messages_resting",
         "Messages resting after a failure."),
     ROW(dead, GAUGE, MESSAGES, "slotmq_topic_messages_dead", "Dead letters."),
-    {.info = {NUMBER(oldest_due_age_ms, GAUGE, MS), .metric = "slotmq_topic_oldest_due_age_seconds",
-              .help =
-                  "Lag: how long the oldest due message has been due; fifo, priority: since the "
-                  "first send of the message that is claimed next; priority, inline: unknown.",
-              .label = "", .label_value = ""},
-     .sum = STATISTIC_LONGEST},
+    AGE(oldest_due_age_ms, "slotmq_topic_oldest_due_age_seconds",
+        "Lag: how long the oldest due message has been due; fifo, priority: since the "
+        "first send of the message that is claimed next; priority, inline: unknown."),
+    AGE(oldest_claim_age_ms, "slotmq_topic_oldest_claim_age_seconds",
+        "How long the oldest claim has been in work, at least."),
+    AGE(stalled_age_ms, "slotmq_topic_stalled_age_seconds",
+        "How long ago the lease of the message ended that has been stalled for longest."),
     {.info = {NUMBER(next_due_at_ms, GAUGE, TIME_MS), .metric = "", .help = "", .label = "",
               .label_value = ""},
      .sum = STATISTIC_EARLIEST},
@@ -89,14 +99,19 @@ void statistic_set(const struct statistic *statistic, smq_stats *stats, int64_t 
     memcpy((char *) stats + statistic->info.offset, &value, sizeof(value));
 }
 
+int64_t statistic_longest(int64_t a, int64_t b)
+{
+    if (a == SMQ_AGE_UNKNOWN || b == SMQ_AGE_UNKNOWN) {
+        return SMQ_AGE_UNKNOWN;
+    }
+    return a > b ? a : b;
+}
+
 static int64_t statistic_both(enum statistic_sum how, int64_t a, int64_t b)
 {
     switch (how) {
     case STATISTIC_LONGEST:
-        if (a == SMQ_AGE_UNKNOWN || b == SMQ_AGE_UNKNOWN) {
-            return SMQ_AGE_UNKNOWN;
-        }
-        return a > b ? a : b;
+        return statistic_longest(a, b);
     case STATISTIC_EARLIEST:
         return a == 0 || (b != 0 && b < a) ? b : a;
     case STATISTIC_ADD:

@@ -29,6 +29,9 @@ extern const size_t statistic_count;
 int64_t statistic_get(const struct statistic *statistic, const smq_stats *stats);
 void statistic_set(const struct statistic *statistic, smq_stats *stats, int64_t value);
 
+/* The larger of two ages; unknown if one of them is. */
+int64_t statistic_longest(int64_t a, int64_t b);
+
 /* Add the stats of a slot to those of its topic. */
 void statistic_add_slot(smq_stats *topic, const smq_stats *slot);
 

@@ -1,12 +1,16 @@
 /* look.c - the stats of a slot.
  *
  * Thread: smq:io. */
+#include <string.h>
+
+#include "model/number.h"
+#include "model/overdue.h"
 #include "model/statistic.h"
 #include "scripts.h"
 #include "store/call.h"
 #include "store/slot.h"
 
-enum { LOOK_COUNTERS = 13 }; /* where the counters begin in the reply */
+enum { LOOK_COUNTERS = 18 }; /* where the counters begin in the reply */
 
 void store_inspect(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                    int64_t timeout_ms)
@@ -17,31 +21,75 @@ void store_inspect(struct store_call *call, struct redis *redis, const struct st
     call_submit(call, redis, LOOK_COUNTERS + statistic_count, timeout_ms);
 }
 
-/* The age of a due message, of which 0 is none; unknown if the script does not know its time. */
-static bool look_read_times(smq_stats *out, int64_t now_ms, const redisReply *reply)
+/* "SINCE OWNER ENTRY", or nothing. */
+static bool look_read_oldest(struct store_inspected *out, const redisReply *reply)
 {
-    int64_t oldest, next;
+    const char *note, *owner, *entry;
+    size_t len;
 
-    if (!reply_time(&oldest, reply, 7) || !reply_time(&next, reply, 8)) {
+    out->oldest.since_ms = -1;
+    if (!reply_string(&note, &len, reply, 16)) {
         return false;
     }
-    if (out->due > 0) {
-        out->oldest_due_age_ms = oldest < 0 ? SMQ_AGE_UNKNOWN : now_ms - oldest;
+    if (len == 0) {
+        return true;
     }
-    out->next_due_at_ms = next < 0 ? 0 : next;
+    owner = memchr(note, ' ', len);
+    entry = owner == NULL ? NULL : memchr(owner + 1, ' ', len - (size_t) (owner + 1 - note));
+    if (entry == NULL || entry - owner > STORE_OWNER_MAX || len > STORE_OLDEST_MAX ||
+        !number_parse(&out->oldest.since_ms, note, (size_t) (owner - note), INT64_MAX)) {
+        return false;
+    }
+    memcpy(out->oldest.owner, owner + 1, (size_t) (entry - owner - 1));
+    out->oldest.entry_len = len - (size_t) (entry + 1 - note);
+    memcpy(out->oldest.entry, entry + 1, out->oldest.entry_len);
+    return true;
+}
+
+static bool look_read_attempts(struct store_inspected *out, const redisReply *reply)
+{
+    uint64_t attempts;
+
+    if (!reply_count(&attempts, reply, 17) || attempts > 2 * TOPIC_RETRIES_MAX + 1) {
+        return false;
+    }
+    out->oldest.retries = (int32_t) attempts / 2;
+    return true;
+}
+
+/* What waits and is due, and the claims: model/overdue.h says what that means. */
+static bool look_read_overdue(struct store_inspected *out, const redisReply *reply,
+                              int64_t lease_ms)
+{
+    struct overdue_look look = {
+        .now_ms = out->now_ms, .claimed = out->stats.claimed, .lease_ms = lease_ms};
+
+    if (!reply_count(&look.waiting_due, reply, 3) ||
+        !reply_time(&look.waiting_since_ms, reply, 7) || !reply_count(&look.stalled, reply, 13) ||
+        !reply_time(&look.first_end_ms, reply, 14) ||
+        !reply_time(&look.stalled_since_ms, reply, 15) || !look_read_oldest(out, reply) ||
+        !look_read_attempts(out, reply) || look.stalled > look.claimed) {
+        return false;
+    }
+    look.noted_ms = out->oldest.since_ms;
+    overdue_count(&out->stats, &look);
     return true;
 }
 
 static bool look_read_gauges(struct store_inspected *out, const redisReply *reply)
 {
     smq_stats *stats = &out->stats;
+    int64_t next;
 
-    return reply_number(&out->now_ms, reply, 1) && reply_count(&stats->waiting, reply, 2) &&
-           reply_count(&stats->due, reply, 3) && reply_count(&stats->claimed, reply, 4) &&
-           reply_count(&stats->resting, reply, 5) && reply_count(&stats->dead, reply, 6) &&
-           look_read_times(stats, out->now_ms, reply) &&
-           reply_count(&stats->slots_paused, reply, 11) && stats->slots_paused <= 1 &&
-           reply_count(&out->scheduled, reply, 12);
+    if (!reply_number(&out->now_ms, reply, 1) || !reply_count(&stats->waiting, reply, 2) ||
+        !reply_count(&stats->claimed, reply, 4) || !reply_count(&stats->resting, reply, 5) ||
+        !reply_count(&stats->dead, reply, 6) || !reply_time(&next, reply, 8) ||
+        !reply_count(&stats->slots_paused, reply, 11) || stats->slots_paused > 1 ||
+        !reply_count(&out->scheduled, reply, 12)) {
+        return false;
+    }
+    stats->next_due_at_ms = next < 0 ? 0 : next;
+    return true;
 }
 
 static bool look_read_counters(smq_stats *out, const redisReply *reply)
@@ -62,12 +110,14 @@ static bool look_read_counters(smq_stats *out, const redisReply *reply)
     return true;
 }
 
-bool store_inspect_read(struct store_inspected *out, const struct store_result *result)
+bool store_inspect_read(struct store_inspected *out, const struct store_result *result,
+                        int64_t lease_ms)
 {
     const redisReply *reply = result->reply;
 
     *out = (struct store_inspected){.stats = SMQ_STATS_INIT};
-    return look_read_gauges(out, reply) && look_read_counters(&out->stats, reply) &&
+    return look_read_gauges(out, reply) && look_read_overdue(out, reply, lease_ms) &&
+           look_read_counters(&out->stats, reply) &&
            reply_text(out->owner, sizeof(out->owner), reply, 9) &&
            reply_token(out->token, reply, 10);
 }

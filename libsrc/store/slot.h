@@ -67,16 +67,24 @@ void store_slot_remove(struct store_call *call, struct redis *redis, const struc
                        int64_t timeout_ms);
 
 /* --- the stats of a slot --- */
-enum { STORE_OWNER_MAX = 128 };
+enum { STORE_OWNER_MAX = 128, STORE_OLDEST_MAX = 400 };
 struct store_inspected {
     int64_t now_ms;
     smq_stats stats;                /* slots_paused is 0 or 1 */
     uint64_t scheduled;             /* of those that wait, in priority topics */
     char owner[STORE_OWNER_MAX];    /* "": none */
     char token[TOKEN_TEXT_LEN + 1]; /* "" if the topic is shared */
+    struct {
+        int64_t since_ms; /* -1: no claim is noted */
+        char owner[STORE_OWNER_MAX];
+        char entry[STORE_OLDEST_MAX]; /* cut off if it is longer */
+        size_t entry_len;
+        int32_t retries; /* used before this claim */
+    } oldest;            /* claim, as its owner has noted it */
 };
 void store_inspect(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                    int64_t timeout_ms);
-bool store_inspect_read(struct store_inspected *out, const struct store_result *result);
+bool store_inspect_read(struct store_inspected *out, const struct store_result *result,
+                        int64_t lease_ms);
 
 #endif

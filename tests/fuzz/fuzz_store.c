@@ -334,7 +334,7 @@ static void read_inspect(const struct store_result *result)
 {
     struct store_inspected look;
 
-    if (store_inspect_read(&look, result)) {
+    if (store_inspect_read(&look, result, 30000)) {
         FUZZ_CHECK(look.stats.slots_paused <= 1);
         touch_text(look.owner);
         touch_text(look.token);

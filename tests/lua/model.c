@@ -113,6 +113,39 @@ static int64_t oldest_due(struct model *model)
     return model->bodies[first->member].first;
 }
 
+/* Since when the message is due, as far as that is stored. */
+static int64_t due_since(const struct model *model, const struct model_message *message)
+{
+    if (model_timed(model)) {
+        return message->before;
+    }
+    return model->keyed ? model->bodies[message->member].first : INT64_MAX;
+}
+
+/* The claims whose leases have ended, and the oldest claim. */
+static void inspect_claims(struct model *model, struct buf *reply, int64_t first_end)
+{
+    size_t stalled = 0;
+    int noted;
+
+    sort_prepare(&model->prepare);
+    noted = model_find_claim(model, model->noted);
+    for (size_t i = 0; i < model->prepare.count; i++) {
+        const struct model_message *message = &model->prepare.item[i];
+
+        stalled += !message->resting && message->at <= model->now ? 1 : 0;
+    }
+    buf_printf(reply, " %zu", stalled);
+    add_time(reply, first_end);
+    add_time(reply, stalled > 0 ? due_since(model, &model->prepare.item[0]) : INT64_MAX);
+    if (noted < 0) {
+        buf_printf(reply, " '' 0");
+    } else {
+        buf_printf(reply, " %" PRId64 " me %s %d", model->noted_since, model->noted,
+                   attempts_number(model->prepare.item[noted].attempts));
+    }
+}
+
 static void model_inspect(struct model *model, struct buf *reply, const struct call *call)
 {
     struct in_flight in_flight = model_in_flight(model);
@@ -140,6 +173,7 @@ static void model_inspect(struct model *model, struct buf *reply, const struct c
     }
     add_token(reply, model);
     buf_printf(reply, " %d %zu", model->paused ? 1 : 0, scheduled);
+    inspect_claims(model, reply, in_flight.first_end);
     for (int i = 0; i < MODEL_COUNTERS; i++) {
         buf_printf(reply, " %" PRIu64, model->counters[i]);
     }

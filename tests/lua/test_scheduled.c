@@ -22,7 +22,7 @@ static void test_it_takes_its_place_when_it_is_due_and_not_before(void **state)
         {"store", "low@1 past@5"},
         {"prepare", "9s:high@26388279067644 9s:late@26388279067654"},
         {"field Shigh", "9"},
-        {"inspect", "OK 1000 4 2 0 0 0 '' 1000 me " TOKEN " 0 2 4 0 0 0 0 0 0 0 0 0 0 0 0 0 0"},
+        {"inspect", "OK 1000 4 2 0 0 0 '' 1000 me " TOKEN " 0 2 0 '' '' '' 0 4 0 0 0 0 0 0 0 0 0 0 0 0 0 0"},
         {"consume 1 n=1", "OK 1000 1000 1 '' 1 5c1:past 0"},
         {"at 1019", ""},
         {"consume 1 last=1 done 5c1:past", "OK 1019 1020 2 1 0 1c2:low 0"},

@@ -164,6 +164,9 @@ class Stats:
     dead_expired: int
     dead_bodiless: int
     duplicates: int
+    stalled: int
+    stalled_age_ms: int
+    oldest_claim_age_ms: int
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,6 +1,8 @@
 /* test_check.c - slotmq check as monitoring runs it: one line, and the codes 0 to 3. */
 #include "command.h"
+#include "gate.h"
 #include "support/group.h"
+#include "support/wait.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -220,6 +222,70 @@ static void test_messages_that_their_owner_does_not_claim_are_a_warning(void **s
     command_done(NULL, ARGS("topic", "delete", "asleep", "--force", "--yes"));
 }
 
+/* Five messages of one key are in work at this member, which handles the first of them until the
+ * gate is opened. */
+static void begin_work(struct run *run, const char *topic, const char *name,
+                       const struct gate *gate)
+{
+    const char *const zookeeper = servers_zookeeper(command_servers());
+
+    command_done(NULL, ARGS("topic", "create", topic, "--slots", "1"));
+    command_done("a\nb\nc\nd\ne\n", ARGS("send", topic, "--key", "k"));
+    command_start(run, NULL,
+                  ARGS("consume", topic, "-z", zookeeper, "-X", name, "-X",
+                       "session_timeout_ms=4000", "--", "sh", "-c", gate->program));
+    command_wait_stat(topic, "claimed", 5);
+}
+
+static bool is_critical(void *arg)
+{
+    const char *const *const *arguments = arg;
+    struct run run;
+
+    command_run(&run, NULL, *arguments);
+    const bool critical = run.exit_code == 2;
+    run_fini(&run);
+    return critical;
+}
+
+/* Whatever else is well: nobody works, and nobody else can get the messages. */
+static void test_work_of_a_consumer_that_was_killed_is_critical(void **state)
+{
+    const char *const zookeeper = servers_zookeeper(command_servers());
+    const char *const *check = ARGS("check", "hang", "-z", zookeeper);
+    static const char ends_leases[] =
+        "for _, entry in ipairs(redis.call('ZRANGE', KEYS[1], 0, 4)) do "
+        "redis.call('ZADD', KEYS[1], redis.call('TIME')[1] * 1000 - 60000, entry) end";
+    struct run killed;
+    struct gate gate;
+
+    (void) state;
+    gate_close(&gate);
+    begin_work(&killed, "hang", "name=worker-1", &gate);
+    assert_check(0, "SLOTMQ OK - 1 topic | ", check);
+    assert_check(2, "SLOTMQ CRITICAL - hang: work ",
+                 ARGS("check", "hang", "-z", zookeeper, "--max-work", "0"));
+    run_signal(&killed, SIGKILL);
+    assert_true(wait_until(is_critical, &check, TIMEOUT_MS));
+    assert_check(
+        2, "SLOTMQ CRITICAL - hang: 5 messages are in work at member worker-1, the oldest for ",
+        check);
+    /* without ZooKeeper the lease says it */
+    command_redis(servers_node_of(command_servers(), "prepare{hang_0}"),
+                  ARGS("EVAL", ends_leases, "1", "prepare{hang_0}"));
+    assert_int_equal(command_stat("hang", "stalled"), 5);
+    assert_int_equal(command_stat("hang", "due"), 5);
+    assert_check(
+        2, "SLOTMQ CRITICAL - hang: 5 messages are in work at member worker-1, the oldest for ",
+        ARGS("check", "hang"));
+    assert_true(command_stat("hang", "oldest_due_age_ms") > 0);
+    command_done(NULL, ARGS("pause", "hang"));
+    assert_check(0, "SLOTMQ OK", check);
+    gate_open(&gate);
+    run_fini(&killed);
+    command_done(NULL, ARGS("topic", "delete", "hang", "--force", "--yes"));
+}
+
 /* Whose numbers would make the line longer than agents take. */
 static void test_of_many_topics_the_numbers_are_sums(void **state)
 {
@@ -228,7 +294,7 @@ static void test_of_many_topics_the_numbers_are_sums(void **state)
     command_done(NULL, ARGS("send", "many", "x", "--delay", "1h"));
     assert_check(0,
                  "SLOTMQ OK - 5 topics | 'lag'=0ms;60000;120000;0 'due'=0;;;0 'waiting'=5;;;0 "
-                 "'resting'=0;;;0 'dead'=0;;;0\n",
+                 "'resting'=0;;;0 'dead'=0;;;0 'work'=0ms;;;0\n",
                  ARGS("check", "many", "--max-lag", "1m,2m", "--max-waiting", "1"));
 }
 
@@ -244,6 +310,7 @@ TEST_GROUP(check)
         cmocka_unit_test(test_of_many_topics_the_numbers_are_sums),
         cmocka_unit_test(test_owners_that_are_not_looked_at_are_unknown),
         cmocka_unit_test(test_messages_that_their_owner_does_not_claim_are_a_warning),
+        cmocka_unit_test(test_work_of_a_consumer_that_was_killed_is_critical),
         cmocka_unit_test(test_servers_that_are_away_are_critical),
         cmocka_unit_test(test_a_replica_without_its_master_is_critical),
         cmocka_unit_test(test_servers_that_hang_take_8_s_in_all),

@@ -18,7 +18,7 @@
 
 #define TOKEN "000000010000000000000001"
 
-enum { REPLIES_MAX = 8, WORDS_MAX = 32 };
+enum { REPLIES_MAX = 8, WORDS_MAX = 40 };
 
 /* What the scripts answer, in this order; "" is a lost reply.  The last one is repeated. */
 static struct script_replies {
@@ -180,7 +180,10 @@ static smq_status alter(void)
 }
 
 /* What inspect answers of a slot with one due and one dead message, and with two dead ones. */
-#define COUNTED  " '' '' me " TOKEN " #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0"
+#define CLAIMS(stalled, attempts)                                                                  \
+    " '' '' me " TOKEN " #0 #0 " stalled " '' '' '' " attempts                                     \
+    " #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0"
+#define COUNTED  CLAIMS("#0", "#0")
 #define HOLDS    "OK #5 #1 #1 #0 #0 #1" COUNTED
 #define TWO_DEAD "OK #5 #0 #0 #0 #0 #2" COUNTED
 #define PAGED    "OK #5 " TOKEN
@@ -215,6 +218,8 @@ static void nonsense_is_refused(void **state)
         {alter, NULL, "OK"},
         {alter, NULL, "OK #0"},
         {alter, NULL, "OK #4294967296"},
+        {visit, NULL, "OK #5 #1 #1 #0 #0 #1" CLAIMS("#1", "#0")},
+        {visit, NULL, "OK #5 #1 #1 #0 #0 #1" CLAIMS("#0", "#128")},
         {visit, HOLDS, "OK"},
         {visit, HOLDS, PAGED " #0 1"},
         {visit, HOLDS, PAGED " #0 '' '' a"},

@@ -75,10 +75,12 @@ static redisReply *serve_topic(const struct redis_command *command)
 
 static redisReply *serve_inspect(void)
 {
-    redisReply *reply = answer_of("OK", 28);
+    redisReply *reply = answer_of("OK", 33);
 
-    for (size_t i = 1; i < 28; i++) {
-        fake_put(reply, i, i >= 7 && i <= 10 ? fake_text("") : fake_integer(0));
+    for (size_t i = 1; i < 33; i++) {
+        bool is_text = (i >= 7 && i <= 10) || (i >= 14 && i <= 16);
+
+        fake_put(reply, i, is_text ? fake_text("") : fake_integer(0));
     }
     return reply;
 }

@@ -30,6 +30,7 @@ static void test_a_bound_is_one_number_or_two(void **state)
         {CHECK_DEAD, "1,2,3", EXIT_USAGE, 0, 0},
         {CHECK_DEAD, ",2", EXIT_USAGE, 0, 0},
         {CHECK_LAG, "1h,1m", EXIT_USAGE, 0, 0},
+        {CHECK_WORK, "10m", EXIT_DONE, 600000, 600000},
     };
 
     (void) state;
@@ -84,6 +85,12 @@ static void test_what_is_beyond_a_bound_is_found(void **state)
          DOCTOR_UNKNOWN,
          "the lag is not known",
          true},
+        {{[CHECK_WORK] = "10m"}, {.oldest_claim_age_ms = 600000}, DOCTOR_OK, NULL, false},
+        {{[CHECK_WORK] = "10m,1h"},
+         {.oldest_claim_age_ms = 720000},
+         DOCTOR_WARNING,
+         "work 12m is more than 10m",
+         false},
         {{NULL}, {.dead = 1000, .waiting = 1000}, DOCTOR_OK, NULL, false},
     };
 

@@ -298,6 +298,89 @@ static void test_a_root_that_is_missing(void **state)
     assert_found(&facts, "tokens", DOCTOR_UNKNOWN, "not all nodes of the fleet can be read");
 }
 
+static void test_work_of_those_who_are_gone(void **state)
+{
+    static const struct {
+        const char *bound, *owner;
+        smq_stats stats;
+        bool paused, shared;
+        int32_t members; /* of the topic, in ZooKeeper */
+        enum doctor_severity severity;
+        const char *text;
+    } rows[] = {
+        {"zookeeper:/r abc",
+         "w-1",
+         {.claimed = 5, .oldest_claim_age_ms = 90000},
+         .members = 1,
+         .severity = DOCTOR_OK,
+         .text = "nothing"},
+        {"zookeeper:/r abc",
+         "w-2",
+         {.claimed = 5, .oldest_claim_age_ms = 90000},
+         .severity = DOCTOR_ERROR,
+         .text = "5 messages are in work at member w-2, the oldest for 90 s, but it is no member"},
+        {"zookeeper:/r abc",
+         "w-2",
+         {.claimed = 5},
+         .members = 1,
+         .severity = DOCTOR_WARNING,
+         .text = "it is no member any more"},
+        {"zookeeper:/r abc",
+         "w-2",
+         {.claimed = 5},
+         .paused = true,
+         .severity = DOCTOR_OK,
+         .text = "nothing"},
+        {"standalone", "w-2", {.claimed = 5}, .severity = DOCTOR_OK, .text = "nothing"},
+        {"standalone",
+         "w-2",
+         {.claimed = 5, .stalled = 4, .stalled_age_ms = 9999},
+         .severity = DOCTOR_OK,
+         .text = "nothing"},
+        {"standalone",
+         "w-2",
+         {.claimed = 5, .stalled = 4, .stalled_age_ms = 10000, .oldest_claim_age_ms = 50000},
+         .severity = DOCTOR_ERROR,
+         .text = "4 messages are in work at member w-2, the oldest for 50 s, but its lease ended "
+                 "10 s ago: it died or hangs"},
+        {"",
+         "w-2",
+         {.claimed = 1, .stalled = 1, .stalled_age_ms = 10000},
+         .shared = true,
+         .severity = DOCTOR_ERROR,
+         .text = "in work at process w-2"},
+        {"",
+         "",
+         {.claimed = 1, .stalled = 1, .stalled_age_ms = 10000},
+         .shared = true,
+         .severity = DOCTOR_ERROR,
+         .text = "in work at a process whose name is not known"},
+    };
+    smq_server_info servers[] = {MASTER(.status = SMQ_OK)};
+    smq_fleet_member member = {.name = "w-1", .state = SMQ_MEMBER_ACTIVE, .host = "h", .why = ""};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct doctor_topic topic = topic_bound(rows[i].bound, 3, 77);
+        struct doctor_work work = {
+            .topic = topic.name, .owner = rows[i].owner, .stats = rows[i].stats};
+        smq_fleet_topic fleet = {.name = topic.name, .members = rows[i].members, .why = ""};
+        struct doctor_facts facts = healthy(servers, 1);
+
+        topic.paused = rows[i].paused;
+        topic.shared = rows[i].shared;
+        facts.topic = &topic;
+        facts.topic_count = 1;
+        facts.work = &work;
+        facts.work_count = 1;
+        facts.member = &member;
+        facts.member_count = 1;
+        facts.fleet_topic = &fleet;
+        facts.fleet_topic_count = 1;
+        assert_found(&facts, "work", rows[i].severity, rows[i].text);
+    }
+}
+
 static void test_judgement_of_topics(void **state)
 {
     smq_server_info servers[] = {MASTER(.status = SMQ_OK)};
@@ -539,6 +622,7 @@ TEST_GROUP(doctor_checks)
         cmocka_unit_test(test_no_client_can_be_made),
         cmocka_unit_test(test_judgement_of_tokens),
         cmocka_unit_test(test_a_root_that_is_missing),
+        cmocka_unit_test(test_work_of_those_who_are_gone),
         cmocka_unit_test(test_judgement_of_topics),
         cmocka_unit_test(test_what_a_probe_cannot_tell),
         cmocka_unit_test(test_judgement_of_rights_of_senders),

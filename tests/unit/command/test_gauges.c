@@ -10,11 +10,12 @@
 #include "support/group.h"
 
 static const struct {
-    uint64_t damaged, silent, paused;
+    uint64_t damaged, silent, paused, stalled;
     const char *name;
 } states[] = {
-    {0, 0, 0, "-"},       {0, 0, 4, "paused"},  {0, 1, 0, "silent"},  {0, 1, 4, "silent"},
-    {1, 0, 0, "damaged"}, {1, 3, 0, "damaged"}, {1, 0, 4, "damaged"}, {4, 0, 4, "damaged"},
+    {0, 0, 0, 0, "-"},       {0, 0, 4, 1, "paused"},  {0, 1, 0, 1, "silent"},
+    {0, 1, 4, 0, "silent"},  {1, 0, 0, 1, "damaged"}, {1, 3, 0, 0, "damaged"},
+    {1, 0, 4, 0, "damaged"}, {4, 0, 4, 0, "damaged"}, {0, 0, 0, 1, "stalled"},
 };
 
 static void the_worst_state_is_shown(void **state)
@@ -28,6 +29,7 @@ static void the_worst_state_is_shown(void **state)
         stats.slots_damaged = states[i].damaged;
         stats.slots_silent = states[i].silent;
         stats.slots_paused = states[i].paused;
+        stats.stalled = states[i].stalled;
         gauges_cells(row, &gauges, &stats);
         assert_string_equal(row[0], states[i].name);
     }
