@@ -92,59 +92,11 @@ static void stat_print_json(const struct stat_topics *topics, bool slots)
 
 /* === Topics ============================================================= */
 
-/* Names what is left out: topics that cannot be read, slots that are damaged or do not answer.  A
- * topic that was deleted in the meantime is none of them, unless it was `named`. */
-static enum exit_code stat_say_left_out(smq_client *client, struct stat_topics *topics, bool named)
-{
-    enum exit_code code = EXIT_DONE;
-
-    for (size_t i = 0; i < topics->count; i++) {
-        struct stat_topic *topic = &topics->all[i];
-        smq_error *err = &topic->err;
-
-        if (err->status == SMQ_OK) {
-            code = exit_code_both(code, stat_read_say_faults(topic));
-        } else if (!named && !topic->defined) {
-            (void) say_error(EXIT_DONE, "%s", err->text);
-            code = exit_code_both(code, exit_code_left_out(err->status));
-        } else {
-            (void) topic_say_failure(client, topic->row.topic, err);
-            code = exit_code_both(code, exit_code_left_out(err->status));
-        }
-    }
-    return code;
-}
-
-/* The names of the topics that are named, or of their groups, with commas between them; NULL: they
- * cannot be read. */
-static char *stat_names(smq_client *client, const struct command *command, smq_error *err)
-{
-    char *names = NULL;
-
-    for (size_t i = 0; i < command->word_count; i++) {
-        char *one = topic_names_of(client, command->words[i], err);
-        char *both = NULL;
-
-        if (!one) {
-            (void) topic_explain(client, command->words[i], err);
-            free(names);
-            return NULL;
-        }
-        if (asprintf(&both, "%s%s%s", names ? names : "", names ? "," : "", one) < 0) {
-            say_no_memory();
-        }
-        free(one);
-        free(names);
-        names = both;
-    }
-    return names;
-}
-
 static enum exit_code stat_print_topics(smq_client *client, const struct command *command,
                                         struct stat_topics *topics)
 {
     const struct stat_options *flags = command->options;
-    const enum exit_code code = stat_say_left_out(client, topics, command->word_count > 0);
+    const enum exit_code code = stat_read_say_left_out(client, topics, command->word_count > 0);
 
     if (command->global.json) {
         stat_print_json(topics, flags->slots);
@@ -159,7 +111,7 @@ static enum exit_code stat_named(smq_client *client, const struct command *comma
     const struct stat_options *flags = command->options;
     struct stat_topics topics = {.count = 0};
     smq_error err;
-    char *names = stat_names(client, command, &err);
+    char *names = stat_read_names(client, command, &err);
     enum exit_code code;
 
     if (!names || stat_read(&topics, client, names, flags->slots, &err) != SMQ_OK) {
@@ -224,7 +176,7 @@ static enum exit_code stat_prometheus(smq_client *client, const struct command *
     const bool named = command->word_count > 0;
     struct stat_topics topics = {.count = 0};
     smq_error err;
-    char *names = named ? stat_names(client, command, &err) : NULL;
+    char *names = named ? stat_read_names(client, command, &err) : NULL;
     enum exit_code code;
 
     if ((named && !names) || stat_read(&topics, client, names, false, &err) != SMQ_OK) {
@@ -236,7 +188,7 @@ static enum exit_code stat_prometheus(smq_client *client, const struct command *
         code = topic_say_failure(client, failed->row.topic, &failed->err);
     } else {
         stat_print_text(&topics);
-        code = stat_say_left_out(client, &topics, false);
+        code = stat_read_say_left_out(client, &topics, false);
     }
     stat_read_free(&topics);
     free(names);

@@ -125,7 +125,8 @@ void stat_read_free(struct stat_topics *topics)
     *topics = (struct stat_topics){.count = 0};
 }
 
-enum exit_code stat_read_say_faults(const struct stat_topic *topic)
+/* Prints why slots of the topic are left out, and gives the exit code for that. */
+static enum exit_code stat_read_say_faults(const struct stat_topic *topic)
 {
     for (size_t i = 0; i < topic->fault_count && i < STAT_FAULTS_MAX; i++) {
         say("%s; it is not counted", topic->faults[i]);
@@ -135,4 +136,48 @@ enum exit_code stat_read_say_faults(const struct stat_topic *topic)
             topic->row.topic);
     }
     return topic->fault_code;
+}
+
+enum exit_code stat_read_say_left_out(smq_client *client, struct stat_topics *topics, bool named)
+{
+    enum exit_code code = EXIT_DONE;
+
+    for (size_t i = 0; i < topics->count; i++) {
+        struct stat_topic *topic = &topics->all[i];
+        smq_error *err = &topic->err;
+
+        if (err->status == SMQ_OK) {
+            code = exit_code_both(code, stat_read_say_faults(topic));
+        } else if (!named && !topic->defined) {
+            (void) say_error(EXIT_DONE, "%s", err->text);
+            code = exit_code_both(code, exit_code_left_out(err->status));
+        } else {
+            (void) topic_say_failure(client, topic->row.topic, err);
+            code = exit_code_both(code, exit_code_left_out(err->status));
+        }
+    }
+    return code;
+}
+
+char *stat_read_names(smq_client *client, const struct command *command, smq_error *err)
+{
+    char *names = NULL;
+
+    for (size_t i = 0; i < command->word_count; i++) {
+        char *one = topic_names_of(client, command->words[i], err);
+        char *both = NULL;
+
+        if (!one) {
+            (void) topic_explain(client, command->words[i], err);
+            free(names);
+            return NULL;
+        }
+        if (asprintf(&both, "%s%s%s", names ? names : "", names ? "," : "", one) < 0) {
+            say_no_memory();
+        }
+        free(one);
+        free(names);
+        names = both;
+    }
+    return names;
 }

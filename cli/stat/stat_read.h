@@ -45,7 +45,12 @@ void stat_read_free(struct stat_topics *topics);
  * until another one takes its slots. */
 bool stat_read_is_unowned(const struct stat_topic *topic);
 
-/* Prints why slots of the topic are left out, and gives the exit code for that. */
-enum exit_code stat_read_say_faults(const struct stat_topic *topic);
+/* Names what is left out: topics that cannot be read, slots that are damaged or do not answer.  A
+ * topic that was deleted in the meantime is none of them, unless it was `named`. */
+enum exit_code stat_read_say_left_out(smq_client *client, struct stat_topics *topics, bool named);
+
+/* The names of the topics that the words of the command name, or of their groups, with commas
+ * between them, to be freed; NULL: they cannot be read. */
+char *stat_read_names(smq_client *client, const struct command *command, smq_error *err);
 
 #endif
