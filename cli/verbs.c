@@ -19,6 +19,7 @@ const struct verb *const verbs[] = {
     &resume_verb,
     &stat_verb,
     &top_verb,
+    &work_verb,
     &peek_verb,
     &get_verb,
     &rank_verb,

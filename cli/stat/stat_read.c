@@ -22,6 +22,23 @@ static char *stat_read_copy(const char *text)
     return copy;
 }
 
+static smq_bytes stat_read_copy_bytes(const smq_bytes *bytes)
+{
+    char *copy = NULL;
+
+    if (bytes->data) {
+        copy = say_alloc(bytes->len + 1, 1);
+        memcpy(copy, bytes->data, bytes->len);
+    }
+    return (smq_bytes){copy, bytes->len};
+}
+
+static bool stat_read_has_own_key(const smq_slot_info *slot)
+{
+    return slot->key.data && (slot->key.len != slot->id.len ||
+                              memcmp(slot->key.data, slot->id.data, slot->id.len) != 0);
+}
+
 static void stat_read_add_fault(struct stat_topic *topic, const smq_slot_info *slot)
 {
     if (topic->fault_count < STAT_FAULTS_MAX) {
@@ -45,7 +62,14 @@ static void stat_read_add_slot(struct stat_topic *topic, const smq_slot_info *sl
         .owner = stat_read_copy(slot->owner),
         .token = stat_read_copy(slot->token),
         .stats = slot->stats,
+        .claim = {.by = stat_read_copy(slot->claimed_by),
+                  .at_ms = slot->claimed_at_ms,
+                  .attempt = slot->attempt,
+                  .id = stat_read_copy_bytes(&slot->id)},
     };
+    if (stat_read_has_own_key(slot)) {
+        topic->slots[topic->slot_count - 1].claim.key = stat_read_copy_bytes(&slot->key);
+    }
 }
 
 static bool stat_read_on_slot(const smq_slot_info *slot, void *user)
@@ -107,6 +131,9 @@ static void stat_read_free_topic(struct stat_topic *topic)
     for (size_t i = 0; i < topic->slot_count; i++) {
         free(topic->slots[i].owner);
         free(topic->slots[i].token);
+        free(topic->slots[i].claim.by);
+        free((void *) topic->slots[i].claim.key.data);
+        free((void *) topic->slots[i].claim.id.data);
     }
     for (size_t i = 0; i < STAT_FAULTS_MAX; i++) {
         free(topic->faults[i]);

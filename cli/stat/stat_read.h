@@ -13,6 +13,13 @@ struct stat_slot {
     int32_t number;
     char *owner, *token; /* owned */
     smq_stats stats;
+    struct {
+        char *by;      /* owned; "": none is noted */
+        int64_t at_ms; /* 0: none is noted */
+        smq_bytes key; /* owned; data NULL: it has no key of its own, or it is not known */
+        smq_bytes id;  /* owned; data NULL: it is not known */
+        int32_t attempt;
+    } claim; /* the oldest one, as its owner has noted it */
 };
 
 /* What was read of one topic. */
@@ -42,7 +49,7 @@ smq_status stat_read(struct stat_topics *out, smq_client *client, const char *na
 void stat_read_free(struct stat_topics *topics);
 
 /* Is it an exclusive topic of which nobody owns a slot?  A process that was killed counts as owner
- * until another one takes its slots. */
+ * until another one takes its slots, or the leases of all that it had claimed have ended. */
 bool stat_read_is_unowned(const struct stat_topic *topic);
 
 /* Names what is left out: topics that cannot be read, slots that are damaged or do not answer.  A

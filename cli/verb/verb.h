@@ -67,7 +67,7 @@ struct verb {
 extern const struct verb topic_create_verb, topic_list_verb, topic_show_verb, topic_alter_verb,
     topic_rebind_verb, topic_repair_verb, topic_delete_verb;
 extern const struct verb send_verb, copy_verb, consume_verb, pause_verb, resume_verb, stat_verb,
-    top_verb;
+    top_verb, work_verb;
 extern const struct verb peek_verb, get_verb, rank_verb, remove_verb, reschedule_verb, purge_verb;
 extern const struct verb dead_list_verb, dead_requeue_verb, dead_purge_verb, help_verb;
 extern const struct verb fleet_show_verb, fleet_evict_verb, fleet_raise_fence_verb;

@@ -1,6 +1,8 @@
 /* test_stat.c - stat and dead: shapes, counts, requeue. */
 #include "command.h"
+#include "gate.h"
 #include "support/group.h"
+#include "support/wait.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -386,6 +388,68 @@ static void test_options_of_the_client_can_be_given_by_name(void **state)
     command_refused(64, "member name", NULL, ARGS("-X", "name=a b", "stat", "named"));
 }
 
+/* What `slotmq work` says of the only slot that has something in work. */
+static json_t *only_work(const char *topic)
+{
+    json_t *document = command_json(NULL, ARGS("work", topic, "--json"));
+
+    assert_members(document, ARGS("work"));
+    json_t *work = json_object_get(document, "work");
+    assert_int_equal(json_array_size(work), 1);
+    work = json_incref(json_array_get(work, 0));
+    json_decref(document);
+    return work;
+}
+
+/* Its consumer has renewed the lease. */
+static bool work_is_noted(void *arg)
+{
+    json_t *work = only_work(arg);
+    const bool noted = json_is_integer(json_object_get(work, "claimed_at_ms"));
+
+    json_decref(work);
+    return noted;
+}
+
+/* Of several processes of a shared topic, only what they note tells which one it is. */
+static void test_work_is_shown_with_its_message_and_process(void **state)
+{
+    char topic[] = "jobs";
+    struct run run;
+    struct gate gate;
+
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", topic, "--shared", "--slots", "1", "--lease", "9s"));
+    command_done(NULL, ARGS("send", topic, "a book", "--key", "k", "--id", "7"));
+    command_done(NULL, ARGS("send", topic, "a pen", "--key", "k", "--delay", "1h"));
+    gate_close(&gate);
+    command_start(&run, NULL,
+                  ARGS("consume", topic, "-X", "name=worker-1", "--count", "1", "--", "sh", "-c",
+                       gate.program));
+    command_wait_stat(topic, "claimed", 1);
+    assert_true(wait_until(work_is_noted, topic, TIMEOUT_MS));
+    json_t *work = only_work(topic);
+    assert_members(work, ARGS("topic", "slot", "member", "age_ms", "claimed", "stalled",
+                              "claimed_at_ms", "attempt", "key", "id"));
+    assert_string_equal(json_text(work, "topic"), "jobs");
+    assert_string_equal(json_text(work, "member"), "worker-1");
+    assert_string_equal(json_text(work, "key"), "k");
+    assert_string_equal(json_text(work, "id"), "7");
+    assert_int_equal(json_number(work, "attempt"), 1);
+    assert_int_equal(json_number(work, "claimed"), 1);
+    assert_int_equal(json_number(work, "stalled"), 0);
+    assert_true(json_number(work, "age_ms") > 0);
+    json_decref(work);
+    gate_open(&gate);
+    command_end(&run);
+    run_fini(&run);
+    char *text = command_out(NULL, ARGS("work", topic, "--json"));
+    assert_string_equal(text, "{\"work\":[]}\n");
+    free(text);
+    command_done(NULL, ARGS("work"));
+    command_refused(1, "no topic nowhere", NULL, ARGS("work", "nowhere"));
+}
+
 TEST_GROUP(stat)
 {
     const struct CMUnitTest tests[] = {
@@ -399,6 +463,7 @@ TEST_GROUP(stat)
         cmocka_unit_test(test_what_needs_a_person_is_emphasised_on_a_terminal_only),
         cmocka_unit_test(test_a_paused_topic_is_seen_everywhere),
         cmocka_unit_test(test_a_lag_that_is_not_known_is_not_a_number),
+        cmocka_unit_test(test_work_is_shown_with_its_message_and_process),
         cmocka_unit_test(test_an_unknown_topic_is_not_found),
         cmocka_unit_test(test_dead_letters_are_listed_and_sent_back),
         cmocka_unit_test(test_a_requeued_letter_keeps_its_time),

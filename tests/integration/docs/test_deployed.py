@@ -376,6 +376,7 @@ class Advice(Sandboxed):
             "resume": (None, ["resume", "paused"], ""),
             "stat": (None, ["stat"], "orders"),
             "top": (None, ["top", "orders", "--count", "1"], "orders"),
+            "work": (None, ["work", "orders"], ""),
             "peek": (None, ["peek", "orders", "--state", "resting"], ""),
             "dead list": (None, ["dead", "list", "orders"], ""),
             "send": (None, ["send", "orders", "to=ann", "--key", "ann"], "sent 1"),

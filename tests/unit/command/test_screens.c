@@ -13,6 +13,7 @@
 #include "cli/fleet/fleet_table.h"
 #include "cli/message/listing.h"
 #include "cli/stat/stat_table.h"
+#include "cli/stat/work_table.h"
 #include "cli/text/width.h"
 #include "cli/topic/definition_table.h"
 #include "screen.h"
@@ -40,9 +41,12 @@
            .retried = 5400, .rejected = 7, .expired = 12, .released = 64, .lease_lost = 3)
 
 static struct stat_slot slots[] = {
-    {0, "orders-worker-7d9f8b6c5-x2k4q.shop.svc.cluster.local-17", "0000000300000000000000a1",
-     BUSY},
-    {1, "", "", COUNTS(.waiting = 3, .oldest_due_age_ms = 0, .slots_paused = 1)},
+    {0,
+     "orders-worker-7d9f8b6c5-x2k4q.shop.svc.cluster.local-17",
+     "0000000300000000000000a1",
+     BUSY,
+     {.by = ""}},
+    {1, "", "", COUNTS(.waiting = 3, .oldest_due_age_ms = 0, .slots_paused = 1), {.by = ""}},
 };
 static const struct stat_topic topics[] = {
     {.row.topic = "calls",
@@ -78,6 +82,41 @@ static size_t make_stat_groups(struct table **tables)
 static size_t make_stat_slots(struct table **tables)
 {
     tables[0] = stat_table(&topics[1], 1, true);
+    return 1;
+}
+
+/* === work =============================================================== */
+
+static struct stat_slot slots_in_work[] = {
+    {17,
+     "",
+     "",
+     COUNTS(.claimed = 5, .oldest_claim_age_ms = 111000, .stalled = 5, .stalled_age_ms = 81000),
+     {"orders-worker-7d9f8b6c5-x2k4q.shop.svc.cluster.local-17",
+      AT_MS,
+      {"customer-000001", 15},
+      {"3f1c9a52-6d0e-4b17-9c58-2a7e41d0b9f6", 36},
+      2}},
+    {3,
+     "worker-1",
+     "0000000300000000000000a1",
+     COUNTS(.claimed = 1, .oldest_claim_age_ms = 40),
+     {.by = ""}},
+    {4, "worker-1", "0000000300000000000000a1", COUNTS(.waiting = 2), {.by = ""}},
+};
+
+static size_t make_work(struct table **tables)
+{
+    struct stat_topic in_work[] = {
+        {.row.topic = "orders", .slots = slots_in_work + 1, .slot_count = 2},
+        {.row.topic = LONG_NAME, .slots = slots_in_work, .slot_count = 1}};
+    const struct stat_topics all = {.all = in_work, .count = 2};
+    size_t count = 0;
+    struct work_row *rows = work_rows(&count, &all);
+
+    assert_int_equal(count, 2);
+    tables[0] = work_table(rows, count);
+    free(rows);
     return 1;
 }
 
@@ -267,6 +306,7 @@ static const struct {
     {"stat-one", make_stat_one},
     {"stat-groups", make_stat_groups},
     {"stat-slots", make_stat_slots},
+    {"work", make_work},
     {"topic-list", make_topic_list},
     {"topic-show", make_topic_show},
     {"peek", make_peek},
