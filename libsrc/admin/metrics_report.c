@@ -75,7 +75,7 @@ smq_status metrics_report_text(char **out, struct core *core, const char *wanted
 {
     struct topics topics = {.named = wanted != NULL && strcmp(wanted, "*") != 0};
     struct buf text = {.len = 0};
-    struct metrics_full *full;
+    struct metrics_topic *full;
     size_t full_count;
     smq_metrics metrics;
     smq_status status = SMQ_OK;
@@ -86,8 +86,8 @@ smq_status metrics_report_text(char **out, struct core *core, const char *wanted
     if (status == SMQ_OK) {
         metrics_report(&metrics, core);
         metrics_text_process(&text, &metrics);
-        full_counts_read(&full, &full_count, &core->full);
-        metrics_text_full(&text, full, full_count);
+        topic_numbers_read(&full, &full_count, &core->topic_numbers);
+        metrics_text_by_topic(&text, full, full_count);
         free(full);
         metrics_text_topics(&text, topics.all, topics.count);
         *out = text.data;

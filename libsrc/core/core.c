@@ -276,7 +276,7 @@ static void core_free(struct core *core)
     free(core->zookeeper);
     secret_free(core->zookeeper_auth);
     free(core->zookeeper_auth_file);
-    full_counts_fini(&core->full);
+    topic_numbers_fini(&core->topic_numbers);
     free(core);
 }
 
@@ -335,7 +335,7 @@ smq_status core_new(struct core **out, const smq_client_options *options, disuse
 
     atomic_init(&core->references, 1);
     LIST_INIT(&core->sources);
-    full_counts_init(&core->full);
+    topic_numbers_init(&core->topic_numbers);
     core->forks = fork_count();
     waiter_init(&opening.waiter, 1);
     status = core_check_and_copy_options(core, options, err);

@@ -17,15 +17,15 @@
 #include "coord/coord.h"
 #include "core/definitions.h"
 #include "core/disuse.h"
-#include "core/full_counts.h"
 #include "core/health.h"
 #include "core/metrics.h"
+#include "core/topic_numbers.h"
 #include "redis/redis.h"
 
 struct coord_link; /* core/coord_link.h */
 
 /* Immutable after core_new(), except `references`, `metrics`, `sources`, `slots_owned`, and what
- * `link` and `full` guard themselves. */
+ * `link` and `topic_numbers` guard themselves. */
 struct core {
     atomic_int references;
     unsigned forks; /* by fork_count(), in the process that made it; others get SMQ_FORKED */
@@ -37,7 +37,7 @@ struct core {
     struct disuse *disuse;
     struct coord_link *link;
     struct metrics metrics;
-    struct full_counts full;
+    struct topic_numbers topic_numbers;
     struct health_sources sources;    /* smq:io */
     int64_t slots_owned;              /* smq:io: that workers look into, also of shared topics */
     char name[128];                   /* of this member */

@@ -143,7 +143,7 @@ void metrics_text_process(struct buf *out, const smq_metrics *metrics)
     }
 }
 
-void metrics_text_full(struct buf *out, const struct metrics_full *topics, size_t count)
+void metrics_text_by_topic(struct buf *out, const struct metrics_topic *topics, size_t count)
 {
     static const char name[] = "slotmq_sends_full_total";
 

@@ -11,7 +11,7 @@
 #include "model/topic.h"
 
 /* Sends of one process that were refused because this topic or group was full. */
-struct metrics_full {
+struct metrics_topic {
     char name[TOPIC_NAME_MAX + 1];
     uint64_t sends;
 };
@@ -20,7 +20,7 @@ struct metrics_full {
 void metrics_text_process(struct buf *out, const smq_metrics *metrics);
 
 /* Append those of its metrics that have the label of a topic; without topics nothing. */
-void metrics_text_full(struct buf *out, const struct metrics_full *topics, size_t count);
+void metrics_text_by_topic(struct buf *out, const struct metrics_topic *topics, size_t count);
 
 /* Append the stats of topics, whose names differ; without topics nothing. */
 void metrics_text_topics(struct buf *out, const smq_survey_topic *topics, size_t count);

@@ -278,7 +278,7 @@ static void outbox_topic_begin_counts(struct outbox_topic *topic)
 
     for (int i = 0; topic->topic.max_waiting > 0 && i < topic_parts(&topic->topic); i++) {
         topic_part_name(name, &topic->topic, i);
-        full_counts_add(&outbox_topic_sink(topic)->core->full, name, 0);
+        topic_numbers_add(&outbox_topic_sink(topic)->core->topic_numbers, name, 0);
     }
 }
 

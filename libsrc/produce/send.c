@@ -168,7 +168,7 @@ void send_end_full(struct send_sink *sink, struct send *send, const struct topic
                     "slot %" PRId32 " of topic %s is full: max_waiting is %" PRId64 " over %" PRId32
                     " slots; send again when messages were consumed, or raise it",
                     send->place.slot, part->name, part->max_waiting, part->slots);
-    full_counts_add(&sink->core->full, part->name, 1);
+    topic_numbers_add(&sink->core->topic_numbers, part->name, 1);
     send_end(sink, send, SMQ_FULL, text);
 }
 

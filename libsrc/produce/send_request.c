@@ -335,7 +335,7 @@ static void send_request_used_up(struct send_request *request, const struct stor
     send_request_part(&part, request, store_send_full_group(result));
     (void) snprintf(text, sizeof(text), "slot %" PRId32 " of topic %s: %s", request->number,
                     part.name, result->text);
-    full_counts_add(&request->all->sink->core->full, part.name, request->count);
+    topic_numbers_add(&request->all->sink->core->topic_numbers, part.name, request->count);
     send_request_fail(request, SMQ_FULL, text);
 }
 

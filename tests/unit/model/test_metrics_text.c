@@ -169,7 +169,7 @@ static const struct family *page_find(const struct page *page, const char *name)
     return NULL;
 }
 
-static const struct metrics_full full[2] = {{"orders/billing", 0}, {"orders/search", 3}};
+static const struct metrics_topic full[2] = {{"orders/billing", 0}, {"orders/search", 3}};
 
 static struct page *page_of(const smq_metrics *metrics, const smq_survey_topic *topics,
                             size_t count)
@@ -178,7 +178,7 @@ static struct page *page_of(const smq_metrics *metrics, const smq_survey_topic *
     struct page *page;
 
     metrics_text_process(&text, metrics);
-    metrics_text_full(&text, full, 2);
+    metrics_text_by_topic(&text, full, 2);
     metrics_text_topics(&text, topics, count);
     page = page_read(text.data);
     buf_fini(&text);
@@ -247,7 +247,7 @@ static void refused_sends_have_the_name_of_what_is_full(void **state)
         assert_int_equal(strtoull(family->samples[i].value, NULL, 10), full[i].sends);
     }
     free(page);
-    metrics_text_full(&text, NULL, 0);
+    metrics_text_by_topic(&text, NULL, 0);
     assert_int_equal(text.len, 0);
     buf_fini(&text);
 }

@@ -1,25 +1,25 @@
-/* full_counts.c - see full_counts.h. */
-#include "core/full_counts.h"
+/* topic_numbers.c - see topic_numbers.h. */
+#include "core/topic_numbers.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 
-struct full_count {
+struct topic_number {
     UT_hash_handle hh;
-    struct metrics_full metric;
+    struct metrics_topic metric;
 };
 
-void full_counts_init(struct full_counts *counts)
+void topic_numbers_init(struct topic_numbers *counts)
 {
     pthread_mutex_init(&counts->lock, NULL);
     counts->table = NULL;
 }
 
-void full_counts_fini(struct full_counts *counts)
+void topic_numbers_fini(struct topic_numbers *counts)
 {
-    struct full_count *count, *next;
+    struct topic_number *count, *next;
 
     HASH_ITER(hh, counts->table, count, next)
     {
@@ -30,9 +30,9 @@ void full_counts_fini(struct full_counts *counts)
 }
 
 /* The lock is held. */
-static struct full_count *full_counts_find(struct full_counts *counts, const char *name)
+static struct topic_number *topic_numbers_find(struct topic_numbers *counts, const char *name)
 {
-    struct full_count *count;
+    struct topic_number *count;
 
     HASH_FIND_STR(counts->table, name, count);
     if (count == NULL) {
@@ -43,23 +43,23 @@ static struct full_count *full_counts_find(struct full_counts *counts, const cha
     return count;
 }
 
-void full_counts_add(struct full_counts *counts, const char *name, uint64_t sends)
+void topic_numbers_add(struct topic_numbers *counts, const char *name, uint64_t sends)
 {
     pthread_mutex_lock(&counts->lock);
-    full_counts_find(counts, name)->metric.sends += sends;
+    topic_numbers_find(counts, name)->metric.sends += sends;
     pthread_mutex_unlock(&counts->lock);
 }
 
-static int full_counts_compare(const void *a, const void *b)
+static int topic_numbers_compare(const void *a, const void *b)
 {
-    const struct metrics_full *left = a, *right = b;
+    const struct metrics_topic *left = a, *right = b;
 
     return strcmp(left->name, right->name);
 }
 
-void full_counts_read(struct metrics_full **out, size_t *count, struct full_counts *counts)
+void topic_numbers_read(struct metrics_topic **out, size_t *count, struct topic_numbers *counts)
 {
-    struct full_count *each, *next;
+    struct topic_number *each, *next;
 
     *count = 0;
     pthread_mutex_lock(&counts->lock);
@@ -69,5 +69,5 @@ void full_counts_read(struct metrics_full **out, size_t *count, struct full_coun
         (*out)[(*count)++] = each->metric;
     }
     pthread_mutex_unlock(&counts->lock);
-    qsort(*out, *count, sizeof(**out), full_counts_compare);
+    qsort(*out, *count, sizeof(**out), topic_numbers_compare);
 }
