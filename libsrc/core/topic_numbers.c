@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 
 struct topic_number {
     UT_hash_handle hh;
     struct metrics_topic metric;
+    int64_t claimed_us; /* of the oldest delivery without an answer; 0: there is none */
 };
 
 void topic_numbers_init(struct topic_numbers *counts)
@@ -45,8 +47,23 @@ static struct topic_number *topic_numbers_find(struct topic_numbers *counts, con
 
 void topic_numbers_add(struct topic_numbers *counts, const char *name, uint64_t sends)
 {
+    struct topic_number *count;
+
     pthread_mutex_lock(&counts->lock);
-    topic_numbers_find(counts, name)->metric.sends += sends;
+    count = topic_numbers_find(counts, name);
+    count->metric.sends = true;
+    count->metric.refused += sends;
+    pthread_mutex_unlock(&counts->lock);
+}
+
+void topic_numbers_set_oldest(struct topic_numbers *counts, const char *name, int64_t claimed_us)
+{
+    struct topic_number *count;
+
+    pthread_mutex_lock(&counts->lock);
+    count = topic_numbers_find(counts, name);
+    count->metric.consumes = true;
+    count->claimed_us = claimed_us;
     pthread_mutex_unlock(&counts->lock);
 }
 
@@ -66,6 +83,11 @@ void topic_numbers_read(struct metrics_topic **out, size_t *count, struct topic_
     *out = memory_new((HASH_COUNT(counts->table) + 1) * sizeof(**out));
     HASH_ITER(hh, counts->table, each, next)
     {
+        if (each->claimed_us > 0) {
+            each->metric.oldest_age_ms = (uint64_t) (clock_now_us() - each->claimed_us) / 1000;
+        } else {
+            each->metric.oldest_age_ms = 0;
+        }
         (*out)[(*count)++] = each->metric;
     }
     pthread_mutex_unlock(&counts->lock);

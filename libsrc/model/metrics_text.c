@@ -22,6 +22,27 @@ static const smq_number_info owner_table[] = {
            "Slots of an exclusive topic that no process owns; shared topics have no sample."),
 };
 
+/* Numbers of this process that have the label of a topic, and which topics have one. */
+static const struct {
+    smq_number_info info;
+    size_t has; /* offset of the field that says so */
+} own_table[] = {
+    {{.offset = offsetof(struct metrics_topic, refused),
+      .kind = SMQ_NUMBER_COUNTER,
+      .unit = SMQ_UNIT_MESSAGES,
+      .metric = "slotmq_sends_full_total",
+      .help = "Sends that were refused because the topic or the group was full.",
+      .label = ""},
+     offsetof(struct metrics_topic, sends)},
+    {{.offset = offsetof(struct metrics_topic, oldest_age_ms),
+      .kind = SMQ_NUMBER_GAUGE,
+      .unit = SMQ_UNIT_MS,
+      .metric = "slotmq_oldest_delivery_age_seconds",
+      .help = "How long this process has had the oldest delivery that it has not answered.",
+      .label = ""},
+     offsetof(struct metrics_topic, consumes)},
+};
+
 static void metrics_text_add_head(struct buf *out, const char *name, const char *type,
                                   const char *help)
 {
@@ -145,16 +166,22 @@ void metrics_text_process(struct buf *out, const smq_metrics *metrics)
 
 void metrics_text_by_topic(struct buf *out, const struct metrics_topic *topics, size_t count)
 {
-    static const char name[] = "slotmq_sends_full_total";
+    for (size_t row = 0; row < sizeof(own_table) / sizeof(own_table[0]); row++) {
+        const smq_number_info *number = &own_table[row].info;
+        bool begun = false;
 
-    if (count > 0) {
-        metrics_text_add_head(out, name, "counter",
-                              "Sends that were refused because the topic or the group was full.");
-    }
-    for (size_t i = 0; i < count; i++) {
-        buf_add(out, name, strlen(name));
-        metrics_text_add_labels(out, topics[i].name, NULL);
-        buf_printf(out, "%" PRIu64 "\n", topics[i].sends);
+        for (size_t i = 0; i < count; i++) {
+            if (!*(const bool *) ((const char *) &topics[i] + own_table[row].has)) {
+                continue;
+            }
+            if (!begun) {
+                metrics_text_begin(out, number);
+            }
+            begun = true;
+            buf_add(out, number->metric, strlen(number->metric));
+            metrics_text_add_labels(out, topics[i].name, NULL);
+            metrics_text_add_value(out, number, &topics[i]);
+        }
     }
 }
 

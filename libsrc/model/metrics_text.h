@@ -10,10 +10,12 @@
 #include "base/buf.h"
 #include "model/topic.h"
 
-/* Sends of one process that were refused because this topic or group was full. */
+/* What one process has counted of a topic or group. */
 struct metrics_topic {
     char name[TOPIC_NAME_MAX + 1];
-    uint64_t sends;
+    bool sends, consumes;   /* which of the numbers it has */
+    uint64_t refused;       /* sends, because it was full */
+    uint64_t oldest_age_ms; /* of the deliveries without an answer; 0: there are none */
 };
 
 /* Append the metrics of one process. */

@@ -77,7 +77,7 @@ static void consumer_end(smq_consumer *consumer)
     smq_error result = consumer->failure;
 
     consumer_enter(consumer, CONSUMER_ENDED);
-    uv_timer_stop(&set->renewal);
+    renewal_stop(set);
     uv_timer_stop(&consumer->drain);
     uv_timer_stop(&consumer->overdue);
     consumer_watch_standby(consumer);

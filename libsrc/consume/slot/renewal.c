@@ -215,6 +215,23 @@ static void renewal_run(struct owned_slot *slot, int64_t now_ms)
     }
 }
 
+/* Tell the metrics which delivery of the topic has had no answer for longest. */
+static void renewal_show_oldest(const struct slot_set *set)
+{
+    const struct owned_slot *slot;
+    int64_t oldest_us = 0;
+
+    LIST_FOREACH(slot, &set->busy, busy_link)
+    {
+        const smq_delivery *delivery = in_flight_oldest_unanswered(slot);
+
+        if (delivery != NULL && (oldest_us == 0 || delivery->claimed_us < oldest_us)) {
+            oldest_us = delivery->claimed_us;
+        }
+    }
+    topic_numbers_set_oldest(&set->core->topic_numbers, set->name, oldest_us);
+}
+
 static void renewal_on_timer(uv_timer_t *timer)
 {
     struct slot_set *set = timer->data;
@@ -225,6 +242,7 @@ static void renewal_on_timer(uv_timer_t *timer)
     {
         renewal_run(slot, now);
     }
+    renewal_show_oldest(set);
 }
 
 static void renewal_in(struct slot_set *set, uint64_t ms)
@@ -237,6 +255,12 @@ static void renewal_in(struct slot_set *set, uint64_t ms)
 void renewal_soon(struct slot_set *set)
 {
     renewal_in(set, 0);
+}
+
+void renewal_stop(struct slot_set *set)
+{
+    uv_timer_stop(&set->renewal);
+    topic_numbers_set_oldest(&set->core->topic_numbers, set->name, 0);
 }
 
 void renewal_adjust(struct slot_set *set, int64_t lease_ms)

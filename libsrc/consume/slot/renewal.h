@@ -12,6 +12,9 @@
 /* Check all leases now, and then as often as the definition demands. */
 void renewal_soon(struct slot_set *set);
 
+/* The consumer has ended: check no more. */
+void renewal_stop(struct slot_set *set);
+
 /* The lease_ms of the definition has changed.  Deliveries in flight were leased for `lease_ms`, so
  * their lease times are shifted accordingly. */
 void renewal_adjust(struct slot_set *set, int64_t lease_ms);

@@ -323,6 +323,45 @@ static void message_that_hangs_again_is_dead(void **state)
     smq_client_free(client);
 }
 
+static char *text_of(smq_client *client, const char *topics)
+{
+    char *text = NULL;
+    smq_error err = SMQ_ERROR_INIT;
+
+    assert_ok(smq_metrics_text(client, topics, &text, &err), &err);
+    return text;
+}
+
+/* How long the oldest delivery of the topic has no answer, as the text shows it; "": it does not.
+ */
+static void oldest_of(char value[32], smq_client *client, const char *topic)
+{
+    char begin[128], *text = text_of(client, NULL);
+    const char *line;
+
+    snprintf(begin, sizeof(begin), "\nslotmq_oldest_delivery_age_seconds{topic=\"%s\"} ", topic);
+    line = strstr(text, begin);
+    snprintf(value, 32, "%s", "");
+    if (line != NULL) {
+        assert_int_equal(sscanf(line + strlen(begin), "%31s", value), 1);
+    }
+    smq_free(text);
+}
+
+struct oldest {
+    smq_client *client;
+    const char *topic;
+};
+
+static bool is_oldest_seen(void *arg)
+{
+    const struct oldest *oldest = arg;
+    char value[32];
+
+    oldest_of(value, oldest->client, oldest->topic);
+    return value[0] != '\0' && strcmp(value, "0.000") != 0;
+}
+
 /* Polled ones are claims like all others; what is never answered is lost with its consumer. */
 static void polled_deliveries_are_counted(void **state)
 {
@@ -332,10 +371,14 @@ static void polled_deliveries_are_counted(void **state)
     smq_delivery *held[2] = {NULL, NULL};
     smq_error err = SMQ_ERROR_INIT;
     smq_metrics metrics;
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .slots = 1);
+    struct oldest oldest = {.client = client};
+    char value[32];
     size_t count = 0, got;
 
     (void) state;
-    options.topic = topic_of(client, 1);
+    topic.lease_ms = 6000; /* it is looked at each second */
+    options.topic = oldest.topic = cluster_topic(client, &topic);
     options.per_slot = 2;
     options.drain_timeout_ms = 1;
     messages_send(client, options.topic, (struct test_message){.body = "a"});
@@ -347,6 +390,7 @@ static void polled_deliveries_are_counted(void **state)
         count += got;
     }
     assert_int_equal(metrics_of(client).in_flight, 2);
+    assert_true(wait_until(is_oldest_seen, &oldest, TIMEOUT_MS));
     assert_int_equal(smq_done(held[0], NULL), SMQ_OK);
     assert_ok(smq_consumer_flush(consumer, TIMEOUT_MS, &err), &err);
     smq_consumer_free(consumer);
@@ -355,6 +399,8 @@ static void polled_deliveries_are_counted(void **state)
     assert_int_equal(metrics.done, 1);
     assert_int_equal(metrics.lease_lost, 1);
     assert_handling(&metrics, 1);
+    oldest_of(value, client, oldest.topic);
+    assert_string_equal(value, "0.000");
     smq_client_free(client);
 }
 
@@ -548,15 +594,6 @@ static void slots_that_are_not_released_are_counted_by_the_assigner(void **state
 }
 
 /* --- text --- */
-
-static char *text_of(smq_client *client, const char *topics)
-{
-    char *text = NULL;
-    smq_error err = SMQ_ERROR_INIT;
-
-    assert_ok(smq_metrics_text(client, topics, &text, &err), &err);
-    return text;
-}
 
 static void assert_sample(const char *text, const char *name, const char *topic, const char *value)
 {

@@ -169,7 +169,8 @@ static const struct family *page_find(const struct page *page, const char *name)
     return NULL;
 }
 
-static const struct metrics_topic full[2] = {{"orders/billing", 0}, {"orders/search", 3}};
+static const struct metrics_topic full[2] = {{"orders/billing", true, false, 0, 0},
+                                             {"orders/search", true, true, 3, 61002}};
 
 static struct page *page_of(const smq_metrics *metrics, const smq_survey_topic *topics,
                             size_t count)
@@ -229,10 +230,11 @@ static void names_follow_the_conventions(void **state)
 static bool has_labels(const struct family *family)
 {
     return strcmp(family->name, "slotmq_sends_full_total") == 0 ||
+           strcmp(family->name, "slotmq_oldest_delivery_age_seconds") == 0 ||
            strcmp(family->name, "slotmq_wait_seconds_total") == 0;
 }
 
-static void refused_sends_have_the_name_of_what_is_full(void **state)
+static void numbers_of_a_topic_have_its_name(void **state)
 {
     smq_metrics metrics = SMQ_METRICS_INIT;
     struct page *page = page_of(&metrics, NULL, 0);
@@ -244,8 +246,12 @@ static void refused_sends_have_the_name_of_what_is_full(void **state)
     for (int i = 0; i < 2; i++) {
         assert_string_equal(family->samples[i].label, "topic");
         assert_string_equal(family->samples[i].label_value, full[i].name);
-        assert_int_equal(strtoull(family->samples[i].value, NULL, 10), full[i].sends);
+        assert_int_equal(strtoull(family->samples[i].value, NULL, 10), full[i].refused);
     }
+    family = page_find(page, "slotmq_oldest_delivery_age_seconds");
+    assert_int_equal(family->count, 1); /* this process consumes one of them */
+    assert_string_equal(family->samples[0].label_value, "orders/search");
+    assert_string_equal(family->samples[0].value, "61.002");
     free(page);
     metrics_text_by_topic(&text, NULL, 0);
     assert_int_equal(text.len, 0);
@@ -609,7 +615,7 @@ TEST_GROUP(metrics_text)
         cmocka_unit_test(a_topic_has_the_sums_of_its_slots),
         cmocka_unit_test(names_follow_the_conventions),
         cmocka_unit_test(each_number_of_a_process_stands_in_the_text),
-        cmocka_unit_test(refused_sends_have_the_name_of_what_is_full),
+        cmocka_unit_test(numbers_of_a_topic_have_its_name),
         cmocka_unit_test(waits_say_for_what_in_seconds),
         cmocka_unit_test(histogram_is_cumulative_and_ends_with_inf),
         cmocka_unit_test(deaths_have_their_cause),
