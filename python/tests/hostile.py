@@ -471,6 +471,7 @@ def check_threads(program):
     names = {f"slotmq-{program.topic}-{i}" for i in range(program.description["threads"])} if program.worker else set()
 
     def missing():
+        program.answer_kept()  # a worker that a handler has ended waits for it
         return sorted(names - {thread.name for thread in threading.enumerate()})
 
     until(lambda: not missing(), program, lambda: f"{missing()} have ended, and run() has not,")
