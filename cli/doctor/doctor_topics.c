@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/doctor/doctor_checks.h"
+#include "cli/topic/topic.h"
 
 enum { BOUND_ROOM = 400 };
 
@@ -31,13 +32,10 @@ static void doctor_binding_here(char *out, size_t size, const struct doctor_fact
     }
 }
 
-/* Is it bound to the root of the fleet, under whatever identity? */
-static bool doctor_is_bound_here(const struct doctor_topic *topic, const char *here)
+static bool doctor_is_bound_here(const struct doctor_topic *topic, const struct doctor_facts *facts)
 {
-    const char *blank = strrchr(here, ' ');
-
-    return topic->bound.tried && topic->bound.status == SMQ_OK && blank &&
-           strncmp(topic->binding.coordination, here, (size_t) (blank - here) + 1) == 0;
+    return facts->described.tried && facts->described.status == SMQ_OK && topic->bound.tried &&
+           topic->bound.status == SMQ_OK && topic_is_bound_to(&topic->binding, facts->fleet.root);
 }
 
 /* What to do when something cannot be read for this reason. */
@@ -151,7 +149,7 @@ static void doctor_judge_binding(struct doctor_report *report, const struct doct
         strcmp(bound, here) == 0) {
         return; /* what cannot be read is another finding */
     }
-    if (doctor_is_bound_here(topic, here)) {
+    if (doctor_is_bound_here(topic, facts)) {
         doctor_report_add(report, DOCTOR_ERROR, topic->name,
                           "if ZooKeeper lost its data: slotmq fleet raise-fence; if this is "
                           "another ensemble: name the right one with -z",
@@ -202,13 +200,11 @@ static bool doctor_is_ahead(const smq_binding *binding, const smq_fleet_info *fl
 
 void doctor_check_tokens(struct doctor_report *report, const struct doctor_facts *facts)
 {
-    char here[BOUND_ROOM];
-
     if (!facts->has_zookeeper || !doctor_has_topics(report, facts)) {
         return;
     }
-    doctor_binding_here(here, sizeof(here), facts);
-    if (here[0] == '\0' || facts->fleet.unreadable > 0) {
+    if (!facts->described.tried || facts->described.status != SMQ_OK ||
+        facts->fleet.unreadable > 0) {
         doctor_report_add(report, DOCTOR_UNKNOWN, "", "",
                           "not known: not all nodes of the fleet can be read");
         return;
@@ -216,7 +212,7 @@ void doctor_check_tokens(struct doctor_report *report, const struct doctor_facts
     for (size_t i = 0; i < facts->topic_count; i++) {
         const struct doctor_topic *topic = &facts->topic[i];
 
-        if (doctor_is_bound_here(topic, here) && doctor_is_ahead(&topic->binding, &facts->fleet)) {
+        if (doctor_is_bound_here(topic, facts) && doctor_is_ahead(&topic->binding, &facts->fleet)) {
             doctor_report_add(report, DOCTOR_ERROR, topic->name, "slotmq fleet raise-fence",
                               "slot %" PRId32 " has a token of generation %" PRIu32
                               " that is larger than those which ZooKeeper grants: it has lost its "
@@ -263,19 +259,16 @@ static void doctor_judge_idle(struct doctor_report *report, const struct doctor_
 
 void doctor_check_consumers(struct doctor_report *report, const struct doctor_facts *facts)
 {
-    char here[BOUND_ROOM];
-
     if (!doctor_has_topics(report, facts)) {
         return;
     }
-    doctor_binding_here(here, sizeof(here), facts);
     for (size_t i = 0; i < facts->topic_count; i++) {
         const struct doctor_topic *topic = &facts->topic[i];
         const smq_fleet_topic *fleet = doctor_fleet_topic(facts, topic->name);
         /* those that are stalled are another finding */
         const bool waits = topic->stats.due > topic->stats.stalled && !topic->paused;
 
-        if (doctor_is_bound_here(topic, here) && (!fleet || fleet->members == 0) && waits) {
+        if (doctor_is_bound_here(topic, facts) && (!fleet || fleet->members == 0) && waits) {
             doctor_report_add(
                 report, DOCTOR_WARNING, topic->name, "start a consumer, or pause the topic",
                 "no member consumes it, and %" PRIu64 " messages are due", topic->stats.due);
@@ -316,10 +309,9 @@ static void doctor_work_where(char *out, size_t size, const struct doctor_work *
 /* A stalled claim is an error once its lease has been over for a while; those of a member that
  * left ZooKeeper are one at once, unless other members get its slots. */
 static void doctor_judge_work(struct doctor_report *report, const struct doctor_facts *facts,
-                              const struct doctor_topic *topic, const struct doctor_work *work,
-                              const char *here)
+                              const struct doctor_topic *topic, const struct doctor_work *work)
 {
-    const bool bound = doctor_is_bound_here(topic, here);
+    const bool bound = doctor_is_bound_here(topic, facts);
     const smq_fleet_topic *fleet = doctor_fleet_topic(facts, topic->name);
     char where[160], advice[300];
     int64_t age_ms = 0;
@@ -354,18 +346,15 @@ static void doctor_judge_work(struct doctor_report *report, const struct doctor_
 
 void doctor_check_work(struct doctor_report *report, const struct doctor_facts *facts)
 {
-    char here[BOUND_ROOM];
-
     if (!doctor_has_topics(report, facts)) {
         return;
     }
-    doctor_binding_here(here, sizeof(here), facts);
     for (size_t i = 0; i < facts->topic_count; i++) {
         const struct doctor_topic *topic = &facts->topic[i];
 
         for (size_t w = 0; w < facts->work_count && !topic->paused; w++) {
             if (strcmp(facts->work[w].topic, topic->name) == 0) {
-                doctor_judge_work(report, facts, topic, &facts->work[w], here);
+                doctor_judge_work(report, facts, topic, &facts->work[w]);
             }
         }
     }

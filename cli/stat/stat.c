@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/stat/gauges.h"
+#include "cli/stat/stat_fleet.h"
 #include "cli/stat/stat_read.h"
 #include "cli/stat/stat_table.h"
 #include "cli/text/output.h"
@@ -67,7 +68,7 @@ static json_t *stat_topic_json(const struct stat_topic *topic, bool slots)
                row->has_owners ? json_integer((json_int_t) row->slots_unowned) : json_null());
     gauges_json_all(object, &row->stats);
     gauges_json_left_out(object, &row->stats);
-    for (size_t i = 0; i < topic->slot_count; i++) {
+    for (size_t i = 0; slots && i < topic->slot_count; i++) {
         stat_append(array, stat_slot_json(&topic->slots[i]));
     }
     if (slots) {
@@ -98,6 +99,7 @@ static enum exit_code stat_print_topics(smq_client *client, const struct command
     const struct stat_options *flags = command->options;
     const enum exit_code code = stat_read_say_left_out(client, topics, command->word_count > 0);
 
+    stat_fleet_mark_gone(topics, client);
     if (command->global.json) {
         stat_print_json(topics, flags->slots);
     } else {
@@ -108,13 +110,12 @@ static enum exit_code stat_print_topics(smq_client *client, const struct command
 
 static enum exit_code stat_named(smq_client *client, const struct command *command)
 {
-    const struct stat_options *flags = command->options;
     struct stat_topics topics = {.count = 0};
     smq_error err;
     char *names = stat_read_names(client, command, &err);
     enum exit_code code;
 
-    if (!names || stat_read(&topics, client, names, flags->slots, &err) != SMQ_OK) {
+    if (!names || stat_read(&topics, client, names, true, &err) != SMQ_OK) {
         code = say_failure(&err);
     } else if (topics.count == 1 && topics.all[0].err.status != SMQ_OK) {
         code = topic_say_failure(client, topics.all[0].row.topic, &topics.all[0].err);
@@ -128,11 +129,10 @@ static enum exit_code stat_named(smq_client *client, const struct command *comma
 
 static enum exit_code stat_all(smq_client *client, const struct command *command)
 {
-    const struct stat_options *flags = command->options;
     struct stat_topics topics;
     smq_error err;
 
-    if (stat_read(&topics, client, NULL, flags->slots, &err) != SMQ_OK) {
+    if (stat_read(&topics, client, NULL, true, &err) != SMQ_OK) {
         return say_failure(&err);
     }
     if (topics.count == 0) {

@@ -12,16 +12,6 @@ struct stat_reading {
     bool slots;             /* each slot is wanted */
 };
 
-static char *stat_read_copy(const char *text)
-{
-    char *copy = strdup(text ? text : "");
-
-    if (!copy) {
-        say_no_memory();
-    }
-    return copy;
-}
-
 static smq_bytes stat_read_copy_bytes(const smq_bytes *bytes)
 {
     char *copy = NULL;
@@ -42,7 +32,7 @@ static bool stat_read_has_own_key(const smq_slot_info *slot)
 static void stat_read_add_fault(struct stat_topic *topic, const smq_slot_info *slot)
 {
     if (topic->fault_count < STAT_FAULTS_MAX) {
-        topic->faults[topic->fault_count] = stat_read_copy(slot->why);
+        topic->faults[topic->fault_count] = say_copy(slot->why);
     }
     topic->fault_count++;
     topic->fault_code = exit_code_both(topic->fault_code, exit_code_left_out(slot->status));
@@ -50,19 +40,13 @@ static void stat_read_add_fault(struct stat_topic *topic, const smq_slot_info *s
 
 static void stat_read_add_slot(struct stat_topic *topic, const smq_slot_info *slot)
 {
-    struct stat_slot *grown =
-        realloc(topic->slots, (topic->slot_count + 1) * sizeof(*topic->slots));
-
-    if (!grown) {
-        say_no_memory();
-    }
-    topic->slots = grown;
+    topic->slots = say_grow(topic->slots, topic->slot_count, sizeof(*topic->slots));
     topic->slots[topic->slot_count++] = (struct stat_slot){
         .number = slot->slot,
-        .owner = stat_read_copy(slot->owner),
-        .token = stat_read_copy(slot->token),
+        .owner = say_copy(slot->owner),
+        .token = say_copy(slot->token),
         .stats = slot->stats,
-        .claim = {.by = stat_read_copy(slot->claimed_by),
+        .claim = {.by = say_copy(slot->claimed_by),
                   .at_ms = slot->claimed_at_ms,
                   .attempt = slot->attempt,
                   .id = stat_read_copy_bytes(&slot->id)},
@@ -89,18 +73,14 @@ static bool stat_read_on_topic(const smq_survey_topic *row, void *user)
 {
     struct stat_reading *reading = user;
     struct stat_topics *topics = reading->topics;
-    struct stat_topic *grown = realloc(topics->all, (topics->count + 1) * sizeof(*grown));
 
-    if (!grown) {
-        say_no_memory();
-    }
-    topics->all = grown;
-    struct stat_topic *topic = &grown[topics->count++];
+    topics->all = say_grow(topics->all, topics->count, sizeof(*topics->all));
+    struct stat_topic *topic = &topics->all[topics->count++];
     *topic = reading->next;
     reading->next = (struct stat_topic){.fault_code = EXIT_DONE};
     topic->row = *row;
-    topic->row.topic = stat_read_copy(row->topic);
-    topic->row.why = stat_read_copy(row->why);
+    topic->row.topic = say_copy(row->topic);
+    topic->row.why = say_copy(row->why);
     topic->row.options = NULL;
     topic->defined = row->options != NULL;
     topic->type = topic->defined ? row->options->type : SMQ_TYPE_RANGE_MERGE;

@@ -19,7 +19,8 @@ struct stat_slot {
         smq_bytes key; /* owned; data NULL: it has no key of its own, or it is not known */
         smq_bytes id;  /* owned; data NULL: it is not known */
         int32_t attempt;
-    } claim; /* the oldest one, as its owner has noted it */
+    } claim;   /* the oldest one, as its owner has noted it */
+    bool gone; /* ZooKeeper says that the owner is no member any more */
 };
 
 /* What was read of one topic. */

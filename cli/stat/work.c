@@ -1,6 +1,7 @@
 /* work.c - what is in work now: since when, and at which process. */
 #include <stdlib.h>
 
+#include "cli/stat/stat_fleet.h"
 #include "cli/stat/work_table.h"
 #include "cli/text/output.h"
 #include "cli/text/say.h"
@@ -41,6 +42,7 @@ static enum exit_code work_connected(smq_client *client, const struct command *c
         return say_failure(&err);
     }
     const enum exit_code code = stat_read_say_left_out(client, &topics, named);
+    stat_fleet_mark_gone(&topics, client);
     work_print(command, &topics);
     stat_read_free(&topics);
     free(names);
@@ -51,11 +53,13 @@ const struct verb work_verb = {
     .name = "work",
     .operands = "[NAME...]",
     .summary = "what is in work: since when, and at which process",
-    .text = "One line for each slot that has messages in work, the longest first: how long the "
-            "oldest of them has been in work, at least; at which process; how many others are "
-            "claimed there; and its attempt, key and id. Consumers write these with each renewal "
-            "of a lease, so of a message that was claimed a moment ago only the age is known. A "
-            "message is stalled when its lease has ended: its process died or hangs.",
+    .text =
+        "One line for each slot that has messages in work, the longest first: how long the "
+        "oldest of them has been in work, at least; at which process; how many others are "
+        "claimed there; and its attempt, key and id. Consumers write these with each renewal "
+        "of a lease, so of a message that was claimed a moment ago only the age is known. A "
+        "message is stalled when its lease has ended: its process died or hangs; and its member is "
+        "gone when ZooKeeper, named with -z, does not have it any more.",
     .flags = work_flags,
     .flag_count = sizeof(work_flags) / sizeof(work_flags[0]),
     .options_size = sizeof(struct work_options),

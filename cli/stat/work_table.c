@@ -66,6 +66,11 @@ static const char *work_member(const struct stat_slot *slot)
     return slot->claim.by[0] != '\0' ? slot->claim.by : slot->owner;
 }
 
+static const char *work_state(const struct stat_slot *slot)
+{
+    return slot->gone ? "gone" : slot->stats.stalled > 0 ? "stalled" : "-";
+}
+
 static struct table_cell work_cell(const char *text)
 {
     return (struct table_cell){text, strlen(text)};
@@ -82,7 +87,7 @@ struct table *work_table(const struct work_row *rows, size_t count)
 
     for (size_t i = 0; i < count; i++) {
         const struct stat_slot *slot = rows[i].slot;
-        const bool stalled = slot->stats.stalled > 0;
+        const char *state = work_state(slot);
         const char *member = work_member(slot);
         char age[UNITS_MAX], number[16], claimed[24], attempt[16] = "-";
 
@@ -94,7 +99,7 @@ struct table *work_table(const struct work_row *rows, size_t count)
         }
         const struct table_cell cells[WORK_COLUMNS] = {
             work_cell(age),
-            work_cell(stalled ? "stalled" : "-"),
+            work_cell(state),
             work_cell(rows[i].topic),
             work_cell(number),
             work_cell(member[0] != '\0' ? member : "-"),
@@ -104,7 +109,7 @@ struct table *work_table(const struct work_row *rows, size_t count)
             work_bytes(&slot->claim.id),
         };
         table_row_bytes(table, cells, WORK_COLUMNS);
-        if (stalled) {
+        if (state[0] != '-') {
             table_emphasise(table, WORK_STATE, TABLE_ERROR);
         }
     }
@@ -136,6 +141,7 @@ json_t *work_json(const struct work_row *rows, size_t count)
         output_set(object, "age_ms", json_integer(slot->stats.oldest_claim_age_ms));
         output_set(object, "claimed", json_integer((json_int_t) slot->stats.claimed));
         output_set(object, "stalled", json_integer((json_int_t) slot->stats.stalled));
+        output_set(object, "gone", json_boolean(slot->gone));
         output_set(object, "claimed_at_ms", noted ? json_integer(slot->claim.at_ms) : json_null());
         output_set(object, "attempt", noted ? json_integer(slot->claim.attempt) : json_null());
         work_set_bytes(object, "key", &slot->claim.key);

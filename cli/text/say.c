@@ -79,6 +79,26 @@ void *say_alloc(size_t count, size_t size)
     return memory;
 }
 
+char *say_copy(const char *text)
+{
+    char *copy = strdup(text ? text : "");
+
+    if (!copy) {
+        say_no_memory();
+    }
+    return copy;
+}
+
+void *say_grow(void *array, size_t count, size_t size)
+{
+    void *grown = realloc(array, (count + 1) * size);
+
+    if (!grown) {
+        say_no_memory();
+    }
+    return grown;
+}
+
 void say_no_memory(void)
 {
     exit(say_error(EXIT_TEMPORARY, "out of memory"));

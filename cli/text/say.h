@@ -28,6 +28,11 @@ void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* calloc() that ends the command when there is no memory. */
 void *say_alloc(size_t count, size_t size) __attribute__((returns_nonnull));
 
+/* A copy of the text, NULL as "", to be freed; and `array` with room for one more element than
+ * `count`.  Both end the command when there is no memory. */
+char *say_copy(const char *text) __attribute__((returns_nonnull));
+void *say_grow(void *array, size_t count, size_t size) __attribute__((returns_nonnull));
+
 /* Ends the command: no memory for what it was about to do. */
 void say_no_memory(void) __attribute__((noreturn));
 

@@ -170,6 +170,16 @@ bool topic_is_of(const char *name, const char *topic)
     return strncmp(name, topic, length) == 0 && (name[length] == '\0' || name[length] == '/');
 }
 
+bool topic_is_bound_to(const smq_binding *binding, const char *root)
+{
+    static const char scheme[] = "zookeeper:";
+    const char *bound = binding->coordination;
+    const size_t at = sizeof(scheme) - 1, length = strlen(root);
+
+    return strncmp(bound, scheme, at) == 0 && strncmp(bound + at, root, length) == 0 &&
+           bound[at + length] == ' ';
+}
+
 void topic_names_add(struct topic_names *names, const char *name)
 {
     char *copy = strdup(name);

@@ -39,6 +39,9 @@ enum exit_code topic_run(const struct command *command, verb_topic_fn *run);
 json_t *topic_json(const smq_topic_info *info);
 enum exit_code topic_print_json(smq_client *client, const char *name);
 
+/* Is the topic bound to this root of ZooKeeper, under whatever identity? */
+bool topic_is_bound_to(const smq_binding *binding, const char *root);
+
 /* The names of topics. */
 struct topic_names {
     char **name; /* owned */

@@ -237,6 +237,27 @@ static void begin_work(struct run *run, const char *topic, const char *name,
     command_wait_stat(topic, "claimed", 5);
 }
 
+/* Does `slotmq work` say, with these flags, that the only owner is gone? */
+static bool work_is_gone(const char *const *arguments)
+{
+    json_t *document = command_json(NULL, arguments);
+    const json_t *work = json_array_get(json_object_get(document, "work"), 0);
+    const bool gone = json_is_true(json_object_get(work, "gone"));
+
+    assert_int_equal(json_number(work, "claimed"), 5);
+    json_decref(document);
+    return gone;
+}
+
+static void assert_owners(int expected, const char *const *arguments)
+{
+    json_t *document = command_json(NULL, arguments);
+
+    assert_int_equal(json_number(json_array_get(json_object_get(document, "topics"), 0), "owners"),
+                     expected);
+    json_decref(document);
+}
+
 static bool is_critical(void *arg)
 {
     const char *const *const *arguments = arg;
@@ -263,6 +284,8 @@ static void test_work_of_a_consumer_that_was_killed_is_critical(void **state)
     gate_close(&gate);
     begin_work(&killed, "hang", "name=worker-1", &gate);
     assert_check(0, "SLOTMQ OK - 1 topic | ", check);
+    assert_false(work_is_gone(ARGS("work", "hang", "-z", zookeeper, "--json")));
+    assert_owners(1, ARGS("stat", "hang", "-z", zookeeper, "--json"));
     assert_check(2, "SLOTMQ CRITICAL - hang: work ",
                  ARGS("check", "hang", "-z", zookeeper, "--max-work", "0"));
     run_signal(&killed, SIGKILL);
@@ -270,7 +293,11 @@ static void test_work_of_a_consumer_that_was_killed_is_critical(void **state)
     assert_check(
         2, "SLOTMQ CRITICAL - hang: 5 messages are in work at member worker-1, the oldest for ",
         check);
+    assert_true(work_is_gone(ARGS("work", "hang", "-z", zookeeper, "--json")));
+    assert_owners(0, ARGS("stat", "hang", "-z", zookeeper, "--json"));
     /* without ZooKeeper the lease says it */
+    assert_false(work_is_gone(ARGS("work", "hang", "--json")));
+    assert_owners(1, ARGS("stat", "hang", "--json"));
     command_redis(servers_node_of(command_servers(), "prepare{hang_0}"),
                   ARGS("EVAL", ends_leases, "1", "prepare{hang_0}"));
     assert_int_equal(command_stat("hang", "stalled"), 5);

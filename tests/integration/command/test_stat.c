@@ -429,7 +429,7 @@ static void test_work_is_shown_with_its_message_and_process(void **state)
     command_wait_stat(topic, "claimed", 1);
     assert_true(wait_until(work_is_noted, topic, TIMEOUT_MS));
     json_t *work = only_work(topic);
-    assert_members(work, ARGS("topic", "slot", "member", "age_ms", "claimed", "stalled",
+    assert_members(work, ARGS("topic", "slot", "member", "age_ms", "claimed", "stalled", "gone",
                               "claimed_at_ms", "attempt", "key", "id"));
     assert_string_equal(json_text(work, "topic"), "jobs");
     assert_string_equal(json_text(work, "member"), "worker-1");

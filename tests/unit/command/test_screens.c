@@ -41,12 +41,15 @@
            .retried = 5400, .rejected = 7, .expired = 12, .released = 64, .lease_lost = 3)
 
 static struct stat_slot slots[] = {
-    {0,
-     "orders-worker-7d9f8b6c5-x2k4q.shop.svc.cluster.local-17",
-     "0000000300000000000000a1",
-     BUSY,
-     {.by = ""}},
-    {1, "", "", COUNTS(.waiting = 3, .oldest_due_age_ms = 0, .slots_paused = 1), {.by = ""}},
+    {.owner = "orders-worker-7d9f8b6c5-x2k4q.shop.svc.cluster.local-17",
+     .token = "0000000300000000000000a1",
+     .stats = BUSY,
+     .claim.by = ""},
+    {.number = 1,
+     .owner = "",
+     .token = "",
+     .stats = COUNTS(.waiting = 3, .oldest_due_age_ms = 0, .slots_paused = 1),
+     .claim.by = ""},
 };
 static const struct stat_topic topics[] = {
     {.row.topic = "calls",
@@ -88,33 +91,40 @@ static size_t make_stat_slots(struct table **tables)
 /* === work =============================================================== */
 
 static struct stat_slot slots_in_work[] = {
-    {17,
-     "",
-     "",
-     COUNTS(.claimed = 5, .oldest_claim_age_ms = 111000, .stalled = 5, .stalled_age_ms = 81000),
-     {"orders-worker-7d9f8b6c5-x2k4q.shop.svc.cluster.local-17",
-      AT_MS,
-      {"customer-000001", 15},
-      {"3f1c9a52-6d0e-4b17-9c58-2a7e41d0b9f6", 36},
-      2}},
-    {3,
-     "worker-1",
-     "0000000300000000000000a1",
-     COUNTS(.claimed = 1, .oldest_claim_age_ms = 40),
-     {.by = ""}},
-    {4, "worker-1", "0000000300000000000000a1", COUNTS(.waiting = 2), {.by = ""}},
+    {.number = 17,
+     .owner = "",
+     .token = "",
+     .stats =
+         COUNTS(.claimed = 5, .oldest_claim_age_ms = 111000, .stalled = 5, .stalled_age_ms = 81000),
+     .claim = {"orders-worker-7d9f8b6c5-x2k4q.shop.svc.cluster.local-17",
+               AT_MS,
+               {"customer-000001", 15},
+               {"3f1c9a52-6d0e-4b17-9c58-2a7e41d0b9f6", 36},
+               2}},
+    {.number = 3,
+     .owner = "worker-1",
+     .token = "0000000300000000000000a1",
+     .stats = COUNTS(.claimed = 1, .oldest_claim_age_ms = 40),
+     .claim.by = ""},
+    {.number = 5,
+     .owner = "worker-2",
+     .token = "0000000300000000000000a1",
+     .stats = COUNTS(.claimed = 1, .oldest_claim_age_ms = 12000),
+     .claim.by = "",
+     .gone = true},
+    {.number = 4, .owner = "worker-1", .token = "", .stats = COUNTS(.waiting = 2), .claim.by = ""},
 };
 
 static size_t make_work(struct table **tables)
 {
     struct stat_topic in_work[] = {
-        {.row.topic = "orders", .slots = slots_in_work + 1, .slot_count = 2},
+        {.row.topic = "orders", .slots = slots_in_work + 1, .slot_count = 3},
         {.row.topic = LONG_NAME, .slots = slots_in_work, .slot_count = 1}};
     const struct stat_topics all = {.all = in_work, .count = 2};
     size_t count = 0;
     struct work_row *rows = work_rows(&count, &all);
 
-    assert_int_equal(count, 2);
+    assert_int_equal(count, 3);
     tables[0] = work_table(rows, count);
     free(rows);
     return 1;
