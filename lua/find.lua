@@ -1,11 +1,11 @@
 #!lua flags=no-writes
 -- KEYS store, prepare, dead, why, slot, [body]
 -- ARGV def, member, where (p claimed and resting, d dead), from_score, from_name, limit
--- RETURN OK, now, token, state (w waiting, s scheduled, c claimed, r resting, d dead), name, score,
---        reason
---        [, header, body] (keyed)
---        | OK, now, token, - (not stored)
---        | OK, now, token, +, where, score, name (continue after these)
+-- RETURN OK, now, token, owner, base (the owner's claims have larger numbers), oldest (SINCE OWNER
+--        ENTRY; empty: this entry is not the one below), state (w waiting, s scheduled, c claimed,
+--        r resting, d dead), name, score, reason [, header, body] (keyed)
+--        | OK, now, token, owner, base, oldest, - (not stored)
+--        | OK, now, token, owner, base, oldest, +, where, score, name (continue after these)
 --        | NO_TOPIC | STALE
 --
 -- It searches after from_score and from_name; from_name empty: from the first on.
@@ -16,7 +16,8 @@
 
 limit = math.min(tonumber(limit), 1000)
 
-local stored, token = unpack(redis.call('HMGET', slot, 'def', 'token'))
+local stored, token, owner, base, oldest =
+    unpack(redis.call('HMGET', slot, 'def', 'token', 'owner', 'base', 'oldest'))
 -- @include def
 local refused = def_refused(stored, def)
 if refused then
@@ -31,10 +32,10 @@ end
 -- @include reason
 -- @include stored
 
-local reply = { 'OK', now, token, '-' }
+local reply = { 'OK', now, token, owner or '', base or 0, '', '-' }
 
 local function found(state, name, score)
-    reply[4] = state
+    reply[7] = state
     add_stored(reply, name, score, stored_reason(state, name, member, score),
         stored_header(state, name, member), stored_body(state, name, member))
 end
@@ -60,12 +61,12 @@ local function search(key)
         at = place_behind(key, from_score, from_name)
     end
     local ended, name, score = walk(key, at, stop, false, limit - looked, 1048576, look)
-    if reply[4] == '-' and ended < stop then
-        reply[4], reply[5] = '+', where
-        reply[6], reply[7] = score or from_score, name or from_name
+    if reply[7] == '-' and ended < stop then
+        reply[7], reply[8] = '+', where
+        reply[9], reply[10] = score or from_score, name or from_name
     end
     from_score, from_name = '', ''
-    return reply[4] ~= '-'
+    return reply[7] ~= '-'
 end
 
 local function hint_read(key)

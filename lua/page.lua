@@ -4,9 +4,10 @@
 --      max_bytes, bodies (0 or 1), member, contains, reason, exact (0: the reason contains this
 --      text; 1: it is this text), header, older_ms (these empty: whatever it is; but reason, if
 --      exact: none)
--- RETURN OK, now, token, more (1: there are more after it), score, name (of the last one read, or
---        as given), (name, score, reason [, header, body])... (those read that match, in the order
---        of consumption; with header and body: keyed)
+-- RETURN OK, now, token, owner, base (the owner's claims have larger numbers), oldest (SINCE OWNER
+--        ENTRY; empty: this entry is none of those below), more (1: there are more after the last
+--        one read), score, name (of that, or as given), (name, score, reason [, header, body])...
+--        (those read that match, in the order of consumption; with header and body: keyed)
 --        | NO_TOPIC | STALE
 --
 -- It reads after score and name; name empty: from the first on.
@@ -16,7 +17,8 @@
 
 limit, max_bytes, bodies = math.min(tonumber(limit), 1000), tonumber(max_bytes), bodies == '1'
 
-local stored, token = unpack(redis.call('HMGET', slot, 'def', 'token'))
+local stored, token, owner, base, oldest =
+    unpack(redis.call('HMGET', slot, 'def', 'token', 'owner', 'base', 'oldest'))
 -- @include def
 local refused = def_refused(stored, def)
 if refused then
@@ -96,7 +98,7 @@ local function in_text(its_member, its_body)
         or string.find(its_body, contains, 1, true)
 end
 
-local found = {}
+local reply = { 'OK', now, token, owner or '', base or 0, '', 0, score, name }
 
 local function is_reason(stored)
     local its_reason = string.match(stored, '^[^%z]*')
@@ -139,11 +141,10 @@ local function look(its_name, its_score)
             return #its_stored
         end
     end
-    add_stored(found, its_name, its_score, its_reason, its_header, bodies and its_stored or '')
+    add_stored(reply, its_name, its_score, its_reason, its_header, bodies and its_stored or '')
     return #its_stored
 end
 
-local more = 0
 if state == 'w' and member ~= '' then
     local its_score = redis.call('ZSCORE', store, member)
     if its_score and name == '' then
@@ -157,7 +158,7 @@ else
     end
     local last, last_score
     at, last, last_score = walk(key, at, stop, rev, limit, max_bytes, look)
-    more = at < stop and 1 or 0
-    name, score = last or name, last_score or score
+    reply[7] = at < stop and 1 or 0
+    reply[8], reply[9] = last_score or score, last or name
 end
-return { 'OK', now, token, more, score, name, unpack(found) }
+return reply

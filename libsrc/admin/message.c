@@ -137,7 +137,7 @@ static enum fanout_next message_find_done(const struct store_result *result, voi
         message_find_continue(op, &found.next);
         return FANOUT_AGAIN;
     }
-    page_set_one(op->find.page, found.found ? &found.row : NULL, found.token);
+    page_set_one(op->find.page, found.found ? &found.row : NULL, &found.holder);
     return FANOUT_DONE;
 }
 

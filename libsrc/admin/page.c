@@ -83,7 +83,7 @@ static bool page_copy_reply(struct page *page, const struct store_result *result
     buf_clear(&page->bytes);
     page_make_room(page, paged.count);
     for (size_t i = 0; i < paged.count; i++) {
-        if (!store_page_message(&page->rows[i], result, slot, query, i)) {
+        if (!store_page_message(&page->rows[i], result, slot, query, &paged.holder, i)) {
             return false;
         }
         page_copy_seen(page, i);
@@ -99,11 +99,11 @@ static bool page_copy_reply(struct page *page, const struct store_result *result
     return true;
 }
 
-void page_set_one(struct page *page, const struct store_page_row *row, const char *token)
+void page_set_one(struct page *page, const struct store_page_row *row,
+                  const struct store_holder *holder)
 {
     buf_clear(&page->bytes);
-    page->paged = (struct store_paged){.count = row != NULL ? 1 : 0};
-    memcpy(page->paged.token, token, strlen(token) + 1);
+    page->paged = (struct store_paged){.holder = *holder, .count = row != NULL ? 1 : 0};
     if (row != NULL) {
         page_make_room(page, 1);
         page->rows[0] = *row;
@@ -227,7 +227,7 @@ void page_describe(smq_message_info *out, struct page *page, size_t index,
                               .topic = topic->name,
                               .slot = slot,
                               .state = row->state,
-                              .token = page->paged.token,
+                              .token = page->paged.holder.token,
                               .reason = row->reason,
                               .tries = page->tries.count > 0 ? page->tries.item : NULL,
                               .try_count = page->tries.count,

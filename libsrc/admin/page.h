@@ -31,7 +31,8 @@ struct page {
 void page_fini(struct page *page);
 
 /* Make a page that holds one message, or none (NULL). */
-void page_set_one(struct page *page, const struct store_page_row *row, const char *token);
+void page_set_one(struct page *page, const struct store_page_row *row,
+                  const struct store_holder *holder);
 
 /* Which messages to read, and the last page that was read.  query.from points into `page`, or to
  * memory that outlives the reader. */

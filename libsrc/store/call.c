@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/number.h"
 #include "model/statistic.h"
 #include "store/call.h"
 
@@ -378,5 +379,29 @@ bool reply_text(char *out, size_t size, const redisReply *reply, size_t index)
     }
     memcpy(out, data, len);
     out[len] = '\0';
+    return true;
+}
+
+bool reply_note(struct store_note *out, const redisReply *reply, size_t index)
+{
+    const char *note, *owner, *entry;
+    size_t len;
+
+    *out = (struct store_note){.since_ms = -1, .entry = ""};
+    if (!reply_string(&note, &len, reply, index)) {
+        return false;
+    }
+    if (len == 0) {
+        return true;
+    }
+    owner = memchr(note, ' ', len);
+    entry = owner == NULL ? NULL : memchr(owner + 1, ' ', len - (size_t) (owner + 1 - note));
+    if (entry == NULL || entry - owner > STORE_OWNER_MAX ||
+        !number_parse(&out->since_ms, note, (size_t) (owner - note), INT64_MAX)) {
+        return false;
+    }
+    memcpy(out->owner, owner + 1, (size_t) (entry - owner - 1));
+    out->entry = entry + 1;
+    out->entry_len = len - (size_t) (entry + 1 - note);
     return true;
 }

@@ -73,6 +73,9 @@ bool reply_results(const char **out, const redisReply *reply, size_t index, size
 /* Read a string without a NUL that fits into `out` with its end. */
 bool reply_text(char *out, size_t size, const redisReply *reply, size_t index);
 
+/* Read "SINCE OWNER ENTRY", or nothing; `entry` points into the reply. */
+bool reply_note(struct store_note *out, const redisReply *reply, size_t index);
+
 /* Read a token as text; "" if the topic is shared. */
 bool reply_token(char out[TOKEN_TEXT_LEN + 1], const redisReply *reply, size_t index);
 

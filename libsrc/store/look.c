@@ -3,7 +3,6 @@
  * Thread: smq:io. */
 #include <string.h>
 
-#include "model/number.h"
 #include "model/overdue.h"
 #include "model/statistic.h"
 #include "scripts.h"
@@ -21,28 +20,17 @@ void store_inspect(struct store_call *call, struct redis *redis, const struct st
     call_submit(call, redis, LOOK_COUNTERS + statistic_count, timeout_ms);
 }
 
-/* "SINCE OWNER ENTRY", or nothing. */
 static bool look_read_oldest(struct store_inspected *out, const redisReply *reply)
 {
-    const char *note, *owner, *entry;
-    size_t len;
+    struct store_note note;
 
-    out->oldest.since_ms = -1;
-    if (!reply_string(&note, &len, reply, 16)) {
+    if (!reply_note(&note, reply, 16) || note.entry_len > STORE_OLDEST_MAX) {
         return false;
     }
-    if (len == 0) {
-        return true;
-    }
-    owner = memchr(note, ' ', len);
-    entry = owner == NULL ? NULL : memchr(owner + 1, ' ', len - (size_t) (owner + 1 - note));
-    if (entry == NULL || entry - owner > STORE_OWNER_MAX || len > STORE_OLDEST_MAX ||
-        !number_parse(&out->oldest.since_ms, note, (size_t) (owner - note), INT64_MAX)) {
-        return false;
-    }
-    memcpy(out->oldest.owner, owner + 1, (size_t) (entry - owner - 1));
-    out->oldest.entry_len = len - (size_t) (entry + 1 - note);
-    memcpy(out->oldest.entry, entry + 1, out->oldest.entry_len);
+    out->oldest.since_ms = note.since_ms;
+    memcpy(out->oldest.owner, note.owner, sizeof(note.owner));
+    out->oldest.entry_len = note.entry_len;
+    memcpy(out->oldest.entry, note.entry, note.entry_len);
     return true;
 }
 

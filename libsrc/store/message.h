@@ -37,11 +37,19 @@ struct store_page {
     int64_t older_ms; /* -1: any */
 };
 enum { STORE_PAGE_MAX = 1000 };
+/* Whose the claims of a slot are. */
+struct store_holder {
+    char token[TOKEN_TEXT_LEN + 1]; /* "" if the topic is shared */
+    char owner[STORE_OWNER_MAX];    /* "": none, or the topic is shared */
+    uint64_t base;                  /* the owner's claims have larger numbers */
+    /* If its claim is among the messages of the reply, into which its entry points. */
+    struct store_note note;
+};
 /* The result of reading a page; valid only during `done`. */
 struct store_paged {
     int64_t now_ms;
-    char token[TOKEN_TEXT_LEN + 1]; /* "" if the topic is shared */
-    bool more;                      /* there are messages after `next` */
+    struct store_holder holder;
+    bool more; /* there are messages after `next` */
     /* the last message inspected; if there is none, the given position */
     struct store_position next;
     size_t count;
@@ -61,6 +69,7 @@ struct store_page_row {
      * scheduled, or time of death */
     int64_t integer;
     struct attempts attempts;
+    bool noted;         /* it is claimed, and the note of its slot is of this claim */
     const char *reason; /* why it failed last; "": no reason.  Behind its NUL: model/tries.h */
     size_t reason_len;  /* with what is behind it */
     /* keyed */
@@ -69,7 +78,8 @@ struct store_page_row {
     struct header header; /* first_ms 0: no header is stored */
 };
 bool store_page_message(struct store_page_row *out, const struct store_result *result,
-                        const struct store_slot *slot, const struct store_page *page, size_t index);
+                        const struct store_slot *slot, const struct store_page *page,
+                        const struct store_holder *holder, size_t index);
 
 /* Find a message: among the waiting ones, then part by part among the claimed, the resting and the
  * dead ones. */
@@ -82,7 +92,7 @@ struct store_find {
 };
 struct store_found {
     int64_t now_ms;
-    char token[TOKEN_TEXT_LEN + 1]; /* "" if the topic is shared */
+    struct store_holder holder;
     bool found;
     struct store_page_row row; /* if found; points into the reply */
     /* not found yet: continue with `next`, which points into the reply */

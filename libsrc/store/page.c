@@ -8,7 +8,7 @@
 #include "store/message.h"
 
 /* Elements of a reply before the messages, and of each message. */
-enum { PAGE_HEAD = 6, FIND_HEAD = 4, ROW_WIDTH = 3, ROW_WIDTH_KEYED = 5 };
+enum { PAGE_HEAD = 9, FIND_HEAD = 7, ROW_WIDTH = 3, ROW_WIDTH_KEYED = 5 };
 
 static size_t page_row_width(const struct store_slot *slot)
 {
@@ -75,6 +75,19 @@ bool reply_token(char out[TOKEN_TEXT_LEN + 1], const redisReply *reply, size_t i
     return true;
 }
 
+static bool page_read_holder(struct store_holder *out, const redisReply *reply)
+{
+    if (!reply_token(out->token, reply, 2) ||
+        !reply_text(out->owner, sizeof(out->owner), reply, 3) ||
+        !reply_count(&out->base, reply, 4) || !reply_note(&out->note, reply, 5)) {
+        return false;
+    }
+    if (out->token[0] == '\0') {
+        out->owner[0] = '\0'; /* it may be left of a deleted topic */
+    }
+    return true;
+}
+
 bool store_page_read(struct store_paged *out, const struct store_result *result,
                      const struct store_slot *slot, const struct store_page *page)
 {
@@ -82,9 +95,9 @@ bool store_page_read(struct store_paged *out, const struct store_result *result,
     size_t width = page_row_width(slot), score_len;
     int64_t more;
 
-    if (!reply_number(&out->now_ms, reply, 1) || !reply_token(out->token, reply, 2) ||
-        !reply_number(&more, reply, 3) || !reply_string(&out->next.score, &score_len, reply, 4) ||
-        !reply_string(&out->next.name, &out->next.name_len, reply, 5) ||
+    if (!reply_number(&out->now_ms, reply, 1) || !page_read_holder(&out->holder, reply) ||
+        !reply_number(&more, reply, 6) || !reply_string(&out->next.score, &score_len, reply, 7) ||
+        !reply_string(&out->next.name, &out->next.name_len, reply, 8) ||
         (reply->elements - PAGE_HEAD) % width != 0) {
         return false;
     }
@@ -145,18 +158,24 @@ static bool page_read_stored(struct store_page_row *out, const redisReply *reply
 
 /* Read the message that begins at element `at` of a reply. */
 static bool page_read_row(struct store_page_row *out, const redisReply *reply,
-                          const struct store_slot *slot, smq_state state, bool scheduled, size_t at)
+                          const struct store_slot *slot, const struct store_note *note,
+                          smq_state state, bool scheduled, size_t at)
 {
     *out = (struct store_page_row){.state = state, .scheduled = scheduled};
-    return page_read_place(out, reply, at) &&
-           reply_string(&out->reason, &out->reason_len, reply, at + 2) &&
+    if (!page_read_place(out, reply, at)) {
+        return false;
+    }
+    out->noted = state == SMQ_STATE_CLAIMED && out->name_len == note->entry_len &&
+                 memcmp(out->name, note->entry, note->entry_len) == 0;
+    return reply_string(&out->reason, &out->reason_len, reply, at + 2) &&
            (!slot->keyed || page_read_stored(out, reply, at + 3));
 }
 
 bool store_page_message(struct store_page_row *out, const struct store_result *result,
-                        const struct store_slot *slot, const struct store_page *page, size_t index)
+                        const struct store_slot *slot, const struct store_page *page,
+                        const struct store_holder *holder, size_t index)
 {
-    return page_read_row(out, result->reply, slot, page->state, page->scheduled,
+    return page_read_row(out, result->reply, slot, &holder->note, page->state, page->scheduled,
                          PAGE_HEAD + page_row_width(slot) * index);
 }
 
@@ -201,8 +220,8 @@ bool store_find_read(struct store_found *out, const struct store_result *result,
     size_t len;
 
     *out = (struct store_found){.found = false};
-    if (!reply_number(&out->now_ms, reply, 1) || !reply_token(out->token, reply, 2) ||
-        !reply_string(&state, &len, reply, 3) || len != 1) {
+    if (!reply_number(&out->now_ms, reply, 1) || !page_read_holder(&out->holder, reply) ||
+        !reply_string(&state, &len, reply, FIND_HEAD - 1) || len != 1) {
         return false;
     }
     if (state[0] == '-') {
@@ -214,8 +233,8 @@ bool store_find_read(struct store_found *out, const struct store_result *result,
     for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
         if (states[i].letter == state[0]) {
             out->found = true;
-            return page_read_row(&out->row, reply, slot, states[i].state, states[i].scheduled,
-                                 FIND_HEAD);
+            return page_read_row(&out->row, reply, slot, &out->holder.note, states[i].state,
+                                 states[i].scheduled, FIND_HEAD);
         }
     }
     return false;

@@ -67,7 +67,7 @@ void store_slot_remove(struct store_call *call, struct redis *redis, const struc
                        int64_t timeout_ms);
 
 /* --- the stats of a slot --- */
-enum { STORE_OWNER_MAX = 128, STORE_OLDEST_MAX = 400 };
+enum { STORE_OLDEST_MAX = 400 };
 struct store_inspected {
     int64_t now_ms;
     smq_stats stats;                /* slots_paused is 0 or 1 */

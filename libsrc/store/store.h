@@ -59,6 +59,15 @@ void store_call_fini(struct store_call *call);
 void store_replicas(struct store_call *call, int replicas, int64_t until_ms);
 void store_await(struct redis_await *await, const struct store_call *call);
 
+/* What a process has noted of the claim of a slot that has been in work for longest. */
+enum { STORE_OWNER_MAX = 128 };
+struct store_note {
+    int64_t since_ms;            /* -1: no claim is noted */
+    char owner[STORE_OWNER_MAX]; /* name of the process */
+    const char *entry;           /* of the claim */
+    size_t entry_len;
+};
+
 /* One slot of one topic, as all calls use it.  Immutable. */
 struct store_slot {
     int32_t number;

@@ -1,4 +1,4 @@
--- USES why, body, split, LOST, history_of
+-- USES why, body, split, LOST, history_of, oldest
 
 -- The data stored for a message: of a dead letter in `why`, of all others of layout keyed in
 -- `body`, inline nothing; and why it failed last.
@@ -34,11 +34,16 @@ local function stored_reason(state, name, member, score)
     return stored or ''
 end
 
--- Adds one message to a reply.
+local noted = string.match(oldest or '', '^%d+ [^ ]+ (.*)$')
+
+-- Adds one message to a reply, whose sixth element has what is noted of it (lib/oldest.lua).
 local function add_stored(reply, name, score, reason, header, its_body)
     local at = #reply
     reply[at + 1], reply[at + 2], reply[at + 3] = name, score, reason
     if body then
         reply[at + 4], reply[at + 5] = header, its_body
+    end
+    if name == noted then
+        reply[6] = oldest
     end
 end

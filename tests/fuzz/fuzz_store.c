@@ -91,6 +91,14 @@ static void read_consume_keyed(const struct store_result *result)
     read_consumed(result, &slot_keyed);
 }
 
+static void touch_holder(const struct store_holder *holder)
+{
+    touch_text(holder->token);
+    touch_text(holder->owner);
+    touch_text(holder->note.owner);
+    touch(holder->note.entry, holder->note.entry_len);
+}
+
 static void touch_row(const struct store_page_row *row)
 {
     touch(row->name, row->name_len);
@@ -109,7 +117,7 @@ static void read_page_of(const struct store_result *result, const struct store_s
         return;
     }
     FUZZ_CHECK(paged.count <= PAGE);
-    touch_text(paged.token);
+    touch_holder(&paged.holder);
     touch_text(paged.next.score);
     touch(paged.next.name, paged.next.name_len);
     for (size_t i = 0; i < paged.count; i++) {
@@ -119,7 +127,7 @@ static void read_page_of(const struct store_result *result, const struct store_s
                                             .scheduled = state > SMQ_STATE_DEAD};
             struct store_page_row row;
 
-            if (store_page_message(&row, result, slot, &part, i)) {
+            if (store_page_message(&row, result, slot, &part, &paged.holder, i)) {
                 touch_row(&row);
             }
         }
@@ -145,7 +153,7 @@ static void read_found(const struct store_result *result, const struct store_slo
         return;
     }
     FUZZ_CHECK(!found.found || !found.more);
-    touch_text(found.token);
+    touch_holder(&found.holder);
     if (found.found) {
         touch_row(&found.row);
     }

@@ -166,11 +166,9 @@ static void model_inspect(struct model *model, struct buf *reply, const struct c
                model->prepare.count - in_flight.count - scheduled, model->dead.count);
     add_time(reply, oldest_due(model));
     add_time(reply, next);
-    if (model->owner == 0) {
-        buf_printf(reply, " '' ");
-    } else {
-        buf_printf(reply, " owner-%" PRIu64 " ", model->owner);
-    }
+    buf_printf(reply, " ");
+    add_owner(reply, model);
+    buf_printf(reply, " ");
     add_token(reply, model);
     buf_printf(reply, " %d %zu", model->paused ? 1 : 0, scheduled);
     inspect_claims(model, reply, in_flight.first_end);

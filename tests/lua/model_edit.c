@@ -71,6 +71,26 @@ static void add_found(struct buf *reply, const struct model *model, char state, 
     }
 }
 
+/* Whose the claims of the slot are, and what is noted of this one; NULL: it is not claimed. */
+static void add_holder(struct buf *reply, const struct model *model,
+                       const struct model_message *claimed)
+{
+    char entry[64] = "";
+
+    if (claimed != NULL) {
+        model_entry(entry, claimed);
+    }
+    add_token(reply, model);
+    buf_printf(reply, " ");
+    add_owner(reply, model);
+    buf_printf(reply, " %" PRIu64, model->base);
+    if (claimed != NULL && strcmp(entry, model->noted) == 0) {
+        buf_printf(reply, " %" PRId64 " me %s", model->noted_since, model->noted);
+    } else {
+        buf_printf(reply, " ''");
+    }
+}
+
 /* Waiting, else scheduled, claimed, resting, dead. */
 void model_find(struct model *model, struct buf *reply, const struct call *call)
 {
@@ -82,9 +102,12 @@ void model_find(struct model *model, struct buf *reply, const struct call *call)
         return;
     }
     buf_printf(reply, "OK %" PRId64 " ", model->now);
-    add_token(reply, model);
     sort_prepare(&model->prepare);
     sort_dead(&model->dead);
+    found = list_find(&model->waiting, member) == NULL && model_find_scheduled(model, member) < 0
+                ? list_find(&model->prepare, member)
+                : NULL;
+    add_holder(reply, model, found != NULL && !found->resting ? found : NULL);
     if ((found = list_find(&model->waiting, member)) != NULL) {
         add_found(reply, model, 'w', model_members[member], found);
     } else if (model_find_scheduled(model, member) >= 0) {

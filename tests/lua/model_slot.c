@@ -456,6 +456,15 @@ void add_token(struct buf *reply, const struct model *model)
     }
 }
 
+void add_owner(struct buf *reply, const struct model *model)
+{
+    if (model->owner == 0) {
+        buf_printf(reply, "''");
+    } else {
+        buf_printf(reply, "owner-%" PRIu64, model->owner);
+    }
+}
+
 void add_header(struct buf *out, const struct model_body *body, int references)
 {
     bool plain = body->limit < 0 && body->headers == 0 && body->expiry < 0 && references == 1;

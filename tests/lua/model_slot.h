@@ -106,6 +106,7 @@ bool model_refused(const struct model *model, struct buf *reply, const struct ca
 void model_keep_version(struct model *model, const struct call *call);
 void add_time(struct buf *reply, int64_t time); /* INT64_MAX: none */
 void add_token(struct buf *reply, const struct model *model);
+void add_owner(struct buf *reply, const struct model *model);
 /* REASON|HOW TIME|HOW TIME:TEXT...: how a hash is shown */
 void add_tries(struct buf *out, const struct model_tries *tries);
 /* FIRST or FIRST,LIMIT,EXPIRY,REFS */

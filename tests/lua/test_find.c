@@ -8,7 +8,7 @@
 #include "script_table.h"
 #include "support/group.h"
 
-#define TOKEN "000000010000000000000001"
+#define HEAD "000000010000000000000001 me 0 ''"
 
 static void test_in_every_state(void **state)
 {
@@ -19,13 +19,13 @@ static void test_in_every_state(void **state)
         {"send a +0 b +0 c +0 d +9", "OK aaaa"},
         {"consume 1 n=3", NULL},
         {"consume 1 n=0 last=1 retry 1000c1:b 50 no reject 1000c1:c bad", NULL},
-        {"find a", "OK 1000 " TOKEN " c 1000c1:a 31000 ''"},
-        {"find b", "OK 1000 " TOKEN " r 1000r1:b 17592186045466.016 no|t1000"},
-        {"find c", "OK 1000 " TOKEN " d 1000d:c 1000 bad|x1000"},
-        {"find d", "OK 1000 " TOKEN " w d 1009 ''"},
-        {"find e", "OK 1000 " TOKEN " -"},
-        {"find :a", "OK 1000 " TOKEN " -"},
-        {"find 1:a", "OK 1000 " TOKEN " -"},
+        {"find a", "OK 1000 " HEAD " c 1000c1:a 31000 ''"},
+        {"find b", "OK 1000 " HEAD " r 1000r1:b 17592186045466.016 no|t1000"},
+        {"find c", "OK 1000 " HEAD " d 1000d:c 1000 bad|x1000"},
+        {"find d", "OK 1000 " HEAD " w d 1009 ''"},
+        {"find e", "OK 1000 " HEAD " -"},
+        {"find :a", "OK 1000 " HEAD " -"},
+        {"find 1:a", "OK 1000 " HEAD " -"},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -39,13 +39,13 @@ static void test_first_waiting_then_claimed_then_resting_then_dead(void **state)
         {"redis ZADD x 5 a", "1"},
         {"redis ZADD prepare{x} 900 5c1:a 17592186045000 6r1:a", "2"},
         {"redis ZADD dead{x} 1 7d:a", "1"},
-        {"find a", "OK 1000 " TOKEN " w a 5 ''"},
+        {"find a", "OK 1000 " HEAD " w a 5 ''"},
         {"redis ZREM x a", "1"},
-        {"find a", "OK 1000 " TOKEN " c 5c1:a 900 ''"},
+        {"find a", "OK 1000 " HEAD " c 5c1:a 900 ''"},
         {"redis ZREM prepare{x} 5c1:a", "1"},
-        {"find a", "OK 1000 " TOKEN " r 6r1:a 17592186045000 ''"},
+        {"find a", "OK 1000 " HEAD " r 6r1:a 17592186045000 ''"},
         {"redis ZREM prepare{x} 6r1:a", "1"},
-        {"find a", "OK 1000 " TOKEN " d 7d:a 1 ''"},
+        {"find a", "OK 1000 " HEAD " d 7d:a 1 ''"},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -59,16 +59,16 @@ static void test_piece_by_piece(void **state)
         {"takeover 1", "OK 0 0 0"},
         {"redis ZADD prepare{x} 1 5c1:a 2 5c1:b 3 5c1:c", "3"},
         {"redis ZADD dead{x} 1 5d:d 2 5d:e 3 5d:f", "3"},
-        {"find f limit=2", "OK 1000 " TOKEN " + p 2 5c1:b"},
-        {"find f p 2 5c1:b limit=2", "OK 1000 " TOKEN " + d 1 5d:d"},
-        {"find f d 1 5d:d limit=2", "OK 1000 " TOKEN " d 5d:f 3 ''"},
-        {"find g d 1 5d:d limit=2", "OK 1000 " TOKEN " -"},
-        {"find f p 2 5c1:b limit=1", "OK 1000 " TOKEN " + d '' ''"},
-        {"find f d '' '' limit=1", "OK 1000 " TOKEN " + d 1 5d:d"},
+        {"find f limit=2", "OK 1000 " HEAD " + p 2 5c1:b"},
+        {"find f p 2 5c1:b limit=2", "OK 1000 " HEAD " + d 1 5d:d"},
+        {"find f d 1 5d:d limit=2", "OK 1000 " HEAD " d 5d:f 3 ''"},
+        {"find g d 1 5d:d limit=2", "OK 1000 " HEAD " -"},
+        {"find f p 2 5c1:b limit=1", "OK 1000 " HEAD " + d '' ''"},
+        {"find f d '' '' limit=1", "OK 1000 " HEAD " + d 1 5d:d"},
         {"redis ZREM dead{x} 5d:d", "1"},
-        {"find e d 1 5d:d limit=1", "OK 1000 " TOKEN " d 5d:e 2 ''"},
+        {"find e d 1 5d:d limit=1", "OK 1000 " HEAD " d 5d:e 2 ''"},
         {"send f +0", "OK a"},
-        {"find f d 1 5d:d limit=1", "OK 1000 " TOKEN " w f 1000 ''"},
+        {"find f d 1 5d:d limit=1", "OK 1000 " HEAD " w f 1000 ''"},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -81,12 +81,12 @@ static void test_keyed(void **state)
         {"takeover 1", "OK 0 0 0"},
         {"at 1000", ""},
         {"send a +0 body 3 ''", "OK a"},
-        {"find a", "OK 1000 " TOKEN " w a 1000 '' 1000,3,,1 body"},
+        {"find a", "OK 1000 " HEAD " w a 1000 '' 1000,3,,1 body"},
         {"consume 1", NULL},
-        {"find a", "OK 1000 " TOKEN " c 1000c1:a 31000 '' 1000,3,,1 body"},
+        {"find a", "OK 1000 " HEAD " c 1000c1:a 31000 '' 1000,3,,1 body"},
         {"consume 1 n=0 last=1 reject 1000c1:a bad", NULL},
-        {"find a", "OK 1000 " TOKEN " d 1000d:a 1000 bad|x1000 1000,3,,1 body"},
-        {"find b", "OK 1000 " TOKEN " -"},
+        {"find a", "OK 1000 " HEAD " d 1000d:a 1000 bad|x1000 1000,3,,1 body"},
+        {"find b", "OK 1000 " HEAD " -"},
     };
 
     SCRIPT_TABLE(state, rows);

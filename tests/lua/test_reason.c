@@ -9,6 +9,7 @@
 #include "support/group.h"
 
 #define TOKEN "000000010000000000000001"
+#define HEAD  TOKEN " me 0 ''"
 #define LOST  "its process died or hung"
 #define HUNG  "its handler took too long"
 
@@ -22,17 +23,17 @@ static void test_shown_while_it_rests_waits_and_is_claimed(void **state)
         {"at 1000", ""},
         {"send a 0", "OK a"},
         {"consume 1", NULL},
-        {"find a", "OK 1000 " TOKEN " c 1000c1:a 31000 ''"},
+        {"find a", "OK 1000 " HEAD " c 1000c1:a 31000 ''"},
         {"consume 1 n=0 last=1 retry 1000c1:a 50 first", NULL},
         {"why", "Ra=first|t1000"},
-        {"find a", "OK 1000 " TOKEN " r 1000r1:a 17592186045466.016 first|t1000"},
+        {"find a", "OK 1000 " HEAD " r 1000r1:a 17592186045466.016 first|t1000"},
         {"at 1050", ""},
         {"consume 1 n=0 last=1", NULL},
-        {"find a", "OK 1050 " TOKEN " w a 1000.015625 first|t1000"},
+        {"find a", "OK 1050 " HEAD " w a 1000.015625 first|t1000"},
         {"consume 1 last=1", NULL},
-        {"find a", "OK 1050 " TOKEN " c 1000c2:a 31050.015625 first|t1000"},
+        {"find a", "OK 1050 " HEAD " c 1000c2:a 31050.015625 first|t1000"},
         {"consume 1 n=0 last=2 retry 1000c2:a 0 second", NULL},
-        {"find a", "OK 1050 " TOKEN " w a 1000.03125 second|t1050|t1000:first"},
+        {"find a", "OK 1050 " HEAD " w a 1000.03125 second|t1050|t1000:first"},
         {"consume 1 last=2", NULL},
         {"consume 1 n=0 last=3 retried-done 1000c3:a 0", "OK 1050 '' 3 1 0"},
         {"why", ""},
@@ -61,7 +62,7 @@ static void test_a_retry_without_one_takes_its_place_a_release_keeps_it(void **s
         {"consume 1 last=3", NULL},
         {"consume 1 n=0 last=4 retry 3c4:a 50 ''", NULL},
         {"why", "Ra=|t1050|t1000:bad"},
-        {"find a", "OK 1050 " TOKEN " r 3r4:a 17592186045516.031 |t1050|t1000:bad"},
+        {"find a", "OK 1050 " HEAD " r 3r4:a 17592186045516.031 |t1050|t1000:bad"},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -120,7 +121,7 @@ static void test_of_fifo_it_stays_while_it_is_claimed_from_its_rest(void **state
         {"consume 1 n=0 last=1 retry 1c1:a 50 bad", NULL},
         {"at 1050", ""},
         {"consume 1 n=1 last=1", NULL},
-        {"find a", "OK 1050 " TOKEN " c 1c2:a 31050.015625 bad|t1000 1000 one"},
+        {"find a", "OK 1050 " HEAD " c 1c2:a 31050.015625 bad|t1000 1000 one"},
         {"consume 1 n=0 last=2 retried-done 1c2:a 0", NULL},
         {"why", ""},
         {"body", "bb=two hb=1000"},
@@ -144,18 +145,18 @@ static void test_a_suspect_says_that_its_claim_was_lost(void **state)
         {"takeover 2", "OK 2 2 0"},
         {"store", "b@1000~0s a@1000~1s"},
         {"why", "Ra=|l1000|t1000:bad"},
-        {"page w", "OK 1000 000000010000000000000002 0 1000.0234375 a b 1000.0078125 " LOST
+        {"page w", "OK 1000 000000010000000000000002 me 2 '' 0 1000.0234375 a b 1000.0078125 " LOST
                    "|l: a 1000.0234375 " LOST "|l1000:|t1000:bad"},
         {"consume 2 last=2", NULL},
         {"consume 2 n=0 last=3 done 1000c3:b", NULL},
         {"consume 2 last=3", NULL},
         {"consume 2 n=0 last=4 hung 1000c4:a 0", NULL},
-        {"find a",
-         "OK 1000 000000010000000000000002 w a 1000.0390625 " LOST "|h1000:|l1000:|t1000:bad"},
+        {"find a", "OK 1000 000000010000000000000002 me 2 '' w a 1000.0390625 " LOST
+                   "|h1000:|l1000:|t1000:bad"},
         {"consume 2 last=4", NULL},
         {"consume 2 n=0 last=5 retry 1000c5:a 0 worse", NULL},
-        {"find a",
-         "OK 1000 000000010000000000000002 w a 1000.046875 worse|t1000|h1000:|l1000:|t1000:bad"},
+        {"find a", "OK 1000 000000010000000000000002 me 2 '' w a 1000.046875 "
+                   "worse|t1000|h1000:|l1000:|t1000:bad"},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -177,7 +178,7 @@ static void test_the_dead_letter_has_it_alone(void **state)
         {"why", "2d:b=odd|x1000|t1000:bad 3d:a=worse|t1000|t1000:bad"},
         {"edit requeue 3d:a", "OK 1"},
         {"why", "2d:b=odd|x1000|t1000:bad"},
-        {"find a", "OK 1000 " TOKEN " w a 3 ''"},
+        {"find a", "OK 1000 " HEAD " w a 3 ''"},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -272,7 +273,7 @@ static void test_a_copy_that_never_failed_leaves_it_alone(void **state)
         {"consume 1", NULL},
         {"consume 1 n=0 last=1 retry 1000c1:a 50 bad", NULL},
         {"send a 0", "OK a"},
-        {"find a", "OK 1000 " TOKEN " w a 1000 ''"},
+        {"find a", "OK 1000 " HEAD " w a 1000 ''"},
         {"consume 1 last=1", NULL},
         {"consume 1 n=0 last=2 done 1000c2:a", NULL},
         {"why", "Ra=bad|t1000"},
@@ -286,9 +287,9 @@ static void test_a_copy_that_never_failed_leaves_it_alone(void **state)
         {"send a 0", "OK a"},
         {"at 1050", ""},
         {"consume 1 n=0 last=3", NULL},
-        {"find a", "OK 1050 " TOKEN " w a 1000.015625 bad|t1000"},
+        {"find a", "OK 1050 " HEAD " w a 1000.015625 bad|t1000"},
         {"send a 2000", "OK m"},
-        {"find a", "OK 1050 " TOKEN " w a 2000.015625 bad|t1000"},
+        {"find a", "OK 1050 " HEAD " w a 2000.015625 bad|t1000"},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -307,15 +308,15 @@ static void test_page_shows_and_filters_it_in_every_state(void **state)
         {"consume 1 n=0 last=1 retry 1000c1:a 0 one retry 1000c1:b 50 two retry 1000c1:c 50 ''"
          " release 1000c1:d 0 hung 1000c1:e 0",
          NULL},
-        {"page w", "OK 1000 " TOKEN " 0 1000.015625 a d 1000 '' e 1000.0078125 " LOST
+        {"page w", "OK 1000 " HEAD " 0 1000.015625 a d 1000 '' e 1000.0078125 " LOST
                    "|l: a 1000.015625 one|t1000"},
-        {"page w reason=on", "OK 1000 " TOKEN " 0 1000.015625 a a 1000.015625 one|t1000"},
-        {"page w reason=died", "OK 1000 " TOKEN " 0 1000.015625 a e 1000.0078125 " LOST "|l:"},
-        {"page r", "OK 1000 " TOKEN " 0 17592186045466.016 1000r1:c 1000r1:b 17592186045466.016 "
+        {"page w reason=on", "OK 1000 " HEAD " 0 1000.015625 a a 1000.015625 one|t1000"},
+        {"page w reason=died", "OK 1000 " HEAD " 0 1000.015625 a e 1000.0078125 " LOST "|l:"},
+        {"page r", "OK 1000 " HEAD " 0 17592186045466.016 1000r1:c 1000r1:b 17592186045466.016 "
                    "two|t1000 1000r1:c 17592186045466.016 |t1000"},
         {"page r reason=tw",
-         "OK 1000 " TOKEN " 0 17592186045466.016 1000r1:c 1000r1:b 17592186045466.016 two|t1000"},
-        {"page w reason=x", "OK 1000 " TOKEN " 0 1000.015625 a"},
+         "OK 1000 " HEAD " 0 17592186045466.016 1000r1:c 1000r1:b 17592186045466.016 two|t1000"},
+        {"page w reason=x", "OK 1000 " HEAD " 0 1000.015625 a"},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -370,14 +371,15 @@ static void test_what_older_versions_store_becomes_history(void **state)
         {"consume 1", NULL},
         {"consume 1 last=1 retry 3c1:a 0 old", NULL},
         {"redis HSET why{x} Ra old", "0"},
-        {"find a", "OK 1000 " TOKEN " c 3c2:a 31000.015625 old"},
+        {"find a", "OK 1000 " HEAD " c 3c2:a 31000.015625 old"},
         {"consume 1 last=2 retry 3c2:a 0 new", NULL},
         {"why", "Ra=new|t1000|t:old"},
         {"redis HSET why{x} Ra old", "0"},
         {"takeover 2", "OK 3 1 0"},
         {"redis HSET why{x} Ra old", "0"},
         {"consume 2 last=3", NULL},
-        {"find a", "OK 1000 000000010000000000000002 c 3c4:a 31000.0390625 " LOST "|l:|t:old"},
+        {"find a",
+         "OK 1000 000000010000000000000002 me 3 '' c 3c4:a 31000.0390625 " LOST "|l:|t:old"},
         {"redis HDEL why{x} Ra", "1"},
         {"consume 2 n=0 last=4 reject 3c4:a bad", NULL},
         {"why", "3d:a=bad|x1000|l:"},
@@ -399,7 +401,7 @@ static void test_an_expiry_is_no_try(void **state)
         {"consume 1 last=1 flags=x", "OK 1100 '' 1 '' 0 2"},
         {"why", "2d:b=expired 3d:a=expired|t1000:bad B2d:b=two B3d:a=one H2d:b=1000,,1100,1 "
                 "H3d:a=1000,,1100,1"},
-        {"page d reason=bad", "OK 1100 " TOKEN " 0 1100.015625 3d:a"},
+        {"page d reason=bad", "OK 1100 " HEAD " 0 1100.015625 3d:a"},
         {"edit remove d 3d:a", "OK 1"},
         {"edit remove d 2d:b", "OK 1"},
         {"why", ""},

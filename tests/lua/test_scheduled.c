@@ -10,6 +10,7 @@
 #include "support/group.h"
 
 #define TOKEN "000000010000000000000001"
+#define HEAD  TOKEN " me 0 ''"
 
 /* clang-format off */
 
@@ -148,11 +149,11 @@ static void test_it_is_found_listed_ranked_and_edited(void **state)
         {"takeover 1", "OK 0 0 0"},
         {"send a 1@+50 b 2@+20 c 3 d 3", "OK aaaa"},
         {"consume 1 n=1", NULL},
-        {"find a", "OK 1000 " TOKEN " s 1s:a 26388279067674 ''"},
-        {"page w", "OK 1000 " TOKEN " 0 3 c c 3 ''"},
-        {"page s limit=1", "OK 1000 " TOKEN " 1 26388279067644 2s:b 2s:b 26388279067644 ''"},
-        {"page s 26388279067644 2s:b", "OK 1000 " TOKEN " 0 26388279067674 1s:a 1s:a 26388279067674 ''"},
-        {"page r", "OK 1000 " TOKEN " 0 '' ''"},
+        {"find a", "OK 1000 " HEAD " s 1s:a 26388279067674 ''"},
+        {"page w", "OK 1000 " HEAD " 0 3 c c 3 ''"},
+        {"page s limit=1", "OK 1000 " HEAD " 1 26388279067644 2s:b 2s:b 26388279067644 ''"},
+        {"page s 26388279067644 2s:b", "OK 1000 " HEAD " 0 26388279067674 1s:a 1s:a 26388279067674 ''"},
+        {"page r", "OK 1000 " HEAD " 0 '' ''"},
         {"rank b", "OK 1 s26388279067644"},
         {"rank a", "OK 2 s26388279067674"},
         {"rank '' s26388279067674", "OK 2 s26388279067674"},

@@ -638,6 +638,7 @@ ANYWHERE = (
             "false", seed=3),
     Mistake("a rank of priorities counts those behind", "rank",
             "priority and redis.call('ZCARD', store) - 1 - rank or rank", "rank", seed=24),
+    Mistake("the note of another claim is shown", "find", "name == noted", "noted"),
     Mistake("what is in work is not found", "find", "where == 'd' or not search(prepare)", "true",
             seed=7),
     Mistake("a cleared slot has bodies", "slot_clear", "redis.call('HDEL', body, unpack(gone))",
