@@ -126,6 +126,11 @@ json_t *message_info_json(const smq_message_info *message)
 
     output_set(object, "lease_at_ms", json_integer(message->lease_at_ms));
     output_set(object, "dead_at_ms", json_integer(message->dead_at_ms));
+    output_set(object, "claimed_at_ms",
+               message->claimed_at_ms != 0 ? json_integer(message->claimed_at_ms) : json_null());
+    output_set(object, "claimed_by",
+               message->claimed_by && message->claimed_by[0] ? output_text(message->claimed_by)
+                                                             : json_null());
     message_set_text(object, "token", message->token);
     message_set_text(object, "reason", message->reason);
     message_set_tries(object, message);

@@ -23,7 +23,8 @@ bool message_has_id(const smq_message_info *message);
 
 /* A message as message_line.h reads it: topic, slot, state, body, key, id (null in layout inline),
  * priority, due_at_ms, sent_at_ms, expires_at_ms, attempt, retries_left, headers.  A delivery also
- * has its token, and a stored message lease_at_ms, dead_at_ms, token, reason, tries and cursor. */
+ * has its token, and a stored message lease_at_ms, dead_at_ms, claimed_at_ms and claimed_by (null:
+ * not known), token, reason, tries and cursor. */
 json_t *message_delivery_json(const smq_message_info *message);
 json_t *message_info_json(const smq_message_info *message);
 

@@ -71,6 +71,8 @@ static const struct member members_known[] = {
     {"cursor", MEMBER_SHOWN, 0, 0},
     {"lease_at_ms", MEMBER_SHOWN, 0, 0},
     {"dead_at_ms", MEMBER_SHOWN, 0, 0},
+    {"claimed_at_ms", MEMBER_SHOWN, 0, 0},
+    {"claimed_by", MEMBER_SHOWN, 0, 0},
 };
 #define KNOWN_COUNT (sizeof(members_known) / sizeof(members_known[0]))
 

@@ -129,6 +129,10 @@ static void message_print(const smq_message_info *message, const struct topic_fa
     message_add_time(table, "expires_at", message->expires_at_ms);
     message_add_time(table, "lease_at", message->lease_at_ms);
     message_add_time(table, "dead_at", message->dead_at_ms);
+    message_add_time(table, "claimed_at", message->claimed_at_ms);
+    if (message->claimed_by && message->claimed_by[0] != '\0') {
+        table_pair(table, "claimed_by", message->claimed_by);
+    }
     message_add_number(table, "attempt", message->attempt);
     message_add_number(table, "retries_left", message->retries_left);
     if (message->reason && message->reason[0] != '\0') {

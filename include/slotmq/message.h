@@ -160,6 +160,12 @@ typedef struct smq_message_info {
     /* Stored messages: how the last tries ended, the newest first.  A requeue begins anew. */
     const smq_try *tries;
     size_t try_count;
+    /* Stored messages that are claimed: when, by the clock of Redis, and the name of the process;
+     * 0 and "" if that is not known.  Consumers note both of their oldest claim of a slot when they
+     * renew its lease.  In a topic that is not shared, the process of all claims of the owner of
+     * the slot is known. */
+    int64_t claimed_at_ms;
+    const char *claimed_by;
 } smq_message_info;
 
 /* The header of that name; NULL: the message has none.  It lives as long as `info`.

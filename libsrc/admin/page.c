@@ -217,6 +217,18 @@ static void page_describe_keyed(smq_message_info *out, struct page *page,
     out->expires_at_ms = row->header.expires_ms > 0 ? row->header.expires_ms : 0;
 }
 
+/* A claim that is not noted is the owner's, unless it is older than that. */
+static void page_describe_claim(smq_message_info *out, const struct store_holder *holder,
+                                const struct store_page_row *row)
+{
+    if (row->noted) {
+        out->claimed_at_ms = holder->note.since_ms;
+        out->claimed_by = holder->note.owner;
+    } else if (row->state == SMQ_STATE_CLAIMED && row->entry.claim > holder->base) {
+        out->claimed_by = holder->owner;
+    }
+}
+
 void page_describe(smq_message_info *out, struct page *page, size_t index,
                    const struct topic *topic, int32_t slot)
 {
@@ -231,11 +243,13 @@ void page_describe(smq_message_info *out, struct page *page, size_t index,
                               .reason = row->reason,
                               .tries = page->tries.count > 0 ? page->tries.item : NULL,
                               .try_count = page->tries.count,
-                              .cursor = ""};
+                              .cursor = "",
+                              .claimed_by = ""};
     page_describe_member(out, row);
     if (topic->layout == SMQ_LAYOUT_KEYED) {
         page_describe_keyed(out, page, row);
     }
     page_describe_time(out, topic, row);
+    page_describe_claim(out, &page->paged.holder, row);
     page_describe_attempts(out, topic, row);
 }

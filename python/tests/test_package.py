@@ -751,6 +751,18 @@ def test_messages_are_found_ranked_moved_and_removed(client, topic, producer):
         list(topic.messages("waitin"))
 
 
+def test_a_message_in_work_says_since_when_and_where(client, topic, producer):
+    topic.alter(lease_ms="3s")
+    producer.send(topic.name, "x", id="one")
+    assert (topic.get(id="one").claimed_at_ms, topic.get(id="one").claimed_by) == (0, "")
+    with client.consumer(topic.name) as consumer:
+        [delivery] = take(consumer, 1)
+        while (found := topic.get(id="one")).claimed_at_ms == 0:
+            consumer.keep_alive()
+        assert found.claimed_by == "tested" and found.sent_at_ms <= found.claimed_at_ms < found.lease_at_ms
+        delivery.done()
+
+
 def test_dead_letters_are_requeued_and_purged(client, topic, producer):
     producer.send_batch(topic.name, ["a", "b"])
     with client.consumer(topic.name) as consumer:

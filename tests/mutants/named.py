@@ -267,6 +267,9 @@ PATCHES = (
     Patch("reason-of-none", "the group without a reason has the messages of all reasons",
           "libsrc/admin/filter.c", ".exact = filter->reason_is != NULL,",
           ".exact = filter->reason_is != NULL && *filter->reason_is != 0,", tests=("admin_bulk",)),
+    Patch("former-owner-unseen", "a claim of a former owner is shown as that of the owner",
+          "libsrc/admin/page.c", "row->entry.claim > holder->base", "true",
+          tests=("admin_message",)),
     # --- order of writes ---
     Patch("claim-not-undone", "what cannot be removed from the store is claimed as well",
           "lua/lib/unclaim.lua", "redis.call('ZREM', prepare, unpack(entries))",

@@ -97,7 +97,9 @@ class StoredMessage:
     """A message that Redis holds.  A field without a value is 0, "" or b""; `state` is "waiting", "claimed",
     "resting" or "dead".  Times are milliseconds since 1970 by the clock of the Redis node.  `attempt` is the number
     of the last delivery, 0: none yet.  `redelivered`: an earlier delivery was retried, or ended without an answer.
-    `reason`: why it failed last.  `tries`: the last five that ended, the newest first."""
+    `reason`: why it failed last.  `tries`: the last five that ended, the newest first.  `claimed_at_ms` and
+    `claimed_by`, since when and at which process it is in work: where known, as smq_message_info of slotmq/message.h
+    says."""
 
     topic: str
     slot: int
@@ -119,6 +121,8 @@ class StoredMessage:
     cursor: str
     headers: Dict[str, bytes]
     tries: Tuple[Try, ...]
+    claimed_at_ms: int
+    claimed_by: str
 
 
 def headers_of(info: Any) -> Dict[str, bytes]:

@@ -75,6 +75,23 @@ static smq_state state_of(const char *topic, smq_layout layout, const char *name
     return state;
 }
 
+/* Its owner made it, if no later one has taken the slot over. */
+static void assert_claimed_by_its_owner(const char *topic, const smq_message *which)
+{
+    char key[64], owner[512];
+
+    snprintf(key, sizeof(key), "slot{%s_0}", topic);
+    for (int former = 0; former < 2; former++) {
+        smq_message_info *info = got(topic, which);
+
+        keys_text(owner, key, "HGET %s owner", key);
+        assert_string_equal(info->claimed_by, former ? "" : owner);
+        assert_int_equal(info->claimed_at_ms, 0); /* its lease was not renewed */
+        smq_message_info_free(info);
+        assert_int_equal(keys_number(key, "HINCRBY %s base 9", key), former ? 18 : 9);
+    }
+}
+
 static uint64_t rank_of(const char *topic, const smq_message *which)
 {
     uint64_t rank = UINT64_MAX;
@@ -184,6 +201,7 @@ static void a_message_is_shown_in_every_state(void **state)
         assert_true(info->lease_at_ms > info->due_at_ms);
         assert_int_equal(info->attempt, 1);
         smq_message_info_free(info);
+        assert_claimed_by_its_owner(topic, &which);
         assert_ok(smq_message_get(client, topic, MESSAGE_SENT(&which), NULL, &err), &err);
         assert_ok(smq_done(claimed, &err), &err);
         smq_consumer_free(consumer);

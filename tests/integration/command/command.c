@@ -445,10 +445,10 @@ void command_kill_due(const char *topic, const char *count)
 }
 
 const char *const command_message_members[] = {
-    "topic",    "slot",         "state",      "body",          "key",         "id",
-    "priority", "due_at_ms",    "sent_at_ms", "expires_at_ms", "lease_at_ms", "dead_at_ms",
-    "attempt",  "retries_left", "token",      "reason",        "tries",       "cursor",
-    NULL};
+    "topic",         "slot",         "state",      "body",          "key",         "id",
+    "priority",      "due_at_ms",    "sent_at_ms", "expires_at_ms", "lease_at_ms", "dead_at_ms",
+    "attempt",       "retries_left", "token",      "reason",        "tries",       "cursor",
+    "claimed_at_ms", "claimed_by",   NULL};
 
 const char *const command_delivery_members[] = {
     "topic",     "slot",       "state",         "body",    "key",          "id",    "priority",

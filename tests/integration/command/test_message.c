@@ -265,7 +265,8 @@ static void test_a_claimed_message_is_left_alone(void **state)
     command_create_topic("busy", "priority", "inline");
     command_done(NULL, ARGS("send", "busy", "one"));
     command_start(&run, NULL,
-                  ARGS("consume", "busy", "--", "sh", "-c", "echo begun; exec sleep 1000"));
+                  ARGS("consume", "busy", "-X", "name=worker-1", "--", "sh", "-c",
+                       "echo begun; exec sleep 1000"));
     assert_true(run_wait_out(&run, "begun\n", TIMEOUT_MS));
     command_refused(75, "", NULL, ARGS("remove", "busy", "one"));
     command_refused(75, "", NULL, ARGS("reschedule", "busy", "one", "--priority", "3"));
@@ -273,6 +274,7 @@ static void test_a_claimed_message_is_left_alone(void **state)
     assert_string_equal(json_text(message, "state"), "claimed");
     assert_true(json_number(message, "lease_at_ms") > 1000000000000);
     assert_int_equal(json_number(message, "attempt"), 1);
+    assert_string_equal(json_text(message, "claimed_by"), "worker-1");
     json_decref(message);
     run_fini(&run);
 }

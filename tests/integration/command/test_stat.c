@@ -411,6 +411,21 @@ static bool work_is_noted(void *arg)
     return noted;
 }
 
+/* Of the only message in this state. */
+static void assert_claimed_by(const char *topic, const char *state, const char *by)
+{
+    json_t *message = command_json(NULL, ARGS("peek", topic, "--state", state, "--json"));
+
+    if (by) {
+        assert_string_equal(json_text(message, "claimed_by"), by);
+        assert_true(json_number(message, "claimed_at_ms") > json_number(message, "sent_at_ms") - 1);
+    } else {
+        assert_true(json_is_null(json_object_get(message, "claimed_by")));
+        assert_true(json_is_null(json_object_get(message, "claimed_at_ms")));
+    }
+    json_decref(message);
+}
+
 /* Of several processes of a shared topic, only what they note tells which one it is. */
 static void test_work_is_shown_with_its_message_and_process(void **state)
 {
@@ -440,6 +455,12 @@ static void test_work_is_shown_with_its_message_and_process(void **state)
     assert_int_equal(json_number(work, "stalled"), 0);
     assert_true(json_number(work, "age_ms") > 0);
     json_decref(work);
+    assert_claimed_by(topic, "claimed", "worker-1");
+    assert_claimed_by(topic, "waiting", NULL);
+    char *out = command_out(NULL, ARGS("get", topic, "7", "--key", "k"));
+    assert_non_null(strstr(out, "claimed_at"));
+    assert_non_null(strstr(out, "worker-1"));
+    free(out);
     gate_open(&gate);
     command_end(&run);
     run_fini(&run);

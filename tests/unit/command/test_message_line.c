@@ -87,7 +87,8 @@ static void assert_read(const struct row *row)
 #define PRINTED                                                                                    \
     "\"topic\":\"t\",\"slot\":1,\"body\":\"b\",\"key\":\"k\",\"id\":\"i\",\"priority\":0,"         \
     "\"due_at_ms\":900,\"sent_at_ms\":800,\"expires_at_ms\":7000,\"lease_at_ms\":0,"               \
-    "\"dead_at_ms\":0,\"attempt\":2,\"token\":\"\",\"reason\":\"exit 1\",\"cursor\":\"c\""
+    "\"dead_at_ms\":0,\"claimed_at_ms\":null,\"claimed_by\":null,\"attempt\":2,\"token\":\"\","    \
+    "\"reason\":\"exit 1\",\"cursor\":\"c\""
 
 static const struct row new_rows[] = {
     {&timed, false, "{\"body\":\"b\"}", "b", NULL, NULL, {.priority = 0}},
