@@ -60,9 +60,10 @@ def schema(text: str, numbers: List[Number]) -> str:
     """What a topic and a slot have, behind "paused"; and why messages died."""
     shown = [number for number in numbers if number.record == "Stats" and number.unit in ("messages", "ms")]
     causes = [number.value for number in numbers if number.label == "cause"]
-    lag = '{"type": ["integer", "null"], "description": "The lag; null: not known."}'
+    age = '{{"type": ["integer", "null"], "description": "{} null: not known."}}'
     names = [f'     "{number.field}"' for number in shown]
-    fields = [f'     "{number.field}": ' + (lag if number.unit == "ms" else '{"type": "integer"}') for number in shown]
+    fields = [f'     "{number.field}": ' + (age.format(number.help) if number.unit == "ms" else '{"type": "integer"}')
+              for number in shown]
     for before, lines in ((r'"paused",\n', names), (r'"paused": \{"type": "boolean"\},\n', fields)):
         for behind, more in ((' +"slots_damaged"', True), (r"    [\]}]", False)):
             text = replaced(text, rf'{before}(?P<lines>{names[0]}(?:[^\n]*\n     "(?!slots))*?[^\n]*\n)(?={behind})', joined(lines, more), 1)
