@@ -15,31 +15,55 @@
 /* From when on a lag is emphasised. */
 enum { LAG_LONG_MS = 60000 };
 
-/* Which of the gauges are emphasised. */
+/* Which of the gauges are marked. */
 enum { GAUGE_STATE = 0, GAUGE_DEAD = 5, GAUGE_LAG = 6 };
 
-static const char *gauges_state_name(const smq_stats *stats)
+static enum gauges_mark gauges_worse(enum gauges_mark one, enum gauges_mark other)
 {
-    if (stats->slots_damaged > 0) {
-        return "damaged";
-    }
-    if (stats->slots_silent > 0) {
-        return "silent";
-    }
-    if (stats->slots_paused > 0) {
-        return "paused";
-    }
-    return stats->stalled > 0 ? "stalled" : "-";
+    return one > other ? one : other;
 }
 
-void gauges_cells(const char **row, struct gauges *gauges, const smq_stats *stats)
+struct gauges_verdict gauges_judge(const smq_stats *stats, bool unowned)
+{
+    const bool paused = stats->slots_paused > 0;
+    const struct {
+        bool is;
+        const char *name;
+        enum gauges_mark mark;
+    } states[] = {
+        {stats->slots_damaged > 0, "damaged", GAUGES_ERROR},
+        {stats->slots_silent > 0, "silent", GAUGES_ERROR},
+        {paused, "paused", GAUGES_WARNING},
+        {stats->stalled > 0, "stalled", GAUGES_ERROR},
+        {unowned, "unowned", stats->due > 0 ? GAUGES_WARNING : GAUGES_PLAIN},
+        {true, "-", GAUGES_PLAIN},
+    };
+    size_t at = 0;
+
+    while (!states[at].is) {
+        at++;
+    }
+    struct gauges_verdict verdict = {
+        .state = states[at].name,
+        .of_state = states[at].mark,
+        .of_dead = stats->dead > 0 ? GAUGES_ERROR : GAUGES_PLAIN,
+        .of_lag = stats->oldest_due_age_ms >= LAG_LONG_MS ? GAUGES_WARNING : GAUGES_PLAIN,
+    };
+    const enum gauges_mark alive = gauges_worse(verdict.of_state, verdict.of_lag);
+    /* who pauses a topic means that it waits */
+    const enum gauges_mark still = verdict.of_state == GAUGES_ERROR ? GAUGES_ERROR : GAUGES_PLAIN;
+    verdict.need = gauges_worse(verdict.of_dead, paused ? still : alive);
+    return verdict;
+}
+
+void gauges_cells(const char **row, struct gauges *gauges, const smq_stats *stats, bool unowned)
 {
 #define X(member) (int64_t) stats->member,
     const int64_t values[] = {GAUGE_FIELDS(X)};
 #undef X
     size_t at = 0;
 
-    row[at++] = gauges_state_name(stats);
+    row[at++] = gauges_judge(stats, unowned).state;
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         snprintf(gauges->text[at], sizeof(gauges->text[at]), "%" PRId64, values[i]);
         row[at] = gauges->text[at];
@@ -52,27 +76,20 @@ void gauges_cells(const char **row, struct gauges *gauges, const smq_stats *stat
     }
 }
 
-void gauges_mark_unowned(const char **row)
+static void gauges_emphasise_one(struct table *table, size_t column, enum gauges_mark mark)
 {
-    if (strcmp(row[GAUGE_STATE], "-") == 0) {
-        row[GAUGE_STATE] = "unowned";
+    if (mark != GAUGES_PLAIN) {
+        table_emphasise(table, column, mark == GAUGES_ERROR ? TABLE_ERROR : TABLE_WARNING);
     }
 }
 
-void gauges_emphasise(struct table *table, size_t column, const smq_stats *stats)
+void gauges_emphasise(struct table *table, size_t column, const smq_stats *stats, bool unowned)
 {
-    if (stats->dead > 0) {
-        table_emphasise(table, column + GAUGE_DEAD, TABLE_ERROR);
-    }
-    if (stats->oldest_due_age_ms >= LAG_LONG_MS) {
-        table_emphasise(table, column + GAUGE_LAG, TABLE_WARNING);
-    }
-    if (stats->slots_damaged > 0 || stats->slots_silent > 0 ||
-        (stats->stalled > 0 && stats->slots_paused == 0)) {
-        table_emphasise(table, column + GAUGE_STATE, TABLE_ERROR);
-    } else if (stats->slots_paused > 0) {
-        table_emphasise(table, column + GAUGE_STATE, TABLE_WARNING);
-    }
+    const struct gauges_verdict verdict = gauges_judge(stats, unowned);
+
+    gauges_emphasise_one(table, column + GAUGE_STATE, verdict.of_state);
+    gauges_emphasise_one(table, column + GAUGE_DEAD, verdict.of_dead);
+    gauges_emphasise_one(table, column + GAUGE_LAG, verdict.of_lag);
 }
 
 void gauges_json_left_out(json_t *object, const smq_stats *stats)

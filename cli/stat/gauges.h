@@ -37,15 +37,23 @@ struct gauges {
     char text[GAUGE_COUNT][UNITS_MAX];
 };
 
+enum gauges_mark { GAUGES_PLAIN, GAUGES_WARNING, GAUGES_ERROR };
+
+/* What of a topic or slot is amiss: the one rule of stat, top and the page of slotmq serve. */
+struct gauges_verdict {
+    const char *state; /* "damaged", "silent", "paused", "stalled", "unowned", "-" */
+    enum gauges_mark of_state, of_dead, of_lag; /* how each is shown */
+    enum gauges_mark need; /* the worst of them: a person must act; a pause needs none */
+};
+
+/* `unowned`: it is exclusive, and nobody owns a slot of it. */
+struct gauges_verdict gauges_judge(const smq_stats *stats, bool unowned);
+
 /* Fills GAUGE_COUNT cells of a row with texts that live in `gauges`. */
-void gauges_cells(const char **row, struct gauges *gauges, const smq_stats *stats);
+void gauges_cells(const char **row, struct gauges *gauges, const smq_stats *stats, bool unowned);
 
-/* The same cells of an exclusive topic of which nobody owns a slot. */
-void gauges_mark_unowned(const char **row);
-
-/* Emphasises, in the newest row whose gauges begin with this column, dead letters, what is not
- * counted, a long lag and a pause. */
-void gauges_emphasise(struct table *table, size_t column, const smq_stats *stats);
+/* Emphasises, in the newest row whose gauges begin with this column, what is amiss. */
+void gauges_emphasise(struct table *table, size_t column, const smq_stats *stats, bool unowned);
 
 /* Sets paused, waiting, due, claimed, resting, dead, oldest_due_age_ms (null: not known). */
 void gauges_json(json_t *object, const smq_stats *stats);

@@ -101,9 +101,9 @@ smq_status stat_read(struct stat_topics *out, smq_client *client, const char *na
     return smq_survey(client, names, &options, stat_read_on_topic, &reading, err);
 }
 
-bool stat_read_is_unowned(const struct stat_topic *topic)
+bool stat_read_is_unowned(const smq_survey_topic *row)
 {
-    return topic->row.has_owners && topic->row.owners == 0 && topic->row.slots_unowned > 0;
+    return row->has_owners && row->owners == 0 && row->slots_unowned > 0;
 }
 
 static void stat_read_free_topic(struct stat_topic *topic)

@@ -51,7 +51,7 @@ void stat_read_free(struct stat_topics *topics);
 
 /* Is it an exclusive topic of which nobody owns a slot?  A process that was killed counts as owner
  * until another one takes its slots, or the leases of all that it had claimed have ended. */
-bool stat_read_is_unowned(const struct stat_topic *topic);
+bool stat_read_is_unowned(const smq_survey_topic *row);
 
 /* Names what is left out: topics that cannot be read, slots that are damaged or do not answer.  A
  * topic that was deleted in the meantime is none of them, unless it was `named`. */

@@ -34,13 +34,14 @@ struct cells {
 };
 
 /* Fills FIELD_COUNT cells of a row with texts that live in `cells`. */
-static void stat_set_cells(const char **row, struct cells *cells, const smq_stats *stats)
+static void stat_set_cells(const char **row, struct cells *cells, const smq_stats *stats,
+                           bool unowned)
 {
 #define X(member, title, weight) stats->member,
     const uint64_t values[] = {COUNTER_FIELDS(X)};
 #undef X
 
-    gauges_cells(row, &cells->gauges, stats);
+    gauges_cells(row, &cells->gauges, stats, unowned);
     for (size_t i = 0; i < COUNTER_COUNT; i++) {
         snprintf(cells->counter[i], sizeof(cells->counter[i]), "%" PRIu64, values[i]);
         row[GAUGE_COUNT + i] = cells->counter[i];
@@ -58,25 +59,20 @@ static void stat_add_slot(struct table *table, const char *topic, const struct s
     row[1] = number;
     row[2] = slot->owner[0] != '\0' ? slot->owner : "-";
     row[3] = slot->token[0] != '\0' ? slot->token : "-";
-    stat_set_cells(row + SLOT_COLUMNS, &cells, &slot->stats);
+    stat_set_cells(row + SLOT_COLUMNS, &cells, &slot->stats, false);
     table_row(table, row, SLOT_COLUMNS + FIELD_COUNT);
-    gauges_emphasise(table, SLOT_COLUMNS, &slot->stats);
+    gauges_emphasise(table, SLOT_COLUMNS, &slot->stats, false);
 }
 
 static void stat_add_topic(struct table *table, const struct stat_topic *topic)
 {
     const char *row[TOPIC_COLUMNS + FIELD_COUNT] = {topic->row.topic};
+    const bool unowned = stat_read_is_unowned(&topic->row);
     struct cells cells;
 
-    stat_set_cells(row + TOPIC_COLUMNS, &cells, &topic->row.stats);
-    if (stat_read_is_unowned(topic)) {
-        gauges_mark_unowned(row + TOPIC_COLUMNS);
-    }
+    stat_set_cells(row + TOPIC_COLUMNS, &cells, &topic->row.stats, unowned);
     table_row(table, row, TOPIC_COLUMNS + FIELD_COUNT);
-    if (stat_read_is_unowned(topic) && topic->row.stats.due > 0) {
-        table_emphasise(table, TOPIC_COLUMNS, TABLE_WARNING);
-    }
-    gauges_emphasise(table, TOPIC_COLUMNS, &topic->row.stats);
+    gauges_emphasise(table, TOPIC_COLUMNS, &topic->row.stats, unowned);
 }
 
 struct table *stat_table(const struct stat_topic *topics, size_t count, bool slots)

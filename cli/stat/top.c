@@ -154,7 +154,7 @@ static void snapshot_take(struct snapshot *snapshot, const struct stat_topics *t
         struct sample *sample = &snapshot->samples[snapshot->count++];
         *sample = (struct sample){.name = strdup(topic->row.topic),
                                   .stats = topic->row.stats,
-                                  .unowned = stat_read_is_unowned(topic),
+                                  .unowned = stat_read_is_unowned(&topic->row),
                                   .at_us = at_us};
         if (!sample->name) {
             say_no_memory();

@@ -89,19 +89,13 @@ static void top_add_row(struct table *table, const struct sample *sample)
     struct gauges gauges;
     char text[RATE_COUNT][32];
 
-    gauges_cells(cells + 1, &gauges, &sample->stats);
-    if (sample->unowned) {
-        gauges_mark_unowned(cells + 1);
-    }
+    gauges_cells(cells + 1, &gauges, &sample->stats, sample->unowned);
     for (size_t i = 0; i < RATE_COUNT; i++) {
         snprintf(text[i], sizeof(text[i]), "%.1f", rates[i]);
         cells[1 + GAUGE_COUNT + i] = sample->has_rates ? text[i] : "-";
     }
     table_row(table, cells, COLUMN_COUNT);
-    if (sample->unowned && sample->stats.due > 0) {
-        table_emphasise(table, 1, TABLE_WARNING);
-    }
-    gauges_emphasise(table, 1, &sample->stats);
+    gauges_emphasise(table, 1, &sample->stats, sample->unowned);
 }
 
 struct table *top_table(const struct sample *samples, size_t count)
