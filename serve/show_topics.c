@@ -8,6 +8,7 @@
 #include "cli/http/moment.h"
 #include "cli/http/query.h"
 #include "cli/stat/gauges.h"
+#include "cli/stat/stat_read.h"
 #include "cli/text/output.h"
 #include "cli/text/say.h"
 #include "cli/topic/definition.h"
@@ -31,6 +32,25 @@ static void show_append(json_t *array, json_t *value)
     if (json_array_append_new(array, value) != 0) {
         say_no_memory();
     }
+}
+
+static json_t *show_mark(enum gauges_mark mark)
+{
+    static const char *const names[] = {
+        [GAUGES_PLAIN] = NULL, [GAUGES_WARNING] = "warning", [GAUGES_ERROR] = "error"};
+
+    return show_word(names[mark] != NULL, names[mark]);
+}
+
+static void show_verdict(json_t *object, const struct gauges_verdict *verdict)
+{
+    json_t *marks = json_object();
+
+    output_set(object, "state", show_word(strcmp(verdict->state, "-") != 0, verdict->state));
+    output_set(marks, "state", show_mark(verdict->of_state));
+    output_set(marks, "dead", show_mark(verdict->of_dead));
+    output_set(marks, "lag", show_mark(verdict->of_lag));
+    output_set(object, "marks", marks);
 }
 
 /* === Readings =========================================================== */
@@ -64,13 +84,26 @@ json_t *show_reading(struct readings *readings)
 
 /* === One topic ========================================================== */
 
+/* What cannot be read, or found, needs a person, whatever its numbers are. */
+static struct gauges_verdict show_judge(const struct reading_topic *topic)
+{
+    struct gauges_verdict verdict =
+        gauges_judge(&topic->now.stats, stat_read_is_unowned(&topic->now));
+
+    verdict.need = topic->unreadable || topic->unlisted ? GAUGES_ERROR : verdict.need;
+    return verdict;
+}
+
 static json_t *show_one(const struct reading_topic *topic, int64_t now_ms, size_t points)
 {
     const smq_survey_topic *now = &topic->now;
+    const struct gauges_verdict verdict = show_judge(topic);
     const bool read = topic->read_at_ms != 0;
     json_t *object = json_object();
 
     output_set(object, "topic", output_text(topic->name));
+    show_verdict(object, &verdict);
+    output_set(object, "need", show_mark(verdict.need));
     output_set(object, "read_at_ms", show_number(read, topic->read_at_ms));
     output_set(object, "unreadable", show_word(topic->unreadable != NULL, topic->unreadable));
     output_set(object, "unlisted", json_boolean(topic->unlisted));
@@ -95,9 +128,10 @@ static json_t *show_one(const struct reading_topic *topic, int64_t now_ms, size_
 
 /* === All topics ========================================================= */
 
-enum topics_order { BY_NAME, BY_ACTIVITY, BY_WAITING, BY_LAG, BY_DEAD };
+enum topics_order { BY_NAME, BY_ACTIVITY, BY_WAITING, BY_LAG, BY_DEAD, BY_NEED };
 
-static const char *const topics_orders[] = {"name", "activity", "waiting", "lag", "dead", NULL};
+static const char *const topics_orders[] = {"name", "activity", "waiting", "lag",
+                                            "dead", "need",     NULL};
 
 /* By what topics are put in order, the largest first. */
 static double topics_weight(const struct reading_topic *topic, enum topics_order order)
@@ -113,6 +147,8 @@ static double topics_weight(const struct reading_topic *topic, enum topics_order
         return (double) stats->oldest_due_age_ms;
     case BY_DEAD:
         return (double) stats->dead;
+    case BY_NEED:
+        return show_judge(topic).need;
     default:
         return 0;
     }
@@ -153,6 +189,17 @@ static struct topics_row *topics_choose(size_t *count, const struct readings_vie
     return rows;
 }
 
+/* How many topics need a person, whether they match or not. */
+static json_t *topics_needing(const struct readings_view *view)
+{
+    json_int_t count = 0;
+
+    for (size_t i = 0; i < view->count; i++) {
+        count += topics_weight(view->topics[i], BY_NEED) > 0 ? 1 : 0;
+    }
+    return json_integer(count);
+}
+
 /* -1: there is no such order. */
 static int topics_order_named(const char *name)
 {
@@ -180,7 +227,7 @@ struct answer *show_topics(struct serve *serve, const json_t *query,
     if (order < 0) {
         json_decref(document);
         return answer_problem(400, SMQ_INVALID,
-                              "order must be name, activity, waiting, lag or dead");
+                              "order must be name, activity, waiting, lag, dead or need");
     }
     const struct readings_view view = readings_open(serve->readings);
     struct topics_row *rows =
@@ -189,6 +236,7 @@ struct answer *show_topics(struct serve *serve, const json_t *query,
         show_append(array, show_one(rows[i].topic, view.now_ms, points));
     }
     output_set(document, "reading", show_reading_of(&view));
+    output_set(document, "needing", topics_needing(&view));
     readings_close(serve->readings);
     output_set(document, "total", json_integer((json_int_t) count));
     output_set(document, "offset", json_integer((json_int_t) offset));
@@ -206,9 +254,16 @@ static bool topic_on_definition(const smq_topic_info *topic, void *user)
     return true;
 }
 
+struct topic_slots {
+    json_t *definition, *array; /* owned */
+};
+
 static bool topic_on_slot(const smq_slot_info *slot, void *user)
 {
-    json_t *array = user;
+    const struct topic_slots *slots = user;
+    const bool shared = json_is_true(json_object_get(slots->definition, "shared"));
+    const struct gauges_verdict verdict =
+        gauges_judge(&slot->stats, !shared && slot->owner[0] == '\0');
     json_t *object = json_object();
 
     output_set(object, "slot", json_integer(slot->slot));
@@ -216,9 +271,10 @@ static bool topic_on_slot(const smq_slot_info *slot, void *user)
     output_set(object, "token", output_text(slot->token));
     output_set(object, "code", json_string(smq_status_name(slot->status)));
     output_set(object, "why", output_text(slot->why));
+    show_verdict(object, &verdict);
     gauges_json_all(object, &slot->stats);
-    show_append(array, object);
-    return json_array_size(array) < TOPIC_SLOTS_MAX;
+    show_append(slots->array, object);
+    return json_array_size(slots->array) < TOPIC_SLOTS_MAX;
 }
 
 /* What was read of the topic; NULL: nothing yet. */
@@ -239,14 +295,14 @@ struct answer *show_topic(struct serve *serve, const json_t *query,
     const char *name = query_text(query, "topic");
     smq_error err = SMQ_ERROR_INIT;
     smq_client *client = readings_client(serve->readings, &err);
-    json_t *definition = NULL;
-    json_t *slots = json_array();
+    struct topic_slots slots = {.array = json_array()};
 
     (void) caller;
-    if (!client || topic_visit(client, name, topic_on_definition, &definition, &err) != SMQ_OK ||
-        smq_topic_slots(client, name, topic_on_slot, slots, &err) != SMQ_OK) {
-        json_decref(definition);
-        json_decref(slots);
+    if (!client ||
+        topic_visit(client, name, topic_on_definition, &slots.definition, &err) != SMQ_OK ||
+        smq_topic_slots(client, name, topic_on_slot, &slots, &err) != SMQ_OK) {
+        json_decref(slots.definition);
+        json_decref(slots.array);
         return answer_failure(&err);
     }
     json_t *document = json_object();
@@ -258,8 +314,8 @@ struct answer *show_topic(struct serve *serve, const json_t *query,
         topic = show_one(&none, moment_wall_ms(), 1);
     }
     output_set(document, "topic", topic);
-    output_set(document, "definition", definition);
-    output_set(document, "slots", slots);
+    output_set(document, "definition", slots.definition);
+    output_set(document, "slots", slots.array);
     output_set(document, "slots_at_ms", json_integer(moment_wall_ms()));
     return answer_json(200, document);
 }

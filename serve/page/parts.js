@@ -16,6 +16,9 @@ export function acts(...buttons) {
     return el('div', { class: 'acts' }, buttons);
 }
 
+/* How marks of the server look: one rule with slotmq top. */
+export const MARKS = { error: 'bad', warning: 'warn' };
+
 export function badge(text, kind = '') {
     return el('span', { class: `badge ${kind}` }, text);
 }

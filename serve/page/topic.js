@@ -4,9 +4,9 @@ import { get, post } from './api.js';
 import { chart } from './chart.js';
 import { el } from './dom.js';
 import { age, bytes, clock, count, moment, now, rate } from './format.js';
-import { acts, ask, badge, button, facts, heading, notice, table, topicTabs } from './parts.js';
+import { MARKS, acts, ask, badge, button, facts, heading, notice, table, topicTabs } from './parts.js';
 import { purge } from './purge.js';
-import { badges } from './topics.js';
+import { badges, amiss } from './topics.js';
 
 const POINTS = 240;
 const DEATHS = ['rejected', 'failed', 'crashed', 'timed_out', 'expired', 'bodiless'];
@@ -60,8 +60,8 @@ function tiles(topic) {
         tile('Due', count(topic.due)),
         tile('Claimed', count(topic.claimed)),
         tile('Resting', count(topic.resting)),
-        tile('Dead', count(topic.dead), topic.dead > 0 ? 'bad' : ''),
-        tile('Lag', age(topic.oldest_due_age_ms)),
+        tile('Dead', count(topic.dead), MARKS[topic.marks.dead]),
+        tile('Lag', age(topic.oldest_due_age_ms), MARKS[topic.marks.lag]),
         tile('Consumers', count(topic.owners)),
         tile('Sent', count(topic.sent)),
         tile('Done', count(topic.done)),
@@ -77,9 +77,9 @@ function charts(topic, end) {
         chart('Sent', '', history, values('sent_per_s'), rate, '/s', end),
         chart('Done', '', history, values('done_per_s'), rate, '/s', end),
         chart('Failed', 'bad', history, values('failed_per_s'), rate, '/s', end),
-        chart('Lag', 'late', history, values('oldest_due_age_ms'), age, '', end),
+        chart('Lag', topic.marks.lag === null ? '' : 'late', history, values('oldest_due_age_ms'), age, '', end),
         chart('Waiting', '', history, values('waiting'), count, '', end),
-        chart('Dead letters', 'bad', history, values('dead'), count, '', end),
+        chart('Dead letters', MARKS[topic.marks.dead] ?? '', history, values('dead'), count, '', end),
     );
 }
 
@@ -125,11 +125,7 @@ function shown(name, value) {
 
 function slotState(slot) {
     return slot.code === 'SMQ_OK'
-        ? slot.paused
-            ? badge('paused', 'warn')
-            : slot.owner === ''
-              ? badge('no owner', 'warn')
-              : ''
+        ? amiss(slot)
         : [badge(slot.code, 'bad'), el('small', { class: 'why' }, slot.why)];
 }
 

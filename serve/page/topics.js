@@ -4,9 +4,9 @@ import { get } from './api.js';
 import { spark } from './chart.js';
 import { el } from './dom.js';
 import { age, clock, count, now, plural, rate } from './format.js';
-import { badge, heading, notice, table } from './parts.js';
+import { MARKS, badge, heading, notice, table } from './parts.js';
 
-const ORDERS = ['name', 'activity', 'waiting', 'lag', 'dead'];
+const ORDERS = ['need', 'name', 'activity', 'waiting', 'lag', 'dead'];
 const LIMIT = 50;
 const POINTS = 60;
 const COLUMNS = [
@@ -22,14 +22,31 @@ const COLUMNS = [
     ['Consumers', 'number'],
 ];
 
+/* The members that say of how many slots or messages a state is. */
+const COUNTED = {
+    damaged: 'slots_damaged',
+    silent: 'slots_silent',
+    stalled: 'stalled',
+    unowned: 'slots_unowned',
+};
+
+/* The state of a topic or slot, as the server judges it; nothing if it is as it should be. */
+export function amiss(one) {
+    const many = one[COUNTED[one.state]];
+    return (
+        one.state !== null &&
+        badge(many > 0 ? `${count(many)} ${one.state}` : one.state, MARKS[one.marks.state])
+    );
+}
+
 export function badges(topic) {
     return [
-        topic.paused && badge('paused', 'warn'),
         topic.unreadable !== null && badge('unreadable', 'bad'),
         topic.unlisted && badge('not listed', 'bad'),
-        topic.slots_damaged > 0 && badge(`${topic.slots_damaged} damaged`, 'bad'),
-        topic.slots_silent > 0 && badge(`${topic.slots_silent} silent`, 'bad'),
-        topic.slots_unowned > 0 && badge(`${topic.slots_unowned} without owner`, 'warn'),
+        amiss(topic),
+        topic.owners > 0 &&
+            topic.slots_unowned > 0 &&
+            badge(`${count(topic.slots_unowned)} unowned`),
     ];
 }
 
@@ -39,7 +56,7 @@ function plotted(name, kind, topic, values, format, end) {
     return el(
         'span',
         { class: 'pair' },
-        el('b', { class: kind === 'bad' && latest > 0 ? 'bad' : '' }, format(latest)),
+        el('b', { class: kind === 'late' ? kind : '' }, format(latest)),
         spark(name, kind, topic.history, shown, format, end),
     );
 }
@@ -56,20 +73,27 @@ function row(topic, end) {
         plotted('sent', '', topic, history.sent_per_s, rate, end),
         plotted('done', '', topic, history.done_per_s, rate, end),
         plotted('failed', 'bad', topic, history.failed_per_s, rate, end),
-        plotted('lag', 'late', topic, history.oldest_due_age_ms, age, end),
+        plotted('lag', topic.marks.lag === null ? '' : 'late', topic, history.oldest_due_age_ms, age, end),
         count(topic.waiting),
         count(topic.claimed),
         count(topic.resting),
         topic.dead > 0
             ? el(
                   'a',
-                  { href: link('dead', { topic: topic.topic }), class: 'bad' },
+                  { href: link('dead', { topic: topic.topic }), class: MARKS[topic.marks.dead] },
                   count(topic.dead),
               )
             : '0',
         count(topic.owners),
     ];
     return { key: topic.topic, class: topic.read_at_ms === null ? 'unread' : '', cells };
+}
+
+/* First of all the page says whether a person must act. */
+function need(data) {
+    return data.needing > 0
+        ? notice(`${plural(data.needing, 'topic needs', 'topics need')} you.`, 'warn need')
+        : notice('No topic needs you.', 'good need');
 }
 
 function pages(total, offset, others) {
@@ -96,14 +120,15 @@ export const topics = {
 
     load(parameters, signal) {
         const { search, order, offset } = Object.fromEntries(parameters);
-        return get('topics', { search, order, offset, limit: LIMIT, points: POINTS }, signal);
+        const parts = { search, order: order ?? 'need', offset };
+        return get('topics', { ...parts, limit: LIMIT, points: POINTS }, signal);
     },
 
     render(data, parameters, page) {
-        const order = parameters.get('order') ?? 'name';
+        const order = parameters.get('order') ?? 'need';
         const search = parameters.get('search') ?? '';
         const offset = Number(parameters.get('offset') ?? 0);
-        const chosen = order === 'name' ? null : order;
+        const chosen = order === 'need' ? null : order;
         const box = el('input', {
             type: 'search',
             id: 'search',
@@ -120,7 +145,7 @@ export const topics = {
                 el(
                     'a',
                     {
-                        href: link('topics', { search, order: name === 'name' ? null : name }),
+                        href: link('topics', { search, order: name === 'need' ? null : name }),
                         'aria-current': name === order ? 'true' : null,
                     },
                     name,
@@ -130,6 +155,7 @@ export const topics = {
         const end = data.reading.at_ms ?? now();
         return [
             heading('Topics', box, orders),
+            data.reading.topics > 0 && need(data),
             data.topics.length > 0
                 ? table(
                       'Topics',

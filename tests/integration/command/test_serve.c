@@ -190,6 +190,16 @@ static const json_t *find_topic(const json_t *document, const char *name)
 
 /* What stat shows of a topic, serve does, too. */
 static void test_topics_have_the_numbers_of_stat(void **state)
+/* NULL: it has none. */
+static void assert_mark(const json_t *object, const char *name, const char *mark)
+{
+    if (mark) {
+        assert_string_equal(json_text(object, name), mark);
+    } else {
+        assert_true(json_is_null(json_object_get(object, name)));
+    }
+}
+
 {
     json_t *stat = command_json(NULL, ARGS("stat", "--json"));
     json_t *served = http_json(&http, "/api/v1/topics");
@@ -217,6 +227,33 @@ static void test_topics_have_the_numbers_of_stat(void **state)
 
 /* Lines of the text, in order, without numbers that pass with time. */
 static char *sorted_lines(const char *text)
+/* By the rule of slotmq top: dead letters are an error, due messages that nobody consumes a
+ * warning, and a topic that is empty needs no owner. */
+static void test_topics_that_need_a_person_come_first(void **state)
+{
+    static const struct {
+        const char *topic, *need, *of_state, *dead;
+    } rows[] = {{"orders", "error", NULL, "error"},
+                {"inline", "warning", "warning", NULL},
+                {"grouped/one", NULL, NULL, NULL},
+                {"grouped/two", NULL, NULL, NULL}};
+    json_t *served = http_json(&http, "/api/v1/topics?order=need");
+
+    (void) state;
+    assert_int_equal(json_number(served, "needing"), 2);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const json_t *topic = json_array_get(json_object_get(served, "topics"), i);
+        const json_t *marks = json_object_get(topic, "marks");
+        assert_string_equal(json_text(topic, "topic"), rows[i].topic);
+        assert_string_equal(json_text(topic, "state"), "unowned");
+        assert_mark(topic, "need", rows[i].need);
+        assert_mark(marks, "state", rows[i].of_state);
+        assert_mark(marks, "dead", rows[i].dead);
+        assert_mark(marks, "lag", NULL);
+    }
+    json_decref(served);
+}
+
 {
     char *lines[1024];
     size_t count = 0;
@@ -641,3 +678,4 @@ TEST_GROUP(serve)
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
+        cmocka_unit_test(test_topics_that_need_a_person_come_first),
