@@ -74,6 +74,7 @@ static const struct query_field for_topics[] = {TEXT("search"),
                                                 NUMBER("points", 0, HISTORY_POINTS),
                                                 END};
 static const struct query_field for_topic[] = {TOPIC, NUMBER("points", 0, HISTORY_POINTS), END};
+static const struct query_field for_work[] = {TEXT("topic"), END};
 static const struct query_field for_messages[] = {TOPIC,
                                                   WORDS("state", 4),
                                                   TEXT("contains"),
@@ -127,6 +128,7 @@ static const struct route routes[] = {
     NOW(API "self", show_self, nothing),
     NOW(API "topics", show_topics, for_topics),
     ASK(API "topic", show_topic, 2000, for_topic),
+    ASK(API "work", show_work, 5000, for_work),
     ASK(API "messages", show_messages, 2000, for_messages),
     ASK(API "message", show_message, 1000, for_message),
     ASK(API "dead", show_dead, 2000, for_dead),

@@ -115,7 +115,7 @@ static enum exit_code stat_named(smq_client *client, const struct command *comma
     char *names = stat_read_names(client, command, &err);
     enum exit_code code;
 
-    if (!names || stat_read(&topics, client, names, true, &err) != SMQ_OK) {
+    if (!names || stat_read(&topics, client, names, STAT_SLOTS_ALL, &err) != SMQ_OK) {
         code = say_failure(&err);
     } else if (topics.count == 1 && topics.all[0].err.status != SMQ_OK) {
         code = topic_say_failure(client, topics.all[0].row.topic, &topics.all[0].err);
@@ -132,7 +132,7 @@ static enum exit_code stat_all(smq_client *client, const struct command *command
     struct stat_topics topics;
     smq_error err;
 
-    if (stat_read(&topics, client, NULL, true, &err) != SMQ_OK) {
+    if (stat_read(&topics, client, NULL, STAT_SLOTS_ALL, &err) != SMQ_OK) {
         return say_failure(&err);
     }
     if (topics.count == 0) {
@@ -179,7 +179,7 @@ static enum exit_code stat_prometheus(smq_client *client, const struct command *
     char *names = named ? stat_read_names(client, command, &err) : NULL;
     enum exit_code code;
 
-    if ((named && !names) || stat_read(&topics, client, names, false, &err) != SMQ_OK) {
+    if ((named && !names) || stat_read(&topics, client, names, STAT_SLOTS_NONE, &err) != SMQ_OK) {
         free(names);
         return say_failure(&err);
     }

@@ -9,7 +9,7 @@
 struct stat_reading {
     struct stat_topics *topics;
     struct stat_topic next; /* the slots of the topic that is shown next */
-    bool slots;             /* each slot is wanted */
+    enum stat_slots wanted;
 };
 
 static smq_bytes stat_read_copy_bytes(const smq_bytes *bytes)
@@ -63,7 +63,8 @@ static bool stat_read_on_slot(const smq_slot_info *slot, void *user)
     if (slot->status != SMQ_OK) {
         stat_read_add_fault(&reading->next, slot);
     }
-    if (reading->slots) {
+    if (reading->wanted == STAT_SLOTS_ALL ||
+        (reading->wanted == STAT_SLOTS_IN_WORK && slot->stats.claimed > 0)) {
         stat_read_add_slot(&reading->next, slot);
     }
     return true;
@@ -84,18 +85,19 @@ static bool stat_read_on_topic(const smq_survey_topic *row, void *user)
     topic->row.options = NULL;
     topic->defined = row->options != NULL;
     topic->type = topic->defined ? row->options->type : SMQ_TYPE_RANGE_MERGE;
+    topic->layout = topic->defined ? row->options->layout : SMQ_LAYOUT_INLINE;
     topic->err = (smq_error){.status = row->status};
     snprintf(topic->err.text, sizeof(topic->err.text), "%s", row->why);
     topics->unlisted += row->unlisted ? 1 : 0;
     return true;
 }
 
-smq_status stat_read(struct stat_topics *out, smq_client *client, const char *names, bool slots,
-                     smq_error *err)
+smq_status stat_read(struct stat_topics *out, smq_client *client, const char *names,
+                     enum stat_slots wanted, smq_error *err)
 {
     const smq_survey_options options = SMQ_SURVEY_OPTIONS(.slot = stat_read_on_slot);
     struct stat_reading reading = {
-        .topics = out, .next = {.fault_code = EXIT_DONE}, .slots = slots};
+        .topics = out, .next = {.fault_code = EXIT_DONE}, .wanted = wanted};
 
     *out = (struct stat_topics){.count = 0};
     return smq_survey(client, names, &options, stat_read_on_topic, &reading, err);

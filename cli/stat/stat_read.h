@@ -28,6 +28,7 @@ struct stat_topic {
     smq_survey_topic row; /* its texts are owned; without options */
     bool defined;         /* its definition was read */
     smq_topic_type type;
+    smq_layout layout;
     smq_error err;           /* status SMQ_OK, or why no slot was read */
     struct stat_slot *slots; /* owned; only if they are wanted */
     size_t slot_count;
@@ -43,10 +44,13 @@ struct stat_topics {
     size_t unlisted; /* how many of them the list of topics in Redis lacks */
 };
 
-/* Reads the topics of these names, with commas between them; NULL: all.  `slots`: also each slot.
+/* Which slots of topics are kept. */
+enum stat_slots { STAT_SLOTS_NONE, STAT_SLOTS_IN_WORK, STAT_SLOTS_ALL };
+
+/* Reads the topics of these names, with commas between them; NULL: all.  With the `wanted` slots.
  * Fails as smq_survey(); then there are none. */
-smq_status stat_read(struct stat_topics *out, smq_client *client, const char *names, bool slots,
-                     smq_error *err);
+smq_status stat_read(struct stat_topics *out, smq_client *client, const char *names,
+                     enum stat_slots wanted, smq_error *err);
 void stat_read_free(struct stat_topics *topics);
 
 /* Is it an exclusive topic of which nobody owns a slot?  A process that was killed counts as owner

@@ -37,7 +37,8 @@ static enum exit_code work_connected(smq_client *client, const struct command *c
     smq_error err;
     char *names = named ? stat_read_names(client, command, &err) : NULL;
 
-    if ((named && !names) || stat_read(&topics, client, names, true, &err) != SMQ_OK) {
+    if ((named && !names) ||
+        stat_read(&topics, client, names, STAT_SLOTS_IN_WORK, &err) != SMQ_OK) {
         free(names);
         return say_failure(&err);
     }

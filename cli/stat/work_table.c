@@ -52,7 +52,8 @@ struct work_row *work_rows(size_t *count, const struct stat_topics *topics)
 
         for (size_t s = 0; s < topic->slot_count; s++) {
             if (topic->slots[s].stats.claimed > 0) {
-                rows[(*count)++] = (struct work_row){topic->row.topic, &topic->slots[s]};
+                rows[(*count)++] = (struct work_row){topic->row.topic, &topic->slots[s],
+                                                     topic->layout == SMQ_LAYOUT_KEYED};
             }
         }
     }

@@ -11,6 +11,7 @@
 struct work_row {
     const char *topic;
     const struct stat_slot *slot;
+    bool keyed; /* its ids are no bodies */
 };
 
 /* Of topics that were read with their slots: those with claims, the one that has been in work for

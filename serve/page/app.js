@@ -12,10 +12,12 @@ import { messages } from './messages.js';
 import { ask, button, field, notice } from './parts.js';
 import { topic } from './topic.js';
 import { topics } from './topics.js';
+import { work } from './work.js';
 
-const VIEWS = { topics, topic, messages, message, dead, fleet, servers, doctor, jobs };
+const VIEWS = { topics, topic, work, messages, message, dead, fleet, servers, doctor, jobs };
 const TABS = [
     ['topics', 'Topics', 't'],
+    ['work', 'In work', 'w'],
     ['fleet', 'Fleet', 'f'],
     ['servers', 'Servers', 's'],
     ['doctor', 'Doctor', 'd'],
@@ -359,7 +361,8 @@ function statusTitle() {
 
 function head() {
     const running = [...known.values()].filter((job) => job.state === 'running').length;
-    const current = TABS.some(([name]) => name === shown.name) ? shown.name : 'topics';
+    const own = TABS.some(([name]) => name === shown.name) && !shown.parameters.has('topic');
+    const current = own ? shown.name : 'topics';
     const [kind, words] = status();
     return el(
         'header',

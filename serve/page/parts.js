@@ -90,6 +90,7 @@ export function facts(pairs) {
 export function topicTabs(topic, shown, dead) {
     const tabs = [
         ['topic', 'Overview'],
+        ['work', 'In work'],
         ['messages', 'Messages'],
         ['dead', 'Dead letters'],
     ];

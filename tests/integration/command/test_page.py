@@ -296,10 +296,37 @@ class Page(unittest.TestCase):
                                                           "--threads", "8", "--", *program)
             join("giver", "flock", "-s", gate, "true")
             wait_until(lambda: self.stat("moves")["claimed"] == 8, TIMEOUT_S, "all are handled")
+            self.go("work", topic="moves")
+            self.browser.find("//main//table[caption='In work']//tr[td='giver' and td/span[.='running']]//a[@class='go']")
             join("taker", "true")
             wait_until(lambda: '"drain"' in self.call("fleet", "show", "--json"), TIMEOUT_S, "a slot moves")
             self.go("fleet")
             self.browser.find("//main//table[caption='Moves']//tr[td='giver' and td='handlers to end']")
+
+    def test_work_of_a_process_that_died_is_shown_and_needs_a_person(self):
+        self.call("topic", "create", "stuck", "--slots", "1", "--lease", "1s")
+        self.call("send", "stuck", "its body", "--id", "job", "--key", "customer")
+        gate = self.folder / "gate"
+        words = [SLOTMQ, "consume", "stuck", "-X", "name=killed", "--", "flock", "-s", gate, "true"]
+        with gate.open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            with subprocess.Popen(words, env=self.environment) as process:
+                work = lambda: json.loads(self.call("work", "stuck", "--json"))["work"]
+                wait_until(lambda: work() and work()[0]["claimed_at_ms"], TIMEOUT_S, "it is noted")
+                process.kill()
+        self.go("topics")
+        self.browser.find("//main//p[contains(., 'need you.')]")
+        self.browser.find("//main//tr[td/span[.='1 stalled']]//a[.='stuck']")
+        names = self.browser.run("return [...document.querySelectorAll('main tbody a.go')].map((one) => one.textContent)")
+        self.assertLess(names.index("stuck"), names.index("reports"))
+        if PICTURES:
+            self.browser.picture(PICTURES / "topics-need-1440-light.png")
+        self.go("work")
+        self.browser.find("//main//table[caption='In work']//tr[td='killed' and td='customer' and td/span[.='1 stalled']]")
+        if PICTURES:
+            self.browser.picture(PICTURES / "work-1440-light.png")
+        self.browser.click(link("job"))
+        self.browser.find("//pre[.='its body']")
 
     def test_the_keyboard_is_enough(self):
         focused = lambda: self.browser.run("return document.activeElement.id || document.activeElement.textContent")
@@ -320,7 +347,7 @@ class Page(unittest.TestCase):
         self.browser.find("//dialog[@open]//h2[.='Keys']")
         self.browser.press("\ue00c")  # Escape
         self.assertEqual(self.browser.run("return document.querySelectorAll('dialog').length"), 0)
-        for key, view in (("f", "fleet"), ("s", "servers"), ("j", "jobs")):
+        for key, view in (("w", "work"), ("f", "fleet"), ("s", "servers"), ("j", "jobs")):
             self.browser.press(key)
             self.browser.find(f"//main[@data-view='{view}']//h1")
 
@@ -394,7 +421,7 @@ class Page(unittest.TestCase):
         self.leave()
 
     def test_each_view_fits_into_two_widths_light_and_dark(self):
-        views = {"topics": {}, "topic": {"topic": "orders"}, "messages": {"topic": "orders", "state": "dead"},
+        views = {"topics": {}, "work": {}, "topic": {"topic": "orders"}, "messages": {"topic": "orders", "state": "dead"},
                  "dead": {"topic": "shop/billing"}, "fleet": {}, "servers": {}, "doctor": {}, "jobs": {}}
         try:
             for width, scheme in ((1440, "light"), (390, "dark")):

@@ -70,6 +70,8 @@ static const struct {
     {"/api/v1/topics", ""},
     {"/api/v1/topic", "?topic=orders&points=3"},
     {"/api/v1/topic", "?topic=grouped%2Fone"},
+    {"/api/v1/work", ""},
+    {"/api/v1/work", "?topic=grouped"},
     {"/api/v1/messages", "?topic=orders&state=waiting,dead"},
     {"/api/v1/messages", "?topic=inline"},
     {"/api/v1/message", "?topic=orders&id=waits&key=its+key"},
@@ -188,8 +190,6 @@ static const json_t *find_topic(const json_t *document, const char *name)
     return topic;
 }
 
-/* What stat shows of a topic, serve does, too. */
-static void test_topics_have_the_numbers_of_stat(void **state)
 /* NULL: it has none. */
 static void assert_mark(const json_t *object, const char *name, const char *mark)
 {
@@ -200,6 +200,8 @@ static void assert_mark(const json_t *object, const char *name, const char *mark
     }
 }
 
+/* What stat shows of a topic, serve does, too. */
+static void test_topics_have_the_numbers_of_stat(void **state)
 {
     json_t *stat = command_json(NULL, ARGS("stat", "--json"));
     json_t *served = http_json(&http, "/api/v1/topics");
@@ -225,8 +227,6 @@ static void assert_mark(const json_t *object, const char *name, const char *mark
     json_decref(served);
 }
 
-/* Lines of the text, in order, without numbers that pass with time. */
-static char *sorted_lines(const char *text)
 /* By the rule of slotmq top: dead letters are an error, due messages that nobody consumes a
  * warning, and a topic that is empty needs no owner. */
 static void test_topics_that_need_a_person_come_first(void **state)
@@ -254,6 +254,8 @@ static void test_topics_that_need_a_person_come_first(void **state)
     json_decref(served);
 }
 
+/* Lines of the text, in order, without numbers that pass with time. */
+static char *sorted_lines(const char *text)
 {
     char *lines[1024];
     size_t count = 0;
@@ -468,6 +470,112 @@ static void test_a_move_is_shown_until_it_has_ended(void **state)
     leave(&giver);
 }
 
+/* === Work =============================================================== */
+
+static const json_t *work_of(const json_t *document, const char *topic)
+{
+    return find(json_object_get(document, "work"), "topic", topic);
+}
+
+/* Has its process noted which message it is? */
+static bool shows_work(void *arg)
+{
+    unshare();
+    json_t *document = http_json(&http, arg);
+    const bool shows =
+        json_is_integer(json_object_get(work_of(document, "hanging"), "claimed_at_ms"));
+
+    json_decref(document);
+    return shows;
+}
+
+static bool shows_no_work(void *arg)
+{
+    unshare();
+    json_t *document = http_json(&http, arg);
+    const bool shows = work_of(document, "hanging") != NULL;
+
+    json_decref(document);
+    return !shows;
+}
+
+static void assert_work(const char *path)
+{
+    assert_true(wait_until(shows_work, (char *) path, TIMEOUT_MS));
+    json_t *hidden = http_json(&http, path);
+    json_t *shown = http_json_with_token(&http, path);
+    const json_t *row = work_of(shown, "hanging");
+
+    openapi_assert_fits(openapi, "/api/v1/work", "get", "200", shown);
+    assert_true(json_is_true(json_object_get(shown, "whole")));
+    assert_string_equal(json_text(row, "member"), "worker-1");
+    assert_string_equal(json_text(row, "id"), "job");
+    assert_string_equal(json_text(row, "key"), "customer");
+    assert_int_equal(json_number(row, "attempt"), 1);
+    assert_int_equal(json_number(row, "claimed"), 1);
+    assert_int_equal(json_number(row, "stalled"), 0);
+    row = work_of(hidden, "hanging");
+    assert_string_equal(json_text(row, "id"), "job");
+    assert_true(json_is_null(json_object_get(row, "key")));
+    json_decref(hidden);
+    json_decref(shown);
+}
+
+/* In one topic, and in all. */
+static void test_what_is_in_work_is_shown_while_it_runs(void **state)
+{
+    static const char of_one[] = "/api/v1/work?topic=hanging", of_all[] = "/api/v1/work";
+    struct run run;
+    struct gate gate;
+
+    (void) state;
+    gate_close(&gate);
+    command_done(NULL, ARGS("topic", "create", "hanging", "--slots", "1", "--lease", "9s"));
+    command_done(NULL, ARGS("send", "hanging", "a body", "--id", "job", "--key", "customer"));
+    command_start(&run, NULL,
+                  ARGS("consume", "hanging", "-X", "name=worker-1", "--count", "1", "--", "sh",
+                       "-c", gate.program));
+    assert_work(of_one);
+    assert_work(of_all);
+    gate_open(&gate);
+    command_end(&run);
+    run_fini(&run);
+    assert_true(wait_until(shows_no_work, (char *) of_all, TIMEOUT_MS));
+    assert_int_equal(http_status(&http, "/api/v1/work?topic=missing", ""), 404);
+}
+
+/* An id of layout inline is a body. */
+static bool hides_the_id(void *arg)
+{
+    unshare();
+    json_t *hidden = http_json(&http, arg);
+    json_t *shown = http_json_with_token(&http, arg);
+    const json_t *row = work_of(shown, "inline"), *other = work_of(hidden, "inline");
+    const bool noted = row && other && json_is_string(json_object_get(row, "id"));
+
+    if (noted) {
+        assert_true(json_is_null(json_object_get(other, "id")));
+    }
+    json_decref(hidden);
+    json_decref(shown);
+    return noted;
+}
+
+static void test_a_body_that_is_in_work_needs_the_token(void **state)
+{
+    struct run run;
+    struct gate gate;
+
+    (void) state;
+    gate_close(&gate);
+    command_start(&run, NULL,
+                  ARGS("consume", "inline", "--count", "1", "--", "sh", "-c", gate.program));
+    assert_true(wait_until(hides_the_id, "/api/v1/work?topic=inline", TIMEOUT_MS));
+    gate_open(&gate);
+    command_end(&run);
+    run_fini(&run);
+}
+
 /* === Messages =========================================================== */
 
 static void test_personal_data_needs_the_token(void **state)
@@ -665,17 +773,19 @@ TEST_GROUP(serve)
         cmocka_unit_test(test_openapi_names_no_path_that_is_not_there),
         cmocka_unit_test(test_what_openapi_says_is_taken_is_known),
         cmocka_unit_test(test_topics_have_the_numbers_of_stat),
+        cmocka_unit_test(test_topics_that_need_a_person_come_first),
         cmocka_unit_test(test_metrics_are_those_of_stat),
         cmocka_unit_test(test_lag_is_what_is_due),
         cmocka_unit_test(test_probes_answer_one_line),
         cmocka_unit_test(test_a_move_is_shown_until_it_has_ended),
+        cmocka_unit_test(test_what_is_in_work_is_shown_while_it_runs),
         cmocka_unit_test(test_personal_data_needs_the_token),
         cmocka_unit_test(test_pages_follow_each_other),
         cmocka_unit_test(test_messages_are_found_by_id_key_and_header),
         cmocka_unit_test(test_dead_letters_are_grouped_by_their_reason),
         cmocka_unit_test(test_fifty_pages_cost_redis_what_one_does),
+        cmocka_unit_test(test_a_body_that_is_in_work_needs_the_token),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
-        cmocka_unit_test(test_topics_that_need_a_person_come_first),

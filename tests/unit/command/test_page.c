@@ -40,6 +40,7 @@ static const struct {
     {"/page/selection.js", "page/selection.js", "text/javascript; charset=utf-8"},
     {"/page/topic.js", "page/topic.js", "text/javascript; charset=utf-8"},
     {"/page/topics.js", "page/topics.js", "text/javascript; charset=utf-8"},
+    {"/page/work.js", "page/work.js", "text/javascript; charset=utf-8"},
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
