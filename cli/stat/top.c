@@ -13,6 +13,7 @@
 #include "cli/stat/stat_read.h"
 #include "cli/stat/top_table.h"
 #include "cli/stat/top_view.h"
+#include "cli/stat/work_table.h"
 #include "cli/text/output.h"
 #include "cli/text/printable.h"
 #include "cli/text/say.h"
@@ -54,7 +55,8 @@ static const struct flag top_flags[] = {
 
 /* All topics at one moment, and in one line each what is left out, and why. */
 struct snapshot {
-    struct sample *samples; /* owned */
+    struct stat_topics topics; /* owned; with the slots that have messages in work */
+    struct sample *samples;    /* owned */
     size_t count;
     char **notes; /* owned */
     size_t note_count;
@@ -72,12 +74,10 @@ static int64_t top_now_us(void)
 
 static void snapshot_fini(struct snapshot *snapshot)
 {
-    for (size_t i = 0; i < snapshot->count; i++) {
-        free(snapshot->samples[i].name);
-    }
     for (size_t i = 0; i < snapshot->note_count; i++) {
         free(snapshot->notes[i]);
     }
+    stat_read_free(&snapshot->topics);
     free(snapshot->samples);
     free(snapshot->notes);
     *snapshot = (struct snapshot){0};
@@ -138,11 +138,13 @@ static void snapshot_note_slots(struct snapshot *snapshot, const struct sample *
     }
 }
 
-/* Takes what was read of topics; those that could not be read are left out, and noted. */
+/* Takes what was read of topics, and owns it; those that could not be read are left out, and noted.
+ */
 static void snapshot_take(struct snapshot *snapshot, const struct stat_topics *topics)
 {
     const int64_t at_us = top_now_us();
 
+    snapshot->topics = *topics;
     snapshot->samples = say_alloc(topics->count, sizeof(*snapshot->samples));
     for (size_t i = 0; i < topics->count; i++) {
         const struct stat_topic *topic = &topics->all[i];
@@ -152,13 +154,10 @@ static void snapshot_take(struct snapshot *snapshot, const struct stat_topics *t
             continue;
         }
         struct sample *sample = &snapshot->samples[snapshot->count++];
-        *sample = (struct sample){.name = strdup(topic->row.topic),
+        *sample = (struct sample){.name = topic->row.topic,
                                   .stats = topic->row.stats,
                                   .unowned = stat_read_is_unowned(&topic->row),
                                   .at_us = at_us};
-        if (!sample->name) {
-            say_no_memory();
-        }
         snapshot_note_slots(snapshot, sample);
     }
 }
@@ -180,7 +179,8 @@ static smq_status snapshot_read_one(struct snapshot *snapshot, smq_client *clien
 {
     struct stat_topics topics = {.count = 0};
     char *names = topic_names_of(client, name, err);
-    smq_status status = names ? stat_read(&topics, client, names, false, err) : err->status;
+    smq_status status =
+        names ? stat_read(&topics, client, names, STAT_SLOTS_IN_WORK, err) : err->status;
 
     free(names);
     if (status != SMQ_OK) {
@@ -189,10 +189,10 @@ static smq_status snapshot_read_one(struct snapshot *snapshot, smq_client *clien
     if (topics.count == 1 && topics.all[0].err.status != SMQ_OK) {
         *err = topics.all[0].err;
         status = err->status;
+        stat_read_free(&topics);
     } else {
         snapshot_take(snapshot, &topics);
     }
-    stat_read_free(&topics);
     return status;
 }
 
@@ -200,7 +200,7 @@ static smq_status snapshot_read_all(struct snapshot *snapshot, smq_client *clien
 {
     char unlisted[TOPIC_UNLISTED_ROOM];
     struct stat_topics topics;
-    const smq_status status = stat_read(&topics, client, NULL, false, err);
+    const smq_status status = stat_read(&topics, client, NULL, STAT_SLOTS_IN_WORK, err);
 
     if (status != SMQ_OK) {
         return status;
@@ -209,7 +209,6 @@ static smq_status snapshot_read_all(struct snapshot *snapshot, smq_client *clien
         snapshot_note(snapshot, "%s", topic_unlisted_text(unlisted, topics.unlisted));
     }
     snapshot_take(snapshot, &topics);
-    stat_read_free(&topics);
     return SMQ_OK;
 }
 
@@ -294,7 +293,7 @@ static void top_show_notes(const struct snapshot *snapshot, size_t shown)
     }
 }
 
-/* How many topics a screen has lines for. */
+/* How many rows a screen has lines for. */
 static size_t top_room(const struct snapshot *snapshot)
 {
     const size_t taken = SCREEN_LINES + top_notes_shown(snapshot);
@@ -313,25 +312,49 @@ static void top_show_help(void)
     }
 }
 
-/* As many topics as the screen has lines for, and says how many more there are. */
-static void top_show_topics(struct snapshot *snapshot, const struct command *command,
-                            struct top_view *view)
+/* What is in work in topics whose names have the filter, to be freed; *all: in every topic. */
+static struct work_row *top_work(size_t *count, size_t *all, const struct snapshot *snapshot,
+                                 const struct top_view *view)
+{
+    struct work_row *rows = work_rows(all, &snapshot->topics);
+
+    *count = 0;
+    for (size_t i = 0; i < *all; i++) {
+        if (strcasestr(rows[i].topic, view->filter)) {
+            rows[(*count)++] = rows[i];
+        }
+    }
+    return rows;
+}
+
+/* As many rows as the screen has lines for, and says how many more there are. */
+static void top_show_rows(struct snapshot *snapshot, const struct command *command,
+                          struct top_view *view)
 {
     const struct top_options *flags = command->options;
     const size_t room = top_room(snapshot);
     const size_t columns = output_columns();
+    struct work_row *rows = NULL;
+    size_t all = snapshot->count;
+    size_t count = 0;
     char head[256];
 
-    top_sort(snapshot->samples, snapshot->count, view->order);
-    const size_t count = top_view_filter(view, snapshot->samples, snapshot->count);
+    if (view->work) {
+        rows = top_work(&count, &all, snapshot, view);
+    } else {
+        top_sort(snapshot->samples, all, view->order);
+        count = top_view_filter(view, snapshot->samples, all);
+    }
     const size_t last = count > room ? count - room : 0;
     view->first = view->first < last ? view->first : last;
     const size_t left = count - view->first;
     const size_t shown = left < room ? left : room;
-    top_view_head(head, sizeof(head), view, count, snapshot->count, flags->interval.value, columns);
+    top_view_head(head, sizeof(head), view, count, all, flags->interval.value, columns);
     screen_clear();
     puts(head);
-    table_print(top_table(snapshot->samples + view->first, shown));
+    table_print(view->work ? work_table(rows + view->first, shown)
+                           : top_table(snapshot->samples + view->first, shown));
+    free(rows);
     if (count > shown) {
         printf("... and %zu more\n", count - shown);
     }
@@ -344,7 +367,7 @@ static void top_show_screen(struct snapshot *snapshot, const struct command *com
     if (view->state == TOP_HELP) {
         top_show_help();
     } else {
-        top_show_topics(snapshot, command, view);
+        top_show_rows(snapshot, command, view);
     }
 }
 
@@ -469,10 +492,10 @@ const struct verb top_verb = {
     .text =
         "It shows what topics hold, and what happens to them per second, as a table that is "
         "drawn again and again until q, Ctrl-C, or --count. The keys a, n, w, l and d sort it by "
-        "activity, name, waiting, lag or dead; j, k, arrows and page keys scroll. / shows only "
-        "topics whose names have a text, and ? shows the keys. Where standard "
-        "output is no "
-        "terminal, one table follows the other; with --json there is one object per line. The "
+        "activity, name, waiting, lag or dead; i shows what is in work, as slotmq work does. j, k, "
+        "arrows and page keys scroll. / shows only topics whose names have a text, and ? shows the "
+        "keys. Where standard output is no terminal, one table follows the other; with --json "
+        "there is one object per line. The "
         "first reading has no rates.",
     .flags = top_flags,
     .flag_count = sizeof(top_flags) / sizeof(top_flags[0]),

@@ -9,7 +9,7 @@
 
 /* One topic at one moment. */
 struct sample {
-    char *name; /* owned */
+    const char *name; /* of what was read */
     smq_stats stats;
     bool unowned; /* nobody owns a slot of it */
     int64_t at_us;

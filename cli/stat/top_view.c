@@ -71,8 +71,9 @@ bool top_view_take_key(struct top_view *view, size_t page, int key)
         view->state = TOP_HELP;
         return true;
     }
-    if (key == '/' || top_order_of_key(&view->order, key)) {
+    if (key == '/' || key == 'i' || top_order_of_key(&view->order, key)) {
         view->state = key == '/' ? TOP_TYPING : TOP_TABLE;
+        view->work = key == 'i' ? !view->work : key == '/' && view->work;
         view->first = 0;
         return true;
     }
@@ -103,24 +104,25 @@ size_t top_view_filter(const struct top_view *view, struct sample *samples, size
 void top_view_head(char *out, size_t size, const struct top_view *view, size_t shown, size_t count,
                    int64_t interval_ms, size_t columns)
 {
+    static const char *const names[][2] = {{"topic", "topics"}, {"slot in work", "slots in work"}};
+    const char *what = names[view->work][count != 1];
+    const char *order = view->work ? "age" : top_order_name(view->order);
     char interval[UNITS_MAX];
     char text[256];
 
     units_duration(interval, interval_ms);
     if (view->state == TOP_TYPING) {
-        snprintf(text, sizeof(text), "/%s_  %zu of %zu topics; Enter keeps this, Esc shows all",
-                 view->filter, shown, count);
+        snprintf(text, sizeof(text), "/%s_  %zu of %zu %s; Enter keeps this, Esc shows all",
+                 view->filter, shown, count, what);
     } else if (view->filter[0] != '\0') {
-        snprintf(text, sizeof(text), "%zu of %zu topics, those with %s, by %s; ? keys, q ends",
-                 shown, count, view->filter, top_order_name(view->order));
+        snprintf(text, sizeof(text), "%zu of %zu %s, those with %s, by %s; ? keys, q ends", shown,
+                 count, what, view->filter, order);
     } else {
-        snprintf(text, sizeof(text),
-                 "%zu %s by %s, every %s; a n w l d sort, / filters, ? keys, q ends", count,
-                 count == 1 ? "topic" : "topics", top_order_name(view->order), interval);
+        snprintf(text, sizeof(text), "%zu %s by %s, %s; %s, / filters, ? keys, q ends", count, what,
+                 order, interval, view->work ? "i topics" : "a n w l d sort, i work");
     }
     if (strlen(text) > columns && view->state == TOP_TABLE) {
-        snprintf(text, sizeof(text), "by %s, %s; ? keys, q ends", top_order_name(view->order),
-                 interval);
+        snprintf(text, sizeof(text), "by %s, %s; ? keys, q ends", order, interval);
     }
     snprintf(out, size, "%.*s", (int) columns, text);
 }
@@ -129,6 +131,7 @@ const char *top_view_help(size_t index)
 {
     static const char *const lines[] = {
         "a n w l d  sort by activity, name, waiting, lag, dead",
+        "i          what is in work, or the topics again",
         "j k        scroll, as arrows and page keys do",
         "/          show only topics whose names have a text",
         "?          these keys; any key leads back",

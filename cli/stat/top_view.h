@@ -8,12 +8,13 @@ enum { TOP_FILTER_MAX = 64 };
 
 struct top_view {
     enum top_order order;
-    size_t first;                                   /* the topic at the top */
+    bool work;                                      /* what is in work, in place of topics */
+    size_t first;                                   /* the row at the top */
     char filter[TOP_FILTER_MAX];                    /* names have it; "": all topics are shown */
     enum { TOP_TABLE, TOP_TYPING, TOP_HELP } state; /* TYPING: keys change the filter */
 };
 
-/* Takes a key of screen_wait(); `page`: how many topics the screen has lines for.  false: it
+/* Takes a key of screen_wait(); `page`: how many rows the screen has lines for.  false: it
  * changes nothing. */
 bool top_view_take_key(struct top_view *view, size_t page, int key);
 
@@ -21,7 +22,7 @@ bool top_view_take_key(struct top_view *view, size_t page, int key);
  */
 size_t top_view_filter(const struct top_view *view, struct sample *samples, size_t count);
 
-/* The first line of the screen, of at most `columns` characters: `shown` of `count` topics are
+/* The first line of the screen, of at most `columns` characters: `shown` of `count` rows are
  * shown. */
 void top_view_head(char *out, size_t size, const struct top_view *view, size_t shown, size_t count,
                    int64_t interval_ms, size_t columns);

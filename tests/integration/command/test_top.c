@@ -1,5 +1,6 @@
 /* test_top.c - top: rounds, rates, ends; on a terminal and off it. */
 #include "command.h"
+#include "gate.h"
 #include "terminal.h"
 
 #include <signal.h>
@@ -246,6 +247,35 @@ static void test_a_filter_is_typed_and_the_keys_are_shown(void **state)
     assert_null(strstr(typed, "not-here"));
 }
 
+/* The key shows what was read with the topics: nothing is waited for. */
+static void test_a_key_shows_what_is_in_work(void **state)
+{
+    struct terminal terminal;
+    struct run run;
+    struct gate gate;
+
+    (void) state;
+    create("worked-on");
+    command_done("a body\n", ARGS("send", "worked-on"));
+    gate_close(&gate);
+    command_start(&run, NULL,
+                  ARGS("consume", "worked-on", "-X", "name=worker-1", "--count", "1", "--", "sh",
+                       "-c", gate.program));
+    command_wait_stat("worked-on", "claimed", 1);
+    terminal_start(&terminal, terminal_wide, NULL, "1h");
+    terminal_await(&terminal, "i work");
+    terminal_type(&terminal, "i");
+    terminal_await(&terminal, "1 slot in work by age");
+    terminal_await(&terminal, "worker-1");
+    terminal_type(&terminal, "n");
+    terminal_await(&terminal, "by name");
+    terminal_type(&terminal, "q");
+    terminal_end(&terminal, 0);
+    gate_open(&gate);
+    command_end(&run);
+    run_fini(&run);
+}
+
 static void test_no_color_is_heard(void **state)
 {
     (void) state;
@@ -270,6 +300,7 @@ TEST_GROUP(top)
         cmocka_unit_test(test_a_picture_fits_its_terminal),
         cmocka_unit_test(test_keys_sort_and_scroll),
         cmocka_unit_test(test_a_filter_is_typed_and_the_keys_are_shown),
+        cmocka_unit_test(test_a_key_shows_what_is_in_work),
         cmocka_unit_test(test_no_color_is_heard),
         cmocka_unit_test(test_a_terminal_gets_a_picture_until_q),
         cmocka_unit_test(test_a_terminal_gets_a_picture_until_ctrl_c),

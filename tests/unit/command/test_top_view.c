@@ -39,6 +39,15 @@ static void test_keys_sort_and_scroll(void **state)
     assert_int_equal(view.first, 0);
     assert_false(top_view_take_key(&view, PAGE, 'x'));
     assert_false(top_view_take_key(&view, PAGE, '\033'));
+    view.first = 3;
+    take(&view, "i"); /* what is in work, until it or an order is chosen */
+    assert_true(view.work && view.first == 0);
+    take(&view, "/x\n");
+    assert_true(view.work);
+    take(&view, "i");
+    assert_false(view.work);
+    take(&view, "in");
+    assert_true(!view.work && view.order == TOP_BY_NAME);
 }
 
 /* Letters that are keys elsewhere belong to the filter. */
@@ -109,11 +118,16 @@ static void test_the_head_says_what_is_shown(void **state)
         const char *head;
     } cases[] = {
         {{.order = TOP_BY_LAG},
-         69,
-         "40 topics by lag, every 2s; a n w l d sort, / filters, ? keys, q ends"},
-        {{.order = TOP_BY_LAG}, 68, "by lag, 2s; ? keys, q ends"},
+         71,
+         "40 topics by lag, 2s; a n w l d sort, i work, / filters, ? keys, q ends"},
+        {{.order = TOP_BY_LAG}, 70, "by lag, 2s; ? keys, q ends"},
         {{.order = TOP_BY_LAG}, 10, "by lag, 2s"},
         {{.filter = "mail"}, 80, "3 of 40 topics, those with mail, by activity; ? keys, q ends"},
+        {{.work = true}, 80, "40 slots in work by age, 2s; i topics, / filters, ? keys, q ends"},
+        {{.work = true}, 40, "by age, 2s; ? keys, q ends"},
+        {{.filter = "mail", .work = true},
+         80,
+         "3 of 40 slots in work, those with mail, by age; ? keys, q ends"},
         {{.filter = "mail", .state = TOP_TYPING},
          80,
          "/mail_  3 of 40 topics; Enter keeps this, Esc shows all"},
