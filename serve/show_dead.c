@@ -9,6 +9,7 @@
 #include "cli/http/moment.h"
 #include "cli/http/query.h"
 #include "cli/message/message.h"
+#include "cli/message/reason_fold.h"
 #include "cli/text/output.h"
 #include "cli/text/say.h"
 #include "serve/serve.h"
@@ -16,7 +17,10 @@
 enum { DEAD_LIMIT = 10000, DEAD_REASONS_MAX = 1000, DEAD_IDS = 5 };
 
 struct dead_group {
-    char *reason; /* owned */
+    char *reason; /* owned: of the first */
+    char *folded; /* owned */
+    char *common; /* owned: a part of all of them */
+    bool several; /* reasons, which fold to the same */
     uint64_t count;
     int64_t first_ms, last_ms;
     json_t *ids; /* owned */
@@ -31,22 +35,32 @@ struct dead_visit {
 /* The group of this reason; the last one has what there is no room for. */
 static struct dead_group *dead_group_of(struct dead_visit *visit, const char *reason)
 {
+    char *folded = say_alloc(strlen(reason) + 1, 1);
+    smq_bytes common;
+
+    reason_fold(folded, &common, reason);
     for (size_t i = 0; i < visit->count; i++) {
-        if (strcmp(visit->groups[i].reason, reason) == 0) {
-            return &visit->groups[i];
+        struct dead_group *group = &visit->groups[i];
+        if (strcmp(group->folded, folded) == 0 || i + 1 == DEAD_REASONS_MAX) {
+            group->several = group->several || strcmp(group->reason, reason) != 0;
+            free(folded);
+            return group;
         }
     }
-    if (visit->count == DEAD_REASONS_MAX) {
-        return &visit->groups[visit->count - 1];
-    }
     struct dead_group *grown = realloc(visit->groups, (visit->count + 1) * sizeof(*visit->groups));
-    char *copy = strdup(reason);
-    if (!grown || !copy) {
+    struct dead_group *group = grown ? &grown[visit->count++] : NULL;
+    if (!group) {
         say_no_memory();
     }
     visit->groups = grown;
-    struct dead_group *group = &grown[visit->count++];
-    *group = (struct dead_group){.reason = copy, .first_ms = INT64_MAX, .ids = json_array()};
+    *group = (struct dead_group){.reason = strdup(reason),
+                                 .folded = folded,
+                                 .common = strndup(common.data, common.len),
+                                 .first_ms = INT64_MAX,
+                                 .ids = json_array()};
+    if (!group->reason || !group->common) {
+        say_no_memory();
+    }
     return group;
 }
 
@@ -79,6 +93,19 @@ static int dead_compare(const void *left, const void *right)
     return strcmp(a->reason, b->reason);
 }
 
+/* A text that the reasons of the group have, and no other that was seen; "": there is none.  null:
+ * it has one reason, which selects it. */
+static json_t *dead_common_json(const struct dead_visit *visit, const struct dead_group *group)
+{
+    size_t have = 0;
+
+    for (size_t i = 0; i < visit->count; i++) {
+        have += strstr(visit->groups[i].reason, group->common) ? 1 : 0;
+    }
+    json_t *text = group->several && have == 1 ? json_string(group->common) : NULL;
+    return !group->several ? json_null() : text ? text : json_string("");
+}
+
 static json_t *dead_reasons_json(struct dead_visit *visit)
 {
     json_t *array = json_array();
@@ -89,7 +116,9 @@ static json_t *dead_reasons_json(struct dead_visit *visit)
     for (size_t i = 0; i < visit->count; i++) {
         const struct dead_group *group = &visit->groups[i];
         json_t *object = json_object();
-        output_set_bytes(object, "reason", group->reason, strlen(group->reason));
+        const char *shown = group->several ? group->folded : group->reason;
+        output_set_bytes(object, "reason", shown, strlen(shown));
+        output_set(object, "common", dead_common_json(visit, group));
         output_set(object, "count", json_integer((json_int_t) group->count));
         output_set(object, "first_dead_at_ms", json_integer(group->first_ms));
         output_set(object, "last_dead_at_ms", json_integer(group->last_ms));
@@ -130,6 +159,8 @@ static void dead_visit_fini(struct dead_visit *visit)
 {
     for (size_t i = 0; i < visit->count; i++) {
         free(visit->groups[i].reason);
+        free(visit->groups[i].folded);
+        free(visit->groups[i].common);
         json_decref(visit->groups[i].ids);
     }
     free(visit->groups);

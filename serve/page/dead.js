@@ -26,30 +26,27 @@ function row(group, data, page) {
     const reason = text(group, 'reason');
     const shown = reason === '' ? 'no reason was given' : reason;
     const selection = reasonOf(group);
-    const many = data.whole ? group.count : null;
+    const many = data.whole && group.common === null ? group.count : null;
+    const href = link('messages', { topic: data.topic, state: 'dead', ...selection });
+    const edits = [
+        button('Requeue', () => requeueAll(page, data.topic, selection, many), {
+            'aria-label': `Requeue ${shown}`,
+        }),
+        ' ',
+        button('Purge', () => purge(page, data.topic, ['dead'], selection, many), {
+            class: 'danger',
+            'aria-label': `Purge ${shown}`,
+        }),
+    ];
     const cells = [
-        el(
-            'a',
-            {
-                href: link('messages', { topic: data.topic, state: 'dead', ...selection }),
-                class: reason === '' ? 'go soft' : 'go',
-            },
-            shown,
-        ),
+        selection === null
+            ? shown
+            : el('a', { href, class: reason === '' ? 'go soft' : 'go' }, shown),
         count(group.count),
         share(group, data),
         distance(group.first_dead_at_ms),
         distance(group.last_dead_at_ms),
-        page.self.write && [
-            button('Requeue', () => requeueAll(page, data.topic, selection, many), {
-                'aria-label': `Requeue ${shown}`,
-            }),
-            ' ',
-            button('Purge', () => purge(page, data.topic, ['dead'], selection, many), {
-                class: 'danger',
-                'aria-label': `Purge ${shown}`,
-            }),
-        ],
+        page.self.write && selection !== null && edits,
     ];
     return { key: `${group.reason_base64 ?? ''} ${group.reason}`, cells };
 }

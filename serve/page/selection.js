@@ -32,8 +32,12 @@ export function keyOf(named) {
     return JSON.stringify(named);
 }
 
-/* The dead letters of one reason. */
+/* The dead letters of a group: of one reason, or of several by what they have in common; null: no text
+ * selects these alone. */
 export function reasonOf(group) {
+    if (group.common !== null) {
+        return group.common === '' ? null : { reason: group.common };
+    }
     return group.reason_base64 === undefined
         ? { reason_is: group.reason }
         : { reason_is_base64: group.reason_base64 };

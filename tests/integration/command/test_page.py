@@ -245,6 +245,24 @@ class Page(unittest.TestCase):
         self.browser.find("//article[.//a[contains(., 'reports')]]//span[.='ended']")
         self.assertEqual(self.stat("reports")["waiting"], 1)
 
+    def test_reasons_that_differ_in_a_number_are_one_group(self):
+        program = self.folder / "order"
+        program.write_text('#!/bin/sh\nread -r order\necho "no stock for {\\"order\\":$order}" >&2\nexit 65\n')
+        program.chmod(0o755)
+        self.call("topic", "create", "stock", "--slots", "2")
+        self.call("send", "stock", "--file", "-", text="1007\n1008\n1009\n")
+        self.call("consume", "stock", "--exit-when-empty", "--", program)
+        group = 'exit #: no stock for {"#":#}'
+        self.go("dead", topic="stock")
+        self.browser.find(f"//main//tr[td[.='{group}'] and td[.='3']]")
+        self.browser.click(f"//main//button[@aria-label='Requeue {group}']")
+        self.browser.find("//dialog//p[contains(., 'All dead letters') and q[.=': no stock for {']]")
+        self.browser.click("//dialog//button[.='Requeue']")
+        self.browser.find("//article[.//a[contains(., 'stock')]]//span[.='ended']")
+        stat = self.stat("stock")
+        self.assertEqual((stat["waiting"], stat["dead"]), (3, 0))
+        self.browser.click(button("Hide"))
+
     def test_the_others_are_purged_at_a_rate_until_it_is_stopped(self):
         before = self.stat("flood")["dead"]
         self.go("dead", topic="flood")

@@ -687,6 +687,35 @@ static void test_dead_letters_are_grouped_by_their_reason(void **state)
     json_decref(dead);
 }
 
+/* Two of one cause, and one of another; the text that the two have in common selects them. */
+static void test_reasons_that_differ_in_a_number_are_one_group(void **state)
+{
+    static const char program[] = "read -r order; [ $order = closed ] && echo closed >&2 || "
+                                  "echo \"no stock for order $order\" >&2; exit 65";
+
+    (void) state;
+    command_done(NULL, ARGS("topic", "create", "stock", "--slots", "2"));
+    command_done("1007\n1008\nclosed\n", ARGS("send", "stock"));
+    command_done(NULL, ARGS("consume", "stock", "--count", "3", "--", "sh", "-c", program));
+    json_t *dead = http_json(&http, "/api/v1/dead?topic=stock");
+    const json_t *groups = json_object_get(dead, "reasons");
+    const json_t *group = json_array_get(groups, 0);
+
+    openapi_assert_fits(openapi, "/api/v1/dead", "get", "200", dead);
+    assert_int_equal(json_array_size(groups), 2);
+    assert_string_equal(json_text(group, "reason"), "exit #: no stock for order #");
+    assert_string_equal(json_text(group, "common"), ": no stock for order ");
+    assert_int_equal(json_number(group, "count"), 2);
+    group = json_array_get(groups, 1);
+    assert_string_equal(json_text(group, "reason"), "exit 65: closed");
+    assert_true(json_is_null(json_object_get(group, "common")));
+    json_decref(dead);
+    json_t *page = http_json(&http, "/api/v1/messages?topic=stock&state=dead"
+                                    "&reason=%3A+no+stock+for+order+");
+    assert_int_equal(json_array_size(json_object_get(page, "messages")), 2);
+    json_decref(page);
+}
+
 /* === Many pages ========================================================= */
 
 /* How often all nodes together have run HGET.  Only the scripts that read messages do, so readings
@@ -783,6 +812,7 @@ TEST_GROUP(serve)
         cmocka_unit_test(test_pages_follow_each_other),
         cmocka_unit_test(test_messages_are_found_by_id_key_and_header),
         cmocka_unit_test(test_dead_letters_are_grouped_by_their_reason),
+        cmocka_unit_test(test_reasons_that_differ_in_a_number_are_one_group),
         cmocka_unit_test(test_fifty_pages_cost_redis_what_one_does),
         cmocka_unit_test(test_a_body_that_is_in_work_needs_the_token),
     };

@@ -1,5 +1,5 @@
-/* test_serve.c - the pure parts of slotmq serve: addresses, who may do what, the last hour, and
- * the pace of readings. */
+/* test_serve.c - the pure parts of slotmq serve: addresses, who may do what, the last hour, the
+ * pace of readings, and what reasons have in common. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +12,7 @@
 #include "cli/http/address.h"
 #include "cli/http/guard.h"
 #include "cli/http/query.h"
+#include "cli/message/reason_fold.h"
 #include "serve/history.h"
 #include "serve/readings.h"
 #include "support/group.h"
@@ -189,6 +190,36 @@ static void test_a_reading_is_no_older_than_its_calls_take(void **state)
     assert_int_equal(readings_calls_per_s(1000000), 4000); /* Redis comes first */
 }
 
+/* === Reasons ============================================================ */
+
+static void test_reasons_fold_where_they_may_differ(void **state)
+{
+    static const struct {
+        const char *reason, *folded, *common;
+    } rows[] = {
+        {"", "", ""},
+        {"card declined", "card declined", "card declined"},
+        {"no stock for {\"order\":1007}", "no stock for {\"#\":#}", "no stock for {"},
+        {"exit 65: no 'tea' today", "exit #: no '#' today", " today"},
+        {"can't open 'a b.txt'", "can't open '#'", "can't open "},
+        {"it's 5 o'clock", "it's # o'clock", " o'clock"},
+        {"\"\" and \" alone", "\"\" and \" alone", "\"\" and \" alone"},
+        {"job 3f1c9a52-6d0e died", "job #-# died", " died"},
+        {"17", "#", ""},
+        {"\xc3\xa4 17 \xc3\xb6\xc3\xb6", "\xc3\xa4 # \xc3\xb6\xc3\xb6", " \xc3\xb6\xc3\xb6"},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char folded[64];
+        smq_bytes common;
+        reason_fold(folded, &common, rows[i].reason);
+        assert_string_equal(folded, rows[i].folded);
+        assert_int_equal(common.len, strlen(rows[i].common));
+        assert_memory_equal(common.data, rows[i].common, common.len);
+    }
+}
+
 TEST_GROUP(serve)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +227,7 @@ TEST_GROUP(serve)
         cmocka_unit_test(test_rights_follow_from_flags_and_token),
         cmocka_unit_test(test_a_token_is_wrong_where_none_is_known),
         cmocka_unit_test(test_a_reading_is_no_older_than_its_calls_take),
+        cmocka_unit_test(test_reasons_fold_where_they_may_differ),
         cmocka_unit_test(test_points_become_fewer),
         cmocka_unit_test(test_an_hour_is_kept),
     };
