@@ -27,6 +27,8 @@ const HIDDEN_MS = 10000;
 const SAID_MS = 6000;
 /* A view of what is read from Redis is not read again sooner. */
 const PACE_MS = 2000;
+/* Who pauses for so long while typing wants an answer: it may cost Redis a look at each message. */
+const TYPED_MS = 400;
 
 /* What is known. */
 let self = null;
@@ -69,6 +71,10 @@ const page = {
     get address() {
         return shown.address;
     },
+    /* With what was typed a moment ago. */
+    get parameters() {
+        return place().parameters;
+    },
     draw: () => schedule(),
     reload: () => load(),
     go(view, parameters) {
@@ -78,7 +84,7 @@ const page = {
     replace(view, parameters) {
         history.replaceState(null, '', link(view, parameters));
         clearTimeout(page.typing);
-        page.typing = setTimeout(arrive, 200);
+        page.typing = setTimeout(arrive, TYPED_MS);
     },
     /* Changes something, says so, and shows what is new. */
     async change(action, words) {

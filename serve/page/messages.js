@@ -118,9 +118,14 @@ function without(parameters, names) {
     );
 }
 
-function filters(parameters, page) {
-    const states = (parameters.get('state') ?? 'waiting').split(',');
-    const kept = () => Object.fromEntries([...parameters].filter(([name]) => name !== 'cursor'));
+/* Those that are looked at: all of them when something is searched for and none is chosen. */
+function statesOf(parameters) {
+    const chosen = parameters.get('state');
+    return chosen?.split(',') ?? (isAll(selectionOf(parameters)) ? ['waiting'] : STATES);
+}
+
+function filters(parameters, states, page) {
+    const kept = () => without(Object.fromEntries(page.parameters), ['cursor']);
     const box = (name, placeholder, more = {}) =>
         el('input', {
             type: 'search',
@@ -128,7 +133,7 @@ function filters(parameters, page) {
             value: parameters.get(name) ?? '',
             placeholder,
             'aria-label': placeholder,
-            onchange: (event) => page.go('messages', { ...kept(), [name]: event.target.value }),
+            oninput: (event) => page.replace('messages', { ...kept(), [name]: event.target.value }),
             ...more,
         });
     const choice = STATES.map((state) =>
@@ -157,7 +162,7 @@ function filters(parameters, page) {
         el('fieldset', {}, el('legend', { class: 'unseen' }, 'States'), choice),
         box(
             'contains',
-            page.self.personal ? 'Text in body, key or id' : 'Text in bodies: needs the token',
+            page.self.personal ? 'Id, key, or text in a body' : 'Text in bodies: needs the token',
             page.self.personal ? { id: 'search' } : { disabled: true },
         ),
         page.self.personal && box('header', 'Header NAME=VALUE'),
@@ -174,15 +179,28 @@ function filters(parameters, page) {
     );
 }
 
-/* `states` are those that are shown; dead letters alone can be requeued. */
-function actions(data, parameters, states, page) {
+/* Nothing was found: says where. */
+function nothing(parameters, states) {
+    if (isAll(selectionOf(parameters))) {
+        return notice(`No message is ${states.join(' or ')}.`);
+    }
+    const all = link('messages', { ...Object.fromEntries(parameters), state: null, cursor: null });
+    return notice([
+        `No message matches. These were looked at: ${states.join(', ')}. `,
+        states.length < STATES.length
+            ? el('a', { href: all }, 'Look at all')
+            : 'A message that is done is not kept.',
+    ]);
+}
+
+/* `states` are those that are shown and not claimed; dead letters alone can be requeued. */
+function actions(data, parameters, states, choosing, page) {
     const selection = selectionOf(parameters);
     const names = [...selected.values()];
     const all = isAll(selection) ? 'all' : 'all that match';
-    const requeue = states[0] === 'dead' &&
-        states.length === 1 && [
-            button(
-                names.length > 0 ? `Requeue ${count(names.length)} selected` : 'Requeue selected',
+    const requeue = choosing && [
+        button(
+            names.length > 0 ? `Requeue ${count(names.length)} selected` : 'Requeue selected',
             async () => {
                 selected = new Map();
                 await requeueThese(page, data.topic, names);
@@ -206,7 +224,8 @@ export const messages = {
     refresh: 'changes',
 
     load(parameters, signal) {
-        const { topic, state, older_than_ms, cursor } = Object.fromEntries(parameters);
+        const { topic, older_than_ms, cursor } = Object.fromEntries(parameters);
+        const state = statesOf(parameters).join(',');
         return get(
             'messages',
             { topic, state, ...selectionOf(parameters), older_than_ms, cursor, limit: LIMIT },
@@ -219,22 +238,22 @@ export const messages = {
             selected = new Map();
             selectedIn = page.address;
         }
-        const states = (parameters.get('state') ?? 'waiting').split(',');
+        const states = statesOf(parameters);
+        const idle = states.filter((state) => state !== 'claimed');
         const choosing = page.self.write && states.length === 1 && states[0] === 'dead';
         const others = Object.fromEntries(parameters);
         const rows = data.messages.map((message) => row(message, page, choosing));
         return [
             heading(data.topic),
             topicTabs(data.topic, 'messages', 0),
-            filters(parameters, page),
+            filters(parameters, states, page),
             page.self.write &&
-                rows.length > 0 &&
-                !states.includes('claimed') &&
+                data.messages.some((one) => one.state !== 'claimed') &&
                 !parameters.has('older_than_ms') &&
-                actions(data, parameters, states, page),
+                actions(data, parameters, idle, choosing, page),
             rows.length > 0
                 ? table('Messages', columns(choosing, data, page), rows, 'cards messages')
-                : notice('No message is so.'),
+                : nothing(parameters, states),
             el(
                 'nav',
                 { class: 'pages', 'aria-label': 'Pages' },

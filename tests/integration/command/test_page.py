@@ -233,7 +233,7 @@ class Page(unittest.TestCase):
         for box, text in (("contains", "needle"), ("contains", "its key"), ("header", "tenant=blue")):
             self.go("messages", topic="reports")
             self.browser.find("//main//nav[@class='pages']//span[starts-with(., '2 messages')]")
-            self.browser.type(f"//main//input[@name='{box}']", text + "\ue007")
+            self.browser.type(f"//main//input[@name='{box}']", text)
             self.browser.find("//main//nav[@class='pages']//span[starts-with(., '1 message,')]")
             self.browser.find(link("needle"))
         self.browser.click(button("Purge all that match"))
@@ -244,6 +244,24 @@ class Page(unittest.TestCase):
         self.browser.click("//dialog//button[.='Delete']")
         self.browser.find("//article[.//a[contains(., 'reports')]]//span[.='ended']")
         self.assertEqual(self.stat("reports")["waiting"], 1)
+
+    def test_a_dead_letter_is_found_by_its_id_and_the_text_is_kept(self):
+        self.call("topic", "create", "letter", "--slots", "1")
+        self.call("send", "letter", "its body", "--id", "lost-1", "--key", "its key")
+        self.call("consume", "letter", "--exit-when-empty", "--", self.folder / "fail")
+        box = "//main//input[@name='contains']"
+        self.go("messages", topic="letter")
+        self.browser.find("//main//p[.='No message is waiting.']")
+        self.browser.type(box, "lost-1")
+        self.browser.find(link("lost-1"))
+        self.assertEqual(self.browser.run("return document.querySelectorAll('main input:checked').length"), 4)
+        self.browser.click("//main//label[.='dead']/input")
+        self.browser.find("//main//p[contains(., 'looked at: waiting, claimed, resting. ')]")
+        self.assertEqual(self.browser.run("return document.querySelector('main input[name=contains]').value"), "lost-1")
+        self.browser.click(link("Look at all"))
+        self.browser.find(link("lost-1"))
+        self.browser.type(box, "lost-2")
+        self.browser.find("//main//p[contains(., 'looked at: waiting, claimed, resting, dead. ')]")
 
     def test_reasons_that_differ_in_a_number_are_one_group(self):
         program = self.folder / "order"
