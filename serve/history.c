@@ -72,13 +72,6 @@ static struct history_point history_merge(const struct history *history, size_t 
     return merged;
 }
 
-static void history_append(json_t *array, json_t *value)
-{
-    if (json_array_append_new(array, value) != 0) {
-        say_no_memory();
-    }
-}
-
 static json_t *history_rate(float rate)
 {
     return rate >= 0 ? json_real((double) rate) : json_null();
@@ -107,14 +100,14 @@ json_t *history_json(const struct history *history, int64_t now_ms, size_t most)
     for (size_t i = first; i < history->count && most > 0; i += step) {
         const size_t count = history->count - i < step ? history->count - i : step;
         const struct history_point point = history_merge(history, i, count);
-        history_append(array[AT], json_integer(point.at_ms));
-        history_append(array[SENT], history_rate(point.sent_per_s));
-        history_append(array[DONE], history_rate(point.done_per_s));
-        history_append(array[FAILED], history_rate(point.failed_per_s));
-        history_append(array[LAG],
-                       point.lag_ms == SMQ_AGE_UNKNOWN ? json_null() : json_integer(point.lag_ms));
-        history_append(array[WAITING], json_integer((json_int_t) point.waiting));
-        history_append(array[DEAD], json_integer((json_int_t) point.dead));
+        output_append(array[AT], json_integer(point.at_ms));
+        output_append(array[SENT], history_rate(point.sent_per_s));
+        output_append(array[DONE], history_rate(point.done_per_s));
+        output_append(array[FAILED], history_rate(point.failed_per_s));
+        output_append(array[LAG],
+                      point.lag_ms == SMQ_AGE_UNKNOWN ? json_null() : json_integer(point.lag_ms));
+        output_append(array[WAITING], json_integer((json_int_t) point.waiting));
+        output_append(array[DEAD], json_integer((json_int_t) point.dead));
     }
     return document;
 }

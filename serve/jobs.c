@@ -324,9 +324,7 @@ json_t *jobs_json(struct jobs *jobs)
     pthread_mutex_lock(&jobs->lock);
     TAILQ_FOREACH(job, &jobs->all, entry)
     {
-        if (json_array_append_new(array, job_json(job)) != 0) {
-            say_no_memory();
-        }
+        output_append(array, job_json(job));
     }
     pthread_mutex_unlock(&jobs->lock);
     output_set(document, "jobs", array);

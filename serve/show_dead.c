@@ -123,9 +123,7 @@ static json_t *dead_reasons_json(struct dead_visit *visit)
         output_set(object, "first_dead_at_ms", json_integer(group->first_ms));
         output_set(object, "last_dead_at_ms", json_integer(group->last_ms));
         output_set(object, "ids", json_incref(group->ids));
-        if (json_array_append_new(array, object) != 0) {
-            say_no_memory();
-        }
+        output_append(array, object);
     }
     return array;
 }

@@ -69,10 +69,7 @@ static bool messages_on_message(const smq_message_info *message, void *user)
 {
     struct messages_visit *visit = user;
 
-    if (json_array_append_new(
-            visit->array, show_message_json(message, MESSAGES_BODY_MAX, visit->personal)) != 0) {
-        say_no_memory();
-    }
+    output_append(visit->array, show_message_json(message, MESSAGES_BODY_MAX, visit->personal));
     free(visit->cursor);
     visit->cursor = visit->personal && message->cursor ? strdup(message->cursor) : NULL;
     return true;

@@ -3,7 +3,6 @@
  * Thread: serve:ask-N. */
 #include "cli/http/moment.h"
 #include "cli/text/output.h"
-#include "cli/text/say.h"
 #include "serve/serve.h"
 
 static json_t *servers_number(int64_t number)
@@ -63,9 +62,7 @@ static bool servers_on_server(const smq_server_info *server, void *user)
     TEXT(writes_why)
 #undef TEXT
 #undef NUMBER
-    if (json_array_append_new(user, object) != 0) {
-        say_no_memory();
-    }
+    output_append(user, object);
     return true;
 }
 

@@ -27,13 +27,6 @@ static json_t *show_word(bool known, const char *word)
     return known ? output_text(word) : json_null();
 }
 
-static void show_append(json_t *array, json_t *value)
-{
-    if (json_array_append_new(array, value) != 0) {
-        say_no_memory();
-    }
-}
-
 static json_t *show_mark(enum gauges_mark mark)
 {
     static const char *const names[] = {
@@ -233,7 +226,7 @@ struct answer *show_topics(struct serve *serve, const json_t *query,
     struct topics_row *rows =
         topics_choose(&count, &view, query_text(query, "search"), (enum topics_order) order);
     for (size_t i = offset; i < count && i - offset < limit; i++) {
-        show_append(array, show_one(rows[i].topic, view.now_ms, points));
+        output_append(array, show_one(rows[i].topic, view.now_ms, points));
     }
     output_set(document, "reading", show_reading_of(&view));
     output_set(document, "needing", topics_needing(&view));
@@ -273,7 +266,7 @@ static bool topic_on_slot(const smq_slot_info *slot, void *user)
     output_set(object, "why", output_text(slot->why));
     show_verdict(object, &verdict);
     gauges_json_all(object, &slot->stats);
-    show_append(slots->array, object);
+    output_append(slots->array, object);
     return json_array_size(slots->array) < TOPIC_SLOTS_MAX;
 }
 

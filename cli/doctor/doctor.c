@@ -28,9 +28,7 @@ json_t *doctor_findings_json(const struct doctor_report *report)
         output_set_bytes(object, "subject", finding->subject, strlen(finding->subject));
         output_set_bytes(object, "finding", finding->text, strlen(finding->text));
         output_set_bytes(object, "advice", finding->advice, strlen(finding->advice));
-        if (json_array_append_new(findings, object) != 0) {
-            say_no_memory();
-        }
+        output_append(findings, object);
     }
     return findings;
 }

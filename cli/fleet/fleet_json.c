@@ -3,7 +3,6 @@
 
 #include "cli/fleet/fleet_table.h"
 #include "cli/text/output.h"
-#include "cli/text/say.h"
 
 static const char *const fleet_json_waits[] = {[SMQ_WAIT_ACKNOWLEDGE] = "acknowledge",
                                                [SMQ_WAIT_DRAIN] = "drain",
@@ -18,9 +17,7 @@ static json_t *fleet_json_append(json_t *array)
 {
     json_t *object = json_object();
 
-    if (json_array_append_new(array, object) != 0) {
-        say_no_memory();
-    }
+    output_append(array, object);
     return object;
 }
 

@@ -98,9 +98,7 @@ static json_t *query_words(const char *text)
 
     for (bool more = true; more;) {
         const size_t size = strcspn(text, ",");
-        if (json_array_append_new(words, json_stringn(text, size)) != 0) {
-            say_no_memory();
-        }
+        output_append(words, json_stringn(text, size));
         more = text[size] == ',';
         text += size + 1;
     }

@@ -113,9 +113,7 @@ static void message_set_tries(json_t *object, const smq_message_info *message)
         output_set(one, "how", json_string(smq_try_how_name(item->how)));
         output_set(one, "at_ms", json_integer(item->at_ms));
         message_set_text(one, "reason", item->reason);
-        if (json_array_append_new(array, one) != 0) {
-            say_no_memory();
-        }
+        output_append(array, one);
     }
     output_set(object, "tries", array);
 }

@@ -45,13 +45,6 @@ static json_t *stat_slot_json(const struct stat_slot *slot)
     return object;
 }
 
-static void stat_append(json_t *array, json_t *object)
-{
-    if (json_array_append_new(array, object) != 0) {
-        say_no_memory();
-    }
-}
-
 /* A member of "topics". */
 static json_t *stat_topic_json(const struct stat_topic *topic, bool slots)
 {
@@ -69,7 +62,7 @@ static json_t *stat_topic_json(const struct stat_topic *topic, bool slots)
     gauges_json_all(object, &row->stats);
     gauges_json_left_out(object, &row->stats);
     for (size_t i = 0; slots && i < topic->slot_count; i++) {
-        stat_append(array, stat_slot_json(&topic->slots[i]));
+        output_append(array, stat_slot_json(&topic->slots[i]));
     }
     if (slots) {
         output_set(object, "slots", array);
@@ -84,7 +77,7 @@ static void stat_print_json(const struct stat_topics *topics, bool slots)
 
     for (size_t i = 0; i < topics->count; i++) {
         if (topics->all[i].err.status == SMQ_OK) {
-            stat_append(array, stat_topic_json(&topics->all[i], slots));
+            output_append(array, stat_topic_json(&topics->all[i], slots));
         }
     }
     output_set(document, "topics", array);

@@ -256,9 +256,7 @@ static void top_show_json(const struct snapshot *snapshot)
     json_t *topics = json_array();
 
     for (size_t i = 0; i < snapshot->count; i++) {
-        if (json_array_append_new(topics, sample_json(&snapshot->samples[i])) != 0) {
-            say_no_memory();
-        }
+        output_append(topics, sample_json(&snapshot->samples[i]));
     }
     output_set(document, "topics", topics);
     output_json(document);

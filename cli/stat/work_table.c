@@ -147,9 +147,7 @@ json_t *work_json(const struct work_row *rows, size_t count)
         output_set(object, "attempt", noted ? json_integer(slot->claim.attempt) : json_null());
         work_set_bytes(object, "key", &slot->claim.key);
         work_set_bytes(object, "id", &slot->claim.id);
-        if (json_array_append_new(array, object) != 0) {
-            say_no_memory();
-        }
+        output_append(array, object);
     }
     return array;
 }

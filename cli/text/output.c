@@ -23,6 +23,13 @@ void output_set(json_t *object, const char *name, json_t *value)
     }
 }
 
+void output_append(json_t *array, json_t *value)
+{
+    if (json_array_append_new(array, value) != 0) {
+        say_no_memory();
+    }
+}
+
 json_t *output_text(const char *text)
 {
     if (!text) {

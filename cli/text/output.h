@@ -18,6 +18,7 @@ json_t *output_text(const char *text);
 
 /* Fails as a whole for lack of memory only, which ends the command. */
 void output_set(json_t *object, const char *name, json_t *value);
+void output_append(json_t *array, json_t *value);
 
 /* Prints and frees a document as one line. */
 void output_json(json_t *document);

@@ -22,9 +22,7 @@ static json_t *topic_json_list(const char *names)
     for (const char *name = names; *name != '\0';) {
         const size_t length = strcspn(name, ",");
 
-        if (json_array_append_new(array, json_stringn(name, length)) != 0) {
-            say_no_memory();
-        }
+        output_append(array, json_stringn(name, length));
         name += length + (name[length] == ',' ? 1 : 0);
     }
     return array;
@@ -328,8 +326,8 @@ static bool topic_add_topic(const smq_topic_info *topic, void *user)
         list->code = exit_code_both(list->code, say_error(code, "%s", topic->unreadable));
     } else if (list->table) {
         definition_table_list_add(list->table, topic);
-    } else if (json_array_append_new(list->array, topic_json(topic)) != 0) {
-        say_no_memory();
+    } else {
+        output_append(list->array, topic_json(topic));
     }
     return true;
 }

@@ -42,9 +42,7 @@ static void context_add(json_t *array, struct table *table, const struct config 
         output_set(object, "current", json_boolean(current));
         output_set(object, "redis", output_text(redis));
         output_set(object, "zookeeper", output_text(zookeeper));
-        if (json_array_append_new(array, object) != 0) {
-            say_no_memory();
-        }
+        output_append(array, object);
     } else {
         table_row(table,
                   (const char *const[]){context, current ? "yes" : "no",
