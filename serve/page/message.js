@@ -3,7 +3,7 @@ import { link } from './address.js';
 import { Problem, get, post } from './api.js';
 import { el } from './dom.js';
 import { UNKNOWN, bytes, count, distance, moment, text } from './format.js';
-import { acts, ask, button, facts, heading, notice, table, topicTabs } from './parts.js';
+import { acts, ask, button, choice, facts, heading, notice, table, topicTabs } from './parts.js';
 import { stateBadge } from './messages.js';
 import { requeueThese } from './requeue.js';
 import { nameOf } from './selection.js';
@@ -127,21 +127,15 @@ function body(message, parameters) {
     const data = kind === 'hex' ? bodyBytes(message) : null;
     const others = Object.fromEntries(parameters);
     return [
-        el(
-            'nav',
-            { class: 'choice', 'aria-label': 'Body as' },
+        choice(
+            'Body as',
             kinds
                 .filter(([, , can]) => can)
-                .map(([name, label]) =>
-                    el(
-                        'a',
-                        {
-                            href: link('message', { ...others, as: name }),
-                            'aria-current': name === kind ? 'true' : null,
-                        },
-                        label,
-                    ),
-                ),
+                .map(([name, label]) => [
+                    label,
+                    link('message', { ...others, as: name }),
+                    name === kind,
+                ]),
         ),
         el(
             'pre',

@@ -31,6 +31,17 @@ export function button(text, onclick, more = {}) {
     return el('button', { type: 'button', onclick, ...more }, text);
 }
 
+/* Links of which one is chosen: [text, address, is it]. */
+export function choice(label, options) {
+    return el(
+        'nav',
+        { class: 'choice', 'aria-label': label },
+        options.map(([text, href, chosen]) =>
+            el('a', { href, 'aria-current': chosen ? 'true' : null }, text),
+        ),
+    );
+}
+
 /* A table in which each cell knows its column, so that a narrow screen can show a row as a card.
  * columns: [name, class]; rows: {key, class, cells}. */
 export function table(caption, columns, rows, kind = '') {

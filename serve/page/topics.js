@@ -4,7 +4,7 @@ import { get } from './api.js';
 import { spark } from './chart.js';
 import { el } from './dom.js';
 import { age, clock, count, now, plural, rate } from './format.js';
-import { MARKS, badge, heading, notice, table } from './parts.js';
+import { MARKS, badge, choice, heading, notice, table } from './parts.js';
 
 const ORDERS = ['need', 'name', 'activity', 'waiting', 'lag', 'dead'];
 const LIMIT = 50;
@@ -138,19 +138,10 @@ export const topics = {
             oninput: (event) =>
                 page.replace('topics', { search: event.target.value, order: chosen }),
         });
-        const orders = el(
-            'nav',
-            { class: 'choice', 'aria-label': 'Order' },
-            ORDERS.map((name) =>
-                el(
-                    'a',
-                    {
-                        href: link('topics', { search, order: name === 'need' ? null : name }),
-                        'aria-current': name === order ? 'true' : null,
-                    },
-                    name,
-                ),
-            ),
+        const address = (name) => link('topics', { search, order: name === 'need' ? null : name });
+        const orders = choice(
+            'Order',
+            ORDERS.map((name) => [name, address(name), name === order]),
         );
         const end = data.reading.at_ms ?? now();
         return [
