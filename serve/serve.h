@@ -38,6 +38,9 @@ ask_fn edit_remove, edit_pause, edit_resume, edit_alter, edit_requeue, edit_purg
 /* These do not block. */
 ask_fn edit_stop, edit_jobs, edit_job;
 
+/* Were some slots left out of a visit of messages, and all others looked at? */
+bool show_is_partial(const smq_error *err);
+
 /* The reading of all topics as JSON; for the event, too. */
 json_t *show_reading(struct readings *readings);
 

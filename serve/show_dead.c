@@ -164,12 +164,6 @@ static void dead_visit_fini(struct dead_visit *visit)
     free(visit->groups);
 }
 
-/* Were some slots left out, and all others looked at? */
-static bool dead_is_partial(const smq_error *err)
-{
-    return err->status == SMQ_DAMAGED || err->status == SMQ_UNAVAILABLE;
-}
-
 struct answer *show_dead(struct serve *serve, const json_t *query,
                          const struct guard_caller *caller)
 {
@@ -189,7 +183,7 @@ struct answer *show_dead(struct serve *serve, const json_t *query,
     }
     const smq_status status =
         smq_message_each(client, topic, &filter, dead_on_message, &visit, &err);
-    if (status == SMQ_OK || dead_is_partial(&err)) {
+    if (status == SMQ_OK || show_is_partial(&err)) {
         json_t *document = json_object();
         output_set(document, "topic", output_text(topic));
         output_set(document, "at_ms", json_integer(moment_wall_ms()));

@@ -107,8 +107,7 @@ static struct answer *messages_answer(struct messages_visit *visit, const char *
     return answer_json(200, document);
 }
 
-/* Were some slots left out, and all others looked at? */
-static bool messages_is_partial(const smq_error *err)
+bool show_is_partial(const smq_error *err)
 {
     return err->status == SMQ_DAMAGED || err->status == SMQ_UNAVAILABLE;
 }
@@ -156,7 +155,7 @@ struct answer *show_messages(struct serve *serve, const json_t *query,
     visit.array = json_array();
     const smq_status status =
         smq_message_each(client, topic, &read.filter, messages_on_message, &visit, &err);
-    answer = status == SMQ_OK || (messages_is_partial(&err) && json_array_size(visit.array) > 0)
+    answer = status == SMQ_OK || (show_is_partial(&err) && json_array_size(visit.array) > 0)
                  ? messages_answer(&visit, topic, read.filter.limit, &err)
                  : answer_failure(&err);
 out:
