@@ -101,39 +101,27 @@ static enum exit_code stat_print_topics(smq_client *client, const struct command
     return code;
 }
 
-static enum exit_code stat_named(smq_client *client, const struct command *command)
+static enum exit_code stat_topics(smq_client *client, const struct command *command)
 {
+    const bool named = command->word_count > 0;
     struct stat_topics topics = {.count = 0};
     smq_error err;
-    char *names = stat_read_names(client, command, &err);
+    char *names = named ? stat_read_names(client, command, &err) : NULL;
     enum exit_code code;
 
-    if (!names || stat_read(&topics, client, names, STAT_SLOTS_ALL, &err) != SMQ_OK) {
+    if ((named && !names) || stat_read(&topics, client, names, STAT_SLOTS_ALL, &err) != SMQ_OK) {
         code = say_failure(&err);
-    } else if (topics.count == 1 && topics.all[0].err.status != SMQ_OK) {
+    } else if (named && topics.count == 1 && topics.all[0].err.status != SMQ_OK) {
         code = topic_say_failure(client, topics.all[0].row.topic, &topics.all[0].err);
     } else {
+        if (topics.count == 0) {
+            topic_say_none(command);
+        }
         code = stat_print_topics(client, command, &topics);
+        topic_say_unlisted(named ? 0 : topics.unlisted);
     }
     stat_read_free(&topics);
     free(names);
-    return code;
-}
-
-static enum exit_code stat_all(smq_client *client, const struct command *command)
-{
-    struct stat_topics topics;
-    smq_error err;
-
-    if (stat_read(&topics, client, NULL, STAT_SLOTS_ALL, &err) != SMQ_OK) {
-        return say_failure(&err);
-    }
-    if (topics.count == 0) {
-        topic_say_none(command);
-    }
-    const enum exit_code code = stat_print_topics(client, command, &topics);
-    topic_say_unlisted(topics.unlisted);
-    stat_read_free(&topics);
     return code;
 }
 
@@ -194,10 +182,7 @@ static enum exit_code stat_connected(smq_client *client, const struct command *c
 {
     const struct stat_options *flags = command->options;
 
-    if (flags->prometheus) {
-        return stat_prometheus(client, command);
-    }
-    return command->word_count > 0 ? stat_named(client, command) : stat_all(client, command);
+    return flags->prometheus ? stat_prometheus(client, command) : stat_topics(client, command);
 }
 
 static enum exit_code stat_check(const struct command *command)
