@@ -7,6 +7,7 @@
 
 #include "cli/http/moment.h"
 #include "cli/http/query.h"
+#include "cli/stat/stat_fleet.h"
 #include "cli/stat/work_table.h"
 #include "cli/text/output.h"
 #include "cli/text/say.h"
@@ -119,6 +120,7 @@ struct answer *show_work(struct serve *serve, const json_t *query,
     } else if (name && topics.count == 1 && topics.all[0].err.status != SMQ_OK) {
         answer = answer_failure(&topics.all[0].err);
     } else {
+        (void) stat_fleet_mark_gone(&topics, client, &err); /* else it is not known */
         answer = work_answer(&topics, whole, caller->personal);
     }
     stat_read_free(&topics);

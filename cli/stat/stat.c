@@ -92,7 +92,7 @@ static enum exit_code stat_print_topics(smq_client *client, const struct command
     const struct stat_options *flags = command->options;
     const enum exit_code code = stat_read_say_left_out(client, topics, command->word_count > 0);
 
-    stat_fleet_mark_gone(topics, client);
+    stat_fleet_mark_or_say(topics, client);
     if (command->global.json) {
         stat_print_json(topics, flags->slots);
     } else {

@@ -108,29 +108,35 @@ static bool stat_fleet_matters(const struct stat_topics *topics)
     return false;
 }
 
-void stat_fleet_mark_gone(struct stat_topics *topics, smq_client *client)
+smq_status stat_fleet_mark_gone(struct stat_topics *topics, smq_client *client, smq_error *err)
 {
     struct stat_fleet fleet = {.root = NULL};
-    smq_error err = SMQ_ERROR_INIT;
     smq_status status = SMQ_OK;
 
     if (!stat_fleet_matters(topics)) {
-        return;
+        return SMQ_OK;
     }
-    status = stat_fleet_read(&fleet, client, &err);
-    if (status != SMQ_OK && status != SMQ_INVALID) { /* INVALID: the client has no ZooKeeper */
-        say("whether the owners live is not known: %s", err.text);
-    }
+    status = stat_fleet_read(&fleet, client, err);
     for (size_t i = 0; status == SMQ_OK && i < topics->count; i++) {
         struct stat_topic *topic = &topics->all[i];
         smq_binding binding = SMQ_BINDING_INIT;
 
         if (stat_fleet_has_gone(&fleet, topic) &&
-            smq_topic_binding(client, topic->row.topic, &binding, &err) == SMQ_OK &&
+            smq_topic_binding(client, topic->row.topic, &binding, err) == SMQ_OK &&
             topic_is_bound_to(&binding, fleet.root)) {
             stat_fleet_mark_topic(&fleet, topic);
         }
     }
     topic_names_fini(&fleet.members);
     free(fleet.root);
+    return status == SMQ_INVALID ? SMQ_OK : status; /* the client has no ZooKeeper */
+}
+
+void stat_fleet_mark_or_say(struct stat_topics *topics, smq_client *client)
+{
+    smq_error err = SMQ_ERROR_INIT;
+
+    if (stat_fleet_mark_gone(topics, client, &err) != SMQ_OK) {
+        say("whether the owners live is not known: %s", err.text);
+    }
 }

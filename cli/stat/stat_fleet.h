@@ -6,7 +6,10 @@
 
 /* Marks the slots, read before, whose owner is no member of the fleet at the root of the client any
  * more, and does not count such an owner.  ZooKeeper is asked only if the client has one and an
- * owner has messages.  If it cannot be read, that is said, and nothing is marked. */
-void stat_fleet_mark_gone(struct stat_topics *topics, smq_client *client);
+ * owner has messages.  Fails as smq_fleet_describe(); then nothing is marked. */
+smq_status stat_fleet_mark_gone(struct stat_topics *topics, smq_client *client, smq_error *err);
+
+/* The same, and says when it fails. */
+void stat_fleet_mark_or_say(struct stat_topics *topics, smq_client *client);
 
 #endif

@@ -43,7 +43,7 @@ static enum exit_code work_connected(smq_client *client, const struct command *c
         return say_failure(&err);
     }
     const enum exit_code code = stat_read_say_left_out(client, &topics, named);
-    stat_fleet_mark_gone(&topics, client);
+    stat_fleet_mark_or_say(&topics, client);
     work_print(command, &topics);
     stat_read_free(&topics);
     free(names);
