@@ -72,16 +72,6 @@ static bool readings_wait(struct readings *readings, int64_t ms)
 
 /* === Which topics there are ============================================= */
 
-static char *readings_copy(const char *text)
-{
-    char *copy = strdup(text);
-
-    if (!copy) {
-        say_no_memory();
-    }
-    return copy;
-}
-
 bool readings_wants(const char *only, const char *name)
 {
     char one[256];
@@ -162,16 +152,12 @@ static struct reading_topic *readings_have(struct readings *readings, const char
     if (place < readings->count && strcmp(readings->topics[place]->name, name) == 0) {
         return readings->topics[place];
     }
-    struct reading_topic **grown =
-        realloc(readings->topics, (readings->count + 1) * sizeof(*grown));
+    struct reading_topic **grown = say_grow(readings->topics, readings->count, sizeof(*grown));
     struct reading_topic *topic = say_alloc(1, sizeof(*topic));
-    if (!grown) {
-        say_no_memory();
-    }
     memmove(grown + place + 1, grown + place, (readings->count - place) * sizeof(*grown));
     readings->topics = grown;
     readings->count++;
-    *topic = (struct reading_topic){.name = readings_copy(name), .now = SMQ_SURVEY_TOPIC_INIT};
+    *topic = (struct reading_topic){.name = say_copy(name), .now = SMQ_SURVEY_TOPIC_INIT};
     topic->now.stats.oldest_due_age_ms = SMQ_AGE_UNKNOWN;
     grown[place] = topic;
     return topic;
@@ -239,7 +225,7 @@ static void readings_describe(struct reading_topic *topic, const smq_survey_topi
     }
     topic->unlisted = row->list_read ? row->unlisted : topic->unlisted;
     free(topic->unreadable);
-    topic->unreadable = row->status == SMQ_OK ? NULL : readings_copy(row->why);
+    topic->unreadable = row->status == SMQ_OK ? NULL : say_copy(row->why);
 }
 
 static void readings_commit(struct reading_topic *topic, const smq_survey_topic *row)

@@ -47,18 +47,15 @@ static struct dead_group *dead_group_of(struct dead_visit *visit, const char *re
             return group;
         }
     }
-    struct dead_group *grown = realloc(visit->groups, (visit->count + 1) * sizeof(*visit->groups));
-    struct dead_group *group = grown ? &grown[visit->count++] : NULL;
-    if (!group) {
-        say_no_memory();
-    }
+    struct dead_group *grown = say_grow(visit->groups, visit->count, sizeof(*visit->groups));
+    struct dead_group *group = &grown[visit->count++];
     visit->groups = grown;
-    *group = (struct dead_group){.reason = strdup(reason),
+    *group = (struct dead_group){.reason = say_copy(reason),
                                  .folded = folded,
                                  .common = strndup(common.data, common.len),
                                  .first_ms = INT64_MAX,
                                  .ids = json_array()};
-    if (!group->reason || !group->common) {
+    if (!group->common) {
         say_no_memory();
     }
     return group;

@@ -14,27 +14,9 @@
 
 static const char *doctor_keep(struct doctor_facts *facts, const char *text)
 {
-    const size_t size = text ? strlen(text) + 1 : 1;
-    char *copy = say_alloc(size, 1);
-    char **grown = realloc(facts->string, (facts->string_count + 1) * sizeof(*grown));
-
-    if (!grown) {
-        say_no_memory();
-    }
-    facts->string = grown;
-    facts->string[facts->string_count++] = copy;
-    return text ? memcpy(copy, text, size) : copy;
-}
-
-/* Room for one more element. */
-static void *doctor_grow(void *array, size_t count, size_t size)
-{
-    void *grown = realloc(array, (count + 1) * size);
-
-    if (!grown) {
-        say_no_memory();
-    }
-    return grown;
+    facts->string = say_grow(facts->string, facts->string_count, sizeof(*facts->string));
+    facts->string[facts->string_count] = say_copy(text);
+    return facts->string[facts->string_count++];
 }
 
 static struct doctor_outcome doctor_outcome(struct doctor_facts *facts, smq_status status,
@@ -53,7 +35,7 @@ static bool doctor_take_server(const smq_server_info *server, void *user)
     struct doctor_facts *facts = user;
     smq_server_info *kept = NULL;
 
-    facts->server = doctor_grow(facts->server, facts->server_count, sizeof(*facts->server));
+    facts->server = say_grow(facts->server, facts->server_count, sizeof(*facts->server));
     kept = &facts->server[facts->server_count++];
     *kept = *server;
     kept->address = doctor_keep(facts, server->address);
@@ -92,7 +74,7 @@ static bool doctor_take_topic(const smq_topic_info *topic, void *user)
         facts->deleted_count++;
         return true;
     }
-    facts->topic = doctor_grow(facts->topic, facts->topic_count, sizeof(*facts->topic));
+    facts->topic = say_grow(facts->topic, facts->topic_count, sizeof(*facts->topic));
     facts->topic[facts->topic_count++] = (struct doctor_topic){
         .name = doctor_keep(facts, topic->name),
         .shared = topic->options->shared,
@@ -200,7 +182,7 @@ static bool doctor_take_sender(const smq_sender_info *sender, void *user)
             return true;
         }
     }
-    facts->sender = doctor_grow(facts->sender, facts->sender_count, sizeof(*facts->sender));
+    facts->sender = say_grow(facts->sender, facts->sender_count, sizeof(*facts->sender));
     facts->sender[facts->sender_count++] =
         (struct doctor_sender){.user = doctor_keep(facts, sender->user),
                                .topic = doctor_keep(facts, sender->topic),
@@ -245,7 +227,7 @@ static bool doctor_take_member(const smq_fleet_member *member, void *user)
     struct doctor_facts *facts = user;
     smq_fleet_member *kept = NULL;
 
-    facts->member = doctor_grow(facts->member, facts->member_count, sizeof(*facts->member));
+    facts->member = say_grow(facts->member, facts->member_count, sizeof(*facts->member));
     kept = &facts->member[facts->member_count++];
     *kept = *member;
     kept->name = doctor_keep(facts, member->name);
@@ -263,7 +245,7 @@ static bool doctor_take_fleet_topic(const smq_fleet_topic *topic, void *user)
         return true;
     }
     facts->fleet_topic =
-        doctor_grow(facts->fleet_topic, facts->fleet_topic_count, sizeof(*facts->fleet_topic));
+        say_grow(facts->fleet_topic, facts->fleet_topic_count, sizeof(*facts->fleet_topic));
     kept = &facts->fleet_topic[facts->fleet_topic_count++];
     *kept = *topic;
     kept->name = doctor_keep(facts, topic->name);
@@ -279,7 +261,7 @@ static bool doctor_take_share(const smq_fleet_share *share, void *user)
     if (share->stands_by[0] == '\0') {
         return true;
     }
-    facts->share = doctor_grow(facts->share, facts->share_count, sizeof(*facts->share));
+    facts->share = say_grow(facts->share, facts->share_count, sizeof(*facts->share));
     kept = &facts->share[facts->share_count++];
     *kept = *share;
     kept->topic = doctor_keep(facts, share->topic);
@@ -294,7 +276,7 @@ static bool doctor_take_move(const smq_fleet_move *move, void *user)
     struct doctor_facts *facts = user;
     smq_fleet_move *kept = NULL;
 
-    facts->move = doctor_grow(facts->move, facts->move_count, sizeof(*facts->move));
+    facts->move = say_grow(facts->move, facts->move_count, sizeof(*facts->move));
     kept = &facts->move[facts->move_count++];
     *kept = *move;
     kept->topic = doctor_keep(facts, move->topic);
@@ -370,7 +352,7 @@ static struct doctor_work *doctor_work_of(struct doctor_facts *facts, const char
             return &facts->work[i - 1];
         }
     }
-    facts->work = doctor_grow(facts->work, facts->work_count, sizeof(*facts->work));
+    facts->work = say_grow(facts->work, facts->work_count, sizeof(*facts->work));
     work = &facts->work[facts->work_count++];
     *work = (struct doctor_work){.topic = doctor_keep(facts, topic),
                                  .owner = doctor_keep(facts, owner),

@@ -12,15 +12,10 @@
 void doctor_report_add(struct doctor_report *report, enum doctor_severity severity,
                        const char *subject, const char *advice, const char *format, ...)
 {
-    struct doctor_finding *grown =
-        realloc(report->finding, (report->count + 1) * sizeof(*report->finding));
     struct doctor_finding *finding = NULL;
     va_list args;
 
-    if (!grown) {
-        say_no_memory();
-    }
-    report->finding = grown;
+    report->finding = say_grow(report->finding, report->count, sizeof(*report->finding));
     finding = &report->finding[report->count++];
     finding->check = report->check;
     finding->severity = severity;

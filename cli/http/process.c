@@ -60,11 +60,8 @@ static struct answer *process_metrics(smq_client *client)
     if (smq_metrics_text(client, NULL, &text, &err) != SMQ_OK) {
         return answer_failure(&err);
     }
-    char *copy = strdup(text);
+    char *copy = say_copy(text);
     smq_free(text);
-    if (!copy) {
-        say_no_memory();
-    }
     return answer_new(200, "text/plain; version=0.0.4; charset=utf-8", copy, strlen(copy));
 }
 

@@ -72,11 +72,8 @@ struct copy {
 
 static void copy_keep(char **cursor, const char *text)
 {
-    char *copy = strdup(text);
+    char *copy = say_copy(text);
 
-    if (!copy) {
-        say_no_memory();
-    }
     free(*cursor);
     *cursor = copy;
 }

@@ -120,11 +120,8 @@ static void listing_add_row(const struct listing *listing, const smq_message_inf
 
 static void listing_keep_cursor(struct listing *listing, const char *cursor)
 {
-    char *copy = strdup(cursor ? cursor : "");
+    char *copy = say_copy(cursor);
 
-    if (!copy) {
-        say_no_memory();
-    }
     free(listing->cursor);
     listing->cursor = copy;
 }

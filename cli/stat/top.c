@@ -88,17 +88,16 @@ static void snapshot_note(struct snapshot *snapshot, const char *format, ...)
 
 static void snapshot_note(struct snapshot *snapshot, const char *format, ...)
 {
-    char **grown = realloc(snapshot->notes, (snapshot->note_count + 1) * sizeof(*grown));
     char *text = NULL;
     va_list args;
 
     va_start(args, format);
     const int length = vasprintf(&text, format, args);
     va_end(args);
-    if (!grown || length < 0) {
+    if (length < 0) {
         say_no_memory();
     }
-    snapshot->notes = grown;
+    snapshot->notes = say_grow(snapshot->notes, snapshot->note_count, sizeof(*snapshot->notes));
     snapshot->notes[snapshot->note_count++] = text;
 }
 

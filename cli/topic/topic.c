@@ -180,14 +180,8 @@ bool topic_is_bound_to(const smq_binding *binding, const char *root)
 
 void topic_names_add(struct topic_names *names, const char *name)
 {
-    char *copy = strdup(name);
-    char **grown = realloc(names->name, (names->count + 1) * sizeof(*grown));
-
-    if (!copy || !grown) {
-        say_no_memory();
-    }
-    grown[names->count++] = copy;
-    names->name = grown;
+    names->name = say_grow(names->name, names->count, sizeof(*names->name));
+    names->name[names->count++] = say_copy(name);
 }
 
 static bool topic_take_groups(const smq_topic_info *info, void *user)

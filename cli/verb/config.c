@@ -118,12 +118,7 @@ static enum exit_code config_take_context(struct config *config, struct section 
     if (config_find_context(config, name)) {
         return say_error(EXIT_USAGE, "%s: the context \"%s\" is there twice", where, name);
     }
-    const char **grown =
-        realloc(config->contexts, (config->context_count + 1) * sizeof(*config->contexts));
-    if (!grown) {
-        say_no_memory();
-    }
-    config->contexts = grown;
+    config->contexts = say_grow(config->contexts, config->context_count, sizeof(*config->contexts));
     config->contexts[config->context_count++] = name;
     *section = (struct section){.context = name};
     return EXIT_DONE;
@@ -164,13 +159,7 @@ static enum exit_code config_take_section(struct config *config, struct section 
 
 static void config_add(struct config *config, const struct config_line *line)
 {
-    struct config_line *grown =
-        realloc(config->lines, (config->count + 1) * sizeof(*config->lines));
-
-    if (!grown) {
-        say_no_memory();
-    }
-    config->lines = grown;
+    config->lines = say_grow(config->lines, config->count, sizeof(*config->lines));
     config->lines[config->count++] = *line;
 }
 

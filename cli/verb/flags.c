@@ -266,12 +266,7 @@ enum exit_code flag_apply(const struct flag *flag, void *values, const char *tex
 static void flags_given_add(struct flags_given *given, const struct flag *flag, void *values,
                             const char *text)
 {
-    struct flag_given *grown = realloc(given->given, (given->count + 1) * sizeof(*given->given));
-
-    if (!grown) {
-        say_no_memory();
-    }
-    given->given = grown;
+    given->given = say_grow(given->given, given->count, sizeof(*given->given));
     given->given[given->count++] =
         (struct flag_given){.flag = flag, .values = values, .text = text};
 }

@@ -42,10 +42,7 @@ char **secrets_take(int argc, char **argv)
     char **words = say_alloc((size_t) argc + 1, sizeof(*words));
 
     for (int i = 0; i < argc; i++) {
-        words[i] = strdup(argv[i]);
-        if (!words[i]) {
-            say_no_memory();
-        }
+        words[i] = say_copy(argv[i]);
         secrets_hide(argv[i]);
     }
     return words;
