@@ -18,7 +18,7 @@
 #include <slotmq/ops.h>
 
 #include "base/event.h"
-#include "model/marks.h"
+#include "model/fingerprint.h"
 #include "model/token.h"
 
 struct coord;

@@ -2,8 +2,8 @@
  * member.
  *
  * It is one module of files in layers: assigner.c (the loop, writing) is above assigner_read.c,
- * which is above assigner_gather.c; assigner_strangers.c is above assigner_decide.c, which is above
- * assigner_home.c, assigner_reach.c and assign.c.
+ * which is above assigner_gather.c; assigner_mismatch.c is above assigner_decide.c, which is above
+ * assigner_previous.c, assigner_reachability.c and assign.c.
  *
  * Below: root.h, zk_session.h, assignment.h, member_text.h.  Thread: smq:coord. */
 #ifndef COORD_ASSIGNER_ASSIGNER_H
@@ -196,7 +196,7 @@ void assigner_decide(struct assigner *assigner, int64_t now_ms);
 /* Begin the next round at `at_ms` or earlier. */
 void assigner_wake_at(struct assigner *assigner, int64_t at_ms);
 
-/* assigner_strangers.c: warn if members of one topic have worked on different clusters for a while;
+/* assigner_mismatch.c: warn if members of one topic have worked on different clusters for a while;
  * sets `wake_at`, too. */
 void assigner_log_strangers(struct assigner *assigner, int64_t now_ms);
 
@@ -207,7 +207,7 @@ int64_t assigner_strangers_note(struct assigner_strangers *strangers,
                                 const struct zookeeper_timings *timings, int64_t one, int64_t other,
                                 int64_t now_ms);
 
-/* assigner_reach.c: may a member go from one state to the other?  Pure. */
+/* assigner_reachability.c: may a member go from one state to the other?  Pure. */
 bool assigner_presence_may(enum assigner_presence from, enum assigner_presence to);
 
 /* Note whether Redis answers a member, and whether it answers `others` of the topic.  Returns when
@@ -228,8 +228,8 @@ bool assigner_reach_limit(const struct assigner *assigner, const struct assigner
 bool assigner_reach_is_present(const struct assigner_topic *topic, int64_t incarnation);
 bool assigner_reach_is_away(const struct assigner_topic *topic, int64_t incarnation);
 
-/* assigner_home.c: the hash that is kept of the name of a member that left a slot or ended; never
- * 0. */
+/* assigner_previous.c: the hash that is kept of the name of a member that left a slot or ended;
+ * never 0. */
 uint32_t assigner_home(const char *id);
 
 /* Per slot: the number of the member that is its home and may own slots, or 0. */

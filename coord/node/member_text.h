@@ -15,7 +15,7 @@
 
 #include "base/buf.h"
 #include "coord/node/member_slots.h"
-#include "model/marks.h"
+#include "model/fingerprint.h"
 
 enum {
     MEMBER_TEXT_MAX = 512 * 1024, /* readers of all versions take longer texts for damaged */

@@ -21,7 +21,7 @@
 #include "base/event.h"
 #include "base/loop.h"
 #include "base/script.h"
-#include "model/marks.h"
+#include "model/fingerprint.h"
 
 struct redis;
 struct redis_command;

@@ -10,7 +10,7 @@
 
 #include <hiredis/hiredis.h>
 
-#include "model/marks.h"
+#include "model/fingerprint.h"
 #include "redis/servers.h"
 
 enum { SLOTMAP_SLOTS = 16384, SLOTMAP_NODES_MAX = 1000 };

@@ -1,4 +1,4 @@
-/* assigner_strangers.c - the warning about members that consume one topic in different Redis
+/* assigner_mismatch.c - the warning about members that consume one topic in different Redis
  * clusters.
  *
  * A cluster that was restored from a copy of another has the same topics, with their nonces and

@@ -1,7 +1,7 @@
-/* marks.c - marks, which distinguish one cluster from another.
+/* fingerprint.c - marks, which distinguish one cluster from another.
  *
  * Pure. */
-#include "model/marks.h"
+#include "model/fingerprint.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
-/* marks.h - marks, which distinguish one cluster from another: short hashes of the ids of its
+/* fingerprint.h - marks, which distinguish one cluster from another: short hashes of the ids of its
  * nodes.
  *
  * Of many nodes only the smallest hashes are kept.  So two sets of mostly the same nodes also keep
  * mostly the same hashes, however many nodes there are.
  *
  * Pure. */
-#ifndef MODEL_MARKS_H
-#define MODEL_MARKS_H
+#ifndef MODEL_FINGERPRINT_H
+#define MODEL_FINGERPRINT_H
 
 #include <stdbool.h>
 #include <stddef.h>

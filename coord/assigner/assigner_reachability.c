@@ -1,5 +1,5 @@
-/* assigner_reach.c - members that no Redis node answers give their slots to members that reach
- * Redis.
+/* assigner_reachability.c - members that no Redis node answers give their slots to members that
+ * reach Redis.
  *
  * Their slots do not move at once, so that nothing moves when Redis is lost for all members, of
  * which one notices it a little earlier than another.  Nothing moves while no member of the topic

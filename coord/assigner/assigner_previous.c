@@ -1,5 +1,5 @@
-/* assigner_home.c - the home of a slot: the member that had it before it left or ended.  A member
- * that returns under its name gets its slots back.
+/* assigner_previous.c - the home of a slot: the member that had it before it left or ended.  A
+ * member that returns under its name gets its slots back.
  *
  * Homes are kept as hashes of names; if two names have the same hash, a slot at worst moves to the
  * wrong one of them.

@@ -1,5 +1,5 @@
-/* test_marks.c - what tells one cluster from another: hashes of nodes, their text, and which sets
- * of them belong together. */
+/* test_fingerprint.c - what tells one cluster from another: hashes of nodes, their text, and which
+ * sets of them belong together. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "model/marks.h"
+#include "model/fingerprint.h"
 #include "support/group.h"
 
 /* The marks of the nodes with these numbers. */
@@ -173,7 +173,7 @@ static void sets_that_share_a_mark_belong_together(void **state)
     }
 }
 
-TEST_GROUP(marks)
+TEST_GROUP(fingerprint)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_order_of_nodes_does_not_matter),
@@ -183,5 +183,5 @@ TEST_GROUP(marks)
         cmocka_unit_test(sets_that_share_a_mark_belong_together),
     };
 
-    return cmocka_run_group_tests_name("marks", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("fingerprint", tests, NULL, NULL);
 }

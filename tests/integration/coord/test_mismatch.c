@@ -1,4 +1,4 @@
-/* test_strangers.c - members of one topic that work on different clusters are named; nodes of one
+/* test_mismatch.c - members of one topic that work on different clusters are named; nodes of one
  * cluster may come and go. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -243,7 +243,7 @@ static void members_of_one_cluster_are_not_named(void **state)
     queue_side_free(late);
 }
 
-TEST_GROUP(strangers)
+TEST_GROUP(mismatch)
 {
 #define ON_STRANGERS(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
@@ -258,7 +258,7 @@ TEST_GROUP(strangers)
     if (!fixture_start("/strangers", SESSION_MS)) {
         return 1;
     }
-    failed = cmocka_run_group_tests_name("strangers", tests, NULL, NULL);
+    failed = cmocka_run_group_tests_name("mismatch", tests, NULL, NULL);
     fixture_end();
     return failed;
 }

@@ -1,4 +1,4 @@
-/* test_assigner_strangers.c - which members are said to work on different clusters, and when. */
+/* test_assigner_mismatch.c - which members are said to work on different clusters, and when. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -214,7 +214,7 @@ static void members_of_different_clusters_are_named(void **state)
     }
 }
 
-TEST_GROUP(assigner_strangers)
+TEST_GROUP(assigner_mismatch)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(they_are_named_when_it_lasts_and_not_too_often),

@@ -1,5 +1,5 @@
-/* test_assigner_reach.c - when a member that no Redis node answers gives its slots up, and when it
- * gets slots again. */
+/* test_assigner_reachability.c - when a member that no Redis node answers gives its slots up, and
+ * when it gets slots again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -164,7 +164,7 @@ static void a_connection_that_comes_and_goes_causes_few_moves(void **state)
     }
 }
 
-TEST_GROUP(assigner_reach)
+TEST_GROUP(assigner_reachability)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(which_state_may_follow),
@@ -172,5 +172,5 @@ TEST_GROUP(assigner_reach)
         cmocka_unit_test(a_connection_that_comes_and_goes_causes_few_moves),
     };
 
-    return cmocka_run_group_tests_name("assigner_reach", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("assigner_reachability", tests, NULL, NULL);
 }
