@@ -95,19 +95,19 @@ void coord_explain(struct coord *coord, const char *topic)
     loop_post(coord->loop, &command->task);
 }
 
-void coord_mark(struct coord *coord, const struct marks *marks)
+void coord_set_fingerprint(struct coord *coord, const struct fingerprint *fingerprint)
 {
-    struct coord_command *command = coord_command_new(coord, COORD_MARKED, NULL);
+    struct coord_command *command = coord_command_new(coord, COORD_FINGERPRINT, NULL);
 
-    command->marks = *marks;
+    command->fingerprint = *fingerprint;
     loop_post(coord->loop, &command->task);
 }
 
-void coord_reach(struct coord *coord, bool reached)
+void coord_set_reachable(struct coord *coord, bool reachable)
 {
-    struct coord_command *command = coord_command_new(coord, COORD_REACHED, NULL);
+    struct coord_command *command = coord_command_new(coord, COORD_REACHABLE, NULL);
 
-    command->reached = reached;
+    command->reachable = reachable;
     loop_post(coord->loop, &command->task);
 }
 

@@ -201,15 +201,15 @@ void coord_checked(struct coord *coord, const char *topic, smq_status status, co
  * are granted again at once.  Standalone: no effect, because the lease gives the generation. */
 void coord_raise(struct coord *coord, const char *topic, uint32_t generation);
 
-/* Set the marks of the cluster on which this process works.  Zookeeper: the node of the member
- * shows them, so that the assigner notices members of one topic that work on different clusters.
- * Standalone: no effect. */
-void coord_mark(struct coord *coord, const struct marks *marks);
+/* Set the fingerprint of the cluster on which this process works.  Zookeeper: the node of the
+ * member shows it, so that the assigner notices members of one topic that work on different
+ * clusters. Standalone: no effect. */
+void coord_set_fingerprint(struct coord *coord, const struct fingerprint *fingerprint);
 
 /* Set whether any Redis node answers this process; at first one does.  Zookeeper: the node of the
  * member shows it, so that its slots move to members that reach Redis.  Standalone: no effect,
  * because a lease that cannot be renewed ends by itself. */
-void coord_reach(struct coord *coord, bool reached);
+void coord_set_reachable(struct coord *coord, bool reachable);
 
 /* Close the session, within 5 s in any case, and free.  Slots that are still granted are not handed
  * over; call coord_leave() first.  The listener is not called after it returns.  Blocks: 5 s at

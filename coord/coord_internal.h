@@ -15,8 +15,8 @@ enum coord_command_kind {
     COORD_CHECKED,
     COORD_RAISED,
     COORD_EXPLAIN,
-    COORD_MARKED,
-    COORD_REACHED,
+    COORD_FINGERPRINT,
+    COORD_REACHABLE,
     COORD_REPLIED
 };
 
@@ -33,8 +33,8 @@ struct coord_command {
     struct coord_lease_reply reply;
     smq_status status; /* CHECKED */
     char *text;
-    struct marks marks; /* MARKED */
-    bool reached;       /* REACHED */
+    struct fingerprint fingerprint; /* FINGERPRINT */
+    bool reachable;                 /* REACHABLE */
 };
 
 /* One kind of coordination. */

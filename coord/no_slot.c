@@ -39,5 +39,5 @@ enum coord_no_slot no_slot_reason(const struct no_slot_facts *facts)
     if (facts->unusable) {
         return COORD_NO_SLOT_TOPIC;
     }
-    return facts->unreached ? COORD_NO_SLOT_REDIS : no_slot_inside(facts);
+    return facts->unreachable ? COORD_NO_SLOT_REDIS : no_slot_inside(facts);
 }

@@ -11,13 +11,13 @@
 
 /* What this process knows.  In a fleet each line counts only if none before it holds. */
 struct no_slot_facts {
-    bool fleet;     /* with ZooKeeper */
-    bool silent;    /* ZooKeeper is not connected, or has not answered for a while */
-    bool named;     /* the node of another session has the name of this member */
-    bool outside;   /* it has not entered the fleet yet */
-    bool unusable;  /* the nodes of the topic cannot be read or made, or belong to another fleet */
-    bool unreached; /* no Redis node answers this process */
-    bool refused;   /* Redis has refused the token of a slot that is granted */
+    bool fleet;    /* with ZooKeeper */
+    bool silent;   /* ZooKeeper is not connected, or has not answered for a while */
+    bool named;    /* the node of another session has the name of this member */
+    bool outside;  /* it has not entered the fleet yet */
+    bool unusable; /* the nodes of the topic cannot be read or made, or belong to another fleet */
+    bool unreachable; /* no Redis node answers this process */
+    bool refused;     /* Redis has refused the token of a slot that is granted */
     int32_t granted;
     bool fresh;     /* some of them were granted a moment ago: Redis may still answer */
     int32_t former; /* slots that an earlier member with the name of this one owns */

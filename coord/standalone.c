@@ -425,7 +425,7 @@ static void standalone_run(struct coord *coord, const struct coord_command *comm
 {
     struct standalone_topic *topic = NULL;
 
-    if (command->kind == COORD_MARKED || command->kind == COORD_REACHED) {
+    if (command->kind == COORD_FINGERPRINT || command->kind == COORD_REACHABLE) {
         return;
     }
     topic = standalone_find(coord->self, command);
@@ -453,8 +453,8 @@ static void standalone_run(struct coord *coord, const struct coord_command *comm
         break;
     case COORD_CHECKED:
     case COORD_RAISED:
-    case COORD_MARKED:
-    case COORD_REACHED:
+    case COORD_FINGERPRINT:
+    case COORD_REACHABLE:
         break;
     }
 }

@@ -25,8 +25,8 @@ struct zookeeper_timings zookeeper_timings = {.join = 150,
                                               .retry = 200,
                                               .idle = 60000,
                                               .hidden = 5000,
-                                              .marks = 5000,
-                                              .strangers = 15000,
+                                              .fingerprint = 5000,
+                                              .mismatch = 15000,
                                               .remind = 60000,
                                               .missed = 5000,
                                               .hold = 5000,
@@ -303,12 +303,12 @@ static void zookeeper_run(struct coord *coord, const struct coord_command *comma
     struct zookeeper *zookeeper = coord->self;
     struct ownership *topic = NULL;
 
-    if (command->kind == COORD_MARKED) {
-        member_marked(&zookeeper->member, &command->marks);
+    if (command->kind == COORD_FINGERPRINT) {
+        member_set_fingerprint(&zookeeper->member, &command->fingerprint);
         return;
     }
-    if (command->kind == COORD_REACHED) {
-        member_reached(&zookeeper->member, command->reached);
+    if (command->kind == COORD_REACHABLE) {
+        member_set_reachable(&zookeeper->member, command->reachable);
         return;
     }
     topic = ownership_find(&zookeeper->topics, command->topic.name);
@@ -336,8 +336,8 @@ static void zookeeper_run(struct coord *coord, const struct coord_command *comma
         zookeeper_explain(zookeeper, topic);
         break;
     case COORD_JOIN:
-    case COORD_MARKED:
-    case COORD_REACHED:
+    case COORD_FINGERPRINT:
+    case COORD_REACHABLE:
     case COORD_REPLIED:
         break;
     }

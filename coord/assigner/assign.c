@@ -22,7 +22,7 @@
 struct assign_candidate {
     size_t member;  /* index from 0 */
     int64_t load;   /* members are ordered by this */
-    int32_t own;    /* slots that it holds and that have no home elsewhere; breaks ties */
+    int32_t own;    /* slots that it holds and that had no other owner before; breaks ties */
     int32_t weight; /* above 0 */
     uint32_t hash;  /* hash of topic and id */
     const char *id; /* breaks ties between equal hashes */
@@ -35,7 +35,7 @@ struct assign_work {
     const char *const *ids;
     size_t count;                 /* number of members */
     int32_t **held;               /* per topic and member: slots granted, not being revoked */
-    int32_t **own;                /* those of them that have no home elsewhere */
+    int32_t **own;                /* those of them that had no other owner before */
     int64_t *loads;               /* per member: sum of its quotas over all topics */
     int32_t *missing;             /* per member: slots missing to its quota of the present topic */
     struct assign_candidate *row; /* has space for all members */
@@ -101,7 +101,7 @@ static void assign_count(const struct assign_topic *topic, int32_t *held, int32_
 
         if (entry != 0 && (entry & ASSIGNMENT_REVOKING) == 0) {
             held[entry - 1]++;
-            own[entry - 1] += topic->homes[i] == 0 || topic->homes[i] == entry ? 1 : 0;
+            own[entry - 1] += topic->previous[i] == 0 || topic->previous[i] == entry ? 1 : 0;
         }
     }
 }
@@ -250,36 +250,38 @@ static void assign_quotas(struct assign_work *work)
 }
 
 /* Revoke slots from the members that have more than their quota, those with the highest numbers
- * first.  `homes`: only slots whose home is a member with fewer slots than its quota; `missing` is
- * counted down. */
-static void assign_revoke(struct assign_topic *topic, int32_t *held, int32_t *missing, bool homes)
+ * first.  `to_previous`: only slots whose previous owner has fewer slots than its quota; `missing`
+ * is counted down. */
+static void assign_revoke(struct assign_topic *topic, int32_t *held, int32_t *missing,
+                          bool to_previous)
 {
     for (int32_t i = topic->slot_count - 1; i >= 0; i--) {
         uint16_t entry = topic->slots[i];
-        uint16_t home = topic->homes[i];
+        uint16_t previous = topic->previous[i];
 
         if (entry == 0 || (entry & ASSIGNMENT_REVOKING) != 0 ||
             held[entry - 1] <= topic->quotas[entry - 1] ||
-            (homes && (home == 0 || missing[home - 1] <= 0))) {
+            (to_previous && (previous == 0 || missing[previous - 1] <= 0))) {
             continue;
         }
-        if (homes) {
-            missing[home - 1]--;
+        if (to_previous) {
+            missing[previous - 1]--;
         }
         topic->slots[i] = entry | ASSIGNMENT_REVOKING;
         held[entry - 1]--;
     }
 }
 
-/* Give slots without an owner to their home members. */
-static void assign_bring_home(struct assign_topic *topic, int32_t *held)
+/* Give slots without an owner back to their previous owners. */
+static void assign_return(struct assign_topic *topic, int32_t *held)
 {
     for (int32_t i = 0; i < topic->slot_count; i++) {
-        uint16_t home = topic->homes[i];
+        uint16_t previous = topic->previous[i];
 
-        if (topic->slots[i] == 0 && home != 0 && held[home - 1] < topic->quotas[home - 1]) {
-            topic->slots[i] = home;
-            held[home - 1]++;
+        if (topic->slots[i] == 0 && previous != 0 &&
+            held[previous - 1] < topic->quotas[previous - 1]) {
+            topic->slots[i] = previous;
+            held[previous - 1]++;
         }
     }
 }
@@ -322,7 +324,7 @@ static void assign_apply(struct assign_work *work, size_t t)
 {
     struct assign_topic *topic = &work->topics[t];
 
-    assign_bring_home(topic, work->held[t]);
+    assign_return(topic, work->held[t]);
     for (size_t i = 0; i < work->count; i++) {
         work->missing[i] = topic->quotas[i] - work->held[t][i];
     }

@@ -15,16 +15,16 @@ struct assign_topic {
     const char *name;
     const int32_t *weights; /* per member; 0: it may own nothing */
     uint16_t *slots;
-    /* per slot: its home, the member that had it before it left or ended; or 0 */
-    const uint16_t *homes;
+    /* per slot: its previous owner, the member that had it before it left or ended; or 0 */
+    const uint16_t *previous;
     int32_t slot_count;
     int32_t *quotas; /* result: per member, how many slots it is to have in the end */
 };
 
 /* Give slots without an owner to members, and mark slots that must move as REVOKING.  Of all even
  * shares the one with the fewest moves is chosen, and of these the one that gives most slots to
- * their homes.  Extra slots go to members with the fewest slots over all topics; `ids` (of the
- * members) only break ties, so the order of members does not matter.  O(slots + members log
+ * their previous owners.  Extra slots go to members with the fewest slots over all topics; `ids`
+ * (of the members) only break ties, so the order of members does not matter.  O(slots + members log
  * members) per topic. */
 void assign(struct assign_topic *topics, size_t topic_count, const char *const *ids, size_t count);
 

@@ -131,7 +131,7 @@ static void assigner_on_read(struct assigner *assigner, bool good)
         return;
     }
     assigner_decide(assigner, clock_now_ms());
-    assigner_log_strangers(assigner, clock_now_ms());
+    assigner_log_mismatch(assigner, clock_now_ms());
     assigner_write(assigner);
 }
 

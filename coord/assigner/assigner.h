@@ -39,7 +39,7 @@ enum assigner_presence { ASSIGNER_PRESENT, ASSIGNER_MISSED, ASSIGNER_AWAY, ASSIG
 enum { ASSIGNER_PRESENCES = ASSIGNER_RETURNED + 1 };
 
 /* A member that Redis does not answer, or did not answer a while ago. */
-struct assigner_reach {
+struct assigner_reachability {
     int64_t incarnation;
     enum assigner_presence state;
     /* since when it is in the state; MISSED: and another member reaches Redis; 0: none does */
@@ -70,10 +70,10 @@ struct assigner_topic {
     bool oversized;     /* its next assignment was too large for a node, which was logged */
     int64_t idle_since; /* 0: a member asks for it */
     struct assigner_revocation *revocations;
-    /* per slot: assigner_home() of the member that had it before it left or ended; 0: none */
-    uint32_t *homes;
-    struct assigner_reach *reaches; /* members without an entry are PRESENT */
-    size_t reach_count;
+    /* per slot: assigner_owner_hash() of the member that had it before it left or ended; 0: none */
+    uint32_t *previous;
+    struct assigner_reachability *reachability; /* members without an entry are PRESENT */
+    size_t reachability_count;
     /* when no slot had an owner: nothing is granted until then; 0: some slot had one */
     int64_t cold_until;
     int64_t cold_last;                   /* the same: when the last member came to the topic */
@@ -105,7 +105,7 @@ struct assigner_watch {
 
 /* The warning about members of one topic that work on different clusters.  All times are
  * milliseconds. */
-struct assigner_strangers {
+struct assigner_mismatch {
     int64_t since_ms;   /* since when there are such members; 0: there are none */
     int64_t logged_ms;  /* when the warning was logged last; 0: never */
     int64_t one, other; /* incarnations of the members that it named; 0: none since `since_ms` */
@@ -151,7 +151,7 @@ struct assigner {
     bool ignored_logged; /* there were some in the last round, which was logged */
     char **unread;       /* the names of members that were logged as unreadable */
     size_t unread_count;
-    struct assigner_strangers strangers;
+    struct assigner_mismatch mismatch;
     struct assigner_arrivals arrivals;
     struct assigner_topics topics;
     struct assigner_topic *current;
@@ -198,42 +198,43 @@ void assigner_wake_at(struct assigner *assigner, int64_t at_ms);
 
 /* assigner_mismatch.c: warn if members of one topic have worked on different clusters for a while;
  * sets `wake_at`, too. */
-void assigner_log_strangers(struct assigner *assigner, int64_t now_ms);
+void assigner_log_mismatch(struct assigner *assigner, int64_t now_ms);
 
 /* Note that the members `one` and `other`, by incarnation, work on different clusters; 0 and 0: no
  * members do.  Returns when to log them: if that is not after `now_ms` they count as logged; 0:
  * never. */
-int64_t assigner_strangers_note(struct assigner_strangers *strangers,
-                                const struct zookeeper_timings *timings, int64_t one, int64_t other,
-                                int64_t now_ms);
+int64_t assigner_mismatch_note(struct assigner_mismatch *mismatch,
+                               const struct zookeeper_timings *timings, int64_t one, int64_t other,
+                               int64_t now_ms);
 
 /* assigner_reachability.c: may a member go from one state to the other?  Pure. */
 bool assigner_presence_may(enum assigner_presence from, enum assigner_presence to);
 
 /* Note whether Redis answers a member, and whether it answers `others` of the topic.  Returns when
  * to note it again; 0: with the next change. */
-int64_t assigner_reach_note(struct assigner_reach *reach, const struct zookeeper_timings *timings,
-                            bool reached, bool others, int64_t now_ms);
+int64_t assigner_reachability_note(struct assigner_reachability *reachability,
+                                   const struct zookeeper_timings *timings, bool reachable,
+                                   bool others, int64_t now_ms);
 
 /* Note it for all members that ask for the topic: those with a weight, which is negative if the
  * member is not in the assignment.  Returns when to note it again; 0: with the next change. */
-int64_t assigner_reach_read(const struct assigner *assigner, struct assigner_topic *topic,
-                            const int32_t *weights, int64_t now_ms);
+int64_t assigner_reachability_read(const struct assigner *assigner, struct assigner_topic *topic,
+                                   const int32_t *weights, int64_t now_ms);
 
 /* Take the weights away from members that must get no slots.  Returns true if no member with a
  * weight reaches Redis: then nothing may move. */
-bool assigner_reach_limit(const struct assigner *assigner, const struct assigner_topic *topic,
-                          int32_t *weights);
+bool assigner_reachability_limit(const struct assigner *assigner,
+                                 const struct assigner_topic *topic, int32_t *weights);
 
-bool assigner_reach_is_present(const struct assigner_topic *topic, int64_t incarnation);
-bool assigner_reach_is_away(const struct assigner_topic *topic, int64_t incarnation);
+bool assigner_reachability_is_present(const struct assigner_topic *topic, int64_t incarnation);
+bool assigner_reachability_is_away(const struct assigner_topic *topic, int64_t incarnation);
 
 /* assigner_previous.c: the hash that is kept of the name of a member that left a slot or ended;
  * never 0. */
-uint32_t assigner_home(const char *id);
+uint32_t assigner_owner_hash(const char *id);
 
-/* Per slot: the number of the member that is its home and may own slots, or 0. */
-void assigner_find_homes(const struct assigner *assigner, const struct assigner_topic *topic,
-                         const int32_t *weights, uint16_t *out);
+/* Per slot: the number of its previous owner, if that may own slots, or 0. */
+void assigner_find_previous(const struct assigner *assigner, const struct assigner_topic *topic,
+                            const int32_t *weights, uint16_t *out);
 
 #endif

@@ -21,9 +21,9 @@ struct assigner_decision {
     int32_t *weights;
     int32_t *quotas;
     uint16_t *slots;
-    uint16_t *homes; /* per slot: its home, or 0 */
-    /* those of `slots` and `homes` that are assigned in this round */
-    uint16_t *free_slots, *free_homes;
+    uint16_t *previous; /* per slot: its previous owner, or 0 */
+    /* those of `slots` and `previous` that are assigned in this round */
+    uint16_t *free_slots, *free_previous;
     bool cold;  /* no member owned anything before: only slots that members had are granted */
     bool still; /* no member reaches Redis: nothing moves */
 };
@@ -32,9 +32,9 @@ struct assigner_decision {
 struct assigner_former {
     uint16_t number; /* its own number, or that of a member that returned under its name; 0: none */
     const struct member_topic *line; /* NULL: it does not ask for the topic any more */
-    uint32_t home;
-    bool gone; /* its node does not exist any more */
-    bool away; /* no Redis node answers it */
+    uint32_t hash;                   /* assigner_owner_hash() */
+    bool gone;                       /* its node does not exist any more */
+    bool away;                       /* no Redis node answers it */
     /* slots that it did not release in time, and that are not reported yet */
     struct member_slots late;
 };
@@ -150,10 +150,10 @@ static struct assigner_former assigner_decide_former(const struct assigner *assi
 {
     struct assigner_former former = {.number =
                                          assigner_decide_number(assigner, member->incarnation),
-                                     .home = assigner_home(member->id)};
+                                     .hash = assigner_owner_hash(member->id)};
 
     former.gone = former.number == 0;
-    former.away = assigner_reach_is_away(topic, member->incarnation);
+    former.away = assigner_reachability_is_away(topic, member->incarnation);
     if (former.gone) {
         former.number = assigner_decide_successor(assigner, topic, member->id);
     }
@@ -176,7 +176,7 @@ static uint16_t assigner_decide_entry(struct assigner *assigner, struct assigner
         return former->number;
     }
     if (former->line == NULL || former->line->leaving || former->gone || former->away) {
-        topic->homes[slot] = former->home;
+        topic->previous[slot] = former->hash;
     }
     if (former->line == NULL || (revoking && former->gone)) {
         return 0;
@@ -337,7 +337,7 @@ static bool assigner_decide_cold(struct assigner *assigner,
 }
 
 /* Until when new members wait for others.  Members that Redis did not answer a while ago are no new
- * ones: assigner_reach_limit() decides about them, so their weights become positive. */
+ * ones: assigner_reachability_limit() decides about them, so their weights become positive. */
 static int64_t assigner_decide_joins(struct assigner *assigner, struct assigner_decision *decision,
                                      int64_t now_ms)
 {
@@ -350,7 +350,7 @@ static int64_t assigner_decide_joins(struct assigner *assigner, struct assigner_
         if (decision->weights[i] >= 0) {
             continue;
         }
-        if (assigner_reach_is_present(topic, assigner->members[i].incarnation)) {
+        if (assigner_reachability_is_present(topic, assigner->members[i].incarnation)) {
             pending++;
         } else {
             decision->weights[i] = -decision->weights[i];
@@ -402,7 +402,7 @@ static void assigner_decide_weights(struct assigner *assigner, struct assigner_d
         asked = true;
         decision->weights[i] = known ? line->weight : -line->weight;
     }
-    again_ms = assigner_reach_read(assigner, topic, decision->weights, now_ms);
+    again_ms = assigner_reachability_read(assigner, topic, decision->weights, now_ms);
     if (again_ms != 0) {
         assigner_wake_at(assigner, again_ms);
     }
@@ -413,7 +413,7 @@ static void assigner_decide_weights(struct assigner *assigner, struct assigner_d
             decision->weights[i] = now_ms < ready ? 0 : -decision->weights[i];
         }
     }
-    decision->still = assigner_reach_limit(assigner, topic, decision->weights);
+    decision->still = assigner_reachability_limit(assigner, topic, decision->weights);
 }
 
 /* No member has a share any more: those that were the last to have one stay named, so that one that
@@ -516,7 +516,7 @@ static int32_t assigner_decide_free_slots(const struct assigner *assigner,
         if (back) {
             decision->slots[i] = decision->free_slots[count++];
         } else {
-            decision->free_homes[count] = decision->homes[i];
+            decision->free_previous[count] = decision->previous[i];
             decision->free_slots[count++] = decision->slots[i];
         }
     }
@@ -538,7 +538,7 @@ static void assigner_decide_assign(struct assigner *assigner, struct assigner_de
             .name = decisions[i].topic->name,
             .weights = decisions[i].weights,
             .slots = decisions[i].free_slots,
-            .homes = decisions[i].free_homes,
+            .previous = decisions[i].free_previous,
             .slot_count = assigner_decide_free_slots(assigner, &decisions[i], false),
             .quotas = decisions[i].quotas};
     }
@@ -592,9 +592,9 @@ static struct assigner_decision assigner_decision_new(struct assigner_topic *top
                                       .weights = memory_new(members * sizeof(int32_t)),
                                       .quotas = memory_new(members * sizeof(int32_t)),
                                       .slots = memory_new(size),
-                                      .homes = memory_new(size),
+                                      .previous = memory_new(size),
                                       .free_slots = memory_new(size),
-                                      .free_homes = memory_new(size)};
+                                      .free_previous = memory_new(size)};
 }
 
 static void assigner_decision_fini(struct assigner_decision *decision)
@@ -602,9 +602,9 @@ static void assigner_decision_fini(struct assigner_decision *decision)
     free(decision->weights);
     free(decision->quotas);
     free(decision->slots);
-    free(decision->homes);
+    free(decision->previous);
     free(decision->free_slots);
-    free(decision->free_homes);
+    free(decision->free_previous);
 }
 
 void assigner_decide(struct assigner *assigner, int64_t now_ms)
@@ -625,7 +625,7 @@ void assigner_decide(struct assigner *assigner, int64_t now_ms)
         decisions[at] = assigner_decision_new(topic, members);
         assigner_decide_carry(assigner, &decisions[at], now_ms);
         assigner_decide_weights(assigner, &decisions[at], now_ms);
-        assigner_find_homes(assigner, topic, decisions[at].weights, decisions[at].homes);
+        assigner_find_previous(assigner, topic, decisions[at].weights, decisions[at].previous);
         at++;
     }
     assigner_decide_assign(assigner, decisions, count);

@@ -86,8 +86,8 @@ static void assigner_topic_free(struct assigner_topic *topic)
     assignment_fini(&topic->old);
     assignment_fini(&topic->next);
     free(topic->revocations);
-    free(topic->homes);
-    free(topic->reaches);
+    free(topic->previous);
+    free(topic->reachability);
     free(topic->name);
     free(topic);
 }
@@ -127,7 +127,7 @@ void assigner_forget(struct assigner *assigner)
     assigner_clear_unread(assigner);
     assigner->whole_at = 0;
     assigner->arrivals = (struct assigner_arrivals){0};
-    assigner->strangers = (struct assigner_strangers){.logged_ms = assigner->strangers.logged_ms};
+    assigner->mismatch = (struct assigner_mismatch){.logged_ms = assigner->mismatch.logged_ms};
     while ((topic = LIST_FIRST(&assigner->topics)) != NULL) {
         assigner_topic_free(topic);
     }
@@ -346,9 +346,9 @@ static void assigner_define(struct assigner_topic *topic, const struct zk_reply 
     if (strcmp(topic->nonce, nonce) != 0 || topic->slots != slots) {
         memcpy(topic->nonce, nonce, sizeof(nonce));
         free(topic->revocations);
-        free(topic->homes);
+        free(topic->previous);
         topic->revocations = memory_new(((size_t) slots + 1) * sizeof(*topic->revocations));
-        topic->homes = memory_new(((size_t) slots + 1) * sizeof(*topic->homes));
+        topic->previous = memory_new(((size_t) slots + 1) * sizeof(*topic->previous));
         assignment_fini(&topic->old);
         topic->slots = slots;
         topic->pending_count = 0;

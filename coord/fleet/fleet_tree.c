@@ -240,7 +240,7 @@ static smq_member_state fleet_tree_state(const struct fleet_tree_member *member)
     if (fleet_tree_is_leaving(&member->info)) {
         return SMQ_MEMBER_LEAVING;
     }
-    return member_info_is_reached(&member->info) ? SMQ_MEMBER_ACTIVE : SMQ_MEMBER_UNREACHABLE;
+    return member_info_is_reachable(&member->info) ? SMQ_MEMBER_ACTIVE : SMQ_MEMBER_UNREACHABLE;
 }
 
 static void fleet_tree_add_topic(smq_fleet_member *shown, const struct fleet_tree_member *member,
@@ -312,7 +312,7 @@ static const char *fleet_tree_stands_by(const struct fleet_tree *tree,
     if (topic->unread != NULL) {
         return "the nodes of the topic cannot be read";
     }
-    if (!member_info_is_reached(&member->info)) {
+    if (!member_info_is_reachable(&member->info)) {
         return "it cannot reach Redis";
     }
     if (tree->assigner[0] == '\0') {

@@ -130,7 +130,7 @@ void member_know(const struct member *member, struct no_slot_facts *facts)
     facts->silent |= waited_ms >= zk_session_timeout(member->session) / MEMBER_BEATS;
     facts->named = member->state == MEMBER_WAITING || member->name_until != 0;
     facts->outside = member->state != MEMBER_IN;
-    facts->unreached = !member_info_is_reached(&member->info);
+    facts->unreachable = !member_info_is_reachable(&member->info);
 }
 
 smq_status member_refusal(const struct member *member, const char **text)
@@ -187,40 +187,41 @@ static void member_begin_entry(struct member *member)
 
 static void member_encode(struct member *member, struct buf *out)
 {
-    member->marked = false;
+    member->fingerprint_changed = false;
     member_text_head(out, &member->info);
     member->listener.encode(member->listener.user, out);
 }
 
-/* The marks have changed: write the node again, but not after every change of a cluster that
+/* The fingerprint has changed: write the node again, but not after every change of a cluster that
  * changes often; a heartbeat checks again. */
-static void member_write_marks(struct member *member)
+static void member_write_fingerprint(struct member *member)
 {
     int64_t now = clock_now_ms();
 
-    if (member->marked && member->state == MEMBER_IN &&
-        (member->marked_at == 0 || now - member->marked_at >= member->env->timings.marks)) {
-        member->marked_at = now;
+    if (member->fingerprint_changed && member->state == MEMBER_IN &&
+        (member->fingerprint_at == 0 ||
+         now - member->fingerprint_at >= member->env->timings.fingerprint)) {
+        member->fingerprint_at = now;
         member_write_soon(member);
     }
 }
 
-void member_marked(struct member *member, const struct marks *marks)
+void member_set_fingerprint(struct member *member, const struct fingerprint *fingerprint)
 {
-    if (!marks_equal(&member->info.marks, marks)) {
-        member->info.marks = *marks;
-        member->marked = true;
-        member_write_marks(member);
+    if (!fingerprint_equal(&member->info.fingerprint, fingerprint)) {
+        member->info.fingerprint = *fingerprint;
+        member->fingerprint_changed = true;
+        member_write_fingerprint(member);
     }
 }
 
-void member_reached(struct member *member, bool reached)
+void member_set_reachable(struct member *member, bool reachable)
 {
-    if (member_info_is_reached(&member->info) == reached) {
+    if (member_info_is_reachable(&member->info) == reachable) {
         return;
     }
-    member_info_set_reached(&member->info, reached);
-    if (reached) {
+    member_info_set_reachable(&member->info, reachable);
+    if (reachable) {
         events_log(member->env->events, SMQ_LEVEL_INFO,
                    "Redis answers this member again: it gets slots again after a while");
     } else {
@@ -492,7 +493,7 @@ static void member_on_beat_reply(void *user, const struct zk_reply *reply)
     if (member->dirty) {
         member_write_soon(member);
     }
-    member_write_marks(member);
+    member_write_fingerprint(member);
     member_renew_lease(member, member->beat_at);
     if (lapsed) {
         member->listener.resumed(member->listener.user);

@@ -57,8 +57,9 @@ struct member {
     bool dirty, writing;
     /* a write failed, and may have been done: a heartbeat reads `version` before the next write */
     bool stale;
-    bool marked; /* the marks differ from those that were written last, or are being written */
-    int64_t marked_at;  /* when changed marks last caused a write; 0: never */
+    bool fingerprint_changed; /* it differs from the one that was written last, or is being written
+                               */
+    int64_t fingerprint_at;   /* when a changed fingerprint last caused a write; 0: never */
     int64_t backoff_ms; /* back-off before the next write after a denied one; 0: none was denied */
     bool unreadable;    /* ZooKeeper has denied the last read of the node */
     bool denied_logged; /* a denied read or write was logged, and not its end */
@@ -95,11 +96,11 @@ void member_joined(struct member *member);
 /* The member will never enter. */
 void member_refuse(struct member *member, smq_status status, const char *text);
 
-/* Set the marks of the cluster on which this process works. */
-void member_marked(struct member *member, const struct marks *marks);
+/* Set the fingerprint of the cluster on which this process works. */
+void member_set_fingerprint(struct member *member, const struct fingerprint *fingerprint);
 
 /* Set whether any Redis node answers this process. */
-void member_reached(struct member *member, bool reached);
+void member_set_reachable(struct member *member, bool reachable);
 
 /* The content of the node is out of date: write it soon. */
 void member_write_soon(struct member *member);

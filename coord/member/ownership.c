@@ -120,14 +120,14 @@ static void ownership_doubt_node(struct ownership *topic)
     }
 }
 
-void ownership_drop_rivals(struct ownership *topic)
+void ownership_drop_holders(struct ownership *topic)
 {
-    for (size_t i = 0; i < topic->rival_count; i++) {
-        free(topic->rivals[i].name);
+    for (size_t i = 0; i < topic->holder_count; i++) {
+        free(topic->holders[i].name);
     }
-    free(topic->rivals);
-    topic->rivals = NULL;
-    topic->rival_count = topic->rivals_out = 0;
+    free(topic->holders);
+    topic->holders = NULL;
+    topic->holder_count = topic->holders_out = 0;
 }
 
 static void ownership_free_if_done(struct ownership *topic)
@@ -136,7 +136,7 @@ static void ownership_free_if_done(struct ownership *topic)
         return;
     }
     LIST_REMOVE(topic, link);
-    ownership_drop_rivals(topic);
+    ownership_drop_holders(topic);
     free(topic->name);
     free(topic->nonce);
     free(topic->path);
@@ -604,7 +604,7 @@ void ownership_expired(struct ownership_set *set)
 
         topic->reading = topic->again = false;
         ownership_enter_node(topic, TOPIC_NODE_UNREAD);
-        ownership_drop_rivals(topic);
+        ownership_drop_holders(topic);
         topic->applied = 0;
         uv_timer_stop(&topic->retry);
         ownership_lose(topic);

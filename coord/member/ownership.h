@@ -51,7 +51,7 @@ struct ownership_node {
     char asked_by[MEMBER_WORD_MAX + 1], asked_from[MEMBER_WORD_MAX + 1];
 };
 
-struct ownership_rival;
+struct ownership_holder;
 
 enum ownership_phase {
     OWNERSHIP_JOINED,
@@ -100,12 +100,12 @@ struct ownership {
     char asked_identity[ROOT_IDENTITY_LEN + 1], logged_identity[ROOT_IDENTITY_LEN + 1];
     char answered[MEMBER_WORD_MAX + 1]; /* the nonce of another member that was answered last */
     bool has_asked;                     /* it has asked through the node */
-    struct ownership_rival *rivals;     /* members that may list the nonce of the node */
-    size_t rival_count, rivals_out;
-    bool rivals_failed, rival_logged;
-    int64_t rival_since; /* since when a living member lists it; 0: none does */
-    char rival_name[MEMBER_WORD_MAX + 1], rival_host[MEMBER_WORD_MAX + 1];
-    struct marks rival_marks;
+    struct ownership_holder *holders;   /* members that may list the nonce of the node */
+    size_t holder_count, holders_out;
+    bool holders_failed, holder_logged;
+    int64_t holder_since; /* since when a living member lists it; 0: none does */
+    char holder_name[MEMBER_WORD_MAX + 1], holder_host[MEMBER_WORD_MAX + 1];
+    struct fingerprint holder_fingerprint;
     enum ownership_phase phase;
     bool omitted;    /* the member's node was last written without this topic */
     int32_t version; /* version of the topic's node when it was read last */

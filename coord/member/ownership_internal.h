@@ -9,7 +9,7 @@
 #include "coord/node/assignment.h"
 
 /* A member that may list the nonce of the node. */
-struct ownership_rival {
+struct ownership_holder {
     struct ownership *topic;
     char *name;
 };
@@ -17,7 +17,7 @@ struct ownership_rival {
 /* ownership.c */
 /* The one place where the state of the node changes. */
 void ownership_enter_node(struct ownership *topic, enum topic_node_state state);
-void ownership_drop_rivals(struct ownership *topic);
+void ownership_drop_holders(struct ownership *topic);
 void ownership_read(struct ownership *topic); /* sync, read the nodes, act */
 struct zk_session *ownership_session(struct ownership *topic);
 void ownership_fail(struct ownership *topic, smq_status status, const char *text);
@@ -39,9 +39,10 @@ void ownership_slot_answer(struct ownership *topic, const struct coord_command *
 /* ownership_node.c */
 /* When to check the members that list the nonce of the topic's node again, `waited_ms` after they
  * were met: after the back-off, but not later than the end of the wait, at `limit_ms`.  Pure. */
-int64_t ownership_rival_delay(int64_t backoff_ms, int64_t waited_ms, int64_t limit_ms);
+int64_t ownership_holder_delay(int64_t backoff_ms, int64_t waited_ms, int64_t limit_ms);
 /* What is known of a member that lists that nonce, by the clusters of this member and of that one,
  * and what to do.  Pure. */
-const char *ownership_rival_advice(const struct marks *own, const struct marks *rival);
+const char *ownership_holder_advice(const struct fingerprint *own,
+                                    const struct fingerprint *holder);
 
 #endif

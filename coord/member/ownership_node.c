@@ -113,7 +113,7 @@ static void ownership_on_asked(void *user, const struct zk_reply *reply)
     }
 }
 
-static void ownership_ask_rival(struct ownership *topic)
+static void ownership_ask_holder(struct ownership *topic)
 {
     struct buf text = {0};
     struct zk_op op = {.kind = ZK_SET, .path = topic->path, .version = topic->version};
@@ -128,19 +128,19 @@ static void ownership_ask_rival(struct ownership *topic)
     buf_fini(&text);
 }
 
-int64_t ownership_rival_delay(int64_t backoff_ms, int64_t waited_ms, int64_t limit_ms)
+int64_t ownership_holder_delay(int64_t backoff_ms, int64_t waited_ms, int64_t limit_ms)
 {
     int64_t left_ms = limit_ms - waited_ms;
 
     return left_ms > 0 && left_ms < backoff_ms ? left_ms : backoff_ms;
 }
 
-const char *ownership_rival_advice(const struct marks *own, const struct marks *rival)
+const char *ownership_holder_advice(const struct fingerprint *own, const struct fingerprint *holder)
 {
-    const struct marks *sets[] = {own, rival};
+    const struct fingerprint *sets[] = {own, holder};
     size_t groups[2];
 
-    (void) marks_group(groups, sets, 2);
+    (void) fingerprint_group(groups, sets, 2);
     if (groups[0] == 0 || groups[1] == 0) {
         return "which has another topic of this name: end that process if it uses this Redis; if "
                "it uses another Redis, give its fleet a root of its own";
@@ -162,32 +162,34 @@ static void ownership_give_up_node(struct ownership *topic)
 
 /* A living member lists the nonce of the node.  It may be about to end, so this member waits for
  * that as long as for a name; a member that owns slots continues with them. */
-static void ownership_meet_rival(struct ownership *topic)
+static void ownership_found_holder(struct ownership *topic)
 {
     struct ownership_set *set = topic->set;
     int64_t timeout_ms = zk_session_timeout(set->session);
     int64_t now = clock_now_ms();
-    int64_t delay_ms = ownership_rival_delay(
-        topic->backoff_ms, topic->rival_since == 0 ? 0 : now - topic->rival_since, 2 * timeout_ms);
+    int64_t delay_ms = ownership_holder_delay(
+        topic->backoff_ms, topic->holder_since == 0 ? 0 : now - topic->holder_since,
+        2 * timeout_ms);
     char text[1024];
 
     (void) snprintf(text, sizeof(text), "topic %s at %s is held by member %s on host %s, %s",
-                    topic->name, set->env->root, topic->rival_name, topic->rival_host,
-                    ownership_rival_advice(&member_self(set->member)->marks, &topic->rival_marks));
-    if (topic->rival_since == 0) {
-        topic->rival_since = now;
+                    topic->name, set->env->root, topic->holder_name, topic->holder_host,
+                    ownership_holder_advice(&member_self(set->member)->fingerprint,
+                                            &topic->holder_fingerprint));
+    if (topic->holder_since == 0) {
+        topic->holder_since = now;
     }
-    if (topic->busy_slots == 0 && now - topic->rival_since >= 2 * timeout_ms) {
+    if (topic->busy_slots == 0 && now - topic->holder_since >= 2 * timeout_ms) {
         ownership_give_up_node(topic);
         ownership_fail(topic, SMQ_OTHER_FLEET, text);
         return;
     }
-    if (!topic->rival_logged && now - topic->rival_since >= timeout_ms / 4) {
-        topic->rival_logged = true;
+    if (!topic->holder_logged && now - topic->holder_since >= timeout_ms / 4) {
+        topic->holder_logged = true;
         events_log(set->env->events, SMQ_LEVEL_ERROR, "%s", text);
     }
     if (!topic->has_asked) {
-        ownership_ask_rival(topic);
+        ownership_ask_holder(topic);
         return;
     }
     ownership_give_up_node(topic);
@@ -198,42 +200,42 @@ static void ownership_meet_rival(struct ownership *topic)
     }
 }
 
-static void ownership_rivals_read(struct ownership *topic)
+static void ownership_holders_read(struct ownership *topic)
 {
     static const struct zk_reply lost = {.rc = ZCONNECTIONLOSS};
-    bool failed = topic->rivals_failed;
+    bool failed = topic->holders_failed;
 
-    ownership_drop_rivals(topic);
+    ownership_drop_holders(topic);
     if (topic->phase == OWNERSHIP_GONE || failed) {
         (void) ownership_chain_over(topic, &lost);
-    } else if (*topic->rival_name != '\0') {
-        ownership_meet_rival(topic);
+    } else if (*topic->holder_name != '\0') {
+        ownership_found_holder(topic);
     } else {
-        topic->rival_since = 0;
+        topic->holder_since = 0;
         ownership_enter_node(topic, TOPIC_NODE_MAKING);
         zk_get(ownership_session(topic), topic->assignment_path, false, ownership_on_old, topic);
     }
 }
 
 /* A node that cannot be read counts as one that lists the nonce. */
-static void ownership_on_rival(void *user, const struct zk_reply *reply)
+static void ownership_on_holder(void *user, const struct zk_reply *reply)
 {
-    struct ownership_rival *rival = user;
-    struct ownership *topic = rival->topic;
+    struct ownership_holder *holder = user;
+    struct ownership *topic = holder->topic;
     struct member_info info = {0};
     bool readable = reply->rc == ZOK && member_text_parse(&info, reply->data, reply->len);
 
-    topic->rivals_failed |= reply->rc != ZOK && reply->rc != ZNONODE && reply->rc != ZNOAUTH;
+    topic->holders_failed |= reply->rc != ZOK && reply->rc != ZNONODE && reply->rc != ZNOAUTH;
     if (reply->rc == ZNOAUTH || (reply->rc == ZOK && !readable) ||
         (readable && member_info_topic(&info, topic->name, topic->node.nonce) != NULL)) {
-        (void) snprintf(topic->rival_name, sizeof(topic->rival_name), "%s", rival->name);
-        (void) snprintf(topic->rival_host, sizeof(topic->rival_host), "%s",
+        (void) snprintf(topic->holder_name, sizeof(topic->holder_name), "%s", holder->name);
+        (void) snprintf(topic->holder_host, sizeof(topic->holder_host), "%s",
                         readable ? info.host : "(not readable)");
-        topic->rival_marks = info.marks;
+        topic->holder_fingerprint = info.fingerprint;
     }
     member_info_fini(&info);
-    if (--topic->rivals_out == 0) {
-        ownership_rivals_read(topic);
+    if (--topic->holders_out == 0) {
+        ownership_holders_read(topic);
     }
 }
 
@@ -247,24 +249,24 @@ static void ownership_on_members(void *user, const struct zk_reply *reply)
         (void) ownership_chain_over(topic, reply);
         return;
     }
-    topic->rivals = memory_new((reply->count + 1) * sizeof(*topic->rivals));
-    topic->rivals_failed = false;
-    *topic->rival_name = '\0';
-    topic->rivals_out = 1;
+    topic->holders = memory_new((reply->count + 1) * sizeof(*topic->holders));
+    topic->holders_failed = false;
+    *topic->holder_name = '\0';
+    topic->holders_out = 1;
     for (size_t i = 0; i < reply->count; i++) {
-        struct ownership_rival *rival = &topic->rivals[topic->rival_count];
+        struct ownership_holder *holder = &topic->holders[topic->holder_count];
 
         if (strcmp(reply->names[i], self) == 0) {
             continue;
         }
-        *rival = (struct ownership_rival){.topic = topic, .name = memory_string(reply->names[i])};
-        topic->rival_count++;
-        topic->rivals_out++;
-        (void) snprintf(path, sizeof(path), "members/%s", rival->name);
-        zk_get(ownership_session(topic), path, false, ownership_on_rival, rival);
+        *holder = (struct ownership_holder){.topic = topic, .name = memory_string(reply->names[i])};
+        topic->holder_count++;
+        topic->holders_out++;
+        (void) snprintf(path, sizeof(path), "members/%s", holder->name);
+        zk_get(ownership_session(topic), path, false, ownership_on_holder, holder);
     }
-    if (--topic->rivals_out == 0) {
-        ownership_rivals_read(topic);
+    if (--topic->holders_out == 0) {
+        ownership_holders_read(topic);
     }
 }
 
@@ -299,7 +301,7 @@ static void ownership_check(struct ownership *topic)
 
 /* The topic of this member has not changed, although another member asks for it under another
  * nonce. */
-static void ownership_answer_rival(struct ownership *topic)
+static void ownership_answer_request(struct ownership *topic)
 {
     const struct ownership_node *node = &topic->node;
 
@@ -356,7 +358,7 @@ void ownership_checked(struct ownership *topic, smq_status status, const char *t
     }
     if (status == SMQ_OK) {
         memcpy(topic->identity, topic->asked_identity, sizeof(topic->identity));
-        ownership_answer_rival(topic);
+        ownership_answer_request(topic);
         ownership_get_node(topic, TOPIC_NODE_CHECKED);
         return;
     }
@@ -414,7 +416,7 @@ static void ownership_on_node(void *user, const struct zk_reply *reply)
         }
         ownership_enter_node(topic, TOPIC_NODE_OURS);
         topic->seen = true;
-        topic->rival_since = 0;
+        topic->holder_since = 0;
         ownership_read_assignment(topic);
     }
 }

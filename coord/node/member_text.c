@@ -23,15 +23,15 @@ void member_info_fini(struct member_info *info)
     *info = (struct member_info){0};
 }
 
-bool member_info_is_reached(const struct member_info *info)
+bool member_info_is_reachable(const struct member_info *info)
 {
     return strcmp(info->state, member_unreachable) != 0;
 }
 
-void member_info_set_reached(struct member_info *info, bool reached)
+void member_info_set_reachable(struct member_info *info, bool reachable)
 {
     (void) snprintf(info->state, sizeof(info->state), "%s",
-                    reached ? member_active : member_unreachable);
+                    reachable ? member_active : member_unreachable);
 }
 
 void member_text_head(struct buf *out, const struct member_info *info)
@@ -41,12 +41,12 @@ void member_text_head(struct buf *out, const struct member_info *info)
                "\nstate %s\n",
                member_first_line, info->uuid, info->host, info->boot, info->pid,
                info->pid_namespace, info->started,
-               member_info_is_reached(info) ? member_active : member_unreachable);
-    if (info->marks.count > 0) {
-        char marks[MARKS_TEXT_MAX];
+               member_info_is_reachable(info) ? member_active : member_unreachable);
+    if (info->fingerprint.count > 0) {
+        char fingerprint[FINGERPRINT_TEXT_MAX];
 
-        marks_format(marks, &info->marks);
-        buf_printf(out, "marks %s\n", marks);
+        fingerprint_format(fingerprint, &info->fingerprint);
+        buf_printf(out, "marks %s\n", fingerprint);
     }
 }
 
@@ -114,9 +114,9 @@ static bool member_parse_line(struct member_info *out, const char *line)
     if (strncmp(line, "state ", 6) == 0) {
         return sscanf(line, "state %15s", out->state) == 1;
     }
-    /* marks serve only warnings and advice, so damaged ones do not matter */
+    /* a fingerprint serves only warnings and advice, so a damaged one does not matter */
     if (strncmp(line, "marks ", 6) == 0) {
-        (void) marks_parse(&out->marks, line + 6);
+        (void) fingerprint_parse(&out->fingerprint, line + 6);
         return true;
     }
     if (strncmp(line, "topic ", 6) == 0) {

@@ -45,7 +45,8 @@ struct member_info {
     int64_t pid;
     int64_t started;                  /* when the process began, in clock ticks since the boot */
     char state[MEMBER_STATE_MAX + 1]; /* as it was read; other words than these two mean ACTIVE */
-    struct marks marks; /* of the cluster on which it works; empty: unknown or not readable */
+    struct fingerprint
+        fingerprint; /* of the cluster on which it works; empty: unknown or not readable */
     struct member_topic *topics; /* by name, then by nonce */
     size_t topic_count;
 };
@@ -53,8 +54,8 @@ struct member_info {
 void member_info_fini(struct member_info *info);
 
 /* Does any Redis node answer this member? */
-bool member_info_is_reached(const struct member_info *info);
-void member_info_set_reached(struct member_info *info, bool reached);
+bool member_info_is_reachable(const struct member_info *info);
+void member_info_set_reachable(struct member_info *info, bool reachable);
 
 /* Append the first lines; one member_text_topic() per topic follows. */
 void member_text_head(struct buf *out, const struct member_info *info);

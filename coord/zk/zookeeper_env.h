@@ -22,8 +22,8 @@ struct zookeeper_timings {
     int64_t retry;        /* wait after a failed call; also the first back-off of refused slots */
     int64_t idle;         /* nodes of a topic that no member asks for stay this long */
     int64_t hidden;       /* wait until the assigner reads nodes again that it may not read */
-    int64_t marks;        /* time between two writes of the own node for changed marks */
-    int64_t strangers;    /* members on different clusters are logged after this time */
+    int64_t fingerprint;  /* time between two writes of the own node for a changed fingerprint */
+    int64_t mismatch;     /* members on different clusters are logged after this time */
     int64_t remind;       /* time between two such warnings */
     int64_t missed;       /* slots of a member without Redis move after this time */
     int64_t hold;         /* it gets slots again this long after Redis answers it again */

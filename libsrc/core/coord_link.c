@@ -51,14 +51,14 @@ struct coord_link_notice {
     struct coord_grant grants[]; /* the tokens are set for GRANTED only */
 };
 
-/* The marks of the cluster have changed, or are known for the first time. */
-static void coord_link_on_marks(const struct marks *marks, void *user)
+/* The fingerprint of the cluster has changed, or is known for the first time. */
+static void coord_link_on_fingerprint(const struct fingerprint *fingerprint, void *user)
 {
     struct coord_link *link = user;
 
     pthread_mutex_lock(&link->state.lock); /* coordination is not freed while the lock is held */
     if (link->state.coord != NULL) {
-        coord_mark(link->state.coord, marks);
+        coord_set_fingerprint(link->state.coord, fingerprint);
     }
     pthread_mutex_unlock(&link->state.lock);
 }
@@ -70,7 +70,7 @@ static void coord_link_on_reach(bool reached, void *user)
 
     pthread_mutex_lock(&link->state.lock); /* coordination is not freed while the lock is held */
     if (link->state.coord != NULL) {
-        coord_reach(link->state.coord, reached);
+        coord_set_reachable(link->state.coord, reached);
     }
     pthread_mutex_unlock(&link->state.lock);
 }
@@ -79,7 +79,7 @@ static void coord_link_topic_join(struct coord_link *link, struct coord_link_top
 {
     if (!link->watching) { /* before the first topic, because the member's node is made with it */
         link->watching = true;
-        redis_watch_marks(link->core->redis, coord_link_on_marks, link);
+        redis_watch_fingerprint(link->core->redis, coord_link_on_fingerprint, link);
         redis_watch_reach(link->core->redis, coord_link_on_reach, link);
     }
     topic->joined = true;
@@ -284,7 +284,7 @@ static void coord_link_on_closed(struct loop_task *task)
 {
     struct coord_link_closing *closing = OWNER_OF(task, struct coord_link_closing, task);
 
-    redis_watch_marks(closing->link->core->redis, NULL, NULL);
+    redis_watch_fingerprint(closing->link->core->redis, NULL, NULL);
     redis_watch_reach(closing->link->core->redis, NULL, NULL);
     coord_link_topics_free(closing->link);
     coord_link_unref(closing->link);

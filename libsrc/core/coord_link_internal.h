@@ -42,7 +42,7 @@ struct coord_link {
     pthread_mutex_t opening;         /* held while coordination is opened */
 
     /* smq:io */
-    bool watching; /* marks and reach are reported to coordination */
+    bool watching; /* the fingerprint and whether Redis answers are reported to coordination */
     LIST_HEAD(, coord_link_topic) topics;
 
     /* guarded by state.lock */

@@ -1,5 +1,5 @@
-/* fingerprint.h - marks, which distinguish one cluster from another: short hashes of the ids of its
- * nodes.
+/* fingerprint.h - the fingerprint of a cluster, which distinguishes it from others: short hashes of
+ * the ids of its nodes.
  *
  * Of many nodes only the smallest hashes are kept.  So two sets of mostly the same nodes also keep
  * mostly the same hashes, however many nodes there are.
@@ -13,29 +13,29 @@
 #include <stdint.h>
 
 enum {
-    MARKS_MAX = 16,
-    MARKS_TEXT_MAX = MARKS_MAX * 9 /* with the NUL */
+    FINGERPRINT_MAX = 16,
+    FINGERPRINT_TEXT_MAX = FINGERPRINT_MAX * 9 /* with the NUL */
 };
 
-/* Invariant: in ascending order, each once.  Without marks the cluster is unknown. */
-struct marks {
+/* Invariant: in ascending order, each once.  Without hashes the cluster is unknown. */
+struct fingerprint {
     size_t count;
-    uint32_t mark[MARKS_MAX];
+    uint32_t hash[FINGERPRINT_MAX];
 };
 
 /* Add the node with this id. */
-void marks_add(struct marks *marks, const char *id, size_t len);
+void fingerprint_add(struct fingerprint *fingerprint, const char *id, size_t len);
 
-bool marks_equal(const struct marks *left, const struct marks *right);
+bool fingerprint_equal(const struct fingerprint *left, const struct fingerprint *right);
 
-/* Write the marks as "0a1b2c3d,99aabbcc"; "" if there are none. */
-void marks_format(char out[MARKS_TEXT_MAX], const struct marks *marks);
+/* Write the hashes as "0a1b2c3d,99aabbcc"; "" if there are none. */
+void fingerprint_format(char out[FINGERPRINT_TEXT_MAX], const struct fingerprint *fingerprint);
 
-/* Read untrusted text; false: it has another form, and `out` has no marks. */
-bool marks_parse(struct marks *out, const char *text);
+/* Read untrusted text; false: it has another form, and `out` has no hashes. */
+bool fingerprint_parse(struct fingerprint *out, const char *text);
 
-/* Put sets that share a mark, directly or through others, into one group: groups[i] is 0 for a set
- * without marks, else the number of a group, from 1.  Returns the number of groups. */
-size_t marks_group(size_t *groups, const struct marks *const *sets, size_t count);
+/* Put fingerprints that share a hash, directly or through others, into one group: groups[i] is 0
+ * for one without hashes, else the number of a group, from 1.  Returns the number of groups. */
+size_t fingerprint_group(size_t *groups, const struct fingerprint *const *sets, size_t count);
 
 #endif

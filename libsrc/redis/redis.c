@@ -158,9 +158,9 @@ void redis_subscribe(struct redis *redis, struct redis_subscription *subscriptio
     pubsub_subscribe(&redis->pubsub, subscription);
 }
 
-void redis_watch_marks(struct redis *redis, redis_marks_fn *changed, void *user)
+void redis_watch_fingerprint(struct redis *redis, redis_fingerprint_fn *changed, void *user)
 {
-    topology_watch_marks(&redis->topology, changed, user);
+    topology_watch_fingerprint(&redis->topology, changed, user);
 }
 
 void redis_watch_reach(struct redis *redis, redis_reach_fn *changed, void *user)

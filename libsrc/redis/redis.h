@@ -147,12 +147,11 @@ void redis_server_of(char *out, const struct redis *redis, int32_t hash_slot);
 enum { REDIS_MASTERS_MAX = 1000 };
 size_t redis_masters(int32_t *out, const struct redis *redis);
 
-/* Watch what distinguishes the cluster from others: marks of the ids of all nodes that it names,
- * masters and replicas; a single server has none.  `changed` is called with the marks as soon as
- * they are known, perhaps before this returns, and whenever they change, until redis_close() or
- * until it is NULL. */
-typedef void redis_marks_fn(const struct marks *marks, void *user);
-void redis_watch_marks(struct redis *redis, redis_marks_fn *changed, void *user);
+/* Watch the fingerprint of the cluster: of the ids of all nodes that it names, masters and
+ * replicas; a single server has none.  `changed` is called as soon as it is known, perhaps before
+ * this returns, and whenever it changes, until redis_close() or until it is NULL. */
+typedef void redis_fingerprint_fn(const struct fingerprint *fingerprint, void *user);
+void redis_watch_fingerprint(struct redis *redis, redis_fingerprint_fn *changed, void *user);
 
 /* Watch whether any node answers.  `changed` is called with false when all nodes that are known
  * were asked for 10 s and none has answered, and with true when one answers again; it is not called

@@ -77,12 +77,12 @@ static bool slotmap_parse_node(struct server_address *out, const redisReply *nod
     return true;
 }
 
-/* A node without an id, which no current server sends, adds no mark. */
+/* A node without an id, which no current server sends, adds no hash. */
 static void slotmap_add_id(struct slotmap *map, const redisReply *node)
 {
     if (node->type == REDIS_REPLY_ARRAY && node->elements > 2 &&
         node->element[2]->type == REDIS_REPLY_STRING && node->element[2]->len > 0) {
-        marks_add(&map->marks, node->element[2]->str, node->element[2]->len);
+        fingerprint_add(&map->fingerprint, node->element[2]->str, node->element[2]->len);
     }
 }
 

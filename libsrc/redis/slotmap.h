@@ -20,7 +20,8 @@ enum { SLOTMAP_SLOTS = 16384, SLOTMAP_NODES_MAX = 1000 };
 struct slotmap {
     struct server_address *nodes;
     size_t count, served;
-    struct marks marks; /* of the ids of masters and replicas; none for a single server */
+    struct fingerprint
+        fingerprint; /* of the ids of masters and replicas; none for a single server */
     uint16_t owner[SLOTMAP_SLOTS];
 };
 

@@ -146,20 +146,22 @@ static smq_status topology_use_map(struct topology *topology, const struct node 
     return SMQ_OK;
 }
 
-static void topology_report_marks(struct topology *topology)
+static void topology_report_fingerprint(struct topology *topology)
 {
-    if (topology->marked != NULL && !marks_equal(&topology->reported, &topology->map.marks)) {
-        topology->reported = topology->map.marks;
-        topology->marked(&topology->reported, topology->marked_user);
+    if (topology->fingerprinted != NULL &&
+        !fingerprint_equal(&topology->reported, &topology->map.fingerprint)) {
+        topology->reported = topology->map.fingerprint;
+        topology->fingerprinted(&topology->reported, topology->fingerprinted_user);
     }
 }
 
-void topology_watch_marks(struct topology *topology, redis_marks_fn *changed, void *user)
+void topology_watch_fingerprint(struct topology *topology, redis_fingerprint_fn *changed,
+                                void *user)
 {
-    topology->marked = changed;
-    topology->marked_user = user;
-    topology->reported = (struct marks){0};
-    topology_report_marks(topology);
+    topology->fingerprinted = changed;
+    topology->fingerprinted_user = user;
+    topology->reported = (struct fingerprint){0};
+    topology_report_fingerprint(topology);
 }
 
 static void topology_learned(struct topology *topology)
@@ -174,7 +176,7 @@ static void topology_learned(struct topology *topology)
     }
     topology->changed(topology->changed_user);
     node_set_sweep(topology->nodes, &topology->map);
-    topology_report_marks(topology);
+    topology_report_fingerprint(topology);
     topology_check_ready(topology);
 }
 

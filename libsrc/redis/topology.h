@@ -27,15 +27,15 @@ struct topology {
     struct slotmap map;
     redis_ready_fn *ready; /* NULL once called */
     void *ready_user;
-    bool known;             /* a map was learned */
-    int wanted;             /* maps that are still to be learned */
-    bool asking;            /* a question is in flight */
-    bool early;             /* it was asked before the last sign of a change */
-    bool single;            /* the only server is not in cluster mode */
-    redis_marks_fn *marked; /* NULL: nothing watches the marks */
-    void *marked_user;
-    struct marks reported; /* the marks that were last reported to `marked` */
-    int64_t asked_ms;      /* when CLUSTER SLOTS was sent last */
+    bool known;                          /* a map was learned */
+    int wanted;                          /* maps that are still to be learned */
+    bool asking;                         /* a question is in flight */
+    bool early;                          /* it was asked before the last sign of a change */
+    bool single;                         /* the only server is not in cluster mode */
+    redis_fingerprint_fn *fingerprinted; /* NULL: nothing watches the fingerprint */
+    void *fingerprinted_user;
+    struct fingerprint reported; /* what was last reported to `fingerprinted` */
+    int64_t asked_ms;            /* when CLUSTER SLOTS was sent last */
     size_t next_seed;
     char why[512]; /* why the last reply was no map */
     struct exchange exchange;
@@ -57,8 +57,9 @@ void topology_fini(struct topology *topology);
 /* There is a sign that the map is out of date: learn it again, soon. */
 void topology_refresh(struct topology *topology);
 
-/* As redis_watch_marks(). */
-void topology_watch_marks(struct topology *topology, redis_marks_fn *changed, void *user);
+/* As redis_watch_fingerprint(). */
+void topology_watch_fingerprint(struct topology *topology, redis_fingerprint_fn *changed,
+                                void *user);
 
 /* A node came up, or went down. */
 void topology_node_up(struct topology *topology);

@@ -50,7 +50,7 @@ FUZZ_TARGET(member_text)
         FUZZ_CHECK(member_text_parse(&again, text.data, text.len));
         FUZZ_CHECK(strcmp(info.uuid, again.uuid) == 0 && info.pid == again.pid);
         FUZZ_CHECK(info.topic_count == again.topic_count);
-        FUZZ_CHECK(marks_equal(&info.marks, &again.marks));
+        FUZZ_CHECK(fingerprint_equal(&info.fingerprint, &again.fingerprint));
         for (size_t i = 0; i < info.topic_count; i++) {
             compare_topics(&info.topics[i], &again.topics[i]);
         }

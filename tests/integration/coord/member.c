@@ -5,7 +5,7 @@
  *
  * Standard input, a command a line: "join TOPIC NONCE GENERATION SLOTS WEIGHT DRAIN_MS",
  * "leave TOPIC", "hold" (revoked slots are not released), "release" (they are, from now on),
- * "refuse N" (the next N grants), "reach 0|1" (does Redis answer?), "claim" (may we?), "quit".
+ * "refuse N" (the next N grants), "reachable 0|1" (does Redis answer?), "claim" (may we?), "quit".
  *
  * Standard output, a line each, in front of it the time in ns: "ready", "refused STATUS TEXT"
  * (could not start), "granted TOPIC SLOT GENERATION EPOCH", "revoked TOPIC SLOT", "released TOPIC
@@ -248,8 +248,8 @@ static bool obey(char *line)
         join(line);
         return true;
     }
-    if (strncmp(line, "reach ", 6) == 0) {
-        coord_reach(puppet.coord, line[6] == '1');
+    if (strncmp(line, "reachable ", 10) == 0) {
+        coord_set_reachable(puppet.coord, line[10] == '1');
         return true;
     }
     if (strncmp(line, "leave ", 6) == 0) {

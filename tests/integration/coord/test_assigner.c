@@ -183,7 +183,7 @@ static int32_t start_three(struct stage *stage, bool *its)
 }
 
 /* The second is started again, and what it holds then are its slots and no others. */
-static void assert_second_comes_home(struct stage *stage, const bool *its, int32_t count)
+static void assert_second_has_its_slots_back(struct stage *stage, const bool *its, int32_t count)
 {
     struct board *board = fleet_board(&stage->fleet, "orders");
     int second = start(stage, "second");
@@ -208,7 +208,7 @@ static void a_killed_member_that_is_restarted_gets_its_slots_back(void **state)
 
     fleet_kill(&stage->fleet, 1);
     granted = fleet_board(&stage->fleet, "orders")->granted;
-    assert_second_comes_home(stage, its, count);
+    assert_second_has_its_slots_back(stage, its, count);
     assert_int_equal(fleet_board(&stage->fleet, "orders")->granted, granted + count);
 }
 
@@ -224,13 +224,13 @@ static void a_member_that_leaves_and_comes_back_gets_its_slots_back(void **state
     assert_true(fleet_wait_count(fleet, &fleet->members[1].left, 1));
     assert_int_equal(fleet_quit(fleet, 1), 0);
     assert_true(fleet_wait_even(fleet, "orders", (int[]){0, 2, -1}));
-    assert_second_comes_home(stage, its, count);
+    assert_second_has_its_slots_back(stage, its, count);
 }
 
-static void tell_reach(struct stage *stage, const char *reached, const int *members)
+static void tell_reachable(struct stage *stage, const char *reachable, const int *members)
 {
     for (; *members >= 0; members++) {
-        fleet_tell(&stage->fleet, *members, "reach %s", reached);
+        fleet_tell(&stage->fleet, *members, "reachable %s", reachable);
     }
 }
 
@@ -244,9 +244,9 @@ static void a_member_without_redis_gives_its_slots_up_and_gets_them_back(void **
     int32_t count = start_three(stage, its);
     int32_t kept = 0;
 
-    tell_reach(stage, "0", (int[]){1, -1});
+    tell_reachable(stage, "0", (int[]){1, -1});
     assert_true(fleet_wait_even(fleet, "orders", (int[]){0, 2, -1}));
-    tell_reach(stage, "1", (int[]){1, -1});
+    tell_reachable(stage, "1", (int[]){1, -1});
     assert_true(fleet_wait_even(fleet, "orders", (int[]){0, 1, 2, -1}));
     board = fleet_board(fleet, "orders");
     for (int32_t slot = 0; slot < SLOTS; slot++) {
@@ -267,8 +267,8 @@ static void nothing_moves_when_redis_is_away_for_all(void **state)
 
     start_two(stage);
     granted = fleet_board(fleet, "orders")->granted;
-    tell_reach(stage, "0", (int[]){0, 1, -1});
-    tell_reach(stage, "1", (int[]){1, 0, -1});
+    tell_reachable(stage, "0", (int[]){0, 1, -1});
+    tell_reachable(stage, "1", (int[]){1, 0, -1});
     assert_int_equal(start(stage, "third"), 2);
     assert_true(fleet_wait_even(fleet, "orders", (int[]){0, 1, 2, -1}));
     assert_int_equal(fleet_board(fleet, "orders")->granted, granted + SLOTS / 3);
@@ -281,10 +281,10 @@ static void the_only_member_that_reaches_redis_gets_all(void **state)
     struct fleet *fleet = &stage->fleet;
 
     start_two(stage);
-    tell_reach(stage, "0", (int[]){0, 1, -1});
-    tell_reach(stage, "1", (int[]){1, -1});
+    tell_reachable(stage, "0", (int[]){0, 1, -1});
+    tell_reachable(stage, "1", (int[]){1, -1});
     assert_true(fleet_wait_even(fleet, "orders", (int[]){1, -1}));
-    tell_reach(stage, "1", (int[]){0, -1});
+    tell_reachable(stage, "1", (int[]){0, -1});
     assert_true(fleet_wait_even(fleet, "orders", (int[]){0, 1, -1}));
     assert_nobody_was_passed_over(stage);
 }
@@ -296,7 +296,7 @@ static void a_member_without_redis_leaves(void **state)
     struct fleet *fleet = &stage->fleet;
 
     start_two(stage);
-    tell_reach(stage, "0", (int[]){1, -1});
+    tell_reachable(stage, "0", (int[]){1, -1});
     fleet_tell(fleet, 1, "leave orders");
     assert_true(fleet_wait_count(fleet, &fleet->members[1].left, 1));
     assert_true(fleet_wait_even(fleet, "orders", (int[]){0, -1}));

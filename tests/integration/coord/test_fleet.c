@@ -487,13 +487,13 @@ static void a_fleet_with_a_password_lets_nobody_else_in(void **state)
     struct stage *stage = *state;
     struct fleet *fleet = &stage->fleet;
     int friend = fleet_start_with(fleet, "friend", "continue", "fleet:right");
-    int stranger = 0;
+    int unauthorized = 0;
     zhandle_t *handle = NULL;
 
     fleet_join(fleet, friend, "orders", "n1", 64);
     assert_true(fleet_wait_even(fleet, "orders", (int[]){friend, -1}));
-    stranger = fleet_start_with(fleet, "stranger", "continue", "fleet:wrong");
-    assert_string_equal(fleet->members[stranger].refused, "SMQ_DENIED");
+    unauthorized = fleet_start_with(fleet, "unauthorized", "continue", "fleet:wrong");
+    assert_string_equal(fleet->members[unauthorized].refused, "SMQ_DENIED");
     handle = raw_connect(servers_zookeeper(fleet_servers), "fleet:right");
     assert_in_range(raw_count(handle, stage->root), 7, 8);
     zookeeper_close(handle);

@@ -25,8 +25,8 @@ static int setup(void **state)
 {
     int failed = fixture_setup(state);
 
-    zookeeper_timings.strangers = 200;
-    zookeeper_timings.marks = zookeeper_timings.remind = 1;
+    zookeeper_timings.mismatch = 200;
+    zookeeper_timings.fingerprint = zookeeper_timings.remind = 1;
     raw = fixture_connect(NULL);
     return failed;
 }
@@ -38,22 +38,22 @@ static int teardown(void **state)
     return 0;
 }
 
-/* The marks of a cluster whose nodes have these letters. */
-static struct marks cluster(const char *nodes)
+/* The fingerprint of a cluster whose nodes have these letters. */
+static struct fingerprint cluster(const char *nodes)
 {
-    struct marks marks = {0};
+    struct fingerprint fingerprint = {0};
 
     for (; *nodes != '\0'; nodes++) {
-        marks_add(&marks, nodes, 1);
+        fingerprint_add(&fingerprint, nodes, 1);
     }
-    return marks;
+    return fingerprint;
 }
 
-static void mark(struct queue_side *side, const char *nodes)
+static void set_fingerprint(struct queue_side *side, const char *nodes)
 {
-    struct marks marks = cluster(nodes);
+    struct fingerprint fingerprint = cluster(nodes);
 
-    coord_mark(side->coord, &marks);
+    coord_set_fingerprint(side->coord, &fingerprint);
 }
 
 /* A member of the topic "t" that works on the cluster of these nodes; NULL: it does not say. */
@@ -62,7 +62,7 @@ static struct queue_side *consumer(const char *name, const char *nodes)
     struct queue_side *side = fixture_member(name);
 
     if (nodes != NULL) {
-        mark(side, nodes);
+        set_fingerprint(side, nodes);
     }
     queue_side_join(side, "t", "n1", SLOTS, DRAIN_MS);
     return side;
@@ -77,7 +77,7 @@ struct node {
 static bool shows(void *arg)
 {
     const struct node *node = arg;
-    struct marks wanted = cluster(node->nodes);
+    struct fingerprint wanted = cluster(node->nodes);
     struct member_info info = {0};
     char path[64];
     char text[4096];
@@ -86,7 +86,7 @@ static bool shows(void *arg)
     (void) snprintf(path, sizeof(path), "/members/%s", node->name);
     if (raw_get(raw, fixture_path(path), text, sizeof(text), NULL) &&
         member_text_parse(&info, text, strlen(text))) {
-        same = marks_equal(&info.marks, &wanted);
+        same = fingerprint_equal(&info.fingerprint, &wanted);
         member_info_fini(&info);
     }
     return same;
@@ -99,16 +99,16 @@ static bool comes_to_show(const char *name, const char *nodes)
     return wait_until(shows, &node, WAIT_MS);
 }
 
-static void a_members_node_shows_its_marks(void **state)
+static void a_members_node_shows_its_fingerprint(void **state)
 {
     struct queue_side *a = consumer("a", "xyz");
 
     (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     assert_true(shows(&(struct node){"a", "xyz"})); /* it was created with them */
-    mark(a, "xy");
+    set_fingerprint(a, "xy");
     assert_true(comes_to_show("a", "xy"));
-    mark(a, "xyw");
+    set_fingerprint(a, "xyw");
     assert_true(comes_to_show("a", "xyw"));
     queue_side_free(a);
 }
@@ -139,13 +139,13 @@ static void a_node_is_not_written_for_every_change(void **state)
     struct beats beats = {0};
 
     (void) state;
-    zookeeper_timings.marks = HOUR_MS;
+    zookeeper_timings.fingerprint = HOUR_MS;
     beats.side = a = consumer("a", "xyz");
     assert_true(queue_side_owns(a, SLOTS));
-    mark(a, "xy");
+    set_fingerprint(a, "xy");
     assert_true(comes_to_show("a", "xy"));
-    mark(a, "xyv");
-    mark(a, "xyw");
+    set_fingerprint(a, "xyv");
+    set_fingerprint(a, "xyw");
     assert_true(wait_until(has_beaten, &beats, WAIT_MS));
     assert_true(shows(&(struct node){"a", "xy"}));
     queue_side_join(a, "u", "n1", SLOTS, DRAIN_MS);
@@ -173,7 +173,7 @@ static void members_of_different_clusters_are_named_once(void **state)
     assert_true(queue_side_owns(d, SLOTS / 4));
     queue_side_free(d);
 
-    mark(c, "xyz"); /* it has ended, and begins again */
+    set_fingerprint(c, "xyz"); /* it has ended, and begins again */
     assert_true(comes_to_show("c", "xyz"));
     queue_side_free(c);
     assert_true(queue_side_owns(b, SLOTS / 2));
@@ -221,7 +221,7 @@ static void members_of_one_cluster_are_not_named(void **state)
     struct queue_side *old = NULL;
     struct queue_side *middle = NULL;
     struct queue_side *other = NULL;
-    struct queue_side *stranger = NULL;
+    struct queue_side *copied = NULL;
 
     (void) state;
     assert_true(queue_side_owns(late, SLOTS));
@@ -229,14 +229,14 @@ static void members_of_one_cluster_are_not_named(void **state)
     middle = consumer("middle", "yzu");
     other = consumer("other", "zuv");
     assert_true(queue_side_owns(other, SLOTS / 4));
-    mark(other, "uvw"); /* nothing that `late` shows */
+    set_fingerprint(other, "uvw"); /* nothing that `late` shows */
     assert_true(comes_to_show("other", "uvw"));
-    stranger = consumer("stranger", "pqr");
+    copied = consumer("copied", "pqr");
     assert_true(queue_side_says(late, named));
     assert_int_equal(queue_side_said(late, "member late on host "), 1);
-    assert_int_equal(queue_side_said(late, "and member stranger on host "), 1);
+    assert_int_equal(queue_side_said(late, "and member copied on host "), 1);
     assert_int_equal(queue_side_said(late, named), 1);
-    queue_side_free(stranger);
+    queue_side_free(copied);
     queue_side_free(other);
     queue_side_free(middle);
     queue_side_free(old);
@@ -245,17 +245,17 @@ static void members_of_one_cluster_are_not_named(void **state)
 
 TEST_GROUP(mismatch)
 {
-#define ON_STRANGERS(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define ON_MISMATCH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        ON_STRANGERS(a_members_node_shows_its_marks),
-        ON_STRANGERS(a_node_is_not_written_for_every_change),
-        ON_STRANGERS(members_of_different_clusters_are_named_once),
-        ON_STRANGERS(the_next_assigner_names_them_again),
-        ON_STRANGERS(members_of_one_cluster_are_not_named),
+        ON_MISMATCH(a_members_node_shows_its_fingerprint),
+        ON_MISMATCH(a_node_is_not_written_for_every_change),
+        ON_MISMATCH(members_of_different_clusters_are_named_once),
+        ON_MISMATCH(the_next_assigner_names_them_again),
+        ON_MISMATCH(members_of_one_cluster_are_not_named),
     };
     int failed = 0;
 
-    if (!fixture_start("/strangers", SESSION_MS)) {
+    if (!fixture_start("/mismatch", SESSION_MS)) {
         return 1;
     }
     failed = cmocka_run_group_tests_name("mismatch", tests, NULL, NULL);

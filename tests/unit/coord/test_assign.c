@@ -47,7 +47,7 @@ struct fleet {
     const char *ids[MEMBERS_MAX];
     int32_t weights[MEMBERS_MAX]; /* of every topic */
     int32_t quotas[TOPICS_MAX][MEMBERS_MAX];
-    uint16_t *homes[TOPICS_MAX];
+    uint16_t *previous[TOPICS_MAX];
     char names[TOPICS_MAX][16];
     struct assign_topic topics[TOPICS_MAX];
     size_t topic_count;
@@ -73,12 +73,12 @@ static struct fleet *fleet_make(size_t count, size_t topics, int32_t slots)
     }
     for (size_t i = 0; i < topics; i++) {
         (void) snprintf(fleet->names[i], sizeof(fleet->names[i]), "topic-%zu", i);
-        fleet->homes[i] = memory_new(sizeof(uint16_t) * (size_t) slots);
+        fleet->previous[i] = memory_new(sizeof(uint16_t) * (size_t) slots);
         fleet->topics[i] =
             (struct assign_topic){.name = fleet->names[i],
                                   .weights = fleet->weights,
                                   .slots = memory_new(sizeof(uint16_t) * (size_t) slots),
-                                  .homes = fleet->homes[i],
+                                  .previous = fleet->previous[i],
                                   .slot_count = slots,
                                   .quotas = fleet->quotas[i]};
     }
@@ -89,7 +89,7 @@ static void fleet_drop(struct fleet *fleet)
 {
     for (size_t i = 0; i < fleet->topic_count; i++) {
         free(fleet->topics[i].slots);
-        free(fleet->homes[i]);
+        free(fleet->previous[i]);
     }
     free(fleet);
 }
@@ -258,7 +258,7 @@ static void a_leave_moves_only_the_slots_of_who_leaves(void **state)
 }
 
 /* A member that left, or died, and joins again gets slots that it had, and no others. */
-static void who_comes_back_comes_home(void **state)
+static void who_comes_back_gets_its_slots_back(void **state)
 {
     (void) state;
     for (int32_t slots = 1; slots <= 4096; slots *= 2) {
@@ -271,7 +271,7 @@ static void who_comes_back_comes_home(void **state)
             for (int32_t slot = 0; slot < slots; slot++) {
                 bool its = fleet->topics[0].slots[slot] == member + 1;
 
-                fleet->homes[0][slot] = its ? (uint16_t) (member + 1) : 0;
+                fleet->previous[0][slot] = its ? (uint16_t) (member + 1) : 0;
             }
             fleet_kill(fleet, member);
             fleet_settle(fleet);
@@ -280,7 +280,7 @@ static void who_comes_back_comes_home(void **state)
             assert_even(fleet);
             for (int32_t slot = 0; slot < slots; slot++) {
                 kept += fleet->topics[0].slots[slot] == member + 1 &&
-                        fleet->homes[0][slot] == member + 1;
+                        fleet->previous[0][slot] == member + 1;
             }
             assert_int_equal(kept, held(&fleet->topics[0], member));
             fleet_drop(fleet);
@@ -299,7 +299,7 @@ static struct fleet *fleet_draw(size_t members, int32_t slots)
     fleet->weights[draw(members)] = 1;
     for (int32_t slot = 0; slot < slots; slot++) {
         fleet->topics[0].slots[slot] = (uint16_t) draw(members + 1);
-        fleet->homes[0][slot] = (uint16_t) draw(members + 1);
+        fleet->previous[0][slot] = (uint16_t) draw(members + 1);
     }
     return fleet;
 }
@@ -396,7 +396,7 @@ static void the_order_of_members_is_of_no_account(void **state)
         }
         for (int32_t slot = 0; slot < fleet->topics[0].slot_count; slot++) {
             turned->topics[0].slots[slot] = entries[fleet->topics[0].slots[slot]];
-            turned->homes[0][slot] = entries[fleet->homes[0][slot]];
+            turned->previous[0][slot] = entries[fleet->previous[0][slot]];
         }
         assert_int_equal(fleet_settle(fleet), fleet_settle(turned));
         for (int32_t slot = 0; slot < fleet->topics[0].slot_count; slot++) {
@@ -514,7 +514,7 @@ TEST_GROUP(assign)
         cmocka_unit_test(nobody_left_means_no_owner),
         cmocka_unit_test(a_join_moves_only_its_share),
         cmocka_unit_test(a_leave_moves_only_the_slots_of_who_leaves),
-        cmocka_unit_test(who_comes_back_comes_home),
+        cmocka_unit_test(who_comes_back_gets_its_slots_back),
         cmocka_unit_test_setup(moves_are_the_fewest_possible, choose_seed),
         cmocka_unit_test_setup(an_even_state_is_left_alone, choose_seed),
         cmocka_unit_test_setup(the_order_of_members_is_of_no_account, choose_seed),

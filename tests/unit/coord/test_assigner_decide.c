@@ -66,7 +66,7 @@ static int set_up(void **state)
     topic->slots = SLOTS;
     topic->listed = topic->read = true;
     topic->revocations = memory_new(SLOTS * sizeof(*topic->revocations));
-    topic->homes = memory_new(SLOTS * sizeof(*topic->homes));
+    topic->previous = memory_new(SLOTS * sizeof(*topic->previous));
     *state = stage;
     return 0;
 }
@@ -83,8 +83,8 @@ static int tear_down(void **state)
     assignment_fini(&stage->topic.old);
     assignment_fini(&stage->topic.next);
     free(stage->topic.revocations);
-    free(stage->topic.homes);
-    free(stage->topic.reaches);
+    free(stage->topic.previous);
+    free(stage->topic.reachability);
     free(stage->topic.name);
     free(stage);
     return 0;
@@ -473,7 +473,7 @@ static void slots_of_a_member_without_redis_move_to_others(void **state)
     struct stage *stage = *state;
     int64_t now = start_two(stage);
 
-    member_info_set_reached(info(stage, 0), false);
+    member_info_set_reachable(info(stage, 0), false);
     (void) decide(stage, now);
     assert_false(stage->topic.write);
     assert_int_equal(stage->assigner.wake_at, now + MISSED_MS);
@@ -492,12 +492,12 @@ static void it_gets_its_slots_back(void **state)
     struct stage *stage = *state;
     int64_t now = start_two(stage);
 
-    member_info_set_reached(info(stage, 0), false);
+    member_info_set_reachable(info(stage, 0), false);
     (void) decide(stage, now);
     now += MISSED_MS;
     (void) decide(stage, now);
     settle(stage, now);
-    member_info_set_reached(info(stage, 0), true);
+    member_info_set_reachable(info(stage, 0), true);
     (void) decide(stage, now);
     assert_false(stage->topic.write);
     assert_int_equal(stage->assigner.wake_at, now + HOLD_MS);
@@ -516,17 +516,17 @@ static void nothing_moves_while_no_member_reaches_redis(void **state)
     struct stage *stage = *state;
     int64_t now = start_two(stage);
 
-    member_info_set_reached(info(stage, 0), false);
+    member_info_set_reachable(info(stage, 0), false);
     (void) decide(stage, now);
-    member_info_set_reached(info(stage, 1), false);
+    member_info_set_reachable(info(stage, 1), false);
     for (int i = 1; i < 10; i++) {
         (void) decide(stage, now + (int64_t) i * MISSED_MS);
         assert_false(stage->topic.write);
     }
-    member_info_set_reached(info(stage, 1), true); /* a moment before the other */
+    member_info_set_reachable(info(stage, 1), true); /* a moment before the other */
     (void) decide(stage, now + (int64_t) 10 * MISSED_MS);
     assert_false(stage->topic.write);
-    member_info_set_reached(info(stage, 0), true);
+    member_info_set_reachable(info(stage, 0), true);
     (void) decide(stage, now + (int64_t) 11 * MISSED_MS);
     assert_false(stage->topic.write);
 }
@@ -537,14 +537,14 @@ static void the_only_member_that_reaches_redis_gets_all(void **state)
     struct stage *stage = *state;
     int64_t now = start_two(stage);
 
-    member_info_set_reached(info(stage, 0), false);
+    member_info_set_reachable(info(stage, 0), false);
     (void) decide(stage, now);
     now += MISSED_MS;
     (void) decide(stage, now);
     settle(stage, now);
-    member_info_set_reached(info(stage, 1), false);
+    member_info_set_reachable(info(stage, 1), false);
     (void) decide(stage, now);
-    member_info_set_reached(info(stage, 0), true);
+    member_info_set_reachable(info(stage, 0), true);
     (void) decide(stage, now);
     settle(stage, now);
     now += MISSED_MS;
@@ -560,14 +560,14 @@ static void slots_of_the_dead_wait_for_a_member_that_reaches_redis(void **state)
     struct stage *stage = *state;
     int64_t now = start_two(stage);
 
-    member_info_set_reached(info(stage, 0), false);
+    member_info_set_reachable(info(stage, 0), false);
     free(stage->assigner.members[1].id);
     member_info_fini(info(stage, 1));
     stage->assigner.member_count = 1;
     (void) decide(stage, now);
     settle(stage, now + MISSED_MS);
     assert_string_equal(granted(stage, 0), "0123");
-    member_info_set_reached(info(stage, 0), true);
+    member_info_set_reachable(info(stage, 0), true);
     (void) decide(stage, now + MISSED_MS);
     assert_string_equal(granted(stage, 0), "01234567");
 }
@@ -579,7 +579,7 @@ static void a_member_that_joins_without_redis_gets_nothing(void **state)
     int64_t now = start_one(stage);
 
     join(stage);
-    member_info_set_reached(info(stage, 1), false);
+    member_info_set_reachable(info(stage, 1), false);
     (void) decide(stage, now);
     (void) decide(stage, now + JOIN_MAX_MS);
     assert_false(stage->topic.write);
@@ -600,7 +600,7 @@ static void a_member_without_redis_that_leaves_is_leaving(void **state)
     struct stage *stage = *state;
     int64_t now = start_two(stage);
 
-    member_info_set_reached(info(stage, 0), false);
+    member_info_set_reachable(info(stage, 0), false);
     info(stage, 0)->topics[0].leaving = true;
     (void) decide(stage, now);
     assert_string_equal(granted(stage, 0), "-0123");

@@ -17,7 +17,7 @@
 
 enum { FOR_MS = 1000, REMIND_MS = 60000 };
 
-static const struct zookeeper_timings timings = {.strangers = FOR_MS, .remind = REMIND_MS};
+static const struct zookeeper_timings timings = {.mismatch = FOR_MS, .remind = REMIND_MS};
 
 struct moment {
     int64_t now_ms, one, other;
@@ -61,12 +61,12 @@ static void they_are_named_when_it_lasts_and_not_too_often(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof(stories) / sizeof(stories[0]); i++) {
-        struct assigner_strangers strangers = {0};
+        struct assigner_mismatch mismatch = {0};
 
         print_message("%s\n", stories[i].name);
         for (const struct moment *at = stories[i].moments; at->now_ms != 0; at++) {
             assert_int_equal(
-                assigner_strangers_note(&strangers, &timings, at->one, at->other, at->now_ms),
+                assigner_mismatch_note(&mismatch, &timings, at->one, at->other, at->now_ms),
                 at->due_ms);
         }
     }
@@ -102,7 +102,7 @@ static int set_up(void **state)
     stage->env =
         (struct zookeeper_env){.events = events_new(stage->call, on_event, SMQ_LEVEL_INFO, stage),
                                .root = "/fleet",
-                               .timings = {.strangers = FOR_MS}};
+                               .timings = {.mismatch = FOR_MS}};
     stage->assigner.env = &stage->env;
     stage->assigner.members = memory_new(MEMBERS_MAX * sizeof(*stage->assigner.members));
     LIST_INIT(&stage->assigner.topics);
@@ -155,7 +155,7 @@ static void add(struct stage *stage, const char *topic, const char *nonce, int f
                                        .info = {.topics = line, .topic_count = 1}};
     (void) snprintf(member->info.host, sizeof(member->info.host), "h%zu", number);
     for (int i = first; i <= last; i++) {
-        marks_add(&member->info.marks, (const char *) &i, sizeof(i));
+        fingerprint_add(&member->info.fingerprint, (const char *) &i, sizeof(i));
     }
 }
 
@@ -204,9 +204,9 @@ static void members_of_different_clusters_are_named(void **state)
         for (const struct shown *it = situation->members; it->topic != NULL; it++) {
             add(stage, it->topic, it->nonce, it->first, it->last);
         }
-        assigner_log_strangers(&stage->assigner, 1);
+        assigner_log_mismatch(&stage->assigner, 1);
         assert_int_equal(stage->assigner.wake_at, situation->said[0] != '\0' ? 1 + FOR_MS : 0);
-        assigner_log_strangers(&stage->assigner, 1 + FOR_MS);
+        assigner_log_mismatch(&stage->assigner, 1 + FOR_MS);
         text = said(stage);
         assert_int_equal(strncmp(text, situation->said, strlen(situation->said)), 0);
         assert_int_equal(text[0] != '\0', situation->said[0] != '\0');

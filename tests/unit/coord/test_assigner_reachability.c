@@ -37,7 +37,7 @@ static void which_state_may_follow(void **state)
 /* What a member says of itself, whether others reach Redis, and what follows. */
 struct moment {
     int64_t now_ms;
-    bool reached, others;
+    bool reachable, others;
     enum assigner_presence state;
     int64_t again_ms;
 };
@@ -112,14 +112,14 @@ static void it_moves_when_it_lasts_and_comes_back_when_that_lasts(void **state)
 {
     (void) state;
     for (size_t i = 0; i < sizeof(stories) / sizeof(stories[0]); i++) {
-        struct assigner_reach reach = {.incarnation = 1};
+        struct assigner_reachability reachability = {.incarnation = 1};
 
         print_message("%s\n", stories[i].name);
         for (const struct moment *at = stories[i].moments; at->now_ms != 0; at++) {
-            assert_int_equal(
-                assigner_reach_note(&reach, &timings, at->reached, at->others, at->now_ms),
-                at->again_ms);
-            assert_int_equal(reach.state, at->state);
+            assert_int_equal(assigner_reachability_note(&reachability, &timings, at->reachable,
+                                                        at->others, at->now_ms),
+                             at->again_ms);
+            assert_int_equal(reachability.state, at->state);
         }
     }
 }
@@ -129,15 +129,16 @@ static void it_moves_when_it_lasts_and_comes_back_when_that_lasts(void **state)
 static int moves_in_a_day(int64_t up_ms, int64_t down_ms)
 {
     enum { STEP_MS = 500, DAY_MS = 24 * 3600 * 1000, LOST_MS = 10000 };
-    struct assigner_reach reach = {.incarnation = 1};
+    struct assigner_reachability reachability = {.incarnation = 1};
     int moves = 0;
 
     for (int64_t now = STEP_MS; now < DAY_MS; now += STEP_MS) {
         int64_t at = now % (up_ms + down_ms);
-        bool was_well = reach.state == ASSIGNER_PRESENT || reach.state == ASSIGNER_MISSED;
+        bool was_well =
+            reachability.state == ASSIGNER_PRESENT || reachability.state == ASSIGNER_MISSED;
 
-        (void) assigner_reach_note(&reach, &timings, at < up_ms + LOST_MS, true, now);
-        moves += was_well && reach.state == ASSIGNER_AWAY ? 1 : 0;
+        (void) assigner_reachability_note(&reachability, &timings, at < up_ms + LOST_MS, true, now);
+        moves += was_well && reachability.state == ASSIGNER_AWAY ? 1 : 0;
     }
     return moves;
 }

@@ -39,7 +39,7 @@ static void member_comes_back(void **state)
                                .pid_namespace = "pid:[7]",
                                .pid = 42,
                                .started = 99,
-                               .marks = {.count = 2, .mark = {0x0a1b2c3d, 0x99aabbcc}}};
+                               .fingerprint = {.count = 2, .hash = {0x0a1b2c3d, 0x99aabbcc}}};
     struct member_topic topic = {.name = "t.g",
                                  .nonce = "n",
                                  .weight = 3,
@@ -60,7 +60,7 @@ static void member_comes_back(void **state)
     assert_int_equal(got.pid, 42);
     assert_string_equal(got.pid_namespace, "pid:[7]");
     assert_int_equal(got.started, 99);
-    assert_true(marks_equal(&got.marks, &info.marks));
+    assert_true(fingerprint_equal(&got.fingerprint, &info.fingerprint));
     assert_null(member_info_topic(&got, "t.g", "other"));
     found = member_info_topic(&got, "t.g", "n");
     assert_non_null(found);
@@ -80,7 +80,7 @@ static void what_is_said_of_redis_comes_back(void **state)
 {
     static const struct {
         const char *line;
-        bool reached;
+        bool reachable;
     } cases[] = {{"", true},
                  {"state ACTIVE\n", true},
                  {"state UNREACHABLE\n", false},
@@ -94,25 +94,25 @@ static void what_is_said_of_redis_comes_back(void **state)
         buf_clear(&text);
         buf_printf(&text, "slotmq-member 1\nuuid u\n%s", cases[i].line);
         assert_true(member_text_parse(&got, text.data, text.len));
-        assert_int_equal(member_info_is_reached(&got), cases[i].reached);
+        assert_int_equal(member_info_is_reachable(&got), cases[i].reachable);
         member_info_fini(&got);
     }
-    for (int reached = 0; reached < 2; reached++) {
+    for (int reachable = 0; reachable < 2; reachable++) {
         struct member_info info = {.uuid = "u", .host = "h", .boot = "b", .pid_namespace = "-"};
 
-        member_info_set_reached(&info, reached);
+        member_info_set_reachable(&info, reachable);
         buf_clear(&text);
         member_text_head(&text, &info);
         assert_true(member_text_parse(&got, text.data, text.len));
-        assert_int_equal(member_info_is_reached(&got), reached);
+        assert_int_equal(member_info_is_reachable(&got), reachable);
         member_info_fini(&got);
     }
     buf_fini(&text);
 }
 
-/* The marks only serve a warning: a member whose marks are missing, as of an older version, or
- * cannot be read is a member all the same, of which they are not known. */
-static void bad_marks_are_not_known(void **state)
+/* The fingerprint only serves a warning: a member whose fingerprint is missing, as of an older
+ * version, or cannot be read is a member all the same, of which it is not known. */
+static void a_bad_fingerprint_is_not_known(void **state)
 {
     static const struct {
         const char *text;
@@ -135,7 +135,7 @@ static void bad_marks_are_not_known(void **state)
         print_message("%s\n", cases[i].text);
         assert_true(member_text_parse(&got, cases[i].text, strlen(cases[i].text)));
         assert_non_null(member_info_topic(&got, "t", "n"));
-        assert_int_equal(got.marks.count, cases[i].count);
+        assert_int_equal(got.fingerprint.count, cases[i].count);
         member_info_fini(&got);
     }
 }
@@ -176,7 +176,7 @@ TEST_GROUP(member_text)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(member_comes_back),
         cmocka_unit_test(what_is_said_of_redis_comes_back),
-        cmocka_unit_test(bad_marks_are_not_known),
+        cmocka_unit_test(a_bad_fingerprint_is_not_known),
         cmocka_unit_test(bad_members_are_refused),
     };
 

@@ -28,25 +28,25 @@ static void the_back_off_does_not_put_off_the_end_of_the_wait(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_int_equal(
-            ownership_rival_delay(cases[i].backoff_ms, cases[i].waited_ms, cases[i].limit_ms),
+            ownership_holder_delay(cases[i].backoff_ms, cases[i].waited_ms, cases[i].limit_ms),
             cases[i].delay_ms);
     }
 }
 
-static struct marks cluster(const char *nodes)
+static struct fingerprint cluster(const char *nodes)
 {
-    struct marks marks = {0};
+    struct fingerprint fingerprint = {0};
 
     for (; *nodes != '\0'; nodes++) {
-        marks_add(&marks, nodes, 1);
+        fingerprint_add(&fingerprint, nodes, 1);
     }
-    return marks;
+    return fingerprint;
 }
 
 static void another_redis_is_only_named_if_it_is_another(void **state)
 {
     static const struct {
-        const char *own, *rival, *words;
+        const char *own, *holder, *words;
     } cases[] = {
         {"abc", "abc", "end that process; it is of another version of slotmq"},
         {"abc", "cde", "end that process; it is of another version of slotmq"},
@@ -58,10 +58,10 @@ static void another_redis_is_only_named_if_it_is_another(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct marks own = cluster(cases[i].own);
-        struct marks rival = cluster(cases[i].rival);
+        struct fingerprint own = cluster(cases[i].own);
+        struct fingerprint holder = cluster(cases[i].holder);
 
-        assert_non_null(strstr(ownership_rival_advice(&own, &rival), cases[i].words));
+        assert_non_null(strstr(ownership_holder_advice(&own, &holder), cases[i].words));
     }
 }
 
@@ -175,9 +175,9 @@ static void the_reason_for_no_slot_is_what_is_known(void **state)
         {{.fleet = true, .slots = 8, .granted = 8, .granting = true}, COORD_NO_SLOT_TAKEOVER},
         {{.fleet = true, .slots = 8, .granted = 8, .fresh = true}, COORD_NO_SLOT_GRANTING},
         {{.fleet = true, .slots = 8, .granted = 8, .refused = true}, COORD_NO_SLOT_REFUSED},
-        {{.fleet = true, .slots = 8, .others = 8, .unreached = true}, COORD_NO_SLOT_REDIS},
+        {{.fleet = true, .slots = 8, .others = 8, .unreachable = true}, COORD_NO_SLOT_REDIS},
         {{.fleet = true, .slots = 8, .unusable = true}, COORD_NO_SLOT_TOPIC},
-        {{.fleet = true, .slots = 8, .unusable = true, .unreached = true}, COORD_NO_SLOT_TOPIC},
+        {{.fleet = true, .slots = 8, .unusable = true, .unreachable = true}, COORD_NO_SLOT_TOPIC},
         {{.fleet = true, .slots = 8, .unusable = true, .outside = true}, COORD_NO_SLOT_ENTRY},
         {{.fleet = true, .slots = 8, .unusable = true, .outside = true, .named = true},
          COORD_NO_SLOT_NAME},

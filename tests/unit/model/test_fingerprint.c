@@ -12,80 +12,80 @@
 #include "model/fingerprint.h"
 #include "support/group.h"
 
-/* The marks of the nodes with these numbers. */
-static struct marks marks_of(int first, int last)
+/* The fingerprint of the nodes with these numbers. */
+static struct fingerprint fingerprint_of(int first, int last)
 {
-    struct marks marks = {0};
+    struct fingerprint fingerprint = {0};
     char id[41];
 
     for (int i = first; i <= last; i++) {
         int len = snprintf(id, sizeof(id), "%040d", i);
 
-        marks_add(&marks, id, (size_t) len);
+        fingerprint_add(&fingerprint, id, (size_t) len);
     }
-    return marks;
+    return fingerprint;
 }
 
 static void the_order_of_nodes_does_not_matter(void **state)
 {
-    struct marks left = {0}, right = {0};
+    struct fingerprint left = {0}, right = {0};
 
     (void) state;
-    marks_add(&left, "a", 1);
-    marks_add(&left, "b", 1);
-    marks_add(&left, "a", 1);
-    marks_add(&right, "b", 1);
-    marks_add(&right, "a", 1);
+    fingerprint_add(&left, "a", 1);
+    fingerprint_add(&left, "b", 1);
+    fingerprint_add(&left, "a", 1);
+    fingerprint_add(&right, "b", 1);
+    fingerprint_add(&right, "a", 1);
     assert_int_equal(left.count, 2);
-    assert_true(marks_equal(&left, &right));
-    marks_add(&right, "c", 1);
-    assert_false(marks_equal(&left, &right));
+    assert_true(fingerprint_equal(&left, &right));
+    fingerprint_add(&right, "c", 1);
+    assert_false(fingerprint_equal(&left, &right));
 }
 
-static bool share_a_mark(const struct marks *left, const struct marks *right)
+static bool share_a_hash(const struct fingerprint *left, const struct fingerprint *right)
 {
-    const struct marks *const sets[] = {left, right};
+    const struct fingerprint *const sets[] = {left, right};
     size_t groups[2];
 
-    return marks_group(groups, sets, 2) == 1;
+    return fingerprint_group(groups, sets, 2) == 1;
 }
 
 /* Of many nodes only some are kept, and these from the whole of them: also when they are counted
  * from the other end, and when many are replaced. */
 static void many_nodes_keep_what_they_share(void **state)
 {
-    struct marks all = marks_of(1, 1000), backwards = {0};
+    struct fingerprint all = fingerprint_of(1, 1000), backwards = {0};
 
     (void) state;
-    assert_int_equal(all.count, MARKS_MAX);
+    assert_int_equal(all.count, FINGERPRINT_MAX);
     for (int i = 1000; i >= 1; i--) {
         char id[41];
 
         (void) snprintf(id, sizeof(id), "%040d", i);
-        marks_add(&backwards, id, 40);
+        fingerprint_add(&backwards, id, 40);
     }
-    assert_true(marks_equal(&all, &backwards));
+    assert_true(fingerprint_equal(&all, &backwards));
     for (int replaced = 10; replaced <= 500; replaced += 10) {
-        struct marks later = marks_of(1 + replaced, 1000 + replaced);
+        struct fingerprint later = fingerprint_of(1 + replaced, 1000 + replaced);
 
-        assert_true(share_a_mark(&all, &later));
+        assert_true(share_a_hash(&all, &later));
     }
 }
 
 static void text_comes_back(void **state)
 {
-    static const int counts[] = {1, 2, MARKS_MAX, MARKS_MAX + 1};
-    char text[MARKS_TEXT_MAX];
+    static const int counts[] = {1, 2, FINGERPRINT_MAX, FINGERPRINT_MAX + 1};
+    char text[FINGERPRINT_TEXT_MAX];
 
     (void) state;
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-        struct marks marks = marks_of(1, counts[i]), got;
+        struct fingerprint fingerprint = fingerprint_of(1, counts[i]), got;
 
-        marks_format(text, &marks);
-        assert_true(marks_parse(&got, text));
-        assert_true(marks_equal(&marks, &got));
+        fingerprint_format(text, &fingerprint);
+        assert_true(fingerprint_parse(&got, text));
+        assert_true(fingerprint_equal(&fingerprint, &got));
     }
-    marks_format(text, &(struct marks){0});
+    fingerprint_format(text, &(struct fingerprint){0});
     assert_string_equal(text, "");
 }
 
@@ -121,10 +121,10 @@ static void only_its_own_form_is_read(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct marks got = {.count = 7};
+        struct fingerprint got = {.count = 7};
 
         print_message("\"%s\"\n", cases[i].text);
-        assert_int_equal(marks_parse(&got, cases[i].text), cases[i].count > 0);
+        assert_int_equal(fingerprint_parse(&got, cases[i].text), cases[i].count > 0);
         assert_int_equal(got.count, cases[i].count);
     }
 }
@@ -138,7 +138,7 @@ struct grouping {
     size_t count;
 };
 
-static void sets_that_share_a_mark_belong_together(void **state)
+static void sets_that_share_a_hash_belong_together(void **state)
 {
     static const struct grouping cases[] = {
         {"nobody", {{0}}, {0}, 0},
@@ -157,18 +157,18 @@ static void sets_that_share_a_mark_belong_together(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct grouping *it = &cases[i];
-        struct marks marks[SETS_MAX];
-        const struct marks *sets[SETS_MAX];
+        struct fingerprint fingerprint[SETS_MAX];
+        const struct fingerprint *sets[SETS_MAX];
         size_t groups[SETS_MAX] = {0};
         size_t count = 0;
 
         print_message("%s\n", it->name);
         for (; count < SETS_MAX && (it->nodes[count][0] != 0 || it->nodes[count][1] != 0);
              count++) {
-            marks[count] = marks_of(it->nodes[count][0], it->nodes[count][1]);
-            sets[count] = &marks[count];
+            fingerprint[count] = fingerprint_of(it->nodes[count][0], it->nodes[count][1]);
+            sets[count] = &fingerprint[count];
         }
-        assert_int_equal(marks_group(groups, sets, count), it->count);
+        assert_int_equal(fingerprint_group(groups, sets, count), it->count);
         assert_memory_equal(groups, it->groups, sizeof(groups));
     }
 }
@@ -180,7 +180,7 @@ TEST_GROUP(fingerprint)
         cmocka_unit_test(many_nodes_keep_what_they_share),
         cmocka_unit_test(text_comes_back),
         cmocka_unit_test(only_its_own_form_is_read),
-        cmocka_unit_test(sets_that_share_a_mark_belong_together),
+        cmocka_unit_test(sets_that_share_a_hash_belong_together),
     };
 
     return cmocka_run_group_tests_name("fingerprint", tests, NULL, NULL);

@@ -559,37 +559,37 @@ static void test_closing_tells_what_is_known(void **state)
 
 /* --- what tells the cluster from others --- */
 
-struct marks_seen {
+struct fingerprint_seen {
     struct client *client;
-    struct marks marks;
+    struct fingerprint fingerprint;
     atomic_int times;
 };
 
-static void on_marks(const struct marks *marks, void *user)
+static void on_fingerprint(const struct fingerprint *fingerprint, void *user)
 {
-    struct marks_seen *seen = user;
+    struct fingerprint_seen *seen = user;
 
-    seen->marks = *marks;
+    seen->fingerprint = *fingerprint;
     atomic_fetch_add(&seen->times, 1);
 }
 
 static void watch(void *arg)
 {
-    struct marks_seen *seen = arg;
+    struct fingerprint_seen *seen = arg;
 
-    redis_watch_marks(seen->client->redis, on_marks, seen);
+    redis_watch_fingerprint(seen->client->redis, on_fingerprint, seen);
 }
 
 static void forget(void *arg)
 {
-    struct marks_seen *seen = arg;
+    struct fingerprint_seen *seen = arg;
 
-    redis_watch_marks(seen->client->redis, NULL, NULL);
+    redis_watch_fingerprint(seen->client->redis, NULL, NULL);
 }
 
 static bool was_told_twice(void *arg)
 {
-    return atomic_load(&((struct marks_seen *) arg)->times) == 2;
+    return atomic_load(&((struct fingerprint_seen *) arg)->times) == 2;
 }
 
 /* A node serves everything and has this id. */
@@ -600,18 +600,18 @@ static void map_with_id(char *out, size_t size, const struct fake_node *node, co
                     fake_node_port(node), id);
 }
 
-static bool is_marked(struct marks_seen *seen, const char *id)
+static bool has_fingerprint(struct fingerprint_seen *seen, const char *id)
 {
-    struct marks wanted = {0};
+    struct fingerprint wanted = {0};
 
-    marks_add(&wanted, id, strlen(id));
-    return marks_equal(&seen->marks, &wanted);
+    fingerprint_add(&wanted, id, strlen(id));
+    return fingerprint_equal(&seen->fingerprint, &wanted);
 }
 
-static void test_marks_are_told_now_and_when_they_change(void **state)
+static void test_a_fingerprint_is_told_now_and_when_it_changes(void **state)
 {
     struct nodes *nodes = *state;
-    struct marks_seen seen = {.client = &nodes->client};
+    struct fingerprint_seen seen = {.client = &nodes->client};
     char of_a[128], of_b[128];
 
     map_with_id(of_a, sizeof(of_a), nodes->a, "ia");
@@ -620,7 +620,7 @@ static void test_marks_are_told_now_and_when_they_change(void **state)
     nodes_start(nodes, TIMEOUT_MS);
     client_call(&nodes->client, watch, &seen);
     assert_int_equal(seen.times, 1);
-    assert_true(is_marked(&seen, "ia"));
+    assert_true(has_fingerprint(&seen, "ia"));
 
     nodes_step(nodes->a, "EVALSHA", nodes->moved_a); /* which asks for the map: it is the same */
     outcome_assert_done(nodes_eval(nodes), "1");
@@ -632,14 +632,14 @@ static void test_marks_are_told_now_and_when_they_change(void **state)
     assert_true(wait_until(was_told_twice, &seen, WAIT_MS));
     client_call(&nodes->client, forget, &seen);
     assert_int_equal(seen.times, 2);
-    assert_true(is_marked(&seen, "ib"));
+    assert_true(has_fingerprint(&seen, "ib"));
     client_stop(&nodes->client);
 }
 
-static void test_a_single_server_has_no_marks(void **state)
+static void test_a_single_server_has_no_fingerprint(void **state)
 {
     struct nodes *nodes = *state;
-    struct marks_seen seen = {.client = &nodes->client};
+    struct fingerprint_seen seen = {.client = &nodes->client};
 
     fake_node_rule(nodes->a, "CLUSTER SLOTS",
                    "-ERR This instance has cluster support disabled\r\n");
@@ -678,8 +678,8 @@ TEST_GROUP(nodes)
         TEST(test_commands_apart_do_not_wait_for_others),
         TEST(test_some_commands_do_not_wait),
         TEST(test_closing_tells_what_is_known),
-        TEST(test_marks_are_told_now_and_when_they_change),
-        TEST(test_a_single_server_has_no_marks),
+        TEST(test_a_fingerprint_is_told_now_and_when_it_changes),
+        TEST(test_a_single_server_has_no_fingerprint),
     };
 #undef TEST
 

@@ -133,12 +133,12 @@ static void test_what_is_missing_is_said(void **state)
 #define MAP(text)            "*1\r\n" text
 
 /* What tells a cluster from others are the ids of its masters and replicas, wherever they serve. */
-static void test_marks_are_of_all_nodes(void **state)
+static void test_a_fingerprint_is_of_all_nodes(void **state)
 {
     static const struct {
         const char *text;
         const char *ids[3];
-    } marked[] = {
+    } fingerprints[] = {
         {MAP("*3\r\n:0\r\n:16383\r\n" A), {"ida"}},
         {MAP("*4\r\n:0\r\n:16383\r\n" A B), {"ida", "idb"}},
         {MAP("*4\r\n:0\r\n:16383\r\n" B A), {"ida", "idb"}},
@@ -152,20 +152,20 @@ static void test_marks_are_of_all_nodes(void **state)
     const struct server_address server = {.host = "one", .port = 1};
 
     (void) state;
-    for (size_t i = 0; i < sizeof(marked) / sizeof(marked[0]); i++) {
+    for (size_t i = 0; i < sizeof(fingerprints) / sizeof(fingerprints[0]); i++) {
         struct slotmap map = {0};
-        struct marks expected = {0};
+        struct fingerprint expected = {0};
         const char *why = NULL;
-        redisReply *reply = resp(marked[i].text, strlen(marked[i].text), 16385);
+        redisReply *reply = resp(fingerprints[i].text, strlen(fingerprints[i].text), 16385);
 
         print_message("%zu\n", i);
-        for (size_t k = 0; marked[i].ids[k] != NULL; k++) {
-            marks_add(&expected, marked[i].ids[k], strlen(marked[i].ids[k]));
+        for (size_t k = 0; fingerprints[i].ids[k] != NULL; k++) {
+            fingerprint_add(&expected, fingerprints[i].ids[k], strlen(fingerprints[i].ids[k]));
         }
         assert_true(slotmap_parse(&map, reply, "origin", &why));
-        assert_true(marks_equal(&map.marks, &expected));
+        assert_true(fingerprint_equal(&map.fingerprint, &expected));
         slotmap_single(&map, &server);
-        assert_int_equal(map.marks.count, 0);
+        assert_int_equal(map.fingerprint.count, 0);
         resp_free();
         slotmap_fini(&map);
     }
@@ -233,7 +233,7 @@ TEST_GROUP(slotmap)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_replies),
         cmocka_unit_test(test_what_is_missing_is_said),
-        cmocka_unit_test(test_marks_are_of_all_nodes),
+        cmocka_unit_test(test_a_fingerprint_is_of_all_nodes),
         cmocka_unit_test(test_a_bad_map_never_replaces_a_good_one),
         cmocka_unit_test(test_a_redirect_changes_one_hash_slot),
         cmocka_unit_test(test_a_unix_socket_is_no_host_of_a_node),
