@@ -1,7 +1,6 @@
 #include "member.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -9,16 +8,10 @@
 #include <slotmq/slotmq.h>
 
 #include "meter.h"
+#include "support/consumers.h"
 #include "tally.h"
 
-static smq_consumer *worker;
 static int number, file;
-
-static void on_signal(int signal_number)
-{
-    (void) signal_number;
-    smq_consumer_stop(worker);
-}
 
 /* One write(2) a line: the members append to the same file. */
 static void note(char kind, int32_t slot, int64_t value, const char *token)
@@ -52,56 +45,22 @@ static smq_verdict handle(smq_delivery *delivery, void *user)
     return SMQ_DONE;
 }
 
-static void catch_term(void (*handler)(int signal_number))
-{
-    struct sigaction action = {.sa_handler = handler};
-
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGTERM, &action, NULL);
-}
-
-static smq_status consume(smq_client *client, const char *topic, smq_error *err)
-{
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
-
-    options.topic = topic;
-    options.handler = handle;
-    options.threads = 1;
-    smq_status status = smq_consumer_new(&worker, client, &options, err);
-    if (status == SMQ_OK) {
-        catch_term(on_signal);
-        status = smq_consumer_start(worker, err);
-    }
-    if (status == SMQ_OK) {
-        status = smq_consumer_wait(worker, SMQ_FOREVER, err);
-    }
-    catch_term(SIG_IGN);
-    smq_consumer_free(worker);
-    return status;
-}
-
 int member_main(char **arguments)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-    smq_client *client = NULL;
-    smq_error err = SMQ_ERROR_INIT;
     char name[32];
+    smq_client_options client =
+        SMQ_CLIENT_OPTIONS(.redis = arguments[1], .zookeeper = arguments[2], .name = name,
+                           .session_timeout_ms = atoi(arguments[5]), .event = on_event,
+                           .event_level = SMQ_LEVEL_DEBUG); /* each slot */
+    smq_consumer_options consumer =
+        SMQ_CONSUMER_OPTIONS(.topic = arguments[3], .handler = handle, .threads = 1);
+    smq_error err = SMQ_ERROR_INIT;
 
     number = atoi(arguments[4]);
     file = open(arguments[6], O_WRONLY | O_APPEND | O_CLOEXEC);
     snprintf(name, sizeof(name), MEMBER_NAME, number);
-    options.redis = arguments[1];
-    options.zookeeper = arguments[2];
-    options.name = name;
-    options.session_timeout_ms = atoi(arguments[5]);
-    options.event = on_event;
-    options.event_level = SMQ_LEVEL_DEBUG; /* each slot */
     note('S', 0, meter_now_ns(), "");
-    smq_status status = smq_client_new(&client, &options, &err);
-    if (status == SMQ_OK) {
-        status = consume(client, arguments[3], &err);
-    }
-    smq_client_free(client);
+    smq_status status = consumers_run(&client, &consumer, 1, &err);
     if (status != SMQ_OK) {
         fprintf(stderr, "bench: member %d: %s\n", number, err.text);
     }

@@ -6,27 +6,18 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include <slotmq/slotmq.h>
 
 #include "rules.h"
+#include "support/consumers.h"
 #include "support/history.h"
 
 enum { THREADS = 2 };
 
 static struct history *history;
-static smq_consumer *workers[RULES_TOPICS];
 static atomic_bool slow; /* handlers take a second */
-
-static void on_signal(int number)
-{
-    (void) number;
-    for (int i = 0; i < RULES_TOPICS; i++) {
-        smq_consumer_stop(workers[i]);
-    }
-}
 
 /* SIGUSR1 makes the handlers slow, SIGCONT makes them fast again. */
 static void on_pace(int number)
@@ -77,67 +68,38 @@ static smq_verdict handle(smq_delivery *delivery, void *user)
     return SMQ_DONE;
 }
 
-static smq_status start(smq_consumer **out, smq_client *client, const char *topic, smq_error *err)
+static void catch_pace(void)
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+    struct sigaction action = {.sa_handler = on_pace, .sa_flags = SA_RESTART};
 
-    options.topic = topic;
-    options.handler = handle;
-    options.threads = THREADS;
-    options.drain_timeout_ms = 5000;
-    smq_status status = smq_consumer_new(out, client, &options, err);
-    return status == SMQ_OK ? smq_consumer_start(*out, err) : status;
-}
-
-static void catch_signals(void)
-{
-    struct sigaction action;
-
-    memset(&action, 0, sizeof(action));
-    action.sa_handler = on_signal;
-    sigaction(SIGTERM, &action, NULL);
-    action.sa_handler = on_pace;
-    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
     sigaction(SIGUSR1, &action, NULL);
     sigaction(SIGCONT, &action, NULL);
 }
 
 int worker_main(const char *redis, const char *zookeeper, const char *name, const char *path)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-    smq_client *client = NULL;
+    smq_client_options client =
+        SMQ_CLIENT_OPTIONS(.redis = redis, .zookeeper = zookeeper, .name = name,
+                           .session_timeout_ms = WORKER_SESSION_MS, .event = on_event,
+                           .event_level = SMQ_LEVEL_DEBUG); /* each slot */
+    smq_consumer_options consumers[RULES_TOPICS];
     smq_error err = SMQ_ERROR_INIT;
-    smq_status status;
 
     history = history_open(path);
     if (history == NULL) {
         perror(path);
         return 1;
     }
-    options.redis = redis;
-    options.zookeeper = zookeeper;
-    options.name = name;
-    options.session_timeout_ms = WORKER_SESSION_MS;
-    options.event = on_event;
-    options.event_level = SMQ_LEVEL_DEBUG; /* each slot */
-    status = smq_client_new(&client, &options, &err);
-    for (int i = 0; i < RULES_TOPICS && status == SMQ_OK; i++) {
-        status = start(&workers[i], client, rules_topics[i], &err);
+    for (int i = 0; i < RULES_TOPICS; i++) {
+        consumers[i] = SMQ_CONSUMER_OPTIONS(.topic = rules_topics[i], .handler = handle,
+                                            .threads = THREADS, .drain_timeout_ms = 5000);
     }
-    if (status == SMQ_OK) {
-        catch_signals();
-    }
-    for (int i = 0; i < RULES_TOPICS && status == SMQ_OK; i++) {
-        status = smq_consumer_wait(workers[i], SMQ_FOREVER, &err);
-    }
+    catch_pace();
+    smq_status status = consumers_run(&client, consumers, RULES_TOPICS, &err);
     if (status != SMQ_OK) {
         fprintf(stderr, "%s: %s\n", name, err.text);
     }
-    signal(SIGTERM, SIG_IGN);
-    for (int i = 0; i < RULES_TOPICS; i++) {
-        smq_consumer_free(workers[i]);
-    }
-    smq_client_free(client);
     history_close(history);
     return status == SMQ_OK ? 0 : 1;
 }

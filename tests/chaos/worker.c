@@ -1,11 +1,10 @@
 /* worker.c - a process that consumes in a chaos run, and writes down what its handlers do.
  *
- * usage: chaos-worker REDIS ZOOKEEPER NAME PUSH_SLOTS slot|key continue|stop LOG CLOCK.
+ * usage: chaos-worker REDIS ZOOKEEPER NAME PUSH_SLOTS continue|stop LOG CLOCK.
  * SIGTERM ends it gracefully.
  *
  * Thread: main, and the library's own for handlers and events. */
 #include <inttypes.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,31 +15,16 @@
 
 #include "load.h"
 #include "log.h"
+#include "support/consumers.h"
 #include "trace.h"
 #include "wall.h"
 
 enum { THREADS = 2, DRAIN_MS = 5000, QUICK_US = 300, BUSY_MS = 3, SLOW_MS = 400 };
-enum { FEW = 4, MOST_IN_FLIGHT = 6 }; /* of priorities, so that claims leave messages waiting */
+enum { FEW = 4, MOST_IN_FLIGHT = 6 };
 
-static smq_consumer *volatile workers[LOAD_TOPICS];
-static volatile sig_atomic_t worker_stopping;
 static atomic_uint_least64_t worker_runs;
 static int32_t worker_push_slots; /* of each topic */
 static smq_zk_loss worker_zk_loss;
-
-static void worker_stop_all(void)
-{
-    for (int i = 0; i < LOAD_TOPICS; i++) {
-        smq_consumer_stop(workers[i]);
-    }
-}
-
-static void worker_on_signal(int number)
-{
-    (void) number;
-    worker_stopping = 1;
-    worker_stop_all();
-}
 
 /* Thread: smq:call. */
 static void worker_on_event(const smq_event *event, void *user)
@@ -101,51 +85,20 @@ static smq_verdict worker_handle(smq_delivery *delivery, void *user)
     return verdict;
 }
 
-static smq_status worker_begin(int index, smq_client *client, smq_error *err)
+/* Of priorities it takes few, so that claims leave messages waiting. */
+static smq_consumer_options worker_options(int index)
 {
-    smq_consumer_options options =
-        SMQ_CONSUMER_OPTIONS(.topic = load_topics[index], .handler = worker_handle,
-                             .threads = THREADS, .drain_timeout_ms = DRAIN_MS,
-                             .push_slots = worker_push_slots);
-    if (index == LOAD_PRIORITY) {
-        options.batch_size = FEW;
-        options.max_in_flight = MOST_IN_FLIGHT;
-    }
-    smq_consumer *worker = NULL;
-    smq_status status = smq_consumer_new(&worker, client, &options, err);
+    bool few = index == LOAD_PRIORITY;
 
-    workers[index] = worker;
-    return status == SMQ_OK ? smq_consumer_start(worker, err) : status;
-}
-
-static void worker_catch_signals(void)
-{
-    struct sigaction action;
-
-    memset(&action, 0, sizeof(action));
-    action.sa_handler = worker_on_signal;
-    sigaction(SIGTERM, &action, NULL);
-}
-
-static smq_status worker_run(smq_client *client, smq_error *err)
-{
-    smq_status status = SMQ_OK;
-
-    for (int i = 0; i < LOAD_TOPICS && status == SMQ_OK && !worker_stopping; i++) {
-        status = worker_begin(i, client, err);
-    }
-    if (worker_stopping) {
-        worker_stop_all(); /* the signal may have come before the last of them was there */
-    }
-    for (int i = 0; i < LOAD_TOPICS && status == SMQ_OK && workers[i] != NULL; i++) {
-        status = smq_consumer_wait(workers[i], SMQ_FOREVER, err);
-    }
-    return status;
+    return SMQ_CONSUMER_OPTIONS(.topic = load_topics[index], .handler = worker_handle,
+                                .threads = THREADS, .drain_timeout_ms = DRAIN_MS,
+                                .push_slots = worker_push_slots, .batch_size = few ? FEW : 0,
+                                .max_in_flight = few ? MOST_IN_FLIGHT : 0);
 }
 
 int main(int argc, char **argv)
 {
-    smq_client *client = NULL;
+    smq_consumer_options consumers[LOAD_TOPICS];
     smq_error err = SMQ_ERROR_INIT;
 
     if (argc != 8) {
@@ -158,20 +111,14 @@ int main(int argc, char **argv)
     worker_zk_loss = strcmp(argv[5], "stop") == 0 ? SMQ_ZK_LOSS_STOP : SMQ_ZK_LOSS_CONTINUE;
     worker_push_slots = (int32_t) strtol(argv[4], NULL, 10);
     worker_push_slots = worker_push_slots > 0 ? worker_push_slots : SMQ_NONE;
-    worker_catch_signals();
-    smq_client_options options =
+    smq_client_options client =
         SMQ_CLIENT_OPTIONS(.redis = argv[1], .zookeeper = argv[2], .name = argv[3],
                            .session_timeout_ms = LOAD_SESSION_MS, .on_zk_loss = worker_zk_loss,
                            .event = worker_on_event, .event_level = SMQ_LEVEL_DEBUG);
-    smq_status status = smq_client_new(&client, &options, &err);
-    if (status == SMQ_OK) {
-        status = worker_run(client, &err);
-    }
-    signal(SIGTERM, SIG_IGN);
     for (int i = 0; i < LOAD_TOPICS; i++) {
-        smq_consumer_free(workers[i]);
+        consumers[i] = worker_options(i);
     }
-    smq_client_free(client);
+    smq_status status = consumers_run(&client, consumers, LOAD_TOPICS, &err);
     log_line("exit", "%s %s", smq_status_name(status), status == SMQ_OK ? "-" : err.text);
     return status == SMQ_OK ? 0 : 1;
 }
