@@ -22,11 +22,10 @@ enum { REPLIES_MAX = 8, WORDS_MAX = 40 };
 
 /* What the scripts answer, in this order; "" is a lost reply.  The last one is repeated. */
 static struct script_replies {
-    pthread_mutex_t lock;
     const char *list[REPLIES_MAX];
     size_t count, next;
     char asked[256]; /* the names of the scripts that were called */
-} replies = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} replies;
 
 static smq_layout layout;
 static bool altered; /* between two reads of the definition, each time */
@@ -71,16 +70,14 @@ static redisReply *definition(void)
     return fake_topic(&topic, "ready");
 }
 
-static bool serve(const struct redis_command *command, struct fake_answer *answer, void *user)
+static bool serve(const struct redis_command *command, struct fake_answer *answer)
 {
     const char *line;
 
-    (void) user;
     if (command->script == NULL) {
         answer->reply = definition();
         return true;
     }
-    pthread_mutex_lock(&replies.lock);
     line = replies.list[replies.next];
     replies.next += replies.next + 1 < replies.count ? 1 : 0;
     strncat(replies.asked, command->script->name,
@@ -91,7 +88,6 @@ static bool serve(const struct redis_command *command, struct fake_answer *answe
     } else {
         *answer = (struct fake_answer){.outcome = REDIS_UNKNOWN, .status = SMQ_UNKNOWN};
     }
-    pthread_mutex_unlock(&replies.lock);
     return true;
 }
 
@@ -103,12 +99,12 @@ static bool serve(const struct redis_command *command, struct fake_answer *answe
 
 static void answer_with(const char *const *lines, size_t count)
 {
-    pthread_mutex_lock(&replies.lock);
+    fake_lock();
     memcpy(replies.list, lines, count * sizeof(lines[0]));
     replies.count = count;
     replies.next = 0;
     replies.asked[0] = '\0';
-    pthread_mutex_unlock(&replies.lock);
+    fake_unlock();
 }
 
 static smq_client *client;
@@ -122,14 +118,6 @@ static int set_up(void **state)
     which = SMQ_MESSAGE_REF();
     which.body = (smq_bytes){"a", 1};
     client = fake_client(serve, NULL);
-    assert_non_null(client);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void) state;
-    smq_client_free(client);
     return 0;
 }
 
@@ -384,7 +372,7 @@ static void what_is_unknown_counts_against_the_limit(void **state)
     assert_string_equal(replies.asked, "inspect page edit edit ");
 }
 
-#define EDITING_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define EDITING_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, fake_tear_down)
 
 TEST_GROUP(message_requests)
 {

@@ -7,7 +7,6 @@
 
 #include <cmocka.h>
 
-#include <pthread.h>
 
 #include <slotmq/ops.h>
 
@@ -15,11 +14,10 @@
 #include "unit/fixture/fake_redis.h"
 
 static struct {
-    pthread_mutex_t lock;
     bool lost, refused; /* what becomes of INFO */
     bool silent;        /* what becomes of the rest */
     int infos, others;
-} masters = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} masters;
 
 static void answer_info(struct fake_answer *answer)
 {
@@ -47,16 +45,13 @@ static void answer_rest(const struct redis_command *command, struct fake_answer 
     }
 }
 
-static bool serve(const struct redis_command *command, struct fake_answer *answer, void *user)
+static bool serve(const struct redis_command *command, struct fake_answer *answer)
 {
-    (void) user;
-    pthread_mutex_lock(&masters.lock);
     if (command->script == NULL && fake_arg_is(command, 0, "INFO")) {
         answer_info(answer);
     } else {
         answer_rest(command, answer);
     }
-    pthread_mutex_unlock(&masters.lock);
     return true;
 }
 
@@ -82,7 +77,7 @@ static struct shown look(void)
     smq_error err;
 
     masters.infos = masters.others = 0;
-    fake_serve(serve, NULL);
+    fake_serve(serve);
     fake_connects(SMQ_OK);
     options.redis = "fake:1";
     assert_int_equal(smq_client_new(&client, &options, &err), SMQ_OK);

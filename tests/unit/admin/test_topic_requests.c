@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -15,22 +14,20 @@
 
 #include "scripts.h"
 #include "support/group.h"
-#include "support/wait.h"
 #include "unit/fixture/fake_redis.h"
 
-enum { SLOTS = 4, WAIT_MS = 30000 };
+enum { SLOTS = 4 };
 
 /* --- a model of one topic --- */
 
 static struct model {
-    pthread_mutex_t lock;
     char state[16]; /* "": no topic */
     bool sealed[SLOTS];
     uint64_t late; /* messages that a seal of slot 2 finds, but a look before does not */
     int lost;      /* this many replies of scripts are lost; -1: all */
     bool full;     /* the server of the definition is */
     int unseals, clears, pauses;
-} model = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} model;
 
 static redisReply *answer_of(const char *word, size_t count)
 {
@@ -137,10 +134,8 @@ static redisReply *serve_script(const struct redis_command *command)
     return answer_of("OK", 1);
 }
 
-static bool serve(const struct redis_command *command, struct fake_answer *answer, void *user)
+static bool serve(const struct redis_command *command, struct fake_answer *answer)
 {
-    (void) user;
-    pthread_mutex_lock(&model.lock);
     answer->reply = command->script == NULL ? serve_plain(command) : serve_script(command);
     if (command->script != NULL && model.lost != 0) {
         model.lost -= model.lost > 0 ? 1 : 0;
@@ -151,7 +146,6 @@ static bool serve(const struct redis_command *command, struct fake_answer *answe
         freeReplyObject(answer->reply);
         *answer = (struct fake_answer){.outcome = REDIS_NOT_DONE, .status = SMQ_FULL};
     }
-    pthread_mutex_unlock(&model.lock);
     return true;
 }
 
@@ -166,14 +160,6 @@ static int set_up(void **state)
     memset(model.sealed, 0, sizeof(model.sealed));
     snprintf(model.state, sizeof(model.state), "ready");
     client = fake_client(serve, NULL);
-    assert_non_null(client);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void) state;
-    smq_client_free(client);
     return 0;
 }
 
@@ -250,7 +236,7 @@ static void a_client_without_servers_is_refused(void **state)
     assert_null(strstr(err.text, "secret"));
 }
 
-#define ADMIN_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define ADMIN_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, fake_tear_down)
 
 TEST_GROUP(topic_requests)
 {

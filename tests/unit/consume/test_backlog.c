@@ -1,7 +1,6 @@
 /* test_backlog.c - a consumer on slots in which more waits than it may have, against a fake of the
  * Redis client: how much each of its calls claims and settles, and when one leaves with less. */
 #include <limits.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,14 +16,13 @@
 #include "scripts.h"
 #include "support/group.h"
 #include "support/wait.h"
-#include "unit/fixture/fake_redis.h"
+#include "unit/fixture/fake_slots.h"
 
 enum { WAIT_MS = 30000, LONG_MS = 120000, SHORT_MS = 2, SLOTS_MAX = 8, BATCH = 10, FEW = 3 };
 
 /* A shared topic.  Each slot has as many messages as are asked for; but if `hold` is set slot 1 has
  * none, and its second call is not answered until the test says so. */
 static struct model {
-    pthread_mutex_t lock;
     int32_t slots;
     bool hold;
     int looks[SLOTS_MAX], claims[SLOTS_MAX]; /* calls of each slot; those that claimed */
@@ -32,7 +30,7 @@ static struct model {
     int settled;          /* answers that were stored */
     int handled, allowed; /* messages; the handler waits before it handles more than `allowed` */
     bool stopping;        /* nothing is counted any more */
-} model = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} model;
 
 static smq_client *client;
 
@@ -78,22 +76,12 @@ static bool consume(const struct redis_command *command, struct fake_answer *ans
     return true;
 }
 
-static bool serve(const struct redis_command *command, struct fake_answer *answer, void *user)
+static redisReply *definition(void)
 {
-    bool answered = true;
-
-    (void) user;
-    pthread_mutex_lock(&model.lock);
-    if (command->script == NULL) {
-        answer->reply = fake_shared_topic(model.slots, 0);
-    } else if (fake_is_consume(command)) {
-        answered = consume(command, answer);
-    } else {
-        answer->reply = fake_ok();
-    }
-    pthread_mutex_unlock(&model.lock);
-    return answered;
+    return fake_shared_topic(model.slots, 0);
 }
+
+static const struct fake_slots served = {.definition = definition, .consume = consume};
 
 /* --- the consumer --- */
 
@@ -105,15 +93,7 @@ static int set_up(void **state)
     model.odd = model.settled = model.handled = 0;
     model.hold = model.stopping = false;
     model.allowed = INT_MAX;
-    client = fake_client(serve, NULL);
-    assert_non_null(client);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void) state;
-    smq_client_free(client);
+    client = fake_slots_client(&served, NULL);
     return 0;
 }
 
@@ -122,9 +102,9 @@ static bool is_allowed(void *arg)
     bool allowed;
 
     (void) arg;
-    pthread_mutex_lock(&model.lock);
+    fake_lock();
     allowed = model.handled < model.allowed;
-    pthread_mutex_unlock(&model.lock);
+    fake_unlock();
     return allowed;
 }
 
@@ -133,17 +113,17 @@ static smq_verdict handle(smq_delivery *delivery, void *user)
     (void) delivery;
     (void) user;
     assert_true(wait_until(is_allowed, NULL, WAIT_MS));
-    pthread_mutex_lock(&model.lock);
+    fake_lock();
     model.handled++;
-    pthread_mutex_unlock(&model.lock);
+    fake_unlock();
     return SMQ_DONE;
 }
 
 static void allow(int count)
 {
-    pthread_mutex_lock(&model.lock);
+    fake_lock();
     model.allowed = count;
-    pthread_mutex_unlock(&model.lock);
+    fake_unlock();
 }
 
 static smq_consumer *consumer_of(int32_t slots, int32_t max_in_flight, int64_t linger_ms)
@@ -163,23 +143,6 @@ static smq_consumer *consumer_of(int32_t slots, int32_t max_in_flight, int64_t l
     return consumer;
 }
 
-static bool have_claimed(void *arg)
-{
-    bool claimed;
-
-    (void) arg;
-    pthread_mutex_lock(&model.lock);
-    claimed = model.claims[0] == 2 && model.looks[1] == 1;
-    pthread_mutex_unlock(&model.lock);
-    return claimed;
-}
-
-static bool is_held(void *arg)
-{
-    (void) arg;
-    return fake_held() > 0;
-}
-
 /* A consumer that has two claims of slot 0, and has not begun them, while a call of slot 1 is in
  * progress. */
 static smq_consumer *consumer_of_claims(void)
@@ -189,20 +152,15 @@ static smq_consumer *consumer_of_claims(void)
     model.hold = true;
     model.allowed = 0;
     consumer = consumer_of(2, 0, LONG_MS);
-    assert_true(wait_until(have_claimed, NULL, WAIT_MS));
+    fake_await(&model.claims[0], 2);
+    fake_await(&model.looks[1], 1);
+    fake_lock();
+    assert_int_equal(model.claims[0], 2);
+    assert_int_equal(model.looks[1], 1);
+    fake_unlock();
     fake_publish("wake{t_1}", "", 0);
-    assert_true(wait_until(is_held, NULL, WAIT_MS));
+    fake_await_held(1);
     return consumer;
-}
-
-static bool are_handled(void *arg)
-{
-    bool handled;
-
-    pthread_mutex_lock(&model.lock);
-    handled = model.handled == *(const int *) arg;
-    pthread_mutex_unlock(&model.lock);
-    return handled;
 }
 
 /* Have this many handled, and wait until their answers, but for the last one, are with their slot:
@@ -210,32 +168,17 @@ static bool are_handled(void *arg)
 static void have_handled(int count)
 {
     allow(count);
-    assert_true(wait_until(are_handled, &count, WAIT_MS));
+    fake_await(&model.handled, count);
     (void) smq_topic_get(client, "t", NULL, NULL);
-}
-
-static bool are_settled(void *arg)
-{
-    bool enough;
-
-    pthread_mutex_lock(&model.lock);
-    enough = model.settled >= *(const int *) arg;
-    pthread_mutex_unlock(&model.lock);
-    return enough;
-}
-
-static void await_settled(int count)
-{
-    assert_true(wait_until(are_settled, &count, WAIT_MS));
 }
 
 static void end(smq_consumer *consumer)
 {
-    pthread_mutex_lock(&model.lock);
+    fake_lock();
     model.stopping = true;
     model.hold = false;
     model.allowed = INT_MAX;
-    pthread_mutex_unlock(&model.lock);
+    fake_unlock();
     fake_resume();
     smq_consumer_free(consumer);
 }
@@ -249,7 +192,7 @@ static void stop_does_not_wait_for_more_answers(void **state)
     (void) state;
     have_handled(FEW);
     smq_consumer_stop(consumer);
-    await_settled(FEW);
+    fake_await(&model.settled, FEW);
     end(consumer);
 }
 
@@ -260,7 +203,7 @@ static void a_call_does_not_wait_longer_than_linger_for_more_answers(void **stat
     (void) state;
     model.allowed = FEW;
     consumer = consumer_of(1, 0, SHORT_MS);
-    await_settled(FEW);
+    fake_await(&model.settled, FEW);
     end(consumer);
 }
 
@@ -270,7 +213,7 @@ static void no_claim_takes_what_little_is_left_of_max_in_flight(void **state)
     smq_consumer *consumer = consumer_of(SLOTS_MAX, 4 * BATCH, SMQ_NONE);
 
     (void) state;
-    await_settled(40 * BATCH);
+    fake_await(&model.settled, 40 * BATCH);
     end(consumer);
     assert_int_equal(model.odd, 0);
 }
@@ -283,23 +226,24 @@ static void a_claim_takes_a_quarter_of_max_in_flight_if_a_batch_is_more(void **s
     (void) state;
     model.allowed = FEW;
     consumer = consumer_of(1, BATCH, SMQ_NONE);
-    await_settled(FEW);
-    pthread_mutex_lock(&model.lock);
+    fake_await(&model.settled, FEW);
+    fake_lock();
     assert_int_equal(model.claims[0], 2);
-    pthread_mutex_unlock(&model.lock);
+    fake_unlock();
     end(consumer);
 }
 
 TEST_GROUP(backlog)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(stop_does_not_wait_for_more_answers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(stop_does_not_wait_for_more_answers, set_up,
+                                        fake_tear_down),
         cmocka_unit_test_setup_teardown(a_call_does_not_wait_longer_than_linger_for_more_answers,
-                                        set_up, tear_down),
+                                        set_up, fake_tear_down),
         cmocka_unit_test_setup_teardown(no_claim_takes_what_little_is_left_of_max_in_flight, set_up,
-                                        tear_down),
+                                        fake_tear_down),
         cmocka_unit_test_setup_teardown(a_claim_takes_a_quarter_of_max_in_flight_if_a_batch_is_more,
-                                        set_up, tear_down),
+                                        set_up, fake_tear_down),
     };
 
     return cmocka_run_group_tests_name("backlog", tests, NULL, NULL);

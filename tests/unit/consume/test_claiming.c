@@ -2,14 +2,11 @@
  * answers whose reply was lost, who may claim next, and when a slot is damaged. */
 #include <inttypes.h>
 #include <limits.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -22,7 +19,7 @@
 #include "scripts.h"
 #include "support/group.h"
 #include "support/wait.h"
-#include "unit/fixture/fake_redis.h"
+#include "unit/fixture/fake_slots.h"
 
 enum {
     WAIT_MS = 30000,
@@ -39,7 +36,6 @@ enum {
 
 /* A shared topic: what waits in each slot, and how answers are met. */
 static struct model {
-    pthread_mutex_t lock;
     int64_t lease_ms;
     int32_t slots;
     int waiting, claims;               /* in all slots; ENDLESS: in each */
@@ -54,7 +50,7 @@ static struct model {
     int version;                       /* of the definition */
     int damaged, repaired;             /* of these events */
     smq_status lease_lost;             /* of that event; 1: it has not come */
-} model = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} model;
 
 static smq_client *client;
 
@@ -80,8 +76,7 @@ static bool consume(const struct redis_command *command, struct fake_answer *ans
 
     if (model.refuse > 0) {
         model.refuse--;
-        answer->reply = fake_array(1);
-        fake_put(answer->reply, 0, fake_text("STALE"));
+        answer->reply = fake_word("STALE");
         return true;
     }
     if ((repeated && model.hold_repeated) || (answers > 0 && model.hold_answers) ||
@@ -106,16 +101,6 @@ static bool consume(const struct redis_command *command, struct fake_answer *ans
     return true;
 }
 
-static redisReply *renew(const struct redis_command *command)
-{
-    redisReply *reply = fake_array(3);
-
-    fake_put(reply, 0, fake_text("OK"));
-    fake_put(reply, 1, fake_integer(5));
-    fake_put(reply, 2, fake_results(fake_argv_count(command, SCRIPT_RENEW_ARGV_ENTRIES), '1'));
-    return reply;
-}
-
 static redisReply *definition(void)
 {
     redisReply *reply = fake_shared_topic(model.slots, model.lease_ms);
@@ -128,37 +113,20 @@ static redisReply *definition(void)
     return reply;
 }
 
-static bool serve(const struct redis_command *command, struct fake_answer *answer, void *user)
-{
-    bool answered = true;
-
-    (void) user;
-    pthread_mutex_lock(&model.lock);
-    if (command->script == NULL) {
-        answer->reply = definition();
-    } else if (fake_is_consume(command)) {
-        answered = consume(command, answer);
-    } else if (strcmp(command->script->name, "renew") == 0) {
-        answer->reply = renew(command);
-    } else { /* vacate */
-        answer->reply = fake_ok();
-    }
-    pthread_mutex_unlock(&model.lock);
-    return answered;
-}
+static const struct fake_slots served = {.definition = definition, .consume = consume};
 
 /* --- the client --- */
 
 static void on_event(const smq_event *event, void *user)
 {
     (void) user;
-    pthread_mutex_lock(&model.lock);
+    fake_lock();
     if (event->kind == SMQ_EVENT_LEASE_LOST) {
         model.lease_lost = event->status;
     }
     model.damaged += event->kind == SMQ_EVENT_DAMAGED ? 1 : 0;
     model.repaired += event->kind == SMQ_EVENT_REPAIRED ? 1 : 0;
-    pthread_mutex_unlock(&model.lock);
+    fake_unlock();
 }
 
 static int set_up(void **state)
@@ -176,15 +144,7 @@ static int set_up(void **state)
     model.lose = model.hold_repeated = false;
     model.result = '1';
     model.lease_lost = 1;
-    client = fake_client(serve, on_event);
-    assert_non_null(client);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void) state;
-    smq_client_free(client);
+    client = fake_slots_client(&served, on_event);
     return 0;
 }
 
@@ -218,9 +178,9 @@ static bool event_has_come(void *arg)
     bool come;
 
     (void) arg;
-    pthread_mutex_lock(&model.lock);
+    fake_lock();
     come = model.lease_lost != 1;
-    pthread_mutex_unlock(&model.lock);
+    fake_unlock();
     return come;
 }
 
@@ -252,7 +212,7 @@ static void an_answer_is_what_the_script_says(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         smq_consumer *consumer;
 
-        (void) tear_down(state);
+        (void) fake_tear_down(state);
         (void) set_up(state);
         model.result = cases[i].result;
         consumer = consumer_of_topic(0);
@@ -274,35 +234,19 @@ static void a_repeated_answer_within_its_lease_is_stored(void **state)
     smq_consumer_free(consumer);
 }
 
-static bool is_held(void *arg)
-{
-    (void) arg;
-    return fake_held() > 0;
-}
-
-static bool is_past(void *arg)
-{
-    return clock_now_ms() > *(const int64_t *) arg;
-}
-
 /* The first try may have settled it, or come to nothing and another owner has it. */
 static void nobody_knows_of_a_repeated_answer_after_its_lease(void **state)
 {
     smq_consumer *consumer;
-    int64_t over;
 
     (void) state;
     model.lease_ms = SHORT_LEASE_MS;
     model.lose = model.hold_repeated = true;
     consumer = consumer_of_topic(0);
     answer_done(consumer);
-    assert_true(wait_until(is_held, NULL, WAIT_MS));
-    over = clock_now_ms() + SHORT_LEASE_MS;
-    assert_true(wait_until(is_past, &over, WAIT_MS));
-    pthread_mutex_lock(&model.lock);
-    model.hold_repeated = false;
-    pthread_mutex_unlock(&model.lock);
-    fake_resume();
+    fake_await_held(1);
+    fake_await_ms(SHORT_LEASE_MS);
+    fake_let_go(&model.hold_repeated);
     assert_told(consumer, SMQ_UNKNOWN);
     smq_consumer_free(consumer);
 }
@@ -337,12 +281,6 @@ static smq_verdict all_done(smq_delivery *const *deliveries, size_t count, void 
     return SMQ_DONE;
 }
 
-static bool all_claims_are_held(void *arg)
-{
-    (void) arg;
-    return fake_held() == MANY;
-}
-
 /* They do not know of messages, so their claims share the room that the consumer has. */
 static void all_slots_may_claim_at_once(void **state)
 {
@@ -358,11 +296,9 @@ static void all_slots_may_claim_at_once(void **state)
     options.max_in_flight = FULL_BATCH;
     assert_int_equal(smq_consumer_new(&consumer, client, &options, NULL), SMQ_OK);
     assert_int_equal(smq_consumer_start(consumer, NULL), SMQ_OK);
-    assert_true(wait_until(all_claims_are_held, NULL, WAIT_MS));
-    pthread_mutex_lock(&model.lock);
-    model.hold_claims = false;
-    pthread_mutex_unlock(&model.lock);
-    fake_resume();
+    fake_await_held(MANY);
+    assert_int_equal(fake_held(), MANY);
+    fake_let_go(&model.hold_claims);
     smq_consumer_free(consumer);
 }
 
@@ -402,7 +338,7 @@ static smq_verdict some_alone(smq_delivery *const *deliveries, size_t count, voi
     assert_int_equal(count, FULL_BATCH);
     for (size_t i = 0; i < *alone; i++) {
         assert_int_equal(smq_retry(deliveries[i], 1, NULL, NULL), SMQ_OK);
-        assert_true(i > 0 || wait_until(is_held, NULL, WAIT_MS));
+        fake_await_held(i > 0 ? 0 : 1);
     }
     return SMQ_RETRY;
 }
@@ -441,10 +377,7 @@ static void retry_batch(size_t alone)
     assert_int_equal(smq_consumer_new(&consumer, client, &options, NULL), SMQ_OK);
     assert_int_equal(smq_consumer_start(consumer, NULL), SMQ_OK);
     assert_true(wait_until(batch_is_answered, NULL, WAIT_MS));
-    pthread_mutex_lock(&model.lock);
-    model.hold_answers = false;
-    pthread_mutex_unlock(&model.lock);
-    fake_resume();
+    fake_let_go(&model.hold_answers);
     assert_true(wait_until(batch_is_retried, NULL, WAIT_MS));
     smq_consumer_free(consumer);
 }
@@ -468,7 +401,7 @@ static void no_call_has_more_arguments_than_a_managed_server_takes(void **state)
     static const size_t alone[] = {FULL_BATCH, 1};
 
     for (size_t i = 0; i < sizeof(alone) / sizeof(alone[0]); i++) {
-        (void) tear_down(state);
+        (void) fake_tear_down(state);
         (void) set_up(state);
         retry_batch(alone[i]);
         assert_in_range(model.most_args, ARGS_MAX * 9 / 10, ARGS_MAX);
@@ -482,8 +415,7 @@ static void no_call_has_more_arguments_than_a_managed_server_takes(void **state)
 static void end_client(smq_consumer *consumer)
 {
     smq_consumer_free(consumer);
-    smq_client_free(client);
-    client = NULL;
+    (void) fake_tear_down(NULL);
 }
 
 /* It looks like this for a moment when a topic is altered: the definition was not read twice since.
@@ -522,10 +454,10 @@ static bool damage_is_told(void *arg)
     bool told;
 
     (void) arg;
-    pthread_mutex_lock(&model.lock);
+    fake_lock();
     told = model.damaged > 0;
     model.refuse = told ? 0 : model.refuse;
-    pthread_mutex_unlock(&model.lock);
+    fake_unlock();
     return told;
 }
 
@@ -586,7 +518,7 @@ static void those_that_sleep_in_one_slot_share_its_looks(void **state)
     assert_in_range(sleep_beside_others_ms(300000, UINT64_MAX, UINT64_MAX), 300000, 600300000);
 }
 
-#define CLAIMING_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define CLAIMING_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, fake_tear_down)
 
 TEST_GROUP(claiming)
 {

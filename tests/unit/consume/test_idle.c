@@ -1,12 +1,10 @@
 /* test_idle.c - answers for which nothing waits leave with the calls of other slots, against a
  * fake of the Redis client. */
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -19,7 +17,7 @@
 #include "scripts.h"
 #include "support/group.h"
 #include "support/wait.h"
-#include "unit/fixture/fake_redis.h"
+#include "unit/fixture/fake_slots.h"
 
 enum { WAIT_MS = 30000, LONG_MS = 120000, SLOTS = 2, PER_ANSWER = 4 };
 
@@ -28,11 +26,10 @@ enum { WAIT_MS = 30000, LONG_MS = 120000, SLOTS = 2, PER_ANSWER = 4 };
 
 /* A shared topic, whose slots have the messages that the test gives them. */
 static struct model {
-    pthread_mutex_t lock;
     size_t given[SLOTS];  /* to be claimed */
     size_t stored[SLOTS]; /* answers */
     int calls;            /* with answers */
-} model = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} model;
 
 static smq_client *client;
 static smq_consumer *consumer;
@@ -52,7 +49,7 @@ int64_t __wrap_clock_now_us(void) /* NOLINT(bugprone-reserved-identifier) */
 
 /* --- the server --- */
 
-static redisReply *consume(const struct redis_command *command)
+static bool consume(const struct redis_command *command, struct fake_answer *answer)
 {
     size_t done = (size_t) fake_number(command, SCRIPT_CONSUME_ARGV_NDONE);
     size_t others = (fake_argv_count(command, SCRIPT_CONSUME_ARGV_ANSWERS) - done) / PER_ANSWER;
@@ -63,23 +60,16 @@ static redisReply *consume(const struct redis_command *command)
     model.given[slot] = 0;
     model.stored[slot] += answers;
     model.calls += answers > 0;
-    return fake_consumed(1, count, answers, '1', false);
-}
-
-static bool serve(const struct redis_command *command, struct fake_answer *answer, void *user)
-{
-    (void) user;
-    pthread_mutex_lock(&model.lock);
-    if (command->script == NULL) {
-        answer->reply = fake_shared_topic(SLOTS, 0);
-    } else if (fake_is_consume(command)) {
-        answer->reply = consume(command);
-    } else {
-        answer->reply = fake_ok();
-    }
-    pthread_mutex_unlock(&model.lock);
+    answer->reply = fake_consumed(1, count, answers, '1', false);
     return true;
 }
+
+static redisReply *definition(void)
+{
+    return fake_shared_topic(SLOTS, 0);
+}
+
+static const struct fake_slots served = {.definition = definition, .consume = consume};
 
 /* --- the consumer --- */
 
@@ -91,17 +81,14 @@ static int set_up(void **state)
     model.calls = 0;
     later_us = 0;
     sleep_times.least = sleep_times.most = ASLEEP_MS;
-    client = fake_client(serve, NULL);
-    assert_non_null(client);
+    client = fake_slots_client(&served, NULL);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void) state;
     smq_consumer_free(consumer);
-    smq_client_free(client);
-    return 0;
+    return fake_tear_down(state);
 }
 
 static void begin(int64_t linger_ms)
@@ -115,9 +102,9 @@ static void begin(int64_t linger_ms)
 
 static void give(int slot)
 {
-    pthread_mutex_lock(&model.lock);
+    fake_lock();
     model.given[slot] = 1;
-    pthread_mutex_unlock(&model.lock);
+    fake_unlock();
     fake_publish(slot == 0 ? "wake{t_0}" : "wake{t_1}", "", 0);
 }
 
@@ -144,9 +131,9 @@ static size_t stored(int slot)
 {
     size_t count;
 
-    pthread_mutex_lock(&model.lock);
+    fake_lock();
     count = model.stored[slot];
-    pthread_mutex_unlock(&model.lock);
+    fake_unlock();
     return count;
 }
 

@@ -1,13 +1,9 @@
 /* test_ordinary.c - which script takes a consume call: what is known before it is sent, and what
  * becomes of a call that `consume` does not take. */
-#include <inttypes.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -18,10 +14,9 @@
 #include "scripts.h"
 #include "store/consume.h"
 #include "support/group.h"
-#include "support/wait.h"
-#include "unit/fixture/fake_redis.h"
+#include "unit/fixture/fake_slots.h"
 
-enum { WAIT_MS = 30000, LEASE_MS = 600000, CALLS_MAX = 32, REDIS_MS = 5 };
+enum { LEASE_MS = 600000, CALLS_MAX = 32, REDIS_MS = 5 };
 
 /* --- what the call shows --- */
 
@@ -129,7 +124,6 @@ static void of_many_that_were_requeued_the_earliest_are_known(void **state)
 /* A topic of one slot and two messages, which come one by one.  Each call: the script, and whether
  * it says that it is repeated. */
 static struct model {
-    pthread_mutex_t lock;
     bool lose; /* the first reply of consume_any that answers something */
     int claims;
     bool refused; /* consume has not taken a call */
@@ -139,18 +133,7 @@ static struct model {
     } calls[CALLS_MAX];
     size_t count;
     int settled, lost; /* answers that were settled and whose reply came; events */
-} model = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static redisReply *numbers(size_t count, const int64_t *number)
-{
-    redisReply *reply = fake_array(1 + count);
-
-    fake_put(reply, 0, fake_text("OK"));
-    for (size_t i = 0; i < count; i++) {
-        fake_put(reply, 1 + i, fake_integer(number[i]));
-    }
-    return reply;
-}
+} model;
 
 static redisReply *definition(void)
 {
@@ -163,7 +146,7 @@ static redisReply *definition(void)
     return fake_topic_of(&options, "ready");
 }
 
-static void consume(const struct redis_command *command, struct fake_answer *answer)
+static bool consume(const struct redis_command *command, struct fake_answer *answer)
 {
     bool any = command->script == &script_consume_any;
     size_t done = (size_t) fake_number(command, SCRIPT_CONSUME_ARGV_NDONE);
@@ -177,43 +160,23 @@ static void consume(const struct redis_command *command, struct fake_answer *ans
     if (!any && done > 0 && !model.refused) {
         model.refused = true;
         model.args = command->args.count;
-        answer->reply = fake_array(1);
-        fake_put(answer->reply, 0, fake_text("ANY"));
-        return;
+        answer->reply = fake_word("ANY");
+        return true;
     }
     assert_true(!model.refused || model.args == 0 || command->args.count == model.args);
     model.args = 0;
     if (model.lose && any && done > 0) {
         model.lose = false;
         *answer = (struct fake_answer){.outcome = REDIS_UNKNOWN, .status = SMQ_UNKNOWN};
-        return;
+        return true;
     }
     model.settled += (int) done;
     model.claims += claims ? 1 : 0;
     answer->reply = fake_consumed(model.claims, claims ? 1 : 0, done, repeated ? '0' : '1', false);
-}
-
-static bool serve(const struct redis_command *command, struct fake_answer *answer, void *user)
-{
-    static const int64_t lease[] = {1, 1, LEASE_MS}, takeover[] = {0, 0, 0}, bound[] = {1};
-    const char *name = command->script != NULL ? command->script->name : "";
-
-    (void) user;
-    pthread_mutex_lock(&model.lock);
-    if (command->script == NULL) {
-        answer->reply = definition();
-    } else if (fake_is_consume(command)) {
-        consume(command, answer);
-    } else if (strcmp(name, "lease") == 0) {
-        answer->reply = numbers(3, lease);
-    } else if (strcmp(name, "takeover") == 0) {
-        answer->reply = numbers(3, takeover);
-    } else {
-        answer->reply = numbers(1, bound); /* what the topic is bound to, and vacate */
-    }
-    pthread_mutex_unlock(&model.lock);
     return true;
 }
+
+static const struct fake_slots served = {.definition = definition, .consume = consume};
 
 static smq_verdict on_message(smq_delivery *delivery, void *user)
 {
@@ -225,31 +188,19 @@ static smq_verdict on_message(smq_delivery *delivery, void *user)
 static void on_event(const smq_event *event, void *user)
 {
     (void) user;
-    pthread_mutex_lock(&model.lock);
+    fake_lock();
     model.lost += event->kind == SMQ_EVENT_LEASE_LOST ? 1 : 0;
-    pthread_mutex_unlock(&model.lock);
-}
-
-static bool is_settled(void *arg)
-{
-    bool settled;
-
-    (void) arg;
-    pthread_mutex_lock(&model.lock);
-    settled = model.settled == 2;
-    pthread_mutex_unlock(&model.lock);
-    return settled;
+    fake_unlock();
 }
 
 /* Both messages are done.  Which call settled the first is left to the caller. */
 static size_t handle_two(bool lose)
 {
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
-    smq_client *client = fake_client(serve, on_event);
+    smq_client *client = fake_slots_client(&served, on_event);
     smq_consumer *consumer = NULL;
     size_t first = 0;
 
-    assert_non_null(client);
     model.lose = lose;
     model.refused = false;
     model.claims = model.settled = model.lost = 0;
@@ -260,9 +211,10 @@ static size_t handle_two(bool lose)
     options.handler = on_message;
     assert_int_equal(smq_consumer_new(&consumer, client, &options, NULL), SMQ_OK);
     assert_int_equal(smq_consumer_start(consumer, NULL), SMQ_OK);
-    assert_true(wait_until(is_settled, NULL, WAIT_MS));
+    fake_await(&model.settled, 2);
     smq_consumer_free(consumer);
-    smq_client_free(client);
+    (void) fake_tear_down(NULL);
+    assert_int_equal(model.settled, 2);
     assert_int_equal(model.lost, 0);
     assert_true(model.calls[0].any); /* after the takeover */
     while (!model.calls[first].settles) {

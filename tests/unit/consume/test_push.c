@@ -3,13 +3,11 @@
  * each other. */
 #include <inttypes.h>
 #include <limits.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -22,8 +20,7 @@
 #include "consume/slot/push.h"
 #include "scripts.h"
 #include "support/group.h"
-#include "support/wait.h"
-#include "unit/fixture/fake_redis.h"
+#include "unit/fixture/fake_slots.h"
 
 enum { WAIT_MS = 30000, LEASE_MS = 600000, SHORT_LEASE_MS = 300, REDIS_MS = 1000, CALLS_MAX = 32 };
 
@@ -114,7 +111,6 @@ struct call {
 };
 
 static struct model {
-    pthread_mutex_t lock;
     int64_t lease_ms;
     bool fifo;        /* in layout keyed */
     bool hold;        /* keep consume calls back */
@@ -123,10 +119,10 @@ static struct model {
     uint64_t claims;  /* the newest claim; what of it the caller does not know is handed over */
     int held;         /* calls that were kept back */
     struct call calls[CALLS_MAX];
-    size_t count; /* calls that were answered */
+    int count; /* calls that were answered */
     int renews, vacated;
     char token[TOKEN_TEXT_LEN + 1]; /* of the owner */
-} model = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} model;
 
 static smq_client *client;
 
@@ -141,7 +137,7 @@ static redisReply *definition(void)
     return fake_topic_of(&options, "ready");
 }
 
-static redisReply *consume(const struct redis_command *command)
+static redisReply *consumed(const struct redis_command *command)
 {
     static const char all_done[] = "11111111";
     struct call *call = &model.calls[model.count++];
@@ -185,64 +181,36 @@ static redisReply *consume(const struct redis_command *command)
     return reply;
 }
 
-/* OK, and numbers. */
-static redisReply *numbers(size_t count, const int64_t *number)
+static bool consume(const struct redis_command *command, struct fake_answer *answer)
 {
-    redisReply *reply = fake_array(1 + count);
-
-    fake_put(reply, 0, fake_text("OK"));
-    for (size_t i = 0; i < count; i++) {
-        fake_put(reply, 1 + i, fake_integer(number[i]));
+    if (model.hold) {
+        model.held++;
+        return false;
     }
-    return reply;
-}
-
-static redisReply *renew(void)
-{
-    redisReply *reply = fake_array(3);
-
-    model.renews++;
-    fake_put(reply, 0, fake_text("OK"));
-    fake_put(reply, 1, fake_integer(REDIS_MS));
-    fake_put(reply, 2, fake_text("1"));
-    return reply;
-}
-
-static redisReply *serve_script(const struct redis_command *command)
-{
-    static const int64_t lease[] = {1, 1, LEASE_MS}, takeover[] = {0, 0, 0}, bound[] = {1};
-    const char *name = command->script->name;
-
-    if (fake_is_consume(command)) {
-        model.held += model.hold ? 1 : 0;
-        return model.hold ? NULL : consume(command);
-    } else if (strcmp(name, "renew") == 0) {
-        return renew();
-    } else if (strcmp(name, "lease") == 0) {
-        return numbers(3, lease);
-    } else if (strcmp(name, "takeover") == 0) {
-        return numbers(3, takeover);
-    }
-    model.vacated += strcmp(name, "vacate") == 0 ? 1 : 0;
-    return numbers(1, bound); /* what the topic is bound to, and vacate */
-}
-
-static bool serve(const struct redis_command *command, struct fake_answer *answer, void *user)
-{
-    size_t before;
-
-    (void) user;
-    pthread_mutex_lock(&model.lock);
-    before = model.count;
-    answer->reply = command->script == NULL ? definition() : serve_script(command);
-    if (answer->reply != NULL && model.lose && model.count > before) {
+    answer->reply = consumed(command);
+    if (model.lose) {
         model.lose = false;
         freeReplyObject(answer->reply);
         *answer = (struct fake_answer){.outcome = REDIS_UNKNOWN, .status = SMQ_UNKNOWN};
     }
-    pthread_mutex_unlock(&model.lock);
-    return answer->reply != NULL || answer->outcome == REDIS_UNKNOWN;
+    return true;
 }
+
+static bool other(const struct redis_command *command, struct fake_answer *answer)
+{
+    if (strcmp(command->script->name, "renew") == 0) {
+        model.renews++;
+        answer->reply = fake_array(3);
+        fake_put(answer->reply, 0, fake_text("OK"));
+        fake_put(answer->reply, 1, fake_integer(REDIS_MS));
+        fake_put(answer->reply, 2, fake_text("1"));
+    }
+    model.vacated += strcmp(command->script->name, "vacate") == 0 ? 1 : 0;
+    return true;
+}
+
+static const struct fake_slots served = {
+    .definition = definition, .consume = consume, .script = other};
 
 /* --- the dialogue --- */
 
@@ -256,64 +224,24 @@ static int set_up(void **state)
     model.held = model.renews = model.vacated = 0;
     model.count = 0;
     memset(model.calls, 0, sizeof(model.calls));
-    client = fake_client(serve, NULL);
-    assert_non_null(client);
+    client = fake_slots_client(&served, NULL);
     return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void) state;
-    smq_client_free(client);
-    return 0;
-}
-
-struct awaited {
-    const int *number; /* or */
-    const size_t *count;
-    int at_least;
-};
-
-static bool has_come(void *arg)
-{
-    const struct awaited *awaited = arg;
-    bool come;
-
-    pthread_mutex_lock(&model.lock);
-    come = awaited->number != NULL ? *awaited->number >= awaited->at_least
-                                   : *awaited->count >= (size_t) awaited->at_least;
-    pthread_mutex_unlock(&model.lock);
-    return come;
-}
-
-static void await_calls(int count)
-{
-    struct awaited awaited = {.count = &model.count, .at_least = count};
-
-    assert_true(wait_until(has_come, &awaited, WAIT_MS));
-}
-
-static void await_held(int count)
-{
-    struct awaited awaited = {.number = &model.held, .at_least = count};
-
-    assert_true(wait_until(has_come, &awaited, WAIT_MS));
 }
 
 static void hold(bool hold)
 {
-    pthread_mutex_lock(&model.lock);
+    fake_lock();
     model.hold = hold;
-    pthread_mutex_unlock(&model.lock);
+    fake_unlock();
     fake_resume();
 }
 
 /* The server has made this claim. */
 static void claim(uint64_t number)
 {
-    pthread_mutex_lock(&model.lock);
+    fake_lock();
     model.claims = number;
-    pthread_mutex_unlock(&model.lock);
+    fake_unlock();
 }
 
 static void publish(const char *data)
@@ -348,7 +276,7 @@ static smq_consumer *consumer_with(int32_t per_slot, int32_t max_in_flight)
     options.max_in_flight = max_in_flight;
     options.push_slots = 1;
     assert_int_equal(smq_consumer_new(&consumer, client, &options, NULL), SMQ_OK);
-    await_calls(1);
+    fake_await(&model.count, 1);
     return consumer;
 }
 
@@ -402,7 +330,7 @@ static void a_push_needs_no_call_of_its_own(void **state)
     claim(1);
     push(1, REDIS_MS, false);
     answer_done(consumer);
-    await_calls(2);
+    fake_await(&model.count, 2);
     assert_int_equal(model.calls[1].answers, 1);
     assert_int_equal(model.calls[1].last, 1);
     assert_int_equal(model.calls[1].open, 1);
@@ -435,9 +363,9 @@ static void a_reply_may_overtake_the_push(void **state)
     claim(1);
     publish("");
     answer_done(consumer);
-    await_calls(3);
+    fake_await(&model.count, 3);
     push(1, REDIS_MS, false);
-    await_calls(4); /* it is only a wake */
+    fake_await(&model.count, 4); /* it is only a wake */
     assert_int_equal(model.calls[1].answers, 0);
     assert_int_equal(model.calls[2].answers, 1);
     end(consumer);
@@ -453,12 +381,12 @@ static void a_push_may_overtake_the_reply(void **state)
     (void) state;
     hold(true);
     publish("");
-    await_held(1);
+    fake_await(&model.held, 1);
     claim(1);
     push(1, REDIS_MS, false);
     delivery = poll(consumer);
     hold(false);
-    await_calls(2);
+    fake_await(&model.count, 2);
     assert_int_equal(model.calls[1].last, 0);
     assert_int_equal(smq_done(delivery, NULL), SMQ_OK);
     assert_int_equal(smq_consumer_flush(consumer, WAIT_MS, NULL), SMQ_OK);
@@ -477,11 +405,11 @@ static void the_reply_that_parks_may_come_after_the_push(void **state)
     (void) state;
     hold(true);
     publish("");
-    await_held(1);
+    fake_await(&model.held, 1);
     push(1, REDIS_MS, false);
     delivery = poll(consumer);
     hold(false); /* claims is 0 in its reply */
-    await_calls(2);
+    fake_await(&model.count, 2);
     claim(1);
     assert_int_equal(smq_done(delivery, NULL), SMQ_OK);
     assert_int_equal(smq_consumer_flush(consumer, WAIT_MS, NULL), SMQ_OK);
@@ -500,7 +428,7 @@ static void a_push_for_another_owner_is_ignored(void **state)
     claim(1);
     push(1, REDIS_MS, false);
     answer_done(consumer);
-    await_calls(2);
+    fake_await(&model.count, 2);
     assert_int_equal(model.calls[1].answers, 1); /* no call for the first */
     end(consumer);
 }
@@ -513,10 +441,10 @@ static void what_is_no_push_wakes(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         publish(cases[i]);
-        await_calls(2 + (int) i);
+        fake_await(&model.count, 2 + (int) i);
     }
     push(2, REDIS_MS, false); /* a claim is missing before it */
-    await_calls(2 + (int) (sizeof(cases) / sizeof(cases[0])));
+    fake_await(&model.count, 2 + (int) (sizeof(cases) / sizeof(cases[0])));
     end(consumer);
     assert_int_equal(count_claimed(), 0);
 }
@@ -563,7 +491,7 @@ static void surplus_is_returned(void **state)
     delivery = poll(consumer);
     claim(2);
     push(2, REDIS_MS, false);
-    await_calls(2);
+    fake_await(&model.count, 2);
     assert_true(model.calls[1].released);
     assert_int_equal(model.calls[1].last, 2);
     assert_int_equal(smq_done(delivery, NULL), SMQ_OK);
@@ -580,7 +508,7 @@ static void a_push_from_before_the_last_reply_wakes(void **state)
     claim(1);
     push(1, REDIS_MS - 1, false);
     answer_done(consumer);
-    await_calls(3);
+    fake_await(&model.count, 3);
     assert_int_equal(model.calls[1].answers, 0);
     assert_int_equal(model.calls[1].last, 0);
     end(consumer);
@@ -596,7 +524,7 @@ static void check_number_given_twice(bool lose)
 
     hold(true);
     publish("");
-    await_held(1);
+    fake_await(&model.held, 1);
     push(1, REDIS_MS, false);
     deliveries[0] = poll(consumer);
     model.body = "n";
@@ -608,7 +536,7 @@ static void check_number_given_twice(bool lose)
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(smq_done(deliveries[i], NULL), SMQ_OK);
     }
-    await_calls(3);
+    fake_await(&model.count, 3);
     assert_int_equal(model.calls[1].last, 0);
     assert_int_equal(model.calls[2].last, lose ? 0 : 1);
     end(consumer);
@@ -638,14 +566,14 @@ static void a_poller_with_room_looks_for_more(void **state)
     claim(1);
     push(1, REDIS_MS, false);
     deliveries[0] = poll(consumer);
-    await_calls(2);
+    fake_await(&model.count, 2);
     hold(true);
     publish("");
-    await_held(1);
+    fake_await(&model.held, 1);
     push(2, REDIS_MS, false);
     deliveries[1] = poll(consumer);
     hold(false);
-    await_calls(4);
+    fake_await(&model.count, 4);
     for (size_t i = 1; i < 4; i++) {
         assert_int_equal(model.calls[i].answers, 0);
     }
@@ -671,11 +599,11 @@ static void a_push_does_not_overtake_a_retry_in_fifo(void **state)
     delivery = poll(consumer);
     hold(true);
     assert_int_equal(smq_retry(delivery, SMQ_BACKOFF, NULL, NULL), SMQ_OK);
-    await_held(1);
+    fake_await(&model.held, 1);
     claim(2);
     push(2, REDIS_MS, false);
     hold(false);
-    await_calls(3);
+    fake_await(&model.count, 3);
     assert_int_equal(model.calls[1].answers, 1);
     assert_false(model.calls[1].released);
     assert_true(model.calls[2].released);
@@ -695,11 +623,11 @@ static void a_push_found_with_a_retry_does_not_overtake_it_in_fifo(void **state)
     claim(1);
     push(1, REDIS_MS, false);
     delivery = poll(consumer);
-    await_calls(2);
+    fake_await(&model.count, 2);
     assert_int_equal(model.calls[1].open, 1);
     claim(2);
     assert_int_equal(smq_retry(delivery, SMQ_BACKOFF, NULL, NULL), SMQ_OK);
-    await_calls(4);
+    fake_await(&model.count, 4);
     assert_int_equal(model.calls[2].answers, 1);
     assert_false(model.calls[2].released);
     assert_true(model.calls[3].released);
@@ -709,23 +637,16 @@ static void a_push_found_with_a_retry_does_not_overtake_it_in_fifo(void **state)
     assert_int_equal(count_claimed(), 2);
 }
 
-static bool is_past(void *arg)
-{
-    return clock_now_ms() > *(const int64_t *) arg;
-}
-
 /* By Redis' clock it was made when the slot was parked; it comes when that confirms nothing any
  * more. */
 static void an_old_push_is_confirmed_before_it_begins(void **state)
 {
     smq_consumer *consumer;
-    int64_t over;
 
     (void) state;
     model.lease_ms = SHORT_LEASE_MS;
     consumer = consumer_of_topic();
-    over = clock_now_ms() + SHORT_LEASE_MS;
-    assert_true(wait_until(is_past, &over, WAIT_MS));
+    fake_await_ms(SHORT_LEASE_MS);
     assert_int_equal(model.renews, 0);
     claim(1);
     push(1, REDIS_MS, false);
@@ -740,15 +661,14 @@ static void a_new_push_after_a_long_rest_is_not(void **state)
 {
     enum { REST_MS = 3000 };
     smq_consumer *consumer;
-    int64_t parked, over, pushed;
+    int64_t parked, pushed;
     bool may_renew;
 
     (void) state;
     model.lease_ms = REST_MS;
     consumer = consumer_of_topic();
     parked = clock_now_ms(); /* not before: by Redis' clock the push would come from the future */
-    over = parked + REST_MS;
-    assert_true(wait_until(is_past, &over, WAIT_MS));
+    fake_await_ms(REST_MS);
     claim(1);
     pushed = clock_now_ms();
     push(1, REDIS_MS + pushed - parked, false);
@@ -763,7 +683,7 @@ static void a_new_push_after_a_long_rest_is_not(void **state)
     assert_true(model.renews == 0 || may_renew);
 }
 
-#define PUSH_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define PUSH_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, fake_tear_down)
 
 TEST_GROUP(push)
 {

@@ -1,6 +1,5 @@
 /* test_takeover_replicas.c - a new owner and the replicas of its server, against a fake of the
  * Redis client: when it begins to claim, what it asks again, and what it reports. */
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +13,7 @@
 #include <slotmq/topic.h>
 
 #include "support/group.h"
-#include "support/wait.h"
-#include "unit/fixture/fake_redis.h"
+#include "unit/fixture/fake_slots.h"
 
 enum { WAIT_MS = 30000, SHORT_MS = 300, LONG_MS = 600000, REPLICAS = 2, SLOTS = 4, PLAN_MAX = 4 };
 
@@ -32,7 +30,6 @@ enum end {
 
 /* An exclusive topic.  The lock guards it. */
 static struct model {
-    pthread_mutex_t lock;
     int replicas, slots;     /* of the topic */
     enum end plan[PLAN_MAX]; /* of the repeats, one after another */
     bool hold;               /* keep the replicas back */
@@ -41,7 +38,7 @@ static struct model {
     int takeovers, repeats, awaits, consumes;
     int gained, warned, fenced, stopped; /* events */
     char warning[1024];
-} model = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} model;
 
 /* --- the server --- */
 
@@ -54,18 +51,6 @@ static redisReply *definition(void)
     options.slots = model.slots;
     options.takeover_replicas = model.replicas;
     return fake_topic_of(&options, "ready");
-}
-
-/* OK, and numbers. */
-static redisReply *numbers(size_t count, const int64_t *number)
-{
-    redisReply *reply = fake_array(1 + count);
-
-    fake_put(reply, 0, fake_text("OK"));
-    for (size_t i = 0; i < count; i++) {
-        fake_put(reply, 1 + i, fake_integer(number[i]));
-    }
-    return reply;
 }
 
 static redisReply *fenced(const char *token)
@@ -84,98 +69,66 @@ static enum end end_of_repeat(void)
     return number < PLAN_MAX ? model.plan[number] : DONE;
 }
 
-static void take_over(const struct redis_command *command, struct fake_answer *answer)
+static bool take_over(const struct redis_command *command, struct fake_answer *answer)
 {
-    static const int64_t taken[] = {0, 0, 0};
-
+    if (strcmp(command->script->name, "takeover") != 0) {
+        return true;
+    }
     model.takeovers += command->replicas == 0 ? 1 : 0;
     model.repeats += command->replicas > 0 ? 1 : 0;
-    if (command->replicas > 0) {
-        assert_int_equal(command->replicas, model.replicas);
-        switch (end_of_repeat()) {
-        case SCRIPT_UNAVAILABLE:
-            *answer = (struct fake_answer){.outcome = REDIS_NOT_DONE, .status = SMQ_UNAVAILABLE};
-            return;
-        case SCRIPT_UNKNOWN:
-            *answer = (struct fake_answer){.outcome = REDIS_UNKNOWN, .status = SMQ_UNKNOWN};
-            return;
-        case SCRIPT_DENIED:
-            *answer = (struct fake_answer){.outcome = REDIS_NOT_DONE, .status = SMQ_DENIED};
-            return;
-        case SCRIPT_FENCED:
-            answer->reply = fenced("ffffffffffffffffffffffff");
-            return;
-        case DONE:
-        case NOBODY_IN_TIME:
-        case CONNECTION_LOST:
-            break;
-        }
+    if (command->replicas == 0) {
+        return true;
     }
-    answer->reply = numbers(3, taken);
-}
-
-/* Nothing waits. */
-static redisReply *consume(void)
-{
-    redisReply *reply = fake_array(6);
-
-    fake_put(reply, 0, fake_text("OK"));
-    fake_put(reply, 1, fake_integer(5));
-    fake_put(reply, 2, fake_text(""));
-    fake_put(reply, 3, fake_integer(0));
-    fake_put(reply, 4, fake_text(""));
-    fake_put(reply, 5, fake_integer(0));
-    return reply;
-}
-
-static void serve_script(const struct redis_command *command, struct fake_answer *answer)
-{
-    static const int64_t lease[] = {1, 1, LONG_MS}, bound[] = {1};
-    const char *name = command->script->name;
-
-    if (strcmp(name, "takeover") == 0) {
-        take_over(command, answer);
-    } else if (strcmp(name, "lease") == 0) {
-        answer->reply = numbers(3, lease);
-    } else if (fake_is_consume(command) && model.lost > 0) {
-        model.lost--;
-        answer->reply = fenced("000000000000000000000001");
-    } else if (fake_is_consume(command)) {
-        model.consumes++;
-        answer->reply = consume();
-    } else {
-        answer->reply = numbers(1, bound); /* what the topic is bound to, and vacate */
+    assert_int_equal(command->replicas, model.replicas);
+    switch (end_of_repeat()) {
+    case SCRIPT_UNAVAILABLE:
+        *answer = (struct fake_answer){.outcome = REDIS_NOT_DONE, .status = SMQ_UNAVAILABLE};
+        break;
+    case SCRIPT_UNKNOWN:
+        *answer = (struct fake_answer){.outcome = REDIS_UNKNOWN, .status = SMQ_UNKNOWN};
+        break;
+    case SCRIPT_DENIED:
+        *answer = (struct fake_answer){.outcome = REDIS_NOT_DONE, .status = SMQ_DENIED};
+        break;
+    case SCRIPT_FENCED:
+        answer->reply = fenced("ffffffffffffffffffffffff");
+        break;
+    case DONE:
+    case NOBODY_IN_TIME:
+    case CONNECTION_LOST:
+        break;
     }
-}
-
-static bool serve(const struct redis_command *command, struct fake_answer *answer, void *user)
-{
-    (void) user;
-    pthread_mutex_lock(&model.lock);
-    if (command->script == NULL) {
-        answer->reply = definition();
-    } else {
-        serve_script(command, answer);
-    }
-    pthread_mutex_unlock(&model.lock);
     return true;
 }
 
-static bool replicate(const struct redis_await *await, struct fake_answer *answer, void *user)
+/* Nothing waits. */
+static bool consume(const struct redis_command *command, struct fake_answer *answer)
 {
-    bool answered;
+    (void) command;
+    if (model.lost > 0) {
+        model.lost--;
+        answer->reply = fenced("000000000000000000000001");
+        return true;
+    }
+    model.consumes++;
+    answer->reply = fake_consumed(0, 0, 0, '1', false);
+    return true;
+}
+
+static const struct fake_slots served = {
+    .definition = definition, .consume = consume, .script = take_over};
+
+static bool replicate(const struct redis_await *await, struct fake_answer *answer)
+{
+    bool answered = !model.hold;
 
     (void) await;
-    (void) user;
-    pthread_mutex_lock(&model.lock);
-    answered = !model.hold;
     model.awaits += answered ? 1 : 0;
     if (end_of_repeat() == NOBODY_IN_TIME) {
         *answer = (struct fake_answer){.outcome = REDIS_NOT_DONE, .status = SMQ_TIMED_OUT};
     } else if (end_of_repeat() == CONNECTION_LOST) {
         *answer = (struct fake_answer){.outcome = REDIS_UNKNOWN, .status = SMQ_UNKNOWN};
     }
-    pthread_mutex_unlock(&model.lock);
     return answered;
 }
 
@@ -184,7 +137,7 @@ static bool replicate(const struct redis_await *await, struct fake_answer *answe
 static void on_event(const smq_event *event, void *user)
 {
     (void) user;
-    pthread_mutex_lock(&model.lock);
+    fake_lock();
     model.gained += event->kind == SMQ_EVENT_SLOT_GAINED ? 1 : 0;
     model.fenced += event->kind == SMQ_EVENT_FENCED ? 1 : 0;
     model.stopped += event->kind == SMQ_EVENT_STOPPED ? 1 : 0;
@@ -193,7 +146,7 @@ static void on_event(const smq_event *event, void *user)
         model.warned++;
         (void) strncpy(model.warning, event->text, sizeof(model.warning) - 1);
     }
-    pthread_mutex_unlock(&model.lock);
+    fake_unlock();
 }
 
 static smq_verdict on_message(smq_delivery *delivery, void *user)
@@ -215,9 +168,9 @@ static struct running start(int64_t request_timeout_ms)
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     struct running running = {0};
 
-    fake_serve(serve, NULL);
+    fake_slots_serve(&served);
     fake_connects(SMQ_OK);
-    fake_replicate(replicate, NULL);
+    fake_replicate(replicate);
     client.redis = "fake:1";
     client.request_timeout_ms = request_timeout_ms;
     client.event = on_event;
@@ -243,13 +196,13 @@ static void end(struct running *running)
 {
     smq_consumer_free(running->consumer);
     smq_client_free(running->client);
-    fake_replicate(NULL, NULL);
+    fake_replicate(NULL);
 }
 
 static int set_up(void **state)
 {
     (void) state;
-    pthread_mutex_lock(&model.lock);
+    fake_lock();
     model.replicas = REPLICAS;
     model.slots = 1;
     memset(model.plan, 0, sizeof(model.plan));
@@ -258,38 +211,8 @@ static int set_up(void **state)
     model.takeovers = model.repeats = model.awaits = model.consumes = 0;
     model.gained = model.warned = model.fenced = model.stopped = 0;
     model.warning[0] = '\0';
-    pthread_mutex_unlock(&model.lock);
+    fake_unlock();
     return 0;
-}
-
-/* A number of the model, and the least that it is waited for. */
-struct least {
-    const int *number;
-    int count;
-};
-
-static bool is_reached(void *arg)
-{
-    const struct least *least = arg;
-    bool reached;
-
-    pthread_mutex_lock(&model.lock);
-    reached = *least->number >= least->count;
-    pthread_mutex_unlock(&model.lock);
-    return reached;
-}
-
-static void await(const int *number, int count)
-{
-    struct least least = {.number = number, .count = count};
-
-    assert_true(wait_until(is_reached, &least, WAIT_MS));
-}
-
-static bool is_held(void *arg)
-{
-    (void) arg;
-    return fake_held() > 0;
 }
 
 /* --- the tests --- */
@@ -301,7 +224,7 @@ static void without_the_option_nothing_is_repeated(void **state)
     (void) state;
     model.replicas = 0;
     running = start(LONG_MS);
-    await(&model.consumes, 1);
+    fake_await(&model.consumes, 1);
     end(&running);
     assert_int_equal(model.takeovers, 1);
     assert_int_equal(model.repeats, 0);
@@ -315,15 +238,15 @@ static void nothing_is_claimed_before_the_replicas_know_the_owner(void **state)
     (void) state;
     model.hold = true;
     running = start(LONG_MS);
-    assert_true(wait_until(is_held, NULL, WAIT_MS));
-    pthread_mutex_lock(&model.lock);
+    fake_await_held(1);
+    fake_lock();
     assert_int_equal(model.repeats, 1);
     assert_int_equal(model.gained, 0);
     assert_int_equal(model.consumes, 0);
     model.hold = false;
-    pthread_mutex_unlock(&model.lock);
+    fake_unlock();
     fake_resume();
-    await(&model.consumes, 1);
+    fake_await(&model.consumes, 1);
     assert_unreplicated(&running, 0);
     end(&running);
     assert_int_equal(model.takeovers, 1);
@@ -341,11 +264,11 @@ static void a_stop_does_not_gain_the_slot(void **state)
     (void) state;
     model.hold = true;
     running = start(LONG_MS);
-    assert_true(wait_until(is_held, NULL, WAIT_MS));
+    fake_await_held(1);
     smq_consumer_stop(running.consumer);
-    pthread_mutex_lock(&model.lock);
+    fake_lock();
     model.hold = false;
-    pthread_mutex_unlock(&model.lock);
+    fake_unlock();
     fake_resume();
     assert_int_equal(smq_consumer_wait(running.consumer, WAIT_MS, NULL), SMQ_OK);
     end(&running);
@@ -379,8 +302,8 @@ static void the_slot_begins_whatever_the_replicas_do(void **state)
         memcpy(model.plan, rows[i].plan, sizeof(model.plan));
         model.all_alike = rows[i].all_alike;
         running = start(rows[i].timeout_ms);
-        await(&model.consumes, 1);
-        await(&model.warned, rows[i].warned);
+        fake_await(&model.consumes, 1);
+        fake_await(&model.warned, rows[i].warned);
         assert_unreplicated(&running, (uint64_t) rows[i].warned);
         end(&running);
         assert_int_equal(model.gained, 1);
@@ -399,7 +322,7 @@ static void a_shortage_is_reported_once_for_a_server(void **state)
     model.all_alike = true;
     model.plan[0] = SCRIPT_DENIED;
     running = start(LONG_MS);
-    await(&model.gained, SLOTS);
+    fake_await(&model.gained, SLOTS);
     assert_unreplicated(&running, SLOTS);
     end(&running);
     assert_int_equal(model.warned, 1);
@@ -417,8 +340,8 @@ static void a_new_shortage_is_reported_again(void **state)
     model.plan[0] = model.plan[2] = SCRIPT_DENIED;
     model.lost = 2;
     running = start(LONG_MS);
-    await(&model.gained, 3);
-    await(&model.warned, 2);
+    fake_await(&model.gained, 3);
+    fake_await(&model.warned, 2);
     assert_unreplicated(&running, 2);
     end(&running);
     assert_int_equal(model.repeats, 3);
@@ -433,7 +356,7 @@ static void a_newer_owner_is_noticed_by_the_repeat(void **state)
     model.all_alike = true;
     model.plan[0] = SCRIPT_FENCED;
     running = start(LONG_MS);
-    await(&model.fenced, 1);
+    fake_await(&model.fenced, 1);
     end(&running);
     assert_int_equal(model.gained, 0);
     assert_int_equal(model.consumes, 0);

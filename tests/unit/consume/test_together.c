@@ -1,11 +1,9 @@
 /* test_together.c - calls that wait for those of other slots, against a fake of the Redis client:
  * what goes together, and what does not wait. */
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -15,19 +13,17 @@
 
 #include "scripts.h"
 #include "support/group.h"
-#include "support/wait.h"
-#include "unit/fixture/fake_redis.h"
+#include "unit/fixture/fake_slots.h"
 
 enum { WAIT_MS = 30000, LONG_MS = 120000, SLOTS = 2, BATCH = 10, FEW = 4 };
 
 /* A shared topic.  Slot 0 has one batch of messages; slot 1 has none, and its second call is not
  * answered until the test says so. */
 static struct model {
-    pthread_mutex_t lock;
     int looks[SLOTS];    /* calls without answers */
     bool hold;           /* those of slot 1 after its first one */
     int calls, answered; /* of slot 0: calls with answers, and how many these were */
-} model = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} model;
 
 static smq_client *client;
 
@@ -49,22 +45,12 @@ static bool consume(const struct redis_command *command, struct fake_answer *ans
     return true;
 }
 
-static bool serve(const struct redis_command *command, struct fake_answer *answer, void *user)
+static redisReply *definition(void)
 {
-    bool answered = true;
-
-    (void) user;
-    pthread_mutex_lock(&model.lock);
-    if (command->script == NULL) {
-        answer->reply = fake_shared_topic(SLOTS, 0);
-    } else if (fake_is_consume(command)) {
-        answered = consume(command, answer);
-    } else {
-        answer->reply = fake_ok();
-    }
-    pthread_mutex_unlock(&model.lock);
-    return answered;
+    return fake_shared_topic(SLOTS, 0);
 }
+
+static const struct fake_slots served = {.definition = definition, .consume = consume};
 
 /* --- the consumer --- */
 
@@ -74,33 +60,8 @@ static int set_up(void **state)
     memset(model.looks, 0, sizeof(model.looks));
     model.hold = true;
     model.calls = model.answered = 0;
-    client = fake_client(serve, NULL);
-    assert_non_null(client);
+    client = fake_slots_client(&served, NULL);
     return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void) state;
-    smq_client_free(client);
-    return 0;
-}
-
-static bool is_held(void *arg)
-{
-    (void) arg;
-    return fake_held() > 0;
-}
-
-static bool both_have_looked(void *arg)
-{
-    bool looked;
-
-    (void) arg;
-    pthread_mutex_lock(&model.lock);
-    looked = model.looks[0] > 0 && model.looks[1] > 0;
-    pthread_mutex_unlock(&model.lock);
-    return looked;
 }
 
 /* A consumer that has polled the batch of slot 0, while a call of slot 1 is in progress. */
@@ -121,9 +82,10 @@ static smq_consumer *consumer_of_batch(smq_delivery **polled, int64_t linger_ms)
             SMQ_OK);
         count += more;
     }
-    assert_true(wait_until(both_have_looked, NULL, WAIT_MS));
+    fake_await(&model.looks[0], 1);
+    fake_await(&model.looks[1], 1);
     fake_publish("wake{t_1}", "", 0);
-    assert_true(wait_until(is_held, NULL, WAIT_MS));
+    fake_await_held(1);
     return consumer;
 }
 
@@ -140,32 +102,9 @@ static void await_answered(void)
     (void) smq_topic_get(client, "t", NULL, NULL);
 }
 
-static void let_go(void)
-{
-    pthread_mutex_lock(&model.lock);
-    model.hold = false;
-    pthread_mutex_unlock(&model.lock);
-    fake_resume();
-}
-
-static bool are_stored(void *arg)
-{
-    bool stored;
-
-    pthread_mutex_lock(&model.lock);
-    stored = model.answered == *(const int *) arg;
-    pthread_mutex_unlock(&model.lock);
-    return stored;
-}
-
-static void await_stored(int count)
-{
-    assert_true(wait_until(are_stored, &count, WAIT_MS));
-}
-
 static void end(smq_consumer *consumer, smq_delivery **polled, int answered)
 {
-    let_go();
+    fake_let_go(&model.hold);
     answer(polled, answered, BATCH);
     assert_int_equal(smq_consumer_flush(consumer, WAIT_MS, NULL), SMQ_OK);
     smq_consumer_free(consumer);
@@ -183,8 +122,8 @@ static void answers_wait_for_calls_in_progress_and_go_together(void **state)
         answer(polled, i, i + 1);
         await_answered();
     }
-    let_go();
-    await_stored(FEW);
+    fake_let_go(&model.hold);
+    fake_await(&model.answered, FEW);
     assert_int_equal(model.calls, 1);
     end(consumer, polled, FEW);
 }
@@ -197,7 +136,7 @@ static void without_linger_the_first_answer_goes_at_once(void **state)
     (void) state;
     for (int i = 0; i < FEW; i++) {
         answer(polled, i, i + 1);
-        await_stored(i + 1);
+        fake_await(&model.answered, i + 1);
     }
     assert_int_equal(model.calls, FEW);
     end(consumer, polled, FEW);
@@ -210,7 +149,7 @@ static void more_than_half_a_batch_of_answers_does_not_wait(void **state)
 
     (void) state;
     answer(polled, 0, BATCH / 2 + 1);
-    await_stored(BATCH / 2 + 1);
+    fake_await(&model.answered, BATCH / 2 + 1);
     end(consumer, polled, BATCH / 2 + 1);
 }
 
@@ -236,7 +175,7 @@ static void stop_does_not_wait_for_company(void **state)
     answer(polled, 0, FEW);
     await_answered();
     smq_consumer_stop(consumer);
-    await_stored(FEW);
+    fake_await(&model.answered, FEW);
     end(consumer, polled, FEW);
 }
 
@@ -244,13 +183,13 @@ TEST_GROUP(together)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(answers_wait_for_calls_in_progress_and_go_together, set_up,
-                                        tear_down),
+                                        fake_tear_down),
         cmocka_unit_test_setup_teardown(without_linger_the_first_answer_goes_at_once, set_up,
-                                        tear_down),
+                                        fake_tear_down),
         cmocka_unit_test_setup_teardown(more_than_half_a_batch_of_answers_does_not_wait, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(flush_does_not_wait_for_company, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(stop_does_not_wait_for_company, set_up, tear_down),
+                                        fake_tear_down),
+        cmocka_unit_test_setup_teardown(flush_does_not_wait_for_company, set_up, fake_tear_down),
+        cmocka_unit_test_setup_teardown(stop_does_not_wait_for_company, set_up, fake_tear_down),
     };
 
     return cmocka_run_group_tests_name("together", tests, NULL, NULL);

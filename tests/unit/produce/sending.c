@@ -20,7 +20,7 @@
 
 enum { STORED_MAX = 200000 };
 
-struct sending sending = {.lock = PTHREAD_MUTEX_INITIALIZER};
+struct sending sending;
 
 /* --- the servers --- */
 
@@ -32,51 +32,51 @@ void sending_topic(int32_t slots, const char *nonce)
     options.name = "orders";
     options.type = SMQ_TYPE_FIXED_TIME;
     options.slots = slots;
-    pthread_mutex_lock(&sending.lock);
+    fake_lock();
     assert_int_equal(topic_from_options(&sending.topic, &options, &err), SMQ_OK);
     snprintf(sending.topic.nonce, sizeof(sending.topic.nonce), "%s", nonce);
     sending.topic.version = 1;
     sending.topic.generation = 1;
     sending.exists = true;
-    pthread_mutex_unlock(&sending.lock);
+    fake_unlock();
 }
 
 void sending_delete(void)
 {
-    pthread_mutex_lock(&sending.lock);
+    fake_lock();
     sending.exists = false;
-    pthread_mutex_unlock(&sending.lock);
+    fake_unlock();
 }
 
 void sending_delete_garbled(void)
 {
-    pthread_mutex_lock(&sending.lock);
+    fake_lock();
     sending.exists = false;
     sending.garbled = true;
-    pthread_mutex_unlock(&sending.lock);
+    fake_unlock();
 }
 
 void sending_break(int32_t slot)
 {
-    pthread_mutex_lock(&sending.lock);
+    fake_lock();
     sending.broken = slot;
-    pthread_mutex_unlock(&sending.lock);
+    fake_unlock();
 }
 
 void sending_fault(enum sending_fault fault, int count)
 {
-    pthread_mutex_lock(&sending.lock);
+    fake_lock();
     sending.fault = fault;
     sending.faulty = count;
-    pthread_mutex_unlock(&sending.lock);
+    fake_unlock();
 }
 
 /* Hold sends back, or let them go. */
 void sending_hold(bool hold)
 {
-    pthread_mutex_lock(&sending.lock);
+    fake_lock();
     sending.hold = hold;
-    pthread_mutex_unlock(&sending.lock);
+    fake_unlock();
     if (!hold) {
         fake_resume();
     }
@@ -84,10 +84,10 @@ void sending_hold(bool hold)
 
 void sending_hold_reads(bool hold)
 {
-    pthread_mutex_lock(&sending.lock);
+    fake_lock();
     sending.hold_reads = hold;
     sending.reads_most = 0;
-    pthread_mutex_unlock(&sending.lock);
+    fake_unlock();
     if (!hold) {
         fake_resume();
     }
@@ -95,23 +95,15 @@ void sending_hold_reads(bool hold)
 
 void sending_hold_reads_after(int count)
 {
-    pthread_mutex_lock(&sending.lock);
+    fake_lock();
     sending.reads_most = sending.reads + count;
-    pthread_mutex_unlock(&sending.lock);
+    fake_unlock();
 }
 
 static redisReply *model_definition(void)
 {
     sending.reads++;
     return sending.exists ? fake_topic(&sending.topic, "ready") : fake_array(0);
-}
-
-static redisReply *model_word(const char *word)
-{
-    redisReply *reply = fake_array(1);
-
-    fake_put(reply, 0, fake_text(word));
-    return reply;
 }
 
 static bool model_store(int32_t slot, const char *body, size_t len)
@@ -245,11 +237,11 @@ static redisReply *model_send(const struct redis_command *command)
     topic_stamp(stamp, &sending.topic);
     if (!sending.exists || slot >= sending.topic.slots || slot == sending.broken) {
         free(results);
-        return model_word("NO_TOPIC");
+        return fake_word("NO_TOPIC");
     }
     if (!fake_arg_is(command, fake_argv(command, SCRIPT_SEND_ARGV_DEF), stamp)) {
         free(results);
-        return model_word("STALE");
+        return fake_word("STALE");
     }
     model_results(results, command, slot, count);
     sending.largest = count > sending.largest ? count : sending.largest;
@@ -295,12 +287,10 @@ static void answer_send(const struct redis_command *command, struct fake_answer 
     }
 }
 
-static bool model_serve(const struct redis_command *command, struct fake_answer *answer, void *user)
+static bool model_serve(const struct redis_command *command, struct fake_answer *answer)
 {
     bool answered = true;
 
-    (void) user;
-    pthread_mutex_lock(&sending.lock);
     if (command->script == NULL) {
         answered =
             !sending.hold_reads && (sending.reads_most == 0 || sending.reads < sending.reads_most);
@@ -315,7 +305,6 @@ static bool model_serve(const struct redis_command *command, struct fake_answer 
     } else {
         answer_send(command, answer);
     }
-    pthread_mutex_unlock(&sending.lock);
     return answered;
 }
 
@@ -333,7 +322,7 @@ int sending_set_up(void **state)
     sending.count = sending.largest = 0;
     memset(sending.records, 0, sizeof(sending.records));
     sending.stored = memory_new(STORED_MAX * sizeof(*sending.stored));
-    fake_serve(model_serve, NULL);
+    fake_serve(model_serve);
     fake_connects(SMQ_OK);
     sending_topic(4, "00000000000000aa");
     options.redis = "fake:1";
@@ -414,16 +403,6 @@ void sending_flush(smq_producer *producer)
     if (smq_producer_flush(producer, WAIT_MS, &err) != SMQ_OK) {
         fail_msg("%s", err.text);
     }
-}
-
-static bool is_held(void *count)
-{
-    return fake_held() >= *(size_t *) count;
-}
-
-void sending_await_held(size_t count)
-{
-    assert_true(wait_until(is_held, &count, WAIT_MS));
 }
 
 /* Were key-0 ... key-(count - 1) stored in this order? */

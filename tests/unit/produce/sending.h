@@ -38,11 +38,10 @@ struct sending_record {
     char results[512];
 };
 
-/* What was stored, in order, and how the next commands are met.  The lock guards all but the
- * client. */
+/* What was stored, in order, and how the next commands are met.  The lock of the fake guards all
+ * but the client. */
 extern struct sending {
     smq_client *client;
-    pthread_mutex_t lock;
     bool exists, hold, hold_reads, garbled;
     struct topic topic;
     enum sending_fault fault;
@@ -76,9 +75,6 @@ void sending_hold_reads(bool hold);
 
 /* Let this many reads of the definition more pass, and hold back those after them. */
 void sending_hold_reads_after(int count);
-
-/* Wait until this many commands are held back. */
-void sending_await_held(size_t count);
 
 smq_producer *sending_producer(const smq_producer_options *options);
 smq_message sending_message(const char *body, const char *key);

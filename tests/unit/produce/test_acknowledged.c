@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -16,7 +15,7 @@
 #include "support/wait.h"
 #include "unit/fixture/fake_redis.h"
 
-/* What the replicas do; the lock of `sending` guards it. */
+/* What the replicas do; the lock of the fake guards it. */
 static struct {
     enum redis_outcome outcome;
     int skip;  /* this many times enough have it, */
@@ -36,12 +35,10 @@ static void fall_short(const struct redis_await *await, struct fake_answer *answ
     }
 }
 
-static bool answer_await(const struct redis_await *await, struct fake_answer *answer, void *user)
+static bool answer_await(const struct redis_await *await, struct fake_answer *answer)
 {
     bool answered = true;
 
-    (void) user;
-    pthread_mutex_lock(&sending.lock);
     if (replicas.hold) {
         answered = false;
     } else if (replicas.skip > 0) {
@@ -51,23 +48,22 @@ static bool answer_await(const struct redis_await *await, struct fake_answer *an
         fall_short(await, answer);
     }
     replicas.awaits += answered ? 1 : 0;
-    pthread_mutex_unlock(&sending.lock);
     return answered;
 }
 
 static void replicas_do(enum redis_outcome outcome, int count)
 {
-    pthread_mutex_lock(&sending.lock);
+    fake_lock();
     replicas.outcome = outcome;
     replicas.count = count;
-    pthread_mutex_unlock(&sending.lock);
+    fake_unlock();
 }
 
 static void replicas_hold(bool hold)
 {
-    pthread_mutex_lock(&sending.lock);
+    fake_lock();
     replicas.hold = hold;
-    pthread_mutex_unlock(&sending.lock);
+    fake_unlock();
     if (!hold) {
         fake_resume();
     }
@@ -76,7 +72,7 @@ static void replicas_hold(bool hold)
 static int set_up(void **state)
 {
     memset(&replicas, 0, sizeof(replicas));
-    fake_replicate(answer_await, NULL);
+    fake_replicate(answer_await);
     return sending_set_up(state);
 }
 
@@ -98,7 +94,7 @@ static void a_receipt_waits_for_the_replicas(void **state)
     (void) state;
     replicas_hold(true);
     sending_numbered(producer, 0, 1, "k", &receipts);
-    sending_await_held(1);
+    fake_await_held(1);
     assert_int_equal(sending.count, 1);
     assert_int_equal(receipts.total, 0);
     sending_numbered(producer, 1, 300, "k", &receipts); /* which go together then */
@@ -164,7 +160,7 @@ static void each_send_has_its_own_time(void **state)
     replicas_do(REDIS_NOT_DONE, -1);
     sending_hold(true);
     sending_numbered(producer, 0, 1, "k", &receipts);
-    sending_await_held(1);
+    fake_await_held(1);
     sending_numbered(producer, 1, 2, "k", &receipts);
     begin_ms = clock_now_ms() + APART_MS;
     assert_true(wait_until(is_past, &begin_ms, WAIT_MS));
@@ -244,7 +240,7 @@ static void a_freed_producer_waits_for_nobody(void **state)
     (void) state;
     replicas_hold(true);
     sending_numbered(producer, 0, 3, "k", &receipts);
-    sending_await_held(1);
+    fake_await_held(1);
     smq_producer_free(producer);
     assert_int_equal(receipts.total, 3);
     assert_int_equal(receipts.ok, 0);

@@ -17,6 +17,7 @@
 #include "base/waiter.h"
 #include "sending.h"
 #include "support/group.h"
+#include "unit/fixture/fake_redis.h"
 
 static void too_many_pending_are_full(void **state)
 {
@@ -131,7 +132,7 @@ static void a_freed_producer_ends_what_is_pending(void **state)
     (void) state;
     sending_hold(true);
     sending_numbered(producer, 0, 1, "k", &wire);
-    sending_await_held(1);
+    fake_await_held(1);
     sending_numbered(producer, 1, 8, "k", &queued);
     smq_producer_free(producer);
     assert_int_equal(wire.total, 1);

@@ -64,7 +64,7 @@ static void what_comes_during_a_request_goes_together(void **state)
     (void) state;
     sending_hold(true);
     sending_numbered(producer, 0, 1, "k", &receipts);
-    sending_await_held(1);
+    fake_await_held(1);
     sending_numbered(producer, 1, 1201, "k", &receipts);
     sending_hold(false);
     sending_flush(producer);
@@ -86,7 +86,7 @@ static void a_request_has_at_most_1_mib(void **state)
     (void) state;
     sending_hold(true);
     sending_numbered(producer, 0, 1, "k", &receipts);
-    sending_await_held(1);
+    fake_await_held(1);
     memset(body, 'x', LEN);
     body[LEN] = '\0';
     for (int i = 0; i < COUNT; i++) {
@@ -118,7 +118,7 @@ static void lost_replies_are_repeated_in_order(void **state)
         sending_hold(true);
         sending_fault(faults[i], 3);
         sending_numbered(producer, sent, sent + 1, "k", &receipts);
-        sending_await_held(1);
+        fake_await_held(1);
         sending_numbered(producer, sent + 1, sent + 20, "k", &receipts);
         sent += 20;
         sending_hold(false);
@@ -313,7 +313,7 @@ static void a_new_definition_is_used_and_order_is_kept(void **state)
             sending_hold(true);
             sending_numbered(producer, round * 40, round * 40 + 20, keys[i], &receipts);
         }
-        sending_await_held(1);
+        fake_await_held(1);
         sending_topic(slots[round], nonce); /* created anew with other slots */
         for (size_t i = 0; i < 5; i++) {
             sending_numbered(producer, round * 40 + 20, round * 40 + 40, keys[i], &receipts);
@@ -367,9 +367,9 @@ static bool is_read_again(void *reads)
 {
     bool again;
 
-    pthread_mutex_lock(&sending.lock);
+    fake_lock();
     again = sending.reads >= *(int *) reads;
-    pthread_mutex_unlock(&sending.lock);
+    fake_unlock();
     return again;
 }
 

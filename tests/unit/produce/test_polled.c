@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "base/waiter.h"
 #include "sending.h"
 #include "support/group.h"
+#include "unit/fixture/fake_redis.h"
 
 enum { RECEIPTS_MAX = 16, NUMBERS = 64 };
 
@@ -332,7 +332,7 @@ static void what_was_not_polled_is_dropped(void **state)
     sending_flush(producer);
     sending_hold(true);
     assert_int_equal(send_number(producer, 2), SMQ_OK);
-    sending_await_held(1);
+    fake_await_held(1);
     smq_producer_free(producer);
     assert_int_equal(smq_client_metrics(sending.client, &metrics, NULL), SMQ_OK);
     assert_int_equal(metrics.send_pending, 0);

@@ -15,6 +15,7 @@
 #include "sending.h"
 #include "support/group.h"
 #include "support/wait.h"
+#include "unit/fixture/fake_redis.h"
 
 enum { SLOTS = 4, LONG_MS = 120000, FEW = 5, MANY = 16, DAY_MS = 86400000 };
 
@@ -46,7 +47,7 @@ static smq_producer *producer_with_one_in_progress(int64_t linger_ms, int64_t se
     producer = sending_producer(&options);
     sending_hold(true);
     sending_numbered(producer, 0, 1, keys[0], receipts);
-    sending_await_held(1);
+    fake_await_held(1);
     return producer;
 }
 
@@ -68,7 +69,7 @@ static void await_outboxes(size_t held)
     options.linger_ms = SMQ_NONE;
     another = sending_producer(&options);
     sending_numbered(another, 0, 1, "another", &receipts);
-    sending_await_held(held + 1);
+    fake_await_held(held + 1);
     smq_producer_free(another);
 }
 
@@ -122,7 +123,7 @@ static void without_linger_nothing_waits(void **state)
 
     (void) state;
     send_to_each_other_slot(producer, &receipts);
-    sending_await_held(SLOTS);
+    fake_await_held(SLOTS);
     end(producer);
 }
 
@@ -133,7 +134,7 @@ static void nothing_waits_longer_than_the_option_says(void **state)
 
     (void) state;
     send_to_each_other_slot(producer, &receipts);
-    sending_await_held(SLOTS);
+    fake_await_held(SLOTS);
     end(producer);
 }
 
@@ -144,7 +145,7 @@ static void nothing_waits_until_its_time_is_over(void **state)
 
     (void) state;
     send_to_each_other_slot(producer, &receipts);
-    sending_await_held(SLOTS);
+    fake_await_held(SLOTS);
     end(producer);
 }
 
@@ -157,7 +158,7 @@ static void flush_does_not_wait_for_company(void **state)
     (void) state;
     send_to_each_other_slot(producer, &receipts);
     assert_int_equal(smq_producer_flush(producer, 0, &err), SMQ_TIMED_OUT);
-    sending_await_held(SLOTS);
+    fake_await_held(SLOTS);
     end(producer);
 }
 
@@ -170,7 +171,7 @@ static void many_sends_of_a_slot_do_not_wait(void **state)
     (void) state;
     send_to_each_other_slot(producer, &receipts);
     sending_numbered(producer, 1, MANY, keys[1], &receipts);
-    sending_await_held(SLOTS);
+    fake_await_held(SLOTS);
     end(producer);
 }
 
@@ -192,7 +193,7 @@ static void blocked_caller_does_not_wait_for_company(void **state)
 
     (void) state;
     assert_int_equal(pthread_create(&caller, NULL, send_and_wait, producer), 0);
-    sending_await_held(2);
+    fake_await_held(2);
     sending_hold(false);
     assert_int_equal(pthread_join(caller, NULL), 0);
     smq_producer_free(producer);
