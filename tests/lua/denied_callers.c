@@ -1,14 +1,11 @@
 /* denied_callers.c - who calls in a walk: senders, owners and an editor. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "denied_round.h"
+#include "support/testing.h"
 
 static int member_of(const char *name)
 {

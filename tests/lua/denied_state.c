@@ -1,12 +1,9 @@
 /* denied_state.c - see denied_state.h. */
 #include "denied_state.h"
+#include "support/testing.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define LOOK                                                                                       \
     "local zsets, counts, entries, keyed = { 'x', 'prepare{x}', 'dead{x}' }, {}, {}, ARGV[1] == "  \

@@ -2,18 +2,15 @@
 #include "denied_walk.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/memory.h"
 #include "call.h"
 #include "denied_round.h"
 #include "denied_state.h"
+#include "support/testing.h"
 enum { STEPS = 70, DRAIN_CALLS = 120 };
 
 const char *const walk_roles[WALK_ROLES] = {"sender", "owner", "editor"};

@@ -3,16 +3,13 @@
 
 #include <limits.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/memory.h"
 #include "clocked.h"
+#include "support/testing.h"
 
 const char *const fixture_keys[KEYS_COUNT] = {"x",       "prepare{x}", "dead{x}",
                                               "why{x}",  "slot{x}",    "body{x}",

@@ -2,14 +2,11 @@
 #include "lockstep_round.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/memory.h"
+#include "support/testing.h"
 
 enum { ROUND_CALLS = 160 };
 

@@ -2,17 +2,14 @@
 #include "lockstep_round.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/memory.h"
 #include "call.h"
 #include "clocked.h"
+#include "support/testing.h"
 
 enum { LINES_MAX = 4096 };
 

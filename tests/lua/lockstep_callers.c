@@ -2,15 +2,12 @@
  * over a network that loses, delays and doubles calls. */
 #include "lockstep_round.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/memory.h"
+#include "support/testing.h"
 
 /* --- what the network does to a call --- */
 

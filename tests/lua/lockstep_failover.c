@@ -1,14 +1,11 @@
 /* lockstep_failover.c - what a round may lose: at a failover, whose replica lacks the last writes,
  * or when the node of the slot loses its keys, and the topic is repaired. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/memory.h"
 #include "lockstep_round.h"
+#include "support/testing.h"
 
 /* A slot as it was. */
 struct snapshot {

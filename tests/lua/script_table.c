@@ -1,15 +1,12 @@
 /* script_table.c - see script_table.h. */
 #include "script_table.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "model.h"
+#include "support/testing.h"
 
 enum { WORDS_MAX = 64, LINE_SIZE = 1024 };
 

@@ -1,14 +1,8 @@
 /* test_bounds.c - what one call may cost when a slot holds much: the size of its reply, how many
  * calls something takes, and that a call does not look through what it does not need. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "script_table.h"
 #include "support/commandstats.h"

@@ -3,12 +3,7 @@
  *
  * Each stored time has a row: what is given at T, and two looks, right after the step and some time
  * later.  docs/guarantees.md has what follows for users. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "script_table.h"
 #include "support/group.h"

@@ -1,11 +1,6 @@
 /* test_consume.c - the consume script: claim, settle, refuse, park.  What is delivered again:
  * test_redelivery.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "script_table.h"
 #include "support/group.h"

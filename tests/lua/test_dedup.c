@@ -1,11 +1,6 @@
 /* test_dedup.c - the window of ids: which sends are refused as duplicates, what a slot remembers of
  * ids that are done, and when it forgets them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "script_table.h"
 #include "support/group.h"

@@ -1,11 +1,5 @@
 /* test_definitions.c - definition stamps that an alteration changed, slots that are paused, and
  * slots of a topic that was bound to something else. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "script_table.h"
 #include "support/group.h"
 

@@ -1,14 +1,9 @@
 /* test_denied.c - a user that may not publish, or may not ask who listens: the call does its work,
  * and its reply says what failed.  And users that may not run any other command of a script: the
  * next calls mend what the one that failed has left. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/memory.h"
 #include "clocked.h"

@@ -1,10 +1,4 @@
 /* test_edit.c - the edit script: messages are removed, requeued, rescheduled. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "script_table.h"
 #include "support/group.h"
 

@@ -1,13 +1,9 @@
 /* test_embedded.c - the scripts as the library carries them, with the server's own clock. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
 #include <hiredis/hiredis.h>
 
 #include "scripts.h"

@@ -1,14 +1,9 @@
 /* test_entry.c - lua/lib/score.lua, entry.lua and body.lua on the vectors that the C code is tested
  * on too. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "script_table.h"
 #include "support/group.h"

@@ -1,11 +1,6 @@
 /* test_faults.c - the faults that a queue must stand, each as the calls in which it happens. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "script_table.h"
 #include "support/group.h"

@@ -1,10 +1,4 @@
 /* test_fifo.c - kind f: the order of sends, also across failures. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "script_table.h"
 #include "support/group.h"
 

@@ -1,10 +1,4 @@
 /* test_inspect.c - the inspect script: counts and times of a slot. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "script_table.h"
 #include "support/group.h"
 

@@ -1,10 +1,4 @@
 /* test_keyed.c - bodies beside the members: references, retry limits, times to live, debouncing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "script_table.h"
 #include "support/group.h"
 

@@ -1,10 +1,4 @@
 /* test_lease.c - the lease script: one owner of a whole topic without ZooKeeper. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "script_table.h"
 #include "support/group.h"
 

@@ -1,12 +1,7 @@
 /* test_mutants.c - proves that the randomized test can see: each deliberate mistake in a script
  * must be found.  The mistakes are those of tests/mutants/named_scripts.py, a test each. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "clocked.h"
 #include "lockstep.h"

@@ -1,10 +1,4 @@
 /* test_owner.c - the owner script: who has a slot, and how long its claims are leased. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "script_table.h"
 #include "support/group.h"
 

@@ -1,12 +1,7 @@
 /* test_page.c - the page script: messages of one state in the order of consumption. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "script_table.h"
 #include "support/group.h"

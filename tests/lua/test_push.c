@@ -1,11 +1,6 @@
 /* test_push.c - sends that claim for an owner that sleeps, and what its calls make of that. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "script_table.h"
 #include "store/consume.h"

@@ -3,13 +3,8 @@
  *
  * SMQ_TEST_SEED repeats a run, SMQ_TEST_STEPS makes it longer. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "base/random.h"
 #include "clocked.h"

@@ -1,10 +1,4 @@
 /* test_rank.c - the rank script: how many waiting messages come before one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "script_table.h"
 #include "support/group.h"
 

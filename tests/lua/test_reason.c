@@ -1,10 +1,4 @@
 /* test_reason.c - why a message failed last: kept as long as it has retries used, and shown. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "script_table.h"
 #include "support/group.h"
 

@@ -1,11 +1,5 @@
 /* test_redelivery.c - the consume script: messages that are delivered again, because an answer
  * returns them, a lease has expired or a reply was lost. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "script_table.h"
 #include "support/group.h"
 

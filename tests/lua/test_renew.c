@@ -1,10 +1,4 @@
 /* test_renew.c - the renew script: leases of claims in work. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "script_table.h"
 #include "support/group.h"
 

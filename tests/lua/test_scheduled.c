@@ -1,11 +1,5 @@
 /* test_scheduled.c - messages of kinds p and b that are sent for a later time: where they wait
  * until then, and what the scripts do with them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "script_table.h"
 #include "support/group.h"
 

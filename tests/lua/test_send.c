@@ -1,10 +1,5 @@
 /* test_send.c - the send script: what is stored, merged, refused, and who is woken. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "script_table.h"
 #include "support/group.h"

@@ -1,13 +1,8 @@
 /* test_send_groups.c - a send to all groups of a slot, or to none: by tables of calls, and by
  * random calls whose effect on each group must be that of a plain send to a slot like it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/memory.h"
 #include "base/random.h"

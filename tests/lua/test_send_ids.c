@@ -1,11 +1,6 @@
 /* test_send_ids.c - send ids: what the send script answers to repeats and to calls that come late.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "script_table.h"
 #include "support/group.h"

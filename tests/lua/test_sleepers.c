@@ -1,11 +1,6 @@
 /* test_sleepers.c - who sleeps in a slot of a shared topic: who is woken, and who is told when to
  * look. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "script_table.h"
 #include "store/consume.h"

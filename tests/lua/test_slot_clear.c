@@ -1,10 +1,4 @@
 /* test_slot_clear.c - the slot_clear script: a sealed slot is emptied in steps. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "script_table.h"
 #include "support/group.h"
 

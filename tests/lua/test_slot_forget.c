@@ -1,11 +1,5 @@
 /* test_slot_forget.c - the slot_forget script: a slot that was cleared leaves a tombstone, and what
  * comes late does not make it again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "script_table.h"
 #include "support/group.h"
 

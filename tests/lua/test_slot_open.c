@@ -1,10 +1,4 @@
 /* test_slot_open.c - the slot_open script: the keys of a slot, once and again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "script_table.h"
 #include "support/group.h"
 

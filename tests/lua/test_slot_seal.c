@@ -1,10 +1,4 @@
 /* test_slot_seal.c - the scripts slot_seal and slot_unseal: a definition is withdrawn. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "script_table.h"
 #include "support/group.h"
 

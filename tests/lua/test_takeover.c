@@ -1,10 +1,4 @@
 /* test_takeover.c - the takeover script: a new owner, and what the old one had claimed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "script_table.h"
 #include "support/group.h"
 

@@ -1,10 +1,5 @@
 /* test_topic.c - the topic script: a definition is created, used, deleted, repaired. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "script_table.h"
 #include "support/group.h"

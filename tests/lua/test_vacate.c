@@ -1,10 +1,4 @@
 /* test_vacate.c - the vacate script: a clean stop forgets the name, not the token. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "script_table.h"
 #include "support/group.h"
 

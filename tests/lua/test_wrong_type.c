@@ -1,15 +1,10 @@
 /* test_wrong_type.c - a key of a slot was given another type: every call that fails in the
  * middle leaves the message in one of its places, with its body, and can be repeated when the key
  * is fixed. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "script_table.h"
 #include "support/group.h"

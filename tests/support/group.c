@@ -1,14 +1,8 @@
 /* group.c - main() of the programs of tests.
  *
  * Thread: main. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <execinfo.h>
 #include <signal.h>

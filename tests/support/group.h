@@ -15,6 +15,8 @@
 #ifndef SUPPORT_GROUP_H
 #define SUPPORT_GROUP_H
 
+#include "support/testing.h"
+
 /* Lives as long as the process; `next` is set when the group is added. */
 struct test_group {
     const char *name;

@@ -1,15 +1,10 @@
 /* vectors.c - see vectors.h. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "support/testing.h"
 #include "support/vectors.h"
 
 static void vector_split(struct vector *vector)

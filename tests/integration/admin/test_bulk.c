@@ -1,15 +1,9 @@
 /* test_bulk.c - many messages: visited page by page, requeued, purged, on a real cluster, in both
  * layouts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/fresh_client.h"

@@ -1,16 +1,10 @@
 /* test_damage.c - topics of which Redis has lost a part: keys of slots, the topic's own key, or the
  * last writes to either; and calls that come late. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/fresh_client.h"

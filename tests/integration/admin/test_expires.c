@@ -1,14 +1,8 @@
 /* test_expires.c - topics that are deleted when they were not used for a while. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/fresh_client.h"

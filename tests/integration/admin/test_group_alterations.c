@@ -1,14 +1,8 @@
 /* test_group_alterations.c - the groups of a topic altered by two callers at once: one of them
  * stands still before the step that decides, while the other one acts. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/keys.h"

@@ -1,13 +1,7 @@
 /* test_groups.c - topics with groups: created, altered, deleted, repaired; what is refused, and
  * what Redis holds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"

@@ -1,14 +1,8 @@
 /* test_identity.c - what makes a message of layout inline another one: its key and its body, any
  * bytes, in every state and for every call that names a message. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/fresh_client.h"

@@ -1,14 +1,8 @@
 /* test_inspect.c - looking at topics and slots, and dead letters, on a real cluster.  Claims and
  * dead letters are written by hand, in the encoding of lua/README.md. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "integration/fixture/cluster.h"

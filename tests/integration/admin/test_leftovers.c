@@ -1,13 +1,7 @@
 /* test_leftovers.c - the keys of Redis that are left when a topic or a group is deleted, and the
  * nodes of ZooKeeper that are left of members, topics and clients. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "integration/coord/raw.h"
 #include "integration/fixture/cluster.h"

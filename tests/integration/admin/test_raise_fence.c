@@ -1,13 +1,7 @@
 /* test_raise_fence.c - ZooKeeper loses its data under a living fleet. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <slotmq/health.h>
 #include <slotmq/ops.h>

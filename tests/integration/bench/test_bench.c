@@ -1,12 +1,5 @@
 /* test_bench.c - slotmq-bench: what it prints and keeps, and that nothing of it stays when it is
  * interrupted. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>

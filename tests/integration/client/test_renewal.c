@@ -1,16 +1,10 @@
 /* test_renewal.c - certificates that are renewed in the wrong order, while all connections are cut:
  * workers and sends wait, an event says once why, and when it has the time a send does, too. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "integration/fixture/cluster.h"

@@ -1,15 +1,9 @@
 /* test_rights.c - users with no more rights than the rules of SECURITY.md give them: each does what
  * its role does, and the lack of a right is named. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "consume/slot/sleep.h"

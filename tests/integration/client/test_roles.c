@@ -2,16 +2,10 @@
  * of topic: they send, consume, administrate and look, and they say what Redis has lost.
  *
  * The topic is always "orders", for which the file has the rules. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"

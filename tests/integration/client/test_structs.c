@@ -2,14 +2,8 @@
  * header than that of the library: an older one, whose structs are shorter, or a newer one.
  *
  * Each struct is made in memory of exactly its size, so that a sanitizer sees a byte too many. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/fresh_client.h"

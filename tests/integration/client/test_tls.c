@@ -1,15 +1,9 @@
 /* test_tls.c - a cluster whose nodes, and those who connect to it, need certificates: messages are
  * sent and handled as without TLS, also over a failover, and the error names why trust is
  * missing. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "integration/fixture/cluster.h"

@@ -6,18 +6,12 @@
 #ifndef COMMAND_COMMAND_H
 #define COMMAND_COMMAND_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <jansson.h>
 #include <stdbool.h>
 
 #include "support/run.h"
 #include "support/servers.h"
+#include "support/testing.h"
 
 /* Generous: only a defect needs it. */
 enum { TIMEOUT_MS = 120000 };

@@ -2,17 +2,12 @@
  *
  * Thread: main. */
 #include "openapi.h"
+#include "support/testing.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static bool openapi_fits(const json_t *openapi, const json_t *schema, const json_t *value,
                          char *where, size_t size);

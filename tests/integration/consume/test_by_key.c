@@ -1,14 +1,8 @@
 /* test_by_key.c - different keys of one slot are handled at the same time, each key alone and in
  * its order. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <pthread.h>
 

@@ -1,14 +1,8 @@
 /* test_consumer_end.c - how consumers end, are suspended when no thread polls, and refuse misuse.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <poll.h>
 #include <pthread.h>

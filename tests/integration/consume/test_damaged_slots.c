@@ -1,14 +1,8 @@
 /* test_damaged_slots.c - what consumers, senders and looks do while Redis has lost a part of their
  * topic, and when it is repaired. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"

@@ -1,14 +1,8 @@
 /* test_dead_letters.c - the callback of a worker for messages that its answers have made dead
  * letters. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"

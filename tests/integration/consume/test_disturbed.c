@@ -1,15 +1,9 @@
 /* test_disturbed.c - servers that disturb a fleet that consumes and a producer that sends: they
  * forget scripts, cut connections, have no memory, run a script that does not end, or take no
  * writes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "integration/fixture/cluster.h"

@@ -1,16 +1,10 @@
 /* test_failover.c - replicas take over while a fleet consumes and a producer sends: by agreement,
  * because a master died or stands still, and without the last writes.  Three masters with one
  * replica each. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/keys.h"

@@ -1,13 +1,7 @@
 /* test_fifo.c - type fifo on a cluster: the order of sends per key, also when messages fail. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"

@@ -1,13 +1,7 @@
 /* test_flow.c - a limit of unanswered deliveries that changes while the consumer lives, and polls
  * without room as a sign of life. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "consume/slot/sleep.h"

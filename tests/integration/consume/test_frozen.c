@@ -1,17 +1,11 @@
 /* test_frozen.c - a process that is stopped for a while, or has reason not to trust its membership,
  * begins nothing of slots that may be another's. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"

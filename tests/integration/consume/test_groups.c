@@ -1,16 +1,10 @@
 /* test_groups.c - the groups of a topic on a Redis Cluster: each with a fleet of processes of its
  * own, and one that is added while messages are sent. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/members.h"

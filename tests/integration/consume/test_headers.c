@@ -1,14 +1,8 @@
 /* test_headers.c - headers of messages on a cluster: from the send over retries, death, requeue and
  * restore, in groups and in pushes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/keys.h"

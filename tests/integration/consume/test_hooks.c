@@ -2,15 +2,9 @@
  *
  * Each hook writes a line, and each span is memory of its own: one that does not end once is found
  * by the sanitizer. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <pthread.h>
 

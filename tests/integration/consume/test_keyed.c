@@ -1,14 +1,8 @@
 /* test_keyed.c - layout keyed on a cluster: what identifies a message, its body, its own limit of
  * retries. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "integration/fixture/cluster.h"

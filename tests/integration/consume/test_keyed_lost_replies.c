@@ -1,14 +1,8 @@
 /* test_keyed_lost_replies.c - lost replies in layout keyed: repeats of sends, and claims handed
  * over again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"

@@ -1,13 +1,7 @@
 /* test_lease_expired.c - a standalone owner that cannot renew its lease, or read its definition. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"

@@ -1,12 +1,6 @@
 /* test_loading.c - a master dies while a fleet consumes and a producer sends, and returns with what
  * its append-only file has: while it reads that, it answers LOADING. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/keys.h"

@@ -1,13 +1,7 @@
 /* test_lost_pushes.c - publications of pushed messages that do not reach the owner, which lives and
  * sleeps on: how soon it finds them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "integration/fixture/cluster.h"

@@ -1,14 +1,8 @@
 /* test_lost_replies.c - replies that are late or lost between a worker and Redis, at named points.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "base/waiter.h"

@@ -1,14 +1,8 @@
 /* test_lost_slots.c - a slot that its owner loses while answers are not sent yet, and gets again.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/waiter.h"
 #include "consume/consumer/consumer.h"

@@ -1,13 +1,7 @@
 /* test_migration.c - hash slots move to other masters while a fleet consumes and a producer sends:
  * key by key, as all servers can, and in one step, as Valkey 9 can; and a move is given up. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/hash_slots.h"

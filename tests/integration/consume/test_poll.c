@@ -1,14 +1,8 @@
 /* test_poll.c - polling for messages on a cluster: what a poll gives and when, the descriptor,
  * answers and flushes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <poll.h>
 #include <pthread.h>

@@ -1,15 +1,9 @@
 /* test_pushes.c - sends that claim for a worker with idle slots: they need one script less, and
  * every limit of the worker holds. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "integration/fixture/cluster.h"

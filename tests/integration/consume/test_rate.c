@@ -2,17 +2,11 @@
  * counted from before its worker could claim anything, and all of them are handled in the end.  A
  * handler may begin long after the claim, so the time between two handlers says nothing. */
 #include <inttypes.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "integration/fixture/cluster.h"

@@ -1,13 +1,7 @@
 /* test_resharding.c - a node of the cluster is emptied, forgotten and stopped, and another is
  * added, while a fleet consumes and a producer sends. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/hash_slots.h"

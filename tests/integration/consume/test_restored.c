@@ -1,15 +1,9 @@
 /* test_restored.c - a Redis Cluster that was restored from a copy of another, whose consumers use
  * the same root in ZooKeeper: the fleet says so. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"

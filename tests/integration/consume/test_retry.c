@@ -1,15 +1,9 @@
 /* test_retry.c - what becomes of a message by its answer: retry, rest, reject, release, later,
  * death and requeue. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "integration/fixture/cluster.h"

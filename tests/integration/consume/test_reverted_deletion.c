@@ -1,13 +1,7 @@
 /* test_reverted_deletion.c - a deletion of a topic that is taken back, because the topic was not
  * empty, while a worker consumes it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "base/waiter.h"

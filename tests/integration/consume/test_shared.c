@@ -1,13 +1,7 @@
 /* test_shared.c - shared topics: every process claims from every slot, no process owns one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "integration/fixture/cluster.h"

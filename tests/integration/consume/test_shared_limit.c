@@ -2,15 +2,9 @@
  * turns, and one that cannot claim holds up no other.
  *
  * All topics are on one server, because a master that stands still takes its topics out of turn. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/messages.h"

@@ -1,12 +1,6 @@
 /* test_strict_takeover.c - with takeover strict a former owner keeps what it has claimed until the
  * leases end, and until then nobody handles other messages of the same keys, or of the slot. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"

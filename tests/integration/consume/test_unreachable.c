@@ -1,14 +1,8 @@
 /* test_unreachable.c - a member of a fleet that Redis does not answer any more: it gives its slots
  * up as soon as its handlers have ended, and gets them back. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "coord/zookeeper.h"
 #include "integration/fixture/cluster.h"

@@ -1,15 +1,9 @@
 /* test_worker_end.c - how workers begin and end: drain, limits, misuse. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"

@@ -1,11 +1,5 @@
 /* test_zk_loss.c - what owners do while ZooKeeper is away. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "consume/consumer/consumer.h"
 #include "consume/slot/owned_slot.h"

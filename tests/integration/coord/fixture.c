@@ -5,19 +5,15 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "coord/node/assignment.h"
 #include "coord/zookeeper.h"
+#include "support/testing.h"
 
 enum { FIXTURE_JOIN_MS = 50, FIXTURE_STORM = 400 };
 

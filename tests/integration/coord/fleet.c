@@ -1,13 +1,6 @@
 /* fleet.c - member processes, their lines in one order, and the board. */
 #include "fleet.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -20,6 +13,7 @@
 #include "base/memory.h"
 #include "support/process.h"
 #include "support/servers.h"
+#include "support/testing.h"
 
 enum { FLEET_POLL_MS = 50, FLEET_READ_SIZE = 65536, FLEET_END_MS = 30000 };
 

@@ -3,17 +3,13 @@
  * Thread: any. */
 #include "queue_side.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "base/memory.h"
+#include "support/testing.h"
 #include "support/wait.h"
 
 static void queue_side_on_granted(void *user, const char *topic, const struct coord_grant *grants,

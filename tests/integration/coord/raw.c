@@ -1,16 +1,10 @@
 /* raw.c - a bare connection to ZooKeeper by the synchronous functions. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "raw.h"
+#include "support/testing.h"
 #include "support/wait.h"
 
 enum { RAW_SESSION_MS = 10000, RAW_CONNECT_MS = 30000, RAW_PATH_MAX = 512 };

@@ -1,13 +1,6 @@
 /* test_assigner.c - what the assigner does with nodes that it may not read or cannot understand,
  * with members that join again under their name, and with members
  * that no Redis node answers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,4 @@
 /* test_epoch.c - the epoch of the assigner is missing, or a newer one than its own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "fixture.h"
 #include "support/group.h"
 

@@ -1,12 +1,5 @@
 /* test_far.c - members far from ZooKeeper: a proxy makes each round trip long, and loses replies.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

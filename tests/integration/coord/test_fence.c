@@ -1,12 +1,7 @@
 /* test_fence.c - the fence generation of a fleet and its identity: raised, lost, and of others. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "coord/node/root_text.h"
 #include "coord/zookeeper.h"

@@ -1,12 +1,5 @@
 /* test_fleet.c - members in processes of their own, with a real ZooKeeper: what moves, what stays,
  * and that no member is passed over when others die or pause. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,7 @@
 /* test_hidden.c - nodes of members that may not be read: other credentials, or changed access
  * rights. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "coord/node/member_text.h"
 #include "coord/zookeeper.h"

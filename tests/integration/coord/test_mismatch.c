@@ -1,13 +1,8 @@
 /* test_mismatch.c - members of one topic that work on different clusters are named; nodes of one
  * cluster may come and go. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "coord/node/member_text.h"
 #include "coord/zookeeper.h"

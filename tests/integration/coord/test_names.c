@@ -1,14 +1,9 @@
 /* test_names.c - a name that the node of another session has: its process lives, is dead, or is
  * unknown. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "coord/node/member_text.h"
 #include "fixture.h"

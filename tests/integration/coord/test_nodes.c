@@ -1,11 +1,6 @@
 /* test_nodes.c - nodes of a fleet that are missing, damaged, or may not be written. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "coord/zookeeper.h"
 #include "fixture.h"

@@ -1,13 +1,8 @@
 /* test_zookeeper.c - members of a fleet with a real ZooKeeper. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "coord/zookeeper.h"
 #include "fixture.h"

@@ -1,13 +1,7 @@
 /* test_dedup.c - topics with a window of ids: a send is refused while its id is in flight, rests,
  * or was done within the window; all others are stored. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/keys.h"

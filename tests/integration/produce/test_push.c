@@ -1,14 +1,8 @@
 /* test_push.c - sends that claim for an owner that sleeps, on masters with one replica each: what
  * is published reaches subscribers of both. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/keys.h"

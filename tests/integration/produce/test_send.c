@@ -1,16 +1,10 @@
 /* test_send.c - sending to a real cluster: what the sets hold afterwards, and what is lost
  * when connections break. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "base/waiter.h"

@@ -1,15 +1,9 @@
 /* test_send_ids.c - sends whose replies come late or never, while a worker handles what is stored:
  * nothing is stored twice or handled twice, in both layouts. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "integration/fixture/cluster.h"

@@ -1,18 +1,13 @@
 /* client.c - see client.h. */
 #include "client.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/waiter.h"
 #include "model/slot.h"
+#include "support/testing.h"
 
 struct call {
     struct loop_task task;

@@ -1,12 +1,6 @@
 /* real_cluster.c - see real_cluster.h. */
 #include "real_cluster.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "support/testing.h"
 
 struct servers *real_cluster;
 

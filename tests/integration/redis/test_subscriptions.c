@@ -1,12 +1,8 @@
 /* test_subscriptions.c - subscriptions of a real cluster, kept while it changes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <hiredis/hiredis.h>
 
 #include "client.h"

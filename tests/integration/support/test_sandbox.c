@@ -1,11 +1,4 @@
 /* test_sandbox.c - slotmq-sandbox: up, env, down, and what comes in between. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

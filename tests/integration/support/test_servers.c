@@ -1,12 +1,5 @@
 /* test_servers.c - the starter of real servers: all answer, end and start again, and leave nothing.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,14 +1,8 @@
 /* test_message_requests.c - looking at messages and editing them against a fake of the Redis
  * client: replies that are lost, cut or nonsense, and what happens between two steps. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <slotmq/admin.h>
 #include <slotmq/topic.h>

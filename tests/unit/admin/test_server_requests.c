@@ -1,13 +1,5 @@
 /* test_server_requests.c - how masters, those of a fake of the Redis client, are asked what they
  * say of themselves. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-
 #include <slotmq/ops.h>
 
 #include "support/group.h"

@@ -1,13 +1,7 @@
 /* test_topic_requests.c - administration against a fake of the Redis client: what happens between
  * two steps, and to replies that are lost. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <slotmq/admin.h>
 #include <slotmq/topic.h>

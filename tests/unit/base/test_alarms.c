@@ -1,11 +1,5 @@
 /* test_alarms.c - what rings when, and in which order. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/alarms.h"
 #include "base/clock.h"

@@ -1,14 +1,8 @@
 /* test_descriptor.c - the standard descriptors of a process that was started without them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <fcntl.h>
-
-#include <cmocka.h>
 
 #include "base/descriptor.h"
 #include "support/group.h"

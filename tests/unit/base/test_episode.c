@@ -1,11 +1,4 @@
 /* test_episode.c - a trouble is reported once, until it has ended. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/episode.h"
 #include "support/group.h"
 

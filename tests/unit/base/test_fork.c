@@ -1,11 +1,5 @@
 /* test_fork.c - a child of fork() has another number than its parent. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,11 +1,5 @@
 /* test_hash.c - tables of uthash take their memory from memory_new(). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include <sys/wait.h>
 #include <unistd.h>

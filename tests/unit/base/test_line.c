@@ -1,11 +1,5 @@
 /* test_line.c - text for people: always one line. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/line.h"
 #include "support/group.h"

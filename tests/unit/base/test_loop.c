@@ -1,12 +1,6 @@
 /* test_loop.c - a thread that runs a libuv loop, and the one door into it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/loop.h"
 #include "base/thread.h"

@@ -1,11 +1,4 @@
 /* test_nearest.c - a near miss finds its name, anything else finds none. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/nearest.h"
 #include "support/group.h"
 

@@ -1,11 +1,5 @@
 /* test_status.c - the table of statuses, and errors. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/status.h"
 #include "support/group.h"

@@ -1,11 +1,5 @@
 /* test_thread.c - named threads with every signal blocked. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/thread.h"
 #include "support/group.h"

@@ -1,11 +1,5 @@
 /* test_waiter.c - how a blocking call waits for another thread. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "base/thread.h"
 #include "base/waiter.h"

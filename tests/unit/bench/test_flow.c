@@ -1,11 +1,4 @@
 /* test_flow.c - an open loop: what is sent when, how late it counts, and when it gives up. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "flow.h"
 #include "meter.h"
 #include "support/group.h"

@@ -1,11 +1,4 @@
 /* test_owners.c - who owns a slot when members of a fleet report late what they gained and lost. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "owners.h"
 #include "support/group.h"
 

@@ -1,12 +1,5 @@
 /* test_report.c - what benchmarks keep of their runs: medians, what is void, what does not count.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,4 @@
 /* test_tally.c - benchmarks see what is lost, doubled or out of order; quantiles of samples. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "samples.h"
 #include "support/group.h"
 #include "tally.h"

@@ -1,11 +1,5 @@
 /* test_options.c - options by name: every field can be set, and every mistake is reported. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "support/group.h"
 

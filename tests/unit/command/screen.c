@@ -2,16 +2,12 @@
 #include "screen.h"
 
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cli/text/width.h"
+#include "support/testing.h"
 
 enum { SCREEN_SIZE = 16384 };
 

@@ -1,13 +1,7 @@
 /* test_bytes.c - bytes of messages in results: base64, JSON, fields. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/message/nth_field.h"
 #include "cli/text/base64.h"

@@ -1,11 +1,5 @@
 /* test_check_bounds.c - what slotmq check finds beyond its bounds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/doctor/check_bounds.h"
 #include "support/group.h"

@@ -1,11 +1,4 @@
 /* test_connect.c - which events a verb prints that says its states. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "cli/verb/connect.h"
 #include "support/group.h"
 

@@ -2,14 +2,8 @@
  * that lacks it, and without /proc, too.  The linker replaces close_range() and open(). */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "cli/consume/descriptors.h"
 #include "support/group.h"

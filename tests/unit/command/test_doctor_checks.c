@@ -1,12 +1,6 @@
 /* test_doctor_checks.c - what slotmq doctor concludes from what it has found out. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/doctor/doctor_checks.h"
 #include "support/group.h"

@@ -1,11 +1,4 @@
 /* test_exit.c - every status of the library has the exit code that is documented. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "cli/text/exit.h"
 #include "support/group.h"
 

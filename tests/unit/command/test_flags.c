@@ -1,13 +1,7 @@
 /* test_flags.c - a table of flags fills its struct, and every mistake is reported. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include <slotmq/slotmq.h>
 

@@ -1,11 +1,5 @@
 /* test_gauges.c - the state of a topic, as stat and top show it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/stat/gauges.h"
 #include "support/group.h"

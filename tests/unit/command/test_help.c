@@ -1,14 +1,8 @@
 /* test_help.c - the help of each verb names each flag that the verb takes. */
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/message/when_flags.h"
 #include "cli/text/parse.h"

@@ -1,11 +1,5 @@
 /* test_last_line.c - the last line of what a program wrote to its standard error. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/consume/last_line.h"
 #include "support/group.h"

@@ -1,11 +1,5 @@
 /* test_message_line.c - lines of JSON become messages. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/message/message_line.h"
 #include "support/group.h"

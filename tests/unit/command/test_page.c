@@ -1,13 +1,7 @@
 /* test_page.c - the files that slotmq serve answers as they are. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "serve/page/page.h"
 #include "support/group.h"

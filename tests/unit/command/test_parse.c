@@ -1,11 +1,4 @@
 /* test_parse.c - numbers, times and durations of the command line. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "cli/text/parse.h"
 #include "support/group.h"
 

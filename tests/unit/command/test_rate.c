@@ -1,11 +1,4 @@
 /* test_rate.c - what happened a second, from two looks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "cli/stat/rate.h"
 #include "support/group.h"
 

@@ -1,13 +1,7 @@
 /* test_screens.c - what the tables of the command are on terminals of three widths, as files of
  * text: screen.h says how to change them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/doctor/doctor.h"
 #include "cli/fleet/fleet_table.h"

@@ -1,13 +1,7 @@
 /* test_serve.c - the pure parts of slotmq serve: addresses, who may do what, the last hour, the
  * pace of readings, and what reasons have in common. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/http/address.h"
 #include "cli/http/guard.h"

@@ -1,17 +1,11 @@
 /* test_source.c - lines of a file: their bounds, their ends, what cannot be held. */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "cli/message/source.h"
 #include "cli/text/signals.h"

@@ -1,13 +1,7 @@
 /* test_top_table.c - the order of the topics of slotmq top, and their table as files of text. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/stat/top_table.h"
 #include "screen.h"

@@ -1,12 +1,6 @@
 /* test_top_view.c - what the keys of slotmq top choose to see. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/stat/screen.h"
 #include "cli/stat/top_view.h"

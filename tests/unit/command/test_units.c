@@ -1,11 +1,4 @@
 /* test_units.c - durations, ages and sizes as people read them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "cli/text/parse.h"
 #include "cli/text/units.h"
 #include "support/group.h"

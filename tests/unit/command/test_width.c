@@ -1,12 +1,6 @@
 /* test_width.c - texts that fit into columns of a terminal. */
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "cli/text/width.h"
 #include "support/group.h"

@@ -1,11 +1,4 @@
 /* test_assignment.c - when it is reported how many slots were gained and lost. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "consume/consumer/consumer.h"
 #include "support/group.h"
 

@@ -1,14 +1,8 @@
 /* test_backlog.c - a consumer on slots in which more waits than it may have, against a fake of the
  * Redis client: how much each of its calls claims and settles, and when one leaves with less. */
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <slotmq/consumer.h>
 #include <slotmq/topic.h>

@@ -2,13 +2,7 @@
  * answers whose reply was lost, who may claim next, and when a slot is damaged. */
 #include <inttypes.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include <slotmq/consumer.h>
 #include <slotmq/metrics.h>

@@ -1,11 +1,4 @@
 /* test_consumer_state.c - which state of a consumer may follow which. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "consume/consumer/consumer.h"
 #include "support/group.h"
 

@@ -1,13 +1,7 @@
 /* test_idle.c - answers for which nothing waits leave with the calls of other slots, against a
  * fake of the Redis client. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <slotmq/consumer.h>
 #include <slotmq/topic.h>

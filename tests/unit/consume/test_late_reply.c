@@ -1,13 +1,7 @@
 /* test_late_reply.c - a claim or a renewal whose reply lay about for longer than it is good for, as
  * after a stop of the process: how old it is counts from the question. */
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <slotmq/consumer.h>
 #include <slotmq/topic.h>

@@ -1,12 +1,6 @@
 /* test_limit.c - which of the consumers under a limit claims next. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "consume/slot/limit.h"
 #include "support/group.h"

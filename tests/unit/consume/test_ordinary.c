@@ -1,12 +1,5 @@
 /* test_ordinary.c - which script takes a consume call: what is known before it is sent, and what
  * becomes of a call that `consume` does not take. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <slotmq/consumer.h>
 #include <slotmq/topic.h>
 

@@ -1,11 +1,4 @@
 /* test_owned_state.c - the life of a slot at its owner, every state with every event. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "consume/slot/owned_state.h"
 #include "support/group.h"
 

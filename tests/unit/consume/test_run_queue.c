@@ -1,15 +1,9 @@
 /* test_run_queue.c - the places of a run queue, and its invariants, which builds with a sanitizer
  * check. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/check.h"
 #include "base/loop.h"

@@ -1,13 +1,7 @@
 /* test_scheduler.c - queues of deliveries, handler threads, and answers that wait to be taken. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "base/loop.h"

@@ -1,13 +1,7 @@
 /* test_scheduler_keys.c - a scheduler by key: which deliveries of a queue may be with a handler or
  * poll at the same time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <semaphore.h>
 

@@ -1,14 +1,8 @@
 /* test_scheduler_polls.c - a scheduler that is polled: what a poll takes, when its descriptor is
  * readable, what a flush waits for, and rests. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <poll.h>
 #include <sys/eventfd.h>

@@ -1,11 +1,4 @@
 /* test_standby.c - when it is reported that a consumer has no slots. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "consume/consumer/consumer.h"
 #include "support/group.h"
 

@@ -1,12 +1,6 @@
 /* test_takeover_replicas.c - a new owner and the replicas of its server, against a fake of the
  * Redis client: when it begins to claim, what it asks again, and what it reports. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <slotmq/consumer.h>
 #include <slotmq/metrics.h>

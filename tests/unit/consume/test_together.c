@@ -1,12 +1,6 @@
 /* test_together.c - calls that wait for those of other slots, against a fake of the Redis client:
  * what goes together, and what does not wait. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <slotmq/consumer.h>
 #include <slotmq/topic.h>

@@ -1,15 +1,9 @@
 /* test_assign.c - who shall own which slot: properties over tables and random fleets.
  *
  * Random cases print their seed; SLOTMQ_SEED=N repeats one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/memory.h"
 #include "base/random.h"

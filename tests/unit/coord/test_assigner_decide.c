@@ -1,14 +1,8 @@
 /* test_assigner_decide.c - from what an assigner has read to what it writes, and when it looks
  * again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/memory.h"
 #include "coord/assigner/assigner.h"

@@ -1,13 +1,7 @@
 /* test_assigner_mismatch.c - which members are said to work on different clusters, and when. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/memory.h"
 #include "coord/assigner/assigner.h"

@@ -1,12 +1,5 @@
 /* test_assigner_reachability.c - when a member that no Redis node answers gives its slots up, and
  * when it gets slots again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "coord/assigner/assigner.h"
 #include "support/group.h"
 

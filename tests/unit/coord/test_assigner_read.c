@@ -1,15 +1,9 @@
 /* test_assigner_read.c - which nodes the assigner asks for, and whom it takes a member for whose
  * node may not be read.  The session is a fake that answers from a list of topics and of such
  * members. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/memory.h"
 #include "coord/assigner/assigner.h"

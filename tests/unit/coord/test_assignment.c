@@ -1,12 +1,7 @@
 /* test_assignment.c - the table of a topic's slots: what is written is read, nothing else is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <zlib.h>
 
 #include "base/memory.h"

@@ -1,12 +1,7 @@
 /* test_fleet_tree.c - what an operator is shown of the nodes of a fleet. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/memory.h"
 #include "coord/fleet/fleet_tree.h"

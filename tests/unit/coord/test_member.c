@@ -1,12 +1,5 @@
 /* test_member.c - how a member enters the fleet when replies come late, and what its heartbeat
  * shows. The session and the root are fakes of the test, which gives each reply when it wants. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/event.h"
 #include "base/loop.h"
 #include "coord/member/member.h"

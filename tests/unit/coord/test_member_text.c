@@ -1,11 +1,6 @@
 /* test_member_text.c - the text of a member's node is read as it was written, and untrusted text is
  * refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "coord/node/member_text.h"
 #include "support/group.h"

@@ -1,14 +1,8 @@
 /* test_ownership.c - when a member looks again at those that have its topic's node, what
  * its own node says, what it says of them, and what it knows of its slots. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/memory.h"
 #include "coord/member/ownership_internal.h"

@@ -1,11 +1,6 @@
 /* test_root_text.c - the text of the root is read as it was written, and untrusted text is refused.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "coord/node/root_text.h"
 #include "support/group.h"

@@ -1,12 +1,6 @@
 /* test_servers.c - "host:port,.../root" is taken or refused with a line that names the fault. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "coord/coord.h"
 #include "support/group.h"

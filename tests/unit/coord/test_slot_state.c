@@ -1,11 +1,4 @@
 /* test_slot_state.c - every state of a slot with every input. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "coord/member/slot_state.h"
 #include "support/group.h"
 

@@ -1,13 +1,7 @@
 /* test_standalone.c - one process owns a topic by a lease; the functions that keep the lease are
  * the test's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <pthread.h>
 

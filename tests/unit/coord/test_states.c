@@ -1,12 +1,5 @@
 /* test_states.c - which state of a member, of its election, of its session, of the node of a topic
  * and of a standalone topic may follow which. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "coord/assigner/election.h"
 #include "coord/coord_internal.h"
 #include "coord/member/member_state.h"

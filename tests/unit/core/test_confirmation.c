@@ -1,11 +1,4 @@
 /* test_confirmation.c - until when a handler may begin. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "core/confirmation.h"
 #include "support/group.h"
 

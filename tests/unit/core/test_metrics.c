@@ -1,11 +1,4 @@
 /* test_metrics.c - the bounds of the histogram, and what is read of the counters. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "core/metrics.h"
 #include "support/group.h"
 

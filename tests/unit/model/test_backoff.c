@@ -1,11 +1,5 @@
 /* test_backoff.c - how long a failed message rests. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "model/backoff.h"
 #include "support/group.h"

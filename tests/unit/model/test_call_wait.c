@@ -1,11 +1,4 @@
 /* test_call_wait.c - for what messages wait until the call leaves that claims them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "model/call_wait.h"
 #include "support/group.h"
 

@@ -1,10 +1,5 @@
 /* test_cursor.c - where a visit continues, as text. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "model/cursor.h"
 #include "support/group.h"

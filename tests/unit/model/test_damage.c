@@ -1,12 +1,6 @@
 /* test_damage.c - what slots know of their topic, and what follows from it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "model/damage.h"
 #include "support/group.h"

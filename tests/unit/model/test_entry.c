@@ -1,14 +1,8 @@
 /* test_entry.c - entries and scores, on the vectors that the scripts are tested on too. */
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "model/entry.h"
 #include "support/entry_text.h"

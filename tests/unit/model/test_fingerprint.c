@@ -1,13 +1,7 @@
 /* test_fingerprint.c - what tells one cluster from another: hashes of nodes, their text, and which
  * sets of them belong together. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "model/fingerprint.h"
 #include "support/group.h"

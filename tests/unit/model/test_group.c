@@ -1,12 +1,6 @@
 /* test_group.c - groups of a topic: their names, lists of them, and the parts of a definition. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/buf.h"
 #include "model/group.h"

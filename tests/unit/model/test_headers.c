@@ -1,13 +1,7 @@
 /* test_headers.c - headers of messages: which are allowed, and how they are stored. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "model/header.h"
 #include "model/headers.h"

@@ -1,11 +1,4 @@
 /* test_limiter.c - how many messages a rate allows by now. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "model/limiter.h"
 #include "support/group.h"
 

@@ -1,11 +1,5 @@
 /* test_member.c - members, and headers of layout keyed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "model/header.h"
 #include "model/member.h"

@@ -1,11 +1,5 @@
 /* test_message_id.c - the ids that the library makes for messages without one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "model/message_id.h"
 #include "model/slot.h"

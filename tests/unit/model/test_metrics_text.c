@@ -1,14 +1,8 @@
 /* test_metrics_text.c - Prometheus text, read as strictly as its format says. */
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "model/metric.h"
 #include "model/metrics_text.h"

@@ -1,11 +1,5 @@
 /* test_next_call.c - when the next call of a slot leaves, with how many messages, and why. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "model/next_call.h"
 #include "support/group.h"

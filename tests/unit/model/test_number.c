@@ -1,11 +1,4 @@
 /* test_number.c - decimal numbers in text that is not trusted. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "model/number.h"
 #include "support/group.h"
 

@@ -1,14 +1,8 @@
 /* test_option.c - every option in its struct: its default, the ends of its range and what lies
  * outside. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include <slotmq/slotmq.h>
 

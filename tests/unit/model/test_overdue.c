@@ -1,11 +1,4 @@
 /* test_overdue.c - which messages of a slot are overdue, and since when. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "model/overdue.h"
 #include "support/group.h"
 

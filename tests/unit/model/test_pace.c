@@ -1,11 +1,4 @@
 /* test_pace.c - when requests that wait for company may leave. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "model/pace.h"
 #include "support/group.h"
 

@@ -1,12 +1,6 @@
 /* test_send.c - one message against a topic. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "model/send.h"
 #include "model/slot.h"

@@ -1,11 +1,5 @@
 /* test_server_facts.c - what the texts of a Redis server say, and what they leave open. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "model/server_facts.h"
 #include "support/group.h"

@@ -1,12 +1,6 @@
 /* test_slot.c - which slot a key belongs to, and the Redis keys of a slot. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "model/slot.h"
 #include "model/topic.h"

@@ -1,11 +1,5 @@
 /* test_spread.c - to which slots messages without a key go. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "model/spread.h"
 #include "support/group.h"

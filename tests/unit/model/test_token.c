@@ -1,11 +1,5 @@
 /* test_token.c - the fencing token of a slot's owner. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "model/token.h"
 #include "support/group.h"

@@ -1,11 +1,5 @@
 /* test_topic.c - definitions of topics: options, stored text, differences. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "model/topic.h"
 #include "support/group.h"

@@ -1,11 +1,5 @@
 /* test_topic_alter.c - one option of a definition changed by its name. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "model/option.h"
 #include "model/topic.h"

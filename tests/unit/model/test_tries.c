@@ -1,12 +1,6 @@
 /* test_tries.c - how the last tries of a message ended, as they are stored. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/buf.h"
 #include "model/tries.h"

@@ -1,20 +1,15 @@
 /* sending.c - a model of the servers behind a fake of the Redis client, and sends to it. */
 #include <assert.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/memory.h"
 #include "model/member.h"
 #include "model/slot.h"
 #include "scripts.h"
 #include "sending.h"
+#include "support/testing.h"
 #include "support/wait.h"
 #include "unit/fixture/fake_redis.h"
 

@@ -1,12 +1,6 @@
 /* test_acknowledged.c - sends that replicas must have, too, against a fake of the Redis client:
  * what the receipt says for each thing that can become of a WAIT. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "model/slot.h"

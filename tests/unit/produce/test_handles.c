@@ -1,15 +1,9 @@
 /* test_handles.c - producers, against a fake of the Redis client: bounds, flushes, counts,
  * handles that are freed, callbacks, arguments, forks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include <slotmq/metrics.h>
 

@@ -1,13 +1,8 @@
 /* test_outbox.c - sending, against a fake of the Redis client: batches, order, repeats,
  * definitions that change. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <slotmq/metrics.h>
 
 #include "model/slot.h"

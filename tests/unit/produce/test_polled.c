@@ -1,15 +1,9 @@
 /* test_polled.c - receipts that are polled, and how the application hears that there is room,
  * against a fake of the Redis client. */
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include <slotmq/metrics.h>
 

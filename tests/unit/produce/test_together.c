@@ -1,14 +1,8 @@
 /* test_together.c - sends that wait for others, against a fake of the Redis client: what goes
  * together, and what does not wait. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "model/slot.h"
 #include "produce/outbox.h"

@@ -1,18 +1,14 @@
 /* nodes.c - see nodes.h. */
 #include "nodes.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "base/memory.h"
 #include "model/slot.h"
+#include "support/testing.h"
 #include "support/wait.h"
 
 const struct script nodes_script = {

@@ -1,12 +1,7 @@
 /* test_command.c - commands are rendered as hiredis renders them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "redis/redis.h"
 #include "support/group.h"

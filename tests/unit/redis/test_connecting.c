@@ -1,16 +1,11 @@
 /* test_connecting.c - which servers the client takes, how it comes to them and back to them, and
  * which maps it believes; against scripted nodes. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <arpa/inet.h>
-#include <cmocka.h>
 #include <netdb.h>
 #include <netinet/in.h>
 

@@ -1,15 +1,9 @@
 /* test_credentials.c - what a client authenticates with, and when it does so again; against
  * scripted nodes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "nodes.h"
 #include "redis/credentials.h"

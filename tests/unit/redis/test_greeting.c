@@ -1,10 +1,6 @@
 /* test_greeting.c - which servers may be used. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <uv.h>
 
 #include "redis/greeting.h"

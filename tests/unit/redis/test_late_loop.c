@@ -1,14 +1,8 @@
 /* test_late_loop.c - a client whose loop comes to its sockets later than a time-out, as on a
  * machine that is overloaded, or after a freeze: what servers have answered in time counts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "../../integration/redis/listener.h"
 #include "base/memory.h"

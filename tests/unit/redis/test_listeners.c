@@ -1,13 +1,7 @@
 /* test_listeners.c - subscriptions against scripted nodes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "../../integration/redis/listener.h"
 #include "base/event.h"

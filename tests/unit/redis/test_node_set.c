@@ -1,11 +1,4 @@
 /* test_node_set.c - which node of those that are up is asked next. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "redis/node.h"
 #include "support/group.h"
 

@@ -1,14 +1,8 @@
 /* test_nodes.c - the whole client against scripted nodes: every answer that a server can give, and
  * every moment at which it can fall silent. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/memory.h"
 #include "model/slot.h"

@@ -1,13 +1,7 @@
 /* test_reach.c - when a client says that no node answers it, and what it asks before. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "nodes.h"
 #include "redis/reach.h"

@@ -1,11 +1,6 @@
 /* test_redirect.c - every error that a server can give, and what follows from it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "redis/redirect.h"
 #include "support/group.h"

@@ -1,14 +1,8 @@
 /* test_replicas.c - commands that replicas must have, too, against scripted nodes: every answer to
  * WAIT, and every moment at which a node can fall silent or hang up. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "base/memory.h"

@@ -1,10 +1,5 @@
 /* test_reply.c - replies that a hostile server might send. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/buf.h"
 #include "resp.h"

@@ -1,10 +1,5 @@
 /* test_servers.c - addresses of servers, good and bad. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "redis/servers.h"
 #include "support/group.h"

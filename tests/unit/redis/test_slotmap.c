@@ -1,10 +1,5 @@
 /* test_slotmap.c - what CLUSTER SLOTS may answer. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "redis/slotmap.h"
 #include "resp.h"

@@ -1,12 +1,5 @@
 /* test_states.c - which state of a connection, a node or its replicas, of a queue of requests or of
  * a channel may follow which. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "redis/states.h"
 #include "support/group.h"
 

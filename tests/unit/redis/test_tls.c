@@ -1,18 +1,13 @@
 /* test_tls.c - a stream against a server that is made here, without a socket: whom it trusts, what
  * it says when it does not, and what the next connection takes from the one before. */
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <openssl/ssl.h>
 
 #include "base/event.h"

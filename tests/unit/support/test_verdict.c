@@ -3,13 +3,9 @@
 #include "support/group.h"
 #include "support/history.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { BOUND_MS = 500 };
 

@@ -1,0 +1,14 @@
+/* testing.h - cmocka, and the headers that have to come before it.
+ *
+ * Thread: main. */
+#ifndef SUPPORT_TESTING_H
+#define SUPPORT_TESTING_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#endif
