@@ -112,12 +112,11 @@ static void *poll_one_by_one(void *arg)
 
 static bool by_polls(struct lab *lab, smq_client *client, struct hot *hot)
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_error err = SMQ_ERROR_INIT;
     pthread_t threads[THREADS];
     int started = 0;
 
-    options.topic = hot->topic;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.topic = hot->topic);
     if (!lab_good(smq_consumer_new(&hot->consumer, client, &options, &err), &err)) {
         return false;
     }

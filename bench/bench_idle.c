@@ -79,15 +79,13 @@ static bool idle(struct lab *lab, smq_client *client, sem_t *all_owned)
 
 static bool measure(struct lab *lab)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *client = NULL;
     smq_error err = SMQ_ERROR_INIT;
     sem_t all_owned;
 
     sem_init(&all_owned, 0, 0);
-    options.redis = lab_redis(lab);
-    options.event = see_slots;
-    options.event_user = &all_owned;
+    smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.redis = lab_redis(lab), .event = see_slots, .event_user = &all_owned);
     bool good = lab_empty(lab) && lab_good(smq_client_new(&client, &options, &err), &err) &&
                 idle(lab, client, &all_owned);
     smq_client_free(client);

@@ -246,12 +246,11 @@ bool lab_good(smq_status status, const smq_error *err)
 
 smq_client *lab_client_at(struct lab *lab, const char *redis)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *client = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
-    options.redis = redis;
-    options.zookeeper = lab_zookeeper(lab);
+    smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.redis = redis, .zookeeper = lab_zookeeper(lab));
     lab_good(smq_client_new(&client, &options, &err), &err);
     return client;
 }

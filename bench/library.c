@@ -175,13 +175,12 @@ bool library_send_blocking(smq_producer *producer, const char *topic, uint64_t c
 
 static smq_producer *new_producer(smq_client *client, bool polled)
 {
-    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     smq_producer *producer = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
-    options.send_timeout_ms = PATIENCE_MS;
-    options.full_timeout_ms = polled ? 0 : PATIENCE_MS;
-    options.poll_receipts = polled;
+    smq_producer_options options =
+        SMQ_PRODUCER_OPTIONS(.send_timeout_ms = PATIENCE_MS,
+                             .full_timeout_ms = polled ? 0 : PATIENCE_MS, .poll_receipts = polled);
     lab_good(smq_producer_new(&producer, client, &options, &err), &err);
     return producer;
 }
@@ -238,16 +237,14 @@ static smq_verdict handle(smq_delivery *delivery, void *user)
 bool library_consumer_start(struct library_consumer *consumer, smq_client *client,
                             const char *topic, int batch)
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_error err = SMQ_ERROR_INIT;
 
     sem_init(&consumer->all, 0, 0);
     consumer->worker = NULL;
-    options.topic = topic;
-    options.handler = handle;
-    options.user = consumer;
-    options.threads = consumer->threads > 0 ? consumer->threads : 1;
-    options.batch_size = batch;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = topic, .handler = handle, .user = consumer,
+                             .threads = consumer->threads > 0 ? consumer->threads : 1,
+                             .batch_size = batch);
     return lab_good(smq_consumer_new(&consumer->worker, client, &options, &err), &err) &&
            lab_good(smq_consumer_start(consumer->worker, &err), &err);
 }

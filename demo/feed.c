@@ -144,7 +144,6 @@ static void *feed_run(void *arg)
 
 struct feed *feed_start(smq_client *client, const char *path, int per_second)
 {
-    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     smq_error err;
     struct feed *feed = calloc(1, sizeof(*feed));
 
@@ -152,8 +151,8 @@ struct feed *feed_start(smq_client *client, const char *path, int per_second)
         return NULL;
     }
     feed->per_second = per_second;
-    options.full_timeout_ms = 10000;
-    options.send_timeout_ms = 30000;
+    smq_producer_options options =
+        SMQ_PRODUCER_OPTIONS(.full_timeout_ms = 10000, .send_timeout_ms = 30000);
     if (!read_packages(feed)) {
         fprintf(stderr, "demo: dpkg-query lists no packages; the demo feeds its output\n");
         goto fail;

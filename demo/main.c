@@ -68,12 +68,10 @@ static bool create_topics(smq_client *client)
     smq_error err;
 
     for (int i = 0; i < RULES_TOPICS; i++) {
-        smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-        options.name = rules_topics[i];
-        options.type = types[i];
-        options.slots = FLEET_SLOTS;
-        options.backoff = "fixed:200";
-        options.delay_ms = types[i] == SMQ_TYPE_RANGE_MERGE ? 200 : 0;
+        smq_topic_options options =
+            SMQ_TOPIC_OPTIONS(.name = rules_topics[i], .type = types[i], .slots = FLEET_SLOTS,
+                              .backoff = "fixed:200",
+                              .delay_ms = types[i] == SMQ_TYPE_RANGE_MERGE ? 200 : 0);
         if (smq_topic_create(client, &options, NULL, &err) != SMQ_OK) {
             fprintf(stderr, "demo: %s\n", err.text);
             return false;
@@ -93,7 +91,6 @@ static bool start_servers(struct demo *demo)
 
 static bool start(struct demo *demo, const char *program)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_error err;
 
     if (!start_servers(demo)) {
@@ -108,7 +105,7 @@ static bool start(struct demo *demo, const char *program)
                                  .zookeeper = servers_zookeeper(demo->servers),
                                  .folder = folder,
                                  .changes = demo->changes};
-    options.redis = servers_redis(demo->servers);
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.redis = servers_redis(demo->servers));
     if (demo->changes == NULL || smq_client_new(&demo->client, &options, &err) != SMQ_OK) {
         fprintf(stderr, "demo: %s\n", demo->changes == NULL ? "no history" : err.text);
         return false;
@@ -370,10 +367,9 @@ static bool note_dead(const smq_message_info *message, void *user)
 /* Dead letters must be exactly the messages that always fail; write them into the history. */
 static bool collect_dead(struct demo *demo)
 {
-    smq_filter filter = SMQ_FILTER_INIT;
     smq_error err;
 
-    filter.states = SMQ_STATE_DEAD;
+    smq_filter filter = SMQ_FILTER(.states = SMQ_STATE_DEAD);
     for (int i = 0; i < RULES_TOPICS; i++) {
         if (smq_message_each(demo->client, rules_topics[i], &filter, note_dead, demo->changes,
                              &err) != SMQ_OK) {

@@ -25,9 +25,7 @@ static const char *const names[] = {[SMQ_LAYOUT_INLINE] = "inline", [SMQ_LAYOUT_
 
 static smq_message named(smq_layout layout, smq_bytes name)
 {
-    smq_message message = SMQ_MESSAGE_INIT;
-
-    message.body = name;
+    smq_message message = SMQ_MESSAGE(.body = name);
     if (layout == SMQ_LAYOUT_KEYED) {
         message.id = name;
     }
@@ -82,13 +80,11 @@ static smq_verdict reject(smq_delivery *delivery, void *user)
 
 static smq_consumer *rejecting(smq_layout layout)
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *worker = NULL;
     smq_error err;
 
-    options.topic = names[layout];
-    options.handler = reject;
-    options.threads = 1;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = names[layout], .handler = reject, .threads = 1);
     assert_ok(smq_consumer_new(&worker, client, &options, &err), &err);
     assert_ok(smq_consumer_start(worker, &err), &err);
     return worker;
@@ -207,14 +203,13 @@ static void a_cursor_goes_on_where_it_was_given(void **state)
 
     (void) state;
     for (EACH_LAYOUT(layout)) {
-        smq_filter filter = SMQ_FILTER_INIT;
         struct visit *parts = &visits[1];
         const struct visit *whole;
 
         topic_with(SMQ_TYPE_FIXED_TIME, layout, SLOTS);
         bury_many(layout, 100);
         send_many(layout, 200, HOUR_MS);
-        filter.states = SMQ_STATE_WAITING | SMQ_STATE_DEAD;
+        smq_filter filter = SMQ_FILTER(.states = SMQ_STATE_WAITING | SMQ_STATE_DEAD);
         whole = visited(layout, &filter);
         assert_int_equal(whole->count, 300);
         for (size_t p = 0; p < sizeof(pieces) / sizeof(pieces[0]); p++) {
@@ -241,7 +236,6 @@ static void a_cursor_stands_what_happens_meanwhile(void **state)
 {
     (void) state;
     for (EACH_LAYOUT(layout)) {
-        smq_filter filter = SMQ_FILTER_INIT;
         char odd[] = "% \n:\x80";
         smq_message message = named(layout, (smq_bytes){odd, 5});
         smq_error err;
@@ -253,7 +247,7 @@ static void a_cursor_stands_what_happens_meanwhile(void **state)
         message = named(layout, smq_text("later"));
         message.due_at_ms = 4000000000000;
         (void) messages_send_by(producer, names[layout], &message);
-        filter.limit = 1;
+        smq_filter filter = SMQ_FILTER(.limit = 1);
         snprintf(cursor, CURSOR_MAX, "%s", visited(layout, &filter)->seen[0].cursor);
         assert_memory_equal(visits[0].seen[0].body, odd, 6);
         filter.cursor = cursor;
@@ -386,7 +380,6 @@ static bool count_up(const smq_message_info *message, void *user)
  * That is counted, not timed: on a busy machine also the shortest command may be seen to last. */
 static void a_large_topic_is_visited_in_short_calls(void **state)
 {
-    smq_filter filter = SMQ_FILTER_INIT;
     char *command = malloc((size_t) PER_COMMAND * 48 + 64);
     uint64_t seen = 0;
     int64_t before, calls;
@@ -409,7 +402,7 @@ static void a_large_topic_is_visited_in_short_calls(void **state)
     calls = keys_scripts_run() - before;
     assert_true(calls >= LARGE / LOOKED_AT && calls <= LARGE / LOOKED_AT + 10);
     seen = 0;
-    filter.contains = "199999";
+    smq_filter filter = SMQ_FILTER(.contains = "199999");
     before = keys_scripts_run();
     assert_ok(smq_message_each(client, "inline", &filter, count_up, &seen, &err), &err);
     assert_int_equal(seen, 1);
@@ -540,7 +533,6 @@ static int64_t now_ms(void)
 
 static void a_requeue_keeps_its_rate_and_tells_how_far_it_is(void **state)
 {
-    smq_filter filter = SMQ_FILTER_INIT;
     struct progress progress = {.stop_at = UINT64_MAX};
     int64_t began_ms;
     uint64_t count;
@@ -549,8 +541,7 @@ static void a_requeue_keeps_its_rate_and_tells_how_far_it_is(void **state)
     (void) state;
     topic_with(SMQ_TYPE_FIXED_TIME, SMQ_LAYOUT_INLINE, SLOTS);
     bury_many(SMQ_LAYOUT_INLINE, 100);
-    filter.rate_per_s = 100;
-    filter.limit = 60;
+    smq_filter filter = SMQ_FILTER(.rate_per_s = 100, .limit = 60);
     began_ms = now_ms();
     assert_ok(smq_dead_requeue(client, "inline", &filter, &count, note_progress, &progress, &err),
               &err);
@@ -589,14 +580,12 @@ static void messages_are_purged_by_state_and_filter(void **state)
 {
     (void) state;
     for (EACH_LAYOUT(layout)) {
-        smq_filter filter = SMQ_FILTER_INIT;
         smq_error err;
 
         topic_with(SMQ_TYPE_FIXED_TIME, layout, SLOTS);
         bury_many(layout, 500);
         send_many(layout, 1000, HOUR_MS);
-        filter.states = SMQ_STATE_DEAD;
-        filter.reason = "odd";
+        smq_filter filter = SMQ_FILTER(.states = SMQ_STATE_DEAD, .reason = "odd");
         assert_int_equal(purged(layout, &filter), 250);
         filter.reason = NULL;
         filter.states = SMQ_STATE_WAITING | SMQ_STATE_RESTING;

@@ -16,11 +16,8 @@ enum { SLOTS = 8 };
 
 static const char *shared_topic(smq_client *client)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.slots = SLOTS;
-    options.shared = true;
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .slots = SLOTS, .shared = true);
     return cluster_topic(client, &options);
 }
 
@@ -144,9 +141,8 @@ struct sending {
 static bool is_sent(void *user)
 {
     const struct sending *sending = user;
-    smq_message message = SMQ_MESSAGE_INIT;
 
-    message.body = smq_text("aa");
+    smq_message message = SMQ_MESSAGE(.body = smq_text("aa"));
     return smq_send(sending->producer, sending->topic, &message, NULL, NULL) == SMQ_OK;
 }
 

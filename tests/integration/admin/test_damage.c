@@ -558,7 +558,6 @@ static void looks_see_the_others_of_a_slot_with_a_key_of_others(void **state)
 
 static void a_purge_names_a_damaged_slot_and_empties_the_others(void **state)
 {
-    smq_filter waiting = SMQ_FILTER_INIT;
     uint64_t purged = 0;
     int64_t kept;
     smq_error err;
@@ -568,7 +567,7 @@ static void a_purge_names_a_damaged_slot_and_empties_the_others(void **state)
     send_many(40);
     keys_lose_slot("t", 1);
     kept = messages_held(4) + 1; /* a key that is not there counts as -1 */
-    waiting.states = SMQ_STATE_WAITING;
+    smq_filter waiting = SMQ_FILTER(.states = SMQ_STATE_WAITING);
     assert_int_equal(smq_topic_purge(client, "t", &waiting, &purged, NULL, NULL, &err),
                      SMQ_DAMAGED);
     assert_non_null(strstr(err.text, "slot 1 of topic t"));

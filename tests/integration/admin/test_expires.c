@@ -251,10 +251,10 @@ static void messages_keep_their_topic(void **state)
         await(is_put_off, kinds[i].name);
     }
     for (int i = 0; i < 4; i++) {
-        smq_filter filter = SMQ_FILTER_INIT;
         uint64_t count;
 
-        filter.states = SMQ_STATE_WAITING | SMQ_STATE_RESTING | SMQ_STATE_DEAD;
+        smq_filter filter =
+            SMQ_FILTER(.states = SMQ_STATE_WAITING | SMQ_STATE_RESTING | SMQ_STATE_DEAD);
         assert_ok(smq_topic_purge(client, kinds[i].holder, &filter, &count, NULL, NULL, &err),
                   &err);
         assert_int_equal(count, 1);

@@ -20,14 +20,12 @@ static smq_client *client, *slow;
 
 static int set_up(void **state)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-
     (void) state;
     keys_flush();
     client = cluster_client();
     proxy = proxy_start(server_port(servers_node(cluster_servers(), 0)));
-    options.redis = proxy_address(proxy);
-    options.request_timeout_ms = TIMEOUT_MS;
+    smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.redis = proxy_address(proxy), .request_timeout_ms = TIMEOUT_MS);
     slow = cluster_client_with(&options);
     return 0;
 }

@@ -512,11 +512,10 @@ static smq_status try_create(const char *name, const char *groups, smq_error *er
 
 static smq_status try_consume(const char *topic, smq_error *err)
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer = NULL;
     smq_status status;
 
-    options.topic = topic;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.topic = topic);
     status = smq_consumer_new(&consumer, client, &options, err);
     smq_consumer_free(consumer);
     return status;

@@ -125,9 +125,7 @@ static void equal_bodies_of_different_keys_are_different_messages(void **state)
 
 static smq_consumer *consumer_made(const char *topic)
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
-
-    options.per_slot = CUSTOMERS;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.per_slot = CUSTOMERS);
     return messages_consumer_with(client, &options, topic);
 }
 
@@ -255,10 +253,7 @@ enum { FORMS = sizeof(forms) / sizeof(forms[0]) };
 
 static smq_message form(size_t i)
 {
-    smq_message message = SMQ_MESSAGE_INIT;
-
-    message.key = forms[i].key;
-    message.body = forms[i].body;
+    smq_message message = SMQ_MESSAGE(.key = forms[i].key, .body = forms[i].body);
     return message;
 }
 
@@ -398,7 +393,6 @@ static void a_text_is_found_in_key_and_body_and_nowhere_else(void **state)
 static void a_topic_of_a_newer_version_is_refused(void **state)
 {
     smq_message message = message_for("ann", order);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer = NULL;
     smq_receipt receipt;
     smq_error err = SMQ_ERROR_INIT;
@@ -410,7 +404,7 @@ static void a_topic_of_a_newer_version_is_refused(void **state)
     assert_int_equal(smq_send(producer, "newer", &message, &receipt, &err), SMQ_TOPIC_DIFFERS);
     assert_non_null(strstr(err.text, "a newer slotmq"));
     assert_non_null(strstr(err.text, "update this program"));
-    options.topic = "newer";
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.topic = "newer");
     assert_int_equal(smq_consumer_new(&consumer, client, &options, &err), SMQ_TOPIC_DIFFERS);
     assert_non_null(strstr(err.text, "update this program"));
     assert_int_equal(smq_topic_delete(client, "newer", true, &err), SMQ_TOPIC_DIFFERS);

@@ -142,13 +142,12 @@ static void the_lag_of_places_is_the_time_since_the_first_send_of_what_comes_nex
     const int64_t day_ms = 86400000, old_ms = 1600000000000, future_ms = 4000000000000;
     smq_topic_options ranks = cluster_topic_options("ranks", SMQ_TYPE_PRIORITY, 1);
     smq_topic_options steps = cluster_topic_options("steps", SMQ_TYPE_FIFO, 1);
-    smq_filter all = SMQ_FILTER_INIT;
     smq_stats stats = SMQ_STATS_INIT;
     smq_error err;
 
     (void) state;
     ranks.layout = SMQ_LAYOUT_KEYED;
-    all.states = SMQ_STATE_WAITING;
+    smq_filter all = SMQ_FILTER(.states = SMQ_STATE_WAITING);
     cluster_create_topic(client, &ranks);
     cluster_create_topic(client, &steps);
     send_of(topics, "future", 5, future_ms);
@@ -301,9 +300,7 @@ static bool on_letter(const smq_message_info *message, void *user)
 
 static smq_status each_dead(const char *topic, smq_message_fn *visit, void *user, smq_error *err)
 {
-    smq_filter filter = SMQ_FILTER_INIT;
-
-    filter.states = SMQ_STATE_DEAD;
+    smq_filter filter = SMQ_FILTER(.states = SMQ_STATE_DEAD);
     return smq_message_each(client, topic, &filter, visit, user, err);
 }
 

@@ -99,9 +99,7 @@ static uint64_t rank_of(const char *topic, const smq_message *which)
 
 static smq_consumer *consumer_made(const char *topic)
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
-
-    options.per_slot = 100;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.per_slot = 100);
     return messages_consumer_with(client, &options, topic);
 }
 
@@ -232,7 +230,6 @@ static void one_that_is_there_twice_is_shown_as_it_waits(void **state)
 static void a_keyed_message_is_shown_with_all_it_has(void **state)
 {
     smq_message message = SMQ_MESSAGE_INIT;
-    smq_message which = SMQ_MESSAGE_INIT;
     smq_message_info *info;
     smq_error err;
 
@@ -245,8 +242,7 @@ static void a_keyed_message_is_shown_with_all_it_has(void **state)
     message.ttl_ms = HOUR_MS;
     message.max_retries = 3;
     (void) messages_send_by(producer, "keyed", &message);
-    which.key = message.key;
-    which.id = message.id;
+    smq_message which = SMQ_MESSAGE(.key = message.key, .id = message.id);
     info = got("keyed", &which);
     assert_int_equal(info->key.len, 5);
     assert_memory_equal(info->key.data, "a\0key", 5);
@@ -531,12 +527,10 @@ static bool count_seen(const smq_message_info *message, void *user)
 /* Of those in these states, how many have "not" in the reason? */
 static int not_now_count(const char *topic, unsigned states)
 {
-    smq_filter filter = SMQ_FILTER_INIT;
     smq_error err;
     int count = 0;
 
-    filter.states = states;
-    filter.reason = "not";
+    smq_filter filter = SMQ_FILTER(.states = states, .reason = "not");
     assert_ok(smq_message_each(client, topic, &filter, count_seen, &count, &err), &err);
     return count;
 }

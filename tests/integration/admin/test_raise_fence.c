@@ -72,7 +72,6 @@ static void a_raised_fence_brings_a_fleet_back(void **state)
     struct handler_log *others = handler_log_new(done);
     smq_consumer *worker_of_newcomer = NULL;
     smq_consumer *refused = NULL;
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_fence fence = SMQ_FENCE_INIT;
     smq_error err = SMQ_ERROR_INIT;
     struct wanted wanted = {.client = client, .topic = topic};
@@ -84,8 +83,8 @@ static void a_raised_fence_brings_a_fleet_back(void **state)
     newcomer = cluster_fleet_client(SESSION_MS);
     other = cluster_typed_topic(newcomer, SMQ_TYPE_FIXED_TIME, SLOTS);
     worker_of_newcomer = handler_log_worker(newcomer, other, others);
-    options.topic = topic;
-    options.handler = (smq_handler_fn *) abort;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = topic, .handler = (smq_handler_fn *) abort);
     assert_int_equal(smq_consumer_new(&refused, newcomer, &options, &err), SMQ_OTHER_FLEET);
     assert_non_null(strstr(err.text, "raise-fence"));
     assert_ok(smq_fleet_raise_fence(newcomer, &fence, &err), &err);
@@ -226,7 +225,6 @@ static void a_topic_is_repaired_as_what_followed_it_or_rebound_it_last(void **st
 {
     smq_client *client = cluster_fleet_client(SESSION_MS), *standalone = cluster_client();
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *refused = NULL;
     smq_fence fence = SMQ_FENCE_INIT;
     smq_error err = {.text = ""};
@@ -247,8 +245,8 @@ static void a_topic_is_repaired_as_what_followed_it_or_rebound_it_last(void **st
     assert_ok(smq_fleet_raise_fence(client, &fence, &err), &err);
     assert_ok(smq_topic_rebind(standalone, topic, false, &err), &err);
     lose_and_repair(standalone, topic);
-    options.topic = topic;
-    options.handler = (smq_handler_fn *) abort;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = topic, .handler = (smq_handler_fn *) abort);
     assert_int_equal(smq_consumer_new(&refused, client, &options, &err), SMQ_OTHER_FLEET);
     consume_one(standalone, topic, 2);
     smq_client_free(client);

@@ -35,12 +35,11 @@ static void rebind_refused(smq_client *client, const char *topic, smq_status sta
 /* A worker of this client is refused; the text names the verb. */
 static void worker_refused(smq_client *client, const char *topic)
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
-    options.topic = topic;
-    options.handler = (smq_handler_fn *) abort;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = topic, .handler = (smq_handler_fn *) abort);
     assert_int_equal(smq_consumer_new(&worker, client, &options, &err), SMQ_OTHER_FLEET);
     assert_non_null(strstr(err.text, "slotmq topic rebind"));
 }
@@ -92,14 +91,13 @@ static void from_standalone_to_a_fleet_and_back(void **state)
 /* A wrong root of ZooKeeper is a fleet of its own. */
 static void from_a_mistyped_root_to_the_right_one(void **state)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *mistyped, *fleet = cluster_fleet_client(0);
     const char *topic = cluster_typed_topic(fleet, SMQ_TYPE_FIXED_TIME, SLOTS);
     char address[512], token[32];
 
     (void) state;
     snprintf(address, sizeof(address), "%s/slotmk", servers_zookeeper(cluster_servers()));
-    options.zookeeper = address;
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.zookeeper = address);
     mistyped = cluster_client_with(&options);
     consume_one(mistyped, topic, "a", token);
     worker_refused(fleet, topic);
@@ -283,7 +281,6 @@ static void the_new_owner_is_above_every_token(void **state)
 
 static void what_cannot_be_rebound(void **state)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *standalone = cluster_client(), *nowhere;
     const char *shared = cluster_priority_topic(standalone, true, 2),
                *topic = cluster_typed_topic(standalone, SMQ_TYPE_FIXED_TIME, SLOTS);
@@ -292,8 +289,8 @@ static void what_cannot_be_rebound(void **state)
     (void) state;
     rebind_refused(standalone, "nothing", SMQ_NO_TOPIC, "nothing");
     rebind_refused(standalone, shared, SMQ_INVALID, "shared");
-    options.zookeeper = "127.0.0.1:1";
-    options.session_timeout_ms = 2000;
+    smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.zookeeper = "127.0.0.1:1", .session_timeout_ms = 2000);
     nowhere = cluster_client_with(&options);
     assert_int_equal(smq_topic_rebind(nowhere, topic, true, &err), SMQ_UNAVAILABLE);
     smq_client_free(nowhere);

@@ -188,13 +188,12 @@ static bool is_restored(void *arg)
 
 static void an_owner_lists_its_topic_again(void **state)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     struct handler_log *log = handler_log_new(NULL);
     smq_client *own;
     smq_consumer *worker;
 
     (void) state;
-    options.event = on_event;
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.event = on_event);
     own = cluster_client_with(&options);
     create("a", NULL);
     create("b", NULL);

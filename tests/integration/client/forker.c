@@ -23,13 +23,12 @@ int __lsan_is_turned_off(void)
 
 int main(int argc, char **argv)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *client = NULL;
     smq_error err;
     int status = -1;
     pid_t child;
 
-    options.redis = argc > 1 ? argv[1] : NULL;
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.redis = argc > 1 ? argv[1] : NULL);
     if (smq_client_new(&client, &options, &err) != SMQ_OK) {
         fprintf(stderr, "forker: %s\n", err.text);
         return 2;

@@ -19,9 +19,7 @@ enum { MESSAGES = 100, SLOTS = 32, MASTERS = 3 };
 
 static smq_client *client_at(const char *redis)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-
-    options.redis = redis;
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.redis = redis);
     return cluster_client_with(&options);
 }
 
@@ -48,7 +46,6 @@ static void a_unix_socket_serves_as_a_host_and_port_does(void **state)
     static char path[] = "/tmp/slotmq-socket-XXXXXX";
     char socket_path[64], line[128], with_user[128];
     const char *const config[] = {line, "user ann on >sesame ~* &* +@all", NULL};
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *client = NULL;
     smq_error err;
 
@@ -62,8 +59,8 @@ static void a_unix_socket_serves_as_a_host_and_port_does(void **state)
     snprintf(with_user, sizeof(with_user), "unix://ann:sesame@%s", socket_path);
     send_and_handle(with_user);
     server_stop(servers_node(cluster_servers(), 0));
-    options.redis = socket_path;
-    options.connect_timeout_ms = 2000;
+    smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.redis = socket_path, .connect_timeout_ms = 2000);
     assert_int_equal(smq_client_new(&client, &options, &err), SMQ_UNAVAILABLE);
     assert_non_null(strstr(err.text, socket_path));
     (void) cluster_end(NULL);

@@ -30,9 +30,7 @@ static smq_status try(const smq_client_options *options, smq_error *err)
 
 static smq_client_options options_of(const char *redis)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-
-    options.redis = redis;
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.redis = redis);
     return options;
 }
 

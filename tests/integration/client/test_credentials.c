@@ -78,13 +78,11 @@ static bool was_refused(void *arg)
 
 static smq_client *client_of(const char *user, struct heard *heard)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     char servers[256];
 
     (void) snprintf(servers, sizeof(servers), "redis://%s@%s", user,
                     servers_redis(cluster_servers()));
-    options.redis = servers;
-    options.redis_password_file = path;
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.redis = servers, .redis_password_file = path);
     heard_listen(heard, &options);
     return cluster_client_with(&options);
 }
@@ -182,7 +180,6 @@ static void a_password_rotates_ten_times_under_load(void **state)
 {
     struct heard *heard = heard_new("secret");
     struct load *load = calloc(1, sizeof(*load));
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *worker = NULL;
     smq_client *client;
     smq_error err;
@@ -193,9 +190,8 @@ static void a_password_rotates_ten_times_under_load(void **state)
     client = client_of("fleet", heard);
     load->topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
     load->producer = messages_producer(client, NULL);
-    options.topic = load->topic;
-    options.handler = load_handle;
-    options.user = load;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = load->topic, .handler = load_handle, .user = load);
     assert_ok(smq_consumer_new(&worker, client, &options, &err), &err);
     assert_ok(smq_consumer_start(worker, &err), &err);
     assert_int_equal(pthread_create(&load->thread, NULL, load_run, load), 0);

@@ -56,9 +56,7 @@ static void assert_contains(const char *text, const char *part)
 
 static const char *new_topic(smq_client *client)
 {
-    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
-
-    topic.slots = SLOTS;
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS(.slots = SLOTS);
     return cluster_topic(client, &topic);
 }
 
@@ -188,14 +186,11 @@ static void a_slot_with_due_messages_says_why_it_claims_none(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
-        smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
         struct consuming it = {.client = cluster_client(), .log = handler_log_new(NULL)};
 
-        topic.slots = 1;
-        topic.rate_per_s = rows[i].rate_per_s;
-        options.batch_size = BATCH;
-        options.max_in_flight = rows[i].max_in_flight;
+        smq_topic_options topic = SMQ_TOPIC_OPTIONS(.slots = 1, .rate_per_s = rows[i].rate_per_s);
+        smq_consumer_options options =
+            SMQ_CONSUMER_OPTIONS(.batch_size = BATCH, .max_in_flight = rows[i].max_in_flight);
         it.topic = cluster_topic(it.client, &topic);
         handler_log_gate(it.log);
         messages_send_numbers(it.client, it.topic, 0, BACKLOG);

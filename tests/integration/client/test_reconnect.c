@@ -117,9 +117,7 @@ static void crowd_flush(struct crowd *crowd)
 
 static void crowd_init(struct crowd *crowd, int count, const smq_client_options *options)
 {
-    smq_producer_options sending = SMQ_PRODUCER_OPTIONS_INIT;
-
-    sending.send_timeout_ms = TIMEOUT_MS;
+    smq_producer_options sending = SMQ_PRODUCER_OPTIONS(.send_timeout_ms = TIMEOUT_MS);
     memset(crowd, 0, sizeof(*crowd));
     crowd->count = count;
     crowd->clients = calloc((size_t) count, sizeof(*crowd->clients));
@@ -203,13 +201,13 @@ static void all_clients_reconnect_at_once(void **state)
 static void so_do_all_with_tls(void **state)
 {
     int wanted = long_form(SIZE_CLIENTS) / 8;
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
 
     (void) state;
-    options.redis = servers_redis_tls(cluster_servers());
-    options.tls_ca = certificate_path(folder, "ca.crt");
-    options.tls_cert = certificate_path(folder, "client.crt");
-    options.tls_key = certificate_path(folder, "client.key");
+    smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.redis = servers_redis_tls(cluster_servers()),
+                           .tls_ca = certificate_path(folder, "ca.crt"),
+                           .tls_cert = certificate_path(folder, "client.crt"),
+                           .tls_key = certificate_path(folder, "client.key"));
     reconnect_crowd("secret", wanted > CROWD_MIN ? wanted : CROWD_MIN, &options);
 }
 
@@ -240,13 +238,10 @@ static void on_event(const smq_event *event, void *user)
 static void process_init(struct process *process, const char *topic)
 {
     smq_topic_options topic_options = cluster_topic_options(topic, SMQ_TYPE_FIXED_TIME, SLOTS);
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-    smq_producer_options sending = SMQ_PRODUCER_OPTIONS_INIT;
 
     memset(process, 0, sizeof(*process));
-    options.event = on_event;
-    options.event_user = process;
-    sending.send_timeout_ms = TIMEOUT_MS;
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.event = on_event, .event_user = process);
+    smq_producer_options sending = SMQ_PRODUCER_OPTIONS(.send_timeout_ms = TIMEOUT_MS);
     process->client = cluster_client_with(&options);
     cluster_create_topic(process->client, &topic_options);
     process->producer = messages_producer(process->client, &sending);
@@ -315,12 +310,11 @@ static struct rlimit exhaust(void)
 
 static smq_status new_client(smq_error *err)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *client = NULL;
     smq_status status;
 
-    options.redis = servers_redis(cluster_servers());
-    options.connect_timeout_ms = 300;
+    smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.redis = servers_redis(cluster_servers()), .connect_timeout_ms = 300);
     err->text[0] = '\0';
     status = smq_client_new(&client, &options, err);
     smq_client_free(client);

@@ -50,9 +50,7 @@ static smq_client *client_of(struct heard *heard)
 
 static smq_producer *producer_of(smq_client *client, int64_t send_timeout_ms)
 {
-    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
-
-    options.send_timeout_ms = send_timeout_ms;
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS(.send_timeout_ms = send_timeout_ms);
     return messages_producer(client, &options);
 }
 

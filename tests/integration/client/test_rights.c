@@ -29,10 +29,7 @@ enum {
 static smq_status try_client(smq_client **out, const char *role, smq_event_fn *event,
                              smq_error *err)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-
-    options.event = event;
-    options.event_level = SMQ_LEVEL_WARN;
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.event = event, .event_level = SMQ_LEVEL_WARN);
     return roles_try_client(out, role, &options, err);
 }
 
@@ -115,12 +112,11 @@ static bool check_server(const smq_server_info *server, void *user)
 /* Everything that only looks. */
 static void look_at_all(smq_client *client, int messages)
 {
-    smq_filter filter = SMQ_FILTER_INIT;
     smq_stats stats = SMQ_STATS_INIT;
     smq_error err;
     int topics = 0, seen = 0, servers = 0;
 
-    filter.states = SMQ_STATE_WAITING;
+    smq_filter filter = SMQ_FILTER(.states = SMQ_STATE_WAITING);
     assert_ok(cluster_visit(client, NULL, count_topic, &topics, &err), &err);
     assert_true(topics >= 1);
     assert_ok(smq_topic_stats(client, "orders", &stats, &err), &err);
@@ -135,7 +131,6 @@ static void admin_has_enough(void **state)
 {
     smq_client *admin = roles_client("admin");
     smq_topic_options options = cluster_topic_options("other", SMQ_TYPE_FIXED_TIME, 8);
-    smq_filter filter = SMQ_FILTER_INIT;
     smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
     uint64_t count = 0;
     smq_error err;
@@ -149,7 +144,7 @@ static void admin_has_enough(void **state)
     messages_send_numbers(admin, "other", 0, 10);
     messages_send_numbers(admin, "orders", 0, 10);
     look_at_all(admin, 10);
-    filter.states = SMQ_STATE_WAITING;
+    smq_filter filter = SMQ_FILTER(.states = SMQ_STATE_WAITING);
     assert_ok(smq_topic_purge(admin, "orders", &filter, &count, NULL, NULL, &err), &err);
     assert_int_equal(count, 10);
     assert_ok(smq_dead_requeue(admin, "orders", NULL, &count, NULL, NULL, &err), &err);
@@ -183,13 +178,11 @@ static smq_verdict consume_one(smq_delivery *delivery, void *user)
 /* A worker that lacks a right from the start ends by itself. */
 static smq_status consume_some(smq_client *client, smq_error *err)
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *worker = NULL;
     smq_status status;
 
-    options.topic = "orders";
-    options.handler = consume_one;
-    options.threads = 1;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = "orders", .handler = consume_one, .threads = 1);
     status = smq_consumer_new(&worker, client, &options, err);
     if (status == SMQ_OK) {
         assert_int_equal(smq_consumer_start(worker, err), SMQ_OK);
@@ -592,7 +585,6 @@ static void admin_that_may_not_publish_is_warned(void **state)
 /* Of a shared topic: another worker shall know when the next message is due. */
 static void sharer_that_may_not_publish_is_warned(void **state)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
     smq_client *allowed = cluster_client(), *client;
     struct handler_log *log = handler_log_new(NULL);
     smq_consumer *worker;
@@ -600,9 +592,8 @@ static void sharer_that_may_not_publish_is_warned(void **state)
     char store[128];
 
     (void) state;
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.shared = true;
-    options.slots = 1;
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .shared = true, .slots = 1);
     topic = cluster_topic(allowed, &options);
     client = client_without("consumer", "~* allchannels -spublish");
     handler_log_gate(log);

@@ -73,12 +73,9 @@ static void create_topic(smq_client *client, const smq_topic_options *options)
 
 static smq_client *client_of(const char *role, struct said *said, bool fleet)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-
-    options.event = on_event;
-    options.event_user = said;
-    options.event_level = SMQ_LEVEL_INFO;
-    options.zookeeper = fleet ? servers_zookeeper(cluster_servers()) : NULL;
+    smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.event = on_event, .event_user = said, .event_level = SMQ_LEVEL_INFO,
+                           .zookeeper = fleet ? servers_zookeeper(cluster_servers()) : NULL);
     return roles_client_of(role, &options);
 }
 
@@ -103,10 +100,9 @@ static const char *form_consumed(const struct form *form)
 /* Each body is another message, so none merges; keys repeat. */
 static void send_some(smq_client *client, const struct form *form, int from, int count)
 {
-    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     smq_producer *producer;
 
-    options.replicas = form->replicas;
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS(.replicas = form->replicas);
     producer = messages_producer(client, &options);
     for (int i = from; i < from + count; i++) {
         char body[16], key[16];
@@ -164,14 +160,13 @@ static bool count_one(const smq_message_info *message, void *user)
 static void look(struct said *said, const struct form *form)
 {
     smq_client *monitor = client_of("monitor", said, false);
-    smq_filter filter = SMQ_FILTER_INIT;
     smq_stats stats = messages_stats(monitor, form_consumed(form));
     int dead = 0;
     smq_error err = SMQ_ERROR_INIT;
 
     assert_int_equal(stats.dead, FAILED);
     assert_int_equal(stats.slots_damaged, 0);
-    filter.states = SMQ_STATE_DEAD;
+    smq_filter filter = SMQ_FILTER(.states = SMQ_STATE_DEAD);
     assert_ok(smq_message_each(monitor, form_consumed(form), &filter, count_one, &dead, &err),
               &err);
     assert_int_equal(dead, FAILED);
@@ -194,7 +189,6 @@ static void edit_messages(smq_client *admin, const struct form *form)
 {
     const char *topic = form_consumed(form);
     smq_message message = waiting_message(form);
-    smq_filter filter = SMQ_FILTER_INIT;
     uint64_t count = 0;
     smq_error err = SMQ_ERROR_INIT;
 
@@ -209,7 +203,7 @@ static void edit_messages(smq_client *admin, const struct form *form)
     assert_ok(smq_message_remove(admin, topic, MESSAGE_SENT(&message), &err), &err);
     assert_ok(smq_dead_requeue(admin, topic, NULL, &count, NULL, NULL, &err), &err);
     assert_int_equal(count, FAILED);
-    filter.states = SMQ_STATE_WAITING;
+    smq_filter filter = SMQ_FILTER(.states = SMQ_STATE_WAITING);
     assert_ok(smq_topic_purge(admin, topic, &filter, &count, NULL, NULL, &err), &err);
     assert_int_equal(count, 3 + FAILED);
 }
@@ -319,15 +313,14 @@ static void learns_how_to_repair(struct said *said)
     smq_client *producer = client_of("producer", said, false);
     smq_client *consumer = client_of("consumer", said, false);
     smq_producer *sender = messages_producer(producer, NULL);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_message message = messages_text("lost");
     smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
     assert_int_equal(smq_send(sender, "orders", &message, NULL, &err), SMQ_DAMAGED);
     assert_non_null(strstr(err.text, "slotmq topic repair orders"));
-    options.topic = "orders";
-    options.handler = (smq_handler_fn *) abort;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = "orders", .handler = (smq_handler_fn *) abort);
     assert_int_equal(smq_consumer_new(&worker, consumer, &options, &err), SMQ_DAMAGED);
     assert_non_null(strstr(err.text, "slotmq topic repair orders"));
     smq_producer_free(sender);
@@ -392,7 +385,6 @@ static void names_the_right_that_hides_a_loss(const char *change, const char *na
     struct said said = {0};
     smq_client *client;
     smq_producer *sender;
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_message message = messages_text("lost");
     smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
@@ -405,8 +397,8 @@ static void names_the_right_that_hides_a_loss(const char *change, const char *na
     if (strstr(err.text, named) == NULL || strstr(err.text, "create it first") != NULL) {
         fail_msg("%s", err.text);
     }
-    options.topic = "orders";
-    options.handler = (smq_handler_fn *) abort;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = "orders", .handler = (smq_handler_fn *) abort);
     assert_int_equal(smq_consumer_new(&worker, client, &options, &err), SMQ_DENIED);
     assert_non_null(strstr(err.text, named));
     smq_producer_free(sender);

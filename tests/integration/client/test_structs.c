@@ -164,9 +164,7 @@ static smq_status use_filter(const void *given, smq_error *err)
 
 static smq_status use_filter_of_one(const void *given, smq_error *err)
 {
-    smq_filter filter = SMQ_FILTER_INIT;
-
-    filter.which = given;
+    smq_filter filter = SMQ_FILTER(.which = given);
     return smq_message_each(client, "jobs", &filter, note_message, NULL, err);
 }
 

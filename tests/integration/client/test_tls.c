@@ -85,12 +85,11 @@ static void sends_await_replicas_over_tls(void **state)
     smq_client_options options = tls_cluster_options("client");
     smq_client *client = cluster_client_with(&options);
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
-    smq_producer_options replicated = SMQ_PRODUCER_OPTIONS_INIT;
     smq_producer *producer;
 
     (void) state;
-    replicated.replicas = 1;
-    replicated.send_timeout_ms = TIMEOUT_MS;
+    smq_producer_options replicated =
+        SMQ_PRODUCER_OPTIONS(.replicas = 1, .send_timeout_ms = TIMEOUT_MS);
     producer = messages_producer(client, &replicated);
     send_some(producer, topic, 0);
     messages_await_counts(client, topic, (struct message_counts){.waiting = MESSAGES});

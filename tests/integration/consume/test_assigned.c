@@ -86,14 +86,12 @@ static int number(struct process *process, const int *field)
 /* `name` NULL: without ZooKeeper. */
 static void process_init(struct process *process, const char *name, const char *topic)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-
     *process = (struct process){.lock = PTHREAD_MUTEX_INITIALIZER, .owned = -1, .topic = topic};
-    options.name = name;
-    options.zookeeper = name != NULL ? servers_zookeeper(cluster_servers()) : NULL;
-    options.event = on_event;
-    options.event_user = process;
-    options.event_level = SMQ_LEVEL_DEBUG;
+    smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.name = name,
+                           .zookeeper = name != NULL ? servers_zookeeper(cluster_servers()) : NULL,
+                           .event = on_event, .event_user = process,
+                           .event_level = SMQ_LEVEL_DEBUG);
     process->since_ms = clock_now_ms();
     process->client = cluster_client_with(&options);
 }

@@ -22,11 +22,8 @@ static struct {
 
 static const char *topic_of(smq_client *client, int32_t slots)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.type = SMQ_TYPE_PRIORITY;
-    options.layout = cluster_layout();
-    options.slots = slots;
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_PRIORITY, .layout = cluster_layout(), .slots = slots);
     return cluster_topic(client, &options);
 }
 
@@ -55,12 +52,9 @@ static smq_verdict note_all(smq_delivery *const *deliveries, size_t count, void 
 static smq_consumer *batch_worker(smq_client *client, const char *topic, smq_batch_fn *batch,
                                   int32_t batch_size, struct handler_log *log)
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
-
     calls.log = log;
     calls.count = 0;
-    options.batch = batch;
-    options.batch_size = batch_size;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.batch = batch, .batch_size = batch_size);
     return handler_log_worker_with(client, &options, topic, log);
 }
 
@@ -293,14 +287,12 @@ static smq_verdict never(smq_delivery *delivery, void *user)
 static void one_kind_of_handler_at_most_is_wanted(void **state)
 {
     smq_client *client = cluster_client();
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    options.topic = topic_of(client, 1);
-    options.handler = never;
-    options.batch = note_all;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = topic_of(client, 1), .handler = never, .batch = note_all);
     assert_int_equal(smq_consumer_new(&worker, client, &options, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "two kinds of handler"));
     assert_null(worker);

@@ -158,12 +158,8 @@ static smq_verdict handle_batch(smq_delivery *const *deliveries, size_t count, v
 static const char *topic_of(smq_client *client, smq_topic_type type, smq_layout layout,
                             bool skip_failed)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.type = type;
-    options.layout = layout;
-    options.skip_failed = skip_failed;
-    options.slots = 1;
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.type = type, .layout = layout, .skip_failed = skip_failed, .slots = 1);
     return cluster_topic(client, &options);
 }
 
@@ -234,11 +230,10 @@ static void keys_of_one_slot_run_at_once_and_each_alone(void **state)
         smq_client *client = cluster_client();
         const char *topic = topic_of(client, rows[i].type, rows[i].layout, rows[i].skip_failed);
         struct watch *watch = watch_new(rows[i].type != SMQ_TYPE_FIXED_TIME);
-        smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
         smq_consumer *worker;
 
-        options.threads = THREADS;
-        options.push_slots = rows[i].push_slots;
+        smq_consumer_options options =
+            SMQ_CONSUMER_OPTIONS(.threads = THREADS, .push_slots = rows[i].push_slots);
         watch->together = THREADS;
         watch->fails = rows[i].fails;
         send_all(client, topic, KEYS, 0, EACH - 1);
@@ -261,10 +256,9 @@ static void order_of_keys_holds_when_the_slot_moves(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, SMQ_TYPE_FIFO, SMQ_LAYOUT_KEYED, false);
     struct watch *watch = watch_new(true);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
 
     (void) state;
-    options.threads = THREADS;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.threads = THREADS);
     watch->fails = 7;
     send_all(client, topic, FEW, 0, EACH);
     for (int i = 0; i < MOVES; i++) {
@@ -299,13 +293,11 @@ static void two_batches_never_share_a_key(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, SMQ_TYPE_FIFO, SMQ_LAYOUT_KEYED, false);
     struct watch *watch = watch_new(true);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *worker;
 
     (void) state;
-    options.threads = 2;
-    options.batch_size = 20;
-    options.batch = handle_batch;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.threads = 2, .batch_size = 20, .batch = handle_batch);
     watch->together = 2;
     send_all(client, topic, FEW, 0, EACH);
     worker = worker_with(client, options, topic, watch);
@@ -359,7 +351,6 @@ static void a_suspect_is_alone_in_its_slot(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, SMQ_TYPE_FIXED_TIME, SMQ_LAYOUT_INLINE, false);
     struct watch *watch = watch_new(false);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
@@ -368,11 +359,9 @@ static void a_suspect_is_alone_in_its_slot(void **state)
     handler_log_gate(gate);
     watch->suspect_of = client;
     watch->topic = topic;
-    options.topic = topic;
-    options.user = watch;
-    options.threads = 4;
-    options.handler = hang_once;
-    options.handler_timeout_ms = 1000;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = topic, .user = watch, .threads = 4, .handler = hang_once,
+                             .handler_timeout_ms = 1000);
     send_all(client, topic, FEW, 0, EACH);
     assert_ok(smq_consumer_new(&worker, client, &options, &err), &err);
     assert_ok(smq_consumer_start(worker, &err), &err);
@@ -404,12 +393,11 @@ static void polls_give_one_of_each_key(void **state)
 {
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, SMQ_TYPE_FIFO, SMQ_LAYOUT_KEYED, false);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer;
     smq_delivery *held[4], *more[4];
 
     (void) state;
-    options.per_slot = 3;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.per_slot = 3);
     send_all(client, topic, 4, 0, 1);
     send_all(client, topic, 4, 1, 1);
     consumer = messages_consumer_with(client, &options, topic);
@@ -487,8 +475,6 @@ static void a_slot_keeps_to_its_share_until_polls_have_taken_it(void **state)
 {
     enum { SLOTS = 2, MOST = 20, MANY = 40 };
     smq_client *client = cluster_client();
-    smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     struct message_counts counts = {
         .waiting = MANY - MOST / 2, .claimed = MOST / 2 + 1, .resting = 0, .dead = 0, .done = 0};
     smq_delivery *held[MOST];
@@ -496,11 +482,10 @@ static void a_slot_keeps_to_its_share_until_polls_have_taken_it(void **state)
     const char *topic;
 
     (void) state;
-    topic_options.type = SMQ_TYPE_FIXED_TIME;
-    topic_options.slots = SLOTS;
-    topic_options.lease_ms = HOUR_MS;
+    smq_topic_options topic_options =
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .slots = SLOTS, .lease_ms = HOUR_MS);
     topic = cluster_topic(client, &topic_options);
-    options.max_in_flight = MOST;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.max_in_flight = MOST);
     send_to_slot(client, topic, SLOTS, 0, MANY, 0);
     send_to_slot(client, topic, SLOTS, 1, 1, 1000);
     consumer = messages_consumer_with(client, &options, topic);

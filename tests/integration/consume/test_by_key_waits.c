@@ -71,15 +71,14 @@ static void what_comes_while_a_key_is_busy_is_handled(void **state)
         smq_client *client = cluster_client();
         const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
         struct handler_log *log = handler_log_new(wait_if_slow);
-        smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
         smq_consumer *worker;
         char store[128];
 
         gate = handler_log_new(NULL);
         handler_log_gate(gate);
         snprintf(store, sizeof(store), "%s_0", topic);
-        options.threads = 2;
-        options.push_slots = push_slots[i];
+        smq_consumer_options options =
+            SMQ_CONSUMER_OPTIONS(.threads = 2, .push_slots = push_slots[i]);
         worker = handler_log_worker_with(client, &options, topic, log);
         assert_true(push_slots[i] == 0 || wait_until(is_open, store, TIMEOUT_MS));
         send_one(client, topic, "slow", "s0");
@@ -152,22 +151,19 @@ static void a_slow_key_holds_up_no_other(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         smq_client *client = cluster_client();
-        smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
         struct handler_log *log = handler_log_new(wait_if_slow);
-        smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
         smq_consumer *worker;
         const char *topic;
 
-        topic_options.type = rows[i].type;
-        topic_options.layout = rows[i].layout;
-        topic_options.slots = 1;
-        topic_options.delay_ms = rows[i].type == SMQ_TYPE_RANGE_MERGE ? 1 : 0;
+        smq_topic_options topic_options =
+            SMQ_TOPIC_OPTIONS(.type = rows[i].type, .layout = rows[i].layout, .slots = 1,
+                              .delay_ms = rows[i].type == SMQ_TYPE_RANGE_MERGE ? 1 : 0);
         topic = cluster_topic(client, &topic_options);
         atomic_store(&fast_index, -1);
         gate = handler_log_new(NULL);
         handler_log_gate(gate);
         send_slow_and_fast(client, topic, rows[i].count);
-        options.threads = 2;
+        smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.threads = 2);
         options.batch_size = rows[i].batch_size > 0 ? rows[i].batch_size : options.batch_size;
         worker = handler_log_worker_with(client, &options, topic, log);
         assert_true(wait_until(is_fast_seen, NULL, TIMEOUT_MS));
@@ -187,11 +183,10 @@ static void later_keeps_its_key_only(void **state)
     smq_client *client = cluster_client();
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     struct handler_log *log = handler_log_new(later_if_slow);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *worker;
 
     (void) state;
-    options.threads = 1;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.threads = 1);
     worker = handler_log_worker_with(client, &options, topic, log);
     send_one(client, topic, "slow", "s0");
     assert_seen(log, 0, "s0");
@@ -287,7 +282,6 @@ static void a_failure_holds_back_its_key_only(void **state)
         smq_client *client = cluster_client();
         const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIFO, 1);
         struct handler_log *log = handler_log_new(fail_if_bad);
-        smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
         struct message_counts counts = {
             .waiting = MANY - 1, .claimed = 0, .resting = 1, .dead = 0, .done = MANY};
         smq_consumer *worker;
@@ -295,8 +289,8 @@ static void a_failure_holds_back_its_key_only(void **state)
         for (int j = 0; j < 2 * MANY; j++) {
             send_one(client, topic, j % 2 == 0 ? "bad" : j % 4 == 1 ? "good" : "better", "text");
         }
-        options.threads = 2;
-        options.push_slots = push_slots[i];
+        smq_consumer_options options =
+            SMQ_CONSUMER_OPTIONS(.threads = 2, .push_slots = push_slots[i]);
         worker = handler_log_worker_with(client, &options, topic, log);
         messages_await_counts(client, topic, counts);
         send_one(client, topic, "good", "comes later");

@@ -68,14 +68,13 @@ static void drain_timeout_ends_the_loop_without_the_answer(void **state)
 {
     smq_client *client = cluster_client();
     const char *topic = cluster_priority_topic(client, false, 1);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer;
     smq_delivery *held;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     messages_send_numbers(client, topic, 0, 1);
-    options.drain_timeout_ms = 100;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.drain_timeout_ms = 100);
     consumer = messages_consumer_with(client, &options, topic);
     held = messages_poll(consumer);
     smq_consumer_stop(consumer);
@@ -190,21 +189,20 @@ static void deleted_topic_ends_the_loop(void **state)
 /* Nobody else tells the worker that there is room again: its other slots have nothing in flight. */
 static void lost_slot_makes_room_for_the_others(void **state)
 {
-    smq_client_options client_options = SMQ_CLIENT_OPTIONS_INIT;
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_client *client, *other;
     smq_consumer *first, *second;
     smq_delivery *held;
     const char *topic;
 
     (void) state;
-    client_options.zookeeper = servers_zookeeper(cluster_servers());
+    smq_client_options client_options =
+        SMQ_CLIENT_OPTIONS(.zookeeper = servers_zookeeper(cluster_servers()));
     client = cluster_client_with(&client_options);
     other = cluster_client_with(&client_options);
     topic = cluster_priority_topic(client, false, 2);
     messages_send_numbers(client, topic, 0, 64);
-    options.max_in_flight = 1;
-    options.drain_timeout_ms = 100;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.max_in_flight = 1, .drain_timeout_ms = 100);
     first = messages_consumer_with(client, &options, topic);
     for (held = messages_poll(first); smq_delivery_info(held)->slot == 0;
          held = messages_poll(first)) {
@@ -255,8 +253,6 @@ static void on_event(const smq_event *event, void *user)
 static void slots_of_a_consumer_that_nobody_polls_go_to_others(void **state)
 {
     struct log log = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    smq_client_options client_options = SMQ_CLIENT_OPTIONS_INIT;
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_client *client, *other = cluster_client();
     smq_consumer *first, *second;
     smq_delivery *held, *delivery;
@@ -264,13 +260,12 @@ static void slots_of_a_consumer_that_nobody_polls_go_to_others(void **state)
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    client_options.event = on_event;
-    client_options.event_user = &log;
+    smq_client_options client_options = SMQ_CLIENT_OPTIONS(.event = on_event, .event_user = &log);
     client = cluster_client_with(&client_options);
     topic = cluster_priority_topic(client, false, 1);
     messages_send_numbers(client, topic, 0, 2);
-    options.max_poll_gap_ms = 400;
-    options.drain_timeout_ms = 100;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.max_poll_gap_ms = 400, .drain_timeout_ms = 100);
     first = messages_consumer_with(client, &options, topic);
     held = messages_poll(first); /* and then no more */
     second = messages_consumer(other, topic);
@@ -342,14 +337,13 @@ static void await_slots(struct pair *pair, bool first, bool second, uint64_t of_
 
 static void fleet_shares_by_weight_and_passes_over_who_does_not_poll(void **state)
 {
-    smq_client_options client_options = SMQ_CLIENT_OPTIONS_INIT;
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     struct pair pair = {.owned = {0}};
     const char *topic;
 
     (void) state;
-    client_options.zookeeper = servers_zookeeper(cluster_servers());
-    options.max_poll_gap_ms = 3000;
+    smq_client_options client_options =
+        SMQ_CLIENT_OPTIONS(.zookeeper = servers_zookeeper(cluster_servers()));
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.max_poll_gap_ms = 3000);
     for (int i = 0; i < 2; i++) {
         pair.clients[i] = cluster_client_with(&client_options);
     }
@@ -376,11 +370,10 @@ static void poll_after_a_gap_joins_again(void **state)
     for (int i = 0; i < 2; i++) {
         smq_client *client = cluster_client();
         const char *topic = cluster_priority_topic(client, shared[i], 4);
-        smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
         smq_consumer *consumer;
         smq_delivery *held, *delivery;
 
-        options.max_poll_gap_ms = 200;
+        smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.max_poll_gap_ms = 200);
         consumer = messages_consumer_with(client, &options, topic);
         for (int round = 0; round < 3; round++) {
             messages_send_numbers(client, topic, 0, 1);
@@ -405,7 +398,6 @@ static void descriptor_asks_for_a_poll_in_time(void **state)
 {
     smq_client *client = cluster_client();
     const char *topic = cluster_priority_topic(client, false, 1);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer;
     smq_metrics metrics = SMQ_METRICS_INIT;
     struct pollfd wait = {.events = POLLIN};
@@ -413,7 +405,7 @@ static void descriptor_asks_for_a_poll_in_time(void **state)
     size_t count = 1;
 
     (void) state;
-    options.max_poll_gap_ms = 4000;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.max_poll_gap_ms = 4000);
     consumer = messages_consumer_with(client, &options, topic);
     wait.fd = smq_consumer_fd(consumer);
     assert_int_equal(poll(&wait, 1, TIMEOUT_MS), 1);
@@ -434,14 +426,13 @@ static void waiting_poll_is_no_gap(void **state)
 {
     smq_client *client = cluster_client();
     const char *topic = cluster_priority_topic(client, false, 1);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_metrics metrics = SMQ_METRICS_INIT;
     smq_consumer *consumer;
     smq_delivery *delivery;
     size_t count = 1;
 
     (void) state;
-    options.max_poll_gap_ms = 100;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.max_poll_gap_ms = 100);
     consumer = messages_consumer_with(client, &options, topic);
     messages_send(client, topic, (struct test_message){.body = "a"});
     messages_done(messages_poll(consumer));
@@ -460,11 +451,10 @@ static void resting_consumer_can_be_stopped_and_freed(void **state)
     for (int i = 0; i < 2; i++) {
         smq_client *client = cluster_client();
         const char *topic = cluster_priority_topic(client, false, 1);
-        smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
         smq_consumer *consumer;
         smq_delivery *held;
 
-        options.max_poll_gap_ms = 100;
+        smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.max_poll_gap_ms = 100);
         messages_send_numbers(client, topic, 0, 1);
         consumer = messages_consumer_with(client, &options, topic);
         held = messages_poll(consumer);

@@ -80,13 +80,10 @@ static bool all_came_back(void *arg)
 
 static smq_client *client_of(struct told *told, const char *zookeeper)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-
     pthread_mutex_init(&told->lock, NULL);
-    options.zookeeper = zookeeper;
-    options.event = on_event;
-    options.event_level = SMQ_LEVEL_DEBUG;
-    options.event_user = told;
+    smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.zookeeper = zookeeper, .event = on_event,
+                           .event_level = SMQ_LEVEL_DEBUG, .event_user = told);
     return cluster_client_with(&options);
 }
 
@@ -143,15 +140,12 @@ static const char *key_of_slot(smq_client *client, const char *topic, int32_t sl
 static smq_status send_briefly(smq_client *client, const char *topic, const char *key,
                                smq_error *err)
 {
-    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
-    smq_message message = SMQ_MESSAGE_INIT;
     smq_producer *producer = NULL;
     smq_status status;
 
-    options.send_timeout_ms = 1500;
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS(.send_timeout_ms = 1500);
     assert_ok(smq_producer_new(&producer, client, &options, err), err);
-    message.body = smq_text("briefly");
-    message.key = smq_text(key);
+    smq_message message = SMQ_MESSAGE(.body = smq_text("briefly"), .key = smq_text(key));
     status = smq_send(producer, topic, &message, NULL, err);
     smq_producer_free(producer);
     return status;
@@ -251,14 +245,13 @@ static void stopped_with_damaged_slots(bool found_before)
     struct told told = {.text = ""};
     smq_client *client = client_of(&told, NULL);
     struct handler_log *log = handler_log_new(NULL);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     const char *topic;
     smq_consumer *worker;
     smq_error err;
 
     topic = cluster_priority_topic(client, false, SLOTS);
     handler_log_gate(log);
-    options.drain_timeout_ms = TIMEOUT_MS;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.drain_timeout_ms = TIMEOUT_MS);
     worker = handler_log_worker_with(client, &options, topic, log);
     (void) key_of_slot(client, topic, 3);
     handler_log_await(log, 1);
@@ -431,12 +424,11 @@ static void one_alteration_after_the_other_is_no_damage(void **state)
 /* A worker of this client is refused; `why` is put into `text`. */
 static void refused(smq_client *client, const char *topic, char text[TEXT_MAX])
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *worker = NULL;
     smq_error err = {.text = ""};
 
-    options.topic = topic;
-    options.handler = (smq_handler_fn *) abort;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = topic, .handler = (smq_handler_fn *) abort);
     assert_int_equal(smq_consumer_new(&worker, client, &options, &err), SMQ_OTHER_FLEET);
     snprintf(text, TEXT_MAX, "%s", err.text);
 }
@@ -545,8 +537,6 @@ static void a_member_that_joins_waits_for_the_lost_definition(void **state)
     struct told told = {.text = ""};
     smq_client *client = client_of(&told, servers_zookeeper(cluster_servers()));
     struct handler_log *log = handler_log_new(NULL);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
-    smq_topic_options again = SMQ_TOPIC_OPTIONS_INIT;
     const char *topic = cluster_priority_topic(client, false, SLOTS);
     smq_consumer *worker = handler_log_worker(client, topic, log);
     smq_error err = SMQ_ERROR_INIT;
@@ -555,13 +545,11 @@ static void a_member_that_joins_waits_for_the_lost_definition(void **state)
     await_owners(client, topic, SLOTS, 0);
     handler_log_stop_worker(worker);
     assert_ok(smq_topic_delete(client, topic, true, &err), &err);
-    again.name = topic;
-    again.type = SMQ_TYPE_PRIORITY;
-    again.slots = SLOTS;
+    smq_topic_options again =
+        SMQ_TOPIC_OPTIONS(.name = topic, .type = SMQ_TYPE_PRIORITY, .slots = SLOTS);
     assert_ok(smq_topic_create(client, &again, NULL, &err), &err);
-    options.topic = topic;
-    options.handler = note_it;
-    options.user = log;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = topic, .handler = note_it, .user = log);
     assert_ok(smq_consumer_new(&worker, client, &options, &err), &err);
     keys_lose_topic(topic);
     assert_ok(smq_consumer_start(worker, &err), &err);

@@ -70,19 +70,15 @@ struct stage {
 
 static void stage_init(struct stage *stage, handler_log_fn *answer, int32_t max_retries)
 {
-    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
-
     *stage = (struct stage){.client = cluster_client(), .log = handler_log_new(answer)};
-    topic.type = SMQ_TYPE_PRIORITY;
-    topic.layout = cluster_layout();
-    topic.max_retries = max_retries;
+    smq_topic_options topic =
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_PRIORITY, .layout = cluster_layout(),
+                          .max_retries = max_retries);
     stage->topic = cluster_topic(stage->client, &topic);
     memset(&told, 0, sizeof(told));
     told.client = stage->client;
     told.gate = handler_log_new(NULL);
-    options.dead = on_dead;
-    options.handler_timeout_ms = 200;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.dead = on_dead, .handler_timeout_ms = 200);
     stage->worker = handler_log_worker_with(stage->client, &options, stage->topic, stage->log);
 }
 

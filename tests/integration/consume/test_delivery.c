@@ -15,11 +15,8 @@ enum { LEASE_MS = 1500, TWO_LEASES_MS = 3000, LONG_MS = 600000 };
 
 static const char *topic_of(smq_client *client, bool shared)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.type = SMQ_TYPE_PRIORITY;
-    options.lease_ms = LEASE_MS;
-    options.shared = shared;
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_PRIORITY, .lease_ms = LEASE_MS, .shared = shared);
     return cluster_topic(client, &options);
 }
 
@@ -87,7 +84,6 @@ static void extended_lease_is_not_shortened_by_renewals(void **state)
         const char *topic = topic_of(client, shared[i]);
         struct handler_log *log = handler_log_new(NULL);
         redisContext *redis = keys_connect_to(topic);
-        smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
         struct renewed renewed = {.redis = redis, .topic = topic, .body = "b"};
         smq_consumer *worker;
         smq_error err = SMQ_ERROR_INIT;
@@ -95,7 +91,7 @@ static void extended_lease_is_not_shortened_by_renewals(void **state)
 
         messages_send(client, topic, (struct test_message){.body = "a"});
         messages_send(client, topic, (struct test_message){.body = "b"});
-        options.batch = keep_all;
+        smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.batch = keep_all);
         worker = handler_log_worker_with(client, &options, topic, log);
         handler_log_await(log, 2);
         assert_ok(smq_extend(handler_log_seen(log, 0).delivery, LONG_MS, &err), &err);
@@ -177,14 +173,13 @@ static void extending_after_the_end_says_closed(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, false);
     struct handler_log *log = handler_log_new(keep);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_delivery *delivery;
     smq_consumer *worker;
     smq_error err = SMQ_ERROR_INIT;
     smq_status status;
 
     (void) state;
-    options.drain_timeout_ms = SMQ_NONE;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.drain_timeout_ms = SMQ_NONE);
     messages_send(client, topic, (struct test_message){.body = "a"});
     worker = handler_log_worker_with(client, &options, topic, log);
     handler_log_await(log, 1);
@@ -279,9 +274,8 @@ static smq_verdict pass_on(smq_delivery *delivery, void *user)
 {
     const struct passing_on *passing = user;
     const smq_message_info *info = smq_delivery_info(delivery);
-    smq_message message = SMQ_MESSAGE_INIT;
 
-    message.body = info->body;
+    smq_message message = SMQ_MESSAGE(.body = info->body);
     return smq_send_async(passing->producer, passing->topic, &message, on_passed_on, delivery,
                           NULL) == SMQ_OK
                ? SMQ_LATER
@@ -295,7 +289,6 @@ static void later_is_answered_in_a_callback(void **state)
     smq_client *client = cluster_client();
     struct passing_on passing = {.topic = topic_of(client, false)};
     const char *topic = topic_of(client, false);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
     char body[16];
@@ -306,9 +299,8 @@ static void later_is_answered_in_a_callback(void **state)
         snprintf(body, sizeof(body), "%d", i);
         messages_send(client, topic, (struct test_message){.body = body});
     }
-    options.topic = topic;
-    options.handler = pass_on;
-    options.user = &passing;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = topic, .handler = pass_on, .user = &passing);
     assert_ok(smq_consumer_new(&worker, client, &options, &err), &err);
     assert_ok(smq_consumer_start(worker, &err), &err);
     messages_await_counts(client, topic,

@@ -122,23 +122,19 @@ static void await_kinds(struct event_log *event_log, const char *topic, const ch
 static void life_of_messages_is_told(void **state)
 {
     struct event_log event_log = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-    smq_consumer_options work = SMQ_CONSUMER_OPTIONS_INIT;
-    smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
     struct handler_log *log = handler_log_new(answers);
     smq_client *client;
     smq_consumer *worker;
     const char *topic;
 
     (void) state;
-    options.event = on_event;
-    options.event_user = &event_log;
-    options.event_level = SMQ_LEVEL_TRACE;
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.event = on_event, .event_user = &event_log,
+                                                    .event_level = SMQ_LEVEL_TRACE);
     client = cluster_client_with(&options);
-    topic_options.type = SMQ_TYPE_FIXED_TIME;
-    topic_options.max_retries = 1;
+    smq_topic_options topic_options =
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .max_retries = 1);
     topic = cluster_topic(client, &topic_options);
-    work.max_in_flight = 1;
+    smq_consumer_options work = SMQ_CONSUMER_OPTIONS(.max_in_flight = 1);
     worker = handler_log_worker_with(client, &work, topic, log);
     messages_send(client, topic, (struct test_message){.body = "a\n\xff"});
     handler_log_await(log, 3);
@@ -167,8 +163,6 @@ static void life_of_messages_is_told(void **state)
 static void fenced_slot_is_told_with_its_token(void **state)
 {
     struct event_log event_log = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-    smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
     struct handler_log *log = handler_log_new(NULL);
     redisContext *redis = keys_connect();
     smq_client *client;
@@ -176,11 +170,10 @@ static void fenced_slot_is_told_with_its_token(void **state)
     const char *topic;
 
     (void) state;
-    options.event = on_event;
-    options.event_user = &event_log;
-    options.event_level = SMQ_LEVEL_DEBUG;
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.event = on_event, .event_user = &event_log,
+                                                    .event_level = SMQ_LEVEL_DEBUG);
     client = cluster_client_with(&options);
-    topic_options.type = SMQ_TYPE_FIXED_TIME;
+    smq_topic_options topic_options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME);
     topic = cluster_topic(client, &topic_options);
     handler_log_gate(log);
     worker = handler_log_worker(client, topic, log);
@@ -200,8 +193,6 @@ static void fenced_slot_is_told_with_its_token(void **state)
 static void pause_is_told_once_for_a_topic(void **state)
 {
     struct event_log event_log = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-    smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
     struct handler_log *log = handler_log_new(NULL);
     smq_client *client;
     smq_consumer *worker;
@@ -209,12 +200,10 @@ static void pause_is_told_once_for_a_topic(void **state)
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    options.event = on_event;
-    options.event_user = &event_log;
-    options.event_level = SMQ_LEVEL_DEBUG;
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.event = on_event, .event_user = &event_log,
+                                                    .event_level = SMQ_LEVEL_DEBUG);
     client = cluster_client_with(&options);
-    topic_options.type = SMQ_TYPE_FIXED_TIME;
-    topic_options.slots = 2;
+    smq_topic_options topic_options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .slots = 2);
     topic = cluster_topic(client, &topic_options);
     worker = handler_log_worker(client, topic, log);
     await_kinds(&event_log, topic, "++");
@@ -257,7 +246,6 @@ static void a_mistaken_handler_is_named(smq_verdict (*handler)(smq_delivery *, c
                                         const char *const bodies[], int runs, const char *text)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-    smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
     struct handler_log *log = handler_log_new(handler);
     struct heard *heard = heard_new(text);
     smq_client *client;
@@ -266,7 +254,7 @@ static void a_mistaken_handler_is_named(smq_verdict (*handler)(smq_delivery *, c
 
     heard_listen(heard, &options);
     client = cluster_client_with(&options);
-    topic_options.backoff = "none";
+    smq_topic_options topic_options = SMQ_TOPIC_OPTIONS(.backoff = "none");
     topic = cluster_topic(client, &topic_options);
     worker = handler_log_worker(client, topic, log);
     for (int i = 0; bodies[i] != NULL; i++) {

@@ -12,11 +12,8 @@ enum { LONG_MS = 600000, REST_MS = 300 };
 
 static const char *fifo_topic(smq_client *client, int32_t slots, bool skip_failed)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.type = SMQ_TYPE_FIFO;
-    options.slots = slots;
-    options.skip_failed = skip_failed;
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIFO, .slots = slots, .skip_failed = skip_failed);
     return cluster_topic(client, &options);
 }
 
@@ -78,13 +75,12 @@ static void what_no_handler_saw_does_not_count_as_answered(void **state)
     smq_client *client = cluster_client();
     const char *topic = fifo_topic(client, 1, false);
     struct handler_log *log = handler_log_new(fail_once);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *worker;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     send_letters(client, topic, "abcd");
-    options.max_messages = 3;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.max_messages = 3);
     worker = handler_log_worker_with(client, &options, topic, log);
     assert_ok(smq_consumer_wait(worker, TIMEOUT_MS, &err), &err);
     assert_order(log, "aab");
@@ -285,12 +281,11 @@ static void send_all(smq_client *client, const char *topic)
 
     assert_ok(smq_producer_new(&producer, client, NULL, &err), &err);
     for (int i = 0; i < ALL; i++) {
-        smq_message message = SMQ_MESSAGE_INIT;
 
         snprintf(keys[i % KEYS], sizeof(keys[0]), "k%d", i % KEYS);
         snprintf(bodies[i / KEYS], sizeof(bodies[0]), "%d", i / KEYS);
-        message.body = smq_text(bodies[i / KEYS]);
-        message.key = smq_text(keys[i % KEYS]);
+        smq_message message =
+            SMQ_MESSAGE(.body = smq_text(bodies[i / KEYS]), .key = smq_text(keys[i % KEYS]));
         assert_ok(smq_send_async(producer, topic, &message, NULL, NULL, &err), &err);
     }
     assert_ok(smq_producer_flush(producer, TIMEOUT_MS, &err), &err);
@@ -320,11 +315,10 @@ static void every_key_is_in_order_under_failures(void **state)
     smq_client *client = cluster_client();
     const char *topic = fifo_topic(client, SLOTS, false);
     struct handler_log *log = handler_log_new(fail_some);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *worker;
 
     (void) state;
-    options.threads = THREADS;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.threads = THREADS);
     worker = handler_log_worker_with(client, &options, topic, log);
     send_all(client, topic);
     messages_await_counts(client, topic,
@@ -366,14 +360,12 @@ static void order_holds_while_the_slot_is_claimed_ahead(void **state)
     smq_client *client = cluster_client();
     const char *topic = fifo_topic(client, 1, false);
     struct handler_log *log = handler_log_new(fail_now_and_then);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *worker;
     int next = 0;
 
     (void) state;
     send_of_one_key(client, topic, 0, COUNT / 2);
-    options.batch_size = 20;
-    options.threads = 4;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.batch_size = 20, .threads = 4);
     worker = handler_log_worker_with(client, &options, topic, log);
     send_of_one_key(client, topic, COUNT / 2, COUNT / 2);
     messages_await_counts(client, topic, (struct message_counts){.done = COUNT});

@@ -421,18 +421,17 @@ static void woken_zombie_changes_nothing(void **state)
 
 static void missing_zookeeper_is_said_in_time(void **state)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-    smq_consumer_options work = SMQ_CONSUMER_OPTIONS_INIT;
     smq_client *client;
     smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    options.zookeeper = "127.0.0.1:1";
-    options.session_timeout_ms = 500;
+    smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.zookeeper = "127.0.0.1:1", .session_timeout_ms = 500);
     client = cluster_client_with(&options);
-    work.topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
-    work.handler = (smq_handler_fn *) abort;
+    smq_consumer_options work =
+        SMQ_CONSUMER_OPTIONS(.topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS),
+                             .handler = (smq_handler_fn *) abort);
     assert_int_equal(smq_consumer_new(&worker, client, &work, &err), SMQ_UNAVAILABLE);
     assert_null(worker);
     assert_non_null(strstr(err.text, "127.0.0.1:1"));

@@ -88,16 +88,14 @@ static bool all_is_handled(void *arg)
 /* A process is stopped until long after another one has its slots, and then continues. */
 static void freeze_and_wake(bool zookeeper, int64_t bound_ms)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
     struct owners owners = {.client = cluster_client()};
     struct members members;
     struct verdict verdict;
     struct member *frozen;
     int64_t awake;
 
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.slots = SLOTS;
-    options.lease_ms = LEASE_MS;
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .slots = SLOTS, .lease_ms = LEASE_MS);
     owners.topic = cluster_topic(owners.client, &options);
     members_init(&members, owners.topic);
     members.zookeeper = zookeeper;
@@ -257,8 +255,6 @@ static smq_verdict first_is_answered_later(smq_delivery *delivery, const struct 
 static void one_lost_slot_makes_the_others_doubtful(void **state)
 {
     enum { COUNT = 40 };
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-    smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
     struct handler_log *log = handler_log_new(first_is_answered_later);
     redisContext *redis = keys_connect();
     smq_client *client;
@@ -266,11 +262,10 @@ static void one_lost_slot_makes_the_others_doubtful(void **state)
     const char *topic;
 
     (void) state;
-    options.event = on_event;
-    options.event_level = SMQ_LEVEL_DEBUG;
+    smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.event = on_event, .event_level = SMQ_LEVEL_DEBUG);
     client = cluster_client_with(&options);
-    topic_options.type = SMQ_TYPE_FIXED_TIME;
-    topic_options.slots = 2;
+    smq_topic_options topic_options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .slots = 2);
     topic = cluster_topic(client, &topic_options);
     messages_send_numbers(client, topic, 0, COUNT);
     handler_log_gate(log);

@@ -60,10 +60,9 @@ static bool on_message(const smq_message_info *info, void *user)
 /* One is visited, in this state, with these headers and this body. */
 static void assert_visited(smq_client *client, const char *topic, struct expected expected)
 {
-    smq_filter filter = SMQ_FILTER_INIT;
     smq_error err = SMQ_ERROR_INIT;
 
-    filter.states = expected.state;
+    smq_filter filter = SMQ_FILTER(.states = expected.state);
     assert_ok(smq_message_each(client, topic, &filter, on_message, &expected, &err), &err);
     assert_int_equal(expected.seen, 1);
 }
@@ -226,10 +225,8 @@ static void a_filter_matches_a_header(void **state)
     send(client, topic, &SMQ_MESSAGE(.body = {"else", 4}, .headers = no, .header_count = 1));
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct expected expected = {yes, 2, "body", SMQ_STATE_WAITING, 0};
-        smq_filter filter = SMQ_FILTER_INIT;
 
-        filter.header = &rows[i].header;
-        filter.contains = rows[i].contains;
+        smq_filter filter = SMQ_FILTER(.header = &rows[i].header, .contains = rows[i].contains);
         assert_ok(smq_message_each(client, topic, &filter, on_message, &expected, &err), &err);
         assert_int_equal(expected.seen, rows[i].seen);
     }
@@ -257,7 +254,6 @@ static void layout_inline_refuses_headers(void **state)
     const char *plain =
         cluster_topic(client, &SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .slots = 1));
     smq_producer *producer = messages_producer(client, NULL);
-    smq_filter filter = SMQ_FILTER_INIT;
     smq_error err = SMQ_ERROR_INIT;
     struct expected expected = {0};
 
@@ -265,7 +261,7 @@ static void layout_inline_refuses_headers(void **state)
     assert_int_equal(smq_send(producer, plain, &SMQ_MESSAGE(.body = {"b", 1}, TWO), NULL, &err),
                      SMQ_WRONG_TYPE);
     assert_non_null(strstr(err.text, "does not have layout keyed, which a header needs"));
-    filter.header = two;
+    smq_filter filter = SMQ_FILTER(.header = two);
     assert_int_equal(smq_message_each(client, plain, &filter, on_message, &expected, &err),
                      SMQ_WRONG_TYPE);
     smq_producer_free(producer);

@@ -15,21 +15,17 @@ enum { SLOTS = 16, BIG = 1024 * 1024, LARGEST = 64 * BIG };
 
 static const char *keyed_topic(smq_client *client, smq_topic_type type, int32_t slots)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.type = type;
-    options.layout = SMQ_LAYOUT_KEYED;
-    options.slots = slots;
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.type = type, .layout = SMQ_LAYOUT_KEYED, .slots = slots);
     return cluster_topic(client, &options);
 }
 
 static smq_producer *producer_of(smq_client *client)
 {
-    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     smq_producer *producer = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
-    options.send_timeout_ms = 60000;
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS(.send_timeout_ms = 60000);
     assert_ok(smq_producer_new(&producer, client, &options, &err), &err);
     return producer;
 }
@@ -205,10 +201,8 @@ static void goes_through(const smq_topic_options *options)
 
 static smq_topic_options keyed_options(void)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.layout = SMQ_LAYOUT_KEYED;
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .layout = SMQ_LAYOUT_KEYED);
     return options;
 }
 
@@ -382,14 +376,13 @@ static void on_event(const smq_event *event, void *user)
 /* The event of a death goes by the message's limit, too, and names its id. */
 static void death_is_told_with_the_id(void **state)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *client;
     const char *topic;
     struct handler_log *log = handler_log_new(fail_always);
     smq_consumer *worker;
 
     (void) state;
-    options.event = on_event;
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.event = on_event);
     client = cluster_client_with(&options);
     topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     worker = handler_log_worker(client, topic, log);
@@ -437,7 +430,6 @@ static void dead_letter_keeps_its_body(void **state)
     const char *topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     struct handler_log *log = handler_log_new(reject);
     smq_consumer *worker = handler_log_worker(client, topic, log);
-    smq_filter filter = SMQ_FILTER_INIT;
     struct dead dead = {0};
     smq_error err = SMQ_ERROR_INIT;
 
@@ -446,7 +438,7 @@ static void dead_letter_keeps_its_body(void **state)
     messages_await_counts(client, topic, ONE_DEAD);
     handler_log_stop_worker(worker);
     messages_send(client, topic, (struct test_message){.body = "new", .key = "k", .id = "i"});
-    filter.states = SMQ_STATE_DEAD;
+    smq_filter filter = SMQ_FILTER(.states = SMQ_STATE_DEAD);
     assert_ok(smq_message_each(client, topic, &filter, see_dead, &dead, &err), &err);
     assert_int_equal(dead.count, 1);
     assert_string_equal(dead.key, "k");
@@ -498,7 +490,6 @@ static void bad_messages_are_refused_and_nothing_is_stored(void **state)
 static void inline_topics_take_no_ids(void **state)
 {
     smq_client *client = cluster_client();
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
     smq_producer *producer = producer_of(client);
     smq_message message = SMQ_MESSAGE_INIT;
     const char *topic;
@@ -506,7 +497,7 @@ static void inline_topics_take_no_ids(void **state)
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    options.type = SMQ_TYPE_FIXED_TIME;
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME);
     topic = cluster_topic(client, &options);
     message.body = (smq_bytes){"b", 1};
     message.id = (smq_bytes){"i", 1};

@@ -22,16 +22,13 @@ struct wire {
 
 static void wire_init(struct wire *wire)
 {
-    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-
-    topic.type = SMQ_TYPE_FIXED_TIME;
-    topic.layout = SMQ_LAYOUT_KEYED;
+    smq_topic_options topic =
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .layout = SMQ_LAYOUT_KEYED);
     *wire = (struct wire){.direct = cluster_client(), .redis = keys_connect()};
     wire->topic = cluster_topic(wire->direct, &topic);
     wire->proxy = proxy_start(server_port(servers_node(cluster_servers(), 0)));
-    options.redis = proxy_address(wire->proxy);
-    options.request_timeout_ms = 60000;
+    smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.redis = proxy_address(wire->proxy), .request_timeout_ms = 60000);
     wire->behind = cluster_client_with(&options);
 }
 
@@ -69,9 +66,7 @@ static smq_metrics metrics_of(smq_client *client)
 
 static smq_message message_of(const char *body)
 {
-    smq_message message = SMQ_MESSAGE_INIT;
-
-    message.body = smq_text(body);
+    smq_message message = SMQ_MESSAGE(.body = smq_text(body));
     return message;
 }
 
@@ -79,7 +74,6 @@ static smq_message message_of(const char *body)
  * waits under it is known to be the first try. */
 static void repeated_send_has_the_same_id(void **state)
 {
-    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     smq_message message = message_of("first");
     smq_producer *producer = NULL;
     smq_error err = SMQ_ERROR_INIT;
@@ -87,7 +81,7 @@ static void repeated_send_has_the_same_id(void **state)
 
     (void) state;
     wire_init(&wire);
-    options.send_timeout_ms = TIMEOUT_MS;
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS(.send_timeout_ms = TIMEOUT_MS);
     assert_ok(smq_producer_new(&producer, wire.behind, &options, &err), &err);
     assert_ok(smq_send(producer, wire.topic, &message, NULL, &err), &err);
     proxy_hold(wire.proxy);
@@ -127,7 +121,6 @@ static void tally_sent(const smq_receipt *receipt, void *user)
 /* The connection is cut while replies are in flight. */
 static void repeats_of_many_are_counted_as_sent_once(void **state)
 {
-    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     struct tally tally = {0};
     smq_producer *producer = NULL;
     smq_error err = SMQ_ERROR_INIT;
@@ -135,7 +128,7 @@ static void repeats_of_many_are_counted_as_sent_once(void **state)
 
     (void) state;
     wire_init(&wire);
-    options.send_timeout_ms = TIMEOUT_MS;
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS(.send_timeout_ms = TIMEOUT_MS);
     assert_ok(smq_producer_new(&producer, wire.behind, &options, &err), &err);
     for (int i = 0; i < MANY; i++) {
         smq_message message = message_of("equal");
@@ -169,7 +162,6 @@ static bool has_claimed(void *arg)
 /* One at a time: an answer and a claim go in one call. */
 static void claims_of_a_lost_reply_come_again_with_their_bodies(void **state)
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     struct handler_log *log = handler_log_new(NULL);
     smq_consumer *worker;
     struct wire wire;
@@ -178,7 +170,7 @@ static void claims_of_a_lost_reply_come_again_with_their_bodies(void **state)
     wire_init(&wire);
     messages_send(wire.direct, wire.topic, (struct test_message){.body = "one", .id = "a"});
     handler_log_gate(log);
-    options.max_in_flight = 1;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.max_in_flight = 1);
     worker = handler_log_worker_with(wire.behind, &options, wire.topic, log);
     handler_log_await(log, 1);
     assert_true(has_claimed(&wire));
@@ -207,7 +199,6 @@ enum { PART_MESSAGES = 12, PART_BYTES = 1024 * 1024 };
  * room for them until all have been sent, so that one call claims them. */
 static void claims_of_a_lost_reply_come_again_in_parts(void **state)
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     struct handler_log *log = handler_log_new(NULL);
     char *large = calloc(1, PART_BYTES), id[16];
     smq_consumer *worker;
@@ -219,7 +210,7 @@ static void claims_of_a_lost_reply_come_again_in_parts(void **state)
     wire_init(&wire);
     messages_send(wire.direct, wire.topic, (struct test_message){.body = "one", .id = "first"});
     handler_log_gate(log);
-    options.max_in_flight = 1;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.max_in_flight = 1);
     worker = handler_log_worker_with(wire.behind, &options, wire.topic, log);
     handler_log_await(log, 1);
     for (int i = 0; i < PART_MESSAGES; i++) {

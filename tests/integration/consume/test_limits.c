@@ -20,10 +20,7 @@ enum {
 
 static smq_topic_options keyed(smq_topic_type type)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.type = type;
-    options.layout = SMQ_LAYOUT_KEYED;
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = type, .layout = SMQ_LAYOUT_KEYED);
     return options;
 }
 
@@ -52,11 +49,10 @@ static bool see(const smq_message_info *message, void *user)
 /* The only message of the topic in that state. */
 static struct view view_of(smq_client *client, const char *topic, smq_state state)
 {
-    smq_filter filter = SMQ_FILTER_INIT;
     struct view view = {0};
     smq_error err = SMQ_ERROR_INIT;
 
-    filter.states = state;
+    smq_filter filter = SMQ_FILTER(.states = state);
     assert_ok(smq_message_each(client, topic, &filter, see, &view, &err), &err);
     assert_int_equal(view.count, 1);
     return view;
@@ -251,7 +247,6 @@ static void burst_is_one_delivery(void **state)
 
 static void full_slot_refuses_only_what_is_new(void **state)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
     smq_client *client = cluster_client();
     struct handler_log *log = handler_log_new(NULL);
     smq_producer *producer = NULL;
@@ -264,8 +259,7 @@ static void full_slot_refuses_only_what_is_new(void **state)
     static const smq_status expected[] = {SMQ_OK, SMQ_OK, SMQ_FULL, SMQ_OK, SMQ_FULL};
 
     (void) state;
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.max_waiting = 2;
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .max_waiting = 2);
     topic = cluster_topic(client, &options);
     for (int i = 0; i < 5; i++) {
         messages[i] =

@@ -32,24 +32,20 @@ struct wire {
  * is another call when a handler takes more than a moment. */
 static void wire_init_with(struct wire *wire, int64_t max_messages, int32_t push_slots)
 {
-    smq_consumer_options work = SMQ_CONSUMER_OPTIONS_INIT;
-    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-
-    topic.type = SMQ_TYPE_FIXED_TIME;
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME);
     *wire = (struct wire){.direct = cluster_client(), .redis = keys_connect()};
     wire->topic = cluster_topic(wire->direct, &topic);
     snprintf(wire->slot, sizeof(wire->slot), "slot{%s_0}", wire->topic);
     snprintf(wire->prepare, sizeof(wire->prepare), "prepare{%s_0}", wire->topic);
     snprintf(wire->wake, sizeof(wire->wake), "wake{%s_0}", wire->topic);
     wire->proxy = proxy_start(server_port(servers_node(cluster_servers(), 0)));
-    options.redis = proxy_address(wire->proxy);
-    options.request_timeout_ms = 60000;
+    smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.redis = proxy_address(wire->proxy), .request_timeout_ms = 60000);
     wire->behind = cluster_client_with(&options);
     wire->log = handler_log_new(NULL);
-    work.max_in_flight = 1;
-    work.max_messages = max_messages;
-    work.push_slots = push_slots;
+    smq_consumer_options work =
+        SMQ_CONSUMER_OPTIONS(.max_in_flight = 1, .max_messages = max_messages,
+                             .push_slots = push_slots);
     wire->worker = handler_log_worker_with(wire->behind, &work, wire->topic, wire->log);
 }
 
@@ -298,7 +294,6 @@ static bool has_come(void *arg)
 /* The owner is cut off longer than its leases last: what it has in flight stays its own. */
 static void lapsed_leases_stay_with_their_owner(void **state)
 {
-    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
     smq_client *client = cluster_client();
     struct handler_log *log = handler_log_new(NULL);
     redisContext *redis = keys_connect();
@@ -308,8 +303,7 @@ static void lapsed_leases_stay_with_their_owner(void **state)
     int64_t until;
 
     (void) state;
-    topic.type = SMQ_TYPE_FIXED_TIME;
-    topic.lease_ms = 100;
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .lease_ms = 100);
     name = cluster_topic(client, &topic);
     handler_log_gate(log);
     messages_send(client, name, message("a"));
@@ -334,7 +328,6 @@ static void lapsed_leases_stay_with_their_owner(void **state)
  */
 static void late_answer_of_a_former_owner_is_fenced(void **state)
 {
-    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
     smq_client *client = cluster_client();
     struct handler_log *log = handler_log_new(NULL);
     redisContext *redis = keys_connect();
@@ -345,7 +338,7 @@ static void late_answer_of_a_former_owner_is_fenced(void **state)
     smq_delivery *delivery;
 
     (void) state;
-    topic.type = SMQ_TYPE_FIXED_TIME;
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME);
     topic.lease_ms = 200; /* its renewal meets the other token */
     name = cluster_topic(client, &topic);
     snprintf(key, sizeof(key), "slot{%s_0}", name);

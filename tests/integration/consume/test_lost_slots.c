@@ -99,22 +99,19 @@ static void expel(void)
  * slot is lost before, and granted anew while the call before it is still in flight. */
 static void a_retry_that_is_lost_with_the_slot_keeps_nothing_back(void **state)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
     smq_consumer_options work = SMQ_CONSUMER_OPTIONS_INIT;
     struct owner owner = {.direct = cluster_client(), .log = handler_log_new(fail_b)};
     const char *name = NULL;
 
     (void) state;
-    topic.type = SMQ_TYPE_FIFO;
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIFO);
     name = cluster_topic(owner.direct, &topic);
     messages_send(owner.direct, name, (struct test_message){.body = "a", .key = "k", .id = "a"});
     messages_send(owner.direct, name, (struct test_message){.body = "b", .key = "k", .id = "b"});
     owner.proxy = proxy_start(server_port(servers_node(cluster_servers(), 0)));
-    options.redis = proxy_address(owner.proxy);
-    options.request_timeout_ms = 60000;
-    options.zookeeper = servers_zookeeper(cluster_servers());
-    options.name = "owner";
+    smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.redis = proxy_address(owner.proxy), .request_timeout_ms = 60000,
+                           .zookeeper = servers_zookeeper(cluster_servers()), .name = "owner");
     owner.behind = cluster_client_with(&options);
     handler_log_gate(owner.log);
     owner.worker = handler_log_worker_with(owner.behind, &work, name, owner.log);

@@ -20,11 +20,9 @@ enum { MESSAGES = 50, KINDS = 5, SLOTS = 16, LONG_SESSION_MS = 60000 };
 
 static const char *topic_of(smq_client *client, int32_t slots)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
 
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.slots = slots;
-    options.max_retries = 1;
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .slots = slots, .max_retries = 1);
     return cluster_topic(client, &options);
 }
 
@@ -255,7 +253,6 @@ static void what_is_in_flight_is_released_by_a_stop(void **state)
 static void what_has_expired_is_counted_and_not_claimed(void **state)
 {
     smq_client *client = cluster_client();
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
     struct handler_log *log = handler_log_new(NULL);
     smq_producer *producer = NULL;
     smq_message message = SMQ_MESSAGE_INIT;
@@ -265,8 +262,8 @@ static void what_has_expired_is_counted_and_not_claimed(void **state)
     const char *topic;
 
     (void) state;
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.layout = SMQ_LAYOUT_KEYED;
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .layout = SMQ_LAYOUT_KEYED);
     topic = cluster_topic(client, &options);
     assert_ok(smq_producer_new(&producer, client, NULL, &err), &err);
     message.body = (smq_bytes){"x", 1};
@@ -290,21 +287,18 @@ static void what_has_expired_is_counted_and_not_claimed(void **state)
 static void message_that_hangs_again_is_dead(void **state)
 {
     smq_client *client = cluster_client();
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-    smq_consumer_options hasty = SMQ_CONSUMER_OPTIONS_INIT;
     struct handler_log *log = handler_log_new(NULL);
     smq_consumer *worker;
     smq_metrics metrics;
     const char *topic;
 
     (void) state;
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.max_retries = SMQ_NONE;
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .max_retries = SMQ_NONE);
     topic = cluster_topic(client, &options);
     messages_send(client, topic, (struct test_message){.body = "a"});
     handler_log_gate(log);
-    hasty.threads = 2;
-    hasty.handler_timeout_ms = 100;
+    smq_consumer_options hasty = SMQ_CONSUMER_OPTIONS(.threads = 2, .handler_timeout_ms = 100);
     worker = handler_log_worker_with(client, &hasty, topic, log);
     metrics = await_claims(client, 2);
     assert_int_equal(metrics.lease_lost, 1);
@@ -501,7 +495,6 @@ static bool first_has_all(void *arg)
 
 static void moved_slots_are_counted_on_both_sides(void **state)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     struct handler_log *log = handler_log_new(NULL);
     struct await_slots await;
     const char *topic;
@@ -509,7 +502,8 @@ static void moved_slots_are_counted_on_both_sides(void **state)
     smq_metrics one, two;
 
     (void) state;
-    options.zookeeper = servers_zookeeper(cluster_servers());
+    smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.zookeeper = servers_zookeeper(cluster_servers()));
     await.first = cluster_client_with(&options);
     await.second = cluster_client_with(&options);
     topic = topic_of(await.first, SLOTS);
@@ -551,7 +545,6 @@ static bool third_has_its_share(void *arg)
  * move: the assigner, which is the first one, counts those that it gave away all the same. */
 static void slots_that_are_not_released_are_counted_by_the_assigner(void **state)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     struct handler_log *log = handler_log_new(NULL);
     struct members members;
     struct await_slots await = {0};
@@ -559,8 +552,9 @@ static void slots_that_are_not_released_are_counted_by_the_assigner(void **state
     smq_metrics metrics;
 
     (void) state;
-    options.zookeeper = servers_zookeeper(cluster_servers());
-    options.session_timeout_ms = LONG_SESSION_MS;
+    smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.zookeeper = servers_zookeeper(cluster_servers()),
+                           .session_timeout_ms = LONG_SESSION_MS);
     await.first = cluster_client_with(&options);
     await.second = cluster_client_with(&options);
     members_init(&members, topic_of(await.first, SLOTS));

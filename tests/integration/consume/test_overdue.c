@@ -33,9 +33,7 @@ static void on_event(const smq_event *event, void *user)
 
 static smq_client *client_of(void)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-
-    options.event = on_event;
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.event = on_event);
     atomic_store(&overdue, 0);
     atomic_store(&dead, 0);
     atomic_store(&stuck, 0);
@@ -44,12 +42,9 @@ static smq_client *client_of(void)
 
 static const char *topic_of(smq_client *client, int32_t max_retries, bool shared)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.type = SMQ_TYPE_PRIORITY;
-    options.layout = cluster_layout();
-    options.max_retries = max_retries;
-    options.shared = shared;
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_PRIORITY, .layout = cluster_layout(),
+                          .max_retries = max_retries, .shared = shared);
     return cluster_topic(client, &options);
 }
 
@@ -212,13 +207,12 @@ static void only_the_unanswered_of_a_batch_come_again(void **state)
     smq_client *client = client_of();
     const char *topic = topic_of(client, 0, false);
     struct handler_log *log = handler_log_new(NULL);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *worker;
 
     (void) state;
     gate = handler_log_new(NULL);
     handler_log_gate(gate);
-    options.batch = hang_batch;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.batch = hang_batch);
     messages_send(client, topic, (struct test_message){.body = "a"});
     messages_send(client, topic, (struct test_message){.body = "b"});
     messages_send(client, topic, (struct test_message){.body = "c"});
@@ -275,7 +269,6 @@ static void nothing_passes_an_overdue_message_of_a_fifo_topic(void **state)
     static const char *const bodies[] = {"a", "a", "b", "c"};
     smq_client *client = client_of();
     struct handler_log *log = handler_log_new(hang_first);
-    smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *worker;
     const char *topic;
@@ -283,7 +276,7 @@ static void nothing_passes_an_overdue_message_of_a_fifo_topic(void **state)
     (void) state;
     gate = handler_log_new(NULL);
     handler_log_gate(gate);
-    topic_options.type = SMQ_TYPE_FIFO;
+    smq_topic_options topic_options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIFO);
     topic = cluster_topic(client, &topic_options);
     for (int i = 1; i < 4; i++) {
         messages_send(client, topic, (struct test_message){.key = "k", .body = bodies[i]});

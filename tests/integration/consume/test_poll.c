@@ -86,18 +86,15 @@ static void polls_give_all_messages_once(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         smq_client *client = cluster_client();
-        smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-        smq_consumer_options consume = SMQ_CONSUMER_OPTIONS_INIT;
         smq_consumer *consumer;
         const char *topic;
 
-        options.type = rows[i].type;
-        options.layout = rows[i].layout;
-        options.shared = rows[i].shared;
-        options.slots = 16;
-        options.delay_ms = rows[i].type == SMQ_TYPE_RANGE_MERGE ? 1 : 0;
+        smq_topic_options options =
+            SMQ_TOPIC_OPTIONS(.type = rows[i].type, .layout = rows[i].layout,
+                              .shared = rows[i].shared, .slots = 16,
+                              .delay_ms = rows[i].type == SMQ_TYPE_RANGE_MERGE ? 1 : 0);
         topic = cluster_topic(client, &options);
-        consume.per_slot = rows[i].per_slot;
+        smq_consumer_options consume = SMQ_CONSUMER_OPTIONS(.per_slot = rows[i].per_slot);
         consumer = messages_consumer_with(client, &consume, topic);
         messages_send_numbers(client, topic, 0, 200);
         poll_all_numbers(consumer);
@@ -225,14 +222,13 @@ static void what_is_answered_too_late_is_told_for_each(void **state)
 static void poll_waits_for_a_message_and_for_its_time(void **state)
 {
     smq_client *client = cluster_client();
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
     const char *topic;
     smq_consumer *consumer;
     smq_delivery *delivery;
     int64_t due;
 
     (void) state;
-    options.type = SMQ_TYPE_FIXED_TIME;
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME);
     topic = cluster_topic(client, &options);
     consumer = messages_consumer(client, topic);
     assert_int_equal(poll_now(consumer, &delivery, 1), 0);
@@ -249,13 +245,12 @@ static void per_slot_gives_more_in_order(void **state)
 {
     smq_client *client = cluster_client();
     const char *topic = cluster_priority_topic(client, false, 1);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer;
     smq_delivery *held[8];
 
     (void) state;
     messages_send_numbers(client, topic, 0, 5);
-    options.per_slot = 3;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.per_slot = 3);
     consumer = messages_consumer_with(client, &options, topic);
     for (int i = 0; i < 3; i++) {
         held[i] = messages_poll(consumer);
@@ -282,12 +277,11 @@ static void per_slot_fills_up_while_others_are_held(void **state)
 {
     smq_client *client = cluster_client();
     const char *topic = cluster_priority_topic(client, false, 1);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer;
     smq_delivery *held[5];
 
     (void) state;
-    options.per_slot = 4;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.per_slot = 4);
     consumer = messages_consumer_with(client, &options, topic);
     for (int i = 0; i < 4; i++) {
         messages_send_numbers(client, topic, i, 1);
@@ -313,12 +307,11 @@ static void descriptor_is_readable_while_a_poll_would_give_something(void **stat
 {
     smq_client *client = cluster_client();
     const char *topic = cluster_priority_topic(client, false, 1);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer;
     smq_delivery *delivery, *more;
 
     (void) state;
-    options.per_slot = 1;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.per_slot = 1);
     consumer = messages_consumer_with(client, &options, topic);
     assert_true(smq_consumer_fd(consumer) >= 0);
     assert_false(is_readable(consumer));
@@ -351,13 +344,12 @@ static void max_in_flight_bounds_what_is_claimed(void **state)
 {
     smq_client *client = cluster_client();
     const char *topic = cluster_priority_topic(client, false, 16);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer;
     smq_delivery *held[6];
 
     (void) state;
     messages_send_numbers(client, topic, 0, 60);
-    options.max_in_flight = 5;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.max_in_flight = 5);
     consumer = messages_consumer_with(client, &options, topic);
     for (int i = 0; i < 5; i++) {
         held[i] = messages_poll(consumer);
@@ -452,7 +444,6 @@ static void many_threads_poll_and_others_answer(void **state)
 
 static void flush_waits_for_what_cannot_be_stored_yet(void **state)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *client;
     const char *topic;
     smq_consumer *consumer;
@@ -462,7 +453,7 @@ static void flush_waits_for_what_cannot_be_stored_yet(void **state)
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    options.request_timeout_ms = 500;
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.request_timeout_ms = 500);
     client = cluster_client_with(&options);
     topic = cluster_priority_topic(client, false, 1);
     consumer = messages_consumer(client, topic);
@@ -529,14 +520,13 @@ static void overdue_delivery_lets_its_key_go_on(void **state)
 {
     smq_client *client = cluster_client();
     const char *topic = cluster_priority_topic(client, false, 1);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer;
     smq_delivery *held, *next;
 
     (void) state;
     messages_send(client, topic, (struct test_message){.key = "k", .body = "0"});
     messages_send(client, topic, (struct test_message){.key = "k", .body = "1"});
-    options.handler_timeout_ms = 200;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.handler_timeout_ms = 200);
     consumer = messages_consumer_with(client, &options, topic);
     held = messages_poll(consumer);
     assert_string_equal(messages_body(held), "0");

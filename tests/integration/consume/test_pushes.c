@@ -21,20 +21,15 @@ enum { SLOTS = 16, KEYS_PER_SLOT = 2, CLOCK_MS = 2, BURST_MS = 100 };
  * when a handler takes more than a moment, and on a busy machine each may. */
 static smq_consumer *worker_of_one(smq_client *client, const char *topic, struct handler_log *log)
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
-
-    options.max_in_flight = 1;
-    options.push_slots = 1;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.max_in_flight = 1, .push_slots = 1);
     return handler_log_worker_with(client, &options, topic, log);
 }
 
 static smq_consumer *worker_of(smq_client *client, const char *topic, struct handler_log *log,
                                int32_t max_in_flight, int32_t push_slots)
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
-
-    options.max_in_flight = max_in_flight;
-    options.push_slots = push_slots;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.max_in_flight = max_in_flight, .push_slots = push_slots);
     return handler_log_worker_with(client, &options, topic, log);
 }
 
@@ -310,14 +305,13 @@ static void order_of_each_key_holds_with_a_surplus(void **state)
 static void order_of_fifo_holds(void **state)
 {
     enum { COUNT = 200 };
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
     smq_client *client = cluster_client();
     struct handler_log *log = handler_log_new(NULL);
     smq_consumer *worker;
     const char *topic;
 
     (void) state;
-    options.type = SMQ_TYPE_FIFO;
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIFO);
     topic = cluster_topic(client, &options);
     worker = worker_of(client, topic, log, 0, 1);
     keys_await_open(topic, 1, 1);
@@ -363,12 +357,11 @@ static void allow(const char *user, const char *command)
 
 static smq_client *client_of(const char *user)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     char servers[256];
 
     snprintf(servers, sizeof(servers), "redis://%s:secret@%s", user,
              servers_redis(cluster_servers()));
-    options.redis = servers;
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.redis = servers);
     return cluster_client_with(&options);
 }
 

@@ -21,11 +21,8 @@ enum { SLOTS = 64, MANY_SLOTS = 1024, MEMBERS = 4 };
 
 static const char *topic_of(smq_client *client, int32_t slots, int64_t rate_per_s)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.type = SMQ_TYPE_PRIORITY;
-    options.slots = slots;
-    options.rate_per_s = rate_per_s;
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_PRIORITY, .slots = slots, .rate_per_s = rate_per_s);
     return cluster_topic(client, &options);
 }
 
@@ -38,11 +35,10 @@ enum { BURST_MS = 100, CLOCK_MS = 2 };
 static void check_pace(smq_client *client, const char *topic, int64_t own_rate, int count, int rate)
 {
     struct handler_log *log = handler_log_new(NULL);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *worker;
     int64_t before, began;
 
-    options.rate_per_s = own_rate;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.rate_per_s = own_rate);
     messages_send_numbers(client, topic, 0, count);
     before = keys_scripts_run();
     began = clock_wall_ms();
@@ -92,13 +88,11 @@ static void slow_rate_lets_the_first_message_pass_at_once(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, 1, 0);
     struct handler_log *log = handler_log_new(NULL);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *worker;
     int64_t began;
 
     (void) state;
-    options.rate_per_s = 1;
-    options.batch_size = 1;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.rate_per_s = 1, .batch_size = 1);
     messages_send_numbers(client, topic, 0, 3);
     began = clock_wall_ms();
     worker = handler_log_worker_with(client, &options, topic, log);
@@ -116,12 +110,11 @@ static void message_that_finds_no_token_waits_for_the_next_one(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, 1, 0);
     struct handler_log *log = handler_log_new(NULL);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *worker;
     int64_t began = clock_wall_ms();
 
     (void) state;
-    options.rate_per_s = 2;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.rate_per_s = 2);
     worker = handler_log_worker_with(client, &options, topic, log);
     for (int i = 1; i <= 3; i++) {
         char body[16];
@@ -155,13 +148,12 @@ static void looking_at_empty_slots_uses_no_rate(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, MANY_SLOTS, 0);
     struct handler_log *log = handler_log_new(NULL);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     struct calls calls = {.before = keys_scripts_run(),
                           .more = (int64_t) 2 * MANY_SLOTS}; /* takeover, consume */
     smq_consumer *worker;
 
     (void) state;
-    options.rate_per_s = 3;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.rate_per_s = 3);
     worker = handler_log_worker_with(client, &options, topic, log);
     assert_true(wait_until(calls_were_made, &calls, TIMEOUT_MS));
     handler_log_stop_worker(worker);
@@ -250,13 +242,12 @@ static void new_rate_reaches_who_waits_long_for_a_token(void **state)
     smq_client *client = cluster_fleet_client(20000), *other = cluster_fleet_client(20000);
     struct part part = {.client = client, .topic = topic_of(client, MANY_SLOTS, 1), .slot = -1};
     struct handler_log *log = handler_log_new(NULL);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer = NULL;
     smq_consumer *worker;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    options.topic = part.topic;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.topic = part.topic);
     options.weight = 1000; /* so that one slot is left for the other */
     assert_ok(smq_consumer_new(&consumer, other, &options, &err), &err);
     assert_true(wait_until(all_is_owned, &part, TIMEOUT_MS));

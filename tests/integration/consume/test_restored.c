@@ -135,15 +135,11 @@ static bool has_named(void *arg)
 static void member_start(struct member *member, const char *name, const char *redis,
                          const char *topic)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-
     *member = (struct member){.name = name, .lock = PTHREAD_MUTEX_INITIALIZER};
-    options.name = name;
-    options.redis = redis;
-    options.zookeeper = servers_zookeeper(cluster_servers());
-    options.event = on_event;
-    options.event_level = SMQ_LEVEL_DEBUG;
-    options.event_user = member;
+    smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.name = name, .redis = redis,
+                           .zookeeper = servers_zookeeper(cluster_servers()), .event = on_event,
+                           .event_level = SMQ_LEVEL_DEBUG, .event_user = member);
     member->client = cluster_client_with(&options);
     member->log = handler_log_new(NULL);
     member->worker = handler_log_worker(member->client, topic, member->log);

@@ -44,10 +44,9 @@ static bool see_dead(const smq_message_info *message, void *user)
 static struct dead dead_of(smq_client *client, const char *topic)
 {
     struct dead dead = {0};
-    smq_filter filter = SMQ_FILTER_INIT;
     smq_error err = SMQ_ERROR_INIT;
 
-    filter.states = SMQ_STATE_DEAD;
+    smq_filter filter = SMQ_FILTER(.states = SMQ_STATE_DEAD);
     assert_ok(smq_message_each(client, topic, &filter, see_dead, &dead, &err), &err);
     return dead;
 }
@@ -191,14 +190,12 @@ static void backoff_of_the_topic_is_the_default_rest(void **state)
 {
     smq_client *client = cluster_client();
     struct handler_log *log = handler_log_new(NULL);
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
     smq_consumer *worker;
     const char *topic;
 
     (void) state;
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.backoff = "ladder:200,500";
-    options.max_retries = 2;
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME,
+                                                  .backoff = "ladder:200,500", .max_retries = 2);
     topic = cluster_topic(client, &options);
     log->answer = fail_always;
     worker = handler_log_worker(client, topic, log);
@@ -333,8 +330,6 @@ static void later_is_answered_from_another_thread(void **state)
 {
     smq_client *client = cluster_client();
     struct handler_log *log = handler_log_new(later_first);
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-    smq_consumer_options work = SMQ_CONSUMER_OPTIONS_INIT;
     redisContext *redis = keys_connect();
     smq_consumer *worker;
     const char *topic;
@@ -344,13 +339,12 @@ static void later_is_answered_from_another_thread(void **state)
     int64_t lease;
 
     (void) state;
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.lease_ms = 300;
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .lease_ms = 300);
     topic = cluster_topic(client, &options);
     snprintf(prepare, sizeof(prepare), "prepare{%s_0}", topic);
     messages_send(client, topic, (struct test_message){.body = "a"});
     messages_send(client, topic, (struct test_message){.body = "b"});
-    work.max_in_flight = 1;
+    smq_consumer_options work = SMQ_CONSUMER_OPTIONS(.max_in_flight = 1);
     worker = handler_log_worker_with(client, &work, topic, log);
     handler_log_await(log, 1);
     first = handler_log_seen(log, 0);

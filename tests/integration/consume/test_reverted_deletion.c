@@ -101,13 +101,12 @@ static bool is_seen_again(void *arg)
 static void a_worker_outlives_deletions_that_are_taken_back(void **state)
 {
     static const char *const bodies[] = {"b", "c"};
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
     smq_client *client = cluster_client();
     struct handler_log *log = handler_log_new(NULL);
     struct deletion deletion = {.redis = keys_connect()};
 
     (void) state;
-    options.type = SMQ_TYPE_PRIORITY;
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_PRIORITY);
     deletion.topic = cluster_topic(client, &options);
     deletion.worker = handler_log_worker(client, deletion.topic, log);
     messages_send(client, deletion.topic, (struct test_message){.body = "a"});

@@ -16,11 +16,8 @@ enum { LEASE_MS = 2000, TWO_LEASES_MS = 4000 };
 
 static const char *topic_of(smq_client *client, int64_t lease_ms)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.shared = true;
-    options.lease_ms = lease_ms;
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .shared = true, .lease_ms = lease_ms);
     return cluster_topic(client, &options);
 }
 
@@ -29,11 +26,10 @@ static void two_members_work_on_one_slot_at_once(void **state)
     smq_client *client = cluster_client(), *other = cluster_client();
     const char *topic = topic_of(client, 0);
     struct handler_log *first = handler_log_new(NULL), *second = handler_log_new(NULL);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *one, *two;
 
     (void) state;
-    options.batch_size = 1;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.batch_size = 1);
     handler_log_gate(first);
     handler_log_gate(second);
     one = handler_log_worker_with(client, &options, topic, first);

@@ -51,7 +51,6 @@ static bool somebody_runs(void *arg)
 static void standby_takes_over_when_the_owner_is_killed(void **state)
 {
     smq_client *client = cluster_client(), *other;
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 2);
     struct handler_log *log = handler_log_new(NULL);
     struct members members;
@@ -65,7 +64,7 @@ static void standby_takes_over_when_the_owner_is_killed(void **state)
     members_send(&members, client, "hang", 1, 0, 1);
     owner = members_start(&members);
     assert_true(wait_until(somebody_runs, &members, TIMEOUT_MS));
-    options.session_timeout_ms = 2000;
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.session_timeout_ms = 2000);
     other = cluster_client_with(&options);
     standby = handler_log_worker(other, topic, log);
     member_kill(owner);
@@ -246,14 +245,13 @@ static void topic_of_another_fleet_is_refused(void **state)
     smq_client *client = cluster_client();
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     redisContext *redis = keys_connect();
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
     freeReplyObject(redisCommand(redis, "HSET topic{%s} coord zookeeper:/elsewhere", topic));
-    options.topic = topic;
-    options.handler = (smq_handler_fn *) abort;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = topic, .handler = (smq_handler_fn *) abort);
     assert_int_equal(smq_consumer_new(&worker, client, &options, &err), SMQ_OTHER_FLEET);
     assert_non_null(strstr(err.text, "zookeeper:/elsewhere"));
     assert_non_null(strstr(err.text, "standalone"));

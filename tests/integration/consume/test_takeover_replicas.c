@@ -81,16 +81,13 @@ struct stage {
 
 static void stage_init(struct stage *stage, int32_t slots, int64_t request_timeout_ms)
 {
-    smq_client_options client = SMQ_CLIENT_OPTIONS_INIT;
-    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
     size_t number = 0;
 
-    client.request_timeout_ms = request_timeout_ms;
-    client.event = on_event;
-    client.event_level = SMQ_LEVEL_DEBUG;
-    topic.type = SMQ_TYPE_FIXED_TIME;
-    topic.slots = slots;
-    topic.takeover_replicas = 1;
+    smq_client_options client =
+        SMQ_CLIENT_OPTIONS(.request_timeout_ms = request_timeout_ms, .event = on_event,
+                           .event_level = SMQ_LEVEL_DEBUG);
+    smq_topic_options topic =
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .slots = slots, .takeover_replicas = 1);
     stage->client = cluster_client_with(&client);
     stage->topic = cluster_topic(stage->client, &topic);
     stage->log = handler_log_new(NULL);

@@ -82,9 +82,6 @@ static bool owns(void *arg)
  * the others are taken over all the same, and these once it answers. */
 static void a_silent_server_keeps_back_only_its_own_slots(void **state)
 {
-    smq_client_options client_options = SMQ_CLIENT_OPTIONS_INIT;
-    smq_topic_options topic_options = SMQ_TOPIC_OPTIONS_INIT;
-    smq_consumer_options worker_options = SMQ_CONSUMER_OPTIONS_INIT;
     struct owning healthy = {0};
     struct owning all = {.slots = SLOTS};
     const char *topic = NULL;
@@ -94,16 +91,14 @@ static void a_silent_server_keeps_back_only_its_own_slots(void **state)
     int64_t began = 0;
 
     (void) state;
-    client_options.request_timeout_ms = NEVER_MS;
+    smq_client_options client_options = SMQ_CLIENT_OPTIONS(.request_timeout_ms = NEVER_MS);
     healthy.client = all.client = cluster_client_with(&client_options);
-    topic_options.type = SMQ_TYPE_PRIORITY;
-    topic_options.slots = SLOTS;
+    smq_topic_options topic_options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_PRIORITY, .slots = SLOTS);
     topic = cluster_topic(all.client, &topic_options);
     silent = other_master(topic);
     healthy.slots = count_others(topic, silent);
-    worker_options.topic = topic;
-    worker_options.handler = ignore;
-    worker_options.threads = 1;
+    smq_consumer_options worker_options =
+        SMQ_CONSUMER_OPTIONS(.topic = topic, .handler = ignore, .threads = 1);
     assert_ok(smq_consumer_new(&worker, all.client, &worker_options, &err), &err);
     server_pause(silent);
     began = clock_now_ms();

@@ -163,17 +163,16 @@ static void priority_is_never_early_and_then_in_order(void **state)
     (void) state;
     for (int i = 0; i < 4; i++) {
         smq_client *client = cluster_client();
-        smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
         struct handler_log *log = handler_log_new(NULL);
         bool keyed = i % 2 == 1;
         smq_consumer *worker;
         const char *topic;
         int64_t now;
 
-        options.type = SMQ_TYPE_PRIORITY;
-        options.layout = keyed ? SMQ_LAYOUT_KEYED : SMQ_LAYOUT_INLINE;
-        options.shared = i >= 2;
-        options.slots = 1;
+        smq_topic_options options =
+            SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_PRIORITY,
+                              .layout = keyed ? SMQ_LAYOUT_KEYED : SMQ_LAYOUT_INLINE,
+                              .shared = i >= 2, .slots = 1);
         topic = cluster_topic(client, &options);
         now = clock_wall_ms();
         for (int j = 0; j < 5; j++) {
@@ -203,11 +202,10 @@ static void priority_with_batches_of_one_is_strict(void **state)
     smq_client *client = cluster_client();
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_PRIORITY, 1);
     struct handler_log *log = handler_log_new(NULL);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *worker;
 
     (void) state;
-    options.batch_size = 1;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.batch_size = 1);
     handler_log_gate(log);
     messages_send(client, topic, (struct test_message){.body = "a", .priority = 9});
     messages_send(client, topic, (struct test_message){.body = "c", .priority = 1});
@@ -243,12 +241,11 @@ static struct handler_log *send_while_claimed(const struct again *again, handler
     smq_client *client = cluster_client();
     const char *topic = cluster_typed_topic(client, again->type, 1);
     struct handler_log *log = handler_log_new(answer);
-    smq_consumer_options work = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *worker;
 
     handler_log_gate(log);
     messages_send(client, topic, again->first);
-    work.max_in_flight = 1;
+    smq_consumer_options work = SMQ_CONSUMER_OPTIONS(.max_in_flight = 1);
     worker = handler_log_worker_with(client, &work, topic, log);
     handler_log_await(log, 1);
     assert_false(messages_send(client, topic, again->second)); /* a new waiting message */

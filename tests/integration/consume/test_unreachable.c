@@ -74,36 +74,30 @@ static void await_unreachable(const struct stage *stage, uint64_t first, uint64_
 
 static smq_client *start_client(const char *name, const char *redis)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-
-    options.name = name;
-    options.redis = redis;
-    options.zookeeper = servers_zookeeper(cluster_servers());
-    options.session_timeout_ms = SESSION_MS;
-    options.request_timeout_ms = 1000;
+    smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.name = name, .redis = redis,
+                           .zookeeper = servers_zookeeper(cluster_servers()),
+                           .session_timeout_ms = SESSION_MS, .request_timeout_ms = 1000);
     return cluster_client_with(&options);
 }
 
 static smq_consumer *start_worker(const struct stage *stage, smq_client *client,
                                   struct handler_log *log)
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
-
-    options.drain_timeout_ms = DRAIN_MS;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.drain_timeout_ms = DRAIN_MS);
     return handler_log_worker_with(client, &options, stage->topic, log);
 }
 
 static int set_up(void **state)
 {
     struct stage *stage = calloc(1, sizeof(*stage));
-    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
 
     reach_timings = (struct reach_timings){.tick = 200, .quiet = 400, .idle = 1000, .lost = 2000};
     zookeeper_timings.join = zookeeper_timings.cold = 50;
     zookeeper_timings.missed = 6000;
     zookeeper_timings.hold = 500;
     stage->direct = cluster_client();
-    topic.slots = SLOTS;
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS(.slots = SLOTS);
     stage->topic = cluster_topic(stage->direct, &topic);
     stage->proxy = proxy_start(server_port(servers_node(cluster_servers(), 0)));
     stage->first_log = handler_log_new(NULL);

@@ -13,11 +13,8 @@
 
 static const char *topic_of(smq_client *client, bool shared, int32_t slots)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.shared = shared;
-    options.slots = slots;
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .shared = shared, .slots = slots);
     return cluster_topic(client, &options);
 }
 
@@ -65,13 +62,12 @@ static void hung_handler_is_abandoned_and_its_late_answer_dropped(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, false, 1);
     struct handler_log *log = handler_log_new(NULL), *second = handler_log_new(NULL);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_client *other;
     smq_consumer *worker, *heir;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    options.drain_timeout_ms = 100;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.drain_timeout_ms = 100);
     messages_send_numbers(client, topic, 0, 1);
     handler_log_gate(log);
     worker = handler_log_worker_with(client, &options, topic, log);
@@ -152,14 +148,13 @@ static void delivery_outlives_its_worker(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, false, 1);
     struct handler_log *log = handler_log_new(keep);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *worker;
     smq_delivery *delivery;
     smq_error err = SMQ_ERROR_INIT;
     smq_status status;
 
     (void) state;
-    options.drain_timeout_ms = SMQ_NONE;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.drain_timeout_ms = SMQ_NONE);
     messages_send_numbers(client, topic, 0, 1);
     worker = handler_log_worker_with(client, &options, topic, log);
     handler_log_await(log, 1);
@@ -181,13 +176,12 @@ static void max_messages_ends_the_worker_and_claims_no_more(void **state)
         smq_client *client = cluster_client();
         const char *topic = topic_of(client, shared[i], 4);
         struct handler_log *log = handler_log_new(NULL);
-        smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
         smq_error err = SMQ_ERROR_INIT;
         smq_consumer *worker;
         smq_stats stats;
 
         messages_send_numbers(client, topic, 0, 20);
-        options.max_messages = 7;
+        smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.max_messages = 7);
         worker = handler_log_worker_with(client, &options, topic, log);
         assert_ok(smq_consumer_wait(worker, TIMEOUT_MS, &err), &err);
         smq_consumer_free(worker);
@@ -242,11 +236,10 @@ static void max_in_flight_bounds_what_is_claimed(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, false, 8);
     struct handler_log *log = handler_log_new(NULL);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *worker;
 
     (void) state;
-    options.max_in_flight = 5;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.max_in_flight = 5);
     worker = start_gated(client, &options, topic, log);
     end_one_by_one(client, topic, log, 5);
     handler_log_stop_worker(worker);
@@ -260,11 +253,10 @@ static void a_slot_has_two_claims_at_most(void **state)
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, false, 1);
     struct handler_log *log = handler_log_new(NULL);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *worker;
 
     (void) state;
-    options.batch_size = 10;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.batch_size = 10);
     worker = start_gated(client, &options, topic, log);
     messages_await_counts(client, topic,
                           (struct message_counts){.waiting = GATED - 20, .claimed = 20});
@@ -310,13 +302,12 @@ static void worker_that_was_not_started_can_be_stopped_and_freed(void **state)
 {
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, false, 1);
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    options.topic = topic;
-    options.handler = (smq_handler_fn *) abort;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = topic, .handler = (smq_handler_fn *) abort);
     assert_ok(smq_consumer_new(&worker, client, &options, &err), &err);
     assert_int_equal(smq_consumer_wait(worker, SMQ_FOREVER, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "was not started: call smq_consumer_start() first"));
@@ -435,12 +426,11 @@ static void second_worker_of_a_topic_is_refused(void **state)
     const char *topic = topic_of(client, false, 1);
     struct handler_log *log = handler_log_new(NULL);
     smq_consumer *worker = handler_log_worker(client, topic, log), *second = NULL;
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_error err = SMQ_ERROR_INIT;
 
     (void) state;
-    options.topic = topic;
-    options.handler = (smq_handler_fn *) abort;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = topic, .handler = (smq_handler_fn *) abort);
     assert_int_equal(smq_consumer_new(&second, client, &options, &err), SMQ_INVALID);
     assert_int_equal(smq_consumer_start(worker, &err), SMQ_INVALID);
     handler_log_stop_worker(worker);

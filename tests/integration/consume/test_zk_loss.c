@@ -19,13 +19,10 @@ struct loss {
 
 static void loss_init(struct loss *loss, smq_zk_loss on_zk_loss)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.zookeeper = servers_zookeeper(cluster_servers());
-    options.session_timeout_ms = 2000;
-    options.on_zk_loss = on_zk_loss;
-    topic.type = SMQ_TYPE_FIXED_TIME;
+    smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.zookeeper = servers_zookeeper(cluster_servers()),
+                           .session_timeout_ms = 2000, .on_zk_loss = on_zk_loss);
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME);
     loss->client = cluster_client_with(&options);
     loss->topic = cluster_topic(loss->client, &topic);
     loss->log = handler_log_new(NULL);

@@ -33,12 +33,11 @@ struct sending {
 
 static smq_producer *producer_with(smq_client *client, int32_t replicas, int64_t send_timeout_ms)
 {
-    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     smq_producer *producer = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
-    options.replicas = replicas;
-    options.send_timeout_ms = send_timeout_ms;
+    smq_producer_options options =
+        SMQ_PRODUCER_OPTIONS(.replicas = replicas, .send_timeout_ms = send_timeout_ms);
     assert_ok(smq_producer_new(&producer, client, &options, &err), &err);
     return producer;
 }
@@ -57,10 +56,7 @@ static size_t replica_number(const char *key)
 
 static void sending_init(struct sending *sending, int32_t slots, int64_t send_timeout_ms)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.slots = slots;
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .slots = slots);
     memset(sending, 0, sizeof(*sending));
     sending->client = cluster_client();
     sending->topic = cluster_topic(sending->client, &options);
@@ -80,9 +76,7 @@ static void sending_fini(struct sending *sending)
 static smq_status send_by(smq_producer *producer, const char *topic, const char *body,
                           smq_receipt *receipt, smq_error *err)
 {
-    smq_message message = SMQ_MESSAGE_INIT;
-
-    message.body = smq_text(body);
+    smq_message message = SMQ_MESSAGE(.body = smq_text(body));
     err->text[0] = '\0';
     return smq_send(producer, topic, &message, receipt, err);
 }
@@ -413,11 +407,10 @@ static void send_some(struct failover *failover)
     smq_error err;
 
     for (int i = 0; i < 20; i++) {
-        smq_message message = SMQ_MESSAGE_INIT;
         char body[16];
 
         snprintf(body, sizeof(body), "%d", failover->sent++);
-        message.body = smq_text(body);
+        smq_message message = SMQ_MESSAGE(.body = smq_text(body));
         (void) smq_send_async(failover->producer, failover->topic, &message, NULL, NULL, &err);
     }
 }
@@ -438,8 +431,6 @@ static bool is_master(void *arg)
 /* The connection for WAIT of the former master is of no use any more; that is nobody's concern. */
 static void graceful_failover_is_not_warned_of(void **state)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
     struct failover failover = {0};
     smq_client *client;
     char store[64];
@@ -447,9 +438,9 @@ static void graceful_failover_is_not_warned_of(void **state)
     smq_error err;
 
     (void) state;
-    options.event = on_event;
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.event = on_event);
     client = cluster_client_with(&options);
-    topic.type = SMQ_TYPE_FIXED_TIME;
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME);
     failover.topic = cluster_topic(client, &topic);
     failover.producer = producer_with(client, 1, LONG_MS);
     must_send(failover.producer, failover.topic, "before");

@@ -404,7 +404,6 @@ static void nothing_is_lost_when_connections_are_killed(void **state)
 static void a_paused_master_delays_only_its_slots(void **state)
 {
     smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 64);
-    smq_producer_options short_time = SMQ_PRODUCER_OPTIONS_INIT;
     smq_producer *impatient;
     struct server *paused = servers_node(cluster_servers(), 0);
     smq_message message = messages_text("x");
@@ -416,7 +415,7 @@ static void a_paused_master_delays_only_its_slots(void **state)
 
     (void) state;
     cluster_create_topic(client, &options);
-    short_time.send_timeout_ms = 500;
+    smq_producer_options short_time = SMQ_PRODUCER_OPTIONS(.send_timeout_ms = 500);
     impatient = messages_producer(client, &short_time);
     assert_ok(smq_send(impatient, "t", &message, NULL, &err), &err);
     for (int i = 0; i < 200; i++) {
@@ -500,11 +499,10 @@ static void callbacks_may_call_everything_that_does_not_wait_for_them(void **sta
 /* A producer that would wait for long. */
 static smq_producer *patient(void)
 {
-    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     smq_producer *made = NULL;
     smq_error err;
 
-    options.send_timeout_ms = TIMEOUT_MS;
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS(.send_timeout_ms = TIMEOUT_MS);
     assert_ok(smq_producer_new(&made, client, &options, &err), &err);
     return made;
 }
@@ -684,12 +682,11 @@ static void a_message_that_redis_refuses_costs_no_other(void **state)
     options.max_body = 2L * BIG_BYTES;
     cluster_create_topic(client, &options);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        smq_producer_options send = SMQ_PRODUCER_OPTIONS_INIT;
         uint64_t before = reconnects();
         smq_producer *own;
 
         memset(&refused, 0, sizeof(refused));
-        send.send_timeout_ms = BIG_TIMEOUT_MS;
+        smq_producer_options send = SMQ_PRODUCER_OPTIONS(.send_timeout_ms = BIG_TIMEOUT_MS);
         own = messages_producer(client, &send);
         configure(rows[i].setting, "1mb");
         waiter_init(&refused.waiter, SMALL + 1);
@@ -716,7 +713,6 @@ static void sends_into_a_half_moved_slot_are_not_done(void **state)
 {
     enum { SENDS = 100, APART_MS = 4, KEYS_MOVED = 3 };
     smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 1);
-    smq_producer_options send = SMQ_PRODUCER_OPTIONS_INIT;
     struct hash_slot_move move;
     smq_producer *own;
     smq_error err;
@@ -724,7 +720,7 @@ static void sends_into_a_half_moved_slot_are_not_done(void **state)
     (void) state;
     options.layout = SMQ_LAYOUT_KEYED;
     cluster_create_topic(client, &options);
-    send.send_timeout_ms = 400;
+    smq_producer_options send = SMQ_PRODUCER_OPTIONS(.send_timeout_ms = 400);
     own = messages_producer(client, &send);
     assert_ok(smq_send(own, "t", &(smq_message) SMQ_MESSAGE_INIT, NULL, &err), &err);
     move = hash_slot_of("t", 0, NULL);

@@ -45,23 +45,18 @@ static void on_event(const smq_event *event, void *user)
 
 static void wire_init(struct wire *wire, smq_layout layout)
 {
-    smq_producer_options send = SMQ_PRODUCER_OPTIONS_INIT;
-    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
-
-    send.send_timeout_ms = TIMEOUT_MS;
-    topic.type = SMQ_TYPE_FIXED_TIME;
-    topic.layout = layout;
-    topic.slots = SLOTS;
+    smq_producer_options send = SMQ_PRODUCER_OPTIONS(.send_timeout_ms = TIMEOUT_MS);
+    smq_topic_options topic =
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .layout = layout, .slots = SLOTS);
     memset(wire, 0, sizeof(*wire));
     wire->direct = cluster_client();
     wire->redis = keys_connect();
     wire->topic = cluster_topic(wire->direct, &topic);
     wire->proxy = proxy_start(server_port(servers_node(cluster_servers(), 0)));
-    options.redis = proxy_address(wire->proxy);
-    options.request_timeout_ms = long_form(SIZE_REQUEST_TIMEOUT_MS);
-    options.event = on_event;
-    options.event_user = wire;
+    smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.redis = proxy_address(wire->proxy),
+                           .request_timeout_ms = long_form(SIZE_REQUEST_TIMEOUT_MS),
+                           .event = on_event, .event_user = wire);
     wire->behind = cluster_client_with(&options);
     wire->producer = messages_producer(wire->behind, &send);
     wire->log = handler_log_new(NULL);

@@ -50,13 +50,10 @@ static redisReply *reply_of(const char *line)
 static redisReply *definition(void)
 {
     static int32_t versions;
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
     struct topic topic;
 
-    options.name = "t";
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.layout = layout;
-    options.slots = 1;
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.name = "t", .type = SMQ_TYPE_FIXED_TIME, .layout = layout, .slots = 1);
     assert_int_equal(topic_from_options(&topic, &options, NULL), SMQ_OK);
     (void) snprintf(topic.nonce, sizeof(topic.nonce), "00000000000000aa");
     topic.version = altered ? ++versions : 1;
@@ -132,9 +129,7 @@ static smq_status get(void)
 
 static smq_status visit(void)
 {
-    smq_filter filter = SMQ_FILTER_INIT;
-
-    filter.states = SMQ_STATE_WAITING | SMQ_STATE_DEAD;
+    smq_filter filter = SMQ_FILTER(.states = SMQ_STATE_WAITING | SMQ_STATE_DEAD);
     return smq_message_each(client, "t", &filter, never, NULL, NULL);
 }
 
@@ -355,11 +350,10 @@ static void what_is_gone_at_the_first_try_is_not_unknown(void **state)
 /* Nor may the limit be passed by what was perhaps changed. */
 static void what_is_unknown_counts_against_the_limit(void **state)
 {
-    smq_filter filter = SMQ_FILTER_INIT;
     uint64_t count;
 
     (void) state;
-    filter.limit = 1;
+    smq_filter filter = SMQ_FILTER(.limit = 1);
     ANSWER(TWO_DEAD, PAGED " #0 2 1d:b 1d:a 1 '' 1d:b 2 ''", "", "OK 0");
     assert_int_equal(smq_dead_requeue(client, "t", &filter, &count, NULL, NULL, NULL), SMQ_UNKNOWN);
     assert_int_equal(count, 0);

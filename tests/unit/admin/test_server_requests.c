@@ -63,7 +63,6 @@ static bool show(const smq_server_info *server, void *user)
 
 static struct shown look(void)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *client = NULL;
     struct shown shown = {.good = 0};
     smq_error err;
@@ -71,7 +70,7 @@ static struct shown look(void)
     masters.infos = masters.others = 0;
     fake_serve(serve);
     fake_connects(SMQ_OK);
-    options.redis = "fake:1";
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.redis = "fake:1");
     assert_int_equal(smq_client_new(&client, &options, &err), SMQ_OK);
     assert_int_equal(smq_server_each(client, show, &shown, &err), SMQ_OK);
     smq_client_free(client);

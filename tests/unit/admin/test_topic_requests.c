@@ -33,11 +33,8 @@ static redisReply *answer_of(const char *word, size_t count)
 
 static redisReply *serve_get(void)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.name = "t";
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.slots = SLOTS;
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.name = "t", .type = SMQ_TYPE_FIXED_TIME, .slots = SLOTS);
     return model.state[0] != '\0' ? fake_topic_of(&options, model.state) : fake_array(0);
 }
 
@@ -212,12 +209,11 @@ static void a_pause_that_is_not_stored_reaches_no_slot(void **state)
 static void a_client_without_servers_is_refused(void **state)
 {
     static const smq_status cases[] = {SMQ_UNAVAILABLE, SMQ_DENIED, SMQ_BAD_SERVER};
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_client *other = NULL;
     smq_error err;
 
     (void) state;
-    options.redis = "redis://user:secret@fake:1";
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.redis = "redis://user:secret@fake:1");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         fake_connects(cases[i]);
         assert_int_equal(smq_client_new(&other, &options, &err), cases[i]);

@@ -122,16 +122,12 @@ static void allow(int count)
 
 static smq_consumer *consumer_of(int32_t slots, int32_t max_in_flight, int64_t linger_ms)
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer = NULL;
 
     model.slots = slots;
-    options.topic = "t";
-    options.handler = handle;
-    options.threads = 1;
-    options.batch_size = BATCH;
-    options.max_in_flight = max_in_flight;
-    options.linger_ms = linger_ms;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = "t", .handler = handle, .threads = 1, .batch_size = BATCH,
+                             .max_in_flight = max_in_flight, .linger_ms = linger_ms);
     assert_int_equal(smq_consumer_new(&consumer, client, &options, NULL), SMQ_OK);
     assert_int_equal(smq_consumer_start(consumer, NULL), SMQ_OK);
     return consumer;

@@ -144,11 +144,10 @@ static int set_up(void **state)
 
 static smq_consumer *consumer_of_topic(int32_t max_in_flight)
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer = NULL;
 
-    options.topic = "t";
-    options.max_in_flight = max_in_flight;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = "t", .max_in_flight = max_in_flight);
     assert_int_equal(smq_consumer_new(&consumer, client, &options, NULL), SMQ_OK);
     return consumer;
 }
@@ -278,16 +277,14 @@ static smq_verdict all_done(smq_delivery *const *deliveries, size_t count, void 
 /* They do not know of messages, so their claims share the room that the consumer has. */
 static void all_slots_may_claim_at_once(void **state)
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer = NULL;
 
     (void) state;
     model.slots = MANY;
     model.hold_claims = true;
-    options.topic = "t";
-    options.batch = all_done;
-    options.batch_size = FULL_BATCH;
-    options.max_in_flight = FULL_BATCH;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = "t", .batch = all_done, .batch_size = FULL_BATCH,
+                             .max_in_flight = FULL_BATCH);
     assert_int_equal(smq_consumer_new(&consumer, client, &options, NULL), SMQ_OK);
     assert_int_equal(smq_consumer_start(consumer, NULL), SMQ_OK);
     fake_await_held(MANY);
@@ -308,14 +305,12 @@ static bool batch_is_done(void *arg)
 /* What a handler answers for all of a batch is stored at once, however large that may be. */
 static void a_full_batch_is_settled_by_one_call(void **state)
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer = NULL;
 
     (void) state;
     model.waiting = FULL_BATCH;
-    options.topic = "t";
-    options.batch = all_done;
-    options.batch_size = FULL_BATCH;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = "t", .batch = all_done, .batch_size = FULL_BATCH);
     assert_int_equal(smq_consumer_new(&consumer, client, &options, NULL), SMQ_OK);
     assert_int_equal(smq_consumer_start(consumer, NULL), SMQ_OK);
     assert_true(wait_until(batch_is_done, NULL, WAIT_MS));
@@ -359,15 +354,12 @@ static bool batch_is_retried(void *arg)
  * model. */
 static void retry_batch(size_t alone)
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer = NULL;
 
     model.waiting = FULL_BATCH;
     model.hold_answers = true;
-    options.topic = "t";
-    options.batch = some_alone;
-    options.user = &alone;
-    options.batch_size = FULL_BATCH;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.topic = "t", .batch = some_alone,
+                                                        .user = &alone, .batch_size = FULL_BATCH);
     assert_int_equal(smq_consumer_new(&consumer, client, &options, NULL), SMQ_OK);
     assert_int_equal(smq_consumer_start(consumer, NULL), SMQ_OK);
     assert_true(wait_until(batch_is_answered, NULL, WAIT_MS));

@@ -87,10 +87,7 @@ static int tear_down(void **state)
 
 static void begin(int64_t linger_ms)
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
-
-    options.topic = "t";
-    options.linger_ms = linger_ms;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.topic = "t", .linger_ms = linger_ms);
     assert_int_equal(smq_consumer_new(&consumer, client, &options, NULL), SMQ_OK);
 }
 

@@ -26,13 +26,9 @@ static struct model {
 
 static redisReply *definition(void)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.name = "t";
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.shared = model.shared;
-    options.slots = 1;
-    options.lease_ms = LEASE_MS;
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.name = "t", .type = SMQ_TYPE_FIXED_TIME, .shared = model.shared,
+                          .slots = 1, .lease_ms = LEASE_MS);
     return fake_topic_of(&options, "ready");
 }
 
@@ -92,7 +88,6 @@ static void answer_late(const int *held, bool *hold)
  * confirms the slot, too. */
 static int renewals_before(bool shared, bool late_renewal)
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_client *client = fake_slots_client(&served, NULL);
     smq_consumer *consumer = NULL;
 
@@ -103,9 +98,8 @@ static int renewals_before(bool shared, bool late_renewal)
     model.claimed = false;
     model.renews = 0;
     model.before = -1;
-    options.topic = "t";
-    options.max_in_flight = 1;
-    options.handler = on_message;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = "t", .max_in_flight = 1, .handler = on_message);
     assert_int_equal(smq_consumer_new(&consumer, client, &options, NULL), SMQ_OK);
     assert_int_equal(smq_consumer_start(consumer, NULL), SMQ_OK);
     answer_late(&model.held_consume, &model.hold_consume);

@@ -130,12 +130,8 @@ static struct model {
 
 static redisReply *definition(void)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.name = "t";
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.slots = 1;
-    options.lease_ms = LEASE_MS;
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.name = "t", .type = SMQ_TYPE_FIXED_TIME,
+                                                  .slots = 1, .lease_ms = LEASE_MS);
     return fake_topic_of(&options, "ready");
 }
 
@@ -189,7 +185,6 @@ static void on_event(const smq_event *event, void *user)
 /* Both messages are done.  Which call settled the first is left to the caller. */
 static size_t handle_two(bool lose)
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_client *client = fake_slots_client(&served, on_event);
     smq_consumer *consumer = NULL;
     size_t first = 0;
@@ -198,10 +193,8 @@ static size_t handle_two(bool lose)
     model.refused = false;
     model.claims = model.settled = model.lost = 0;
     model.args = model.count = 0;
-    options.topic = "t";
-    options.threads = 1;
-    options.max_in_flight = 1;
-    options.handler = on_message;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = "t", .threads = 1, .max_in_flight = 1, .handler = on_message);
     assert_int_equal(smq_consumer_new(&consumer, client, &options, NULL), SMQ_OK);
     assert_int_equal(smq_consumer_start(consumer, NULL), SMQ_OK);
     fake_await(&model.settled, 2);

@@ -122,12 +122,9 @@ static smq_client *client;
 
 static redisReply *definition(void)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.name = "t";
-    options.type = model.fifo ? SMQ_TYPE_FIFO : SMQ_TYPE_FIXED_TIME;
-    options.slots = 1;
-    options.lease_ms = model.lease_ms;
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.name = "t", .type = model.fifo ? SMQ_TYPE_FIFO : SMQ_TYPE_FIXED_TIME,
+                          .slots = 1, .lease_ms = model.lease_ms);
     return fake_topic_of(&options, "ready");
 }
 
@@ -262,13 +259,11 @@ static void push(uint64_t number, int64_t redis_ms, bool another_owner)
  * again when no answer comes for a moment: another call. */
 static smq_consumer *consumer_with(int32_t per_slot, int32_t max_in_flight)
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer = NULL;
 
-    options.topic = "t";
-    options.per_slot = per_slot;
-    options.max_in_flight = max_in_flight;
-    options.push_slots = 1;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = "t", .per_slot = per_slot, .max_in_flight = max_in_flight,
+                             .push_slots = 1);
     assert_int_equal(smq_consumer_new(&consumer, client, &options, NULL), SMQ_OK);
     fake_await(&model.count, 1);
     return consumer;

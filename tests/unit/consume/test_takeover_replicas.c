@@ -38,12 +38,9 @@ static struct model {
 
 static redisReply *definition(void)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
-
-    options.name = "t";
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.slots = model.slots;
-    options.takeover_replicas = model.replicas;
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.name = "t", .type = SMQ_TYPE_FIXED_TIME, .slots = model.slots,
+                          .takeover_replicas = model.replicas);
     return fake_topic_of(&options, "ready");
 }
 
@@ -158,20 +155,16 @@ struct running {
 /* A consumer of the topic, with what the test has set in the model. */
 static struct running start(int64_t request_timeout_ms)
 {
-    smq_client_options client = SMQ_CLIENT_OPTIONS_INIT;
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     struct running running = {0};
 
     fake_slots_serve(&served);
     fake_connects(SMQ_OK);
     fake_replicate(replicate);
-    client.redis = "fake:1";
-    client.request_timeout_ms = request_timeout_ms;
-    client.event = on_event;
-    client.event_level = SMQ_LEVEL_DEBUG;
+    smq_client_options client =
+        SMQ_CLIENT_OPTIONS(.redis = "fake:1", .request_timeout_ms = request_timeout_ms,
+                           .event = on_event, .event_level = SMQ_LEVEL_DEBUG);
     assert_int_equal(smq_client_new(&running.client, &client, NULL), SMQ_OK);
-    options.topic = "t";
-    options.handler = on_message;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.topic = "t", .handler = on_message);
     assert_int_equal(smq_consumer_new(&running.consumer, running.client, &options, NULL), SMQ_OK);
     assert_int_equal(smq_consumer_start(running.consumer, NULL), SMQ_OK);
     return running;

@@ -61,14 +61,12 @@ static int set_up(void **state)
 /* A consumer that has polled the batch of slot 0, while a call of slot 1 is in progress. */
 static smq_consumer *consumer_of_batch(smq_delivery **polled, int64_t linger_ms)
 {
-    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *consumer = NULL;
     size_t count = 0, more;
 
-    options.topic = "t";
-    options.per_slot = BATCH;
-    options.max_in_flight = SLOTS * BATCH;
-    options.linger_ms = linger_ms;
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = "t", .per_slot = BATCH, .max_in_flight = SLOTS * BATCH,
+                             .linger_ms = linger_ms);
     assert_int_equal(smq_consumer_new(&consumer, client, &options, NULL), SMQ_OK);
     while (count < BATCH) {
         assert_int_equal(

@@ -29,13 +29,10 @@ struct case_row {
 
 static void text_of(struct buf *out, int32_t slots, int32_t retries)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
     struct topic topic;
 
-    options.name = "t";
-    options.type = SMQ_TYPE_PRIORITY;
-    options.slots = slots;
-    options.max_retries = retries;
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.name = "t", .type = SMQ_TYPE_PRIORITY,
+                                                  .slots = slots, .max_retries = retries);
     assert_int_equal(topic_from_options(&topic, &options, NULL), SMQ_OK);
     topic_format(out, &topic);
 }

@@ -111,12 +111,10 @@ static void lists_are_read(void **state)
 
 static struct topic topic_of(const char *groups)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
     struct topic topic;
     smq_error err = SMQ_ERROR_INIT;
 
-    options.name = "orders";
-    options.groups = groups;
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.name = "orders", .groups = groups);
     assert_int_equal(topic_from_options(&topic, &options, &err), SMQ_OK);
     topic.generation = 7;
     return topic;

@@ -207,11 +207,8 @@ static void choices_keep_their_words(void **state)
 
 static void switches_and_texts_are_kept(void **state)
 {
-    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
-
     (void) state;
-    topic.type = SMQ_TYPE_PRIORITY;
-    topic.shared = true;
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_PRIORITY, .shared = true);
     assert_int_equal(option_complete(&topic, SMQ_OPTION_SET_TOPIC, NULL), SMQ_OK);
     assert_true(topic.shared);
     assert_false(topic.skip_failed);
@@ -240,7 +237,6 @@ static void some_defaults_follow_other_options(void **state)
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     smq_consumer_options worker = SMQ_CONSUMER_OPTIONS(.handler = done);
     smq_consumer_options consumer = SMQ_CONSUMER_OPTIONS_INIT;
-    smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
 
     (void) state;
     assert_int_equal(option_complete(&consumer, SMQ_OPTION_SET_CONSUMER, NULL), SMQ_OK);
@@ -253,7 +249,7 @@ static void some_defaults_follow_other_options(void **state)
     worker.batch_size = 1000;
     assert_int_equal(option_complete(&worker, SMQ_OPTION_SET_CONSUMER, NULL), SMQ_OK);
     assert_int_equal(worker.max_in_flight, 10240000);
-    topic.type = SMQ_TYPE_FIFO;
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIFO);
     assert_int_equal(option_complete(&topic, SMQ_OPTION_SET_TOPIC, NULL), SMQ_OK);
     assert_int_equal(topic.layout, SMQ_LAYOUT_KEYED);
     assert_int_equal(topic.max_body, 1048576);

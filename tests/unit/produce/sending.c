@@ -21,12 +21,10 @@ struct sending sending;
 
 void sending_topic(int32_t slots, const char *nonce)
 {
-    smq_topic_options options = SMQ_TOPIC_OPTIONS_INIT;
     smq_error err;
 
-    options.name = "orders";
-    options.type = SMQ_TYPE_FIXED_TIME;
-    options.slots = slots;
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.name = "orders", .type = SMQ_TYPE_FIXED_TIME, .slots = slots);
     fake_lock();
     assert_int_equal(topic_from_options(&sending.topic, &options, &err), SMQ_OK);
     snprintf(sending.topic.nonce, sizeof(sending.topic.nonce), "%s", nonce);
@@ -307,7 +305,6 @@ static bool model_serve(const struct redis_command *command, struct fake_answer 
 
 int sending_set_up(void **state)
 {
-    smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
     smq_error err;
 
     (void) state;
@@ -320,7 +317,7 @@ int sending_set_up(void **state)
     fake_serve(model_serve);
     fake_connects(SMQ_OK);
     sending_topic(4, "00000000000000aa");
-    options.redis = "fake:1";
+    smq_client_options options = SMQ_CLIENT_OPTIONS(.redis = "fake:1");
     assert_int_equal(smq_client_new(&sending.client, &options, &err), SMQ_OK);
     return 0;
 }
@@ -354,10 +351,7 @@ smq_producer *sending_producer(const smq_producer_options *options)
 
 smq_message sending_message(const char *body, const char *key)
 {
-    smq_message message = SMQ_MESSAGE_INIT;
-
-    message.body = smq_text(body);
-    message.key = smq_text(key);
+    smq_message message = SMQ_MESSAGE(.body = smq_text(body), .key = smq_text(key));
     return message;
 }
 

@@ -72,11 +72,9 @@ static int set_up(void **state)
 
 static smq_producer *producer_with(int32_t count, int64_t send_timeout_ms, bool no_repeat)
 {
-    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
-
-    options.replicas = count;
-    options.send_timeout_ms = send_timeout_ms;
-    options.no_repeat = no_repeat;
+    smq_producer_options options =
+        SMQ_PRODUCER_OPTIONS(.replicas = count, .send_timeout_ms = send_timeout_ms,
+                             .no_repeat = no_repeat);
     return sending_producer(&options);
 }
 

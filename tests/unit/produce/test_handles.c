@@ -15,15 +15,14 @@
 
 static void too_many_pending_are_full(void **state)
 {
-    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     smq_producer *producer;
     struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
     smq_message message = sending_message("x", NULL);
     smq_error err;
 
     (void) state;
-    options.max_pending = 10;
-    options.max_pending_bytes = 1000;
+    smq_producer_options options =
+        SMQ_PRODUCER_OPTIONS(.max_pending = 10, .max_pending_bytes = 1000);
     producer = sending_producer(&options);
     sending_hold(true);
     sending_numbered(producer, 0, 10, "k", &receipts);
@@ -84,13 +83,12 @@ static void sends_are_counted_until_their_receipts_are_given(void **state)
 
 static void waiting_for_room_ends_when_there_is_some(void **state)
 {
-    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     smq_producer *producer;
     struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
     (void) state;
-    options.max_pending = 3;
-    options.full_timeout_ms = SMQ_FOREVER;
+    smq_producer_options options =
+        SMQ_PRODUCER_OPTIONS(.max_pending = 3, .full_timeout_ms = SMQ_FOREVER);
     producer = sending_producer(&options);
     sending_numbered(producer, 0, 5000, "k", &receipts);
     sending_flush(producer);
@@ -219,14 +217,13 @@ static void a_callback_may_free_its_producer(void **state)
 
 static void bad_arguments_are_refused(void **state)
 {
-    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     smq_producer *producer = NULL;
     smq_message message = sending_message("hello", NULL), unset = message;
     smq_receipt receipt;
     smq_error err;
 
     (void) state;
-    options.max_pending = -5;
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS(.max_pending = -5);
     assert_int_equal(smq_producer_new(&producer, sending.client, &options, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "max_pending"));
     assert_null(producer);

@@ -208,14 +208,13 @@ static void a_send_is_repeated_while_redis_remembers_it(void **state)
 
 static void without_repeats_a_lost_reply_is_unknown(void **state)
 {
-    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     smq_producer *producer;
     smq_message message = sending_message("hello", NULL);
     smq_receipt receipt;
     smq_error err;
 
     (void) state;
-    options.no_repeat = true;
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS(.no_repeat = true);
     producer = sending_producer(&options);
     sending_fault(FAULT_LOST_AFTER, 1);
     assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_UNKNOWN);
@@ -235,11 +234,10 @@ static void the_time_out_says_whether_it_may_be_stored(void **state)
                  {FAULT_LOST_AFTER, SMQ_UNKNOWN},
                  {FAULT_SCRIPT_ERROR, SMQ_UNKNOWN},
                  {FAULT_OOM, SMQ_FULL}};
-    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     smq_producer *producer;
 
     (void) state;
-    options.send_timeout_ms = 60;
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS(.send_timeout_ms = 60);
     producer = sending_producer(&options);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         smq_message message = sending_message("hello", NULL);
@@ -259,13 +257,12 @@ static void the_time_out_says_whether_it_may_be_stored(void **state)
 /* The reply to a try in its last moments would hardly come, and leave it in doubt. */
 static void what_was_refused_is_not_tried_at_the_last_moment(void **state)
 {
-    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     smq_message message = sending_message("hello", NULL);
     smq_producer *producer;
     smq_error err;
 
     (void) state;
-    options.send_timeout_ms = 50;
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS(.send_timeout_ms = 50);
     producer = sending_producer(&options);
     assert_int_equal(smq_send(producer, "orders", &message, NULL, &err), SMQ_OK);
     sending_fault(FAULT_NOT_DONE, -1);
@@ -276,14 +273,13 @@ static void what_was_refused_is_not_tried_at_the_last_moment(void **state)
 
 static void a_definition_that_never_comes_ends_in_time(void **state)
 {
-    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     smq_producer *producer;
     smq_message message = sending_message("hello", NULL);
     smq_receipt receipt;
     smq_error err;
 
     (void) state;
-    options.send_timeout_ms = 30;
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS(.send_timeout_ms = 30);
     producer = sending_producer(&options);
     sending_hold_reads(true);
     assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_TIMED_OUT);
@@ -370,7 +366,6 @@ static bool is_read_again(void *reads)
 
 static void a_slot_without_a_definition_stops_only_itself(void **state)
 {
-    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     smq_producer *patient = sending_producer(NULL), *impatient;
     struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
     smq_message broken = sending_message("hello", NULL), fine = sending_message("world", NULL);
@@ -379,7 +374,7 @@ static void a_slot_without_a_definition_stops_only_itself(void **state)
     smq_error err;
 
     (void) state;
-    options.send_timeout_ms = 50;
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS(.send_timeout_ms = 50);
     impatient = sending_producer(&options);
     assert_int_not_equal(slot_of_key("hello", 5, 4), slot_of_key("world", 5, 4));
     sending_break(slot_of_key("hello", 5, 4));
@@ -399,13 +394,12 @@ static void a_slot_without_a_definition_stops_only_itself(void **state)
 /* The slot refuses the definition again, and the time ends before that can be read once more. */
 static void a_damaged_slot_stays_known_to_be_damaged(void **state)
 {
-    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     smq_message broken = sending_message("hello", NULL), fine = sending_message("world", NULL);
     smq_producer *producer;
     smq_error err;
 
     (void) state;
-    options.send_timeout_ms = 3000;
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS(.send_timeout_ms = 3000);
     producer = sending_producer(&options);
     assert_int_equal(smq_send(producer, "orders", &fine, NULL, &err), SMQ_OK);
     sending_break(slot_of_key("hello", 5, 4));

@@ -16,10 +16,8 @@ enum { RECEIPTS_MAX = 16, NUMBERS = 64 };
 
 static smq_producer *polled_producer(int64_t max_pending)
 {
-    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
-
-    options.poll_receipts = true;
-    options.max_pending = max_pending;
+    smq_producer_options options =
+        SMQ_PRODUCER_OPTIONS(.poll_receipts = true, .max_pending = max_pending);
     return sending_producer(&options);
 }
 
@@ -231,13 +229,11 @@ static void on_room(void *user)
 
 static void check_room_is_called(smq_sent_fn *sent, void *user)
 {
-    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     struct caller caller = {.status = SMQ_INTERNAL};
     smq_message message = sending_message("hello", "k");
 
-    options.max_pending = 2;
-    options.room = on_room;
-    options.room_user = &caller;
+    smq_producer_options options =
+        SMQ_PRODUCER_OPTIONS(.max_pending = 2, .room = on_room, .room_user = &caller);
     caller.producer = sending_producer(&options);
     waiter_init(&caller.waiter, 1);
     sending_hold(true);
@@ -271,7 +267,6 @@ static void room_is_called_once_with_callbacks_and_without(void **state)
 static void wrong_polls_are_refused(void **state)
 {
     smq_producer *polled = polled_producer(0), *other = sending_producer(NULL), *made = NULL;
-    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     smq_receipt receipt;
     size_t count;
     smq_error err;
@@ -286,8 +281,7 @@ static void wrong_polls_are_refused(void **state)
     assert_int_equal(smq_producer_poll(polled, &receipt, 0, &count, NULL, 0, &err), SMQ_INVALID);
     assert_int_equal(smq_producer_poll(polled, &receipt, 1, NULL, NULL, 0, &err), SMQ_INVALID);
     assert_int_equal(smq_producer_poll(polled, &receipt, 1, &count, NULL, -7, &err), SMQ_INVALID);
-    options.poll_receipts = true;
-    options.room = on_room;
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS(.poll_receipts = true, .room = on_room);
     assert_int_equal(smq_producer_new(&made, sending.client, &options, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "room is only for producers without poll_receipts"));
     smq_producer_free(polled);

@@ -32,12 +32,11 @@ static void find_keys(void)
 static smq_producer *producer_with_one_in_progress(int64_t linger_ms, int64_t send_timeout_ms,
                                                    struct sending_receipts *receipts)
 {
-    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     smq_producer *producer;
 
     find_keys();
-    options.linger_ms = linger_ms;
-    options.send_timeout_ms = send_timeout_ms;
+    smq_producer_options options =
+        SMQ_PRODUCER_OPTIONS(.linger_ms = linger_ms, .send_timeout_ms = send_timeout_ms);
     producer = sending_producer(&options);
     sending_hold(true);
     sending_numbered(producer, 0, 1, keys[0], receipts);
@@ -57,10 +56,9 @@ static void send_to_each_slot(smq_producer *producer, int number, struct sending
 static void await_outboxes(size_t held)
 {
     static struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    smq_producer_options options = SMQ_PRODUCER_OPTIONS_INIT;
     smq_producer *another;
 
-    options.linger_ms = SMQ_NONE;
+    smq_producer_options options = SMQ_PRODUCER_OPTIONS(.linger_ms = SMQ_NONE);
     another = sending_producer(&options);
     sending_numbered(another, 0, 1, "another", &receipts);
     fake_await_held(held + 1);
