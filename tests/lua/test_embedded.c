@@ -57,7 +57,6 @@ static void test_the_sha1_is_that_of_the_text(void **state)
 
 static void test_no_script_carries_a_clock_of_tests(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < SCRIPTS_COUNT; i++) {
         assert_null(strstr(scripts_all[i]->text, "test"));
     }
@@ -66,7 +65,6 @@ static void test_no_script_carries_a_clock_of_tests(void **state)
 /* A full server must drain: only sends are refused for want of memory. */
 static void test_only_sends_need_memory(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < SCRIPTS_COUNT; i++) {
         bool send = strncmp(scripts_all[i]->name, "send", 4) == 0 ||
                     strcmp(scripts_all[i]->name, "writable") == 0;
@@ -162,7 +160,6 @@ static void test_the_rights_are_those_of_the_scripts(void **state)
     static const char begin[] = ".call('";
     const char *rights = script_of("rights")->text;
 
-    (void) state;
     for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++) {
         const char *at = script_of(owners[i])->text;
 

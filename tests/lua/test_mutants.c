@@ -90,7 +90,6 @@ static int teardown(void **state)
 {
     void *made = fixture;
 
-    (void) state;
     return fixture_teardown(&made);
 }
 

@@ -228,7 +228,6 @@ static void test_what_is_told_is_read(void **state)
         {"!99999999999999999", false, false, 0},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct store_told told = {0};
 
@@ -258,7 +257,6 @@ static void test_who_sleeps_is_read(void **state)
         {"-5 0 -|wa ", false, {0}},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         redisReply reply = {.type = REDIS_REPLY_STRING, .str = (char *) rows[i].text};
         struct store_result result = {.outcome = STORE_OK, .reply = &reply};

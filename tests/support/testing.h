@@ -11,4 +11,7 @@
 
 #include <cmocka.h>
 
+/* cmocka gives its state to each test, set-up and tear-down, and most have none. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 #endif

@@ -168,7 +168,6 @@ static const struct visit *visited(smq_layout layout, const smq_filter *filter)
 
 static void messages_come_slot_by_slot_in_their_order(void **state)
 {
-    (void) state;
     for (EACH_LAYOUT(layout)) {
         const struct visit *visit;
 
@@ -201,7 +200,6 @@ static void a_cursor_goes_on_where_it_was_given(void **state)
 {
     static const size_t pieces[] = {1, 7, 256};
 
-    (void) state;
     for (EACH_LAYOUT(layout)) {
         struct visit *parts = &visits[1];
         const struct visit *whole;
@@ -234,7 +232,6 @@ static void a_cursor_goes_on_where_it_was_given(void **state)
 /* What was seen last may be gone, or be a name of any bytes. */
 static void a_cursor_stands_what_happens_meanwhile(void **state)
 {
-    (void) state;
     for (EACH_LAYOUT(layout)) {
         char odd[] = "% \n:\x80";
         smq_message message = named(layout, (smq_bytes){odd, 5});
@@ -277,7 +274,6 @@ static bool filtered_is(smq_layout layout, const smq_filter *filter, const char 
 
 static void only_what_passes_the_filter_is_shown(void **state)
 {
-    (void) state;
     for (EACH_LAYOUT(layout)) {
         smq_filter filter = SMQ_FILTER_INIT;
         smq_message which = named(layout, smq_text("m-2"));
@@ -324,7 +320,6 @@ static void bad_filters_are_refused(void **state)
     uint64_t count = 7;
     smq_error err;
 
-    (void) state;
     topic_with(SMQ_TYPE_PRIORITY, SMQ_LAYOUT_INLINE, SLOTS);
     for (size_t i = 0; i < sizeof(cursors) / sizeof(cursors[0]); i++) {
         filter.cursor = cursors[i];
@@ -385,7 +380,6 @@ static void a_large_topic_is_visited_in_short_calls(void **state)
     int64_t before, calls;
     smq_error err;
 
-    (void) state;
     topic_with(SMQ_TYPE_FIXED_TIME, SMQ_LAYOUT_INLINE, 1);
     for (int i = 0; i < LARGE; i += PER_COMMAND) {
         size_t used = (size_t) sprintf(command, "ZADD inline_0");
@@ -415,7 +409,6 @@ static void large_bodies_come_a_few_at_a_time(void **state)
 {
     enum { COUNT = 40, SIZE = 60000 };
 
-    (void) state;
     for (EACH_LAYOUT(layout)) {
         char *body = malloc(SIZE);
         uint64_t seen = 0;
@@ -453,7 +446,6 @@ static uint64_t requeued(smq_layout layout, const smq_filter *filter)
 
 static void dead_letters_are_requeued_by_filter(void **state)
 {
-    (void) state;
     for (EACH_LAYOUT(layout)) {
         smq_filter filter = SMQ_FILTER_INIT;
         smq_message which = named(layout, smq_text("m-8"));
@@ -493,7 +485,6 @@ static void dead_letters_are_requeued_by_filter(void **state)
 /* A message that dies again and again does not keep the call. */
 static void what_dies_again_meanwhile_stays_dead(void **state)
 {
-    (void) state;
     for (EACH_LAYOUT(layout)) {
         struct dying dying = {.layout = layout, .dead = 500};
         smq_consumer *worker;
@@ -538,7 +529,6 @@ static void a_requeue_keeps_its_rate_and_tells_how_far_it_is(void **state)
     uint64_t count;
     smq_error err;
 
-    (void) state;
     topic_with(SMQ_TYPE_FIXED_TIME, SMQ_LAYOUT_INLINE, SLOTS);
     bury_many(SMQ_LAYOUT_INLINE, 100);
     smq_filter filter = SMQ_FILTER(.rate_per_s = 100, .limit = 60);
@@ -578,7 +568,6 @@ static uint64_t purged(smq_layout layout, const smq_filter *filter)
 
 static void messages_are_purged_by_state_and_filter(void **state)
 {
-    (void) state;
     for (EACH_LAYOUT(layout)) {
         smq_error err;
 

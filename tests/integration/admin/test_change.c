@@ -87,7 +87,6 @@ static void an_alteration_reaches_consumers(void **state)
     const char *topic = cluster_topic(client, &options);
     smq_consumer *worker = handler_log_worker(client, topic, log);
 
-    (void) state;
     alter(other, topic, "max_retries", "2");
     assert_int_equal(described(client, topic).max_retries, 2);
     messages_send(client, topic, (struct test_message){.body = "a"});
@@ -114,7 +113,6 @@ static void an_alteration_reaches_producers(void **state)
     smq_message message = SMQ_MESSAGE_INIT;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     message.body = (smq_bytes){"a", 1};
     message.delay_ms = SMQ_TOPIC_DELAY;
     assert_ok(smq_producer_new(&producer, client, NULL, &err), &err);
@@ -154,7 +152,6 @@ static void an_alteration_reaches_a_producer_that_is_refused(void **state)
     struct sending sending = {.topic = cluster_topic(client, &options)};
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     assert_ok(smq_producer_new(&sending.producer, client, NULL, &err), &err);
     assert_false(is_sent(&sending)); /* the body is too big */
     alter(other, sending.topic, "max_body", "2");
@@ -173,7 +170,6 @@ static void a_cut_alteration_is_completed(void **state)
     char before[64], after[64], key[64];
     redisContext *redis;
 
-    (void) state;
     field_of(before, topic, 3, "def");
     alter(client, topic, "lease_ms", "5s");
     field_of(after, topic, 3, "def");
@@ -221,7 +217,6 @@ static void two_alterations_at_once_are_both_kept(void **state)
     void *failure = NULL;
     char *own;
 
-    (void) state;
     assert_int_equal(pthread_create(&thread, NULL, alter_often, &two), 0);
     own = alter_often(&one);
     pthread_join(thread, &failure);
@@ -247,7 +242,6 @@ static void what_cannot_be_altered_is_told(void **state)
     const char *topic = cluster_topic(client, &options);
     smq_error err;
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_int_equal(cluster_alter(client, topic, cases[i].option, cases[i].value, &err),
                          SMQ_INVALID);
@@ -293,7 +287,6 @@ static void a_pause_holds_for_the_whole_fleet(void **state)
     smq_error err = SMQ_ERROR_INIT;
     char body[16];
 
-    (void) state;
     assert_ok(smq_topic_pause(client, topic, &err), &err);
     assert_ok(smq_topic_pause(other, topic, &err), &err);
     assert_true(described(client, topic).paused);
@@ -325,7 +318,6 @@ static void work_in_flight_ends_and_a_pause_outlives_its_process(void **state)
     smq_error err = SMQ_ERROR_INIT;
     smq_consumer *worker;
 
-    (void) state;
     handler_log_gate(log);
     worker = handler_log_worker(client, topic, log);
     messages_send(client, topic, (struct test_message){.body = "a", .priority = 1});
@@ -356,7 +348,6 @@ static void a_paused_topic_can_be_altered_and_deleted(void **state)
     smq_error err = SMQ_ERROR_INIT;
     char paused[64];
 
-    (void) state;
     assert_ok(smq_topic_create(client, &options, NULL, &err), &err);
     assert_ok(smq_topic_pause(client, "again", &err), &err);
     alter(client, "again", "max_retries", "3");

@@ -68,7 +68,6 @@ static void a_slot_without_keys_is_opened_again(void **state)
     smq_topic_report report;
     int64_t kept;
 
-    (void) state;
     cluster_create_topic(client, &four_slots);
     send_many(40);
     report = repaired();
@@ -92,7 +91,6 @@ static void a_creation_opens_it_again_too(void **state)
 {
     smq_topic_report report;
 
-    (void) state;
     report = created(&four_slots);
     assert_true(report.created);
     assert_false(report.repaired);
@@ -110,7 +108,6 @@ static void a_paused_topic_is_paused_in_the_slot_that_is_opened_again(void **sta
 {
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &four_slots);
     assert_ok(smq_topic_pause(client, "t", &err), &err);
     keys_lose_slot("t", 0);
@@ -191,13 +188,11 @@ static void repaired_beside_alterations(const char *groups)
 
 static void a_repair_beside_alterations_finds_nothing(void **state)
 {
-    (void) state;
     repaired_beside_alterations(NULL);
 }
 
 static void nor_does_one_of_a_topic_with_groups(void **state)
 {
-    (void) state;
     repaired_beside_alterations("a,b");
 }
 
@@ -209,7 +204,6 @@ static void a_lost_definition_comes_back_from_the_slots(void **state)
     smq_topic_report report;
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &four_slots);
     keys_text(nonce, "topic{t}", "HGET topic{t} nonce");
     assert_ok(cluster_alter(client, "t", "max_retries", "5", &err), &err);
@@ -239,7 +233,6 @@ static void a_creation_adopts_the_messages(void **state)
     smq_topic_report report;
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &four_slots);
     send_many(12);
     keys_lose_topic("t");
@@ -268,7 +261,6 @@ static void a_creation_meets_slots_that_were_not_asked(void **state)
     smq_topic_report report;
     int64_t kept;
 
-    (void) state;
     options.slots = SLOTS;
     cluster_create_topic(client, &options);
     send_many(100);
@@ -292,7 +284,6 @@ static void a_key_of_others_is_no_topic(void **state)
 {
     smq_error err;
 
-    (void) state;
     freeReplyObject(keys_command("t_3", "SET t_3 precious"));
     assert_int_equal(smq_topic_repair(client, "t", NULL, &err), SMQ_NO_TOPIC);
     assert_int_equal(smq_topic_delete(client, "t", true, &err), SMQ_NO_TOPIC);
@@ -302,7 +293,6 @@ static void a_deletion_says_no_more_than_it_did(void **state)
 {
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &four_slots);
     send_many(6);
     keys_lose_topic("t");
@@ -333,7 +323,6 @@ static void a_new_topic_passes_what_its_slots_have_seen(void **state)
     };
     smq_error err;
 
-    (void) state;
     for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
         freeReplyObject(keys_command("t_2", kept[i], ""));
     }
@@ -352,7 +341,6 @@ static void an_alteration_that_topic_t_forgot_is_valid_again(void **state)
     smq_topic_report report;
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &four_slots);
     keys_text(before, "topic{t}", "HGET topic{t} definition");
     assert_ok(cluster_alter(client, "t", "max_retries", "5", &err), &err);
@@ -373,7 +361,6 @@ static void an_alteration_of_which_only_the_number_is_left(void **state)
 {
     smq_topic_report report;
 
-    (void) state;
     cluster_create_topic(client, &four_slots);
     for (int i = 0; i < 4; i++) {
         char store[16], nonce[512];
@@ -393,7 +380,6 @@ static void a_forgotten_deletion_is_no_obstacle(void **state)
 {
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &four_slots);
     send_many(4);
     freeReplyObject(keys_command("t_1", "HDEL slot{t_1} def"));
@@ -412,7 +398,6 @@ static void slots_that_disagree_are_listed(void **state)
     char text[512];
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &four_slots);
     send_many(40);
     freeReplyObject(keys_command("t_1", "HSET slot{t_1} def 00000000deadbeef.1"));
@@ -438,7 +423,6 @@ static void a_failed_creation_leaves_no_keys(void **state)
     smq_topic_options options = SMQ_TOPIC_OPTIONS(.name = "t", .type = SMQ_TYPE_FIFO, .slots = 64);
     smq_error err;
 
-    (void) state;
     freeReplyObject(keys_command("t_40", "SET t_40 precious"));
     assert_int_equal(smq_topic_create(client, &options, NULL, &err), SMQ_INVALID);
     for (size_t i = 0; i < servers_count(cluster_servers()); i++) {
@@ -471,7 +455,6 @@ static void a_topic_without_its_definition_is_visited(void **state)
     char seen[64] = "";
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &four_slots);
     cluster_create_topic(client, &other);
     keys_lose_topic("t");
@@ -511,7 +494,6 @@ static void looks_name_a_damaged_slot_and_see_the_others(void **state)
     smq_error err;
     int seen = 0;
 
-    (void) state;
     cluster_create_topic(client, &four_slots);
     send_many(40);
     keys_lose_slot("t", 1);
@@ -542,7 +524,6 @@ static void looks_see_the_others_of_a_slot_with_a_key_of_others(void **state)
     char slots[64] = "";
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &four_slots);
     send_many(40);
     freeReplyObject(keys_command("t_2", "DEL prepare{t_2}"));
@@ -562,7 +543,6 @@ static void a_purge_names_a_damaged_slot_and_empties_the_others(void **state)
     int64_t kept;
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &four_slots);
     send_many(40);
     keys_lose_slot("t", 1);
@@ -585,7 +565,6 @@ static void looks_see_the_others_of_a_slot_that_moves(void **state)
     smq_error err;
     int seen = 0;
 
-    (void) state;
     cluster_create_topic(client, &four_slots);
     send_many(40);
     from = servers_node_of(cluster_servers(), "t_1");

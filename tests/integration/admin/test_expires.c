@@ -151,7 +151,6 @@ static void all_keys_of_an_unused_topic_go(void **state)
                           .expires_with_messages = true),
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
         cluster_create_topic(client, &forms[i]);
     }
@@ -175,7 +174,6 @@ static void a_topic_in_use_stays(void **state)
     smq_topic_options with_groups = CREATED;
     smq_consumer *consumers[2];
 
-    (void) state;
     with_groups.groups = "a,b";
     create("consumed", CREATED);
     create("sent", CREATED);
@@ -231,7 +229,6 @@ static void messages_keep_their_topic(void **state)
     smq_topic_options with_groups = CREATED;
     smq_error err;
 
-    (void) state;
     with_groups.groups = "a,b";
     for (int i = 0; i < 4; i++) {
         create(kinds[i].name, i < 3 ? CREATED : with_groups);
@@ -270,7 +267,6 @@ static void the_time_is_altered(void **state)
 {
     smq_error err;
 
-    (void) state;
     create("t", CREATED);
     assert_ok(cluster_alter(client, "t", "expires_ms", "none", &err), &err);
     make_due("t", true);
@@ -285,7 +281,6 @@ static void what_redis_has_lost_is_told_again(void **state)
 {
     smq_consumer *consumer;
 
-    (void) state;
     create("t", CREATED);
     consumer = consumer_after("t", false);
     freeReplyObject(keys_command(LIST, "DEL " LIST));
@@ -316,7 +311,6 @@ static void an_interrupted_deletion_is_completed(void **state)
 {
     char text[512];
 
-    (void) state;
     create("ours", CREATED);
     create("users", CREATED);
     make_due("users", true);
@@ -333,7 +327,6 @@ static void so_does_whoever_creates_the_topic_again(void **state)
     smq_topic_options options = CREATED;
     smq_error err;
 
-    (void) state;
     options.expires_ms = LONG_MS;
     create("t", options);
     begin_deletion("t", "x123");
@@ -439,7 +432,6 @@ static void a_send_that_meets_the_deletion_is_refused_or_stored(void **state)
     smq_error err;
     int kept = 0;
 
-    (void) state;
     memset(raced, 0, sizeof(raced));
     for (int i = 0; i < TOPICS; i++) {
         prepare_race(&raced[i], i);
@@ -473,7 +465,6 @@ static void a_client_may_end_while_it_deletes(void **state)
     smq_client *deleting = cluster_client();
     char name[NAME_MAX_];
 
-    (void) state;
     for (int i = 0; i < TOPICS; i++) {
         (void) snprintf(name, sizeof(name), "t%02d", i);
         cluster_create_topic(

@@ -20,7 +20,6 @@ static smq_client *client, *slow;
 
 static int set_up(void **state)
 {
-    (void) state;
     keys_flush();
     client = cluster_client();
     proxy = proxy_start(server_port(servers_node(cluster_servers(), 0)));
@@ -32,7 +31,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void) state;
     proxy_release(proxy);
     smq_client_free(slow);
     smq_client_free(client);
@@ -160,7 +158,6 @@ static void assert_altered(const char *option, const char *value)
 
 static void of_two_lists_one_is_stored(void **state)
 {
-    (void) state;
     create("a");
     alter_until("a,c", STORES);
     assert_altered("groups", "a,b");
@@ -173,7 +170,6 @@ static void of_two_lists_one_is_stored(void **state)
 
 static void the_same_list_is_stored_once(void **state)
 {
-    (void) state;
     create("a");
     alter_until("a,b", STORES);
     assert_altered("groups", "b,a");
@@ -183,7 +179,6 @@ static void the_same_list_is_stored_once(void **state)
 
 static void another_option_is_no_conflict(void **state)
 {
-    (void) state;
     create("a");
     alter_until("a,b", STORES);
     assert_altered("max_retries", "3");
@@ -200,7 +195,6 @@ static void another_option_is_no_conflict(void **state)
 /* Both drop b; the first one has sealed it when the other one begins. */
 static void both_drop_the_same_group(void **state)
 {
-    (void) state;
     create("a,b");
     alter_until("a,c", STORES);
     assert_altered("groups", "a");
@@ -218,7 +212,6 @@ static void a_group_that_is_being_dropped_is_told(void **state)
     static const char told[] = "orders/b is being dropped by another caller: try again when that "
                                "call has ended; if it was interrupted, repeat it";
 
-    (void) state;
     create("a,b");
     alter_until("a,c", STORES);
     assert_refused("max_retries", "3", told);
@@ -232,7 +225,6 @@ static void a_group_that_is_being_dropped_is_told(void **state)
 /* A deletion that has not begun to seal the group yet. */
 static void a_deletion_keeps_what_is_added(void **state)
 {
-    (void) state;
     create("a,b");
     alter_until(NULL, "topic.b{orders}\r\n$6\r\ndelete\r\n");
     assert_altered("groups", "a,b,c");
@@ -244,7 +236,6 @@ static void a_deletion_keeps_what_is_added(void **state)
 /* It drops b and c, and a message comes into c when b is sealed. */
 static void a_late_message_stops_all_of_it(void **state)
 {
-    (void) state;
     create("a,b,c");
     alter_until("a,d", "topic.c{orders}\r\n$6\r\ndelete\r\n");
     assert_int_equal(keys_number("x{orders_0}", "ZADD store.c{orders_0} 1 late"), 1);
@@ -259,7 +250,6 @@ static void a_late_message_stops_all_of_it(void **state)
  * made. */
 static void a_damaged_definition_leaves_it_half_done(void **state)
 {
-    (void) state;
     create("a");
     alter_until("a,b", STORES);
     assert_int_equal(keys_number("topic{orders}", "HSET topic{orders} version 7 definition x"), 0);

@@ -13,7 +13,6 @@ static smq_client *client;
 
 static int set_up(void **state)
 {
-    (void) state;
     keys_flush();
     client = cluster_client();
     return 0;
@@ -21,7 +20,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void) state;
     smq_client_free(client);
     return 0;
 }
@@ -111,7 +109,6 @@ static void each_group_handles_each_message(void **state)
     struct handler_log *log = handler_log_new(NULL);
     smq_consumer *worker;
 
-    (void) state;
     create("orders", "search,billing", 4);
     create("orders.billing", NULL, 4);
     assert_topics("orders.billing orders/billing orders/search");
@@ -140,7 +137,6 @@ static void keys_stand_as_designed(void **state)
 {
     char text[512];
 
-    (void) state;
     create("t", "a.b", 1);
     send_text("t", "one");
     assert_string_equal(keys_text(text, "topic{t}", "HGET topic.a.b{t} state"), "ready");
@@ -160,7 +156,6 @@ static void a_group_is_paused_and_edited_alone(void **state)
     uint64_t purged = 0;
     smq_error err;
 
-    (void) state;
     create("orders", "billing,search", 1);
     assert_ok(smq_topic_pause(client, "orders/billing", &err), &err);
     send_text("orders", "one");
@@ -188,7 +183,6 @@ static void an_alteration_reaches_all_groups(void **state)
     char text[512];
     smq_error err;
 
-    (void) state;
     create("orders", "billing,search", 2);
     assert_ok(cluster_alter(client, "orders", "max_waiting", "2", &err), &err);
     assert_int_equal(keys_number("topic{orders}", "HGET topic.search{orders} version"), 2);
@@ -222,7 +216,6 @@ static void a_full_group_refuses_for_all(void **state)
     smq_receipt receipt = {.status = SMQ_OK};
     smq_error err;
 
-    (void) state;
     create("orders", "billing,search", 1);
     assert_ok(cluster_alter(client, "orders", "max_waiting", "1", &err), &err);
     send_text("orders", "one");
@@ -250,7 +243,6 @@ static void a_full_group_takes_another_time(void **state)
     smq_consumer *worker;
     smq_error err;
 
-    (void) state;
     options.groups = "billing,search";
     options.max_waiting = 1;
     cluster_create_topic(client, &options);
@@ -274,7 +266,6 @@ static void a_group_without_places_refuses_for_all(void **state)
     smq_receipt receipt = {.status = SMQ_OK};
     smq_error err;
 
-    (void) state;
     options.groups = "billing,search";
     cluster_create_topic(client, &options);
     send_text("calls", "one");
@@ -292,7 +283,6 @@ static void a_full_topic_is_counted_by_its_name(void **state)
 {
     smq_error err;
 
-    (void) state;
     create("plain", NULL, 1);
     assert_ok(cluster_alter(client, "plain", "max_waiting", "1", &err), &err);
     send_text("plain", "one");
@@ -306,7 +296,6 @@ static void a_group_is_added_and_dropped(void **state)
     uint64_t purged;
     smq_error err;
 
-    (void) state;
     create("orders", "billing", 4);
     send_text("orders", "before");
     assert_ok(cluster_alter(client, "orders", "groups", "search,billing", &err), &err);
@@ -350,7 +339,6 @@ static void a_topic_is_deleted_with_its_groups(void **state)
 {
     smq_error err;
 
-    (void) state;
     create("orders", "billing,search", 2);
     send_text("orders", "one");
     assert_refused(smq_topic_delete(client, "orders", false, why), SMQ_NOT_EMPTY,
@@ -377,7 +365,6 @@ static void a_group_that_cannot_be_asked_about_is_not_deleted(void **state)
     smq_error err = SMQ_ERROR_INIT;
     smq_status status;
 
-    (void) state;
     create("orders", "billing,search", 2);
     server_pause(server);
     status = smq_topic_delete(hasty, "orders/billing", true, &err);
@@ -393,7 +380,6 @@ static void created_again_it_stays(void **state)
     smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
     smq_error err;
 
-    (void) state;
     create("orders", "billing,search", 2);
     send_text("orders", "one");
     options.groups = "search,billing";
@@ -418,7 +404,6 @@ static void lost_definitions_are_restored(void **state)
     smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
     smq_error err;
 
-    (void) state;
     create("orders", "billing,search", 4);
     send_text("orders", "one");
     assert_ok(cluster_alter(client, "orders", "max_retries", "3", &err), &err);
@@ -442,7 +427,6 @@ static void a_lost_slot_is_opened_again(void **state)
     smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
     smq_error err;
 
-    (void) state;
     create("orders", "billing,search", 1);
     send_text("orders", "one");
     (void) keys_number("x{orders_0}",
@@ -462,7 +446,6 @@ static void a_lost_group_is_made_again(void **state)
     smq_stats stats = SMQ_STATS_INIT;
     smq_error err;
 
-    (void) state;
     create("orders", "billing,search", 1);
     send_text("orders", "one");
     assert_int_equal(keys_number("topic{orders}", "DEL topic.search{orders}"), 1);
@@ -485,7 +468,6 @@ static void versions_are_one_after_a_repair(void **state)
 {
     smq_error err;
 
-    (void) state;
     create("orders", "billing,search", 1);
     assert_ok(cluster_alter(client, "orders", "max_retries", "3", &err), &err);
     (void) keys_number("topic{orders}", "HSET topic{orders} version 1");
@@ -523,7 +505,6 @@ static smq_status try_consume(const char *topic, smq_error *err)
 
 static void bad_names_are_refused(void **state)
 {
-    (void) state;
     assert_refused(try_create("orders", "bil ling", why), SMQ_INVALID,
                    "the name of a group must be letters, digits, '.', '_', '-', not \"bil ling\"; "
                    "separate names by commas");
@@ -546,7 +527,6 @@ static void what_cannot_be_created_leaves_nothing(void **state)
     char text[512];
     smq_error err;
 
-    (void) state;
     (void) keys_text(text, "x{orders_0}", "SET slot.search{orders_0} theirs");
     assert_refused(try_create("orders", "billing,search", why), SMQ_INVALID,
                    "cannot create topic orders/search: the key slot.search{orders_0} holds "
@@ -568,7 +548,6 @@ static void the_wrong_name_is_refused(void **state)
     smq_stats stats = SMQ_STATS_INIT;
     smq_binding binding = SMQ_BINDING_INIT;
 
-    (void) state;
     create("orders", "billing,search", 1);
     create("plain", NULL, 1);
     assert_refused(try_consume("orders", why), SMQ_INVALID, has_groups);

@@ -107,7 +107,6 @@ static void equal_bodies_of_different_keys_are_different_messages(void **state)
     struct customers customers = {.count = 0};
     smq_error err;
 
-    (void) state;
     topic_with("orders", SMQ_TYPE_PRIORITY, 64);
     assert_int_equal(order_for_all("orders"), 0);
     assert_int_equal(stats_of("orders").waiting, CUSTOMERS);
@@ -135,7 +134,6 @@ static void each_key_has_its_delivery(void **state)
     smq_consumer *consumer;
     smq_error err;
 
-    (void) state;
     topic_with("orders", SMQ_TYPE_FIXED_TIME, 64);
     (void) order_for_all("orders");
     consumer = consumer_made("orders");
@@ -186,7 +184,6 @@ static void a_key_names_one_of_two_in_every_state(void **state)
     uint64_t count = 0;
     smq_error err;
 
-    (void) state;
     topic_with("two", SMQ_TYPE_FIXED_TIME, 1);
     assert_false(messages_send_by(producer, "two", &ann));
     assert_false(messages_send_by(producer, "two", &bob));
@@ -294,7 +291,6 @@ static void any_bytes_are_a_key_and_a_body(void **state)
     smq_message message;
     smq_error err;
 
-    (void) state;
     memset(letters, 'x', sizeof(letters));
     topic_with("bytes", SMQ_TYPE_FIXED_TIME, 1);
     for (size_t i = 0; i < FORMS; i++) {
@@ -327,7 +323,6 @@ static void a_key_that_is_the_body_counts_as_none(void **state)
     smq_message doubled = message_for("b", "b");
     char order_text[512];
 
-    (void) state;
     topic_with("plain", SMQ_TYPE_FIXED_TIME, 1);
     assert_false(messages_send_by(producer, "plain", &plain));
     assert_true(messages_send_by(producer, "plain", &doubled));
@@ -343,7 +338,6 @@ static void largest_body_counts_the_body_alone(void **state)
     smq_receipt receipt;
     smq_error err;
 
-    (void) state;
     options.max_body = 3;
     cluster_create_topic(client, &options);
     message.key = (smq_bytes){zeros, KEY_MAX};
@@ -374,7 +368,6 @@ static void a_text_is_found_in_key_and_body_and_nowhere_else(void **state)
     smq_message second = message_for("schmidt", order);
     smq_error err;
 
-    (void) state;
     topic_with("texts", SMQ_TYPE_FIXED_TIME, 1);
     assert_false(messages_send_by(producer, "texts", &keyed));
     assert_false(messages_send_by(producer, "texts", &first));
@@ -397,7 +390,6 @@ static void a_topic_of_a_newer_version_is_refused(void **state)
     smq_receipt receipt;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     topic_with("newer", SMQ_TYPE_FIXED_TIME, 4);
     freeReplyObject(keys_command("topic{newer}", "HSET topic{newer} definition %s",
                                  "format=5 type=fixed_time layout=woven"));

@@ -41,7 +41,6 @@ static void counts_are_summed_over_the_slots(void **state)
     smq_error err;
     char body[16];
 
-    (void) state;
     cluster_create_topic(client, &options);
     assert_ok(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.waiting + stats.due + stats.claimed + stats.resting + stats.dead, 0);
@@ -98,7 +97,6 @@ static void the_lag_is_known_or_said_to_be_unknown(void **state)
         {SMQ_TYPE_PRIORITY, SMQ_LAYOUT_INLINE, SMQ_TIES_BYTES, false},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char name[16];
         snprintf(name, sizeof(name), "lag-%zu", i);
@@ -145,7 +143,6 @@ static void the_lag_of_places_is_the_time_since_the_first_send_of_what_comes_nex
     smq_stats stats = SMQ_STATS_INIT;
     smq_error err;
 
-    (void) state;
     ranks.layout = SMQ_LAYOUT_KEYED;
     smq_filter all = SMQ_FILTER(.states = SMQ_STATE_WAITING);
     cluster_create_topic(client, &ranks);
@@ -174,7 +171,6 @@ static void paused_slots_are_counted(void **state)
     smq_stats stats = SMQ_STATS_INIT;
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &options);
     assert_ok(smq_topic_stats(client, "t", &stats, &err), &err);
     assert_int_equal(stats.slots_paused, 0);
@@ -193,7 +189,6 @@ static void small_and_unset_structs(void **state)
     smq_message message = messages_text("x");
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &options);
     (void) messages_send_by(producer, "t", &message);
     stats.struct_size = offsetof(smq_stats, due);
@@ -237,7 +232,6 @@ static void slots_are_visited_in_their_order(void **state)
     struct slots_seen seen = {.count = 0};
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &options);
     (void) messages_send_by(producer, "t", &message);
     freeReplyObject(keys_command("t_7", "HSET slot{t_7} owner somebody"));
@@ -259,7 +253,6 @@ static void a_broken_slot_is_told(void **state)
     smq_stats stats = SMQ_STATS_INIT;
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &options);
     freeReplyObject(keys_command("t_2", "HSET slot{t_2} token %s",
                                  "this is not a token, and it is much too long to be one"));
@@ -310,7 +303,6 @@ static void a_dead_letter_tells_its_story(void **state)
     struct letters_seen seen = {.count = 0};
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &options);
     bury("t", 1, 1700000000000.25, "1600000000000d:bo:dy", "it broke");
     assert_ok(each_dead("t", on_letter, &seen, &err), &err);
@@ -335,7 +327,6 @@ static void a_priority_is_shown_as_it_was_given(void **state)
     char entry[64];
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &options);
     snprintf(entry, sizeof(entry), "%lldd:x", -7 * 4294967296LL + 4294967295LL - 3);
     bury("t", 0, 1700000000000.0, entry, "");
@@ -356,7 +347,6 @@ static void many_dead_letters_are_visited_and_requeued(void **state)
     char text[512];
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &options);
     assert_ok(smq_dead_requeue(client, "t", NULL, &count, NULL, NULL, &err), &err);
     assert_int_equal(count, 0);
@@ -440,7 +430,6 @@ static void a_survey_makes_one_call_for_a_definition_or_slot(void **state)
     struct rows_seen seen = {.count = 0};
     smq_error err;
 
-    (void) state;
     create_surveyed();
     assert_ok(smq_survey(client, NULL, &paced, on_row, &seen, &err), &err); /* scripts are loaded */
     seen = (struct rows_seen){.count = 0};
@@ -480,7 +469,6 @@ static void a_survey_asks_a_silent_master_once(void **state)
     smq_error err = SMQ_ERROR_INIT;
     smq_status status;
 
-    (void) state;
     create_surveyed();
     assert_ok(smq_survey(hasty, NULL, NULL, on_row, &(struct rows_seen){.count = 0}, &err), &err);
     for (size_t i = 0; i < servers_count(cluster_servers()); i++) {

@@ -83,7 +83,6 @@ static void a_deleted_topic_leaves_what_ends(void **state)
         bool shared;
     } cases[] = {{SMQ_LAYOUT_KEYED, false}, {SMQ_LAYOUT_INLINE, false}, {SMQ_LAYOUT_KEYED, true}};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         create(NULL, cases[i].layout, cases[i].shared);
         send_and_handle("t", "t");
@@ -97,7 +96,6 @@ static void so_does_a_group_that_is_dropped(void **state)
     smq_error err;
     int64_t before, after, ending;
 
-    (void) state;
     create("a,b", SMQ_LAYOUT_KEYED, false);
     before = keys_left(&ending);
     for (int i = 0; i < 3; i++) {
@@ -118,7 +116,6 @@ static void a_topic_that_is_created_anew_goes_on_from_the_tombstone(void **state
     char nonce[512], other[512];
     int64_t ending;
 
-    (void) state;
     create(NULL, SMQ_LAYOUT_KEYED, false);
     keys_text(nonce, "topic{t}", "HGET topic{t} nonce");
     delete_topic("t");
@@ -141,7 +138,6 @@ static void a_topic_that_is_created_anew_goes_on_from_the_tombstone(void **state
 /* Its node returned empty; the slots remember. */
 static void so_does_one_whose_own_tombstone_is_lost(void **state)
 {
-    (void) state;
     create(NULL, SMQ_LAYOUT_KEYED, false);
     delete_topic("t");
     create(NULL, SMQ_LAYOUT_KEYED, false);
@@ -158,7 +154,6 @@ static void a_late_call_makes_no_slot_again(void **state)
     smq_error err;
     int64_t ending;
 
-    (void) state;
     create(NULL, SMQ_LAYOUT_KEYED, false);
     delete_topic("t");
     assert_int_equal(smq_topic_repair(client, "t", NULL, &err), SMQ_NO_TOPIC);
@@ -190,7 +185,6 @@ static void what_an_earlier_version_has_left_is_counted_and_removed(void **state
     smq_error err;
     int slots = 0;
 
-    (void) state;
     for (int slot = 0; slot < SLOTS; slot++) {
         char store[16];
 
@@ -396,7 +390,6 @@ static void each_life_ends_with_the_nodes_that_it_began_with(void **state)
         {"all groups are deleted", delete_g, 0},
     };
 
-    (void) state;
     create_t(NULL);
     with_client(consume_t); /* makes the root and the folders */
     delete_topic("t");
@@ -419,7 +412,6 @@ static void a_repair_says_of_how_many_topics_it_removes_nodes(void **state)
     smq_binding before = SMQ_BINDING_INIT, after = SMQ_BINDING_INIT;
     smq_error err;
 
-    (void) state;
     create_t(NULL);
     with_client(consume_t);
     assert_ok(smq_topic_binding(client, "t", &before, &err), &err);

@@ -146,7 +146,6 @@ static void assert_shown(const smq_message_info *info, smq_layout layout, const 
 
 static void a_message_is_shown_in_every_state(void **state)
 {
-    (void) state;
     for (EACH_LAYOUT(i)) {
         const char *topic = names[i];
         smq_consumer *consumer;
@@ -203,7 +202,6 @@ static void a_message_is_shown_in_every_state(void **state)
 /* A waiting one goes before a claimed one, that before a dead one. */
 static void one_that_is_there_twice_is_shown_as_it_waits(void **state)
 {
-    (void) state;
     for (EACH_LAYOUT(i)) {
         const char *topic = names[i];
         smq_consumer *consumer;
@@ -233,7 +231,6 @@ static void a_keyed_message_is_shown_with_all_it_has(void **state)
     smq_message_info *info;
     smq_error err;
 
-    (void) state;
     topic_with("keyed", SMQ_TYPE_PRIORITY, SMQ_LAYOUT_KEYED, 16);
     message.key = (smq_bytes){"a\0key", 5};
     message.id = (smq_bytes){"\0id", 3};
@@ -266,7 +263,6 @@ static void an_unknown_message_is_no_message(void **state)
     uint64_t rank;
     smq_error err;
 
-    (void) state;
     for (EACH_LAYOUT(i)) {
         smq_message_info *info = (smq_message_info *) &err;
 
@@ -313,7 +309,6 @@ static bool count_any(const smq_message_info *message, void *user)
 
 static void a_message_of_one_byte_is_found(void **state)
 {
-    (void) state;
     for (EACH_LAYOUT(i)) {
         smq_message which = named(layouts[i], "a");
         smq_filter filter = SMQ_FILTER(.which = MESSAGE_SENT(&which));
@@ -337,7 +332,6 @@ static void a_dead_letter_is_found_among_thousands(void **state)
     smq_message_info *info;
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &options);
     for (int i = 0; i < 5000; i += 500) {
         char command[32 * 500] = "ZADD dead{t_0}";
@@ -364,7 +358,6 @@ static void all_but_claimed_messages_are_removed(void **state)
 {
     static const char *const gone[] = {"waits", "rests", "dead"};
 
-    (void) state;
     for (EACH_LAYOUT(i)) {
         const char *topic = names[i];
         smq_consumer *consumer;
@@ -400,7 +393,6 @@ static void all_but_claimed_messages_are_removed(void **state)
 
 static void a_rescheduled_message_comes_at_once(void **state)
 {
-    (void) state;
     for (EACH_LAYOUT(i)) {
         const char *topic = names[i];
         smq_message which = named(layouts[i], "a");
@@ -423,7 +415,6 @@ static void a_message_gets_another_time_or_priority(void **state)
     smq_message_info *info;
     smq_error err;
 
-    (void) state;
     topic_with("times", SMQ_TYPE_FIXED_TIME, SMQ_LAYOUT_KEYED, 4);
     send_named("times", SMQ_LAYOUT_KEYED, "a", HOUR_MS);
     which.due_at_ms = 4000000000000;
@@ -462,7 +453,6 @@ static void only_waiting_messages_are_rescheduled_and_ranked(void **state)
 {
     static const char *const cases[] = {"claimed", "rests", "dead"};
 
-    (void) state;
     for (EACH_LAYOUT(i)) {
         const char *topic = names[i];
         smq_consumer *consumer;
@@ -549,7 +539,6 @@ static void assert_no_reason_is_left(const char *topic, int32_t slots)
 /* While it is claimed, rests and waits; done, it is unknown. */
 static void the_last_reason_is_shown_until_it_is_done(void **state)
 {
-    (void) state;
     for (EACH_LAYOUT(i)) {
         const char *topic = names[i];
         smq_message which = named(layouts[i], "a");
@@ -590,7 +579,6 @@ static void the_last_reason_is_shown_until_it_is_done(void **state)
 
 static void a_dead_letter_keeps_its_last_reason(void **state)
 {
-    (void) state;
     for (EACH_LAYOUT(i)) {
         const char *topic = names[i];
         smq_topic_options options = cluster_topic_options(topic, SMQ_TYPE_PRIORITY, 1);
@@ -690,7 +678,6 @@ static void check_ranks(const char *topic, smq_topic_type type, smq_layout layou
 
 static void ranks_are_right_over_all_slots(void **state)
 {
-    (void) state;
     check_ranks("r1", SMQ_TYPE_FIXED_TIME, SMQ_LAYOUT_INLINE, SMQ_TIES_ARRIVAL);
     check_ranks("r2", SMQ_TYPE_RANGE_MERGE, SMQ_LAYOUT_KEYED, SMQ_TIES_ARRIVAL);
     check_ranks("r3", SMQ_TYPE_PRIORITY, SMQ_LAYOUT_INLINE, SMQ_TIES_ARRIVAL);

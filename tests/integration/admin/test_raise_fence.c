@@ -76,7 +76,6 @@ static void a_raised_fence_brings_a_fleet_back(void **state)
     smq_error err = SMQ_ERROR_INIT;
     struct wanted wanted = {.client = client, .topic = topic};
 
-    (void) state;
     messages_send_numbers(client, topic, 0, 1);
     handler_log_await(log, 1);
     lose_zookeeper();
@@ -153,7 +152,6 @@ static void a_member_that_hears_of_it_last_continues(void **state)
     smq_error err = SMQ_ERROR_INIT;
     struct wanted wanted = {.client = client, .topic = topic};
 
-    (void) state;
     handler_log_gate(log);
     messages_send_numbers(client, topic, 0, 1);
     handler_log_await(log, 1);
@@ -191,7 +189,6 @@ static void a_raised_fence_makes_a_lost_root_again(void **state)
     smq_fence fence = SMQ_FENCE_INIT;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     messages_send_numbers(client, topic, 0, 1);
     worker = handler_log_worker(client, topic, log);
     handler_log_await(log, 1);
@@ -229,7 +226,6 @@ static void a_topic_is_repaired_as_what_followed_it_or_rebound_it_last(void **st
     smq_fence fence = SMQ_FENCE_INIT;
     smq_error err = {.text = ""};
 
-    (void) state;
     consume_one(client, topic, 0);
     smq_client_free(client);
     lose_zookeeper();
@@ -258,7 +254,6 @@ static void a_fence_needs_a_fleet(void **state)
     smq_client *client = cluster_client();
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     assert_int_equal(smq_fleet_raise_fence(client, NULL, &err), SMQ_INVALID);
     smq_client_free(client);
 }

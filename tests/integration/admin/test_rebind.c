@@ -73,7 +73,6 @@ static void from_standalone_to_a_fleet_and_back(void **state)
     const char *topic = cluster_typed_topic(standalone, SMQ_TYPE_FIXED_TIME, SLOTS);
     char tokens[3][32];
 
-    (void) state;
     consume_one(standalone, topic, "a", tokens[0]);
     worker_refused(fleet, topic);
     rebind(fleet, topic, false);
@@ -95,7 +94,6 @@ static void from_a_mistyped_root_to_the_right_one(void **state)
     const char *topic = cluster_typed_topic(fleet, SMQ_TYPE_FIXED_TIME, SLOTS);
     char address[512], token[32];
 
-    (void) state;
     snprintf(address, sizeof(address), "%s/slotmk", servers_zookeeper(cluster_servers()));
     smq_client_options options = SMQ_CLIENT_OPTIONS(.zookeeper = address);
     mistyped = cluster_client_with(&options);
@@ -117,7 +115,6 @@ static void refused_while_a_standalone_owner_lives(void **state)
     redisContext *redis;
     char key[64];
 
-    (void) state;
     messages_send(standalone, topic, (struct test_message){.body = "a"});
     handler_log_await(log, 1);
     rebind_refused(fleet, topic, SMQ_IN_WORK, "subscribed");
@@ -167,7 +164,6 @@ static void refused_while_a_fleet_listens(void **state)
     smq_consumer *worker = handler_log_worker(fleet, topic, log);
     struct attempt attempt = {standalone, topic};
 
-    (void) state;
     messages_send(standalone, topic, (struct test_message){.body = "a"});
     handler_log_await(log, 1);
     assert_true(wait_until(all_slots_are_counted, &attempt, TIMEOUT_MS));
@@ -191,7 +187,6 @@ static void refused_while_a_claim_is_leased(void **state)
     struct members members;
     struct member *owner;
 
-    (void) state;
     members_init(&members, topic);
     members.zookeeper = true;
     members.work_us = 600000000;
@@ -214,7 +209,6 @@ static void a_standalone_owner_that_was_missed_is_fenced(void **state)
     struct handler_log *before = handler_log_new(NULL), *after = handler_log_new(NULL);
     smq_consumer *missed = handler_log_worker(standalone, topic, before), *worker;
 
-    (void) state;
     messages_send(standalone, topic, (struct test_message){.body = "a"});
     handler_log_await(before, 1);
     rebind(fleet, topic, true);
@@ -238,7 +232,6 @@ static void a_fleet_that_was_missed_is_fenced(void **state)
     struct handler_log *before = handler_log_new(NULL), *after = handler_log_new(NULL);
     smq_consumer *missed, *worker;
 
-    (void) state;
     handler_log_gate(before);
     handler_log_open(before, 1); /* a passes */
     missed = handler_log_worker(fleet, topic, before);
@@ -269,7 +262,6 @@ static void the_new_owner_is_above_every_token(void **state)
     redisContext *redis = keys_connect_to(topic);
     char token[32];
 
-    (void) state;
     assert_int_equal(
         keys_read_number(redis, "HSET slot{%s_0} token 0000002a0000000000000007", topic), 0);
     rebind(standalone, topic, false);
@@ -286,7 +278,6 @@ static void what_cannot_be_rebound(void **state)
                *topic = cluster_typed_topic(standalone, SMQ_TYPE_FIXED_TIME, SLOTS);
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     rebind_refused(standalone, "nothing", SMQ_NO_TOPIC, "nothing");
     rebind_refused(standalone, shared, SMQ_INVALID, "shared");
     smq_client_options options =

@@ -69,7 +69,6 @@ static void a_lost_list_is_said_and_made_anew(void **state)
     smq_topic_report report;
     smq_error err;
 
-    (void) state;
     create("a", NULL);
     create("b", NULL);
     create("gone", NULL);
@@ -95,7 +94,6 @@ static void a_lost_list_is_said_and_made_anew(void **state)
 /* A failover may lose the newest names only. */
 static void one_name_that_is_lost_is_found_among_all_keys(void **state)
 {
-    (void) state;
     create("a", NULL);
     create("b", NULL);
     freeReplyObject(keys_command(LIST, "HDEL " LIST " b"));
@@ -107,7 +105,6 @@ static void one_name_that_is_lost_is_found_among_all_keys(void **state)
 
 static void so_is_a_topic_that_has_lost_its_definition_too(void **state)
 {
-    (void) state;
     create("a", NULL);
     create("b", NULL);
     keys_lose_topic("b");
@@ -123,7 +120,6 @@ static void a_change_of_one_topic_leaves_the_loss_visible(void **state)
     smq_topic_report report = SMQ_TOPIC_REPORT_INIT;
     smq_error err;
 
-    (void) state;
     create("a", NULL);
     create("b", NULL);
     create("g", "x,y");
@@ -145,7 +141,6 @@ static void a_change_of_one_topic_leaves_the_loss_visible(void **state)
 
 static void so_does_the_creation_of_another(void **state)
 {
-    (void) state;
     create("a", NULL);
     lose_list();
     create("b", NULL);
@@ -156,7 +151,6 @@ static void without_topics_there_is_nothing_to_say(void **state)
 {
     smq_error err;
 
-    (void) state;
     assert_topics(NULL, "");
     assert_topics("*", "");
     create("a", NULL);
@@ -192,7 +186,6 @@ static void an_owner_lists_its_topic_again(void **state)
     smq_client *own;
     smq_consumer *worker;
 
-    (void) state;
     smq_client_options options = SMQ_CLIENT_OPTIONS(.event = on_event);
     own = cluster_client_with(&options);
     create("a", NULL);

@@ -13,7 +13,6 @@ static smq_client *client;
 
 static int set_up(void **state)
 {
-    (void) state;
     keys_flush();
     client = cluster_client();
     return 0;
@@ -21,7 +20,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void) state;
     smq_client_free(client);
     return 0;
 }
@@ -41,7 +39,6 @@ static void keys_stand_as_designed(void **state)
                                            SMQ_TYPE_FIXED_TIME};
     static const char *const sentinels[] = {"inf", "-inf", "inf"};
 
-    (void) state;
     for (int t = 0; t < 3; t++) {
         smq_topic_options options = cluster_topic_options("t", types[t], 4);
         char text[512], nonce[64];
@@ -95,7 +92,6 @@ static void a_shared_topic_has_no_tokens(void **state)
     smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_PRIORITY, 1);
     char text[512];
 
-    (void) state;
     options.shared = true;
     cluster_create_topic(client, &options);
     assert_string_equal(keys_text(text, "t_0", "HGET slot{t_0} token"), "shared");
@@ -107,7 +103,6 @@ static void creating_again_is_fine_if_it_is_the_same(void **state)
     char before[512], after[512];
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &options);
     keys_text(before, "topic{t}", "HGET topic{t} nonce");
     cluster_create_topic(client, &options);
@@ -145,7 +140,6 @@ static void bad_definitions_change_nothing(void **state)
     smq_topic_options options;
     smq_error err;
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         options = cluster_topic_options(cases[i].name, SMQ_TYPE_PRIORITY, cases[i].slots);
         assert_int_equal(smq_topic_create(client, &options, NULL, &err), SMQ_INVALID);
@@ -168,7 +162,6 @@ static void a_cut_creation_is_completed(void **state)
     char text[512];
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &options);
     freeReplyObject(keys_command("topic{t}", "HSET topic{t} state creating"));
     freeReplyObject(keys_command("slotmq{topics}", "HDEL slotmq{topics} t"));
@@ -191,7 +184,6 @@ static void keys_of_others_are_not_touched(void **state)
     char text[512];
     smq_error err;
 
-    (void) state;
     freeReplyObject(keys_command("t_2", "SET t_2 precious"));
     assert_int_equal(smq_topic_create(client, &options, NULL, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "t_2"));
@@ -211,7 +203,6 @@ static void a_denied_creation_leaves_nothing(void **state)
     smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 16);
     smq_error err;
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
         char without[16], with[16];
         smq_status status;
@@ -265,7 +256,6 @@ static void a_creation_without_its_keys_leaves_nothing(void **state)
 {
     smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 16);
 
-    (void) state;
     creation_without_its_keys_leaves_nothing(&options);
 }
 
@@ -274,7 +264,6 @@ static void nor_does_one_that_completes_what_was_begun(void **state)
 {
     smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 16);
 
-    (void) state;
     creation_begun(&options);
     creation_without_its_keys_leaves_nothing(&options);
 }
@@ -289,7 +278,6 @@ static void only_an_empty_topic_is_deleted_without_force(void **state)
     char text[512];
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &options);
     for (int i = 0; i < 5; i++) {
         char body[16];
@@ -325,7 +313,6 @@ static void a_cut_deletion_is_completed(void **state)
     char text[512];
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &options);
     freeReplyObject(keys_command("topic{t}", "HSET topic{t} state deleting"));
     freeReplyObject(keys_command("t_1", "HDEL slot{t_1} def"));
@@ -356,7 +343,6 @@ static void a_deletion_that_finds_messages_is_taken_back(void **state)
     char text[512], stamp[512];
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &options);
     (void) messages_send_by(producer, "t", &message);
     keys_text(stamp, "t_0", "HGET slot{t_0} def");
@@ -376,7 +362,6 @@ static void the_largest_topic_takes_seconds(void **state)
     smq_message message = messages_text("hello");
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &options);
     (void) messages_send_by(producer, "big", &message);
     assert_ok(smq_topic_stats(client, "big", &stats, &err), &err);
@@ -418,7 +403,6 @@ static void topics_are_described_with_their_defaults(void **state)
     struct seen seen = {.count = 0};
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &options);
     assert_ok(cluster_visit(client, "one", on_topic, &seen, &err), &err);
     assert_int_equal(seen.count, 1);
@@ -441,7 +425,6 @@ static void all_topics_are_visited_and_broken_ones_are_told(void **state)
     struct seen seen = {.count = 0};
     smq_error err;
 
-    (void) state;
     assert_ok(cluster_visit(client, NULL, on_topic, &seen, &err), &err);
     assert_int_equal(seen.count, 0);
     for (int i = 0; i < 4; i++) {

@@ -206,7 +206,6 @@ static void test_usage(void **state)
     const char *const argv[] = {BENCH_PROGRAM, "walk", NULL};
     struct run run;
 
-    (void) state;
     assert_true(run_command(&run, &(struct run_options){.argv = argv}, TIMEOUT_MS));
     assert_int_equal(run.exit_code, 64);
     assert_non_null(strstr(run.err, "\"walk\" is no benchmark"));

@@ -49,7 +49,6 @@ static void a_unix_socket_serves_as_a_host_and_port_does(void **state)
     smq_client *client = NULL;
     smq_error err;
 
-    (void) state;
     assert_non_null(mkdtemp(path));
     snprintf(socket_path, sizeof(socket_path), "%s/redis.sock", path);
     snprintf(line, sizeof(line), "unixsocket %s", socket_path);
@@ -84,7 +83,6 @@ static void an_ipv6_address_is_written_in_brackets(void **state)
     static const char *const config[] = {"bind 127.0.0.1 ::1", NULL};
     char redis[64];
 
-    (void) state;
     if (!machine_has_ipv6()) {
         print_message("this machine has no IPv6\n");
         skip();
@@ -163,7 +161,6 @@ static void nodes_that_announce_host_names_are_found(void **state)
 {
     struct announced announced = announced_everywhere("localhost");
 
-    (void) state;
     configure_all("cluster-announce-hostname", "localhost");
     configure_all("cluster-preferred-endpoint-type", "hostname");
     assert_true(wait_until(all_announce, &announced, TIMEOUT_MS));
@@ -177,7 +174,6 @@ static void nodes_that_announce_no_host_are_found(void **state)
     struct announced announced = announced_everywhere(NULL);
     char redis[64];
 
-    (void) state;
     configure_all("cluster-preferred-endpoint-type", "unknown-endpoint");
     assert_true(wait_until(all_announce, &announced, TIMEOUT_MS));
     snprintf(redis, sizeof(redis), "localhost:%d", server_port(servers_node(cluster_servers(), 2)));
@@ -192,7 +188,6 @@ static void nodes_behind_other_ports_are_found(void **state)
     struct proxy *proxies[MASTERS];
     char number[16];
 
-    (void) state;
     for (size_t i = 0; i < MASTERS; i++) {
         int port = server_port(servers_node(cluster_servers(), i));
 

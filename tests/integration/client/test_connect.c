@@ -45,7 +45,6 @@ static void bad_options_are_refused(void **state)
     smq_client_options options = options_of("127.0.0.1:1");
     smq_error err;
 
-    (void) state;
     assert_int_equal(smq_client_new(NULL, &options, &err), SMQ_INVALID);
     assert_int_equal(try(NULL, &err), SMQ_INVALID);
     options.struct_size = 0;
@@ -98,7 +97,6 @@ static void nobody_there_is_said_with_the_server(void **state)
     smq_client_options options;
     smq_error err;
 
-    (void) state;
     assert_true(port_reserve(&port, false));
     snprintf(redis, sizeof(redis), "127.0.0.1:%d", port.number);
     options = options_of(redis);
@@ -115,7 +113,6 @@ static void a_silent_server_is_given_up_in_time(void **state)
     smq_client_options options;
     smq_error err;
 
-    (void) state;
     snprintf(redis, sizeof(redis), "redis://:secret@127.0.0.1:%d", server_port(server));
     options = options_of(redis);
     options.connect_timeout_ms = 300;
@@ -133,7 +130,6 @@ static void a_wrong_password_is_denied(void **state)
     smq_client_options options;
     smq_error err;
 
-    (void) state;
     snprintf(redis, sizeof(redis), "redis://user:secret@127.0.0.1:%d",
              server_port(servers_node(cluster_servers(), 0)));
     options = options_of(redis);
@@ -147,7 +143,6 @@ static void a_server_that_evicts_is_refused(void **state)
     smq_client_options options = options_of(servers_redis(cluster_servers()));
     smq_error err;
 
-    (void) state;
     freeReplyObject(
         keys_command_at(server, "CONFIG SET maxmemory 100mb maxmemory-policy allkeys-lru"));
     options = options_of(server_address(server));
@@ -184,7 +179,6 @@ static void send_by_one_seed(const char *name)
 
 static void one_seed_is_enough(void **state)
 {
-    (void) state;
     send_by_one_seed("seed");
 }
 
@@ -198,7 +192,6 @@ static void prefer_endpoints(const char *type)
 
 static void nodes_without_the_name_that_they_prefer_are_reached(void **state)
 {
-    (void) state;
     prefer_endpoints("hostname");
     send_by_one_seed("unnamed");
     prefer_endpoints("ip");
@@ -212,7 +205,6 @@ static void child_of_fork_may_exit(void **state)
     int status = -1;
     pid_t pid;
 
-    (void) state;
     /* by name: an address needs nobody to resolve it */
     snprintf(address, sizeof(address), "localhost:%d",
              server_port(servers_node(cluster_servers(), 0)));
@@ -233,7 +225,6 @@ static void events_are_polled(void **state)
     size_t count = 0;
     smq_error err;
 
-    (void) state;
     options.poll_events = true;
     options.event_level = SMQ_LEVEL_DEBUG;
     polled = cluster_client_with(&options);

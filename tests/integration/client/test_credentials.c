@@ -184,7 +184,6 @@ static void a_password_rotates_ten_times_under_load(void **state)
     smq_client *client;
     smq_error err;
 
-    (void) state;
     tell_all("ACL SETUSER fleet reset on >secret-0 ~* &* +@all", NULL);
     write_password("secret-0");
     client = client_of("fleet", heard);
@@ -229,7 +228,6 @@ static void a_changed_file_is_taken_by_live_connections(void **state)
     smq_client *client;
     const char *topic;
 
-    (void) state;
     tell_all("ACL SETUSER calm reset on >secret-a >secret-b ~* &* +@all", NULL);
     write_password("secret-a");
     client = client_of("calm", heard);
@@ -292,7 +290,6 @@ static void rights_that_come_back_end_no_worker(void **state)
     };
     smq_client *admin = cluster_client();
 
-    (void) state;
     write_password("secret-w");
     for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
         print_message("%s\n", rights[i].without);
@@ -327,7 +324,6 @@ static void a_first_renewal_that_is_denied_ends_no_worker(void **state)
     struct heard *heard = heard_new("secret");
     smq_consumer *worker;
 
-    (void) state;
     write_password("secret-w");
     tell_all("ACL SETUSER worker reset on >secret-w ~* &* +@all", NULL);
     client = client_of("worker", heard);
@@ -395,7 +391,6 @@ static void nor_does_what_a_standby_needs_first(void **state)
     };
     smq_client *admin = cluster_client();
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
         print_message("%s\n", rights[i].without);
         take_a_right_of_a_standby(admin, &rights[i]);

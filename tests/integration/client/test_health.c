@@ -96,7 +96,6 @@ static void a_client_that_only_sends_is_well(void **state)
     smq_client *client = cluster_client();
     smq_health health;
 
-    (void) state;
     messages_send(client, new_topic(client), (struct test_message){.body = "one"});
     health = health_of(client);
     assert_int_equal(health.status, SMQ_OK);
@@ -118,7 +117,6 @@ static void a_worker_says_what_it_has(void **state)
     smq_error err = SMQ_ERROR_INIT;
     smq_health health = health_of(it.client);
 
-    (void) state;
     assert_int_equal(health.session, SMQ_SESSION_LIVE);
     assert_int_equal(health.consumers, 1);
     assert_int_equal(health.slots_wanted, SLOTS);
@@ -184,7 +182,6 @@ static void a_slot_with_due_messages_says_why_it_claims_none(void **state)
         {1, 0, "a rate limit allows none yet"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct consuming it = {.client = cluster_client(), .log = handler_log_new(NULL)};
 
@@ -211,7 +208,6 @@ static void a_worker_that_has_ended_is_named(void **state)
     smq_error err = SMQ_ERROR_INIT;
     smq_health health;
 
-    (void) state;
     assert_ok(smq_topic_delete(it.client, it.topic, true, &err), &err);
     health = await(it.client, SMQ_NO_TOPIC, 0);
     assert_contains(health.wrong, it.topic);
@@ -228,7 +224,6 @@ static void a_damaged_slot_is_named(void **state)
     smq_error err = SMQ_ERROR_INIT;
     smq_health health;
 
-    (void) state;
     keys_lose_slot_and_subscribers(it.topic, 2);
     health = await(it.client, SMQ_DAMAGED, SLOTS);
     assert_int_equal(health.slots_damaged, 1);
@@ -245,7 +240,6 @@ static void a_lost_session_is_wrong(void **state)
     struct consuming it = consuming_start(cluster_fleet_client(SESSION_MS));
     smq_health health;
 
-    (void) state;
     server_kill(servers_zookeeper_server(cluster_servers()));
     health = await(it.client, SMQ_UNAVAILABLE, SLOTS);
     assert_int_equal(health.session, SMQ_SESSION_LOST);
@@ -262,7 +256,6 @@ static void a_lost_node_is_named(void **state)
     struct consuming it = consuming_start(cluster_client());
     smq_health health;
 
-    (void) state;
     server_kill(servers_node(cluster_servers(), 1));
     health = await(it.client, SMQ_UNAVAILABLE, SLOTS);
     assert_int_equal(health.redis_nodes, MASTERS);

@@ -40,7 +40,6 @@ static int start(void **state)
         {"client", "ca", NULL, DAY_S},
     };
 
-    (void) state;
     if (mkdtemp(folder) == NULL) {
         return -1;
     }
@@ -193,7 +192,6 @@ static void all_clients_reconnect_at_once(void **state)
 {
     smq_client_options options = SMQ_CLIENT_OPTIONS_INIT;
 
-    (void) state;
     reconnect_crowd("crowd", long_form(SIZE_CLIENTS), &options);
 }
 
@@ -202,7 +200,6 @@ static void so_do_all_with_tls(void **state)
 {
     int wanted = long_form(SIZE_CLIENTS) / 8;
 
-    (void) state;
     smq_client_options options =
         SMQ_CLIENT_OPTIONS(.redis = servers_redis_tls(cluster_servers()),
                            .tls_ca = certificate_path(folder, "ca.crt"),
@@ -331,7 +328,6 @@ static void a_process_continues_when_it_had_no_descriptors(void **state)
     smq_status status;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     process_init(&process, "exhausted");
     process_send(&process, "exhausted", COUNT);
     /* answers that are not stored when its lease ends come again */

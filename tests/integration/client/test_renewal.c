@@ -30,7 +30,6 @@ static void install(const char *who)
 
 static int start(void **state)
 {
-    (void) state;
     if (tls_cluster_start(0, NULL) != 0) {
         return -1;
     }
@@ -175,7 +174,6 @@ static void live_through(const struct trouble *trouble)
 
 static void certificates_that_come_late_end_no_worker_and_no_send(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(troubles) / sizeof(troubles[0]); i++) {
         live_through(&troubles[i]);
     }
@@ -233,7 +231,6 @@ static void fail_in_time(const struct trouble *trouble)
 
 static void a_send_whose_time_has_ended_says_what_is_wrong(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(troubles) / sizeof(troubles[0]); i++) {
         fail_in_time(&troubles[i]);
     }

@@ -67,7 +67,6 @@ static void producer_and_consumer_have_enough(void **state)
     struct handler_log *log = handler_log_new(NULL);
     smq_consumer *worker = handler_log_worker(consumer, "orders", log);
 
-    (void) state;
     for (int i = 1; i <= 50; i++) {
         char body[16];
 
@@ -135,7 +134,6 @@ static void admin_has_enough(void **state)
     uint64_t count = 0;
     smq_error err;
 
-    (void) state;
     cluster_create_topic(admin, &options);
     assert_ok(cluster_alter(admin, "other", "lease_ms", "10s", &err), &err);
     assert_ok(smq_topic_pause(admin, "other", &err), &err);
@@ -157,7 +155,6 @@ static void monitor_sees_all_and_changes_nothing(void **state)
     smq_client *monitor = roles_client("monitor");
     smq_error err;
 
-    (void) state;
     look_at_all(monitor, 0);
     assert_true(send_one(monitor, &err) != SMQ_OK);
     assert_int_equal(smq_topic_pause(monitor, "orders", &err), SMQ_DENIED);
@@ -398,7 +395,6 @@ static void check_lack(const struct lack *lack, bool noted)
 
 static void what_is_missing_is_named(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(lacks) / sizeof(lacks[0]); i++) {
         check_lack(&lacks[i], false);
     }
@@ -492,7 +488,6 @@ static void check_unwoken(const char *change, const char *right)
 
 static void sender_that_may_not_publish_is_warned(void **state)
 {
-    (void) state;
     check_unwoken("-spublish", "+spublish");
     check_unwoken("resetchannels", "&wake{orders_*");
 }
@@ -522,7 +517,6 @@ static void owner_looks_for_what_comes_without_a_notice(void **state)
     smq_consumer *worker;
     int64_t took_ms = INT64_MAX;
 
-    (void) state;
     sleep_times = (struct sleep_times){.least = SLEEP_MS, .most = SLEEP_MS, .soon_least = 20};
     consumer = client_without("consumer", "~* allchannels");
     worker = handler_log_worker(consumer, topic, log);
@@ -550,7 +544,6 @@ static void sender_that_may_not_count_subscribers_is_warned(void **state)
     struct handler_log *log = handler_log_new(NULL);
     smq_consumer *worker = sleeping_worker(allowed, log);
 
-    (void) state;
     client = client_without("producer", "-pubsub|shardnumsub");
     for (int i = 1; i <= 3; i++) {
         keys_await_open("orders", ORDERS_SLOTS, ORDERS_SLOTS);
@@ -570,7 +563,6 @@ static void admin_that_may_not_publish_is_warned(void **state)
         const char *change, *right;
     } rows[] = {{"-spublish", "+spublish"}, {"resetchannels", "&wake{orders_*"}};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         smq_client *client = client_without("admin", rows[i].change);
         smq_error err;
@@ -591,7 +583,6 @@ static void sharer_that_may_not_publish_is_warned(void **state)
     const char *topic;
     char store[128];
 
-    (void) state;
     smq_topic_options options =
         SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .shared = true, .slots = 1);
     topic = cluster_topic(allowed, &options);

@@ -35,7 +35,6 @@ static int start(void **state)
     const struct servers_options options = {
         .redis = REDIS_CLUSTER, .masters = 3, .replicas = 1, .zookeeper = true};
 
-    (void) state;
     return cluster_start(&options);
 }
 
@@ -283,7 +282,6 @@ static void each_role_has_enough_for_each_kind_of_topic(void **state)
          .fleet = true},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
         run_form(&forms[i]);
     }
@@ -373,7 +371,6 @@ static void a_lost_definition_is_named_and_waited_for(void **state)
          .fleet = true},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
         lose_and_repair(&forms[i]);
     }
@@ -415,7 +412,6 @@ static void a_right_that_hides_a_loss_is_named(void **state)
     smq_consumer *worker;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     make_users(false);
     create_topic(client, &options);
     roles_make_user("producer", "+ssubscribe +sunsubscribe -type");

@@ -247,7 +247,6 @@ static void fields_that_an_older_header_lacks_have_their_defaults(void **state)
 {
     smq_error err;
 
-    (void) state;
     make_jobs();
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         void *given = struct_of_size(rows[i].whole, rows[i].size, rows[i].older);
@@ -263,7 +262,6 @@ static void a_struct_of_a_newer_header_is_refused(void **state)
 {
     smq_error err;
 
-    (void) state;
     make_jobs();
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         void *given = struct_of_size(rows[i].whole, rows[i].size, rows[i].size + UNKNOWN_FIELDS);
@@ -283,7 +281,6 @@ static void clients_of_other_headers(void **state)
         struct_of_size(&options, sizeof(options), offsetof(smq_client_options, zookeeper));
     smq_error err;
 
-    (void) state;
     assert_ok(use_client(given, &err), &err);
     free(given);
     given = struct_of_size(&options, sizeof(options), sizeof(options) + UNKNOWN_FIELDS);
@@ -352,7 +349,6 @@ static void what_an_older_header_lacks_is_not_written(void **state)
     static const size_t nothing = sizeof(nothing);
     smq_error err;
 
-    (void) state;
     make_jobs();
     for (size_t i = 0; i < sizeof(filled) / sizeof(filled[0]); i++) {
         void *out = struct_of_size(&nothing, sizeof(nothing), filled[i].older);
@@ -371,7 +367,6 @@ static void a_struct_of_a_newer_header_is_not_filled(void **state)
     static const size_t nothing = sizeof(nothing);
     smq_error err;
 
-    (void) state;
     make_jobs();
     for (size_t i = 0; i < sizeof(filled) / sizeof(filled[0]); i++) {
         const size_t size = filled[i].size + UNKNOWN_FIELDS;

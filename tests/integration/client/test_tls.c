@@ -19,7 +19,6 @@ enum { SLOTS = 16, MESSAGES = 200, ROUNDS = 4, ALL = ROUNDS * MESSAGES, CONNECT_
 
 static int start_replicated(void **state)
 {
-    (void) state;
     return tls_cluster_start(1, NULL);
 }
 
@@ -64,7 +63,6 @@ static void messages_are_handled_over_tls_and_over_a_failover(void **state)
     smq_consumer *worker = handler_log_worker(client, topic, log);
     smq_producer *producer = messages_producer(client, NULL);
 
-    (void) state;
     send_some(producer, topic, 0);
     handler_log_await(log, MESSAGES);
     server_kill(servers_node(cluster_servers(), 0));
@@ -87,7 +85,6 @@ static void sends_await_replicas_over_tls(void **state)
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
     smq_producer *producer;
 
-    (void) state;
     smq_producer_options replicated =
         SMQ_PRODUCER_OPTIONS(.replicas = 1, .send_timeout_ms = TIMEOUT_MS);
     producer = messages_producer(client, &replicated);
@@ -144,7 +141,6 @@ static void names_that_nodes_announce_are_what_certificates_are_for(void **state
     char redis[64];
     smq_error err;
 
-    (void) state;
     assert_int_equal(tls_cluster_start(0, config), 0);
     assert_true(wait_until(all_are_named, NULL, TIMEOUT_MS));
     tls_cluster_show("named");
@@ -189,7 +185,6 @@ static void servers_that_refuse_their_sessions_are_offered_none(void **state)
     const char *topic;
     int refused = 0;
 
-    (void) state;
     assert_int_equal(tls_cluster_start(0, config), 0);
     options = tls_cluster_options("client");
     heard_listen(heard, &options);
@@ -244,7 +239,6 @@ static void errors_name_why_trust_is_missing(void **state)
     char tls_to_plain[4096];
     smq_error err;
 
-    (void) state;
     assert_ok(connect_to(tls, &options, &err), &err);
     options.tls_ca = tls_cluster_path("other_ca.crt");
     assert_int_equal(connect_to(tls, &options, &err), SMQ_BAD_SERVER);
@@ -273,7 +267,6 @@ static void a_certificate_that_has_expired_is_named(void **state)
     smq_client_options options = tls_cluster_options("client");
     smq_error err;
 
-    (void) state;
     tls_cluster_show("expired");
     assert_int_equal(connect_to(servers_redis_tls(cluster_servers()), &options, &err),
                      SMQ_BAD_SERVER);

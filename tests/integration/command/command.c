@@ -24,13 +24,11 @@ int command_setup_with(const struct servers_options *options)
 
 int command_setup(void **state)
 {
-    (void) state;
     return command_setup_with(&(struct servers_options){.redis = REDIS_CLUSTER, .zookeeper = true});
 }
 
 int command_teardown(void **state)
 {
-    (void) state;
     servers_free(servers);
     servers = NULL;
     return 0;

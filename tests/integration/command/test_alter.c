@@ -13,7 +13,6 @@ static void create(const char *name, const char *layout)
 
 static void test_an_option_is_altered(void **state)
 {
-    (void) state;
     create("altered", "keyed");
     char *err = command_err(NULL, ARGS("topic", "alter", "altered", "max_retries=5"));
     assert_string_equal(err, "topic altered is altered\n");
@@ -53,7 +52,6 @@ static void test_what_cannot_be_altered_is_told_and_nothing_changes(void **state
         {"paused=true", "paused"},
     };
 
-    (void) state;
     create("stays", "inline");
     char *before = command_out(NULL, ARGS("topic", "show", "stays"));
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -70,7 +68,6 @@ static void test_a_paused_topic_is_not_consumed(void **state)
 {
     struct run run;
 
-    (void) state;
     create("rests", "inline");
     char *err = command_err(NULL, ARGS("pause", "rests"));
     assert_string_equal(err, "topic rests is paused\n");

@@ -10,7 +10,6 @@
 
 static int set_up(void **state)
 {
-    (void) state;
     return command_setup_with(&(struct servers_options){.redis = REDIS_SINGLE});
 }
 
@@ -25,7 +24,6 @@ static void test_the_later_one_is_told_to_try_again(void **state)
     struct proxy *proxy = proxy_start(server_port(servers_node(command_servers(), 0)));
     struct run run;
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "orders", "--groups", "billing", "--slots", "2"));
     proxy_silence_from(proxy, "\r\nalter\r\n");
     command_start(&run, NULL,

@@ -16,7 +16,6 @@ static int set_up(void **state)
     static const char *const config[] = {"cluster-require-full-coverage no", NULL};
     char name[16];
 
-    (void) state;
     if (command_setup_with(
             &(struct servers_options){.redis = REDIS_CLUSTER, .redis_config = config}) != 0) {
         return -1;
@@ -80,7 +79,6 @@ static void stat_asks_for_all_topics_at_once(void **state)
 {
     char *out = shown_in_time(ARGS("stat", "--json"));
 
-    (void) state;
     assert_true(count_silent(out) >= TOPICS / 2);
     free(out);
 }
@@ -89,7 +87,6 @@ static void top_asks_for_all_topics_at_once(void **state)
 {
     char *out = shown_in_time(ARGS("top", "--json", "--count", "1"));
 
-    (void) state;
     assert_true(count_silent(out) >= TOPICS / 2);
     free(out);
 }
@@ -98,7 +95,6 @@ static void prometheus_asks_for_all_topics_at_once(void **state)
 {
     char *out = shown_in_time(ARGS("stat", "--prometheus"));
 
-    (void) state;
     assert_non_null(strstr(out, "slotmq_topic_slots_silent{topic=\"topic-"));
     free(out);
 }

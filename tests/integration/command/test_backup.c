@@ -54,7 +54,6 @@ static void test_each_line_has_its_own_key_id_and_time(void **state)
         "{\"body_base64\":\"AP8=\",\"id\":\"3\",\"delay\":\"1d\",\"ttl\":\"2d\",\"key\":null}\n"
         "{\"body\":\"a\\nb\\u0000\",\"id\":\"4\"}\n";
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "lines", "--slots", "2"));
     json_t *counts = command_json(lines, ARGS("send", "lines", "--json"));
     assert_int_equal(json_number(counts, "sent"), 4);
@@ -77,7 +76,6 @@ static void test_each_line_has_its_own_key_id_and_time(void **state)
 
 static void test_what_a_line_does_not_say_comes_from_the_flags(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "ranks", "--type", "priority", "--slots", "1"));
     command_done("{\"body\":\"a\"}\n{\"body\":\"b\",\"priority\":9}\n",
                  ARGS("send", "ranks", "--json", "--priority", "5", "--key", "k"));
@@ -91,7 +89,6 @@ static void test_what_a_line_does_not_say_comes_from_the_flags(void **state)
 
 static void test_a_line_that_is_no_message_is_named(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "bad", "--type", "priority", "--slots", "1"));
     command_refused(65,
                     "line 2: a message has no \"prioritty\"; did you mean \"priority\"?; "
@@ -114,7 +111,6 @@ static void test_a_line_that_is_no_message_is_named(void **state)
 
 static void test_what_was_consumed_can_be_sent_again(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "again", "--slots", "2"));
     command_done(NULL, ARGS("send", "again", "body", "--id", "i", "--key", "k"));
     char *line = command_out(NULL, ARGS("consume", "again", "--count", "1", "--json"));
@@ -134,7 +130,6 @@ static void test_dead_letters_can_be_sent_as_new_messages(void **state)
                                            {"fixed_time", "keyed"},
                                            {"fifo", "keyed"}};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         char topic[32];
         snprintf(topic, sizeof(topic), "letters-%s", types[i][0]);
@@ -215,7 +210,6 @@ static void test_a_backup_is_restored_in_another_cluster(void **state)
         size_t count;
     } topics[] = {{"jobs", 4}, {"mail", 4}, {"calls", 4}, {"orders", 3}};
 
-    (void) state;
     fill();
     for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++) {
         const char *topic = topics[i].topic;
@@ -238,7 +232,6 @@ static void test_a_backup_is_restored_in_another_cluster(void **state)
 
 static void test_a_dead_letter_is_restored_as_a_message(void **state)
 {
-    (void) state;
     create_both("killed", "fixed_time", "keyed", "0");
     command_done(NULL, ARGS("send", "killed", "x", "--id", "i", "--retries", "0"));
     command_done(NULL, ARGS("consume", "killed", "--count", "1", "--", "false"));
@@ -257,7 +250,6 @@ static void test_a_dead_letter_is_restored_as_a_message(void **state)
 
 static void test_a_topic_is_copied_to_another_cluster(void **state)
 {
-    (void) state;
     create_both("moved", "fixed_time", "keyed", "0");
     command_done("1 a\n2 b\n3 c\n", ARGS("send", "moved", "--id-field", "1", "--key", "k"));
     json_t *part = command_json(NULL, ARGS("copy", "moved", "moved", "--to-redis",
@@ -278,7 +270,6 @@ static void test_a_topic_is_copied_to_another_cluster(void **state)
 
 static void test_a_copy_that_fails_says_where_it_continues(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "from", "--slots", "1"));
     command_done(NULL, ARGS("topic", "create", "small", "--slots", "1", "--max-waiting", "2"));
     command_done("a\nb\nc\n", ARGS("send", "from"));
@@ -304,7 +295,6 @@ static void test_an_interrupted_backup_says_where_it_continues(void **state)
     struct run run;
     size_t first = 0;
 
-    (void) state;
     assert_non_null(lines);
     for (int i = 0, at = 0; i < MANY; i++) {
         at += sprintf(lines + at, "%d\n", i);
@@ -353,7 +343,6 @@ static void test_a_copy_names_what_cannot_be_stored(void **state)
     char behind[128] = "";
     struct run run;
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "wide", "--slots", "1"));
     command_done(NULL, ARGS("topic", "create", "narrow", "--slots", "1", "--max-body", "10"));
     command_done("one\ntoo long a body for it\nthree\n", ARGS("send", "wide"));
@@ -385,7 +374,6 @@ static void test_an_interrupted_copy_says_where_it_continues(void **state)
     struct run run;
     int copied = 0;
 
-    (void) state;
     assert_non_null(lines);
     for (int i = 0, at = 0; i < MANY; i++) {
         at += sprintf(lines + at, "%d\n", i);

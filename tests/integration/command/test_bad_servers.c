@@ -24,7 +24,6 @@ static void test_no_redis(void **state)
     struct port port;
     char address[32];
 
-    (void) state;
     nowhere(address, sizeof(address), &port);
     command_refused(69, address, NULL, ARGS("-r", address, "topic", "list"));
     command_refused(69, address, NULL, ARGS("-r", address, "send", "t", "x"));
@@ -38,7 +37,6 @@ static void test_addresses_that_are_none(void **state)
     static const char *const addresses[] = {"localhost:", "localhost:99999999", ":6379",
                                             "http://localhost:6379"};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
         command_refused(64, "host:port", NULL, ARGS("-r", addresses[i], "topic", "list"));
     }
@@ -46,7 +44,6 @@ static void test_addresses_that_are_none(void **state)
 
 static void test_a_socket_that_does_not_exist(void **state)
 {
-    (void) state;
     command_refused(69, "/nowhere/redis.sock: no such file or directory", NULL,
                     ARGS("-r", "/nowhere/redis.sock", "topic", "list"));
 }
@@ -58,7 +55,6 @@ static void test_addresses_as_people_write_them(void **state)
     struct servers *servers = servers_start(&(struct servers_options){.redis = REDIS_SINGLE});
     char address[64];
 
-    (void) state;
     assert_non_null(servers);
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
         snprintf(address, sizeof(address), forms[i], servers_redis(servers));
@@ -72,7 +68,6 @@ static void test_a_port_may_be_left_out(void **state)
 {
     struct servers *servers = servers_start(&(struct servers_options){.redis = REDIS_SINGLE});
 
-    (void) state;
     assert_non_null(servers);
     const char *redis = servers_redis(servers);
     command_refused(
@@ -91,7 +86,6 @@ static void test_no_zookeeper(void **state)
     struct port port;
     char address[32];
 
-    (void) state;
     assert_non_null(servers);
     const char *redis = servers_redis(servers);
     nowhere(address, sizeof(address), &port);
@@ -117,7 +111,6 @@ static void test_a_server_that_is_not_redis_is_asked_about(void **state)
         servers_start(&(struct servers_options){.redis = REDIS_SINGLE, .zookeeper = true});
     char asked[160];
 
-    (void) state;
     assert_non_null(servers);
     const char *zookeeper = servers_zookeeper(servers);
     snprintf(asked, sizeof(asked),
@@ -134,7 +127,6 @@ static void test_a_server_without_scripts_is_named(void **state)
         {"rename-command SCRIPT \"\"", "rename-command EVALSHA \"\""},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(configs) / sizeof(configs[0]); i++) {
         struct servers *servers = servers_start(
             &(struct servers_options){.redis = REDIS_SINGLE, .redis_config = configs[i]});
@@ -154,7 +146,6 @@ static void test_a_server_that_evicts_what_has_a_time_to_live_will_do(void **sta
     struct servers *servers =
         servers_start(&(struct servers_options){.redis = REDIS_SINGLE, .redis_config = config});
 
-    (void) state;
     assert_non_null(servers);
     command_done(NULL,
                  ARGS("-r", servers_redis(servers), "topic", "create", "t", "--type", "priority"));
@@ -168,7 +159,6 @@ static void test_a_wrong_password_is_denied(void **state)
         servers_start(&(struct servers_options){.redis = REDIS_SINGLE, .redis_config = config});
     char address[64];
 
-    (void) state;
     assert_non_null(servers);
     command_refused(77, "", NULL, ARGS("-r", servers_redis(servers), "topic", "list"));
     snprintf(address, sizeof(address), "redis://:wrong-guess@%s", servers_redis(servers));
@@ -188,7 +178,6 @@ static void test_a_server_that_evicts_keys_is_refused(void **state)
     struct servers *servers =
         servers_start(&(struct servers_options){.redis = REDIS_SINGLE, .redis_config = config});
 
-    (void) state;
     assert_non_null(servers);
     command_refused(78, "noeviction", NULL, ARGS("-r", servers_redis(servers), "topic", "list"));
     servers_free(servers);
@@ -203,7 +192,6 @@ static void test_a_full_redis_is_told_with_what_was_sent(void **state)
     char *text = malloc((size_t) LINES * WIDTH + 1);
     struct run run;
 
-    (void) state;
     assert_non_null(servers);
     assert_non_null(text);
     memset(text, 'x', (size_t) LINES * WIDTH);
@@ -241,7 +229,6 @@ static void test_an_answer_that_cannot_be_stored_is_told(void **state)
     char pid[16];
     struct run run;
 
-    (void) state;
     assert_non_null(servers);
     const char *redis = servers_redis(servers);
     struct server *server = servers_node(servers, 0);

@@ -27,7 +27,6 @@ static void test_all_is_well(void **state)
 {
     const char *const zookeeper = servers_zookeeper(command_servers());
 
-    (void) state;
     assert_check(0, "SLOTMQ OK - 0 topics\n", ARGS("check"));
     command_create_topic("mail", "fixed_time", "inline");
     assert_check(0, "SLOTMQ OK - 1 topic | 'mail lag'=0ms;;;0 'mail due'=0;;;0 ", ARGS("check"));
@@ -36,7 +35,6 @@ static void test_all_is_well(void **state)
 
 static void test_a_topic_is_beyond_its_bounds(void **state)
 {
-    (void) state;
     command_create_topic("late", "fixed_time", "inline");
     command_done("a\nb\nc\n", ARGS("send", "late"));
     command_kill_due("late", "1");
@@ -58,7 +56,6 @@ static void test_json_has_the_findings(void **state)
 {
     struct run run;
 
-    (void) state;
     command_run(&run, NULL, ARGS("check", "late", "--max-dead", "0,5", "--json"));
     assert_int_equal(run.exit_code, 1);
     json_t *document = json_loads(run.out, 0, NULL);
@@ -71,7 +68,6 @@ static void test_json_has_the_findings(void **state)
 
 static void test_what_it_cannot_tell_is_3(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "ranks", "--type", "priority"));
     command_done("a\n", ARGS("send", "ranks"));
     command_done(NULL, ARGS("pause", "ranks")); /* nobody need consume it */
@@ -88,7 +84,6 @@ static void test_a_mistake_of_its_caller_is_3(void **state)
     const struct server *node = servers_node(command_servers(), 0);
     char user[256];
 
-    (void) state;
     assert_check(3, "SLOTMQ UNKNOWN - nowhere: no topic nowhere", ARGS("check", "nowhere"));
     assert_check(3, "SLOTMQ UNKNOWN - mail/eu: topic mail has no groups", ARGS("check", "mail/eu"));
     assert_check(3, "SLOTMQ UNKNOWN - no/such/name: ", ARGS("check", "no/such/name"));
@@ -100,7 +95,6 @@ static void test_all_groups_of_a_topic_are_looked_at(void **state)
 {
     const struct server *node = servers_node(command_servers(), 0);
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "ship", "--groups", "eu,us", "--slots", "2"));
     assert_check(0, "SLOTMQ OK - 2 topics | 'ship/eu lag'=0ms;;;0 ", ARGS("check", "ship"));
     command_done("a\n", ARGS("send", "ship"));
@@ -121,7 +115,6 @@ static void test_owners_that_are_not_looked_at_are_unknown(void **state)
 {
     const char *const zookeeper = servers_zookeeper(command_servers());
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "fleet", "--type", "priority", "--slots", "2"));
     command_done("a\n", ARGS("send", "fleet"));
     command_done(NULL, ARGS("consume", "fleet", "-z", zookeeper, "--exit-when-empty"));
@@ -139,7 +132,6 @@ static void test_servers_that_are_away_are_critical(void **state)
 {
     struct servers *own = servers_start(&(struct servers_options){.redis = REDIS_SINGLE});
 
-    (void) state;
     assert_non_null(own);
     assert_check(0, "SLOTMQ OK", ARGS("check", "-r", servers_redis(own)));
     server_kill(servers_node(own, 0));
@@ -153,7 +145,6 @@ static void test_a_replica_without_its_master_is_critical(void **state)
     struct servers *own = servers_start(&(struct servers_options){.redis = REDIS_SINGLE});
     char line[256];
 
-    (void) state;
     assert_non_null(own);
     command_redis(servers_node(own, 0), ARGS("REPLICAOF", "127.0.0.1", "1"));
     snprintf(
@@ -174,7 +165,6 @@ static void test_servers_that_hang_take_8_s_in_all(void **state)
         servers_start(&(struct servers_options){.redis = REDIS_CLUSTER, .zookeeper = true});
     struct timespec begun, ended;
 
-    (void) state;
     assert_non_null(own);
     server_pause(servers_node(own, 1));
     server_pause(servers_zookeeper_server(own));
@@ -196,7 +186,6 @@ static void test_servers_that_hang_take_8_s_in_all(void **state)
 
 static void test_a_topic_that_nobody_consumes_is_a_warning(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "idle", "--type", "priority", "--slots", "1"));
     assert_check(0, "SLOTMQ OK", ARGS("check", "idle"));
     command_done(NULL, ARGS("send", "idle", "a"));
@@ -207,7 +196,6 @@ static void test_a_topic_that_nobody_consumes_is_a_warning(void **state)
 /* A slot keeps the name of an owner that sleeps, hangs or was killed. */
 static void test_messages_that_their_owner_does_not_claim_are_a_warning(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "asleep", "--type", "fixed_time", "--slots", "1"));
     command_done(NULL, ARGS("send", "asleep", "a"));
     command_done(NULL, ARGS("consume", "asleep", "--count", "1"));
@@ -280,7 +268,6 @@ static void test_work_of_a_consumer_that_was_killed_is_critical(void **state)
     struct run killed;
     struct gate gate;
 
-    (void) state;
     gate_close(&gate);
     begin_work(&killed, "hang", "name=worker-1", &gate);
     assert_check(0, "SLOTMQ OK - 1 topic | ", check);
@@ -316,7 +303,6 @@ static void test_work_of_a_consumer_that_was_killed_is_critical(void **state)
 /* Whose numbers would make the line longer than agents take. */
 static void test_of_many_topics_the_numbers_are_sums(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "many", "--slots", "1", "--groups", "a,b,c,d,e"));
     command_done(NULL, ARGS("send", "many", "x", "--delay", "1h"));
     assert_check(0,

@@ -58,7 +58,6 @@ static void test_the_file_gives_global_flags_and_those_of_verbs(void **state)
 {
     char text[1024];
 
-    (void) state;
     snprintf(text, sizeof(text),
              "# where the cluster is\n"
              "redis = %s\n"
@@ -84,7 +83,6 @@ static void test_flags_go_before_variables_and_these_before_the_file(void **stat
 {
     const char *const redis = servers_redis(command_servers());
 
-    (void) state;
     configure("redis = 127.0.0.1:1\n[topic create]\nslots = 8\n");
     assert_ends(69, "127.0.0.1:1", NULL, ARGS("topic", "list"));
     assert_ends(0, "", redis, ARGS("topic", "list"));
@@ -98,7 +96,6 @@ static void test_a_file_can_be_named(void **state)
     char other[600];
     char text[600];
 
-    (void) state;
     snprintf(text, sizeof(text), "redis = %s\njson = true\nverbose = 2\nquiet = false\n",
              servers_redis(command_servers()));
     configure(text);
@@ -137,7 +134,6 @@ static void test_what_is_wrong_is_named_with_its_line(void **state)
         {"[purge]\nyes = true\n", ":2: there is no \"yes\" here"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char text[1024];
         configure(rows[i][0]);
@@ -173,7 +169,6 @@ static void test_a_context_is_chosen(void **state)
 {
     const char *const real = servers_redis(command_servers());
 
-    (void) state;
     configure_contexts("");
     assert_ends(64, "request_timeout_ms \"soon-or-late\"", NULL, ARGS("topic", "list"));
     assert_ends(0, "{\"topics\":[", NULL, ARGS("--context", "real", "topic", "list"));
@@ -193,7 +188,6 @@ static void test_a_variable_chooses_a_context(void **state)
 {
     const char *const real = servers_redis(command_servers());
 
-    (void) state;
     configure_contexts("context = real\n");
     assert_int_equal(setenv("SLOTMQ_CONTEXT", "away", 1), 0);
     assert_ends(69, "127.0.0.1:2", NULL, ARGS("topic", "list"));
@@ -209,7 +203,6 @@ static void test_contexts_are_listed(void **state)
 {
     char wanted[1024];
 
-    (void) state;
     configure_contexts("context = away\n");
     snprintf(wanted, sizeof(wanted),
              "{\"contexts\":[{\"name\":\"real\",\"current\":false,\"redis\":\"%s\","
@@ -229,7 +222,6 @@ static void test_an_unknown_context_names_those_that_are_known(void **state)
 {
     char wanted[1024];
 
-    (void) state;
     configure_contexts("");
     snprintf(wanted, sizeof(wanted), "there is no context \"rael\"; %s has real, away", path);
     assert_ends(64, wanted, NULL, ARGS("--context", "rael", "topic", "list"));

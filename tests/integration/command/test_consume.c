@@ -32,7 +32,6 @@ static void test_lines_come_in_the_order_of_delivery(void **state)
 {
     static const char *const options[][2] = {{"--threads", "1"}, {"--max-in-flight", "1"}};
 
-    (void) state;
     create("order", "priority", "1");
     for (int i = 0; i < 2; i++) {
         command_done("first\nsecond\nthird\n", ARGS("send", "order"));
@@ -46,7 +45,6 @@ static void test_lines_come_in_the_order_of_delivery(void **state)
 
 static void test_an_object_has_exactly_the_members_of_the_contract(void **state)
 {
-    (void) state;
     create("shape", "fixed_time", "2");
     command_done("b\xc3\xb6"
                  "dy\n",
@@ -66,7 +64,6 @@ static void test_an_object_has_exactly_the_members_of_the_contract(void **state)
 
 static void test_exit_when_empty_waits_for_what_is_due_later(void **state)
 {
-    (void) state;
     create("later", "range_merge", "4");
     assert_consumed(ARGS("consume", "later", "--exit-when-empty"), ARGS(NULL));
     command_done("soon\n", ARGS("send", "later", "--delay", "300ms"));
@@ -85,7 +82,6 @@ static size_t count_lines(const char *text)
 
 static void test_count_never_claims_more(void **state)
 {
-    (void) state;
     create("count", "priority", "4");
     command_done("a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n", ARGS("send", "count"));
     char *out = command_out(NULL, ARGS("consume", "count", "--count", "3", "--threads", "4"));
@@ -104,7 +100,6 @@ static void test_each_signal_drains(void **state)
 {
     static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
 
-    (void) state;
     create("drain", "priority", "4");
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         struct run run;
@@ -158,7 +153,6 @@ static void test_a_closed_pipe_gives_messages_back(void **state)
     FILE *said = tmpfile();
     char line[256] = "";
 
-    (void) state;
     assert_non_null(said);
     create("pipe", "priority", "2");
     command_done("one\ntwo\nthree\n", ARGS("send", "pipe"));
@@ -178,7 +172,6 @@ static void test_a_full_disk_gives_messages_back(void **state)
 {
     const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
-    (void) state;
     assert_true(full >= 0);
     create("disk", "priority", "2");
     command_done("one\ntwo\nthree\n", ARGS("send", "disk"));
@@ -193,7 +186,6 @@ static void test_a_result_that_cannot_be_written_is_an_error(void **state)
     const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
     int status = 0;
 
-    (void) state;
     assert_true(full >= 0);
     const pid_t pid = process_start(&(struct process_options){.argv = argv, .out = full});
     assert_true(process_wait(pid, &status, TIMEOUT_MS));
@@ -255,7 +247,6 @@ static void test_two_consumers_share_the_slots(void **state)
     FILE *lines = open_memstream(&text, &size);
     json_t *seen = json_object();
 
-    (void) state;
     assert_non_null(lines);
     for (int i = 0; i < COUNT; i++) {
         (void) fprintf(lines, "message-%d\n", i);
@@ -285,7 +276,6 @@ static void test_without_zookeeper_the_second_stands_by(void **state)
     struct run first;
     struct run second;
 
-    (void) state;
     create("standby", "priority", "4");
     command_start(&first, NULL, ARGS("consume", "standby"));
     command_done("a\n", ARGS("send", "standby"));
@@ -306,7 +296,6 @@ static void test_without_zookeeper_the_second_stands_by(void **state)
 
 static void test_a_shared_topic_has_no_tokens(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "shared", "--type", "priority", "--shared"));
     command_done("x\n", ARGS("send", "shared"));
     json_t *message = command_json(NULL, ARGS("consume", "shared", "--count", "1", "--json"));
@@ -316,7 +305,6 @@ static void test_a_shared_topic_has_no_tokens(void **state)
 
 static void test_an_unknown_topic_is_not_found(void **state)
 {
-    (void) state;
     create("somewhere", "priority", "4");
     command_refused(1, "nowhere", NULL, ARGS("consume", "nowhere"));
     command_refused(1, "no topic nowhere; create it first; a program comes after --", NULL,
@@ -346,7 +334,6 @@ static void test_several_topics_take_turns(void **state)
     static const char *const topics[TOPICS] = {"high", "default", "low"};
     int came[TOPICS] = {0};
 
-    (void) state;
     for (int i = 0; i < TOPICS; i++) {
         create(topics[i], "priority", "4");
         send_numbers(topics[i], OF_EACH);
@@ -372,7 +359,6 @@ static void test_events_are_told_when_asked_for(void **state)
 {
     struct run run;
 
-    (void) state;
     create("events", "priority", "1");
     command_run(&run, NULL, ARGS("consume", "events", "--exit-when-empty", "-v"));
     assert_int_equal(run.exit_code, 0);
@@ -387,7 +373,6 @@ static void test_at_a_terminal_the_number_of_slots_is_printed(void **state)
 {
     struct terminal terminal;
 
-    (void) state;
     create("watched", "priority", "4");
     terminal_run(&terminal, terminal_wide, ARGS("consume", "watched"));
     terminal_await(&terminal, "slotmq: assigned: topic watched: 4 slots gained, 0 lost; this "

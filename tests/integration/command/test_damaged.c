@@ -18,7 +18,6 @@ static int set_up(void **state)
 {
     static const char *const names[] = {"lost", "slot", "whole"};
 
-    (void) state;
     if (command_setup_with(&(struct servers_options){.redis = REDIS_SINGLE}) != 0) {
         return -1;
     }
@@ -68,7 +67,6 @@ static void test_list_and_show_say_that_the_definition_is_lost(void **state)
 {
     char *out = command_out(NULL, ARGS("topic", "list"));
 
-    (void) state;
     assert_state(out, "lost", "damaged");
     assert_state(out, "whole", " - ");
     free(out);
@@ -95,7 +93,6 @@ static void test_stat_names_what_is_damaged_and_counts_the_rest(void **state)
 {
     char *out = command_partly(1, "slot 1 of topic slot", ARGS("stat", "slot"));
 
-    (void) state;
     assert_state(out, "slot", "damaged");
     free(out);
     out = command_partly(1, "slotmq topic repair lost", ARGS("stat"));
@@ -116,7 +113,6 @@ static void test_prometheus_names_what_is_damaged(void **state)
 {
     char *out = command_partly(1, "slot 1 of topic slot", ARGS("stat", "--prometheus"));
 
-    (void) state;
     assert_non_null(strstr(out, "\nslotmq_topic_slots_damaged{topic=\"slot\"} 1\n"));
     assert_non_null(strstr(out, "\nslotmq_topic_slots_damaged{topic=\"lost\"} 2\n"));
     assert_non_null(strstr(out, "\nslotmq_topic_slots_damaged{topic=\"whole\"} 0\n"));
@@ -133,7 +129,6 @@ static void test_top_shows_what_is_damaged(void **state)
 {
     char *out = command_partly(1, "slotmq topic repair slot", ARGS("top", "slot", "--count", "1"));
 
-    (void) state;
     assert_state(out, "slot", "damaged");
     free(out);
     out = command_partly(1, "slotmq topic repair lost", ARGS("top", "--count", "1", "--json"));
@@ -153,7 +148,6 @@ static void test_top_says_on_a_screen_how_to_repair(void **state)
     static const char lost[] = ": run slotmq topic repair lost\r\n";
     struct terminal terminal;
 
-    (void) state;
     terminal_start(&terminal, terminal_wide, NULL, "1h");
     terminal_await(&terminal, slot);
     terminal_await(&terminal, lost);
@@ -169,7 +163,6 @@ static void test_top_names_a_lost_definition_once(void **state)
 {
     struct run run;
 
-    (void) state;
     command_run(&run, NULL, ARGS("top", "--count", "3", "--interval", "100ms"));
     assert_int_equal(run.exit_code, 1);
     const char *said = strstr(run.err, "slotmq topic repair lost");
@@ -182,7 +175,6 @@ static void test_a_key_of_another_type_is_named(void **state)
 {
     static const char *const verbs[] = {"stat", "peek", "top"};
 
-    (void) state;
     redis_cli(ARGS("SET", "topic{foreign}", "precious"));
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
         command_refused(64, "the key topic{foreign} holds something else", NULL,
@@ -197,7 +189,6 @@ static void test_repair_says_what_it_did(void **state)
 {
     char *err = command_err(NULL, ARGS("topic", "repair", "slot"));
 
-    (void) state;
     assert_string_equal(err,
                         "topic slot is repaired: slot 1 had lost its keys and is open again\n");
     free(err);

@@ -66,7 +66,6 @@ static void list_and_requeue(const char *topic, const char *layout)
 
 static void test_some_are_listed_and_sent_back(void **state)
 {
-    (void) state;
     list_and_requeue("inline", "inline");
     list_and_requeue("keyed", "keyed");
 }
@@ -74,7 +73,6 @@ static void test_some_are_listed_and_sent_back(void **state)
 /* A reason that another one contains selects its own messages, and no others. */
 static void test_those_of_exactly_one_reason(void **state)
 {
-    (void) state;
     command_create_topic("exact", "fixed_time", "inline");
     command_done("plain\nmore\n", ARGS("send", "exact"));
     command_done(NULL, ARGS("consume", "exact", "--exit-when-empty", "--", "sh", "-c",
@@ -97,7 +95,6 @@ static void test_those_of_exactly_one_reason(void **state)
 
 static void test_a_limit_bounds_a_requeue(void **state)
 {
-    (void) state;
     create_dead("limit", "inline");
     assert_said(ARGS("dead", "requeue", "limit", "--all", "--limit", "2"), "requeued 2\n");
     assert_int_equal(command_stat("limit", "dead"), 1);
@@ -108,7 +105,6 @@ static void test_a_terminal_sees_a_bar(void **state)
 {
     char lines[80 * 3 + 1] = "";
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "bar", "--type", "priority", "--slots", "1"));
     for (int i = 10; i < 90; i++) {
         snprintf(lines + strlen(lines), 4, "%d\n", i);
@@ -131,7 +127,6 @@ static void test_a_terminal_sees_a_bar(void **state)
 
 static void test_purge_of_dead_letters_needs_a_yes(void **state)
 {
-    (void) state;
     create_dead("sure", "keyed");
     command_refused(64, "--yes", NULL, ARGS("dead", "purge", "sure", "--all"));
     assert_int_equal(command_at_terminal("n\n", ARGS("dead", "purge", "sure", "--all")), 1);
@@ -148,7 +143,6 @@ static void test_purge_of_dead_letters_needs_a_yes(void **state)
 
 static void test_purge_of_what_waits(void **state)
 {
-    (void) state;
     create_dead("mixed", "inline");
     command_done("x1\nx2\ny1\n", ARGS("send", "mixed", "--delay", "1h"));
     command_refused(64, "--yes", NULL, ARGS("purge", "mixed", "--state", "waiting"));
@@ -198,7 +192,6 @@ static void test_an_interrupt_tells_what_was_done(void **state)
     struct falling dead = {"slow", "dead", 200};
     char lines[200 * 4 + 1] = "";
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "slow", "--type", "priority", "--slots", "1"));
     for (int i = 100; i < 300; i++) {
         snprintf(lines + strlen(lines), 5, "%d\n", i);

@@ -46,7 +46,6 @@ static void closed_descriptors_are_no_obstacle(void **state)
         {"\"$SLOTMQ\" consume closed --count 1 <&- >&- -- /bin/cat", 0, "", ""},
     };
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "closed", "--type", "priority"));
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct run run;
@@ -65,7 +64,6 @@ static void program_gets_the_standard_descriptors_only(void **state)
 {
     struct run run;
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "open", "--type", "priority"));
     command_done(NULL, ARGS("send", "open", "a"));
     shell(&run, "exec \"$SLOTMQ\" consume open --count 1 -- sh -c '"
@@ -137,7 +135,6 @@ static void assert_unwritable(size_t number, const char *to, int code, const cha
 
 static void every_verb_says_when_its_result_cannot_be_written(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "unix-copy", "--type", "priority", "--slots", "1"));
     command_done(NULL, ARGS("topic", "create", "joined", "--slots", "1"));
     command_done(NULL, ARGS("-z", servers_zookeeper(command_servers()), "consume", "joined",
@@ -163,7 +160,6 @@ static void signals_that_are_ignored_stay_ignored(void **state)
     char line[LINE_MAX_BYTES];
     struct run run;
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "deaf", "--type", "priority", "--slots", "1"));
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         command_done("a\nb\n", ARGS("send", "deaf"));
@@ -185,7 +181,6 @@ static void a_limit_of_files_costs_one_message(void **state)
     char body[8192];
     struct run run;
 
-    (void) state;
     memset(body, 'x', sizeof(body) - 1);
     body[sizeof(body) - 1] = '\0';
     command_done(NULL, ARGS("topic", "create", "limited", "--type", "priority", "--slots", "1",
@@ -220,7 +215,6 @@ static void surroundings_change_no_result(void **state)
     char line[LINE_MAX_BYTES];
     struct run plain, run;
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "place", "--type", "priority", "--slots", "1"));
     command_done(NULL, ARGS("send", "place", "cafe"));
     shell(&plain, "\"$SLOTMQ\" peek place");

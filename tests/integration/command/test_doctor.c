@@ -19,7 +19,6 @@ static int setup(void **state)
     const int failed = command_setup_with(&(struct servers_options){
         .redis = REDIS_CLUSTER, .replicas = 1, .redis_config = config, .zookeeper = true});
 
-    (void) state;
     zookeeper = failed != 0 ? NULL : servers_zookeeper(command_servers());
     return failed;
 }
@@ -35,7 +34,6 @@ static void test_nothing_is_found(void **state)
     const json_t *finding = NULL;
     char *shown = NULL;
 
-    (void) state;
     document = doctor_run(0, ARGS("-z", zookeeper));
     assert_string_equal(json_text(document, "severity"), "ok");
     finding = json_array_get(json_object_get(document, "findings"), 0);
@@ -56,7 +54,6 @@ static void test_eviction_is_found(void **state)
 {
     json_t *document = NULL;
 
-    (void) state;
     command_redis(node(1), ARGS("CONFIG", "SET", "maxmemory-policy", "allkeys-lru"));
     document = doctor_run(1, ARGS("-z", zookeeper));
     assert_found(document, "memory", "warning", server_address(node(1)), "allkeys-lru");
@@ -87,7 +84,6 @@ static void test_a_replica_that_is_away_is_found(void **state)
 {
     json_t *document = NULL;
 
-    (void) state;
     server_kill(node(3)); /* of master 0 */
     assert_true(wait_until(replica_is_missed, NULL, TIMEOUT_MS));
     document = doctor_run(2, ARGS("-z", zookeeper));
@@ -102,7 +98,6 @@ static void test_a_master_that_is_away_costs_one_time_out(void **state)
 {
     json_t *document = NULL;
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "wide", "--slots", "1024"));
     server_pause(node(0));
     server_pause(node(3)); /* nobody takes over */
@@ -135,7 +130,6 @@ static void test_a_frozen_master_is_to_be_woken(void **state)
     char *shown = NULL;
     json_t *document = NULL;
 
-    (void) state;
     snprintf(redis, sizeof(redis), "%s", server_address(node(1)));
     server_pause(node(0));
     server_pause(node(3)); /* nobody takes over */
@@ -156,7 +150,6 @@ static void test_a_slot_that_lost_its_key_is_found(void **state)
     const struct server *master = NULL;
     json_t *document = NULL;
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "torn", "--slots", "4"));
     master = servers_node_of(command_servers(), "slot{torn_2}");
     assert_non_null(master);
@@ -173,7 +166,6 @@ static void test_a_topic_that_nobody_consumes_is_found(void **state)
 {
     json_t *document = NULL;
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "alone"));
     json_decref(doctor_run(0, ARGS("-z", zookeeper)));
     command_done(NULL, ARGS("send", "alone", "x"));
@@ -188,7 +180,6 @@ static void test_what_may_not_be_read_is_no_error(void **state)
     char servers[128];
     json_t *document = NULL;
 
-    (void) state;
     for (size_t i = 0; i < servers_count(command_servers()); i++) {
         command_redis(node(i), ARGS("ACL", "SETUSER", "reader", "on", ">sesame", "~*", "&*",
                                     "+@all", "-config"));
@@ -214,7 +205,6 @@ static void test_a_sender_that_wakes_nobody_is_found(void **state)
     char servers[128];
     json_t *document = NULL;
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "late", "--slots", "1"));
     tell_all(ARGS("ACL", "SETUSER", "app", "on", ">sesame", "~*", "resetchannels", "+@all"));
     tell_all(ARGS("ACL", "SETUSER", "job", "on", ">sesame", "~*", "&*", "+@all", "-spublish"));
@@ -246,7 +236,6 @@ static void test_a_password_is_never_shown(void **state)
     char servers[128];
     struct run run;
 
-    (void) state;
     snprintf(servers, sizeof(servers), "redis://reader:wrong-sesame@%s", server_address(node(0)));
     command_run(&run, NULL, ARGS("doctor", "-r", servers, "-z", zookeeper));
     assert_int_equal(run.exit_code, 2);
@@ -262,7 +251,6 @@ static void test_zookeeper_that_is_away_is_found(void **state)
     struct server *server = servers_zookeeper_server(command_servers());
     json_t *document = NULL;
 
-    (void) state;
     server_stop(server);
     document = doctor_run(2, ARGS("-z", zookeeper, "-X", "session_timeout_ms=2000"));
     assert_found(document, "zookeeper", "error", "", "no session can be used");

@@ -41,7 +41,6 @@ static int setup(void **state)
     const int failed = command_setup_with(&(struct servers_options){
         .redis = REDIS_CLUSTER, .replicas = 1, .redis_config = config, .zookeeper = true});
 
-    (void) state;
     page = read_page();
     zookeeper = failed != 0 ? NULL : servers_zookeeper(command_servers());
     return failed != 0 || !page ? -1 : 0;
@@ -198,7 +197,6 @@ static void test_what_to_look_at_first(void **state)
 {
     struct run member;
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "orders", "--slots", "4"));
     join(&member, "worker-1", "20000");
     await_step("What to look at first", 2, 0, "worker-1");
@@ -212,7 +210,6 @@ static void test_a_member_that_hangs(void **state)
     static const char section[] = "A member that hangs";
     struct run hangs, other;
 
-    (void) state;
     join(&hangs, "worker-1", "30000");
     await_step(section, 0, 0, "worker-1");
     join(&other, "worker-2", "30000");
@@ -230,7 +227,6 @@ static void test_backup_and_restore(void **state)
 {
     static const char section[] = "Backup, restore, and another cluster";
 
-    (void) state;
     command_done(NULL, ARGS("send", "orders", "a book", "--id", "7", "--delay", "1h"));
     run_step(section, 0, 0, "");
     run_step(section, 1, 0, "paused");
@@ -311,7 +307,6 @@ static void test_the_owner_does_not_acknowledge(void **state)
 {
     struct run assigner, frozen, newcomers[2];
 
-    (void) state;
     join(&assigner, "worker-2", "30000");
     await_step(still_section, 0, 0, "0-3");
     join(&frozen, "worker-1", "30000");
@@ -334,7 +329,6 @@ static void test_messages_are_in_flight(void **state)
     struct run busy, taker;
     struct gate gate;
 
-    (void) state;
     gate_close(&gate);
     join_with(&busy, "worker-1", "4000", gate.program);
     await_step(still_section, 0, 0, "0-3");
@@ -358,7 +352,6 @@ static void test_the_assigner_does_not_grant(void **state)
     struct run assigner, busy, newcomers[2];
     struct gate gate;
 
-    (void) state;
     gate_close(&gate);
     join(&assigner, "worker-1", "30000");
     await_step(still_section, 0, 0, "0-3");
@@ -385,7 +378,6 @@ static void test_a_topic_is_paused(void **state)
 {
     struct run member;
 
-    (void) state;
     join(&member, "worker-1", "30000");
     await_step(still_section, 0, 0, "0-3");
     command_done(NULL, ARGS("pause", "orders"));
@@ -403,7 +395,6 @@ static void test_the_owner_waits_for_room(void **state)
     struct run member;
     struct gate gate;
 
-    (void) state;
     gate_close(&gate);
     command_start(&member, NULL,
                   ARGS("consume", "orders", "--max-in-flight", "1", "-z", zookeeper, "-X",
@@ -426,7 +417,6 @@ static void test_a_damaged_topic(void **state)
     static const char section[] = "A damaged topic";
     const struct server *master = servers_node_of(command_servers(), "slot{orders_1}");
 
-    (void) state;
     assert_non_null(master);
     command_redis(master, ARGS("DEL", "slot{orders_1}"));
     run_step(section, 1, 2, "lost a part of 1 of its slots");
@@ -439,7 +429,6 @@ static void test_a_lost_list_of_topics(void **state)
     static const char section[] = "A lost list of topics";
     const struct server *master = servers_node_of(command_servers(), "slotmq{topics}");
 
-    (void) state;
     assert_non_null(master);
     command_redis(master, ARGS("DEL", "slotmq{topics}"));
     run_step(section, 1, 0, "slotmq topic repair --all");
@@ -455,7 +444,6 @@ static void test_zookeeper_lost_its_data(void **state)
     struct server *server = servers_zookeeper_server(command_servers());
     struct run member;
 
-    (void) state;
     server_stop(server);
     server_wipe(server);
     assert_true(server_restart(server));
@@ -473,7 +461,6 @@ static void test_a_token_is_ahead_of_zookeeper(void **state)
     static const char section[] = "ZooKeeper lost its data";
     const struct server *master = servers_node_of(command_servers(), "slot{orders_2}");
 
-    (void) state;
     assert_non_null(master);
     command_redis(master, ARGS("HSET", "slot{orders_2}", "token", "000000ff0000000000000001"));
     run_step(section, 0, 2, "slot 2 has a token of generation 255");
@@ -487,7 +474,6 @@ static void test_a_fleet_moved_to_another_root(void **state)
     json_t *document = NULL;
     struct run member;
 
-    (void) state;
     join(&member, "worker-1", "4000");
     await_step("A slot that stands still", 0, 0, "0-3");
     leave(&member);

@@ -13,7 +13,6 @@ static void test_a_fence_is_raised(void **state)
     json_t *first = NULL;
     json_t *second = NULL;
 
-    (void) state;
     first = command_json(NULL, ARGS("fleet", "raise-fence", "--yes", "-z", zookeeper, "--json"));
     second = command_json(NULL, ARGS("fleet", "raise-fence", "--yes", "-z", zookeeper, "--json"));
     assert_int_equal(json_number(first, "topics"), 0);
@@ -27,7 +26,6 @@ static void test_it_asks_first(void **state)
 {
     const char *zookeeper = servers_zookeeper(command_servers());
 
-    (void) state;
     command_refused(64, "give --yes", NULL, ARGS("fleet", "raise-fence", "-z", zookeeper));
     assert_int_equal(command_at_terminal("n\n", ARGS("fleet", "raise-fence", "-z", zookeeper)), 1);
     assert_int_equal(command_at_terminal("y\n", ARGS("fleet", "raise-fence", "-z", zookeeper)), 0);
@@ -35,7 +33,6 @@ static void test_it_asks_first(void **state)
 
 static void test_it_needs_a_zookeeper(void **state)
 {
-    (void) state;
     command_refused(64, "no ZooKeeper given", NULL, ARGS("fleet", "raise-fence", "--yes"));
     command_refused(64, "raise-fence", NULL, ARGS("fleet"));
 }
@@ -89,7 +86,6 @@ static void test_verbs_leave_no_nodes(void **state)
     char root[128];
     int wrong = 0;
 
-    (void) state;
     snprintf(root, sizeof(root), "%s/counted", servers_zookeeper(command_servers()));
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const char *words[12] = {"-z", root};

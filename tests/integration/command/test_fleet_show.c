@@ -115,7 +115,6 @@ static void await_slots(const char *topic, const char *member, json_int_t slots)
 
 static void test_there_is_no_fleet_yet(void **state)
 {
-    (void) state;
     command_refused(1, "there is no fleet at", NULL, ARGS("fleet", "show", "-z", zookeeper));
     command_refused(64, "no ZooKeeper given", NULL, ARGS("fleet", "show"));
     command_refused(64, "fleet evict needs MEMBER", NULL, ARGS("fleet", "evict"));
@@ -128,7 +127,6 @@ static void test_members_and_what_they_own(void **state)
     const json_t *topic = NULL;
     const json_t *member = NULL;
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "shares", "--slots", "8"));
     join(&one, "shares", "ann", NULL);
     await_slots("shares", "ann", 8);
@@ -164,7 +162,6 @@ static void test_a_topic_is_shown_with_its_groups(void **state)
     struct run run;
     json_t *document = NULL;
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "ship", "--groups", "eu,us", "--slots", "2"));
     command_done(NULL, ARGS("topic", "create", "ships", "--slots", "2"));
     join(&run, "ship/eu", "ann", NULL);
@@ -184,7 +181,6 @@ static void test_a_table_of_80_columns(void **state)
     struct run one;
     char *shown = NULL;
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "narrow", "--slots", "1"));
     join(&one, "narrow", "carla-of-a-host-with-a-long-name.example.com-12345", NULL);
     await_slots("narrow", "carla-of-a-host-with-a-long-name.example.com-12345", 1);
@@ -212,7 +208,6 @@ static void test_who_stands_by(void **state)
     struct run one, two;
     char topic[] = "single";
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", topic, "--slots", "1"));
     join(&one, topic, "first", NULL);
     await_slots(topic, "first", 1);
@@ -245,7 +240,6 @@ static void test_what_a_moving_slot_waits_for(void **state)
     struct gate gate;
     struct run one, two;
 
-    (void) state;
     gate_close(&gate);
     command_done(NULL, ARGS("topic", "create", "held", "--slots", "2"));
     for (int i = 0; i < 8; i++) { /* both slots have some */
@@ -271,7 +265,6 @@ static void test_a_frozen_member_is_evicted(void **state)
     json_t *document = NULL;
     json_int_t before = 0;
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "frozen", "--slots", "4"));
     join(&one, "frozen", "assigner", NULL);
     await_slots("frozen", "assigner", 4);
@@ -304,7 +297,6 @@ static void test_a_frozen_member_is_evicted(void **state)
 
 static void test_there_is_no_such_member(void **state)
 {
-    (void) state;
     command_refused(1, "the fleet has no member nobody", NULL,
                     ARGS("fleet", "evict", "nobody", "-z", zookeeper, "--yes"));
     command_refused(1, "no member of the fleet asks for topic nothing", NULL,

@@ -9,7 +9,6 @@
 
 static void test_each_group_has_all(void **state)
 {
-    (void) state;
     command_refused(64, "groups is empty: name one at least", NULL,
                     ARGS("topic", "create", "orders", "--groups", ""));
     command_done(NULL, ARGS("topic", "create", "orders", "--groups", "search,billing", "--slots",
@@ -29,7 +28,6 @@ static void test_each_group_has_all(void **state)
 
 static void test_stat_shows_a_line_per_group(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "lines", "--groups", "a,b", "--slots", "2"));
     char *out = command_out(NULL, ARGS("stat", "lines"));
     assert_non_null(strstr(out, "lines/a "));
@@ -68,7 +66,6 @@ static json_t *topic_named(const json_t *document, const char *name)
 
 static void test_top_shows_a_line_per_group(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "tops", "--groups", "a,b", "--slots", "2"));
     command_done("one\n", ARGS("send", "tops"));
     command_done(NULL, ARGS("consume", "tops/a", "--exit-when-empty"));
@@ -100,7 +97,6 @@ static void test_top_follows_the_groups_of_its_topic(void **state)
 {
     struct run run;
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "moves", "--groups", "a,b", "--slots", "2"));
     command_start(&run, NULL, ARGS("top", "moves", "--json", "--interval", "100ms"));
     assert_true(run_wait_out(&run, "\"moves/b\"", TIMEOUT_MS));
@@ -114,7 +110,6 @@ static void test_top_follows_the_groups_of_its_topic(void **state)
 /* One group whose definition is lost hides none of the others. */
 static void test_a_lost_group_is_named_beside_the_others(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "loses", "--groups", "a,b", "--slots", "2"));
     command_redis(servers_node(command_servers(), 0), ARGS("-c", "DEL", "topic.a{loses}"));
     char *out = command_partly(1, "topic loses/a", ARGS("stat", "loses"));
@@ -129,7 +124,6 @@ static void test_a_lost_group_is_named_beside_the_others(void **state)
 
 static void test_groups_come_and_go(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "comes", "--groups", "a", "--slots", "2"));
     command_done(NULL, ARGS("topic", "alter", "comes", "groups=a,b"));
     command_done("one\n", ARGS("send", "comes"));
@@ -177,7 +171,6 @@ static void test_wrong_names_are_told(void **state)
         {64, "create the topic", {"topic", "create", "wrong/d"}},
     };
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "wrong", "--groups", "a,b", "--slots", "2"));
     command_done(NULL, ARGS("topic", "create", "bare", "--slots", "2"));
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -199,7 +192,6 @@ static void test_wrong_lists_are_told(void **state)
     };
     char pair[64];
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "lists", "--groups", "a,b", "--slots", "2"));
     command_done(NULL, ARGS("topic", "create", "listless", "--slots", "2"));
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

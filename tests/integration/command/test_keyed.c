@@ -18,7 +18,6 @@ static json_t *take_one(const char *topic)
 
 static void test_the_last_body_of_an_id_wins(void **state)
 {
-    (void) state;
     create("same", "priority");
     char *err = command_err(NULL, ARGS("send", "same", "first", "--id", "i", "--key", "k"));
     assert_string_equal(err, "sent 1 merged 0\n");
@@ -36,7 +35,6 @@ static void test_the_last_body_of_an_id_wins(void **state)
 
 static void test_an_id_that_the_library_made_is_shown(void **state)
 {
-    (void) state;
     create("made", "priority");
     json_t *sent = command_json(NULL, ARGS("send", "made", "body", "--json"));
     assert_members(sent, ARGS("sent", "merged", "duplicates", "id"));
@@ -56,7 +54,6 @@ static void test_an_id_that_the_library_made_is_shown(void **state)
 
 static void test_a_field_is_the_id(void **state)
 {
-    (void) state;
     create("fields", "priority");
     char *err = command_err("7 one\n8 two\n7 three\n", ARGS("send", "fields", "--id-field", "1"));
     assert_string_equal(err, "sent 2 merged 1\n");
@@ -67,7 +64,6 @@ static void test_a_field_is_the_id(void **state)
 
 static void test_an_empty_body_is_a_message(void **state)
 {
-    (void) state;
     create("empty", "priority");
     command_done(NULL, ARGS("send", "empty", "", "--id", "i"));
     command_done("\n\n", ARGS("send", "empty"));
@@ -79,7 +75,6 @@ static void test_an_empty_body_is_a_message(void **state)
 
 static void test_an_expired_message_is_not_delivered(void **state)
 {
-    (void) state;
     create("short", "priority");
     command_done(NULL, ARGS("send", "short", "body", "--id", "i", "--ttl", "1ms"));
     char *out = command_out(NULL, ARGS("consume", "short", "--exit-when-empty"));
@@ -90,7 +85,6 @@ static void test_an_expired_message_is_not_delivered(void **state)
 
 static void test_a_message_may_have_its_own_retries(void **state)
 {
-    (void) state;
     create("own", "priority");
     command_done(NULL, ARGS("send", "own", "body", "--id", "i", "--retries", "0"));
     command_done(NULL, ARGS("consume", "own", "--exit-when-empty", "--", "false"));
@@ -106,7 +100,6 @@ static const char *header_text(json_t *message, const char *object, const char *
 
 static void test_headers_are_sent_shown_and_matched(void **state)
 {
-    (void) state;
     create("told", "fixed_time");
     command_done(
         NULL, ARGS("send", "told", "body", "--id", "i", "-H", "trace=a=b", "--header", "raw=\xff"));
@@ -138,7 +131,6 @@ static void test_headers_are_sent_shown_and_matched(void **state)
 /* What is printed comes back by --restore, and copy takes headers along. */
 static void test_headers_are_copied_and_restored(void **state)
 {
-    (void) state;
     create("origin", "fixed_time");
     create("target", "fixed_time");
     command_done(NULL, ARGS("send", "origin", "body", "-H", "trace=a", "-H", "raw=\xff"));
@@ -166,7 +158,6 @@ static void assert_done(const char *const *arguments, const char *done, int64_t 
 /* Of three dead letters those of one tenant are listed, sent back, copied and deleted. */
 static void test_a_header_selects_what_is_edited(void **state)
 {
-    (void) state;
     create("tenants", "fixed_time");
     create("elsewhere", "fixed_time");
     command_done(NULL, ARGS("send", "tenants", "1", "-H", "tenant=a", "-H", "trace=1"));
@@ -198,7 +189,6 @@ static void test_a_header_selects_what_is_edited(void **state)
 
 static void test_fifo_keeps_the_order_of_a_key(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "line", "--type", "fifo", "--slots", "4"));
     command_done("k 3\nk 1\nk 2\n", ARGS("send", "line", "--key-field", "1"));
     char *out = command_out(NULL, ARGS("consume", "line", "--exit-when-empty"));
@@ -212,7 +202,6 @@ static void test_fifo_keeps_the_order_of_a_key(void **state)
 
 static void test_a_full_topic_says_so(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "bound", "--type", "priority", "--slots", "1",
                             "--max-waiting", "2"));
     command_refused(75, "line 3: ", "one\ntwo\nthree\n", ARGS("send", "bound"));
@@ -221,7 +210,6 @@ static void test_a_full_topic_says_so(void **state)
 
 static void test_a_duplicate_is_refused(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "once", "--slots", "1", "--dedup-window", "1h"));
     command_done(NULL, ARGS("send", "once", "first", "--id", "i"));
     json_decref(take_one("once"));
@@ -248,7 +236,6 @@ static void test_layout_inline_has_none_of_these(void **state)
         {{"send", "inline", "x", "--retries", "0"}, "it has no --retries"},
     };
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "inline", "--type", "priority"));
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         command_refused(64, rows[i].said, NULL, rows[i].arguments);

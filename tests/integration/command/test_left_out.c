@@ -17,7 +17,6 @@ static int set_up(void **state)
     static const char *const config[] = {"cluster-require-full-coverage no", NULL};
     static const char *const names[] = {"far", "near", "still"};
 
-    (void) state;
     if (command_setup_with(
             &(struct servers_options){.redis = REDIS_CLUSTER, .redis_config = config}) != 0) {
         return -1;
@@ -94,7 +93,6 @@ static void topics_that_may_not_be_read_are_named(void **state)
     const struct servers *servers = command_servers();
     char redis[512];
 
-    (void) state;
     for (size_t i = 0; i < servers_count(servers); i++) {
         command_redis(servers_node(servers, i),
                       ARGS("ACL", "SETUSER", "some", "on", ">secret", "+@all", "&*",
@@ -114,7 +112,6 @@ static void topic_whose_slots_may_not_be_read_is_named(void **state)
     const char *const *const calls[] = {ARGS("stat"), ARGS("stat", "--prometheus")};
     char redis[512];
 
-    (void) state;
     for (size_t i = 0; i < servers_count(servers); i++) {
         command_redis(servers_node(servers, i),
                       ARGS("ACL", "SETUSER", "part", "on", ">secret", "+@all", "&*",
@@ -142,7 +139,6 @@ static void topics_whose_node_is_away_are_named(void **state)
     const struct servers *servers = command_servers();
     struct server *away = servers_node(servers, 0);
 
-    (void) state;
     assert_ptr_equal(servers_node_of(servers, "topic{far}"), away);
     assert_ptr_equal(servers_node_of(servers, "near_0"), away);
     server_kill(away);

@@ -7,7 +7,6 @@
 
 static void test_get_finds_a_message_in_any_state(void **state)
 {
-    (void) state;
     command_create_topic("found", "fixed_time", "inline");
     command_done(NULL, ARGS("send", "found", "one", "--key", "k", "--at", "4102444800000"));
     json_t *message = command_json(NULL, ARGS("get", "found", "one", "--key", "k", "--json"));
@@ -39,7 +38,6 @@ static void test_get_shows_a_long_body_whole(void **state)
 {
     char body[301];
 
-    (void) state;
     memset(body, 'b', sizeof(body) - 1);
     body[sizeof(body) - 1] = '\0';
     command_create_topic("whole", "fixed_time", "keyed");
@@ -53,7 +51,6 @@ static void test_get_shows_a_long_body_whole(void **state)
 
 static void test_get_of_a_keyed_message_tells_all(void **state)
 {
-    (void) state;
     command_create_topic("keyed", "priority", "keyed");
     command_done(NULL, ARGS("send", "keyed", "the body", "--id", "i", "--key", "k", "--priority",
                             "-3", "--ttl", "1d", "--retries", "5"));
@@ -97,7 +94,6 @@ static void assert_failed_and_rests(const char *topic)
 
 static void test_get_tells_why_a_message_failed_last(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "failed", "--type", "fixed_time", "--backoff",
                             "fixed:3600000"));
     command_done(NULL, ARGS("send", "failed", "one"));
@@ -110,7 +106,6 @@ static void test_get_tells_why_a_message_failed_last(void **state)
 
 static void test_bytes_that_are_no_text_come_as_base64(void **state)
 {
-    (void) state;
     command_create_topic("bytes", "priority", "keyed");
     command_done("\xff\xfe\n", ARGS("send", "bytes", "--id-field", "1"));
     json_t *message = command_json(NULL, ARGS("get", "bytes", "\xff\xfe", "--json"));
@@ -130,7 +125,6 @@ static void assert_rank(const char *topic, const char *id, const char *wanted)
 
 static void test_rank_counts_what_comes_before(void **state)
 {
-    (void) state;
     command_create_topic("ranks", "priority", "inline");
     command_done(NULL, ARGS("send", "ranks", "low", "--priority", "1"));
     command_done(NULL, ARGS("send", "ranks", "high", "--priority", "9"));
@@ -145,7 +139,6 @@ static void test_rank_counts_what_comes_before(void **state)
 
 static void test_remove_takes_what_waits(void **state)
 {
-    (void) state;
     command_create_topic("removed", "priority", "keyed");
     command_done(NULL, ARGS("send", "removed", "one", "--id", "i", "--key", "k"));
     command_done(NULL, ARGS("send", "removed", "two", "--id", "j"));
@@ -162,7 +155,6 @@ static void test_remove_takes_what_waits(void **state)
 
 static void test_remove_takes_a_dead_letter(void **state)
 {
-    (void) state;
     command_create_topic("buried", "priority", "inline");
     command_done(NULL, ARGS("send", "buried", "one"));
     command_kill_due("buried", "1");
@@ -173,7 +165,6 @@ static void test_remove_takes_a_dead_letter(void **state)
 /* Two customers order the same. */
 static void test_a_key_names_one_of_two_with_one_body(void **state)
 {
-    (void) state;
     command_create_topic("orders", "priority", "inline");
     char *err = command_err(NULL, ARGS("send", "orders", "two books", "--key", "customer-1"));
     assert_string_equal(err, "sent 1 merged 0\n");
@@ -252,7 +243,6 @@ static void assert_named_by_id(const char *topic, const char *layout)
 /* As a word or as --id, with its key and without. */
 static void test_each_verb_finds_a_message_by_its_id_alone(void **state)
 {
-    (void) state;
     assert_named_by_id("by_id", "keyed");
     assert_named_by_id("by_body", "inline");
 }
@@ -261,7 +251,6 @@ static void test_a_claimed_message_is_left_alone(void **state)
 {
     struct run run;
 
-    (void) state;
     command_create_topic("busy", "priority", "inline");
     command_done(NULL, ARGS("send", "busy", "one"));
     command_start(&run, NULL,
@@ -281,7 +270,6 @@ static void test_a_claimed_message_is_left_alone(void **state)
 
 static void test_reschedule_gives_another_priority(void **state)
 {
-    (void) state;
     command_create_topic("moved", "priority", "inline");
     command_done("a\nb\n", ARGS("send", "moved", "--priority", "2"));
     json_t *answer =
@@ -296,7 +284,6 @@ static void test_reschedule_gives_another_priority(void **state)
 
 static void test_reschedule_gives_another_time(void **state)
 {
-    (void) state;
     command_create_topic("timed", "fixed_time", "keyed");
     command_done(NULL, ARGS("send", "timed", "x", "--id", "i", "--delay", "1h"));
     command_done(NULL, ARGS("reschedule", "timed", "i", "--at", "4102444800000"));
@@ -313,7 +300,6 @@ static void test_reschedule_gives_another_time(void **state)
 
 static void test_reschedule_refuses_what_the_topic_has_not(void **state)
 {
-    (void) state;
     command_create_topic("range", "priority", "inline");
     command_done("a\n", ARGS("send", "range"));
     command_refused(64, "8191", NULL, ARGS("reschedule", "range", "a", "--priority", "8192"));
@@ -338,7 +324,6 @@ static void assert_place(const char *topic, const char *id, int64_t priority, in
 /* A flag that is not given leaves the priority, or the time, as it is. */
 static void test_priority_and_time_are_rescheduled_each_by_itself(void **state)
 {
-    (void) state;
     command_create_topic("both", "priority", "keyed");
     command_done(
         NULL, ARGS("send", "both", "x", "--id", "i", "--priority", "5", "--at", "4102444800000"));
@@ -360,7 +345,6 @@ static void test_priority_and_time_are_rescheduled_each_by_itself(void **state)
 
 static void test_what_is_not_there_is_told_in_one_line(void **state)
 {
-    (void) state;
     command_create_topic("gone", "priority", "inline");
     command_refused(1, "topic gone has no message of the id \"nothing\"", NULL,
                     ARGS("get", "gone", "nothing"));

@@ -18,7 +18,6 @@ static size_t peek_count(const char *const *arguments)
 
 static void test_peek_shows_what_waits_and_claims_nothing(void **state)
 {
-    (void) state;
     command_create_topic("seen", "priority", "inline");
     command_done("red apple\ngreen pear\nred cherry\n", ARGS("send", "seen", "--priority", "4"));
     json_t *lines = command_lines(NULL, ARGS("peek", "seen", "--json"));
@@ -43,7 +42,6 @@ static void test_peek_shows_what_waits_and_claims_nothing(void **state)
 
 static void test_peek_of_nothing_is_a_result(void **state)
 {
-    (void) state;
     command_create_topic("void", "priority", "inline");
     char *out = command_out(NULL, ARGS("peek", "void", "--json"));
     assert_string_equal(out, "");
@@ -60,7 +58,6 @@ static void test_pages_go_on_at_the_cursor(void **state)
     size_t pages = 0;
     bool more = true;
 
-    (void) state;
     command_create_topic("pages", "priority", "inline");
     for (int i = 0; i < MANY; i++) {
         snprintf(lines + strlen(lines), 5, "%d\n", i);
@@ -93,7 +90,6 @@ static void test_pages_go_on_at_the_cursor(void **state)
 
 static void test_states_can_be_chosen(void **state)
 {
-    (void) state;
     command_create_topic("states", "fixed_time", "inline");
     command_done("a\nb\n", ARGS("send", "states"));
     command_kill_due("states", "1");
@@ -105,7 +101,6 @@ static void test_states_can_be_chosen(void **state)
 
 static void test_what_is_not_there_is_told_in_one_line(void **state)
 {
-    (void) state;
     command_create_topic("gone", "priority", "inline");
     command_refused(1, "nowhere", NULL, ARGS("peek", "nowhere"));
     command_refused(64, "cursor", NULL, ARGS("peek", "gone", "--cursor", "no cursor"));
@@ -120,7 +115,6 @@ static void test_a_reader_that_ended_is_no_error_to_tell(void **state)
     char lines[5000 * 5 + 1];
     char *end = lines;
 
-    (void) state;
     for (int i = 1000; i < 6000; i++) {
         end += sprintf(end, "%d\n", i);
     }
@@ -137,7 +131,6 @@ static void test_a_reader_that_ended_is_no_error_to_tell(void **state)
 /* What senders sent cannot control the terminal of whom looks at it, and is told apart. */
 static void test_what_does_not_print_is_escaped(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "bytes", "--type", "priority", "--slots", "1"));
     command_done("a\033[1m\xc2\x9b"
                  "31m\n",

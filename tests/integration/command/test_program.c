@@ -34,7 +34,6 @@ static void create(const char *name)
 
 static void test_body_and_environment_reach_the_program(void **state)
 {
-    (void) state;
     create("env");
     command_done("line one\n", ARGS("send", "env"));
     char *out = command_out(
@@ -77,7 +76,6 @@ static void send_bytes(const char *topic, const char *lines, size_t size)
 /* What a message has not is not that of a program around us; bodies are in no environment. */
 static void test_key_id_and_priority_reach_the_program(void **state)
 {
-    (void) state;
     assert_int_equal(setenv("SLOTMQ_KEY", "of another", 1), 0);
     assert_int_equal(setenv("SLOTMQ_ID_BASE64", "of another", 1), 0);
     create("inline");
@@ -99,7 +97,6 @@ static void test_key_id_and_priority_reach_the_program(void **state)
 /* Letters of a variable are upper-case, and of two headers with one variable the first is it. */
 static void test_headers_reach_the_program(void **state)
 {
-    (void) state;
     assert_int_equal(setenv("SLOTMQ_HEADER_OLD", "of another", 1), 0);
     command_done(NULL, ARGS("topic", "create", "headed", "--slots", "1"));
     command_done("{\"body\":\"b\",\"id\":\"i\",\"headers\":{\"content-type\":\"x=y\","
@@ -116,7 +113,6 @@ static void test_header_names_that_collide_are_said(void **state)
 {
     struct run run;
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "collide", "--slots", "1"));
     for (const char *const *id = ARGS("i", "j"); *id; id++) {
         command_done(NULL, ARGS("send", "collide", "b", "--id", *id, "-H", "trace-id=A", "-H",
@@ -136,7 +132,6 @@ static void test_standard_error_is_ours(void **state)
 {
     struct run run;
 
-    (void) state;
     create("stderr");
     command_done("x\n", ARGS("send", "stderr"));
     command_run(&run, NULL,
@@ -163,7 +158,6 @@ static void test_a_program_need_not_read(void **state)
 {
     char *body = largest_body();
 
-    (void) state;
     create("unread");
     command_done(body, ARGS("send", "unread", "--key", "k"));
     free(body);
@@ -175,7 +169,6 @@ static void test_the_body_is_whole(void **state)
 {
     char *body = largest_body();
 
-    (void) state;
     create("whole");
     command_done(body, ARGS("send", "whole", "--key", "k"));
     char *out = command_out(NULL, ARGS("consume", "whole", "--count", "1", "--", "cat"));
@@ -206,7 +199,6 @@ static void assert_dies(const char *topic, const char *script, const char *out, 
 
 static void test_exit_65_rejects_at_once(void **state)
 {
-    (void) state;
     assert_dies("reject", "echo $SLOTMQ_ATTEMPT; exit 65", "1\n", "exit 65");
     assert_int_equal(command_stat("reject", "rejected"), 1);
     assert_int_equal(command_stat("reject", "dead_rejected"), 1);
@@ -215,14 +207,12 @@ static void test_exit_65_rejects_at_once(void **state)
 
 static void test_any_other_exit_retries_with_its_reason(void **state)
 {
-    (void) state;
     assert_dies("exit", "echo $SLOTMQ_ATTEMPT; exit 3", "1\n2\n3\n", "exit 3");
     assert_int_equal(command_stat("exit", "retried"), 2);
 }
 
 static void test_the_last_line_of_standard_error_is_the_reason(void **state)
 {
-    (void) state;
     assert_dies("declined", "echo 'card declined: 51' >&2; exit 65", "",
                 "exit 65: card declined: 51");
     assert_dies("trace", "printf 'Traceback\n\033[31mValueError: no\t7\033[0m\n\n' >&2; exit 1", "",
@@ -236,7 +226,6 @@ static void test_a_death_names_its_message_and_its_reason(void **state)
 {
     struct run run;
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "shown", "--slots", "1"));
     command_done(NULL, ARGS("send", "shown", "x", "--id", "order-7"));
     command_run(&run, NULL,
@@ -252,7 +241,6 @@ static void test_all_of_standard_error_is_passed_on(void **state)
 {
     struct run run;
 
-    (void) state;
     create("loud");
     command_done("x\n", ARGS("send", "loud"));
     command_run(&run, NULL,
@@ -266,13 +254,11 @@ static void test_all_of_standard_error_is_passed_on(void **state)
 
 static void test_a_signal_retries_with_its_reason(void **state)
 {
-    (void) state;
     assert_dies("signal", "echo $SLOTMQ_ATTEMPT; kill -9 $$", "1\n2\n3\n", "signal 9");
 }
 
 static void test_a_program_can_succeed_later(void **state)
 {
-    (void) state;
     create("third");
     command_done("x\n", ARGS("send", "third"));
     char *out = command_out(NULL, ARGS("consume", "third", "--count", "3", "--", "sh", "-c",
@@ -302,7 +288,6 @@ static void assert_slow_is_ended(const char *topic)
 
 static void test_a_program_that_takes_too_long_is_ended(void **state)
 {
-    (void) state;
     assert_slow_is_ended("slow");
 }
 
@@ -318,14 +303,12 @@ static void assert_three_files(const char *topic)
 
 static void test_a_program_gets_three_files(void **state)
 {
-    (void) state;
     assert_three_files("files");
 }
 
 /* Signals that the command ignores or blocks end a program as ever. */
 static void test_a_program_gets_the_default_signals(void **state)
 {
-    (void) state;
     assert_dies("pipe", "kill -PIPE $$; exit 65", "", "signal 13");
     assert_dies("term", "kill -TERM $$; exit 65", "", "signal 15");
     assert_dies("interrupt-1", "kill -INT $$; exit 65", "", "signal 2");
@@ -337,7 +320,6 @@ static void test_what_is_no_program_is_refused(void **state)
     static const char *const programs[] = {"/etc", "/etc/passwd", "/nowhere", "no-such-program",
                                            ""};
 
-    (void) state;
     create("untouched");
     command_done("x\n", ARGS("send", "untouched"));
     for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
@@ -374,7 +356,6 @@ static void test_a_file_that_the_system_cannot_run_is_refused(void **state)
                 {"lost", "#!/no/such/interpreter\n", 23, "interpreter"}};
     char path[600];
 
-    (void) state;
     create("unharmed");
     command_done("x\n", ARGS("send", "unharmed"));
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -391,7 +372,6 @@ static void test_a_script_is_run_once_for_a_message(void **state)
     static const char text[] = "#!/bin/sh\necho run\n";
     char path[600];
 
-    (void) state;
     create("scripted");
     command_done("x\n", ARGS("send", "scripted"));
     write_program(path, sizeof(path), "good", text, sizeof(text) - 1);
@@ -464,7 +444,6 @@ static void assert_drains(const char *topic)
 
 static void test_a_signal_lets_the_program_end(void **state)
 {
-    (void) state;
     assert_drains("patient");
 }
 
@@ -489,7 +468,6 @@ static void assert_drain_is_limited(const char *topic)
 
 static void test_a_program_that_does_not_end_in_time_is_killed(void **state)
 {
-    (void) state;
     assert_drain_is_limited("stubborn");
 }
 
@@ -516,7 +494,6 @@ static bool ignores_no_interrupt(void *arg)
 /* Programs end before the worker does; its own time may not be longer than a day. */
 static void test_the_longest_time_to_drain_is_taken(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "day", "--type", "priority"));
     command_done(NULL, ARGS("send", "day", "a"));
     command_done(
@@ -529,7 +506,6 @@ static void test_an_abort_is_said(void **state)
 {
     struct run run;
 
-    (void) state;
     start_waiting(&run, "aborted", "60s");
     run_signal(&run, SIGABRT);
     assert_true(run_wait(&run, TIMEOUT_MS));
@@ -543,7 +519,6 @@ static void test_a_second_interrupt_ends_the_command(void **state)
 {
     struct run run;
 
-    (void) state;
     start_waiting(&run, "interrupt", "60s");
     run_signal(&run, SIGINT);
     assert_true(wait_until(ignores_no_interrupt, &run, TIMEOUT_MS));
@@ -569,7 +544,6 @@ static void assert_none_is_left(const char *topic)
 
 static void test_a_killed_command_leaves_no_program(void **state)
 {
-    (void) state;
     assert_none_is_left("killed");
 }
 
@@ -578,7 +552,6 @@ static void test_an_older_kernel_will_do(void **state)
 {
     static const int calls[] = {SYS_close_range, SYS_pidfd_open, -1};
 
-    (void) state;
     command_refuse(calls);
     assert_three_files("old-files");
     assert_slow_is_ended("old-slow");

@@ -97,7 +97,6 @@ static void redis_passwords_are_not_seen(void **state)
 {
     char option[160];
 
-    (void) state;
     snprintf(option, sizeof(option), "redis_password_file=%s", password_file);
     assert_secret(ARGS("SLOTMQ_REDIS_PASSWORD=sesame"),
                   ARGS("-r", redis_user, "-vvv", "consume", "t"));
@@ -114,7 +113,6 @@ static void zookeeper_passwords_are_not_seen(void **state)
 {
     char option[160];
 
-    (void) state;
     snprintf(option, sizeof(option), "zookeeper_auth_file=%s", auth_file);
     assert_secret(ARGS("SLOTMQ_ZOOKEEPER_AUTH=fleet:sesame"),
                   ARGS("-r", redis_uri, "-z", zookeeper, "-vvv", "consume", "bound"));
@@ -132,7 +130,6 @@ static void nodes_of_zookeeper_are_closed_to_others(void **state)
 {
     struct run run;
 
-    (void) state;
     start_with(&run, ARGS("SLOTMQ_REDIS"),
                ARGS("-r", redis_uri, "-z", zookeeper, "consume", "bound", "--exit-when-empty"));
     assert_true(run_wait(&run, TIMEOUT_MS));
@@ -151,7 +148,6 @@ static void wrong_secrets_are_refused_in_words(void **state)
     };
     char option[160];
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         command_refused(64, rows[i].text, NULL,
                         ARGS("-z", zookeeper, "-X", rows[i].option, "stat"));
@@ -166,7 +162,6 @@ static void a_secret_and_its_file_are_not_both_taken(void **state)
 {
     struct run run;
 
-    (void) state;
     start_with(&run, ARGS("SLOTMQ_REDIS_PASSWORD=a", "SLOTMQ_REDIS_PASSWORD_FILE=/b"),
                ARGS("-r", redis_user, "stat"));
     assert_true(run_wait(&run, TIMEOUT_MS));
@@ -196,7 +191,6 @@ static void assert_passed(const char *redis, const char *flag, const char *wante
 
 static void a_program_gets_no_credentials_unless_asked(void **state)
 {
-    (void) state;
     assert_passed("SLOTMQ_REDIS=redis://a:sesame@h:1", "-q", "");
     assert_passed("SLOTMQ_REDIS=redis://a@h:1", "-q", "SLOTMQ_REDIS\n");
     assert_passed("SLOTMQ_REDIS=redis://a:sesame@h:1", "--pass-credentials",

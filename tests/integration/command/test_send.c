@@ -23,7 +23,6 @@ static void assert_counts(const char *in, const char *const *arguments, const ch
 
 static void test_each_type_takes_its_options(void **state)
 {
-    (void) state;
     create("merge", "range_merge");
     create("urgent", "priority");
     create("timed", "fixed_time");
@@ -43,7 +42,6 @@ static void test_each_type_takes_its_options(void **state)
 
 static void test_what_waits_is_merged(void **state)
 {
-    (void) state;
     create("twice", "priority");
     assert_counts(NULL, ARGS("send", "twice", "same"), "sent 1 merged 0\n");
     assert_counts(NULL, ARGS("send", "twice", "same", "--priority", "3"), "sent 0 merged 1\n");
@@ -63,7 +61,6 @@ static void test_what_waits_is_merged(void **state)
 
 static void test_a_topic_may_have_the_delay(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "own", "--type", "range_merge", "--delay", "1h"));
     command_done(NULL, ARGS("send", "own", "later"));
     command_done(NULL, ARGS("send", "own", "now", "--delay", "0"));
@@ -73,7 +70,6 @@ static void test_a_topic_may_have_the_delay(void **state)
 
 static void test_the_delay_of_a_topic_may_be_zero(void **state)
 {
-    (void) state;
     json_t *topic = command_json(
         NULL, ARGS("topic", "create", "zero", "--type", "range_merge", "--delay", "0", "--json"));
     assert_int_equal(json_number(topic, "delay_ms"), 0);
@@ -96,7 +92,6 @@ static void test_at_once_is_taken_by_every_type(void **state)
 {
     static const char *const types[] = {"range_merge", "priority", "fixed_time", "fifo"};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         char name[24];
 
@@ -124,7 +119,6 @@ static void test_options_of_another_type_are_refused_even_as_zero(void **state)
         {{"send", "f", "x", "--priority", "0"}, "--priority"},
     };
 
-    (void) state;
     create("r", "range_merge");
     create("o", "fifo");
     create("f", "fixed_time");
@@ -138,7 +132,6 @@ static void test_options_of_another_type_are_refused_even_as_zero(void **state)
 
 static void test_priorities_beyond_the_range_are_refused(void **state)
 {
-    (void) state;
     create("range", "priority");
     command_done(NULL, ARGS("send", "range", "low", "--priority", "-8191"));
     command_done(NULL, ARGS("send", "range", "high", "--priority", "8191"));
@@ -153,7 +146,6 @@ static void test_priorities_beyond_the_range_are_refused(void **state)
 
 static void test_a_time_may_be_given_as_people_write_it(void **state)
 {
-    (void) state;
     create("alarms", "fixed_time");
     command_done(NULL, ARGS("send", "alarms", "a", "--at", "2100-01-02T03:04:05Z"));
     command_done(NULL, ARGS("send", "alarms", "b", "--delay", "1d"));
@@ -171,7 +163,6 @@ static void test_a_time_may_be_given_as_people_write_it(void **state)
 
 static void test_lines_are_messages(void **state)
 {
-    (void) state;
     create("lines", "priority");
     assert_counts("one\ntwo\nthree without end", ARGS("send", "lines"), "sent 3 merged 0\n");
     assert_counts("", ARGS("send", "lines"), "sent 0 merged 0\n");
@@ -191,7 +182,6 @@ static void test_any_bytes_can_be_sent(void **state)
     char redis[512];
     struct run run;
 
-    (void) state;
     create("binary", "priority");
     snprintf(redis, sizeof(redis), "SLOTMQ_REDIS=%s", servers_redis(command_servers()));
     const char *const environment[] = {redis, NULL};
@@ -209,7 +199,6 @@ static void test_any_bytes_can_be_sent(void **state)
 
 static void test_a_field_is_the_key_and_the_body_stays_whole(void **state)
 {
-    (void) state;
     create("fields", "priority");
     command_done("zsh 5.9 2465\n", ARGS("send", "fields", "--key-field", "1"));
     json_t *by_field = take_one("fields");
@@ -224,7 +213,6 @@ static void test_a_field_is_the_key_and_the_body_stays_whole(void **state)
 /* Key of a message: zlib's crc32 of it, of which the lower bits are the slot. */
 static void test_the_slot_is_the_crc32_of_the_key(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "crc", "--type", "priority", "--slots", "1024"));
     command_done(NULL, ARGS("send", "crc", "body", "--key", "123456789"));
     json_t *message = take_one("crc");
@@ -234,7 +222,6 @@ static void test_the_slot_is_the_crc32_of_the_key(void **state)
 
 static void test_the_first_bad_line_ends_it_and_is_named(void **state)
 {
-    (void) state;
     create("bad", "priority");
     command_refused(65, "line 3: ", "one\ntwo\n\nfour\n", ARGS("send", "bad"));
     command_refused(65, "sent 0 merged 2", "one\ntwo\n\nfour\n", ARGS("send", "bad"));
@@ -248,7 +235,6 @@ static void test_limits_of_body_and_key(void **state)
     char *body = malloc(BODY_MAX + 3);
     char key[KEY_MAX + 2];
 
-    (void) state;
     assert_non_null(body);
     memset(body, 'b', BODY_MAX + 2);
     memset(key, 'k', sizeof(key));
@@ -269,7 +255,6 @@ static void test_limits_of_body_and_key(void **state)
 
 static void test_an_unknown_topic_is_not_found(void **state)
 {
-    (void) state;
     command_refused(1, "nowhere", NULL, ARGS("send", "nowhere", "x"));
     command_refused(1, "nowhere", "x\n", ARGS("send", "nowhere"));
 }
@@ -283,7 +268,6 @@ static void test_a_right_without_which_nobody_is_woken_is_named(void **state)
     char servers[128];
     struct run run;
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "asleep", "--slots", "1"));
     for (size_t i = 0; i < servers_count(command_servers()); i++) {
         command_redis(
@@ -305,7 +289,6 @@ static void test_a_right_without_which_nobody_is_woken_is_named(void **state)
 
 static void test_replicas_that_are_not_there_are_missed(void **state)
 {
-    (void) state;
     create("careful", "fixed_time");
     command_done(NULL, ARGS("send", "careful", "a", "--replicas", "0"));
     command_refused(64, "--replicas", NULL, ARGS("send", "careful", "b", "--replicas", "17"));
@@ -320,7 +303,6 @@ static void test_many_lines_are_sent_at_once(void **state)
     size_t size = 0;
     FILE *lines = open_memstream(&text, &size);
 
-    (void) state;
     assert_non_null(lines);
     for (int i = 0; i < MANY; i++) {
         (void) fprintf(lines, "key-%d line %d\n", i % 100, i);

@@ -33,7 +33,6 @@ static void test_lines_of_a_file_are_messages(void **state)
 {
     char path[512];
 
-    (void) state;
     create("file");
     make_file(path, sizeof(path), "lines", "a 1\nb 2\na 3");
     char *err = command_err(NULL, ARGS("send", "file", "--file", path, "--key-field", "1"));
@@ -50,7 +49,6 @@ static void test_lines_of_a_file_are_messages(void **state)
 
 static void test_what_cannot_be_read_sends_nothing(void **state)
 {
-    (void) state;
     create("unread");
     command_refused(66, "/no/such/file", NULL, ARGS("send", "unread", "--file", "/no/such/file"));
     command_refused(66, "cannot read /", NULL, ARGS("send", "unread", "--file", "/"));
@@ -60,7 +58,6 @@ static void test_what_cannot_be_read_sends_nothing(void **state)
 /* Newlines are bytes of the bodies. */
 static void test_another_byte_may_end_a_line(void **state)
 {
-    (void) state;
     create("parts");
     char *err = command_err("a\nb;c\r", ARGS("send", "parts", "--delimiter", ";"));
     assert_string_equal(err, "sent 2 merged 0\n");
@@ -81,7 +78,6 @@ static void test_another_byte_may_end_a_line(void **state)
 
 static void test_lines_that_were_sent_are_skipped(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "rest", "--slots", "1"));
     char *err = command_err("a\nb\nc\n", ARGS("send", "rest", "--skip", "2"));
     assert_string_equal(err, "sent 1 merged 0\n");
@@ -108,7 +104,6 @@ static void test_the_advice_leads_past_a_line_that_redis_refuses(void **state)
     char *in = calloc(BIG + 16 * LINES, 1), *end = in, skip[24], *advice = NULL;
     struct run run;
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "big", "--max-body", "4MiB", "--type", "fixed_time",
                             "--layout", "keyed"));
     for (int i = 1; i <= LINES; i++) {
@@ -139,7 +134,6 @@ static void test_a_file_may_be_one_body(void **state)
 {
     char path[512];
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "files", "--slots", "1", "--max-body", "16"));
     make_file(path, sizeof(path), "whole", "two\nlines\n");
     char *err = command_err(NULL, ARGS("send", "files", "--body-file", path, "--id", "i"));
@@ -203,7 +197,6 @@ static void test_whole_lines_before_a_broken_place_are_sent(void **state)
     FILE *err = tmpfile();
     char said[512];
 
-    (void) state;
     assert_non_null(err);
     create("broken");
     assert_int_equal(run_with(in, argv, fileno(err), said, sizeof(said)), 74);
@@ -229,7 +222,6 @@ static void test_a_terminal_sees_a_bar(void **state)
 {
     char path[512];
 
-    (void) state;
     create("long");
     make_long_file(path, sizeof(path));
     char *seen = command_shown(ARGS("send", "long", "--file", path));
@@ -246,7 +238,6 @@ static void test_a_line_longer_than_max_body_is_refused(void **state)
     char path[512];
     char *text = calloc(1, LONG + 16);
 
-    (void) state;
     assert_non_null(text);
     create("bounded");
     memset(text, 'x', LONG);
@@ -273,7 +264,6 @@ static void test_a_line_that_does_not_fit_into_memory_is_an_error(void **state)
     char redis[512];
     struct run run;
 
-    (void) state;
     assert_non_null(text);
     command_done(NULL, ARGS("topic", "create", "huge", "--type", "priority", "--layout", "keyed",
                             "--slots", "1", "--max-body", "8388608"));
@@ -294,14 +284,12 @@ static void test_a_line_that_does_not_fit_into_memory_is_an_error(void **state)
     run_fini(&run);
     free(text);
 #else
-    (void) state;
     skip();
 #endif
 }
 
 static void test_carriage_returns_are_kept_and_said_once(void **state)
 {
-    (void) state;
     create("windows");
     char *err = command_err("a\r\nb\r\nc\n", ARGS("send", "windows"));
     const char *said = strstr(err, "line 1 of standard input ends in CR LF");
@@ -321,7 +309,6 @@ static void test_a_signal_ends_it_with_the_count(void **state)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
-    (void) state;
     create("cut");
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
         const char *const argv[] = {getenv("SLOTMQ_COMMAND"), "send", "cut", NULL};

@@ -84,7 +84,6 @@ static const struct {
 
 static void test_each_answer_is_as_openapi_says(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(read_paths) / sizeof(read_paths[0]); i++) {
         char target[256];
         snprintf(target, sizeof(target), "%s%s", read_paths[i].path, read_paths[i].query);
@@ -100,7 +99,6 @@ static void test_openapi_names_no_path_that_is_not_there(void **state)
     const char *path = NULL;
     json_t *methods = NULL;
 
-    (void) state;
     json_object_foreach(json_object_get(openapi, "paths"), path, methods)
     {
         const bool post = json_object_get(methods, "post") != NULL;
@@ -147,7 +145,6 @@ static void test_what_openapi_says_is_taken_is_known(void **state)
     json_t *methods = NULL, *value = NULL;
     size_t known = 0;
 
-    (void) state;
     json_object_foreach(json_object_get(openapi, "paths"), path, methods)
     {
         const json_t *get = json_object_get(json_object_get(methods, "get"), "parameters");
@@ -207,7 +204,6 @@ static void test_topics_have_the_numbers_of_stat(void **state)
     json_t *served = http_json(&http, "/api/v1/topics");
     const json_t *topics = json_object_get(stat, "topics");
 
-    (void) state;
     assert_int_equal(json_array_size(topics), 4);
     assert_int_equal(json_number(served, "total"), 4);
     for (size_t i = 0; i < json_array_size(topics); i++) {
@@ -239,7 +235,6 @@ static void test_topics_that_need_a_person_come_first(void **state)
                 {"grouped/two", NULL, NULL, NULL}};
     json_t *served = http_json(&http, "/api/v1/topics?order=need");
 
-    (void) state;
     assert_int_equal(json_number(served, "needing"), 2);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const json_t *topic = json_array_get(json_object_get(served, "topics"), i);
@@ -329,7 +324,6 @@ static void test_metrics_are_those_of_stat(void **state)
     char *stat = command_out(NULL, ARGS("stat", "--prometheus"));
     struct http_answer answer;
 
-    (void) state;
     assert_true(wait_until(has_verdict, NULL, TIMEOUT_MS));
     http_get(&answer, &http, "/metrics", "");
     assert_int_equal(answer.status, 200);
@@ -349,7 +343,6 @@ static void test_lag_is_what_is_due(void **state)
     json_t *lag = http_json(&http, "/lag?topic=inline");
     struct http_answer answer;
 
-    (void) state;
     assert_int_equal(json_number(lag, "value"), 2);
     assert_true(json_is_null(json_object_get(lag, "oldest_due_age_ms"))); /* none is stored */
     json_decref(lag);
@@ -370,7 +363,6 @@ static void test_probes_answer_one_line(void **state)
 {
     static const char *const paths[] = {"/healthz", "/readyz"};
 
-    (void) state;
     for (size_t i = 0; i < 2; i++) {
         struct http_answer answer;
         http_get(&answer, &http, paths[i], "");
@@ -452,7 +444,6 @@ static void test_a_move_is_shown_until_it_has_ended(void **state)
     struct run giver, taker;
     struct gate gate;
 
-    (void) state;
     gate_close(&gate);
     command_done(NULL, ARGS("topic", "create", "moves", "--slots", "2"));
     command_done("k0\nk1\nk2\nk3\nk4\nk5\nk6\nk7\n", /* into both slots */
@@ -528,7 +519,6 @@ static void test_what_is_in_work_is_shown_while_it_runs(void **state)
     struct run run;
     struct gate gate;
 
-    (void) state;
     gate_close(&gate);
     command_done(NULL, ARGS("topic", "create", "hanging", "--slots", "1", "--lease", "9s"));
     command_done(NULL, ARGS("send", "hanging", "a body", "--id", "job", "--key", "customer"));
@@ -566,7 +556,6 @@ static void test_a_body_that_is_in_work_needs_the_token(void **state)
     struct run run;
     struct gate gate;
 
-    (void) state;
     gate_close(&gate);
     command_start(&run, NULL,
                   ARGS("consume", "inline", "--count", "1", "--", "sh", "-c", gate.program));
@@ -585,7 +574,6 @@ static void test_personal_data_needs_the_token(void **state)
     const json_t *one = json_array_get(json_object_get(hidden, "messages"), 0);
     struct http_answer answer;
 
-    (void) state;
     assert_true(json_is_null(json_object_get(one, "body")));
     assert_true(json_is_null(json_object_get(one, "key")));
     assert_null(json_object_get(one, "headers"));
@@ -617,7 +605,6 @@ static void test_pages_follow_each_other(void **state)
     char target[512] = "/api/v1/messages?topic=orders&state=waiting,dead&limit=1";
     size_t count = 0;
 
-    (void) state;
     for (bool more = true; more; count++) {
         json_t *page = http_json_with_token(&http, target);
         const char *next = json_string_value(json_object_get(page, "next"));
@@ -652,7 +639,6 @@ static void test_messages_are_found_by_id_key_and_header(void **state)
     };
     struct http_answer answer;
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char target[256];
         snprintf(target, sizeof(target), "/api/v1/messages?topic=orders%s", cases[i].query);
@@ -677,7 +663,6 @@ static void test_dead_letters_are_grouped_by_their_reason(void **state)
     json_t *dead = http_json(&http, "/api/v1/dead?topic=orders");
     const json_t *group = json_array_get(json_object_get(dead, "reasons"), 0);
 
-    (void) state;
     assert_int_equal(json_number(dead, "dead"), 3);
     assert_int_equal(json_number(json_object_get(dead, "causes"), "rejected"), 3);
     assert_true(json_is_true(json_object_get(dead, "whole")));
@@ -693,7 +678,6 @@ static void test_reasons_that_differ_in_a_number_are_one_group(void **state)
     static const char program[] = "read -r order; [ $order = closed ] && echo closed >&2 || "
                                   "echo \"no stock for order $order\" >&2; exit 65";
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "stock", "--slots", "2"));
     command_done("1007\n1008\nclosed\n", ARGS("send", "stock"));
     command_done(NULL, ARGS("consume", "stock", "--count", "3", "--", "sh", "-c", program));
@@ -775,7 +759,6 @@ static void test_fifty_pages_cost_redis_what_one_does(void **state)
     const int64_t none = reads_of_messages();
     int fds[PAGES];
 
-    (void) state;
     for (size_t i = 0; i < PAGES; i++) {
         char first = '\0';
         fds[i] = http_connect(&http);

@@ -15,7 +15,6 @@ static int set_up(void **state)
 {
     static const char *const config[] = {"cluster-require-full-coverage no", NULL};
 
-    (void) state;
     if (command_setup_with(
             &(struct servers_options){.redis = REDIS_CLUSTER, .redis_config = config}) != 0) {
         return -1;
@@ -96,7 +95,6 @@ static void test_a_master_that_is_away_is_seen_and_comes_back(void **state)
 {
     struct http http = {.port = 0};
 
-    (void) state;
     http_start(&http, ARGS("serve", "--listen", "127.0.0.1:0", "-X", "request_timeout_ms=1s"));
     await_answer(&http, "/readyz", 200, "ok");
     for (size_t i = 0; i < servers_count(command_servers()); i++) {
@@ -144,7 +142,6 @@ static void test_topics_of_the_others_are_read_without_the_list(void **state)
     struct http http = {.port = 0};
     struct later later = {.http = &http, .topic = "orders"};
 
-    (void) state;
     if (servers_node_of(command_servers(), "topic{orders}") == list) {
         later.topic = "others";
         assert_ptr_not_equal(servers_node_of(command_servers(), "topic{others}"), list);
@@ -176,7 +173,6 @@ static void test_it_is_not_ready_without_redis_and_goes_on(void **state)
 {
     struct http http = {.port = 0};
 
-    (void) state;
     http_start(&http, ARGS("serve", "--listen", "127.0.0.1:0", "-X", "request_timeout_ms=1s"));
     await_answer(&http, "/readyz", 200, "ok");
     pause_all(true);
@@ -192,7 +188,6 @@ static void test_it_begins_without_redis(void **state)
 {
     struct http http = {.port = 0};
 
-    (void) state;
     pause_all(true);
     http_start(&http, ARGS("serve", "--listen", "127.0.0.1:0", "-X", "connect_timeout_ms=500ms"));
     await_answer(&http, "/readyz", 503, "\n");
@@ -206,7 +201,6 @@ static void test_only_the_topics_that_are_named_are_shown(void **state)
 {
     struct http http = {.port = 0};
 
-    (void) state;
     http_start(&http, ARGS("serve", "--listen", "127.0.0.1:0", "--topic", "none,others"));
     await_answer(&http, "/readyz", 200, "ok");
     json_t *topics = http_json(&http, "/api/v1/topics");
@@ -223,7 +217,6 @@ static void test_a_consumer_has_metrics_and_health(void **state)
 {
     struct http http = {.port = 0};
 
-    (void) state;
     http_start(&http, ARGS("consume", "orders", "--listen", "127.0.0.1:0", "--", "true"));
     await_answer(&http, "/readyz", 200, "ok");
     assert_int_equal(http_status(&http, "/healthz", ""), 200);
@@ -245,7 +238,6 @@ static void test_a_consumer_is_ready_with_slots_or_as_a_spare(void **state)
 {
     struct http owner = {.port = 0}, spare = {.port = 0};
 
-    (void) state;
     http_start(&owner, ARGS("consume", "others", "--listen", "127.0.0.1:0", "--", "true"));
     await_answer(&owner, "/readyz", 200, "ok\n");
     http_start(&spare, ARGS("consume", "others", "--listen", "127.0.0.1:0", "--", "true"));
@@ -423,7 +415,6 @@ static void test_a_server_that_refuses_writes_is_said_everywhere(void **state)
     const struct server *node = servers_node_of(command_servers(), "topic{solo}");
     struct http consumer = {.port = 0};
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "solo", "--slots", "1"));
     http_start(&consumer, ARGS("consume", "solo", "--listen", "127.0.0.1:0", "-X",
                                "session_timeout_ms=2s", "--", "true"));

@@ -30,7 +30,6 @@ static void make_dead(const char *topic, int count)
 
 static int set_up(void **state)
 {
-    (void) state;
     if (command_setup_with(&(struct servers_options){.redis = REDIS_CLUSTER}) != 0) {
         return -1;
     }
@@ -63,7 +62,6 @@ static void test_a_topic_is_altered_paused_and_resumed(void **state)
 {
     struct http_answer answer;
 
-    (void) state;
     post_done("/api/v1/alter", "{\"topic\":\"orders\",\"option\":\"ttl_ms\",\"value\":\"1h\"}");
     post_done("/api/v1/pause", "{\"topic\":\"orders\"}");
     json_t *topic = http_json(&http, "/api/v1/topic?topic=orders");
@@ -89,7 +87,6 @@ static void test_one_message_is_removed(void **state)
 {
     struct http_answer answer;
 
-    (void) state;
     command_done(NULL, ARGS("send", "orders", "x", "--id", "goes", "--delay", "1h"));
     post_done("/api/v1/remove", "{\"topic\":\"orders\",\"id_base64\":\"Z29lcw==\"}");
     http_post(&answer, &http, "/api/v1/remove", "{\"topic\":\"orders\",\"id\":\"goes\"}");
@@ -135,7 +132,6 @@ static void test_dead_letters_are_requeued_by_their_reason(void **state)
 {
     char id[32];
 
-    (void) state;
     make_dead("retry", 4);
     begin_job(id, "/api/v1/requeue", "{\"topic\":\"retry\",\"reason_is\":\"small\"}");
     assert_int_equal(await_job(id, "ended"), 0);
@@ -156,7 +152,6 @@ static void test_a_group_is_requeued_and_no_other(void **state)
 {
     char id[32];
 
-    (void) state;
     make_dead("exact", 5);
     json_t *page = http_json(&http, "/api/v1/messages?topic=exact&state=dead&reason=exit+65");
     assert_int_equal(json_array_size(json_object_get(page, "messages")), 5);
@@ -181,7 +176,6 @@ static void test_a_job_is_stopped(void **state)
     struct http_answer answer;
     char id[32], body[64];
 
-    (void) state;
     make_dead("slow", 5);
     begin_job(id, "/api/v1/requeue",
               "{\"topic\":\"slow\",\"messages\":[{\"id\":\"0\"},{\"id\":\"1\"},{\"id\":\"2\"},"
@@ -218,7 +212,6 @@ static void test_a_selection_that_is_unclear_is_refused(void **state)
         "{\"all\":true}",
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
         struct http_answer answer;
         http_post(&answer, &http, "/api/v1/purge", bodies[i]);
@@ -238,7 +231,6 @@ static void test_events_tell_of_readings_and_jobs(void **state)
     size_t used = 0;
     char id[32];
 
-    (void) state;
     http_send(fd, request, strlen(request));
     begin_job(id, "/api/v1/requeue", "{\"topic\":\"orders\",\"messages\":[{\"id\":\"gone\"}]}");
     text[0] = '\0';

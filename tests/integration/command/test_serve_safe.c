@@ -87,7 +87,6 @@ static void test_another_address_needs_a_token(void **state)
     static const char *const paths[] = {"/metrics",       "/lag?topic=jobs", "/events",
                                         "/api/v1/topics", "/api/v1/self",    "/api/v1/jobs"};
 
-    (void) state;
     command_refused(64, "give a token", NULL, ARGS("serve", "--listen", "0.0.0.0:0"));
     command_refused(64, "--write needs a token", NULL,
                     ARGS("serve", "--listen", "127.0.0.1:0", "--write"));
@@ -109,7 +108,6 @@ static void test_a_wrong_token_is_refused(void **state)
     static const char *const wrong[] = {"", "0123456789abcdef-tokem", "0123456789abcdef",
                                         HTTP_TOKEN "x", HTTP_TOKEN HTTP_TOKEN};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         char header[256];
         snprintf(header, sizeof(header), "Authorization: Bearer %s\r\n", wrong[i]);
@@ -126,7 +124,6 @@ static void test_edits_need_the_flag_and_the_token(void **state)
     struct http_answer answer;
     char request[512];
 
-    (void) state;
     http_post(&answer, &outside, "/api/v1/pause", body);
     assert_problem(&answer, 403, "SMQ_DENIED", "--write");
     http_fini(&answer);
@@ -170,7 +167,6 @@ static void test_a_name_that_leads_here_is_refused(void **state)
         {"Host: evil.example\r\nHost: localhost\r\n", 400},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct http_answer answer;
         char request[256];
@@ -195,7 +191,6 @@ static void test_requests_of_other_sites_are_refused(void **state)
                                          "Sec-Fetch-Site: same-site\r\n"};
     struct http_answer answer;
 
-    (void) state;
     for (size_t i = 0; i < sizeof(forged) / sizeof(forged[0]); i++) {
         http_get(&answer, &http, "/api/v1/topics", forged[i]);
         assert_problem(&answer, 403, "SMQ_DENIED", "other sites");
@@ -236,7 +231,6 @@ static void test_every_answer_is_guarded(void **state)
                                         "/lag",
                                         "/api/v1/messages?topic=jobs&state=dead"};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         struct http_answer answer;
         http_get(&answer, &http, paths[i], "");
@@ -252,7 +246,6 @@ static void test_markup_is_text(void **state)
     const json_t *one = json_array_get(json_object_get(page, "messages"), 0);
     struct http_answer answer;
 
-    (void) state;
     assert_string_equal(json_text(one, "body"), MARKUP);
     assert_string_equal(json_text(one, "key"), MARKUP);
     assert_string_equal(json_text(one, "id"), MARKUP);
@@ -274,7 +267,6 @@ static void test_large_bodies_are_cut(void **state)
     json_t *one = http_json_with_token(&http, "/api/v1/message?topic=large&id=large");
     const json_t *first = json_array_get(json_object_get(list, "messages"), 0);
 
-    (void) state;
     assert_int_equal(json_number(first, "body_size"), BODY_BYTES);
     assert_true(json_is_true(json_object_get(first, "body_cut")));
     assert_int_equal(strlen(json_text(first, "body")), 4096);
@@ -291,7 +283,6 @@ static void test_large_requests_are_refused(void **state)
     struct http_answer answer;
     char *request = NULL;
 
-    (void) state;
     assert_non_null(body);
     memset(body, 'x', size);
     body[size] = '\0';
@@ -331,7 +322,6 @@ static void test_tricks_with_paths_find_nothing(void **state)
                                         "/healthz;x=1",       "/api/v1/openapi.json%20",
                                         "/..%5c..%5cwindows", "/api/v1"};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         if (http_status(&http, paths[i], "") != 404) {
             fail_msg("%s is found", paths[i]);
@@ -352,7 +342,6 @@ static void test_parameters_that_cannot_be_used_are_refused(void **state)
         "?order=size",    "?offset=-1",
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
         char target[128];
         struct http_answer answer;
@@ -370,7 +359,6 @@ static void test_lists_of_words_end(void **state)
     static const char *const lists[] = {
         ",", ",dead", "dead,", "dead,,waiting", "dead,none", "dead,dead,dead,dead,dead"};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         char target[128];
         snprintf(target, sizeof(target), "/api/v1/messages?topic=jobs&state=%s", lists[i]);
@@ -392,7 +380,6 @@ static void test_bodies_that_are_no_json_are_refused(void **state)
                                          "{\"topic\":\"jobs\",\"more\":1}",
                                          "{\"topic\":\"\xff\"}"};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
         struct http_answer answer;
         http_post(&answer, &http, "/api/v1/pause", bodies[i]);
@@ -408,7 +395,6 @@ static void test_noise_is_survived(void **state)
                                         "GET / HTTP/9.9\r\n\r\n",
                                         "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n"};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(noise) / sizeof(noise[0]); i++) {
         const int fd = http_connect(&http);
         size_t size = 0;
@@ -431,7 +417,6 @@ static void test_a_slow_client_holds_up_nobody(void **state)
     size_t size = 0;
     int fd[2];
 
-    (void) state;
     for (size_t i = 0; i < 2; i++) {
         fd[i] = http_connect(&http);
         http_send(fd[i], begun[i], strlen(begun[i]));
@@ -449,7 +434,6 @@ static void test_many_connections_of_an_address_hold_up_no_other(void **state)
     int fd[CONNECTIONS];
     struct rlimit files;
 
-    (void) state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
     files.rlim_cur = files.rlim_max < 4096 ? files.rlim_max : 4096;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
@@ -473,7 +457,6 @@ static void test_listeners_that_read_nothing_hold_up_nobody(void **state)
     static const char request[] = "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n";
     int fd[60];
 
-    (void) state;
     for (size_t i = 0; i < 60; i++) {
         char first[1] = "";
         fd[i] = http_connect(&http);
@@ -494,7 +477,6 @@ static void test_clients_that_read_no_answer_hold_up_nobody(void **state)
         "\r\n";
     int fd[60];
 
-    (void) state;
     for (size_t i = 0; i < 60; i++) {
         char first = '\0';
         fd[i] = http_connect(&http);
@@ -513,7 +495,6 @@ static void test_a_client_that_drips_is_cut_off(void **state)
 {
     char answer[256];
 
-    (void) state;
     assert_int_equal(pthread_join(drip.thread, NULL), 0);
     assert_true(drip.sent > 50); /* it was no idle client */
     (void) recv(drip.fd, answer, sizeof(answer), 0);
@@ -526,7 +507,6 @@ static void test_a_client_that_drips_is_cut_off(void **state)
 
 static void test_topics_work_while_it_hangs(void **state)
 {
-    (void) state;
     run_signal(&outside.run, SIGSTOP);
     command_done(NULL, ARGS("topic", "create", "alone", "--slots", "2"));
     command_done(NULL, ARGS("send", "alone", "body"));

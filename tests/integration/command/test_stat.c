@@ -41,7 +41,6 @@ static json_t *stat_of(const char *const *arguments)
 
 static void test_stat_has_exactly_the_members_of_the_contract(void **state)
 {
-    (void) state;
     create("shape", "fixed_time");
     command_done("past\n", ARGS("send", "shape", "--at", "1000")); /* past: at once */
     command_done("far\n", ARGS("send", "shape", "--delay", "1h"));
@@ -61,7 +60,6 @@ static void test_stat_of_slots_has_owner_and_token(void **state)
     size_t index = 0;
     json_int_t waiting = 0;
 
-    (void) state;
     create("slots", "priority");
     command_done("a\nb\nc\nd\n", ARGS("send", "slots"));
     json_t *topic = stat_of(ARGS("stat", "slots", "--slots", "--json"));
@@ -83,7 +81,6 @@ static void test_stat_of_slots_has_owner_and_token(void **state)
 
 static void test_stat_is_about_each_topic_that_is_named(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "left", "--slots", "2"));
     command_done(NULL, ARGS("topic", "create", "right", "--groups", "a,b", "--slots", "2"));
     json_t *document = command_json(NULL, ARGS("stat", "right", "left", "--json"));
@@ -122,7 +119,6 @@ static void test_a_topic_without_an_owner_is_seen(void **state)
 {
     struct run run;
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "owned", "--slots", "2", "--type", "priority"));
     command_done(NULL, ARGS("topic", "create", "common", "--slots", "2", "--shared"));
     json_t *topic = stat_of(ARGS("stat", "owned", "--json"));
@@ -164,7 +160,6 @@ static void test_stat_without_a_name_is_about_all(void **state)
     size_t index = 0;
     size_t found = 0;
 
-    (void) state;
     create("all-1", "priority");
     create("all-2", "priority");
     json_t *document = command_json(NULL, ARGS("stat", "--json"));
@@ -185,7 +180,6 @@ static void test_stat_without_a_name_is_about_all(void **state)
 
 static void test_stat_as_prometheus_text_is_about_topics_only(void **state)
 {
-    (void) state;
     create("scraped", "priority");
     create("other", "priority");
     command_done("a\nb\n", ARGS("send", "scraped"));
@@ -210,7 +204,6 @@ static void test_tables_fit_a_terminal(void **state)
     static const char *const titles[] = {"STATE", "WAITING", "CLAIMED", "DEAD", "LAG"};
     static const char name[] = "a-topic-with-a-name-that-is-longer-than-most-others";
 
-    (void) state;
     create(name, "priority");
     const char *const *const calls[] = {ARGS("stat"), ARGS("stat", "--slots")};
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
@@ -242,7 +235,6 @@ static void test_what_needs_a_person_is_emphasised_on_a_terminal_only(void **sta
 {
     static const char red[] = "\033[1;31m", yellow[] = "\033[1;33mpaused";
 
-    (void) state;
     create("emphasised", "priority");
     command_done("a\n", ARGS("send", "emphasised"));
     kill_all("emphasised", "exit 3");
@@ -273,7 +265,6 @@ static void test_a_paused_topic_is_seen_everywhere(void **state)
                                         ARGS("topic", "list"),
                                         ARGS("top", "halted", "--count", "1")};
 
-    (void) state;
     create("halted", "priority");
     for (int paused = 0; paused < 2; paused++) {
         json_t *topic = stat_of(ARGS("stat", "halted", "--slots", "--json"));
@@ -297,7 +288,6 @@ static void test_a_paused_topic_is_seen_everywhere(void **state)
 
 static void test_a_lag_that_is_not_known_is_not_a_number(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "timeless", "--type", "priority", "--slots", "2"));
     command_done("a\n", ARGS("send", "timeless"));
     json_t *topic = stat_of(ARGS("stat", "timeless", "--json"));
@@ -313,7 +303,6 @@ static void test_a_lag_that_is_not_known_is_not_a_number(void **state)
 
 static void test_an_unknown_topic_is_not_found(void **state)
 {
-    (void) state;
     command_refused(1, "nowhere", NULL, ARGS("stat", "nowhere"));
     command_refused(1, "nowhere", NULL, ARGS("stat", "nowhere", "--json", "--slots"));
     command_refused(1, "nowhere", NULL, ARGS("dead", "list", "nowhere"));
@@ -322,7 +311,6 @@ static void test_an_unknown_topic_is_not_found(void **state)
 
 static void test_dead_letters_are_listed_and_sent_back(void **state)
 {
-    (void) state;
     create("letters", "priority");
     command_done("one\n", ARGS("send", "letters", "--priority", "7", "--key", "k"));
     kill_all("letters", "exit 3");
@@ -350,7 +338,6 @@ static void test_dead_letters_are_listed_and_sent_back(void **state)
 
 static void test_a_requeued_letter_keeps_its_time(void **state)
 {
-    (void) state;
     create("kept", "fixed_time");
     command_done("one\n", ARGS("send", "kept"));
     kill_all("kept", "exit 65");
@@ -364,7 +351,6 @@ static void test_a_requeued_letter_keeps_its_time(void **state)
 
 static void test_no_dead_letters_is_a_result(void **state)
 {
-    (void) state;
     create("healthy", "priority");
     char *out = command_out(NULL, ARGS("dead", "list", "healthy", "--json"));
     assert_string_equal(out, "");
@@ -378,7 +364,6 @@ static void test_options_of_the_client_can_be_given_by_name(void **state)
 {
     char redis[600];
 
-    (void) state;
     snprintf(redis, sizeof(redis), "redis=%s", servers_redis(command_servers()));
     command_done(NULL, ARGS("topic", "create", "named", "--type", "priority"));
     json_t *document = command_json(NULL, ARGS("-r", "127.0.0.1:1", "-X", redis, "stat", "named",
@@ -433,7 +418,6 @@ static void test_work_is_shown_with_its_message_and_process(void **state)
     struct run run;
     struct gate gate;
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", topic, "--shared", "--slots", "1", "--lease", "9s"));
     command_done(NULL, ARGS("send", topic, "a book", "--key", "k", "--id", "7"));
     command_done(NULL, ARGS("send", topic, "a pen", "--key", "k", "--delay", "1h"));

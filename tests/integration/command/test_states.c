@@ -54,7 +54,6 @@ static void nothing_is_said_while_all_is_well(void **state)
 {
     struct run run;
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "well", "--type", "priority"));
     command_start(&run, NULL, ARGS("consume", "well"));
     command_done(NULL, ARGS("send", "well", "a"));
@@ -66,7 +65,6 @@ static void quiet_says_no_warning(void **state)
 {
     struct run run;
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "hushed", "--type", "priority"));
     command_done(NULL, ARGS("pause", "hushed"));
     command_start(&run, NULL, ARGS("consume", "hushed", "-q", "-X", "event_level=warn"));
@@ -83,7 +81,6 @@ static void paused_topic_is_said(void **state)
 {
     struct run run;
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "halted", "--type", "priority"));
     command_done(NULL, ARGS("pause", "halted"));
     command_start(&run, NULL, ARGS("consume", "halted"));
@@ -100,7 +97,6 @@ static void standby_is_said(void **state)
 {
     struct run first, second;
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "spare", "--type", "priority"));
     command_done(NULL, ARGS("send", "spare", "a"));
     command_start(&first, NULL, ARGS("consume", "spare"));
@@ -140,7 +136,6 @@ static void member_without_a_slot_is_said(void **state)
     struct servers *servers = own_servers("t");
     struct run first, second;
 
-    (void) state;
     start_owner(&first, servers, "zookeeper_auth=a:b");
     start_member(&second, servers, "zookeeper_auth=a:b");
     assert_said(&second, "other members have all slots");
@@ -158,7 +153,6 @@ static void member_that_returns_under_its_name_is_said(void **state)
     struct servers *servers = own_servers("t");
     struct run killed, again;
 
-    (void) state;
     start_owner(&killed, servers, "name=worker-0");
     run_fini(&killed); /* by SIGKILL */
     start_member(&again, servers, "name=worker-0");
@@ -188,7 +182,6 @@ static void silent_zookeeper_is_the_reason_for_no_slot(void **state)
     struct servers *servers = own_servers("t");
     struct run first, second;
 
-    (void) state;
     start_owner(&first, servers, "session_timeout_ms=10s");
     command_start(&second, NULL,
                   ARGS("-r", servers_redis(servers), "-z", servers_zookeeper(servers), "-X",
@@ -212,7 +205,6 @@ static void lost_redis_is_said_once(void **state)
     struct server *redis = servers_node(servers, 0);
     struct run run;
 
-    (void) state;
     command_done(NULL, ARGS("-r", servers_redis(servers), "send", "t", "a"));
     command_start(&run, NULL, ARGS("-r", servers_redis(servers), "consume", "t"));
     assert_true(run_wait_out(&run, "a\n", TIMEOUT_MS));
@@ -234,7 +226,6 @@ static void silent_redis_is_said_once(void **state)
     char silence[96];
     struct run run;
 
-    (void) state;
     snprintf(silence, sizeof(silence), "%s: it does not answer; it is tried again\n",
              server_address(redis));
     command_done(NULL, ARGS("-r", servers_redis(servers), "send", "t", "a"));
@@ -268,7 +259,6 @@ static void redis_that_is_silent_from_the_start_is_refused(void **state)
     };
     char wanted[96];
 
-    (void) state;
     snprintf(wanted, sizeof(wanted), "no Redis server answers at %s: is it running", redis);
     server_pause(servers_node(servers, 0));
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
@@ -302,7 +292,6 @@ static void zookeeper_is_missed(void (*lose)(struct server *), bool (*give_back)
 
 static void lost_zookeeper_is_said_once(void **state)
 {
-    (void) state;
     zookeeper_is_missed(server_kill, server_restart);
 }
 
@@ -315,7 +304,6 @@ static bool wake(struct server *server)
 /* It accepts connections, and does not answer. */
 static void silent_zookeeper_is_said_once(void **state)
 {
-    (void) state;
     zookeeper_is_missed(server_pause, wake);
 }
 
@@ -337,7 +325,6 @@ static void stop_without_zookeeper_uses_no_retry(void **state)
     struct server *zookeeper = servers_zookeeper_server(servers);
     struct run run;
 
-    (void) state;
     command_done(NULL, ARGS("-r", servers_redis(servers), "send", "t", "a"));
     command_start(&run, NULL,
                   ARGS("-r", servers_redis(servers), "-z", servers_zookeeper(servers), "-X",
@@ -361,7 +348,6 @@ static void who_may_not_subscribe_is_denied(void **state)
     char user[256], port[8];
     struct run run;
 
-    (void) state;
     snprintf(port, sizeof(port), "%d", server_port(servers_node(servers, 0)));
     assert_true(run_command(
         &run,
@@ -726,7 +712,6 @@ static void every_verb_that_looks_says_what_is_wrong(void **state)
     struct servers *servers = looked_at();
     int wrong = 0;
 
-    (void) state;
     for (size_t i = 0; i < sizeof(look_states) / sizeof(look_states[0]); i++) {
         if (look_states[i].make) {
             look_states[i].make(servers);
@@ -756,7 +741,6 @@ static void a_name_with_a_slip_is_asked_about(void **state)
                                         ARGS("stat", "mispelled", "misspelled", "--prometheus")};
     char *out = NULL;
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "misspelled"));
     command_done(NULL, ARGS("topic", "create", "parcels", "--groups", "eu,us"));
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {

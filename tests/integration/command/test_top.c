@@ -55,7 +55,6 @@ static int lines_of(const char *out)
 
 static void test_json_is_an_object_a_look_and_the_first_has_no_rates(void **state)
 {
-    (void) state;
     create("shape");
     command_done("a\nb\n", ARGS("send", "shape"));
     char *out =
@@ -83,7 +82,6 @@ static void test_rates_are_those_between_two_looks(void **state)
     struct run run;
     int line = 0;
 
-    (void) state;
     create("busy");
     command_start(&run, NULL, ARGS("top", "busy", "--json", "--interval", "100ms"));
     assert_true(run_wait_out(&run, "\"waiting\":0", TIMEOUT_MS));
@@ -103,7 +101,6 @@ static void test_rates_are_those_between_two_looks(void **state)
 
 static void test_off_a_terminal_one_table_follows_the_other(void **state)
 {
-    (void) state;
     create("plain-1");
     create("plain-2");
     char *out = command_out(NULL, ARGS("top", "--count", "2", "--interval", "100ms"));
@@ -121,7 +118,6 @@ static void test_a_topic_that_goes_ends_only_a_look_at_itself(void **state)
 {
     struct run one, all;
 
-    (void) state;
     create("gone");
     command_refused(1, "nowhere", NULL, ARGS("top", "nowhere"));
     command_start(&one, NULL, ARGS("top", "gone", "--json", "--interval", "100ms"));
@@ -146,7 +142,6 @@ static void test_a_terminal_gets_a_picture_until_q(void **state)
 {
     struct terminal terminal;
 
-    (void) state;
     create("pictured");
     terminal_start(&terminal, terminal_wide, "pictured",
                    "1h"); /* the key is not waited for that long */
@@ -161,7 +156,6 @@ static void test_a_terminal_gets_a_picture_until_ctrl_c(void **state)
 {
     struct terminal terminal;
 
-    (void) state;
     create("interrupted");
     terminal_start(&terminal, terminal_wide, "interrupted", "1h");
     terminal_await(&terminal, "interrupted");
@@ -176,7 +170,6 @@ static void test_a_picture_fits_its_terminal(void **state)
         {.ws_row = 24, .ws_col = 80}, {.ws_row = 8, .ws_col = 60}, {.ws_row = 200, .ws_col = 40}};
     char name[64];
 
-    (void) state;
     for (int i = 0; i < 30; i++) {
         snprintf(name, sizeof(name), "one-of-thirty-topics-in-a-picture-%02d", i);
         create(name);
@@ -204,7 +197,6 @@ static void test_keys_sort_and_scroll(void **state)
     const struct winsize size = {.ws_row = 12, .ws_col = 80};
     struct terminal terminal;
 
-    (void) state;
     create("a-first");
     create("z-last");
     command_done("one\ntwo\n", ARGS("send", "z-last"));
@@ -230,7 +222,6 @@ static void test_a_filter_is_typed_and_the_keys_are_shown(void **state)
 {
     struct terminal terminal;
 
-    (void) state;
     create("filtered-jkq");
     create("not-here");
     terminal_start(&terminal, terminal_wide, NULL, "1h");
@@ -254,7 +245,6 @@ static void test_a_key_shows_what_is_in_work(void **state)
     struct run run;
     struct gate gate;
 
-    (void) state;
     create("worked-on");
     command_done("a body\n", ARGS("send", "worked-on"));
     gate_close(&gate);
@@ -278,7 +268,6 @@ static void test_a_key_shows_what_is_in_work(void **state)
 
 static void test_no_color_is_heard(void **state)
 {
-    (void) state;
     assert_int_equal(unsetenv("NO_COLOR"), 0);
     char *drawn = command_drawn(120, ARGS("top", "z-last", "--count", "1"));
     assert_non_null(strstr(drawn, "\033[1;31m"));

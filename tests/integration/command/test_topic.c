@@ -57,7 +57,6 @@ static void test_that_there_are_no_topics_is_said(void **state)
     const char *const *const calls[] = {ARGS("topic", "list"), ARGS("stat"),
                                         ARGS("stat", "--slots")};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         char *err = command_err(NULL, calls[i]);
         assert_string_equal(err, "there are no topics; slotmq topic create makes one\n");
@@ -73,7 +72,6 @@ static void test_that_there_are_no_topics_is_said(void **state)
 
 static void test_defaults_are_filled_in(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "plain", "--type", "priority"));
     json_t *topic = command_json(NULL, ARGS("topic", "show", "plain", "--json"));
     assert_members(topic, topic_members);
@@ -100,7 +98,6 @@ static void test_defaults_are_filled_in(void **state)
 
 static void test_a_name_alone_is_a_job_queue(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "jobs"));
     json_t *topic = command_json(NULL, ARGS("topic", "show", "jobs", "--json"));
     assert_string_equal(json_text(topic, "type"), "fixed_time");
@@ -115,7 +112,6 @@ static void test_a_name_alone_is_a_job_queue(void **state)
 
 static void test_every_flag_is_stored(void **state)
 {
-    (void) state;
     json_t *topic = command_json(NULL, ARGS("topic", "create", "all", "--type", "range_merge",
                                             "--slots", "8", "--shared", "--max-retries", "0",
                                             "--backoff", "ladder:1,20,300", "--lease", "5s",
@@ -138,7 +134,6 @@ static void test_every_flag_is_stored(void **state)
 
 static void test_every_flag_of_layout_keyed_is_stored(void **state)
 {
-    (void) state;
     json_t *topic =
         command_json(NULL, ARGS("topic", "create", "keyed", "--type", "range_merge", "--layout",
                                 "keyed", "--debounce", "1m", "--ttl", "1d", "--expired-to-dead",
@@ -180,7 +175,6 @@ static void test_options_that_do_not_go_together_are_refused(void **state)
         {{"topic", "create", "no", "--type", "priority", "--max-body", "65537"}, "max_body"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         command_refused(64, rows[i].said, NULL, rows[i].arguments);
     }
@@ -200,7 +194,6 @@ static void test_the_same_again_is_fine_another_names_the_difference(void **stat
     const char *const *same =
         ARGS("topic", "create", "again", "--type", "priority", "--slots", "8");
 
-    (void) state;
     command_done(NULL, same);
     command_done(NULL, same);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -215,7 +208,6 @@ static void test_what_may_be_altered_does_not_make_a_creation_fail(void **state)
     const char *const *create = ARGS("topic", "create", "altered", "--type", "priority", "--slots",
                                      "8", "--max-retries", "3");
 
-    (void) state;
     command_done(NULL, create);
     command_done(NULL, ARGS("topic", "alter", "altered", "max_retries=5"));
     char *said = command_err(NULL, create);
@@ -230,7 +222,6 @@ static void test_what_may_be_altered_does_not_make_a_creation_fail(void **state)
 
 static void test_list_holds_what_exists(void **state)
 {
-    (void) state;
     assert_false(has_topic("listed"));
     command_done(NULL, ARGS("topic", "create", "listed", "--type", "fixed_time"));
     assert_true(has_topic("listed"));
@@ -244,7 +235,6 @@ static void test_list_holds_what_exists(void **state)
 
 static void test_delete_keeps_messages_unless_forced(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "full", "--type", "priority"));
     command_done(NULL, ARGS("send", "full", "precious"));
     command_refused(1, "topic full still holds 1 messages; consume them, or give --force\n", NULL,
@@ -261,7 +251,6 @@ static void test_delete_keeps_messages_unless_forced(void **state)
 
 static void test_a_deleted_topic_can_be_created_anew(void **state)
 {
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "anew", "--type", "priority", "--slots", "4"));
     command_done(NULL, ARGS("send", "anew", "old"));
     command_done(NULL, ARGS("topic", "delete", "anew", "--force", "--yes"));
@@ -282,7 +271,6 @@ static void test_definitions_that_cannot_be_are_refused_and_nothing_is_made(void
         {"topic", "create", "odd", "--type", "priority", "--backoff", "exp:5"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         command_refused(64, "", NULL, rows[i]);
     }
@@ -293,7 +281,6 @@ static void test_a_name_may_have_120_bytes_and_no_more(void **state)
 {
     char name[122];
 
-    (void) state;
     memset(name, 'n', sizeof(name));
     name[121] = '\0';
     command_refused(64, "120", NULL, ARGS("topic", "create", name, "--type", "priority"));
@@ -309,7 +296,6 @@ static void test_a_topic_is_rebound(void **state)
     const char *const credentials = "zookeeper_auth=fleet:secret";
     char zookeeper[256];
 
-    (void) state;
     snprintf(zookeeper, sizeof(zookeeper), "%s/bound", servers_zookeeper(command_servers()));
     command_done(NULL, ARGS("topic", "create", "bound", "--type", "priority", "--slots", "4"));
     command_done(NULL, ARGS("consume", "bound", "--exit-when-empty"));
@@ -332,7 +318,6 @@ static void test_a_topic_is_rebound(void **state)
 
 static void test_an_unknown_topic_is_not_found(void **state)
 {
-    (void) state;
     command_refused(1, "nowhere", NULL, ARGS("topic", "show", "nowhere"));
     command_refused(1, "nowhere", NULL, ARGS("topic", "show", "nowhere", "--json"));
     command_refused(1, "nowhere", NULL, ARGS("topic", "delete", "nowhere"));
@@ -342,7 +327,6 @@ static void test_a_person_is_asked_before_messages_are_thrown_away(void **state)
 {
     const char *const *asked = ARGS("topic", "delete", "asked", "--force");
 
-    (void) state;
     command_done(NULL, ARGS("topic", "create", "asked", "--type", "priority"));
     command_done(NULL, ARGS("send", "asked", "precious"));
     assert_int_equal(command_at_terminal("n\n", asked), 1);
@@ -367,7 +351,6 @@ static void test_bad_names_are_refused_by_every_verb(void **state)
         {"dead", "requeue", "bad name", "--all"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         command_refused(64, "\"bad name\"", NULL, rows[i]);
     }
@@ -377,7 +360,6 @@ static void test_words_go_to_standard_error(void **state)
 {
     struct run run;
 
-    (void) state;
     command_run(&run, NULL, ARGS("topic", "create", "words", "--type", "priority"));
     assert_int_equal(run.exit_code, 0);
     assert_string_equal(run.out, "");

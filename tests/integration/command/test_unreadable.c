@@ -21,7 +21,6 @@ static void define(const char *name, const char *definition)
 
 static int set_up(void **state)
 {
-    (void) state;
     if (command_setup_with(&(struct servers_options){.redis = REDIS_SINGLE}) != 0) {
         return -1;
     }
@@ -73,7 +72,6 @@ static void tables_show_the_others(void **state)
         ARGS("top", "--count", "2", "--interval", "100ms"),
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         char *out = partly_done(commands[i]);
 
@@ -95,7 +93,6 @@ static void json_has_the_others(void **state)
                  {ARGS("stat", "--json"), "topic"},
                  {ARGS("top", "--json", "--count", "1"), "topic"}};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char *out = partly_done(cases[i].command);
         json_t *document = json_loads(out, 0, NULL);
@@ -113,7 +110,6 @@ static void prometheus_names_them(void **state)
 {
     char *out = partly_done(ARGS("stat", "--prometheus"));
 
-    (void) state;
     assert_non_null(strstr(out, "slotmq_topic_unreadable{topic=\"broken\"} 1\n"));
     assert_non_null(strstr(out, "slotmq_topic_unreadable{topic=\"foreign\"} 1\n"));
     assert_non_null(strstr(out, "slotmq_topic_unreadable{topic=\"newer\"} 1\n"));

@@ -109,7 +109,6 @@ static const struct {
 
 static void test_wrong_command_lines_say_what_to_do(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         command_refused(64, wrong[i].said, NULL, wrong[i].arguments);
     }
@@ -117,7 +116,6 @@ static void test_wrong_command_lines_say_what_to_do(void **state)
 
 static void test_a_program_that_is_missing_is_told_before_anything_else(void **state)
 {
-    (void) state;
     command_refused(66, "cannot run /no/such/program", NULL,
                     ARGS("consume", "t", "--", "/no/such/program"));
     command_refused(66, "cannot run no-such-program", NULL,
@@ -126,14 +124,12 @@ static void test_a_program_that_is_missing_is_told_before_anything_else(void **s
 
 static void test_a_file_that_is_missing_is_told_before_anything_else(void **state)
 {
-    (void) state;
     command_refused(66, "cannot read /no/such/file", NULL,
                     ARGS("send", "t", "--file", "/no/such/file"));
 }
 
 static void test_an_empty_key_is_bad_data(void **state)
 {
-    (void) state;
     command_refused(65, "empty key", NULL, ARGS("send", "t", "body", "--key", ""));
     command_refused(65, "empty id", NULL, ARGS("send", "t", "body", "--id", ""));
 }
@@ -153,7 +149,6 @@ static void assert_help(const char *const *arguments, const char *wanted)
 
 static void test_help_is_a_result(void **state)
 {
-    (void) state;
     assert_help(ARGS("--help"), "topic create");
     assert_help(ARGS("-h"), "topic create");
     assert_help(ARGS("help"), "topic create");
@@ -169,7 +164,6 @@ static void test_help_is_a_result(void **state)
 
 static void test_version_is_that_of_the_library(void **state)
 {
-    (void) state;
     assert_help(ARGS("--version"), "slotmq 0.");
     assert_help(ARGS("stat", "--version"), "slotmq 0.");
 }

@@ -155,7 +155,6 @@ static void joins_and_leaves_are_reported_once(void **state)
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct process first, second;
 
-    (void) state;
     process_start(&first, "first", topic);
     await_owned(&first, SLOTS);
     process_start(&second, "second", topic);
@@ -184,7 +183,6 @@ static void lost_membership_is_reported_once(void **state)
     struct process process;
     zhandle_t *handle;
 
-    (void) state;
     process_start(&process, "expelled", topic);
     await_owned(&process, SLOTS);
     handle = raw_connect(servers_zookeeper(cluster_servers()), NULL);
@@ -205,7 +203,6 @@ static void standalone_worker_reports_it_too(void **state)
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct process process;
 
-    (void) state;
     process_start(&process, NULL, topic);
     await_owned(&process, SLOTS);
     process_stop(&process);
@@ -220,7 +217,6 @@ static void polled_consumer_reports_it_too(void **state)
     struct process process;
     smq_consumer *consumer;
 
-    (void) state;
     process_init(&process, NULL, topic);
     consumer = messages_consumer(process.client, topic);
     messages_send(client, topic, (struct test_message){.body = "a"});
@@ -239,7 +235,6 @@ static void shared_topic_has_no_slots_to_report(void **state)
     const char *topic = cluster_priority_topic(client, true, SLOTS);
     struct process process;
 
-    (void) state;
     process_start(&process, NULL, topic);
     messages_send(client, topic, (struct test_message){.body = "a"});
     handler_log_await(process.log, 1);

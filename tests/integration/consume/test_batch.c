@@ -83,7 +83,6 @@ static void batch_comes_in_order_and_is_settled_at_once(void **state)
     int count = keyed ? 200 : 1000; /* as many as one call moves */
     smq_consumer *worker;
 
-    (void) state;
     messages_send_numbers(client, topic, 0, count + 1);
     calls.verdict = SMQ_DONE;
     handler_log_gate(log);
@@ -116,7 +115,6 @@ static void batches_of_many_slots_end_well(void **state)
     struct handler_log *log = handler_log_new(NULL);
     smq_consumer *worker;
 
-    (void) state;
     calls.verdict = SMQ_DONE;
     worker = batch_worker(client, topic, note_all, 10, log);
     messages_send_numbers(client, topic, 0, 500);
@@ -155,7 +153,6 @@ static void verdict_answers_what_no_call_has(void **state)
     struct handler_log *log = handler_log_new(NULL);
     smq_consumer *worker;
 
-    (void) state;
     messages_send_numbers(client, topic, 0, 5);
     worker = batch_worker(client, topic, answer_some, 5, log);
     messages_await_counts(
@@ -174,7 +171,6 @@ static void retried_batch_comes_again(void **state)
     struct handler_log *log = handler_log_new(NULL);
     smq_consumer *worker;
 
-    (void) state;
     messages_send_numbers(client, topic, 0, 3);
     calls.verdict = SMQ_RETRY;
     handler_log_gate(log);
@@ -217,7 +213,6 @@ static void batch_left_for_later_is_answered_from_other_threads(void **state)
     struct answering answering[COUNT];
     smq_consumer *worker;
 
-    (void) state;
     for (int i = 0; i <= COUNT; i++) {
         char body[16];
 
@@ -258,7 +253,6 @@ static void stop_waits_for_the_batch_and_gives_back_the_rest(void **state)
     smq_error err = SMQ_ERROR_INIT;
     smq_consumer *worker;
 
-    (void) state;
     messages_send_numbers(client, topic, 0, 30);
     calls.verdict = SMQ_DONE;
     handler_log_gate(log);
@@ -290,7 +284,6 @@ static void one_kind_of_handler_at_most_is_wanted(void **state)
     smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     smq_consumer_options options =
         SMQ_CONSUMER_OPTIONS(.topic = topic_of(client, 1), .handler = never, .batch = note_all);
     assert_int_equal(smq_consumer_new(&worker, client, &options, &err), SMQ_INVALID);

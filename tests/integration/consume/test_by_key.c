@@ -224,7 +224,6 @@ static void keys_of_one_slot_run_at_once_and_each_alone(void **state)
         {SMQ_TYPE_FIXED_TIME, SMQ_LAYOUT_KEYED, false, 10, 0},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         enum { EACH = 3 };
         smq_client *client = cluster_client();
@@ -257,7 +256,6 @@ static void order_of_keys_holds_when_the_slot_moves(void **state)
     const char *topic = topic_of(client, SMQ_TYPE_FIFO, SMQ_LAYOUT_KEYED, false);
     struct watch *watch = watch_new(true);
 
-    (void) state;
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.threads = THREADS);
     watch->fails = 7;
     send_all(client, topic, FEW, 0, EACH);
@@ -295,7 +293,6 @@ static void two_batches_never_share_a_key(void **state)
     struct watch *watch = watch_new(true);
     smq_consumer *worker;
 
-    (void) state;
     smq_consumer_options options =
         SMQ_CONSUMER_OPTIONS(.threads = 2, .batch_size = 20, .batch = handle_batch);
     watch->together = 2;
@@ -354,7 +351,6 @@ static void a_suspect_is_alone_in_its_slot(void **state)
     smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     gate = handler_log_new(NULL);
     handler_log_gate(gate);
     watch->suspect_of = client;
@@ -396,7 +392,6 @@ static void polls_give_one_of_each_key(void **state)
     smq_consumer *consumer;
     smq_delivery *held[4], *more[4];
 
-    (void) state;
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.per_slot = 3);
     send_all(client, topic, 4, 0, 1);
     send_all(client, topic, 4, 1, 1);
@@ -439,7 +434,6 @@ static void a_poller_holds_many_keys_of_a_slot(void **state)
     smq_consumer *consumer;
     smq_delivery *held[MANY];
 
-    (void) state;
     options.max_in_flight = MANY; /* half of a claim is held long before */
     consumer = messages_consumer_with(client, &options, topic);
     for (int i = 0; i < MANY; i++) {
@@ -481,7 +475,6 @@ static void a_slot_keeps_to_its_share_until_polls_have_taken_it(void **state)
     smq_consumer *consumer;
     const char *topic;
 
-    (void) state;
     smq_topic_options topic_options =
         SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .slots = SLOTS, .lease_ms = HOUR_MS);
     topic = cluster_topic(client, &topic_options);

@@ -66,7 +66,6 @@ static void what_comes_while_a_key_is_busy_is_handled(void **state)
 {
     static const int32_t push_slots[] = {0, 1};
 
-    (void) state;
     for (int i = 0; i < 2; i++) {
         smq_client *client = cluster_client();
         const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
@@ -148,7 +147,6 @@ static void a_slow_key_holds_up_no_other(void **state)
         {SMQ_TYPE_FIFO, SMQ_LAYOUT_KEYED, 5000, 0},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         smq_client *client = cluster_client();
         struct handler_log *log = handler_log_new(wait_if_slow);
@@ -185,7 +183,6 @@ static void later_keeps_its_key_only(void **state)
     struct handler_log *log = handler_log_new(later_if_slow);
     smq_consumer *worker;
 
-    (void) state;
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.threads = 1);
     worker = handler_log_worker_with(client, &options, topic, log);
     send_one(client, topic, "slow", "s0");
@@ -245,7 +242,6 @@ static void a_push_does_not_overtake_what_failed(void **state)
     char store[128];
     int64_t before;
 
-    (void) state;
     gate = handler_log_new(NULL);
     handler_log_gate(gate);
     snprintf(store, sizeof(store), "%s_0", topic);
@@ -277,7 +273,6 @@ static void a_failure_holds_back_its_key_only(void **state)
     enum { MANY = 20 };
     static const int32_t push_slots[] = {0, 1};
 
-    (void) state;
     for (int i = 0; i < 2; i++) {
         smq_client *client = cluster_client();
         const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIFO, 1);
@@ -359,7 +354,6 @@ static void order_of_keys_holds_when_a_member_dies(void **state)
 {
     smq_client *client = cluster_client();
 
-    (void) state;
     let_members_die(client, cluster_typed_topic(client, SMQ_TYPE_FIFO, 1));
     smq_client_free(client);
 }
@@ -371,7 +365,6 @@ static void order_of_keys_holds_while_leases_of_the_dead_last(void **state)
         SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIFO, .takeover = SMQ_TAKEOVER_STRICT, .lease_ms = 5000);
     smq_client *client = cluster_client();
 
-    (void) state;
     let_members_die(client, cluster_topic(client, &options));
     smq_client_free(client);
 }
@@ -384,7 +377,6 @@ static void no_key_runs_twice_when_members_die_and_leave(void **state)
     struct sending sending = {.members = &members, .client = client};
     struct verdict verdict;
 
-    (void) state;
     members_init(&members, cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS));
     members.zookeeper = true;
     members.threads = THREADS;

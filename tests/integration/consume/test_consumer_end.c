@@ -31,7 +31,6 @@ static void stop_gives_back_the_rest_and_waits_for_answers(void **state)
 {
     static const bool shared[] = {false, true};
 
-    (void) state;
     for (int i = 0; i < 2; i++) {
         smq_client *client = cluster_client();
         const char *topic = cluster_priority_topic(client, shared[i], 1);
@@ -72,7 +71,6 @@ static void drain_timeout_ends_the_loop_without_the_answer(void **state)
     smq_delivery *held;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     messages_send_numbers(client, topic, 0, 1);
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.drain_timeout_ms = 100);
     consumer = messages_consumer_with(client, &options, topic);
@@ -91,7 +89,6 @@ static void held_delivery_outlives_its_consumer(void **state)
 {
     static const bool shared[] = {false, true};
 
-    (void) state;
     for (int i = 0; i < 2; i++) {
         smq_client *client = cluster_client(), *other = cluster_client();
         const char *topic = cluster_priority_topic(client, shared[i], 1);
@@ -135,7 +132,6 @@ static void what_was_not_answered_stays_claimed_though_a_later_claim_ends(void *
     smq_delivery *held;
     smq_stats stats;
 
-    (void) state;
     messages_send_numbers(client, topic, 0, 1);
     held = messages_poll(consumer);
     messages_send_numbers(client, topic, 1, 1);
@@ -156,7 +152,6 @@ static void free_stores_the_answers_so_far(void **state)
     const char *topic = cluster_priority_topic(client, false, 16);
     smq_consumer *consumer = messages_consumer(client, topic);
 
-    (void) state;
     messages_send_numbers(client, topic, 0, 50);
     for (int i = 0; i < 50; i++) {
         messages_done(messages_poll(consumer));
@@ -174,7 +169,6 @@ static void deleted_topic_ends_the_loop(void **state)
     smq_delivery *held;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     messages_send_numbers(client, topic, 0, 1);
     held = messages_poll(consumer);
     assert_ok(smq_topic_delete(other, topic, true, &err), &err);
@@ -194,7 +188,6 @@ static void lost_slot_makes_room_for_the_others(void **state)
     smq_delivery *held;
     const char *topic;
 
-    (void) state;
     smq_client_options client_options =
         SMQ_CLIENT_OPTIONS(.zookeeper = servers_zookeeper(cluster_servers()));
     client = cluster_client_with(&client_options);
@@ -259,7 +252,6 @@ static void slots_of_a_consumer_that_nobody_polls_go_to_others(void **state)
     const char *topic;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     smq_client_options client_options = SMQ_CLIENT_OPTIONS(.event = on_event, .event_user = &log);
     client = cluster_client_with(&client_options);
     topic = cluster_priority_topic(client, false, 1);
@@ -340,7 +332,6 @@ static void fleet_shares_by_weight_and_passes_over_who_does_not_poll(void **stat
     struct pair pair = {.owned = {0}};
     const char *topic;
 
-    (void) state;
     smq_client_options client_options =
         SMQ_CLIENT_OPTIONS(.zookeeper = servers_zookeeper(cluster_servers()));
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.max_poll_gap_ms = 3000);
@@ -366,7 +357,6 @@ static void poll_after_a_gap_joins_again(void **state)
 {
     static const bool shared[] = {false, true};
 
-    (void) state;
     for (int i = 0; i < 2; i++) {
         smq_client *client = cluster_client();
         const char *topic = cluster_priority_topic(client, shared[i], 4);
@@ -404,7 +394,6 @@ static void descriptor_asks_for_a_poll_in_time(void **state)
     smq_delivery *delivery;
     size_t count = 1;
 
-    (void) state;
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.max_poll_gap_ms = 4000);
     consumer = messages_consumer_with(client, &options, topic);
     wait.fd = smq_consumer_fd(consumer);
@@ -431,7 +420,6 @@ static void waiting_poll_is_no_gap(void **state)
     smq_delivery *delivery;
     size_t count = 1;
 
-    (void) state;
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.max_poll_gap_ms = 100);
     consumer = messages_consumer_with(client, &options, topic);
     messages_send(client, topic, (struct test_message){.body = "a"});
@@ -447,7 +435,6 @@ static void resting_consumer_can_be_stopped_and_freed(void **state)
 {
     static const bool stopped[] = {false, true};
 
-    (void) state;
     for (int i = 0; i < 2; i++) {
         smq_client *client = cluster_client();
         const char *topic = cluster_priority_topic(client, false, 1);
@@ -500,7 +487,6 @@ static void bad_options_are_refused_with_a_clear_text(void **state)
         {{.topic = topic, .user = client}, SMQ_INVALID, "user is only for"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         smq_consumer_options options = rows[i].options;
         smq_consumer *consumer = NULL;
@@ -526,7 +512,6 @@ static void bad_calls_are_refused(void **state)
     smq_delivery *delivery;
     size_t count = 0;
 
-    (void) state;
     options.topic = work.topic = topic;
     work.handler = (smq_handler_fn *) abort;
     assert_int_equal(smq_consumer_new(&second, client, &options, NULL), SMQ_INVALID);
@@ -560,7 +545,6 @@ static void calls_for_polls_are_refused_by_a_consumer_with_a_handler(void **stat
     smq_delivery *delivery;
     size_t count = 0;
 
-    (void) state;
     assert_ok(smq_consumer_new(&consumer, client, &options, &err), &err);
     assert_int_equal(smq_consumer_poll(consumer, &delivery, 1, &count, 0, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "smq_consumer_poll() is for consumers without a handler"));
@@ -583,7 +567,6 @@ static void child_of_fork_is_refused(void **state)
     int status = 0;
     pid_t child;
 
-    (void) state;
     messages_send(client, topic, (struct test_message){.body = "a"});
     delivery = messages_poll(consumer);
     child = fork();

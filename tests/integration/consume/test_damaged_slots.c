@@ -189,13 +189,11 @@ static void consumed_around_a_damaged_slot(bool shared)
 
 static void a_worker_names_a_damaged_slot_and_consumes_the_others(void **state)
 {
-    (void) state;
     consumed_around_a_damaged_slot(false);
 }
 
 static void so_does_one_of_a_shared_topic(void **state)
 {
-    (void) state;
     consumed_around_a_damaged_slot(true);
 }
 
@@ -228,13 +226,11 @@ static void woken_by_the_repair(bool shared)
 
 static void a_worker_that_sleeps_is_woken_by_the_repair(void **state)
 {
-    (void) state;
     woken_by_the_repair(false);
 }
 
 static void so_is_one_of_a_shared_topic(void **state)
 {
-    (void) state;
     woken_by_the_repair(true);
 }
 
@@ -274,13 +270,11 @@ static void stopped_with_damaged_slots(bool found_before)
 
 static void a_stop_does_not_wait_for_a_damaged_slot(void **state)
 {
-    (void) state;
     stopped_with_damaged_slots(true);
 }
 
 static void nor_for_one_that_is_found_damaged_meanwhile(void **state)
 {
-    (void) state;
     stopped_with_damaged_slots(false);
 }
 
@@ -294,7 +288,6 @@ static void a_standalone_worker_waits_for_its_lost_definition(void **state)
     smq_consumer *worker;
     smq_error err;
 
-    (void) state;
     topic = cluster_priority_topic(client, false, SLOTS);
     worker = handler_log_worker(client, topic, log);
     messages_send(client, topic, (struct test_message){.body = "before"});
@@ -366,7 +359,6 @@ static void a_fleet_continues_under_the_generation_of_the_repaired_topic(void **
     smq_consumer *worker = handler_log_worker(client, topic, log), *second;
     int came_back = 0;
 
-    (void) state;
     await_owners(client, topic, SLOTS, 0);
     keys_lose_topic(topic);
     repair(client, topic);
@@ -405,7 +397,6 @@ static void one_alteration_after_the_other_is_no_damage(void **state)
     smq_consumer *worker = handler_log_worker(client, topic, log);
     smq_error err;
 
-    (void) state;
     for (int i = 0; i < ALTERATIONS; i++) {
         assert_ok(cluster_alter(client, topic, "max_retries", values[i % 2], &err), &err);
     }
@@ -454,7 +445,6 @@ static void a_repaired_topic_belongs_to_the_fleet_that_owns_its_slots(void **sta
     const char *topic = cluster_priority_topic(client, false, SLOTS);
     smq_consumer *worker = handler_log_worker(client, topic, log);
 
-    (void) state;
     await_owners(client, topic, SLOTS, 0);
     lost_and_repaired(standalone, topic);
     messages_send_numbers(client, topic, 0, COUNT);
@@ -490,7 +480,6 @@ static void or_to_the_one_that_owned_them_last(void **state)
     smq_client *client = client_of(&told, servers_zookeeper(cluster_servers()));
     smq_client *standalone = cluster_client();
 
-    (void) state;
     belongs_to_the_last(client, standalone);
     belongs_to_the_last(standalone, client);
     smq_client_free(standalone);
@@ -508,7 +497,6 @@ static void or_to_the_one_that_it_was_rebound_to(void **state)
     smq_consumer *worker = handler_log_worker(client, topic, log);
     smq_error err = {.text = ""};
 
-    (void) state;
     await_owners(client, topic, SLOTS, 0);
     handler_log_stop_worker(worker);
     assert_ok(smq_topic_rebind(standalone, topic, false, &err), &err);
@@ -541,7 +529,6 @@ static void a_member_that_joins_waits_for_the_lost_definition(void **state)
     smq_consumer *worker = handler_log_worker(client, topic, log);
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     await_owners(client, topic, SLOTS, 0);
     handler_log_stop_worker(worker);
     assert_ok(smq_topic_delete(client, topic, true, &err), &err);

@@ -102,7 +102,6 @@ static void rejected_message_is_told_with_its_reason(void **state)
 {
     struct stage stage;
 
-    (void) state;
     stage_init(&stage, reject, 5);
     messages_send(stage.client, stage.topic, (struct test_message){.body = "a"});
     await_told(1);
@@ -129,7 +128,6 @@ static void only_the_last_failure_is_told(void **state)
 {
     struct stage stage;
 
-    (void) state;
     stage_init(&stage, fail_always, 2);
     messages_send(stage.client, stage.topic, (struct test_message){.body = "a"});
     await_told(1);
@@ -152,7 +150,6 @@ static void message_whose_handlers_hang_is_told(void **state)
 {
     struct stage stage;
 
-    (void) state;
     stage_init(&stage, keep, SMQ_NONE);
     messages_send(stage.client, stage.topic, (struct test_message){.body = "a"});
     await_told(1);
@@ -169,7 +166,6 @@ static void stop_waits_until_it_is_told(void **state)
     smq_error err = SMQ_ERROR_INIT;
     struct stage stage;
 
-    (void) state;
     stage_init(&stage, reject, 5);
     handler_log_gate(told.gate);
     told.worker = stage.worker;
@@ -188,7 +184,6 @@ static void many_are_told_once_each(void **state)
     struct stage stage;
     char body[16];
 
-    (void) state;
     stage_init(&stage, reject, 5);
     for (int i = 0; i < COUNT; i++) {
         snprintf(body, sizeof(body), "%d", i);

@@ -78,7 +78,6 @@ static void extended_lease_is_not_shortened_by_renewals(void **state)
 {
     static const bool shared[] = {false, true};
 
-    (void) state;
     for (int i = 0; i < 2; i++) {
         smq_client *client = cluster_client();
         const char *topic = topic_of(client, shared[i]);
@@ -123,7 +122,6 @@ static void extending_is_refused_when_it_is_too_late(void **state)
     smq_delivery *delivery;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     messages_send(client, topic, (struct test_message){.body = "a"});
     handler_log_await(log, 1);
     delivery = handler_log_seen(log, 0).delivery;
@@ -159,7 +157,6 @@ static void handler_may_extend(void **state)
     struct handler_log *log = handler_log_new(extend);
     smq_consumer *worker = handler_log_worker(client, topic, log);
 
-    (void) state;
     messages_send(client, topic, (struct test_message){.body = "a"});
     messages_await_counts(client, topic, (struct message_counts){.done = 1});
     assert_int_equal(extended_inside, SMQ_OK);
@@ -178,7 +175,6 @@ static void extending_after_the_end_says_closed(void **state)
     smq_error err = SMQ_ERROR_INIT;
     smq_status status;
 
-    (void) state;
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.drain_timeout_ms = SMQ_NONE);
     messages_send(client, topic, (struct test_message){.body = "a"});
     worker = handler_log_worker_with(client, &options, topic, log);
@@ -204,7 +200,6 @@ static void check_says_how_the_delivery_stands(void **state)
     smq_delivery *delivery;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     assert_int_equal(smq_delivery_check(NULL), SMQ_INVALID);
     messages_send(client, topic, (struct test_message){.body = "a"});
     handler_log_await(log, 1);
@@ -239,7 +234,6 @@ static void check_says_that_the_worker_stops(void **state)
     smq_delivery *delivery;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     messages_send(client, topic, (struct test_message){.body = "a"});
     handler_log_await(log, 1);
     delivery = handler_log_seen(log, 0).delivery;
@@ -293,7 +287,6 @@ static void later_is_answered_in_a_callback(void **state)
     smq_error err = SMQ_ERROR_INIT;
     char body[16];
 
-    (void) state;
     assert_ok(smq_producer_new(&passing.producer, client, NULL, &err), &err);
     for (int i = 0; i < COUNT; i++) {
         snprintf(body, sizeof(body), "%d", i);

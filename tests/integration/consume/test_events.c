@@ -127,7 +127,6 @@ static void life_of_messages_is_told(void **state)
     smq_consumer *worker;
     const char *topic;
 
-    (void) state;
     smq_client_options options = SMQ_CLIENT_OPTIONS(.event = on_event, .event_user = &event_log,
                                                     .event_level = SMQ_LEVEL_TRACE);
     client = cluster_client_with(&options);
@@ -169,7 +168,6 @@ static void fenced_slot_is_told_with_its_token(void **state)
     smq_consumer *worker;
     const char *topic;
 
-    (void) state;
     smq_client_options options = SMQ_CLIENT_OPTIONS(.event = on_event, .event_user = &event_log,
                                                     .event_level = SMQ_LEVEL_DEBUG);
     client = cluster_client_with(&options);
@@ -199,7 +197,6 @@ static void pause_is_told_once_for_a_topic(void **state)
     const char *topic;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     smq_client_options options = SMQ_CLIENT_OPTIONS(.event = on_event, .event_user = &event_log,
                                                     .event_level = SMQ_LEVEL_DEBUG);
     client = cluster_client_with(&options);
@@ -274,14 +271,12 @@ static void a_mistaken_handler_is_named(smq_verdict (*handler)(smq_delivery *, c
 
 static void a_handler_that_returns_no_verdict_is_named(void **state)
 {
-    (void) state;
     a_mistaken_handler_is_named(returns_nothing_once, (const char *const[]){"a", NULL}, 2,
                                 "returned 0, which is no verdict");
 }
 
 static void a_handler_that_has_not_answered_is_named(void **state)
 {
-    (void) state;
     a_mistaken_handler_is_named(answers_all_but_one, (const char *const[]){"a", "b", NULL}, 3,
                                 "had not answered 1 of 1 messages");
 }

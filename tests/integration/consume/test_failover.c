@@ -28,7 +28,6 @@ static int start(void **state)
                                       .redis_config = config,
                                       .zookeeper = true};
 
-    (void) state;
     return cluster_start(&options);
 }
 
@@ -415,14 +414,12 @@ static void restart(struct server *server)
 
 static void sharers_hear_the_new_master_when_the_old_one_dies(void **state)
 {
-    (void) state;
     sharers_hear_the_new_master(server_kill, restart);
 }
 
 /* Nothing closes their connections. */
 static void sharers_hear_the_new_master_when_the_old_one_stands_still(void **state)
 {
-    (void) state;
     sharers_hear_the_new_master(server_pause, server_resume);
 }
 

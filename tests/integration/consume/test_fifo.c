@@ -47,7 +47,6 @@ static void waiting_messages_go_in_the_order_of_sends(void **state)
     struct handler_log *log = handler_log_new(NULL);
     smq_consumer *worker;
 
-    (void) state;
     send_letters(client, topic, "zyxabc");
     assert_true(
         messages_send(client, topic, (struct test_message){.body = "Z", .key = "k", .id = "z"}));
@@ -78,7 +77,6 @@ static void what_no_handler_saw_does_not_count_as_answered(void **state)
     smq_consumer *worker;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     send_letters(client, topic, "abcd");
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.max_messages = 3);
     worker = handler_log_worker_with(client, &options, topic, log);
@@ -108,7 +106,6 @@ static void failed_message_blocks_those_behind_it(void **state)
     struct handler_log *log = handler_log_new(fail_b_twice);
     smq_consumer *worker;
 
-    (void) state;
     send_letters(client, topic, "abcd");
     worker = handler_log_worker(client, topic, log);
     assert_order(log, "abbbcd");
@@ -136,7 +133,6 @@ static void dead_message_lets_the_others_go_on(void **state)
     struct handler_log *log = handler_log_new(fail_b_always);
     smq_consumer *worker;
 
-    (void) state;
     send_letters(client, topic, "a");
     messages_send(client, topic,
                   (struct test_message){.body = "b", .key = "k", .id = "b", .max_retries = 2});
@@ -163,7 +159,6 @@ static void rejected_message_lets_the_others_go_on(void **state)
     struct handler_log *log = handler_log_new(reject_b);
     smq_consumer *worker;
 
-    (void) state;
     send_letters(client, topic, "abcd");
     worker = handler_log_worker(client, topic, log);
     assert_order(log, "abcd");
@@ -189,7 +184,6 @@ static void released_message_keeps_its_place(void **state)
     struct handler_log *log = handler_log_new(release_b_once);
     smq_consumer *worker;
 
-    (void) state;
     send_letters(client, topic, "abcd");
     worker = handler_log_worker(client, topic, log);
     assert_order(log, "abbcd");
@@ -217,7 +211,6 @@ static void skip_failed_lets_others_pass(void **state)
     struct handler_log *log = handler_log_new(rest_b_for_long);
     smq_consumer *worker;
 
-    (void) state;
     send_letters(client, topic, "abcd"); /* one claim has them all */
     worker = handler_log_worker(client, topic, log);
     assert_order(log, "abcd");
@@ -240,7 +233,6 @@ static void another_worker_goes_on_in_order(void **state)
     struct handler_log *first = handler_log_new(NULL), *second = handler_log_new(NULL);
     smq_consumer *worker;
 
-    (void) state;
     send_letters(client, topic, "abcdef");
     handler_log_gate(first);
     worker = handler_log_worker(client, topic, first);
@@ -317,7 +309,6 @@ static void every_key_is_in_order_under_failures(void **state)
     struct handler_log *log = handler_log_new(fail_some);
     smq_consumer *worker;
 
-    (void) state;
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.threads = THREADS);
     worker = handler_log_worker_with(client, &options, topic, log);
     send_all(client, topic);
@@ -363,7 +354,6 @@ static void order_holds_while_the_slot_is_claimed_ahead(void **state)
     smq_consumer *worker;
     int next = 0;
 
-    (void) state;
     send_of_one_key(client, topic, 0, COUNT / 2);
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.batch_size = 20, .threads = 4);
     worker = handler_log_worker_with(client, &options, topic, log);

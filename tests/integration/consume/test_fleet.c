@@ -178,7 +178,6 @@ static void join_and_leave_move_only_what_they_must(void **state)
     struct verdict verdict;
     smq_stats stats;
 
-    (void) state;
     members_init(&members, cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS));
     members.zookeeper = true;
     members.session_ms = 20000; /* nobody dies here, not even of slowness */
@@ -224,7 +223,6 @@ static void rolling_restart_costs_no_message_a_retry(void **state)
     struct members members;
     struct load load = {.members = &members, .client = client, .each = 200};
 
-    (void) state;
     start_four(&members, client);
     await_shares(&load, 4);
     for (int i = 0; i < 4; i++) {
@@ -268,7 +266,6 @@ static void rolling_restart_costs_a_steady_flow_nothing(void **state)
     struct load load = {.members = &members, .client = client};
     struct flow *flow;
 
-    (void) state;
     start_four(&members, client);
     await_shares(&load, 4);
     flow = flow_new(&members, client, KEYS, FLOW_PER_S);
@@ -344,7 +341,6 @@ static void nothing_is_lost_when_one_member_after_another_is_killed(void **state
     struct deaths deaths = {.members = &members, .client = client};
     struct verdict verdict;
 
-    (void) state;
     members_init(&members, cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS));
     members.zookeeper = true;
     members.work_us = 2400; /* eight threads: 30 s of work, and something in flight at any time */
@@ -395,7 +391,6 @@ static void woken_zombie_changes_nothing(void **state)
     struct member *zombie;
     struct verdict verdict;
 
-    (void) state;
     members_init(&members, cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS));
     members.zookeeper = true;
     members.work_us = 1000;
@@ -425,7 +420,6 @@ static void missing_zookeeper_is_said_in_time(void **state)
     smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     smq_client_options options =
         SMQ_CLIENT_OPTIONS(.zookeeper = "127.0.0.1:1", .session_timeout_ms = 500);
     client = cluster_client_with(&options);
@@ -468,7 +462,6 @@ static void an_assigner_at_work_is_not_blamed(void **state)
     char address[128];
     smq_client *client;
 
-    (void) state;
     (void) snprintf(address, sizeof(address), "%s/many", proxy_address(proxy));
     client = cluster_client_with(&SMQ_CLIENT_OPTIONS(.zookeeper = address, .event = on_event));
     proxy_delay(proxy, ONE_WAY_MS);

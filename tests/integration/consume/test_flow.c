@@ -77,7 +77,6 @@ static void a_full_consumer_keeps_its_slots_and_leases_with_limit_0(void **state
     smq_delivery *held[3];
     smq_error err;
 
-    (void) state;
     assert_ok(smq_topic_create(client, &topic, NULL, &err), &err);
     messages_send_numbers(client, topic.name, 0, 10);
     consumer = messages_consumer_with(client, &options, topic.name);
@@ -144,7 +143,6 @@ static void a_limit_that_goes_100_0_7_holds_exactly(void **state)
     smq_delivery *held[MOST + 1];
     int sent = 3 * MOST;
 
-    (void) state;
     messages_send_numbers(client, topic, 0, sent);
     consumer = messages_consumer_with(client, &options, topic);
     fill(client, topic, consumer, held, MOST, &sent);
@@ -190,7 +188,6 @@ static void what_is_on_its_way_counts_within_the_limit(void **state)
     uint64_t before, kept;
     int done = 0;
 
-    (void) state;
     messages_send_numbers(client, topic, 0, 2 * MOST);
     consumer = messages_consumer_with(client, &options, topic);
     for (int i = 0; i < 20; i++) {
@@ -241,7 +238,6 @@ static void a_push_counts_within_the_limit(void **state)
     struct surplus surplus = {.client = client, .topic = topic};
     smq_delivery *delivery;
 
-    (void) state;
     keys_await_open(topic, 1, 1);
     messages_send_numbers(client, topic, 0, 1);
     messages_done(messages_poll(consumer)); /* the owner has had a reply: pushes count from now */
@@ -282,7 +278,6 @@ static void a_message_that_became_due_at_limit_0_lacks_no_notice(void **state)
     smq_consumer *consumer;
     int64_t due_ms;
 
-    (void) state;
     sleep_times = (struct sleep_times){.least = SLEEP_MS, .most = SLEEP_MS, .soon_least = SLEEP_MS};
     consumer = messages_consumer(client, topic);
     keys_await_open(topic, 1, 1);
@@ -317,7 +312,6 @@ static void the_limit_of_handlers_changes(void **state)
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.threads = 2, .batch_size = 10);
     smq_consumer *consumer;
 
-    (void) state;
     consumer = handler_log_worker_with(client, &options, topic, log);
     set_most(consumer, 0);
     messages_send_numbers(client, topic, 0, 60);

@@ -128,14 +128,12 @@ static void freeze_and_wake(bool zookeeper, int64_t bound_ms)
 
 static void woken_member_begins_nothing_of_lost_slots(void **state)
 {
-    (void) state;
     freeze_and_wake(true, SESSION_MS * 2 / 3);
 }
 
 /* Its lease in Redis lasts 3/2 of that time. */
 static void woken_single_process_begins_nothing_of_lost_slots(void **state)
 {
-    (void) state;
     freeze_and_wake(false, SESSION_MS);
 }
 
@@ -209,13 +207,11 @@ static void freeze_with_pushes(bool zookeeper)
 
 static void woken_member_begins_nothing_that_was_pushed_to_it(void **state)
 {
-    (void) state;
     freeze_with_pushes(true);
 }
 
 static void woken_single_process_begins_nothing_that_was_pushed_to_it(void **state)
 {
-    (void) state;
     freeze_with_pushes(false);
 }
 
@@ -261,7 +257,6 @@ static void one_lost_slot_makes_the_others_doubtful(void **state)
     smq_consumer *worker;
     const char *topic;
 
-    (void) state;
     smq_client_options options =
         SMQ_CLIENT_OPTIONS(.event = on_event, .event_level = SMQ_LEVEL_DEBUG);
     client = cluster_client_with(&options);

@@ -53,7 +53,6 @@ static void no_group_affects_the_other(void **state)
     struct verdict verdict;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     create(client, "orders", "billing,search");
     create(client, "orders.billing", NULL); /* in ZooKeeper it is beside the group */
     members_init(&beside, "orders.billing");
@@ -233,7 +232,6 @@ static void a_group_is_added_under_load(void **state)
     static const char *const added[] = {"load/search", "load/audit"};
     int before[2][SENDERS], after[2][SENDERS];
 
-    (void) state;
     create(client, "load", "billing");
     start_senders(senders, "load");
     for (int step = 0; step < 2; step++) {
@@ -265,7 +263,6 @@ static void groups_are_dropped_under_load(void **state)
     struct sender *senders[SENDERS];
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     create(client, "drops", "billing,search");
     start_senders(senders, "drops");
     for (int round = 0; round < 3; round++) {

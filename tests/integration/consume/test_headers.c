@@ -72,7 +72,6 @@ static const char *topic;
 
 static int open_topic(void **state)
 {
-    (void) state;
     client = cluster_client();
     topic = cluster_topic(client, &SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .slots = 1,
                                                      .layout = SMQ_LAYOUT_KEYED, .max_retries = 1,
@@ -82,7 +81,6 @@ static int open_topic(void **state)
 
 static int close_topic(void **state)
 {
-    (void) state;
     smq_client_free(client);
     return 0;
 }
@@ -95,7 +93,6 @@ static void headers_stay_until_the_message_is_done(void **state)
     smq_error err = SMQ_ERROR_INIT;
     smq_delivery *delivery;
 
-    (void) state;
     send(client, topic, &SMQ_MESSAGE(.body = {"body", 4}, .id = {"i", 1}, TWO));
     delivery = messages_poll(consumer);
     assert_headers(smq_delivery_info(delivery), two, 2, "body");
@@ -120,7 +117,6 @@ static void headers_stay_until_the_message_is_done(void **state)
 
 static void a_merge_keeps_the_headers_of_the_later_send(void **state)
 {
-    (void) state;
     send(client, topic, &SMQ_MESSAGE(.body = {"one", 3}, .id = {"i", 1}, TWO));
     send(client, topic, &SMQ_MESSAGE(.body = {"two", 3}, .id = {"i", 1}, OTHER));
     assert_visited(client, topic, (struct expected){other, 1, "two", SMQ_STATE_WAITING, 0});
@@ -145,7 +141,6 @@ static void a_send_without_waiting_copies_headers(void **state)
     smq_error err = SMQ_ERROR_INIT;
     smq_status status = SMQ_INTERNAL;
 
-    (void) state;
     assert_ok(smq_send_async(producer, topic,
                              &SMQ_MESSAGE(.body = {"b", 1}, .headers = &mine, .header_count = 1),
                              on_sent, &status, &err),
@@ -164,7 +159,6 @@ static void a_message_is_restored_with_its_headers(void **state)
     smq_producer *producer = messages_producer(client, NULL);
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     assert_ok(smq_restore(producer, topic,
                           &SMQ_MESSAGE_COPY(.body = {"b", 1}, .id = {"i", 1}, .sent_at_ms = 1000,
                                             .expires_at_ms = INT64_C(1) << 42, .max_retries = 5,
@@ -185,7 +179,6 @@ static void pushes_have_headers(void **state)
     } rows[] = {{10, 1}, {3000, 1}, {5000, 0}, {8000, 0}};
     smq_consumer *consumer = messages_consumer(client, topic);
 
-    (void) state;
     memset(value, 'v', sizeof(value));
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const smq_header large = {"large", {value, rows[i].len}};
@@ -220,7 +213,6 @@ static void a_filter_matches_a_header(void **state)
     };
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     send(client, topic, &SMQ_MESSAGE(.body = {"body", 4}, .headers = yes, .header_count = 2));
     send(client, topic, &SMQ_MESSAGE(.body = {"else", 4}, .headers = no, .header_count = 1));
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -239,7 +231,6 @@ static void each_group_has_the_headers(void **state)
                                                  .layout = SMQ_LAYOUT_KEYED, .groups = "one,two"));
     static const char *const groups[] = {"one", "two"};
 
-    (void) state;
     send(client, grouped, &SMQ_MESSAGE(.body = {"body", 4}, TWO));
     for (size_t i = 0; i < 2; i++) {
         char name[160];
@@ -257,7 +248,6 @@ static void layout_inline_refuses_headers(void **state)
     smq_error err = SMQ_ERROR_INIT;
     struct expected expected = {0};
 
-    (void) state;
     assert_int_equal(smq_send(producer, plain, &SMQ_MESSAGE(.body = {"b", 1}, TWO), NULL, &err),
                      SMQ_WRONG_TYPE);
     assert_non_null(strstr(err.text, "does not have layout keyed, which a header needs"));

@@ -211,7 +211,6 @@ static smq_producer *producer;
 
 static int open_topic(void **state)
 {
-    (void) state;
     for (int i = 0; i < HOOKS; i++) {
         seen.text[i][0] = '\0';
         seen.count[i] = 0;
@@ -227,7 +226,6 @@ static int open_topic(void **state)
 
 static int close_topic(void **state)
 {
-    (void) state;
     smq_producer_free(producer);
     smq_client_free(client);
     return 0;
@@ -259,7 +257,6 @@ static void a_call_that_waits_runs_the_hooks_itself(void **state)
     smq_error err = SMQ_ERROR_INIT;
     smq_receipt receipts[3];
 
-    (void) state;
     add(&trace, 1);
     assert_int_equal(smq_send_batch(producer, topic, messages, 3, receipts, &err), SMQ_INVALID);
     assert_int_equal(receipts[0].status, SMQ_OK);
@@ -288,7 +285,6 @@ static void others_end_on_the_thread_of_callbacks(void **state)
     bool told = false;
     size_t count = 0;
 
-    (void) state;
     assert_ok(smq_send_async(producer, topic, &a, on_sent, &told, &err), &err);
     assert_ok(smq_producer_flush(producer, TIMEOUT_MS, &err), &err);
     assert_true(told);
@@ -313,7 +309,6 @@ static void a_refused_send_ends_too(void **state)
     const smq_message a = messages_text("a"), b = messages_text("b");
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     assert_int_equal(smq_send(producer, "no-such-topic", &a, NULL, &err), SMQ_NO_TOPIC);
     assert_seen(SEND_END, "a SMQ_NO_TOPIC\n");
     assert_ok(smq_send_async(full, topic, &a, NULL, NULL, &err), &err);
@@ -347,7 +342,6 @@ static void headers_that_are_added_have_the_bounds_of_others(void **state)
         {{"n", {large, sizeof(large) - 5}}, SMQ_OK},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         add(&rows[i].add, 1);
         (void) messages_send_by(producer, topic,
@@ -376,7 +370,6 @@ static void added_headers_are_stored(void **state)
     smq_consumer *consumer = messages_consumer(client, topic);
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     add(&mine, 1);
     assert_ok(smq_send_async(producer, topic, &message, NULL, NULL, &err), &err);
     memset(name, 'x', sizeof(name) - 1);
@@ -395,7 +388,6 @@ static void layout_inline_goes_without_what_is_added(void **state)
     const smq_message message = messages_text("a");
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     add(&trace, 1);
     (void) messages_send_by(producer, plain, &message);
     assert_int_equal(seen.added, SMQ_OK);
@@ -413,7 +405,6 @@ static void a_restored_message_is_as_it_was(void **state)
 {
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     add(&trace, 1);
     assert_ok(smq_restore(producer, topic, &SMQ_MESSAGE_COPY(.body = {"a", 1}), NULL, &err), &err);
     assert_ok(
@@ -442,7 +433,6 @@ static void a_trace_goes_on_over_death_and_requeue(void **state)
     smq_consumer *worker = handler_log_worker(client, topic, log);
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     add(&trace, 1);
     send("a");
     assert_seen(SETTLED, "a attempt 1 verdict 5 SMQ_OK first\na attempt 2 verdict 5 SMQ_OK dead "
@@ -477,7 +467,6 @@ static void each_message_of_a_batch_has_its_hooks(void **state)
     struct handler_log *log = handler_log_new(NULL);
     smq_consumer *worker;
 
-    (void) state;
     send("a");
     send("b");
     worker = handler_log_worker_with(client, &options, topic, log);
@@ -497,7 +486,6 @@ static void what_is_answered_later_is_settled_once(void **state)
                              {.verdict = (smq_verdict) 9}};
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     send("a");
     send("b");
     send("c");
@@ -536,7 +524,6 @@ static void an_answer_that_is_late_is_refused(void **state)
     struct handler_log *log = handler_log_new(overdue);
     smq_consumer *worker = handler_log_worker_with(client, &options, topic, log);
 
-    (void) state;
     send("a");
     await_seen(SETTLED, 2);
     pthread_mutex_lock(&seen.lock);
@@ -555,7 +542,6 @@ static void an_answer_after_the_end_is_refused_here(void **state)
     smq_delivery *delivery;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     send("a");
     delivery = messages_poll(consumer);
     smq_consumer_free(consumer);
@@ -573,7 +559,6 @@ static void one_hook_is_enough(void **state)
         {.struct_size = sizeof(smq_hooks)},
         {.struct_size = sizeof(smq_hooks), .settled = on_settled, .user = &seen}};
 
-    (void) state;
     for (int i = 0; i < 2; i++) {
         smq_client *other = cluster_client_with(&SMQ_CLIENT_OPTIONS(.hooks = &only[i]));
         smq_consumer *consumer = messages_consumer(other, topic);

@@ -52,7 +52,6 @@ static void delivery_has_key_id_and_body(void **state)
     int64_t before = clock_wall_ms();
     struct seen seen;
 
-    (void) state;
     messages_send(client, topic, (struct test_message){.body = "b", .key = "k", .id = "i"});
     handler_log_await(log, 1);
     messages_send(client, topic, (struct test_message){.body = "c", .id = "j", .ttl_ms = 600000});
@@ -80,7 +79,6 @@ static void waiting_id_merges_and_the_last_body_wins(void **state)
     struct handler_log *log = handler_log_new(NULL);
     smq_consumer *worker;
 
-    (void) state;
     assert_false(messages_send(client, topic,
                                (struct test_message){.body = "old", .id = "i", .priority = 1}));
     assert_false(messages_send(client, topic,
@@ -107,7 +105,6 @@ static void same_id_under_another_key_is_another_message(void **state)
     smq_client *client = cluster_client();
     const char *topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
 
-    (void) state;
     assert_false(messages_send(client, topic, (struct test_message){.id = "i", .key = "a"}));
     assert_false(messages_send(client, topic, (struct test_message){.id = "i", .key = "b"}));
     assert_false(messages_send(client, topic, (struct test_message){.id = "i"}));
@@ -125,7 +122,6 @@ static void send_during_the_handling_is_one_more_delivery(void **state)
     struct handler_log *log = handler_log_new(NULL);
     smq_consumer *worker;
 
-    (void) state;
     handler_log_gate(log);
     worker = handler_log_worker(client, topic, log);
     messages_send(client, topic, (struct test_message){.body = "one", .id = "i"});
@@ -210,7 +206,6 @@ static void empty_body_goes_through(void **state)
 {
     smq_topic_options options = keyed_options();
 
-    (void) state;
     expected = (struct expected){.key = "k", .key_len = 1, .id = "i", .id_len = 1};
     goes_through(&options);
 }
@@ -220,7 +215,6 @@ static void any_bytes_go_through(void **state)
     smq_topic_options options = keyed_options();
     char bytes[1024];
 
-    (void) state;
     for (size_t i = 0; i < sizeof(bytes); i++) {
         bytes[i] = (char) i;
     }
@@ -241,7 +235,6 @@ static void large_bodies_go_through(void **state)
     smq_topic_options options = keyed_options();
     char *body = malloc(LARGEST);
 
-    (void) state;
     assert_non_null(body);
     for (size_t i = 0; i < LARGEST; i++) {
         body[i] = (char) (i * 7 + i / 1000);
@@ -269,7 +262,6 @@ static void many_large_bodies_go_through(void **state)
     smq_consumer *worker;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     assert_non_null(body);
     for (int i = 0; i < COUNT; i++) {
         messages[i] = SMQ_MESSAGE(.body = {body, SIZE});
@@ -299,7 +291,6 @@ static void two_workers_share_a_topic(void **state)
     smq_consumer *one, *two;
     const char *topic;
 
-    (void) state;
     options.shared = true;
     topic = cluster_topic(client, &options);
     one = handler_log_worker(client, topic, log);
@@ -339,7 +330,6 @@ static void message_has_a_retry_limit_of_its_own(void **state)
         int32_t max_retries, deliveries;
     } cases[] = {{0, 17}, {2, 3}, {SMQ_NONE, 1}, {20, 21}};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         smq_client *client = cluster_client();
         const char *topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
@@ -381,7 +371,6 @@ static void death_is_told_with_the_id(void **state)
     struct handler_log *log = handler_log_new(fail_always);
     smq_consumer *worker;
 
-    (void) state;
     smq_client_options options = SMQ_CLIENT_OPTIONS(.event = on_event);
     client = cluster_client_with(&options);
     topic = keyed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
@@ -433,7 +422,6 @@ static void dead_letter_keeps_its_body(void **state)
     struct dead dead = {0};
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     messages_send(client, topic, (struct test_message){.body = "old", .key = "k", .id = "i"});
     messages_await_counts(client, topic, ONE_DEAD);
     handler_log_stop_worker(worker);
@@ -470,7 +458,6 @@ static void bad_messages_are_refused_and_nothing_is_stored(void **state)
     const char *topic = keyed_topic(client, SMQ_TYPE_PRIORITY, 1);
     smq_producer *producer = producer_of(client);
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         smq_message message = cases[i].message;
         smq_receipt receipt;
@@ -496,7 +483,6 @@ static void inline_topics_take_no_ids(void **state)
     smq_receipt receipt;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME);
     topic = cluster_topic(client, &options);
     message.body = (smq_bytes){"b", 1};

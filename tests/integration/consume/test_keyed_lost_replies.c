@@ -79,7 +79,6 @@ static void repeated_send_has_the_same_id(void **state)
     smq_error err = SMQ_ERROR_INIT;
     struct wire wire;
 
-    (void) state;
     wire_init(&wire);
     smq_producer_options options = SMQ_PRODUCER_OPTIONS(.send_timeout_ms = TIMEOUT_MS);
     assert_ok(smq_producer_new(&producer, wire.behind, &options, &err), &err);
@@ -126,7 +125,6 @@ static void repeats_of_many_are_counted_as_sent_once(void **state)
     smq_error err = SMQ_ERROR_INIT;
     struct wire wire;
 
-    (void) state;
     wire_init(&wire);
     smq_producer_options options = SMQ_PRODUCER_OPTIONS(.send_timeout_ms = TIMEOUT_MS);
     assert_ok(smq_producer_new(&producer, wire.behind, &options, &err), &err);
@@ -166,7 +164,6 @@ static void claims_of_a_lost_reply_come_again_with_their_bodies(void **state)
     smq_consumer *worker;
     struct wire wire;
 
-    (void) state;
     wire_init(&wire);
     messages_send(wire.direct, wire.topic, (struct test_message){.body = "one", .id = "a"});
     handler_log_gate(log);
@@ -204,7 +201,6 @@ static void claims_of_a_lost_reply_come_again_in_parts(void **state)
     smq_consumer *worker;
     struct wire wire;
 
-    (void) state;
     assert_non_null(large);
     memset(large, 'x', PART_BYTES - 1);
     wire_init(&wire);

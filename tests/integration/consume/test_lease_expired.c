@@ -16,7 +16,6 @@ static int start(void **state)
 {
     struct servers_options options = {.redis = REDIS_CLUSTER, .node_timeout_ms = 600000};
 
-    (void) state;
     return cluster_start(&options);
 }
 
@@ -72,7 +71,6 @@ static void an_owner_whose_lease_is_over_claims_nothing(void **state)
     struct slot_view view;
     smq_consumer *worker;
 
-    (void) state;
     view.topic = topic_apart(client, &lease_home);
     view.redis = keys_connect_to(view.topic);
     worker = handler_log_worker(client, view.topic, log);
@@ -125,7 +123,6 @@ static void a_worker_is_freed_while_its_definition_is_read(void **state)
     smq_consumer *worker;
     smq_error err;
 
-    (void) state;
     view.topic = topic_apart(client, &lease_home);
     view.redis = keys_connect_to(view.topic);
     handler_log_gate(log);

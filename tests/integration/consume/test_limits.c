@@ -76,7 +76,6 @@ static void expired_message_is_dropped(void **state)
     const char *topic;
     smq_consumer *worker;
 
-    (void) state;
     options.ttl_ms = SHORT_MS;
     topic = cluster_topic(client, &options);
     send_two(client, topic);
@@ -100,7 +99,6 @@ static void expired_message_becomes_a_dead_letter(void **state)
     smq_consumer *worker;
     struct view dead;
 
-    (void) state;
     options.ttl_ms = SHORT_MS;
     options.expired_to_dead = true;
     topic = cluster_topic(client, &options);
@@ -124,7 +122,6 @@ static void ttl_of_the_message_beats_that_of_the_topic(void **state)
     const char *topic;
     struct view view;
 
-    (void) state;
     options.ttl_ms = LONG_MS;
     topic = cluster_topic(client, &options);
     messages_send(client, topic, (struct test_message){.id = "i"});
@@ -155,7 +152,6 @@ static void resting_message_expires_too(void **state)
     const char *topic = cluster_topic(client, &options);
     smq_consumer *worker = handler_log_worker(client, topic, log);
 
-    (void) state;
     messages_send(client, topic, (struct test_message){.id = "i", .ttl_ms = TTL_MS});
     messages_await_counts(client, topic, (struct message_counts){.dead = 0, .done = 0});
     assert_true(handler_log_count(log) <= 1);
@@ -174,7 +170,6 @@ static void each_send_moves_the_time_back_up_to_the_cap(void **state)
     const char *topic;
     struct view first, moved, last;
 
-    (void) state;
     options.delay_ms = LONG_MS;
     options.debounce_ms = TWICE_MS;
     topic = cluster_topic(client, &options);
@@ -202,7 +197,6 @@ static void without_debounce_the_first_time_stays(void **state)
     const char *topic = cluster_topic(client, &options);
     struct view first, last;
 
-    (void) state;
     messages_send(client, topic,
                   (struct test_message){.body = "a", .id = "i", .delay_ms = LONG_MS});
     first = view_of(client, topic, SMQ_STATE_WAITING);
@@ -226,7 +220,6 @@ static void burst_is_one_delivery(void **state)
     char body[16];
     int merged = 0;
 
-    (void) state;
     options.delay_ms = 3000;
     options.debounce_ms = 60000;
     topic = cluster_topic(client, &options);
@@ -258,7 +251,6 @@ static void full_slot_refuses_only_what_is_new(void **state)
     static const char *const bodies[] = {"a", "b", "c", "a", "d"};
     static const smq_status expected[] = {SMQ_OK, SMQ_OK, SMQ_FULL, SMQ_OK, SMQ_FULL};
 
-    (void) state;
     smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .max_waiting = 2);
     topic = cluster_topic(client, &options);
     for (int i = 0; i < 5; i++) {
@@ -297,7 +289,6 @@ static void bound_is_shared_by_the_slots(void **state)
     const char *topic;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     options.slots = SLOTS;
     options.max_waiting = BOUND;
     topic = cluster_topic(client, &options);

@@ -18,7 +18,6 @@ static int start(void **state)
     struct servers_options options = {
         .redis = REDIS_CLUSTER, .redis_config = config, .zookeeper = true};
 
-    (void) state;
     return cluster_start(&options);
 }
 

@@ -85,7 +85,6 @@ static void lost_push_is_found_when_the_subscription_is_cut(void **state)
 {
     struct path path;
 
-    (void) state;
     path_init(&path, 0);
     lose_a_push(&path);
     freeReplyObject(keys_command(path.topic, "CLIENT KILL TYPE pubsub"));
@@ -97,7 +96,6 @@ static void lost_push_is_found_when_the_subscription_is_silent(void **state)
 {
     struct path path;
 
-    (void) state;
     path_init(&path, 0);
     lose_a_push(&path);
     check_found_in_time(&path);
@@ -109,7 +107,6 @@ static void lost_push_is_found_with_the_next_send(void **state)
     enum { PATIENCE_MS = 60000 };
     struct path path;
 
-    (void) state;
     path_init(&path, PATIENCE_MS);
     lose_a_push(&path);
     proxy_release(path.proxy);

@@ -161,7 +161,6 @@ static void wake_up_that_overtakes_the_parking_reply_is_not_missed(void **state)
 {
     struct wire wire;
 
-    (void) state;
     wire_init(&wire, 0);
     await_rest(&wire);
     handler_log_gate(wire.log);
@@ -204,7 +203,6 @@ static void claims_of_a_lost_reply_are_handed_over_again(void **state)
     struct wire wire;
     smq_stats stats;
 
-    (void) state;
     wire_init(&wire, 0);
     hold_claim_back(&wire);
     assert_false(
@@ -240,7 +238,6 @@ static void claims_of_a_lost_reply_outlast_their_leases(void **state)
 {
     struct wire wire;
 
-    (void) state;
     wire_init(&wire, 0);
     hold_claim_back(&wire);
     end_lease(&wire);
@@ -264,7 +261,6 @@ static void answers_of_a_lost_reply_are_settled_once(void **state)
     struct wire wire;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     wire_init(&wire, 2);
     await_rest(&wire);
     handler_log_gate(wire.log);
@@ -302,7 +298,6 @@ static void lapsed_leases_stay_with_their_owner(void **state)
     const char *name;
     int64_t until;
 
-    (void) state;
     smq_topic_options topic = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .lease_ms = 100);
     name = cluster_topic(client, &topic);
     handler_log_gate(log);
@@ -337,7 +332,6 @@ static void late_answer_of_a_former_owner_is_fenced(void **state)
     struct seen first;
     smq_delivery *delivery;
 
-    (void) state;
     smq_topic_options topic = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME);
     topic.lease_ms = 200; /* its renewal meets the other token */
     name = cluster_topic(client, &topic);
@@ -389,14 +383,12 @@ static void takes_over_again(int32_t push_slots)
 
 static void owner_takes_over_again_when_redis_has_lost_its_token(void **state)
 {
-    (void) state;
     takes_over_again(SMQ_NONE);
 }
 
 /* The send claims for the owner of that token. */
 static void a_push_for_a_former_owner_makes_the_owner_take_over_again(void **state)
 {
-    (void) state;
     takes_over_again(1);
 }
 
@@ -405,7 +397,6 @@ static void a_claim_is_handled_again_when_redis_has_lost_the_token(void **state)
 {
     struct wire wire;
 
-    (void) state;
     wire_init(&wire, 0);
     await_rest(&wire);
     handler_log_gate(wire.log);
@@ -463,13 +454,11 @@ static void is_handled_again(int64_t until)
 
 static void a_message_is_handled_again_when_redis_has_lost_its_answer(void **state)
 {
-    (void) state;
     is_handled_again(1);
 }
 
 static void it_does_not_wait_for_the_end_of_its_lease(void **state)
 {
-    (void) state;
     is_handled_again(clock_wall_ms() + 3600000);
 }
 

@@ -103,7 +103,6 @@ static void a_retry_that_is_lost_with_the_slot_keeps_nothing_back(void **state)
     struct owner owner = {.direct = cluster_client(), .log = handler_log_new(fail_b)};
     const char *name = NULL;
 
-    (void) state;
     smq_topic_options topic = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIFO);
     name = cluster_topic(owner.direct, &topic);
     messages_send(owner.direct, name, (struct test_message){.body = "a", .key = "k", .id = "a"});

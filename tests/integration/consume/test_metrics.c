@@ -20,7 +20,6 @@ enum { MESSAGES = 50, KINDS = 5, SLOTS = 16, LONG_SESSION_MS = 60000 };
 
 static const char *topic_of(smq_client *client, int32_t slots)
 {
-
     smq_topic_options options =
         SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .slots = slots, .max_retries = 1);
     return cluster_topic(client, &options);
@@ -184,7 +183,6 @@ static void answers_are_counted_as_handlers_gave_them(void **state)
     smq_metrics metrics;
     smq_stats stats;
 
-    (void) state;
     send_numbers(client, topic);
     assert_true(messages_send(client, topic, (struct test_message){.body = "0"}));
     worker = handler_log_worker(client, topic, log);
@@ -226,7 +224,6 @@ static void what_is_in_flight_is_released_by_a_stop(void **state)
     smq_consumer *worker;
     smq_metrics metrics;
 
-    (void) state;
     messages_send(client, topic, (struct test_message){.body = "a"});
     messages_send(client, topic, (struct test_message){.body = "b"});
     messages_send(client, topic, (struct test_message){.body = "c"});
@@ -261,7 +258,6 @@ static void what_has_expired_is_counted_and_not_claimed(void **state)
     smq_metrics metrics;
     const char *topic;
 
-    (void) state;
     smq_topic_options options =
         SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .layout = SMQ_LAYOUT_KEYED);
     topic = cluster_topic(client, &options);
@@ -292,7 +288,6 @@ static void message_that_hangs_again_is_dead(void **state)
     smq_metrics metrics;
     const char *topic;
 
-    (void) state;
     smq_topic_options options =
         SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .max_retries = SMQ_NONE);
     topic = cluster_topic(client, &options);
@@ -364,7 +359,6 @@ static void polled_deliveries_are_counted(void **state)
     char value[32];
     size_t count = 0, got;
 
-    (void) state;
     topic.lease_ms = 6000; /* it is looked at each second */
     options.topic = oldest.topic = cluster_topic(client, &topic);
     options.per_slot = 2;
@@ -421,7 +415,6 @@ static void fenced_call_is_counted_and_its_claim_is_lost(void **state)
     smq_consumer *worker;
     smq_metrics metrics;
 
-    (void) state;
     snprintf(slot, sizeof(slot), "slot{%s_0}", topic);
     redis = node_of(slot);
     messages_send(client, topic, (struct test_message){.body = "a"});
@@ -452,7 +445,6 @@ static void answer_that_came_too_late_is_a_lost_lease(void **state)
     smq_consumer *worker;
     smq_metrics metrics;
 
-    (void) state;
     snprintf(prepare, sizeof(prepare), "prepare{%s_0}", topic);
     redis = node_of(prepare);
     messages_send(client, topic, (struct test_message){.body = "a"});
@@ -501,7 +493,6 @@ static void moved_slots_are_counted_on_both_sides(void **state)
     smq_consumer *first, *second;
     smq_metrics one, two;
 
-    (void) state;
     smq_client_options options =
         SMQ_CLIENT_OPTIONS(.zookeeper = servers_zookeeper(cluster_servers()));
     await.first = cluster_client_with(&options);
@@ -551,7 +542,6 @@ static void slots_that_are_not_released_are_counted_by_the_assigner(void **state
     smq_consumer *first, *third;
     smq_metrics metrics;
 
-    (void) state;
     smq_client_options options =
         SMQ_CLIENT_OPTIONS(.zookeeper = servers_zookeeper(cluster_servers()),
                            .session_timeout_ms = LONG_SESSION_MS);
@@ -599,7 +589,6 @@ static void text_shows_the_process_and_the_topics_asked_for(void **state)
     const char *one = topic_of(client, 4), *two = topic_of(client, 1);
     char list[64], *text;
 
-    (void) state;
     messages_send(client, one, (struct test_message){.body = "a"});
     messages_send(client, one, (struct test_message){.body = "b"});
     messages_send(client, two, (struct test_message){.body = "a"});
@@ -636,7 +625,6 @@ static void bad_names_of_topics_are_refused(void **state)
     char mark, *text = &mark;
     smq_error err;
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         err.text[0] = '\0';
         assert_int_equal(smq_metrics_text(client, cases[i].topics, &text, &err), cases[i].status);

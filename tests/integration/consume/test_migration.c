@@ -131,7 +131,6 @@ static void sharers_hear_the_master_to_which_their_slot_moves(void **state)
     struct hash_slot_move move;
     struct sharers sharers;
 
-    (void) state;
     sharers_begin(&sharers, client, 1);
     sharers_grow(&sharers, SHARERS, NULL);
     move = hash_slot_of(sharers.topic, 0, NULL);

@@ -64,7 +64,6 @@ static void messages_cost(int size, int64_t delay_ms, int attempts, handler_log_
 
 static void message_that_is_due_wakes_one(void **state)
 {
-    (void) state;
     messages_cost(1, 0, 1, NULL, 320, 300);
     messages_cost(2, 0, 1, NULL, 320, 300);
     messages_cost(FLEET, 0, 1, NULL, 320, 300);
@@ -76,7 +75,6 @@ static void message_that_is_due_wakes_one(void **state)
 
 static void delayed_message_wakes_one(void **state)
 {
-    (void) state;
     messages_cost(1, 30, 1, NULL, 320, 300);
     messages_cost(FLEET, 30, 1, NULL, 320, 300);
 }
@@ -94,7 +92,6 @@ static smq_verdict retry_once(smq_delivery *delivery, const struct seen *seen, i
 /* Each attempt is a claim and an answer. */
 static void retried_message_wakes_one(void **state)
 {
-    (void) state;
     messages_cost(1, 0, 2, retry_once, 520, 300);
     messages_cost(FLEET, 0, 2, retry_once, 520, 400);
 }
@@ -107,7 +104,6 @@ static void message_that_is_due_after_the_look_of_a_backup_has_its_own(void **st
     int64_t least = INT64_MAX;
     struct sharers sharers;
 
-    (void) state;
     sharers_begin(&sharers, client, 1);
     sharers_grow(&sharers, 3, NULL);
     for (int i = 0; i < ROUNDS; i++) {
@@ -173,7 +169,6 @@ static void one_is_gone(int size, bool killed, struct test_message message)
 
 static void one_that_is_killed_when_it_was_woken_is_replaced(void **state)
 {
-    (void) state;
     one_is_gone(1, true, (struct test_message){.body = "a"});
     one_is_gone(FLEET, true, (struct test_message){.body = "a"});
 }
@@ -181,7 +176,6 @@ static void one_that_is_killed_when_it_was_woken_is_replaced(void **state)
 /* It still counts as a subscriber. */
 static void so_is_one_that_is_frozen(void **state)
 {
-    (void) state;
     one_is_gone(1, false, (struct test_message){.body = "a"});
     one_is_gone(FLEET, false, (struct test_message){.body = "a"});
 }
@@ -194,7 +188,6 @@ static void one_that_was_told_to_look_may_die(void **state)
     struct sharers sharers;
     struct member *member;
 
-    (void) state;
     sharers_begin(&sharers, client, 1);
     members_init(&members, sharers.topic);
     sharers_grow(&sharers, 2, NULL);
@@ -234,7 +227,6 @@ static void two_that_are_frozen_keep_a_message_until_the_next_one(void **state)
     struct sharers sharers;
     struct member *first = fleet_behind_a_member(&sharers, client, &members, 1), *last;
 
-    (void) state;
     last = members_start(&members);
     keys_await_asleep(sharers.topic, 3);
     assert_true(process_pause(first->pid) && process_pause(last->pid));
@@ -282,7 +274,6 @@ static void one_that_has_no_room_passes_it_on(void **state)
     struct sharers sharers;
     int sent = fleet_with_a_full_one(&sharers, client);
 
-    (void) state;
     for (int i = 0; i < FLEET; i++) {
         messages_send_numbers(client, sharers.topic, sent++, 1);
         sharers_await(&sharers, sent, SHARERS_BY_ITSELF_MS);
@@ -313,7 +304,6 @@ static void one_whose_rate_is_used_up_passes_it_on(void **state)
     struct sharers sharers;
     int sent = 0;
 
-    (void) state;
     sharers_begin(&sharers, client, 2);
     sharers_add_slow(&sharers, 1);
     keys_await_asleep(sharers.topic, 1);
@@ -343,7 +333,6 @@ static void one_that_was_told_to_look_and_has_no_room_passes_it_on(void **state)
     int sent = fleet_with_a_full_one(&sharers, client), rounds = 0;
     int32_t full_in = handler_log_seen(sharers.log[0], 0).slot;
 
-    (void) state;
     while (rounds < 2 * ROUNDS) {
         struct seen seen = sharers_send_number(&sharers, client, sent, 30, sent + 1);
 
@@ -365,7 +354,6 @@ static void burst_spreads(void **state)
     char body[COUNT][8];
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     sharers_begin(&sharers, client, 1);
     for (int i = 0; i < FLEET; i++) {
         sharers_add(&sharers, NULL, 1);
@@ -398,7 +386,6 @@ static void resumed_topic_is_handled(void **state)
     struct sharers sharers;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     sharers_begin(&sharers, client, 1);
     sharers_grow(&sharers, 3, NULL);
     assert_ok(smq_topic_pause(client, sharers.topic, &err), &err);
@@ -419,7 +406,6 @@ static void last_that_is_left_is_woken(void **state)
     smq_client *client = cluster_client();
     struct sharers sharers;
 
-    (void) state;
     sharers_begin(&sharers, client, 1);
     sharers_grow(&sharers, FLEET, NULL);
     while (sharers.size > 1) {
@@ -439,7 +425,6 @@ static void all_are_woken_after_the_node_was_away(void **state)
     struct server *node = servers_node(cluster_servers(), 0);
     struct sharers sharers;
 
-    (void) state;
     sharers_begin(&sharers, client, 1);
     sharers_grow(&sharers, FLEET, NULL);
     freeReplyObject(keys_command_at(node, "SAVE"));

@@ -81,7 +81,6 @@ static void slot_goes_on_while_the_handler_hangs(void **state)
 {
     static const bool shared[] = {false, true};
 
-    (void) state;
     for (int i = 0; i < 2; i++) {
         smq_client *client = client_of();
         const char *topic = topic_of(client, 0, shared[i]);
@@ -129,7 +128,6 @@ static void late_answer_changes_nothing(void **state)
     smq_consumer *worker;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     messages_send(client, topic, (struct test_message){.body = "a"});
     worker = worker_of(client, topic, options, log);
     messages_await_counts(client, topic, (struct message_counts){.claimed = 0, .dead = 1});
@@ -164,7 +162,6 @@ static void stop_does_not_wait_for_what_is_overdue(void **state)
     smq_consumer *worker;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     gate = handler_log_new(NULL);
     handler_log_gate(gate);
     messages_send(client, topic, (struct test_message){.body = "a"});
@@ -209,7 +206,6 @@ static void only_the_unanswered_of_a_batch_come_again(void **state)
     struct handler_log *log = handler_log_new(NULL);
     smq_consumer *worker;
 
-    (void) state;
     gate = handler_log_new(NULL);
     handler_log_gate(gate);
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.batch = hang_batch);
@@ -246,7 +242,6 @@ static void worker_goes_on_when_one_of_its_hung_threads_returns(void **state)
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
     smq_consumer *worker;
 
-    (void) state;
     gate = handler_log_new(NULL);
     handler_log_gate(gate);
     messages_send(client, topic, (struct test_message){.body = "a"});
@@ -273,7 +268,6 @@ static void nothing_passes_an_overdue_message_of_a_fifo_topic(void **state)
     smq_consumer *worker;
     const char *topic;
 
-    (void) state;
     gate = handler_log_new(NULL);
     handler_log_gate(gate);
     smq_topic_options topic_options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIFO);

@@ -83,7 +83,6 @@ static void polls_give_all_messages_once(void **state)
         {SMQ_TYPE_FIFO, SMQ_LAYOUT_KEYED, false, 1},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         smq_client *client = cluster_client();
         smq_consumer *consumer;
@@ -114,7 +113,6 @@ static void each_answer_does_what_it_says(void **state)
     smq_delivery *delivery;
     smq_stats stats;
 
-    (void) state;
     messages_send(client, topic, (struct test_message){.body = "a"});
     delivery = messages_poll(consumer);
     assert_int_equal(smq_delivery_info(delivery)->attempt, 1);
@@ -157,7 +155,6 @@ static void several_answers_are_given_in_one_call(void **state)
     smq_stats stats;
     smq_error err;
 
-    (void) state;
     for (int t = 0; t < 2; t++) {
         topics[t] = cluster_priority_topic(client, false, 4);
         consumers[t] = messages_consumer(client, topics[t]);
@@ -199,7 +196,6 @@ static void what_is_answered_too_late_is_told_for_each(void **state)
     smq_answer answers[COUNT + 1] = {{.delivery = NULL}};
     smq_error err;
 
-    (void) state;
     messages_send_numbers(client, topic, 0, 2 * COUNT);
     poll_some(consumer, polled, (size_t) 2 * COUNT);
     assert_ok(smq_done_all(polled, COUNT, &err), &err);
@@ -227,7 +223,6 @@ static void poll_waits_for_a_message_and_for_its_time(void **state)
     smq_delivery *delivery;
     int64_t due;
 
-    (void) state;
     smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME);
     topic = cluster_topic(client, &options);
     consumer = messages_consumer(client, topic);
@@ -248,7 +243,6 @@ static void per_slot_gives_more_in_order(void **state)
     smq_consumer *consumer;
     smq_delivery *held[8];
 
-    (void) state;
     messages_send_numbers(client, topic, 0, 5);
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.per_slot = 3);
     consumer = messages_consumer_with(client, &options, topic);
@@ -280,7 +274,6 @@ static void per_slot_fills_up_while_others_are_held(void **state)
     smq_consumer *consumer;
     smq_delivery *held[5];
 
-    (void) state;
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.per_slot = 4);
     consumer = messages_consumer_with(client, &options, topic);
     for (int i = 0; i < 4; i++) {
@@ -310,7 +303,6 @@ static void descriptor_is_readable_while_a_poll_would_give_something(void **stat
     smq_consumer *consumer;
     smq_delivery *delivery, *more;
 
-    (void) state;
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.per_slot = 1);
     consumer = messages_consumer_with(client, &options, topic);
     assert_true(smq_consumer_fd(consumer) >= 0);
@@ -347,7 +339,6 @@ static void max_in_flight_bounds_what_is_claimed(void **state)
     smq_consumer *consumer;
     smq_delivery *held[6];
 
-    (void) state;
     messages_send_numbers(client, topic, 0, 60);
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.max_in_flight = 5);
     consumer = messages_consumer_with(client, &options, topic);
@@ -424,7 +415,6 @@ static void many_threads_poll_and_others_answer(void **state)
     struct pool pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
     pthread_t threads[THREADS];
 
-    (void) state;
     pool.consumer = messages_consumer(client, topic);
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, poll_all, &pool), 0);
@@ -452,7 +442,6 @@ static void flush_waits_for_what_cannot_be_stored_yet(void **state)
     char key[64];
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     smq_client_options options = SMQ_CLIENT_OPTIONS(.request_timeout_ms = 500);
     client = cluster_client_with(&options);
     topic = cluster_priority_topic(client, false, 1);
@@ -482,7 +471,6 @@ static void flush_tells_of_an_answer_that_came_too_late(void **state)
     smq_delivery *delivery;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     messages_send_numbers(client, topic, 0, 1);
     delivery = messages_poll(consumer);
     assert_int_equal(keys_read_number(redis, "ZREMRANGEBYRANK prepare{%s_0} 0 0", topic), 1);
@@ -504,7 +492,6 @@ static void flush_tells_of_a_newer_owner(void **state)
     smq_delivery *delivery;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     messages_send_numbers(client, topic, 0, 1);
     delivery = messages_poll(consumer);
     keys_await_open(topic, 1, 1); /* from here on it calls Redis only with the answer */
@@ -523,7 +510,6 @@ static void overdue_delivery_lets_its_key_go_on(void **state)
     smq_consumer *consumer;
     smq_delivery *held, *next;
 
-    (void) state;
     messages_send(client, topic, (struct test_message){.key = "k", .body = "0"});
     messages_send(client, topic, (struct test_message){.key = "k", .body = "1"});
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.handler_timeout_ms = 200);

@@ -63,7 +63,6 @@ static void pushed_message_costs_two_scripts(void **state)
     int64_t before;
     smq_stats stats;
 
-    (void) state;
     await_settled(client, topic, log);
     before = keys_scripts_run();
     for (int i = 0; i < COUNT; i++) {
@@ -85,7 +84,6 @@ static void no_more_slots_are_open_than_the_worker_says(void **state)
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
     smq_consumer *worker = worker_of(client, topic, log, 0, 3);
 
-    (void) state;
     keys_await_open(topic, SLOTS, 3);
     messages_send_numbers(client, topic, 0, 200);
     handler_log_await(log, 200);
@@ -156,7 +154,6 @@ static void sixty_four_slots_are_pushed_into_at_once(void **state)
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, OPEN);
     smq_consumer *worker = handler_log_worker(client, topic, log);
 
-    (void) state;
     handler_log_gate(log);
     push_into_each(client, topic, OPEN);
     messages_await_counts(client, topic, (struct message_counts){.claimed = OPEN});
@@ -193,7 +190,6 @@ static void surplus_is_returned_with_its_attempts(void **state)
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.threads = 4, .push_slots = SLOTS);
     smq_consumer *worker;
 
-    (void) state;
     options.max_in_flight = MOST;
     worker = handler_log_worker_with(client, &options, topic, log);
     push_into_each(client, topic, SLOTS);
@@ -224,7 +220,6 @@ static void worker_of_seven_messages_handles_seven(void **state)
     smq_error err = SMQ_ERROR_INIT;
     smq_consumer *worker = handler_log_worker_with(client, &options, topic, log);
 
-    (void) state;
     handler_log_gate(log);
     push_into_each(client, topic, SLOTS);
     handler_log_open(log, SLOTS);
@@ -252,7 +247,6 @@ static void rate_holds(void **state)
     smq_consumer *worker = handler_log_worker_with(client, &options, topic, log);
     int64_t began;
 
-    (void) state;
     keys_await_open(topic, SLOTS, SLOTS);
     began = clock_wall_ms();
     push_into_each(client, topic, SLOTS);
@@ -278,7 +272,6 @@ static void order_of_each_key_holds_with_a_surplus(void **state)
     smq_consumer *worker = handler_log_worker_with(client, &options, topic, log);
     int next[SLOTS][KEYS_PER_SLOT] = {{0}};
 
-    (void) state;
     handler_log_gate(log);
     push_into_each(client, topic, SLOTS);
     handler_log_open(log, ROUNDS * SLOTS);
@@ -310,7 +303,6 @@ static void order_of_fifo_holds(void **state)
     smq_consumer *worker;
     const char *topic;
 
-    (void) state;
     smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIFO);
     topic = cluster_topic(client, &options);
     worker = worker_of(client, topic, log, 0, 1);
@@ -386,7 +378,6 @@ static void who_may_not_count_subscribers_pushes_nothing(void **state)
     smq_consumer *worker;
     smq_stats stats;
 
-    (void) state;
     add_user("sender", topic);
     add_user("consumer", topic);
     allow("consumer", "ssubscribe");

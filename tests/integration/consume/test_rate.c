@@ -60,7 +60,6 @@ static void worker_claims_no_more_than_its_rate(void **state)
 {
     smq_client *client = cluster_client();
 
-    (void) state;
     check_pace(client, topic_of(client, 4, 0), 100, 150, 100);
     smq_client_free(client);
 }
@@ -69,7 +68,6 @@ static void lone_process_has_the_whole_rate_of_the_topic(void **state)
 {
     smq_client *client = cluster_client();
 
-    (void) state;
     check_pace(client, topic_of(client, 4, 100), 0, 150, 100);
     smq_client_free(client);
 }
@@ -78,7 +76,6 @@ static void smaller_of_two_rates_holds(void **state)
 {
     smq_client *client = cluster_client();
 
-    (void) state;
     check_pace(client, topic_of(client, 1, 50), 1000, 60, 50);
     smq_client_free(client);
 }
@@ -91,7 +88,6 @@ static void slow_rate_lets_the_first_message_pass_at_once(void **state)
     smq_consumer *worker;
     int64_t began;
 
-    (void) state;
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.rate_per_s = 1, .batch_size = 1);
     messages_send_numbers(client, topic, 0, 3);
     began = clock_wall_ms();
@@ -113,7 +109,6 @@ static void message_that_finds_no_token_waits_for_the_next_one(void **state)
     smq_consumer *worker;
     int64_t began = clock_wall_ms();
 
-    (void) state;
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.rate_per_s = 2);
     worker = handler_log_worker_with(client, &options, topic, log);
     for (int i = 1; i <= 3; i++) {
@@ -152,7 +147,6 @@ static void looking_at_empty_slots_uses_no_rate(void **state)
                           .more = (int64_t) 2 * MANY_SLOTS}; /* takeover, consume */
     smq_consumer *worker;
 
-    (void) state;
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.rate_per_s = 3);
     worker = handler_log_worker_with(client, &options, topic, log);
     assert_true(wait_until(calls_were_made, &calls, TIMEOUT_MS));
@@ -246,7 +240,6 @@ static void new_rate_reaches_who_waits_long_for_a_token(void **state)
     smq_consumer *worker;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.topic = part.topic);
     options.weight = 1000; /* so that one slot is left for the other */
     assert_ok(smq_consumer_new(&consumer, other, &options, &err), &err);
@@ -326,7 +319,6 @@ static void rate_of_the_topic_holds_over_the_fleet_while_one_leaves(void **state
     struct fleet fleet = {.client = cluster_client(), .running = MEMBERS};
     struct members *members = &fleet.members;
 
-    (void) state;
     members_init(members, topic_of(fleet.client, SLOTS, RATE));
     members->zookeeper = true;
     members->session_ms = 20000; /* nobody dies here, not even of slowness */

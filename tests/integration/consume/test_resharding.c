@@ -20,7 +20,6 @@ static int start(void **state)
     struct servers_options options = {
         .redis = REDIS_CLUSTER, .masters = MASTERS, .zookeeper = true};
 
-    (void) state;
     return cluster_start(&options);
 }
 

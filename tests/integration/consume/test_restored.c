@@ -22,7 +22,6 @@ static int start(void **state)
     struct servers_options options = {
         .redis = REDIS_CLUSTER, .masters = MASTERS, .replicas = 1, .zookeeper = true};
 
-    (void) state;
     if (cluster_start(&options) != 0) {
         return -1;
     }
@@ -162,7 +161,6 @@ static void consumers_of_a_restored_copy_are_named(void **state)
     const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS);
     struct member first, second, third;
 
-    (void) state;
     member_start(&first, "first", NULL, topic);
     for (size_t i = 0; i < MASTERS; i++) {
         restore_node(servers_node(cluster_servers(), i), servers_node(copy, i));

@@ -82,7 +82,6 @@ static void always_failing_message_is_delivered_17_times_and_dead(void **state)
     smq_consumer *worker = handler_log_worker(client, topic, log);
     struct dead dead;
 
-    (void) state;
     messages_send(client, topic, (struct test_message){.body = "bad", .priority = 7});
     messages_await_counts(client, topic, ONE_DEAD);
     assert_int_equal(handler_log_count(log), 17);
@@ -117,7 +116,6 @@ static void requeue_brings_it_back_with_its_own_priority_and_all_retries(void **
     uint64_t count = 0;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     messages_send(client, topic, (struct test_message){.body = "bad", .priority = -3});
     messages_await_counts(client, topic, ONE_DEAD);
     assert_ok(smq_dead_requeue(client, topic, NULL, &count, NULL, NULL, &err), &err);
@@ -141,7 +139,6 @@ static void requeue_brings_it_back_with_its_own_time(void **state)
     int64_t due = clock_wall_ms() + 50;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     messages_send(client, topic, (struct test_message){.body = "bad", .due_at_ms = due});
     messages_await_counts(client, topic, ONE_DEAD);
     assert_ok(smq_dead_requeue(client, topic, NULL, NULL, NULL, NULL, &err), &err);
@@ -171,7 +168,6 @@ static void retried_message_rests_and_keeps_its_time(void **state)
     smq_consumer *worker = handler_log_worker(client, topic, log);
     struct seen first, second;
 
-    (void) state;
     messages_send(client, topic, (struct test_message){.body = "a"});
     messages_await_counts(client, topic, (struct message_counts){.resting = 1});
     handler_log_await(log, 2);
@@ -193,7 +189,6 @@ static void backoff_of_the_topic_is_the_default_rest(void **state)
     smq_consumer *worker;
     const char *topic;
 
-    (void) state;
     smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME,
                                                   .backoff = "ladder:200,500", .max_retries = 2);
     topic = cluster_topic(client, &options);
@@ -224,7 +219,6 @@ static void rejected_message_is_dead_at_once(void **state)
     struct handler_log *log = handler_log_new(reject);
     smq_consumer *worker = handler_log_worker(client, topic, log);
 
-    (void) state;
     messages_send(client, topic, (struct test_message){.body = "a"});
     messages_await_counts(client, topic, ONE_DEAD);
     assert_int_equal(handler_log_count(log), 1);
@@ -257,7 +251,6 @@ static void long_reason_ends_with_a_whole_character(void **state)
     smq_consumer *worker = handler_log_worker(client, topic, log);
     char wanted[REASON_MAX] = "";
 
-    (void) state;
     messages_send(client, topic, (struct test_message){.body = "a"});
     messages_await_counts(client, topic, ONE_DEAD);
     memset(wanted, 'x', REASON_MAX - 1);
@@ -287,7 +280,6 @@ static void released_message_comes_back_without_a_retry(void **state)
     struct handler_log *log = handler_log_new(release_twice);
     smq_consumer *worker = handler_log_worker(client, topic, log);
 
-    (void) state;
     messages_send(client, topic, (struct test_message){.body = "a"});
     messages_await_counts(client, topic, ONE_DONE);
     assert_int_equal(handler_log_count(log), 3);
@@ -338,7 +330,6 @@ static void later_is_answered_from_another_thread(void **state)
     struct seen first;
     int64_t lease;
 
-    (void) state;
     smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .lease_ms = 300);
     topic = cluster_topic(client, &options);
     snprintf(prepare, sizeof(prepare), "prepare{%s_0}", topic);

@@ -105,7 +105,6 @@ static void a_worker_outlives_deletions_that_are_taken_back(void **state)
     struct handler_log *log = handler_log_new(NULL);
     struct deletion deletion = {.redis = keys_connect()};
 
-    (void) state;
     smq_topic_options options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_PRIORITY);
     deletion.topic = cluster_topic(client, &options);
     deletion.worker = handler_log_worker(client, deletion.topic, log);

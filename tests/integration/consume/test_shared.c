@@ -28,7 +28,6 @@ static void two_members_work_on_one_slot_at_once(void **state)
     struct handler_log *first = handler_log_new(NULL), *second = handler_log_new(NULL);
     smq_consumer *one, *two;
 
-    (void) state;
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.batch_size = 1);
     handler_log_gate(first);
     handler_log_gate(second);
@@ -94,14 +93,12 @@ static void work_for_two_leases(const char *alter)
 /* In a shared topic a lease that is not renewed gives the message to others. */
 static void lease_of_a_long_handler_is_renewed(void **state)
 {
-    (void) state;
     work_for_two_leases(NULL);
 }
 
 /* What is in flight has the old lease, and must be renewed in its time. */
 static void longer_lease_comes_in_time_for_what_is_in_flight(void **state)
 {
-    (void) state;
     work_for_two_leases("1h");
 }
 
@@ -119,7 +116,6 @@ static void claims_of_a_killed_process_lapse(void **state)
     struct member *member;
     smq_consumer *worker;
 
-    (void) state;
     members_init(&members, topic);
     members.work_us = 600000000;
     members_send(&members, client, "hang", 1, 0, 1);
@@ -149,7 +145,6 @@ static void late_answer_changes_nothing(void **state)
     char prepare[64], entry[64];
     struct seen seen;
 
-    (void) state;
     handler_log_gate(log);
     worker = handler_log_worker(client, topic, log);
     messages_send(client, topic, (struct test_message){.body = "a"});

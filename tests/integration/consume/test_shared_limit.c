@@ -175,7 +175,6 @@ static void full_topics_take_turns(void **state)
 {
     struct party party = party_begin(LIMIT);
 
-    (void) state;
     for (int i = 0; i < TOPICS; i++) {
         join(&party, i, plain);
     }
@@ -196,7 +195,6 @@ static void a_topic_is_added_and_taken_away_while_messages_flow(void **state)
 {
     struct party party = party_begin(LIMIT);
 
-    (void) state;
     join(&party, 0, plain);
     handle(&party, EACH / 4);
     join(&party, 1, plain);
@@ -225,7 +223,6 @@ static void others_pass_one_that_is_paused_or_rated(void **state)
     struct party party = party_begin(LIMIT);
     smq_error err;
 
-    (void) state;
     assert_ok(smq_topic_pause(party.client, party.topics[0], &err), &err);
     join(&party, 0, plain);
     join(&party, 1, SMQ_CONSUMER_OPTIONS(.rate_per_s = SLOWLY));
@@ -245,7 +242,6 @@ static void max_in_flight_of_a_consumer_holds_as_well(void **state)
 {
     struct party party = party_begin(LIMIT);
 
-    (void) state;
     join(&party, 0, SMQ_CONSUMER_OPTIONS(.max_in_flight = 2));
     join(&party, 1, SMQ_CONSUMER_OPTIONS(.max_in_flight = 1));
     join(&party, 2, SMQ_CONSUMER_OPTIONS(.max_in_flight = LIMIT));
@@ -262,7 +258,6 @@ static void a_limit_that_goes_8_0_3_holds_for_all(void **state)
 {
     struct party party = party_begin(LIMIT);
 
-    (void) state;
     for (int i = 0; i < TOPICS; i++) {
         join(&party, i, plain);
     }
@@ -299,7 +294,6 @@ static void a_limit_is_refused_that_no_consumer_of_the_client_can_have(void **st
     smq_limit *none;
     smq_error err;
 
-    (void) state;
     assert_int_equal(smq_consumer_new(&consumer, client, &options, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "the limit belongs to another client"));
     assert_int_equal(smq_limit_new(&none, client, -1, &err), SMQ_INVALID);
@@ -339,7 +333,6 @@ static void handlers_of_all_topics_keep_the_limit(void **state)
     struct party party = party_begin(2);
     smq_error err;
 
-    (void) state;
     for (int i = 0; i < TOPICS; i++) {
         smq_consumer_options options =
             SMQ_CONSUMER_OPTIONS(.topic = party.topics[i], .handler = count_running,

@@ -21,7 +21,6 @@ static void standby_takes_over_when_the_owner_stops(void **state)
     struct handler_log *first = handler_log_new(NULL), *second = handler_log_new(NULL);
     smq_consumer *owner, *standby;
 
-    (void) state;
     owner = handler_log_worker(client, topic, first);
     messages_send(client, topic, (struct test_message){.body = "a"});
     handler_log_await(first, 1);
@@ -57,7 +56,6 @@ static void standby_takes_over_when_the_owner_is_killed(void **state)
     struct member *owner;
     smq_consumer *standby;
 
-    (void) state;
     members_init(&members, topic);
     members.session_ms = 2000;
     members.work_us = 600000000;
@@ -116,7 +114,6 @@ static void a_lease_that_redis_has_lost_makes_no_equal_token(void **state)
     redisContext *redis = keys_connect();
     smq_consumer *owner, *successor;
 
-    (void) state;
     second.topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 1);
     owner = handler_log_worker(client, second.topic, before);
     messages_send(client, second.topic, (struct test_message){.body = "a"});
@@ -169,7 +166,6 @@ static void a_takeover_brings_thousands_of_claims_back(void **state)
     redisContext *redis = keys_connect();
     smq_consumer *worker;
 
-    (void) state;
     claim_for_the_dead(redis, topic, CLAIMS);
     assert_int_equal(messages_stats(client, topic).claimed, CLAIMS);
     worker = handler_log_worker(client, topic, log);
@@ -215,7 +211,6 @@ static void message_that_kills_its_process_is_dead_after_18_deliveries(void **st
     struct verdict verdict;
     smq_stats stats;
 
-    (void) state;
     members_init(&supervised.members, topic);
     supervised.members.session_ms = 30000; /* never lost by a slow process */
     members_send(&supervised.members, client, "before", 5, 0, 10);
@@ -248,7 +243,6 @@ static void topic_of_another_fleet_is_refused(void **state)
     smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     freeReplyObject(redisCommand(redis, "HSET topic{%s} coord zookeeper:/elsewhere", topic));
     smq_consumer_options options =
         SMQ_CONSUMER_OPTIONS(.topic = topic, .handler = (smq_handler_fn *) abort);

@@ -68,7 +68,6 @@ static void a_hung_handler_keeps_its_key(void **state)
     static const smq_topic_type types[] = {SMQ_TYPE_FIXED_TIME, SMQ_TYPE_PRIORITY, SMQ_TYPE_FIFO};
     static const char *const expected[] = {"b 0", "a 0", "a 1"};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         assert_order_behind_a_hung_handler(types[i], expected);
     }

@@ -18,7 +18,6 @@ static int start(void **state)
     struct servers_options options = {
         .redis = REDIS_CLUSTER, .masters = MASTERS, .replicas = 1, .node_timeout_ms = 1000};
 
-    (void) state;
     return cluster_start(&options);
 }
 
@@ -63,7 +62,6 @@ static bool is_gained(void *arg)
 
 static int set_up(void **state)
 {
-    (void) state;
     reported.gained = reported.without_replicas = reported.lost_tokens = 0;
     return 0;
 }
@@ -140,7 +138,6 @@ static void no_handler_begins_before_the_replica_knows_the_owner(void **state)
     smq_consumer *worker;
     char token[64];
 
-    (void) state;
     stage_init(&stage, 1, LONGEST_MS);
     messages_send(stage.client, stage.topic, (struct test_message){.body = "a"});
     server_pause(stage.replica);
@@ -163,7 +160,6 @@ static void a_stop_does_not_wait_for_the_handlers(void **state)
     struct stage stage;
     smq_consumer *worker;
 
-    (void) state;
     stage_init(&stage, 1, LONGEST_MS);
     messages_send(stage.client, stage.topic, (struct test_message){.body = "a"});
     server_pause(stage.replica);
@@ -197,7 +193,6 @@ static void a_missing_replica_is_said_once_and_stops_nobody(void **state)
     struct stage stage;
     smq_consumer *worker;
 
-    (void) state;
     stage_init(&stage, SLOTS, BRIEF_MS);
     messages_send_numbers(stage.client, stage.topic, 0, 4 * SLOTS);
     server_stop(stage.replica);
@@ -223,7 +218,6 @@ static void an_owner_outlives_the_master_of_its_slot(void **state)
     smq_consumer *worker;
     char token[64];
 
-    (void) state;
     stage_init(&stage, 1, LONGEST_MS);
     worker = handler_log_worker(stage.client, stage.topic, stage.log);
     assert_true(wait_until(is_gained, &(int){1}, TIMEOUT_MS));

@@ -18,7 +18,6 @@ static int start(void **state)
     static const char *const config[] = {"cluster-require-full-coverage no", NULL};
     struct servers_options options = {.redis = REDIS_CLUSTER, .redis_config = config};
 
-    (void) state;
     return cluster_start(&options);
 }
 
@@ -90,7 +89,6 @@ static void a_silent_server_keeps_back_only_its_own_slots(void **state)
     smq_error err = SMQ_ERROR_INIT;
     int64_t began = 0;
 
-    (void) state;
     smq_client_options client_options = SMQ_CLIENT_OPTIONS(.request_timeout_ms = NEVER_MS);
     healthy.client = all.client = cluster_client_with(&client_options);
     smq_topic_options topic_options = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_PRIORITY, .slots = SLOTS);

@@ -39,7 +39,6 @@ static void range_merge_delivers_by_due_time_and_not_before(void **state)
     struct handler_log *log = handler_log_new(NULL);
     smq_consumer *worker = handler_log_worker(client, topic, log);
 
-    (void) state;
     messages_send(client, topic, (struct test_message){.body = "c", .delay_ms = 900});
     messages_send(client, topic, (struct test_message){.body = "a", .delay_ms = 300});
     messages_send(client, topic, (struct test_message){.body = "b", .delay_ms = 600});
@@ -57,7 +56,6 @@ static void range_merge_keeps_the_first_time(void **state)
     struct handler_log *log = handler_log_new(NULL);
     smq_consumer *worker;
 
-    (void) state;
     assert_false(messages_send(client, topic, (struct test_message){.body = "a", .delay_ms = 400}));
     assert_true(
         messages_send(client, topic, (struct test_message){.body = "a", .delay_ms = LONG_MS}));
@@ -79,7 +77,6 @@ static void fixed_time_delivers_by_due_time_and_not_before(void **state)
     smq_consumer *worker = handler_log_worker(client, topic, log);
     int64_t now = clock_wall_ms();
 
-    (void) state;
     messages_send(client, topic, (struct test_message){.body = "c", .due_at_ms = now + 900});
     messages_send(client, topic, (struct test_message){.body = "b", .due_at_ms = now + 500});
     messages_send(client, topic, (struct test_message){.body = "a"}); /* none: now */
@@ -99,7 +96,6 @@ static void fixed_time_takes_the_last_time(void **state)
     smq_consumer *worker = handler_log_worker(client, topic, log);
     int64_t now = clock_wall_ms();
 
-    (void) state;
     messages_send(client, topic, (struct test_message){.body = "a", .due_at_ms = now + LONG_MS});
     messages_send(client, topic, (struct test_message){.body = "b", .due_at_ms = now + 2000});
     assert_true(messages_send(client, topic,
@@ -122,7 +118,6 @@ static void priority_delivers_the_largest_and_among_equals_the_first_sent(void *
     struct handler_log *log = handler_log_new(NULL);
     smq_consumer *worker;
 
-    (void) state;
     messages_send(client, topic, (struct test_message){.body = "d", .priority = -5});
     messages_send(client, topic, (struct test_message){.body = "y", .priority = 0});
     messages_send(client, topic, (struct test_message){.body = "x", .priority = 0});
@@ -144,7 +139,6 @@ static void priority_takes_the_last_priority(void **state)
     struct handler_log *log = handler_log_new(NULL);
     smq_consumer *worker;
 
-    (void) state;
     messages_send(client, topic, (struct test_message){.body = "a", .priority = 9});
     messages_send(client, topic, (struct test_message){.body = "b", .priority = 5});
     assert_true(messages_send(client, topic, (struct test_message){.body = "a", .priority = 1}));
@@ -160,7 +154,6 @@ static void priority_takes_the_last_priority(void **state)
  * to do is woken at its time. */
 static void priority_is_never_early_and_then_in_order(void **state)
 {
-    (void) state;
     for (int i = 0; i < 4; i++) {
         smq_client *client = cluster_client();
         struct handler_log *log = handler_log_new(NULL);
@@ -204,7 +197,6 @@ static void priority_with_batches_of_one_is_strict(void **state)
     struct handler_log *log = handler_log_new(NULL);
     smq_consumer *worker;
 
-    (void) state;
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.batch_size = 1);
     handler_log_gate(log);
     messages_send(client, topic, (struct test_message){.body = "a", .priority = 9});
@@ -266,7 +258,6 @@ static void sent_again_while_claimed_is_handled_once_more(void **state)
         {SMQ_TYPE_PRIORITY, {.body = "a", .priority = 5}, {.body = "a", .priority = 9}},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct handler_log *log = send_while_claimed(&rows[i], NULL, 2);
 
@@ -288,7 +279,6 @@ static void failed_message_joins_the_one_that_was_sent_meanwhile(void **state)
         SMQ_TYPE_PRIORITY, {.body = "a", .priority = 5}, {.body = "a", .priority = 9}};
     struct handler_log *log;
 
-    (void) state;
     log = send_while_claimed(&later, retry_first, 2); /* that of the waiting one */
     assert_int_equal(handler_log_seen(log, 1).due_at_ms, now + 700);
     assert_int_equal(handler_log_seen(log, 1).attempt, 2);

@@ -27,7 +27,6 @@ static void stop_lets_the_handler_end_and_gives_back_the_rest(void **state)
     smq_stats stats;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     messages_send_numbers(client, topic, 0, 50);
     handler_log_gate(log);
     worker = handler_log_worker(client, topic, log);
@@ -66,7 +65,6 @@ static void hung_handler_is_abandoned_and_its_late_answer_dropped(void **state)
     smq_consumer *worker, *heir;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.drain_timeout_ms = 100);
     messages_send_numbers(client, topic, 0, 1);
     handler_log_gate(log);
@@ -118,7 +116,6 @@ static void a_slot_given_up_unfinished_does_not_spoil_a_later_stop(void **state)
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.threads = 2, .drain_timeout_ms = 100);
     smq_consumer *worker, *joining;
 
-    (void) state;
     handler_log_gate(log);
     messages_send_numbers(client, topic, 0, 16);
     worker = handler_log_worker_with(client, &options, topic, log);
@@ -153,7 +150,6 @@ static void delivery_outlives_its_worker(void **state)
     smq_error err = SMQ_ERROR_INIT;
     smq_status status;
 
-    (void) state;
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.drain_timeout_ms = SMQ_NONE);
     messages_send_numbers(client, topic, 0, 1);
     worker = handler_log_worker_with(client, &options, topic, log);
@@ -171,7 +167,6 @@ static void max_messages_ends_the_worker_and_claims_no_more(void **state)
 {
     static const bool shared[] = {false, true};
 
-    (void) state;
     for (int i = 0; i < 2; i++) {
         smq_client *client = cluster_client();
         const char *topic = topic_of(client, shared[i], 4);
@@ -238,7 +233,6 @@ static void max_in_flight_bounds_what_is_claimed(void **state)
     struct handler_log *log = handler_log_new(NULL);
     smq_consumer *worker;
 
-    (void) state;
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.max_in_flight = 5);
     worker = start_gated(client, &options, topic, log);
     end_one_by_one(client, topic, log, 5);
@@ -255,7 +249,6 @@ static void a_slot_has_two_claims_at_most(void **state)
     struct handler_log *log = handler_log_new(NULL);
     smq_consumer *worker;
 
-    (void) state;
     smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.batch_size = 10);
     worker = start_gated(client, &options, topic, log);
     messages_await_counts(client, topic,
@@ -287,7 +280,6 @@ static void waiting_for_oneself_is_refused(void **state)
     struct handler_log *log = handler_log_new(misuse);
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     own = handler_log_worker(client, topic, log);
     messages_send(client, topic, (struct test_message){.body = "a"});
     assert_ok(smq_consumer_wait(own, TIMEOUT_MS, &err), &err);
@@ -305,7 +297,6 @@ static void worker_that_was_not_started_can_be_stopped_and_freed(void **state)
     smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     smq_consumer_options options =
         SMQ_CONSUMER_OPTIONS(.topic = topic, .handler = (smq_handler_fn *) abort);
     assert_ok(smq_consumer_new(&worker, client, &options, &err), &err);
@@ -326,7 +317,6 @@ static void one_worker_after_another_takes_the_same_topic(void **state)
     const char *topic = topic_of(client, false, 4);
     struct handler_log *log = handler_log_new(NULL);
 
-    (void) state;
     for (int i = 1; i <= 5; i++) {
         smq_consumer *worker = handler_log_worker(client, topic, log);
 
@@ -361,13 +351,11 @@ static void deletion_ends_the_worker_of(smq_client *client)
 
 static void deleted_topic_ends_the_worker(void **state)
 {
-    (void) state;
     deletion_ends_the_worker_of(cluster_client());
 }
 
 static void so_it_does_in_a_fleet(void **state)
 {
-    (void) state;
     deletion_ends_the_worker_of(cluster_fleet_client(0));
 }
 
@@ -406,7 +394,6 @@ static void bad_options_are_refused_with_a_clear_text(void **state)
          "drain_timeout_ms"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         smq_consumer_options options = rows[i].options;
         smq_consumer *worker = NULL;
@@ -428,7 +415,6 @@ static void second_worker_of_a_topic_is_refused(void **state)
     smq_consumer *worker = handler_log_worker(client, topic, log), *second = NULL;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     smq_consumer_options options =
         SMQ_CONSUMER_OPTIONS(.topic = topic, .handler = (smq_handler_fn *) abort);
     assert_int_equal(smq_consumer_new(&second, client, &options, &err), SMQ_INVALID);
@@ -447,7 +433,6 @@ static void child_of_fork_is_refused(void **state)
     int status = 0;
     pid_t child;
 
-    (void) state;
     child = fork();
     assert_true(child >= 0);
     if (child == 0) {

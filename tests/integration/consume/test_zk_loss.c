@@ -50,7 +50,6 @@ static void owners_go_on_by_default(void **state)
 {
     struct loss loss;
 
-    (void) state;
     loss_init(&loss, SMQ_ZK_LOSS_CONTINUE);
     server_kill(servers_zookeeper_server(cluster_servers()));
     messages_send(loss.client, loss.topic, (struct test_message){.body = "during"});
@@ -67,7 +66,6 @@ static void owners_claim_no_more_when_told_to_stop(void **state)
 {
     struct loss loss;
 
-    (void) state;
     loss_init(&loss, SMQ_ZK_LOSS_STOP);
     server_kill(servers_zookeeper_server(cluster_servers()));
     assert_true(wait_until(may_not_claim, &loss, TIMEOUT_MS));
@@ -88,7 +86,6 @@ static void owners_begin_no_more_when_told_to_stop(void **state)
     enum { COUNT = 10 };
     struct loss loss;
 
-    (void) state;
     loss_init(&loss, SMQ_ZK_LOSS_STOP);
     handler_log_gate(loss.log);
     messages_send_numbers(loss.client, loss.topic, 0, COUNT);
@@ -113,7 +110,6 @@ static void worker_ends_cleanly_while_zookeeper_is_away(void **state)
 {
     struct loss loss;
 
-    (void) state;
     loss_init(&loss, SMQ_ZK_LOSS_CONTINUE);
     server_kill(servers_zookeeper_server(cluster_servers()));
     loss_fini(&loss);

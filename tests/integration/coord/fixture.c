@@ -49,7 +49,6 @@ int fixture_setup(void **state)
 {
     static int number;
 
-    (void) state;
     (void) snprintf(fixture.root, sizeof(fixture.root), "%s%d", fixture_roots, ++number);
     (void) snprintf(fixture.fleet, sizeof(fixture.fleet), "%s%s",
                     servers_zookeeper(fixture.servers), fixture.root);
@@ -67,7 +66,6 @@ int fixture_setup_raw(void **state)
 
 int fixture_teardown_raw(void **state)
 {
-    (void) state;
     zookeeper_close(fixture.raw);
     return 0;
 }

@@ -28,14 +28,12 @@ struct servers *fleet_servers;
 
 int fleet_servers_start(void **state)
 {
-    (void) state;
     fleet_servers = servers_start(&(struct servers_options){.zookeeper = true});
     return fleet_servers != NULL ? 0 : -1;
 }
 
 int fleet_servers_stop(void **state)
 {
-    (void) state;
     servers_free(fleet_servers);
     return 0;
 }

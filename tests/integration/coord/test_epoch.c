@@ -9,7 +9,6 @@ static void a_missing_leader_epoch_is_made_again(void **state)
     struct queue_side *a = fixture_consumer("a");
     long before = 0;
 
-    (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     before = fixture_requests();
     fixture_delete("/leader_epoch");
@@ -28,7 +27,6 @@ static void an_assigner_of_a_former_epoch_writes_nothing(void **state)
     struct Stat stat = {0};
     char text[256];
 
-    (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     /* as another one does when it is elected */
     raw_set(fixture.raw, fixture_path("/leader_epoch"), "", 0);

@@ -55,7 +55,6 @@ static void a_raised_generation_ends_refusals(void **state)
     struct queue_side *a = fixture_member("a");
     struct root_info info = read_root();
 
-    (void) state;
     a->floor = 7;
     queue_side_join(a, "t", "n1", SLOTS, DRAIN_MS);
     assert_true(queue_side_says(a, "fleet raise-fence"));
@@ -82,7 +81,6 @@ static void a_raised_generation_does_not_wait_for_the_back_off(void **state)
     struct queue_side *a = NULL;
     struct root_info info;
 
-    (void) state;
     zookeeper_timings.retry = (int64_t) 100 * WAIT_MS;
     a = fixture_member("a");
     a->floor = 7;
@@ -116,7 +114,6 @@ static void refusals_without_zookeeper_show_nothing(void **state)
 {
     struct queue_side *a = fixture_consumer("a");
 
-    (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     server_pause(servers_zookeeper_server(fixture.servers));
     refuse(a, 0);
@@ -145,7 +142,6 @@ static void a_fleet_survives_the_loss_of_all_data(void **state)
     struct root_info before;
     struct root_info after;
 
-    (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     b = fixture_consumer("b");
     assert_true(queue_side_owns(b, SLOTS / 2));
@@ -178,7 +174,6 @@ static void a_foreign_fleet_is_named_and_the_running_one_continues(void **state)
     struct queue_side *b = NULL;
     struct queue_side *c = NULL;
 
-    (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     b = fixture_member("b");
     queue_side_join(b, "t", "n2", SLOTS / 2, DRAIN_MS);
@@ -207,7 +202,6 @@ static void a_nonce_is_replaced_when_no_living_member_lists_it(void **state)
     struct queue_side *b = NULL;
     struct queue_side *c = fixture_member("c"); /* it lists another topic */
 
-    (void) state;
     queue_side_join(c, "u", "n3", SLOTS, DRAIN_MS);
     assert_true(queue_side_owns(c, SLOTS));
     assert_true(queue_side_owns(a, SLOTS));
@@ -231,7 +225,6 @@ static void a_member_whose_nonce_is_replaced_asks_redis_first(void **state)
     struct queue_side *b = fixture_member("b");
     zhandle_t *raw = fixture_connect(NULL);
 
-    (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     raw_set(raw, fixture_path("/topics/t"), "nonce n2 slots 64\n", 18);
     assert_true(wait_until(node_has_nonce_n1, raw, WAIT_MS)); /* no living member lists n2 */
@@ -249,7 +242,6 @@ static void a_topic_created_anew_ends_its_old_consumers(void **state)
     struct queue_side *a = fixture_consumer("a");
     struct queue_side *b = NULL;
 
-    (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     queue_side_set_check(a, SMQ_NO_TOPIC, "");
     b = fixture_member("b");
@@ -270,7 +262,6 @@ static void another_identity_is_not_followed_until_redis_does(void **state)
     struct queue_side *b = NULL;
     struct root_info info;
 
-    (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     info = read_root();
     queue_side_set_check(a, SMQ_OTHER_FLEET, bound_to(info.identity));
@@ -296,7 +287,6 @@ static void nodes_that_all_may_write_are_no_event(void **state)
     struct queue_side *a = fixture_consumer("a");
     zhandle_t *raw = fixture_connect(NULL);
 
-    (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     assert_int_equal(zoo_delete(raw, fixture_path("/members/a"), -1), ZOK); /* it enters again */
     zookeeper_close(raw);

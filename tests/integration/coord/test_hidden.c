@@ -23,7 +23,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void) state;
     zookeeper_close(raw);
     if (other != NULL) {
         zookeeper_close(other);
@@ -76,7 +75,6 @@ static void a_name_whose_node_may_not_be_read_is_said_and_taken(void **state)
     struct queue_side *a = start_beside("?", &ZOO_CREATOR_ALL_ACL);
     struct queue_side *side = NULL;
 
-    (void) state;
     side = fixture_consumer("same");
     assert_name_taken(side);
     assert_non_null(strstr(side->failed_text, "zookeeper_auth"));
@@ -93,7 +91,6 @@ static void a_name_whose_node_may_not_be_read_is_waited_for(void **state)
     struct queue_side *a = start_beside("?", &ZOO_CREATOR_ALL_ACL);
     struct queue_side *side = NULL;
 
-    (void) state;
     fixture.session_ms = LONG_SESSION_MS;
     side = fixture_consumer("same");
     assert_true(queue_side_says(side, fixture_path("/members/same")));
@@ -111,7 +108,6 @@ static void a_name_whose_node_is_damaged_is_waited_for(void **state)
     struct queue_side *a = start_beside("\xff\xfe", &ZOO_OPEN_ACL_UNSAFE);
     struct queue_side *side = NULL;
 
-    (void) state;
     side = fixture_consumer("same");
     assert_name_taken(side);
     queue_side_free(side);
@@ -134,7 +130,6 @@ static void damage_of_a_node_that_may_not_be_read_is_waited_out(void **state)
     struct queue_side *c = NULL;
     struct queue_side *d = NULL;
 
-    (void) state;
     start_two(&a, &b);
     assert_int_equal(zoo_set_acl(other, fixture_path("/members/b"), -1, &ZOO_CREATOR_ALL_ACL), ZOK);
     raw_set(other, fixture_path("/members/b"), "\xff\xfe", 2);
@@ -207,7 +202,6 @@ static void a_member_that_may_be_read_again_takes_part(void **state)
     struct queue_side *c = NULL;
     struct queue_side *d = NULL;
 
-    (void) state;
     start_two(&a, &b);
     raw_set_access(raw, fixture_path("/members/b"), ZOO_PERM_WRITE | ZOO_PERM_ADMIN);
     c = fixture_consumer("c");
@@ -233,7 +227,6 @@ static void a_damaged_assignment_waits_for_a_member_that_may_not_be_read(void **
     struct queue_side *b = NULL;
     struct queue_side *c = NULL;
 
-    (void) state;
     start_two(&a, &b);
     raw_set_access(raw, fixture_path("/members/b"), ZOO_PERM_WRITE | ZOO_PERM_ADMIN);
     fixture_damage_assignment(raw);
@@ -257,7 +250,6 @@ static void members_that_may_not_be_listed_keep_their_slots(void **state)
     struct queue_side *b = NULL;
     struct queue_side *c = NULL;
 
-    (void) state;
     start_two(&a, &b);
     raw_set_access(raw, fixture_path("/members"), ZOO_PERM_ALL & ~ZOO_PERM_READ);
     assert_int_equal(zoo_delete(raw, fixture_path("/leader"), -1), ZOK);
@@ -301,7 +293,6 @@ static void a_topic_that_may_not_be_written_again_is_said_again(void **state)
     struct queue_side *b = NULL;
     struct queue_side *c = NULL;
 
-    (void) state;
     zookeeper_timings.hidden = LOOK_AGAIN_MS;
     a = fixture_consumer("a");
     assert_true(queue_side_owns(a, SLOTS));
@@ -342,7 +333,6 @@ static void a_topic_that_may_not_be_read_again_is_said_again(void **state)
     struct ACL_vector unreadable = {.count = 1, .data = &acl};
     struct queue_side *a = NULL;
 
-    (void) state;
     zookeeper_timings.hidden = LOOK_AGAIN_MS;
     a = fixture_consumer("a");
     assert_true(queue_side_owns(a, SLOTS));

@@ -262,7 +262,6 @@ static void requests_grow_with_the_topics_and_not_with_their_square(void **state
 {
     struct cost few = cost_of(250, false), many = cost_of(1000, false);
 
-    (void) state;
     assert_true(many.start < 6 * few.start);
     assert_true(many.rest < 6 * few.rest);
 }
@@ -271,7 +270,6 @@ static void topics_that_are_left_one_by_one_cost_the_same_each(void **state)
 {
     struct cost few = cost_of(40, true), many = cost_of(160, true);
 
-    (void) state;
     assert_true(many.rest < 6 * few.rest);
 }
 

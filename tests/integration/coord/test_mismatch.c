@@ -28,7 +28,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void) state;
     zookeeper_close(raw);
     return 0;
 }
@@ -98,7 +97,6 @@ static void a_members_node_shows_its_fingerprint(void **state)
 {
     struct queue_side *a = consumer("a", "xyz");
 
-    (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     assert_true(shows(&(struct node){"a", "xyz"})); /* it was created with them */
     set_fingerprint(a, "xy");
@@ -133,7 +131,6 @@ static void a_node_is_not_written_for_every_change(void **state)
     struct queue_side *a = NULL;
     struct beats beats = {0};
 
-    (void) state;
     zookeeper_timings.fingerprint = HOUR_MS;
     beats.side = a = consumer("a", "xyz");
     assert_true(queue_side_owns(a, SLOTS));
@@ -157,7 +154,6 @@ static void members_of_different_clusters_are_named_once(void **state)
     struct queue_side *c = NULL;
     struct queue_side *d = NULL;
 
-    (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     b = consumer("b", "xyz");
     c = consumer("c", "pqr");
@@ -195,7 +191,6 @@ static void the_next_assigner_names_them_again(void **state)
     struct queue_side *b = NULL;
     struct queue_side *c = NULL;
 
-    (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     b = consumer("b", "xyz");
     assert_true(queue_side_owns(b, SLOTS / 2));
@@ -218,7 +213,6 @@ static void members_of_one_cluster_are_not_named(void **state)
     struct queue_side *other = NULL;
     struct queue_side *copied = NULL;
 
-    (void) state;
     assert_true(queue_side_owns(late, SLOTS));
     old = consumer("old", NULL);
     middle = consumer("middle", "yzu");

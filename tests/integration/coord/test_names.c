@@ -78,7 +78,6 @@ static void a_pid_of_another_namespace_proves_nothing(void **state)
 {
     struct member_info info = own_info();
 
-    (void) state;
     info.pid = dead_pid();
     (void) snprintf(info.pid_namespace, sizeof(info.pid_namespace), "pid:[1]");
     assert_name_is_taken(&info);
@@ -89,7 +88,6 @@ static void a_pid_that_another_process_has_now_is_a_dead_one(void **state)
     struct member_info info = own_info();
     struct queue_side *side = NULL;
 
-    (void) state;
     info.started--;
     assert_int_equal(take_name(&info), ZOK);
     side = fixture_consumer("same");
@@ -101,7 +99,6 @@ static void a_living_process_is_not_replaced(void **state)
 {
     struct member_info info = own_info();
 
-    (void) state;
     assert_name_is_taken(&info);
 }
 
@@ -130,7 +127,6 @@ static void replacing_is_limited(void **state)
 {
     struct contest contest = {.info = own_info()};
 
-    (void) state;
     contest.info.pid = dead_pid();
     assert_int_equal(take_name(&contest.info), ZOK);
     contest.side = fixture_consumer("same");

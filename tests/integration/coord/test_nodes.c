@@ -25,7 +25,6 @@ static void a_missing_assignment_is_made_again(void **state)
     struct queue_side *a = fixture_consumer("a");
     long before = 0;
 
-    (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     before = fixture_requests();
     fixture_delete("/topics/t/assignment");
@@ -48,7 +47,6 @@ static void a_missing_folder_of_members_is_made_again(void **state)
     struct queue_side *a = fixture_consumer("a");
     long before = 0;
 
-    (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     before = fixture_requests();
     while (zoo_delete(fixture.raw, fixture_path("/members"), -1) !=
@@ -67,7 +65,6 @@ static void a_missing_folder_of_topics_is_made_again(void **state)
     struct queue_side *a = fixture_consumer("a");
     long before = 0;
 
-    (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     before = fixture_requests();
     while (zoo_delete(fixture.raw, fixture_path("/topics"), -1) != ZOK) {
@@ -85,7 +82,6 @@ static void damage_is_mended_at_once(void **state)
 {
     struct queue_side *a = fixture_consumer("a");
 
-    (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     raw_set(fixture.raw, fixture_path("/topics/t/assignment"), "x", 1);
     await_assignment();
@@ -102,7 +98,6 @@ static void damage_is_mended_by_a_new_assigner(void **state)
     struct queue_side *b = NULL;
     long before = 0;
 
-    (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     b = fixture_consumer("b");
     assert_true(queue_side_owns(b, SLOTS / 2));
@@ -127,7 +122,6 @@ static void broken_bytes_in_a_members_node_are_mended(void **state)
 {
     struct queue_side *a = fixture_consumer("a");
 
-    (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     raw_set(fixture.raw, fixture_path("/members/a"), "\xff\xfe", 2);
     assert_true(wait_until(fixture_node_of_a_is_good, NULL, WAIT_MS));
@@ -159,7 +153,6 @@ static void a_member_that_may_not_write_its_node_says_so_and_recovers(void **sta
     int32_t version = 0;
     long before = 0;
 
-    (void) state;
     zookeeper_timings.revoke_extra = EXTRA_MS;
     a = fixture_member("a");
     zookeeper_timings.revoke_extra = revoke_extra;
@@ -193,7 +186,6 @@ static void an_empty_root_becomes_that_of_the_fleet(void **state)
     struct queue_side *second = NULL;
     char text[256];
 
-    (void) state;
     assert_int_equal(
         zoo_create(fixture.raw, fixture.root, "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT, NULL, 0),
         ZOK);
@@ -213,7 +205,6 @@ static void a_member_of_too_many_topics_refuses_the_next(void **state)
     struct queue_side *a = fixture_consumer("a");
     char name[MEMBER_WORD_MAX + 1], nonce[MEMBER_WORD_MAX + 1];
 
-    (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     memset(nonce, 'n', MEMBER_WORD_MAX);
     nonce[MEMBER_WORD_MAX] = '\0';
@@ -248,7 +239,6 @@ static void topics_that_nobody_asks_for_are_removed(void **state)
     int64_t idle = zookeeper_timings.idle;
     struct queue_side *a = NULL;
 
-    (void) state;
     zookeeper_timings.idle = 100;
     a = fixture_consumer("a");
     zookeeper_timings.idle = idle;
@@ -300,7 +290,6 @@ static void an_assignment_that_is_too_large_is_said_once(void **state)
 
     struct queue_side *a = fixture_member("a");
 
-    (void) state;
     queue_side_join(a, "big", "n1", MANY, DRAIN_MS);
     assert_true(queue_side_owns(a, MANY));
     add_askers("big");

@@ -22,7 +22,6 @@ static void first_member_gets_all(void **state)
 {
     struct queue_side *a = fixture_consumer("a");
 
-    (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     assert_no_errors(a);
     queue_side_free(a);
@@ -32,7 +31,6 @@ static void join_moves_the_floor(void **state)
 {
     struct queue_side *sides[5];
 
-    (void) state;
     for (int n = 0; n < 5; n++) {
         int32_t revoked = 0;
         char name[8];
@@ -58,7 +56,6 @@ static void leave_moves_only_the_leavers(void **state)
     struct queue_side *a = fixture_consumer("a");
     struct queue_side *b = NULL;
 
-    (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     b = fixture_consumer("b");
     assert_true(queue_side_owns(b, SLOTS / 2));
@@ -84,7 +81,6 @@ static void a_grant_is_not_acknowledged(void **state)
     zhandle_t *raw = fixture_connect(NULL);
     int32_t before = 0;
 
-    (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     before = raw_version(raw, fixture_path("/members/a"));
     for (int i = 0; i < TIMES; i++) {
@@ -105,7 +101,6 @@ static void a_member_joins_a_second_topic(void **state)
 {
     struct queue_side *a = fixture_consumer("a");
 
-    (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     queue_side_join(a, "u", "n2", SLOTS, DRAIN_MS);
     assert_true(queue_side_owns(a, 2 * SLOTS)); /* of both */
@@ -116,7 +111,6 @@ static void refused_slots_are_granted_again(void **state)
 {
     struct queue_side *a = fixture_member("a");
 
-    (void) state;
     a->refuse = 3;
     queue_side_join(a, "t", "n1", SLOTS, DRAIN_MS);
     assert_true(queue_side_owns(a, SLOTS));
@@ -130,7 +124,6 @@ static void an_answer_about_an_earlier_grant_is_ignored(void **state)
     struct queue_side *b = NULL;
     struct token earlier;
 
-    (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     pthread_mutex_lock(&a->lock);
     earlier = a->tokens[SLOTS - 1];
@@ -150,7 +143,6 @@ static void largest_topic(void **state)
     struct queue_side *a = fixture_member("a");
     struct queue_side *b = NULL;
 
-    (void) state;
     queue_side_join(a, "t", "n1", TOPIC_SLOTS_MAX, DRAIN_MS);
     assert_true(queue_side_owns(a, TOPIC_SLOTS_MAX));
     b = fixture_member("b");
@@ -166,7 +158,6 @@ static void hung_drain_ends_in_an_unclean_grant(void **state)
     struct queue_side *a = NULL;
     struct queue_side *b = NULL;
 
-    (void) state;
     zookeeper_timings.revoke_extra = 100;
     a = fixture_member("a");
     a->hung = true;
@@ -190,7 +181,6 @@ static void created_anew_belongs_to_the_new(void **state)
     struct queue_side *old = fixture_consumer("old");
     struct queue_side *new = NULL;
 
-    (void) state;
     assert_true(queue_side_owns(old, SLOTS));
     queue_side_set_check(old, SMQ_NO_TOPIC, "");
     new = fixture_member("new");
@@ -210,7 +200,6 @@ static void restart_of_zookeeper_moves_nothing(void **state)
     struct queue_side *b = NULL;
     struct queue_side *c = NULL;
 
-    (void) state;
     fixture.session_ms = 30000; /* longer than the restart takes on a slow machine */
     a = fixture_consumer("a");
     assert_true(queue_side_owns(a, SLOTS));
@@ -241,7 +230,6 @@ static void lease_ends_while_zookeeper_does_not_answer(void **state)
 {
     struct queue_side *a = queue_side_new("a", fixture.fleet, SESSION_MS, SMQ_ZK_LOSS_STOP);
 
-    (void) state;
     queue_side_join(a, "t", "n1", SLOTS, DRAIN_MS);
     assert_true(queue_side_owns(a, SLOTS));
     assert_true(queue_side_is_leased(a));
@@ -257,7 +245,6 @@ static void leave_without_zookeeper(void **state)
 {
     struct queue_side *a = NULL;
 
-    (void) state;
     zookeeper_timings.leave = 100;
     a = fixture_consumer("a");
     zookeeper_timings.leave = 5000;
@@ -285,7 +272,6 @@ static void an_idle_member_leaves_while_zookeeper_does_not_answer(void **state)
     struct queue_side *b = NULL;
     zhandle_t *raw = fixture_connect(NULL);
 
-    (void) state;
     fixture.session_ms = 30000; /* b believes to be connected all the time */
     zookeeper_timings.leave = 100;
     a = fixture_member("a");
@@ -313,7 +299,6 @@ static void the_client_librarys_log_is_reported(void **state)
     int errors = dup(STDERR_FILENO);
     char text[4096] = "";
 
-    (void) state;
     assert_true(file != NULL && errors >= 0);
     assert_int_equal(dup2(fileno(file), STDERR_FILENO), STDERR_FILENO);
     a = fixture_member("a");
@@ -420,7 +405,6 @@ static void killed_members_slots_move(void **state)
     struct child child = child_start("killed");
     struct queue_side *a = NULL;
 
-    (void) state;
     (void) child_await(&child, SLOTS); /* it is the assigner, too */
     a = fixture_consumer("a");
     assert_true(queue_side_owns(a, SLOTS / 2));
@@ -444,7 +428,6 @@ static void assigner_dies_within_a_revocation(void **state)
     struct queue_side *a = NULL;
     struct queue_side *b = NULL;
 
-    (void) state;
     (void) child_await(&child, SLOTS);
     a = fixture_member("a");
     a->hung = true;
@@ -468,7 +451,6 @@ static void paused_member_loses_and_rejoins(void **state)
     struct child child;
     struct token before;
 
-    (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     child = child_start("paused");
     (void) child_await(&child, SLOTS / 2);
@@ -489,7 +471,6 @@ static void fast_restart_replaces_its_dead_node(void **state)
     struct child child = child_start("same");
     struct queue_side *a = NULL;
 
-    (void) state;
     (void) child_await(&child, SLOTS);
     process_kill(child.pid);
     (void) fclose(child.out);
@@ -503,7 +484,6 @@ static void name_of_a_live_process_is_taken(void **state)
     struct queue_side *a = fixture_consumer("same");
     struct queue_side *b = NULL;
 
-    (void) state;
     assert_true(queue_side_owns(a, SLOTS));
     b = fixture_consumer("same");
     assert_true(queue_side_has_failed(b));
@@ -520,7 +500,6 @@ static void nobody_answers(void **state)
     struct coord *coord = NULL;
     smq_error err;
 
-    (void) state;
     assert_int_equal(coord_zookeeper_new(&coord, &options, &err), SMQ_UNAVAILABLE);
     assert_non_null(strstr(err.text, "no ZooKeeper at 127.0.0.1:1 answered within 0.5 s"));
 }

@@ -80,7 +80,6 @@ static void test_readme_says_what_is_missing(void **state)
     const char *const argv[] = {example("readme"), "127.0.0.1:1", NULL};
     struct run run;
 
-    (void) state;
     assert_true(run_command(&run, &(struct run_options){.argv = argv}, TIMEOUT_MS));
     assert_non_null(strstr(run.err, "127.0.0.1:1"));
     assert_int_equal(run.exit_code, 1);

@@ -113,7 +113,6 @@ static void an_id_in_flight_resting_or_done_is_refused(void **state)
     smq_metrics metrics = SMQ_METRICS_INIT;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     assert_added(&subject, "a");
     delivery = messages_poll(subject.consumer);
     assert_duplicate(&subject, "a");
@@ -138,7 +137,6 @@ static void after_the_window_it_is_accepted(void **state)
 {
     struct subject subject = subject_of(SHORT_MS);
 
-    (void) state;
     subject.id = "a";
     handle(&subject, "a", 1);
     assert_true(wait_until(is_accepted, &subject, TIMEOUT_MS));
@@ -152,7 +150,6 @@ static void what_waits_merges(void **state)
     struct subject subject = subject_of(LONG_MS);
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     assert_ok(smq_topic_pause(subject.client, subject.topic, &err), &err);
     assert_added(&subject, "a");
     assert_merged(&subject, "a");
@@ -165,7 +162,6 @@ static void a_key_makes_another_message(void **state)
 {
     struct subject subject = subject_of(LONG_MS);
 
-    (void) state;
     handle(&subject, "a", 1);
     assert_false(messages_send(subject.client, subject.topic,
                                (struct test_message){.body = "body", .id = "a", .key = "k"}));
@@ -180,7 +176,6 @@ static void what_is_dead_is_accepted_and_requeues_pass(void **state)
     uint64_t count = 0;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     assert_added(&subject, "a");
     delivery = messages_poll(subject.consumer);
     assert_ok(smq_reject(delivery, "bad", &err), &err);
@@ -204,7 +199,6 @@ static void a_batch_says_which_are_duplicates(void **state)
     smq_receipt receipts[4];
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     handle(&subject, "a", 1);
     assert_ok(smq_topic_pause(subject.client, subject.topic, &err), &err);
     for (int i = 0; i < 4; i++) {
@@ -227,7 +221,6 @@ static void the_window_is_altered(void **state)
     char key[64];
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     snprintf(key, sizeof(key), "done{%s_0}", subject.topic);
     handle(&subject, "a", 1);
     assert_int_equal(keys_number(key, "ZCARD %s", key), 1); /* the sentinel */
@@ -252,7 +245,6 @@ static void a_deleted_topic_leaves_no_ids(void **state)
     char key[64];
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     snprintf(key, sizeof(key), "done{%s_0}", subject.topic);
     handle(&subject, "a", 1);
     assert_int_equal(keys_number(key, "ZCARD %s", key), 2);
@@ -281,7 +273,6 @@ static void sends_do_not_wait_until_a_hash_slot_has_moved(void **state)
     char key[64], from_id[64], to_id[64];
     int64_t number;
 
-    (void) state;
     snprintf(key, sizeof(key), "slot{%s_0}", subject.topic);
     number = keys_number(key, "CLUSTER KEYSLOT %s", key);
     from = servers_node_of(cluster_servers(), key);
@@ -321,7 +312,6 @@ static void it_is_a_duplicate_if_all_groups_say_so(void **state)
     struct subject subject = subject_with(options);
     char name[128];
 
-    (void) state;
     assert_added(&subject, "a");
     finish(&subject, "billing");
     assert_merged(&subject, "a");

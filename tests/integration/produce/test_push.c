@@ -15,7 +15,6 @@ static int start(void **state)
 {
     struct servers_options options = {.redis = REDIS_CLUSTER, .masters = MASTERS, .replicas = 1};
 
-    (void) state;
     return cluster_start(&options);
 }
 
@@ -106,7 +105,6 @@ static void what_is_pushed_is_claimed_and_reaches_both(void **state)
 {
     struct asleep asleep;
 
-    (void) state;
     asleep_init(&asleep, true, true);
     assert_false(messages_send(asleep.client, asleep.topic, (struct test_message){.body = "one"}));
     assert_true(heard(asleep.master) > 0);
@@ -121,7 +119,6 @@ static void who_listens_at_a_replica_alone_is_only_woken(void **state)
 {
     struct asleep asleep;
 
-    (void) state;
     asleep_init(&asleep, false, true);
     assert_false(messages_send(asleep.client, asleep.topic, (struct test_message){.body = "one"}));
     assert_int_equal(heard(asleep.replica), 0);

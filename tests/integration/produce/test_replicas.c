@@ -18,7 +18,6 @@ static int start(void **state)
     struct servers_options options = {
         .redis = REDIS_CLUSTER, .masters = MASTERS, .replicas = 1, .node_timeout_ms = 1000};
 
-    (void) state;
     return cluster_start(&options);
 }
 
@@ -132,7 +131,6 @@ static void what_is_acknowledged_is_on_the_replica(void **state)
     smq_receipt receipt;
     smq_error err;
 
-    (void) state;
     sending_init(&sending, SLOTS, 0);
     for (size_t i = 0; i < MASTERS; i++) {
         replicas[i] = reading(servers_node(cluster_servers(), MASTERS + i));
@@ -196,7 +194,6 @@ static void many_are_acknowledged_together(void **state)
     struct sending sending;
     smq_error err;
 
-    (void) state;
     sending_init(&sending, SLOTS, LONG_MS);
     send_async(sending.producer, sending.topic, 0, COUNT, &receipts);
     assert_ok(smq_producer_flush(sending.producer, LONG_MS, &err), &err);
@@ -213,7 +210,6 @@ static void a_replica_that_stands_still_makes_it_unknown(void **state)
     smq_receipt receipt;
     smq_error err;
 
-    (void) state;
     sending_init(&sending, 1, SHORT_MS);
     must_send(sending.producer, sending.topic, "before");
     server_pause(sending.replica);
@@ -241,7 +237,6 @@ static void others_do_not_wait_for_the_replica(void **state)
     char slot[64];
     smq_error err;
 
-    (void) state;
     sending_init(&sending, 1, LONGEST_MS);
     must_send(sending.producer, sending.topic, "before");
     worker = handler_log_worker(sending.client, sending.topic, log);
@@ -276,7 +271,6 @@ static void more_replicas_than_there_are_is_said(void **state)
     smq_receipt receipt;
     smq_error err;
 
-    (void) state;
     sending_init(&sending, 1, 0);
     greedy = producer_with(sending.client, 2, SHORT_MS);
     assert_int_equal(send_by(greedy, sending.topic, "x", &receipt, &err), SMQ_UNAVAILABLE);
@@ -311,7 +305,6 @@ static void a_lost_replica_is_said_and_its_return_is_noticed(void **state)
     smq_producer *brief;
     smq_error err;
 
-    (void) state;
     sending_init(&sending, 1, LONGEST_MS);
     brief = producer_with(sending.client, 1, SHORT_MS);
     link = (struct link){.redis = keys_connect_to(sending.topic)};
@@ -354,7 +347,6 @@ static void what_was_acknowledged_outlives_its_master(void **state)
     struct server *master;
     smq_error err;
 
-    (void) state;
     sending_init(&sending, SLOTS, LONGEST_MS);
     send_async(sending.producer, sending.topic, 0, COUNT, &receipts);
     assert_true(wait_until(has_some, &some, LONG_MS));
@@ -437,7 +429,6 @@ static void graceful_failover_is_not_warned_of(void **state)
     redisReply *reply;
     smq_error err;
 
-    (void) state;
     smq_client_options options = SMQ_CLIENT_OPTIONS(.event = on_event);
     client = cluster_client_with(&options);
     smq_topic_options topic = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME);

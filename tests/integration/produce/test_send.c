@@ -54,7 +54,6 @@ static void range_merge_keeps_the_first_time(void **state)
     smq_message message = messages_text("later");
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &options);
     before_ms = server_now_ms("t_0");
     send_range("later", 50000, false);
@@ -83,7 +82,6 @@ static void a_send_may_have_the_delay_of_the_topic(void **state)
     smq_message message = messages_text("a");
     int64_t before_ms;
 
-    (void) state;
     options.delay_ms = 70000;
     cluster_create_topic(client, &options);
     message.delay_ms = SMQ_TOPIC_DELAY;
@@ -106,7 +104,6 @@ static void fixed_time_takes_the_last_time(void **state)
     int64_t now_ms;
     char order[512];
 
-    (void) state;
     cluster_create_topic(client, &options);
     now_ms = server_now_ms("t_0");
     send_fixed("a", now_ms + 50000, false);
@@ -136,7 +133,6 @@ static void priority_takes_the_last_one_and_keeps_arrival(void **state)
     char order[512];
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &options);
     send_priority("first", 5, false);
     send_priority("second", 5, false);
@@ -162,7 +158,6 @@ static void priority_by_bytes_has_the_larger_range(void **state)
 {
     smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_PRIORITY, 1);
 
-    (void) state;
     options.ties = SMQ_TIES_BYTES;
     cluster_create_topic(client, &options);
     send_priority("a", INT64_C(1) << 40, false);
@@ -182,7 +177,6 @@ static void bodies_are_any_bytes(void **state)
     char *large = malloc((size_t) 64 * 1024 + 1);
     char key[16];
 
-    (void) state;
     cluster_create_topic(client, &options);
     memset(large, 'x', 64 * 1024 + 1);
     message.body = (smq_bytes){"\xff\r\n\0{}", 6};
@@ -223,7 +217,6 @@ static void a_batch_goes_to_its_slots(void **state)
     smq_stats stats = SMQ_STATS_INIT;
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &options);
     for (int i = 0; i < COUNT; i++) {
         snprintf(bodies[i], sizeof(bodies[i]), "body-%d", i % 2000);
@@ -260,7 +253,6 @@ static void messages_without_a_key_go_to_different_slots(void **state)
     smq_error err;
     unsigned seen = 0;
 
-    (void) state;
     options.layout = SMQ_LAYOUT_KEYED;
     cluster_create_topic(client, &options);
     for (int i = 0; i < COUNT; i++) {
@@ -285,7 +277,6 @@ static void a_known_definition_may_be_old(void **state)
     smq_receipt receipt;
     smq_error err;
 
-    (void) state;
     cluster_create_topic(other, &options);
     (void) messages_send_by(producer, "t", &message);
     assert_ok(smq_topic_delete(other, "t", true, &err), &err);
@@ -356,7 +347,6 @@ static void a_hundred_thousand_are_sent_without_waiting(void **state)
     struct load load = {.lock = PTHREAD_MUTEX_INITIALIZER};
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &options);
     send_load(&load, COUNT);
     assert_ok(smq_producer_flush(producer, TIMEOUT_MS, &err), &err);
@@ -374,7 +364,6 @@ static void nothing_is_lost_when_connections_are_killed(void **state)
     smq_error err;
     int kills = 0, sent_before = 0;
 
-    (void) state;
     cluster_create_topic(client, &options);
     for (int round = 0; round < 10; round++) {
         for (int i = 0; i < COUNT / 10; i++) {
@@ -413,7 +402,6 @@ static void a_paused_master_delays_only_its_slots(void **state)
     int stored = 0, unknown = 0;
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &options);
     smq_producer_options short_time = SMQ_PRODUCER_OPTIONS(.send_timeout_ms = 500);
     impatient = messages_producer(client, &short_time);
@@ -447,7 +435,6 @@ static void a_full_server_says_so(void **state)
     smq_receipt receipt;
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &options);
     server = servers_node_of(cluster_servers(), "t_0");
     freeReplyObject(keys_command_at(server, "CONFIG SET maxmemory 1"));
@@ -485,7 +472,6 @@ static void callbacks_may_call_everything_that_does_not_wait_for_them(void **sta
     struct inside inside;
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &options);
     waiter_init(&inside.waiter, 1);
     assert_ok(smq_send_async(producer, "t", &message, work_inside, &inside, &err), &err);
@@ -530,7 +516,6 @@ static void a_receipt_says_why_its_send_failed(void **state)
     struct failure good = {.status = SMQ_OK}, full = {.status = SMQ_OK};
     smq_error err;
 
-    (void) state;
     options.max_waiting = 1;
     cluster_create_topic(client, &options);
     assert_ok(smq_send_async(producer, "t", &message, on_failed, &good, &err), &err);
@@ -558,7 +543,6 @@ static void key_of_another_type_ends_a_send_at_once(void **state)
     smq_producer *own = patient();
     smq_error err;
 
-    (void) state;
     cluster_create_topic(client, &options);
     freeReplyObject(keys_command("t_0", "RENAME t_0 kept{t_0}"));
     freeReplyObject(keys_command("t_0", "SET t_0 text"));
@@ -581,7 +565,6 @@ static void command_that_a_user_may_not_run_ends_a_send_at_once(void **state)
     smq_error err;
     smq_status status;
 
-    (void) state;
     cluster_create_topic(client, &options);
     freeReplyObject(keys_command("t_0", "ACL SETUSER default -hset"));
     freeReplyObject(keys_command("t_0", "CONFIG RESETSTAT"));
@@ -677,7 +660,6 @@ static void a_message_that_redis_refuses_costs_no_other(void **state)
     };
     smq_topic_options options = cluster_topic_options("t", SMQ_TYPE_FIXED_TIME, 16);
 
-    (void) state;
     options.layout = SMQ_LAYOUT_KEYED;
     options.max_body = 2L * BIG_BYTES;
     cluster_create_topic(client, &options);
@@ -717,7 +699,6 @@ static void sends_into_a_half_moved_slot_are_not_done(void **state)
     smq_producer *own;
     smq_error err;
 
-    (void) state;
     options.layout = SMQ_LAYOUT_KEYED;
     cluster_create_topic(client, &options);
     smq_producer_options send = SMQ_PRODUCER_OPTIONS(.send_timeout_ms = 400);

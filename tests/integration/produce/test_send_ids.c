@@ -233,13 +233,11 @@ static void check_pauses(smq_layout layout)
 
 static void a_pause_of_redis_repeats_nothing_inline(void **state)
 {
-    (void) state;
     check_pauses(SMQ_LAYOUT_INLINE);
 }
 
 static void a_pause_of_redis_repeats_nothing_keyed(void **state)
 {
-    (void) state;
     check_pauses(SMQ_LAYOUT_KEYED);
 }
 
@@ -287,13 +285,11 @@ static void check_black_holes(smq_layout layout)
 
 static void a_black_hole_repeats_nothing_inline(void **state)
 {
-    (void) state;
     check_black_holes(SMQ_LAYOUT_INLINE);
 }
 
 static void a_black_hole_repeats_nothing_keyed(void **state)
 {
-    (void) state;
     check_black_holes(SMQ_LAYOUT_KEYED);
 }
 
@@ -324,13 +320,11 @@ static void check_slow_networks(smq_layout layout)
 
 static void a_slow_network_repeats_nothing_inline(void **state)
 {
-    (void) state;
     check_slow_networks(SMQ_LAYOUT_INLINE);
 }
 
 static void a_slow_network_repeats_nothing_keyed(void **state)
 {
-    (void) state;
     check_slow_networks(SMQ_LAYOUT_KEYED);
 }
 

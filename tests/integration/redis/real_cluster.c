@@ -9,14 +9,12 @@ int real_cluster_start(void **state)
     struct servers_options options = {
         .redis = REDIS_CLUSTER, .masters = 3, .node_timeout_ms = 2000};
 
-    (void) state;
     real_cluster = servers_start(&options);
     return real_cluster == NULL ? -1 : 0;
 }
 
 int real_cluster_stop(void **state)
 {
-    (void) state;
     servers_free(real_cluster);
     return 0;
 }

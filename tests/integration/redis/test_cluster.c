@@ -45,7 +45,6 @@ static void test_scripts_run_on_every_node(void **state)
 {
     struct client client;
 
-    (void) state;
     client_start(&client, servers_redis(real_cluster), TIMEOUT_MS);
     assert_int_equal(client.ready, SMQ_OK);
     for (int i = 0; i < KEYS; i++) {
@@ -62,7 +61,6 @@ static void test_flushed_scripts_are_loaded_again(void **state)
 {
     struct client client;
 
-    (void) state;
     client_start(&client, servers_redis(real_cluster), TIMEOUT_MS);
     assert_string_equal(client_eval(&client, &append, "flush", "x", 0).text, "1");
     for (size_t i = 0; i < servers_count(real_cluster); i++) {
@@ -85,7 +83,6 @@ static void test_errors_of_scripts_are_partly(void **state)
     struct client client;
     char sha1[41] = "";
 
-    (void) state;
     redisContext *context = real_cluster_connect(servers_node(real_cluster, 0));
     redisReply *reply = redisCommand(context, "SCRIPT LOAD %b", text, sizeof(text) - 1);
     (void) snprintf(sha1, sizeof(sha1), "%s", reply->str);
@@ -128,7 +125,6 @@ static void test_order_survives_a_move(void **state)
     struct server *from = servers_node_of(real_cluster, "moving");
     struct server *to = servers_node(real_cluster, from == servers_node(real_cluster, 0) ? 1 : 0);
 
-    (void) state;
     client_start(&client, servers_redis(real_cluster), TIMEOUT_MS);
     for (int i = 0; i < PENDING; i++) {
         char text[16];
@@ -214,7 +210,6 @@ static void test_scripts_of_two_keys_survive_a_move(void **state)
     struct server *to = servers_node(real_cluster, from == servers_node(real_cluster, 0) ? 1 : 0);
     int slot = slot_hash("{two}1", 6);
 
-    (void) state;
     node_id(from_id, from);
     node_id(to_id, to);
     real_cluster_tell(from, "RPUSH {two}1 sentinel");
@@ -248,7 +243,6 @@ static void test_followed_redirects_are_counted(void **state)
     struct server *from = servers_node_of(real_cluster, "counted");
     struct server *to = servers_node(real_cluster, from == servers_node(real_cluster, 0) ? 1 : 0);
 
-    (void) state;
     client_start(&client, servers_redis(real_cluster), TIMEOUT_MS);
     assert_string_equal(client_eval(&client, &append, "counted", "x", 0).text, "1");
     assert_int_equal(redis_counts(client.redis).redirects, 0);
@@ -271,7 +265,6 @@ static void test_reconnects_are_counted(void **state)
 {
     struct client client;
 
-    (void) state;
     client_start(&client, servers_redis(real_cluster), TIMEOUT_MS);
     assert_string_equal(client_eval(&client, &append, "again", "x", 0).text, "1");
     assert_int_equal(redis_counts(client.redis).reconnects, 0);
@@ -285,7 +278,6 @@ static void test_a_paused_node_is_unknown_then_serves_again(void **state)
     struct client client;
     struct server *node = servers_node_of(real_cluster, "paused");
 
-    (void) state;
     client_start(&client, servers_redis(real_cluster), TIMEOUT_MS);
     assert_string_equal(client_eval(&client, &append, "paused", "x", 0).text, "1");
     server_pause(node);
@@ -306,7 +298,6 @@ static void test_a_killed_node_is_waited_for(void **state)
     struct pending pending = {0};
     atomic_int ended = PENDING - 1;
 
-    (void) state;
     client_start(&client, servers_redis(real_cluster), TIMEOUT_MS);
     assert_string_equal(client_eval(&client, &append, "killed", "x", 0).text, "1");
     server_kill(node);
@@ -325,7 +316,6 @@ static void test_no_server_is_said_at_once(void **state)
 {
     struct client client;
 
-    (void) state;
     client_start(&client, "127.0.0.1:1", TIMEOUT_MS);
     assert_int_equal(client.ready, SMQ_UNAVAILABLE);
     assert_non_null(strstr(client.ready_text, "127.0.0.1:1"));
@@ -338,7 +328,6 @@ static void test_stopping_ends_what_waits(void **state)
     struct pending *pending = calloc(PENDING, sizeof(*pending));
     atomic_int ended = 0;
 
-    (void) state;
     client_start(&client, servers_redis(real_cluster), TIMEOUT_MS);
     for (int i = 0; i < PENDING; i++) {
         pending[i].ended = &ended;
@@ -356,7 +345,6 @@ static void test_evicting_and_single_servers(void **state)
     struct servers *bad = servers_start(&options);
     struct client client;
 
-    (void) state;
     client_start(&client, servers_redis(bad), TIMEOUT_MS);
     assert_int_equal(client.ready, SMQ_BAD_SERVER);
     assert_non_null(strstr(client.ready_text, "maxmemory-policy noeviction"));
@@ -388,7 +376,6 @@ static void test_single_servers_that_refuse_commands(void **state)
         {"user default on nopass ~* &* +@all -info -cluster", SMQ_DENIED, "cluster|slots"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const char *const config[] = {rows[i].config, NULL};
         struct servers_options options = {.redis = REDIS_SINGLE, .redis_config = config};
@@ -418,7 +405,6 @@ static void test_passwords(void **state)
     char uri[128];
     struct client client;
 
-    (void) state;
     if (single == NULL) {
         fail_msg("no server with a password");
     }

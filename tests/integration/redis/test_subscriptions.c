@@ -42,7 +42,6 @@ static void test_messages_arrive_from_every_node(void **state)
     struct listener *listeners = calloc(CHANNELS, sizeof(*listeners));
     struct client client;
 
-    (void) state;
     client_start(&client, servers_redis(real_cluster), TIMEOUT_MS);
     for (int i = 0; i < CHANNELS; i++) {
         char channel[64];
@@ -68,7 +67,6 @@ static void test_a_cut_connection_is_subscribed_again(void **state)
     struct listener listener;
     struct client client;
 
-    (void) state;
     client_start(&client, servers_redis(real_cluster), TIMEOUT_MS);
     listener_new(&listener, &client, "wake{cut}");
     assert_true(listener_wait_subscribed(&listener, 1));
@@ -89,7 +87,6 @@ static void test_a_moved_hash_slot_is_followed(void **state)
     struct server *from = servers_node_of(real_cluster, channel);
     struct server *to = servers_node(real_cluster, from == servers_node(real_cluster, 0) ? 1 : 0);
 
-    (void) state;
     client_start(&client, servers_redis(real_cluster), TIMEOUT_MS);
     listener_new(&listener, &client, channel);
     assert_true(listener_wait_subscribed(&listener, 1));
@@ -113,7 +110,6 @@ static void test_a_restarted_node_is_subscribed_again(void **state)
     struct client client;
     struct server *node = servers_node_of(real_cluster, "wake{restarted}");
 
-    (void) state;
     client_start(&client, servers_redis(real_cluster), TIMEOUT_MS);
     listener_new(&listener, &client, "wake{restarted}");
     assert_true(listener_wait_subscribed(&listener, 1));
@@ -151,7 +147,6 @@ static void test_a_single_server_takes_many(void **state)
     struct listener *listeners = calloc(MANY, sizeof(*listeners));
     struct client client;
 
-    (void) state;
     client_start(&client, servers_redis(single), TIMEOUT_MS);
     assert_int_equal(client.ready, SMQ_OK);
     for (int i = 0; i < MANY; i++) {

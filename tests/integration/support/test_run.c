@@ -18,7 +18,6 @@ static void test_input_and_both_outputs(void **state)
     const char *const environment[] = {"COLOUR=blue", "HOME", NULL};
     struct run run;
 
-    (void) state;
     assert_true(run_command(&run,
                             &(struct run_options){
                                 .argv = SHELL("cat; echo $COLOUR-${HOME-none} >&2; exit 3"),
@@ -36,7 +35,6 @@ static void test_bytes_are_kept(void **state)
 {
     struct run run;
 
-    (void) state;
     assert_true(run_command(
         &run, &(struct run_options){.argv = SHELL("cat"), .in = "a\0b", .in_len = 3}, TIMEOUT_MS));
     assert_int_equal(run.out_len, 3);
@@ -48,7 +46,6 @@ static void test_signal_is_told(void **state)
 {
     struct run run;
 
-    (void) state;
     assert_true(run_start(&run, &(struct run_options){.argv = SHELL("echo on; exec sleep 1000")}));
     assert_true(run_wait_out(&run, "on", TIMEOUT_MS));
     assert_false(run.ended);
@@ -75,7 +72,6 @@ static void test_paused_process_has_stopped(void **state)
 {
     struct run run;
 
-    (void) state;
     assert_true(run_start(&run, &(struct run_options){.argv = SHELL("while :; do :; done")}));
     for (int i = 0; i < 20; i++) {
         assert_true(process_pause(run.pid));
@@ -93,7 +89,6 @@ static void test_dead_process_is_not_paused(void **state)
 {
     struct run run;
 
-    (void) state;
     assert_true(run_start(&run, &(struct run_options){.argv = SHELL("exit 3")}));
     while (process_pause(run.pid)) { /* it has not ended yet */
         assert_true(process_resume(run.pid));
@@ -107,7 +102,6 @@ static void test_time_limit_kills(void **state)
 {
     struct run run;
 
-    (void) state;
     assert_true(run_start(&run, &(struct run_options){.argv = SHELL("exec sleep 1000")}));
     pid_t pid = run.pid;
     assert_false(run_wait(&run, 50));
@@ -120,7 +114,6 @@ static void test_end_without_the_text(void **state)
 {
     struct run run;
 
-    (void) state;
     assert_true(run_start(&run, &(struct run_options){.argv = SHELL("echo no >&2")}));
     assert_false(run_wait_err(&run, "yes", TIMEOUT_MS));
     assert_string_equal(run.err, "no\n");
@@ -133,7 +126,6 @@ static void test_that_is_ended_says_where_it_was(void **state)
     const char *const environment[] = {"TEST_HANGS=1", NULL};
     struct run run;
 
-    (void) state;
     while (getenv("TEST_HANGS") != NULL) {
         (void) fprintf(stderr, "it hangs\n");
         pause();

@@ -54,7 +54,6 @@ static void test_single_server_takes_configuration(void **state)
     struct servers *servers =
         servers_start(&(struct servers_options){.redis = REDIS_SINGLE, .redis_config = config});
 
-    (void) state;
     assert_non_null(servers);
     assert_int_equal(servers_count(servers), 1);
     assert_null(servers_zookeeper(servers));
@@ -70,7 +69,6 @@ static void test_nothing_is_left(void **state)
     struct servers *servers =
         servers_start(&(struct servers_options){.redis = REDIS_SINGLE, .zookeeper = true});
 
-    (void) state;
     assert_non_null(servers);
     char *folder = strdup(servers_folder(servers));
     pid_t redis = server_pid(servers_node(servers, 0));
@@ -95,7 +93,6 @@ static void test_cluster_loses_a_master_and_gets_it_back(void **state)
     struct servers *servers = servers_start(
         &(struct servers_options){.redis = REDIS_CLUSTER, .masters = 3, .node_timeout_ms = 500});
 
-    (void) state;
     assert_non_null(servers);
     assert_int_equal(servers_count(servers), 3);
     struct server *owner = servers_node_of(servers, "some-key");
@@ -117,7 +114,6 @@ static void test_replica_takes_over(void **state)
     struct servers *servers = servers_start(&(struct servers_options){
         .redis = REDIS_CLUSTER, .masters = 3, .replicas = 1, .node_timeout_ms = 500});
 
-    (void) state;
     assert_non_null(servers);
     assert_int_equal(servers_count(servers), 6);
     struct server *master = servers_node(servers, 0);
@@ -136,7 +132,6 @@ static void test_paused_server_does_not_answer_until_resumed(void **state)
 {
     struct servers *servers = servers_start(&(struct servers_options){.redis = REDIS_SINGLE});
 
-    (void) state;
     assert_non_null(servers);
     struct server *server = servers_node(servers, 0);
     server_pause(server);
@@ -154,7 +149,6 @@ static void test_missing_program_is_an_error(void **state)
 {
     const char *const argv[] = {"no-such-program", NULL};
 
-    (void) state;
     assert_int_equal(process_start(&(struct process_options){.argv = argv}), 0);
 }
 
@@ -162,7 +156,6 @@ static void test_bad_configuration_is_an_error(void **state)
 {
     const char *const config[] = {"no-such-directive 1", NULL};
 
-    (void) state;
     assert_null(
         servers_start(&(struct servers_options){.redis = REDIS_SINGLE, .redis_config = config}));
 }
@@ -196,7 +189,6 @@ static void test_servers_die_with_their_starter(void **state)
     int pipes[2];
     pid_t server = 0;
 
-    (void) state;
     snprintf(folder, sizeof(folder), "/tmp/slotmq-servers-test-%d", (int) getpid());
     options.folder = folder;
     assert_int_equal(pipe(pipes), 0);

@@ -103,7 +103,6 @@ static smq_message_ref which;
 
 static int set_up(void **state)
 {
-    (void) state;
     layout = SMQ_LAYOUT_INLINE;
     altered = false;
     which = SMQ_MESSAGE_REF();
@@ -208,7 +207,6 @@ static void nonsense_is_refused(void **state)
         {requeue, HOLDS, PAGED " #0 1 1c1:a 1c1:a 1 ''"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *lines[] = {cases[i].first, cases[i].reply};
         bool two = cases[i].first != NULL;
@@ -228,7 +226,6 @@ static void keyed_nonsense_is_refused(void **state)
         "OK #5 " TOKEN " w a 1 ''", "OK #5 " TOKEN " w a 1 '' 1", "OK #5 " TOKEN " w a 1 '' x body",
         "OK #5 " TOKEN " w a 1 '' 1,2 body", "OK #5 " TOKEN " w a 1 '' 1,64,,1 body"};
 
-    (void) state;
     layout = SMQ_LAYOUT_KEYED;
     which.id = (smq_bytes){"a", 1};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -241,7 +238,6 @@ static void keyed_nonsense_is_refused(void **state)
 
 static void what_a_slot_says_is_passed_on(void **state)
 {
-    (void) state;
     ANSWER("FULL");
     assert_int_equal(reschedule(), SMQ_FULL);
     ANSWER("CHANGED");
@@ -253,7 +249,6 @@ static void what_a_slot_says_is_passed_on(void **state)
 /* It has lost its keys only if the definition is what it was when the call began. */
 static void a_slot_that_does_not_know_its_topic_is_damaged_unless_that_was_altered(void **state)
 {
-    (void) state;
     ANSWER("NO_TOPIC");
     assert_int_equal(get(), SMQ_DAMAGED);
     ANSWER("STALE");
@@ -270,7 +265,6 @@ static void a_slot_that_does_not_know_its_topic_is_damaged_unless_that_was_alter
 /* The first try may have removed it: that it is gone is what was wanted. */
 static void a_removal_whose_reply_was_lost_is_done(void **state)
 {
-    (void) state;
     ANSWER("OK #5 " TOKEN " w a 1 ''", "", "OK 0", "OK #5 " TOKEN " -");
     assert_int_equal(smq_message_remove(client, "t", &which, NULL), SMQ_OK);
     assert_string_equal(replies.asked, "find edit edit find ");
@@ -278,14 +272,12 @@ static void a_removal_whose_reply_was_lost_is_done(void **state)
 
 static void a_message_that_was_claimed_while_a_reply_was_lost_is_in_work(void **state)
 {
-    (void) state;
     ANSWER("OK #5 " TOKEN " w a 1 ''", "", "OK 0", "OK #5 " TOKEN " c 1c2:a 900 ''");
     assert_int_equal(smq_message_remove(client, "t", &which, NULL), SMQ_IN_WORK);
 }
 
 static void a_message_that_moves_is_followed(void **state)
 {
-    (void) state;
     ANSWER("OK #5 " TOKEN " r 1r2:a 17592186044500 ''", "OK 0", "OK #5 " TOKEN " w a 1 ''", "OK 1");
     assert_int_equal(smq_message_remove(client, "t", &which, NULL), SMQ_OK);
     assert_string_equal(replies.asked, "find edit find edit ");
@@ -299,7 +291,6 @@ static void a_message_that_moves_is_followed(void **state)
 
 static void a_search_goes_on_piece_by_piece(void **state)
 {
-    (void) state;
     ANSWER("OK #5 " TOKEN " + p 1 1c1:b", "", "OK #5 " TOKEN " + d '' ''",
            "OK #5 " TOKEN " d 1d:a 2 why");
     assert_int_equal(get(), SMQ_OK);
@@ -320,7 +311,6 @@ static void a_requeue_whose_reply_was_lost_counts_what_is_certain(void **state)
     smq_error err;
     uint64_t count;
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *lines[] = {TWO_DEAD, PAGED " #0 2 1d:b 1d:a 1 '' 1d:b 2 ''", "",
                                cases[i].second};
@@ -341,7 +331,6 @@ static void what_is_gone_at_the_first_try_is_not_unknown(void **state)
 {
     uint64_t count;
 
-    (void) state;
     ANSWER(TWO_DEAD, PAGED " #0 2 1d:b 1d:a 1 '' 1d:b 2 ''", "OK 01");
     assert_int_equal(smq_dead_requeue(client, "t", NULL, &count, NULL, NULL, NULL), SMQ_OK);
     assert_int_equal(count, 1);
@@ -352,7 +341,6 @@ static void what_is_unknown_counts_against_the_limit(void **state)
 {
     uint64_t count;
 
-    (void) state;
     smq_filter filter = SMQ_FILTER(.limit = 1);
     ANSWER(TWO_DEAD, PAGED " #0 2 1d:b 1d:a 1 '' 1d:b 2 ''", "", "OK 0");
     assert_int_equal(smq_dead_requeue(client, "t", &filter, &count, NULL, NULL, NULL), SMQ_UNKNOWN);

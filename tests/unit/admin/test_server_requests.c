@@ -83,7 +83,6 @@ static void a_master_that_answers_is_asked_for_the_rest(void **state)
 {
     struct shown shown = look();
 
-    (void) state;
     assert_int_equal(shown.good, FAKE_MASTERS);
     assert_int_equal(masters.infos, FAKE_MASTERS);
     assert_int_equal(masters.others, 5 * FAKE_MASTERS);
@@ -94,7 +93,6 @@ static void a_master_that_does_not_answer_is_not_asked_again(void **state)
 {
     struct shown shown;
 
-    (void) state;
     masters.lost = true;
     shown = look();
     masters.lost = false;
@@ -108,7 +106,6 @@ static void a_master_that_refuses_info_is_not_away(void **state)
 {
     struct shown shown;
 
-    (void) state;
     masters.refused = true;
     shown = look();
     assert_int_equal(shown.good, FAKE_MASTERS);

@@ -144,7 +144,6 @@ static smq_client *client;
 
 static int set_up(void **state)
 {
-    (void) state;
     model.late = 0;
     model.full = false;
     model.lost = model.unseals = model.clears = model.pauses = 0;
@@ -160,7 +159,6 @@ static void a_deletion_that_finds_messages_is_taken_back(void **state)
 {
     smq_error err;
 
-    (void) state;
     model.late = 3;
     assert_int_equal(smq_topic_delete(client, "t", false, &err), SMQ_NOT_EMPTY);
     assert_non_null(strstr(err.text, "3 messages"));
@@ -175,7 +173,6 @@ static void an_empty_topic_is_cleared_until_nothing_is_left(void **state)
 {
     smq_error err;
 
-    (void) state;
     assert_int_equal(smq_topic_delete(client, "t", false, &err), SMQ_OK);
     assert_string_equal(model.state, "");
     assert_int_equal(model.clears, 10 + SLOTS);
@@ -187,7 +184,6 @@ static void lost_replies_are_asked_for_again(void **state)
     smq_stats stats = SMQ_STATS_INIT;
     smq_error err;
 
-    (void) state;
     model.lost = 2;
     assert_int_equal(smq_topic_stats(client, "t", &stats, &err), SMQ_OK);
     assert_int_equal(model.lost, 0);
@@ -200,7 +196,6 @@ static void a_pause_that_is_not_stored_reaches_no_slot(void **state)
 {
     smq_error err;
 
-    (void) state;
     model.full = true;
     assert_int_equal(smq_topic_pause(client, "t", &err), SMQ_FULL);
     assert_int_equal(model.pauses, 0);
@@ -212,7 +207,6 @@ static void a_client_without_servers_is_refused(void **state)
     smq_client *other = NULL;
     smq_error err;
 
-    (void) state;
     smq_client_options options = SMQ_CLIENT_OPTIONS(.redis = "redis://user:secret@fake:1");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         fake_connects(cases[i]);

@@ -83,7 +83,6 @@ static void set_in_disorder(struct loop_task *task)
 
 static void alarms_ring_in_the_order_of_their_times(void **state)
 {
-    (void) state;
     run(set_in_disorder, 4);
     assert_string_equal(bells.rung, "dabc");
 }
@@ -106,7 +105,6 @@ static void change_and_clear(struct loop_task *task)
 
 static void last_time_that_was_set_counts(void **state)
 {
-    (void) state;
     run(change_and_clear, 2);
     assert_string_equal(bells.rung, "ba");
 }
@@ -157,7 +155,6 @@ static void set_many(struct loop_task *task)
 
 static void many_ring_in_the_order_of_their_times(void **state)
 {
-    (void) state;
     run(set_many, BELLS);
     assert_int_equal(many.count, many.last);
 }
@@ -183,7 +180,6 @@ static void set_in_the_past(struct loop_task *task)
 
 static void one_that_is_set_for_the_past_rings_each_time(void **state)
 {
-    (void) state;
     run(set_in_the_past, BELLS);
     assert_int_equal(bells.count, BELLS);
 }

@@ -13,7 +13,6 @@ static void test_things_are_apart(void **state)
     struct arena arena = {0};
     unsigned char *things[THINGS];
 
-    (void) state;
     for (size_t round = 0; round < 3; round++) {
         for (size_t i = 0; i < THINGS; i++) {
             size_t size = i % 50 == 0 ? 70000 : i;
@@ -38,7 +37,6 @@ static void test_memory_is_used_again(void **state)
     struct arena arena = {0};
     void *first = arena_alloc(&arena, 100);
 
-    (void) state;
     arena_clear(&arena);
     assert_ptr_equal(arena_alloc(&arena, 100), first);
     arena_fini(&arena);
@@ -49,7 +47,6 @@ static void test_no_such_size(void **state)
 {
     struct arena arena = {0};
 
-    (void) state;
     assert_null(arena_alloc(&arena, SIZE_MAX));
     assert_null(arena_alloc(&arena, SIZE_MAX - 15));
     arena_fini(&arena);

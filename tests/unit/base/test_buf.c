@@ -8,7 +8,6 @@ static void zero_is_an_empty_buffer(void **state)
 {
     struct buf buf = {0};
 
-    (void) state;
     buf_clear(&buf);
     buf_consume(&buf, 0);
     buf_consume(&buf, 5);
@@ -22,7 +21,6 @@ static void bytes_are_added_behind_each_other(void **state)
 {
     struct buf buf = {0};
 
-    (void) state;
     buf_add(&buf, NULL, 0);
     assert_string_equal(buf.data, "");
     buf_add(&buf, "ab", 2);
@@ -40,7 +38,6 @@ static void growing_keeps_the_bytes(void **state)
 {
     struct buf buf = {0};
 
-    (void) state;
     for (int i = 0; i < 10000; i++) {
         char byte = (char) i;
 
@@ -59,7 +56,6 @@ static void formatted_text_has_any_length(void **state)
 {
     struct buf buf = {0};
 
-    (void) state;
     buf_printf(&buf, "%s", "");
     assert_string_equal(buf.data, "");
     buf_printf(&buf, "%d-%s", 17, "x");
@@ -76,7 +72,6 @@ static void room_is_filled_by_its_user(void **state)
     struct buf buf = {0};
     char *room = NULL;
 
-    (void) state;
     buf_add(&buf, "ab", 2);
     room = buf_room(&buf, 5000);
     memset(room, 'x', 5000);
@@ -91,7 +86,6 @@ static void front_is_consumed(void **state)
 {
     struct buf buf = {0};
 
-    (void) state;
     buf_add(&buf, "abcdef", 6);
     buf_consume(&buf, 0);
     assert_string_equal(buf.data, "abcdef");

@@ -28,7 +28,6 @@ static int opened(bool leave)
 
 static void closed_descriptors_are_opened_unless_they_shall_be_left(void **state)
 {
-    (void) state;
     assert_int_equal(opened(false), 3);
     assert_int_equal(opened(true), 0);
 }

@@ -15,7 +15,6 @@ static void once_until_all_went_well_for_a_while(void **state)
     };
     struct episode episode = {0};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (rows[i].good) {
             episode_good(&episode);

@@ -95,7 +95,6 @@ static void event_arrives_whole(void **state)
                        .id = "not read",
                        .text = "not read"};
 
-    (void) state;
     listener_init(&listener, SMQ_LEVEL_INFO);
     events_emit(listener.events, SMQ_EVENT_FENCED, &event, "slot %d:\nfenced", 7);
     memset(topic, '!', sizeof(topic) - 1); /* everything was copied */
@@ -114,7 +113,6 @@ static void absent_fields_say_so(void **state)
 {
     struct listener listener;
 
-    (void) state;
     listener_init(&listener, SMQ_LEVEL_INFO);
     events_emit(listener.events, SMQ_EVENT_CONNECTED, NULL, "127.0.0.1:7000");
     listener_end(&listener);
@@ -126,7 +124,6 @@ static void log_line_has_a_level_of_its_own(void **state)
 {
     struct listener listener;
 
-    (void) state;
     listener_init(&listener, SMQ_LEVEL_ERROR);
     events_log(listener.events, SMQ_LEVEL_ERROR, "disk %s", "full");
     events_log(listener.events, SMQ_LEVEL_WARN, "not wanted");
@@ -151,7 +148,6 @@ static void level_decides_what_is_wanted(void **state)
         {SMQ_LEVEL_TRACE, true, true, true, true, true},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct listener listener;
         size_t wanted = (size_t) cases[i].stopped + cases[i].fenced + cases[i].assigned +
@@ -179,7 +175,6 @@ static void nobody_listening_costs_nothing(void **state)
     struct loop *call = NULL;
     struct events *events = NULL;
 
-    (void) state;
     assert_int_equal(loop_new(&call, "smq:call", NULL), SMQ_OK);
     events = events_new(call, NULL, SMQ_LEVEL_TRACE, NULL);
     assert_false(events_wanted(events, SMQ_EVENT_STOPPED));
@@ -198,7 +193,6 @@ static void slow_callback_loses_events_and_is_told(void **state)
     enum { TOO_MANY = 25 };
     struct listener listener;
 
-    (void) state;
     listener_init(&listener, SMQ_LEVEL_INFO);
     listener.hold = true;
     events_log(listener.events, SMQ_LEVEL_INFO, "first");
@@ -246,7 +240,6 @@ static void polls_take_events_and_the_descriptor_says_when(void **state)
     struct events *events = polled_events(&call);
     const smq_event *taken[TAKEN_MAX];
 
-    (void) state;
     assert_false(is_readable(events));
     assert_int_equal(events_poll(events, taken, TAKEN_MAX, 0), 0);
     events_log(events, SMQ_LEVEL_DEBUG, "not wanted");
@@ -277,7 +270,6 @@ static void slow_polls_lose_the_oldest_and_are_told(void **state)
     struct events *events = polled_events(&call);
     const smq_event *taken[TAKEN_MAX];
 
-    (void) state;
     for (int i = 0; i < WAITING_MAX + TOO_MANY; i++) {
         events_log(events, SMQ_LEVEL_INFO, "line %d", i);
     }
@@ -309,7 +301,6 @@ static void an_event_ends_a_poll_that_waits(void **state)
     const smq_event *taken[TAKEN_MAX];
     pthread_t thread;
 
-    (void) state;
     assert_int_equal(events_poll(events, taken, TAKEN_MAX, 1), 0);
     assert_int_equal(pthread_create(&thread, NULL, log_aside, events), 0);
     assert_int_equal(events_poll(events, taken, TAKEN_MAX, SMQ_FOREVER), 1);

@@ -22,7 +22,6 @@ static void a_process_keeps_its_number(void **state)
     unsigned number = fork_count();
     pid_t child = fork();
 
-    (void) state;
     if (child == 0) {
         _exit(0);
     }
@@ -35,7 +34,6 @@ static void a_child_and_a_grandchild_have_others(void **state)
     unsigned number = fork_count();
     pid_t child = fork();
 
-    (void) state;
     if (child == 0) {
         unsigned child_number = fork_count();
         pid_t grandchild = fork();

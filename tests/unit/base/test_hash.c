@@ -54,7 +54,6 @@ static int fill(int room)
 /* The table itself, its buckets, and the larger ones that it grows into. */
 static void a_table_without_memory_never_calls_exit(void **state)
 {
-    (void) state;
     assert_int_equal(fill(0), NO_MEMORY);
     assert_int_equal(fill(1), NO_MEMORY);
     assert_int_equal(fill(2), NO_MEMORY);

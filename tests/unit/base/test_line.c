@@ -20,7 +20,6 @@ static void line_is_one_line(void **state)
 {
     char out[64];
 
-    (void) state;
     format(out, sizeof(out), "%s %d", "slot", 7);
     assert_string_equal(out, "slot 7");
     format(out, sizeof(out), "%s", "a\nb\r\nc\td\x1b[1m\x7f");
@@ -33,7 +32,6 @@ static void line_is_cut_to_fit(void **state)
 {
     char out[8];
 
-    (void) state;
     memset(out, '!', sizeof(out));
     format(out, 4, "%s", "abcdefgh");
     assert_string_equal(out, "abc");
@@ -61,7 +59,6 @@ static void text_that_fits_has_no_part_of_a_character(void **state)
         {"\xa9\xa9", 1, 1},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_int_equal(line_fit(rows[i].text, rows[i].most), rows[i].fits);
     }
@@ -81,7 +78,6 @@ static void escaped_text_shows_its_control_characters(void **state)
     };
     char out[64];
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         line_escape(out, sizeof(out), rows[i].text, strlen(rows[i].text), rows[i].ascii);
         assert_string_equal(out, rows[i].escaped);

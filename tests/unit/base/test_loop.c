@@ -44,7 +44,6 @@ static void task_runs_on_the_thread_of_the_loop(void **state)
     struct loop *loop = loop_made();
     struct probe probe = {.task.run = probe_run, .loop = loop};
 
-    (void) state;
     waiter_init(&probe.waiter, 1);
     loop_post(loop, &probe.task);
     assert_true(waiter_wait(&probe.waiter, SMQ_FOREVER));
@@ -57,7 +56,6 @@ static void task_runs_on_the_thread_of_the_loop(void **state)
 
 static void free_of_nothing_does_nothing(void **state)
 {
-    (void) state;
     loop_free(NULL);
 }
 
@@ -67,7 +65,6 @@ static void posted_tasks_run_before_the_loop_ends(void **state)
     struct loop *loop = loop_made();
     struct probe *probes = calloc(TASKS, sizeof(*probes));
 
-    (void) state;
     assert_non_null(probes);
     for (int i = 0; i < TASKS; i++) {
         probes[i].task.run = probe_run;
@@ -124,7 +121,6 @@ static void queued_task_is_not_queued_again(void **state)
     struct note b = {.task.run = note_run, .notes = &notes, .letter = 'b'};
     struct note c = {.task.run = note_run, .notes = &notes, .letter = 'c'};
 
-    (void) state;
     waiter_init(&notes.begun, 1);
     waiter_init(&notes.go, 1);
     loop_post(notes.loop, &hold.task);
@@ -162,7 +158,6 @@ static void task_may_post_itself_even_while_the_loop_ends(void **state)
 {
     struct countdown countdown = {.task.run = countdown_run, .loop = loop_made(), .left = 1000};
 
-    (void) state;
     loop_post(countdown.loop, &countdown.task);
     loop_free(countdown.loop);
     assert_int_equal(countdown.left, 0);
@@ -177,7 +172,6 @@ static void task_may_free_itself(void **state)
 {
     struct loop *loop = loop_made();
 
-    (void) state;
     for (int i = 0; i < 100; i++) {
         struct loop_task *task = calloc(1, sizeof(*task));
 
@@ -248,7 +242,6 @@ static void loop_ends_when_its_handles_are_closed(void **state)
                             .last.run = ticker_last,
                             .loop = loop_made()};
 
-    (void) state;
     waiter_init(&ticker.ticked, 1);
     loop_post(ticker.loop, &ticker.open);
     assert_true(waiter_wait(&ticker.ticked, SMQ_FOREVER));
@@ -284,7 +277,6 @@ static void every_thread_may_post(void **state)
     struct loop *loop = loop_made();
     struct poster *posters = calloc(POSTERS, sizeof(*posters));
 
-    (void) state;
     assert_non_null(posters);
     for (int i = 0; i < POSTERS; i++) {
         posters[i].loop = loop;
@@ -314,7 +306,6 @@ static void *probe_post(void *arg)
 
 static void loop_may_go_as_soon_as_the_last_task_has_run(void **state)
 {
-    (void) state;
     for (int i = 0; i < 200; i++) {
         struct loop *loop = loop_made();
         struct probe probe = {.task.run = probe_run, .loop = loop};

@@ -14,7 +14,6 @@ static void new_memory_is_zero(void **state)
     unsigned char *memory = memory_new(100);
     void *nothing = memory_new(0);
 
-    (void) state;
     for (int i = 0; i < 100; i++) {
         assert_int_equal(memory[i], 0);
     }
@@ -27,7 +26,6 @@ static void memory_grows_and_keeps_its_bytes(void **state)
 {
     int *items = memory_grow(NULL, 2, sizeof(*items));
 
-    (void) state;
     items[0] = 5;
     items[1] = 6;
     items = memory_grow(items, 1000, sizeof(*items));
@@ -44,7 +42,6 @@ static void copies_end_with_nul(void **state)
     char *bytes = memory_copy("a\0b", 3);
     char *nothing = memory_copy("", 0);
 
-    (void) state;
     assert_string_equal(string, "abc");
     assert_memory_equal(bytes, "a\0b\0", 4);
     assert_string_equal(nothing, "");
@@ -81,7 +78,6 @@ static void overflow_aborts(void **state)
     void (*const overflows[])(void) = {grow_past_the_address_space, copy_without_room_for_the_nul,
                                        room_past_the_address_space};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(overflows) / sizeof(overflows[0]); i++) {
         int status = 0;
         pid_t child = fork();
@@ -120,7 +116,6 @@ static void the_application_decides_what_a_failure_does(void **state)
 {
     int asked = 0, five = 5, status = 0;
 
-    (void) state;
     memory_on_lack(frees_some, &asked);
     memory_lacks(7);
     memory_lacks(7);

@@ -17,7 +17,6 @@ static const char *nearest_of(const char *typed)
 
 static void a_near_miss_finds_its_name(void **state)
 {
-    (void) state;
     assert_string_equal(nearest_of("max_retrys"), "max_retries");
     assert_string_equal(nearest_of("max-waiting"), "max_waiting");
     assert_string_equal(nearest_of("lease"), "lease_ms");
@@ -33,7 +32,6 @@ static void a_near_miss_finds_its_name(void **state)
 
 static void what_is_like_none_finds_none(void **state)
 {
-    (void) state;
     assert_null(nearest_of(""));
     assert_null(nearest_of("slots"));
     assert_null(nearest_of("publish"));
@@ -47,7 +45,6 @@ static void a_name_that_is_too_long_is_never_proposed(void **state)
     struct nearest same = nearest_to(name);
     struct nearest shorter = nearest_to("an_opt");
 
-    (void) state;
     nearest_offer(&same, name);
     assert_null(same.best);
     nearest_offer(&shorter, name);

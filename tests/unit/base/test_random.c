@@ -10,7 +10,6 @@ static void every_bit_changes(void **state)
     uint64_t ones = 0;
     uint64_t zeros = 0;
 
-    (void) state;
     for (int i = 0; i < 256; i++) {
         uint64_t value = random_u64();
 
@@ -26,7 +25,6 @@ static void hex_fills_its_room(void **state)
     char text[4096];
     char one[1] = {'x'};
 
-    (void) state;
     random_hex(one, 0);
     assert_int_equal(one[0], 'x');
     random_hex(one, sizeof(one));
@@ -51,7 +49,6 @@ static void backoff_grows_up_to_its_bound(void **state)
         {1000, 10, 500, 5, 504}, {UINT64_MAX, 20, 30, 10, 39}, {0, 1, 1, 0, 0},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         for (int draw = 0; draw < 500; draw++) {
             assert_in_range(random_backoff_ms(cases[i].failures, cases[i].min, cases[i].max),

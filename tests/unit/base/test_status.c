@@ -6,7 +6,6 @@
 
 static void version_is_that_of_the_project(void **state)
 {
-    (void) state;
     assert_string_equal(smq_version(), PROJECT_VERSION);
 }
 
@@ -25,7 +24,6 @@ static void statuses_have_name_text_and_class(void **state)
         {"SMQ_CLOSED", "the handle is closing or closed", SMQ_CLOSED, SMQ_CLASS_FATAL},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_string_equal(smq_status_name(cases[i].status), cases[i].name);
         assert_string_equal(smq_status_text(cases[i].status), cases[i].text);
@@ -37,7 +35,6 @@ static void status_numbers_have_no_holes(void **state)
 {
     int number = 0;
 
-    (void) state;
     while (strcmp(smq_status_name((smq_status) number), "SMQ_?") != 0) {
         number--;
     }
@@ -51,7 +48,6 @@ static void numbers_that_are_no_status_are_safe(void **state)
 {
     static const int numbers[] = {1, 1000, -1000, INT32_MAX, INT32_MIN};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         assert_string_equal(smq_status_name((smq_status) numbers[i]), "SMQ_?");
         assert_string_equal(smq_status_text((smq_status) numbers[i]), "unknown status");
@@ -63,7 +59,6 @@ static void error_gets_one_line(void **state)
 {
     smq_error err;
 
-    (void) state;
     assert_int_equal(status_set(&err, SMQ_FULL, "topic %s,\nslot %d", "orders", 7), SMQ_FULL);
     assert_int_equal(err.status, SMQ_FULL);
     assert_string_equal(err.text, "topic orders, slot 7");
@@ -74,7 +69,6 @@ static void long_error_is_cut(void **state)
 {
     smq_error err;
 
-    (void) state;
     status_set(&err, SMQ_INVALID, "%0*d", 5000, 7);
     assert_int_equal(strlen(err.text), sizeof(err.text) - 1);
 }
@@ -84,7 +78,6 @@ static void error_is_copied(void **state)
     smq_error from = {.status = SMQ_DENIED, .text = "wrong password"};
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     assert_int_equal(status_copy(&err, &from), SMQ_DENIED);
     assert_int_equal(err.status, SMQ_DENIED);
     assert_string_equal(err.text, "wrong password");

@@ -41,7 +41,6 @@ static void thread_has_its_name_and_no_signals(void **state)
 {
     struct seen seen = {.name = ""};
 
-    (void) state;
     run(&seen, "smq:test");
     assert_string_equal(seen.name, "smq:test");
     assert_int_equal(seen.open_signals, 0);
@@ -51,7 +50,6 @@ static void long_name_is_cut(void **state)
 {
     struct seen seen = {.name = ""};
 
-    (void) state;
     run(&seen, "smq:0123456789abcdef");
     assert_string_equal(seen.name, "smq:0123456789a");
 }
@@ -62,7 +60,6 @@ static void mask_of_the_maker_is_restored(void **state)
     sigset_t mine;
     sigset_t after;
 
-    (void) state;
     sigemptyset(&mine);
     sigaddset(&mine, SIGUSR1);
     pthread_sigmask(SIG_SETMASK, &mine, NULL);

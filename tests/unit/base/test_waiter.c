@@ -15,7 +15,6 @@ static void nothing_pending_does_not_wait(void **state)
 {
     struct waiter waiter;
 
-    (void) state;
     waiter_init(&waiter, 0);
     assert_true(waiter_wait(&waiter, 0));
     assert_true(waiter_wait(&waiter, SMQ_FOREVER));
@@ -27,7 +26,6 @@ static void time_out_says_false(void **state)
 {
     struct waiter waiter;
 
-    (void) state;
     waiter_init(&waiter, 2);
     assert_false(waiter_wait(&waiter, 0));
     waiter_done(&waiter);
@@ -42,7 +40,6 @@ static void every_thread_is_waited_for(void **state)
     enum { THREADS = 8 };
     static const int64_t timeouts[] = {SMQ_FOREVER, INT64_C(600000), INT64_MAX};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(timeouts) / sizeof(timeouts[0]); i++) {
         struct waiter waiter;
         pthread_t threads[THREADS];
@@ -63,7 +60,6 @@ static void every_thread_is_waited_for(void **state)
 /* The waiter's memory is given back at once; a late touch is seen under the address sanitizer. */
 static void waiter_may_go_as_soon_as_nothing_is_pending(void **state)
 {
-    (void) state;
     for (int i = 0; i < 500; i++) {
         struct waiter *waiter = malloc(sizeof(*waiter));
         pthread_t thread;

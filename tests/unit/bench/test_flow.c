@@ -59,7 +59,6 @@ static void each_message_when_it_is_due(void **state)
     struct flow flow;
     struct notes notes = {.flow = &flow, .in_order = true};
 
-    (void) state;
     flow_init(&flow, FAST, 0.002);
     assert_true(flow_send(&flow, &noting, &notes));
     struct flow_result result = flow_result(&flow);
@@ -80,7 +79,6 @@ static void gives_up_when_the_backlog_is_long(void **state)
     struct flow flow;
     struct notes notes = {.in_order = true};
 
-    (void) state;
     flow_init(&flow, 100000, 30);
     flow.give_up_s = 0.001;
     assert_true(flow_send(&flow, &noting, &notes));
@@ -98,7 +96,6 @@ static void a_way_that_fails_ends_it(void **state)
     struct flow flow;
     struct notes notes = {.ended = false};
 
-    (void) state;
     flow_init(&flow, FAST, 0.001);
     assert_false(flow_send(&flow, &failing, &notes));
     assert_int_equal(flow.sent, 3);
@@ -131,7 +128,6 @@ static void quantiles_and_growth(void **state)
 {
     struct flow_result same = result_of(3000000, 0), later = result_of(0, 1000000);
 
-    (void) state;
     assert_true(is_near(same.growth, 0) && is_near(same.p50_ms, 3) && is_near(same.p99_ms, 3));
     assert_true(is_near(later.growth, 0.1)); /* 100 messages of 1 ms each second */
     assert_true(is_near(later.p50_ms, 50 + 474));
@@ -143,7 +139,6 @@ static void least_of_all_that_were_handled(void **state)
 {
     struct flow flow;
 
-    (void) state;
     assert_true(is_near(result_of(2000000, 0).least_ms, 2));
     assert_true(is_near(result_of(3000000, -1000).least_ms, 3 - 0.999));
     flow_init(&flow, 100, 10);
@@ -160,7 +155,6 @@ static void lateness_counts_from_the_due_time(void **state)
     struct flow flow;
     char body[TALLY_BODY];
 
-    (void) state;
     flow_init(&flow, 10, 1);
     flow.start_ns = meter_now_ns() - 1000000000;
     tally_body(body, sizeof(body), 4); /* due 0.4 s after the start */

@@ -37,7 +37,6 @@ static void all_in_order(void **state)
 {
     const struct tick ticks[] = {{0, 0}, {1, 3}, {0, 1}, {1, 4}, {0, 2}};
 
-    (void) state;
     assert_counts(counts_after(ticks, 5), (struct tally_counts){5, 5, 0, 0, 0});
 }
 
@@ -45,7 +44,6 @@ static void lost_doubled_and_out_of_order(void **state)
 {
     const struct tick ticks[] = {{0, 2}, {0, 1}, {0, 2}, {1, 4}};
 
-    (void) state;
     assert_counts(counts_after(ticks, 4), (struct tally_counts){5, 3, 2, 1, 1});
 }
 
@@ -53,7 +51,6 @@ static void strangers_count_as_duplicates(void **state)
 {
     const struct tick ticks[] = {{0, 5}, {2, 0}, {-1, 0}};
 
-    (void) state;
     assert_counts(counts_after(ticks, 3), (struct tally_counts){5, 0, 5, 3, 0});
 }
 
@@ -61,7 +58,6 @@ static void body_holds_its_number(void **state)
 {
     char body[SIZE];
 
-    (void) state;
     tally_body(body, sizeof(body), 9876543210);
     assert_memory_equal(body, "9876543210......", sizeof(body));
     assert_int_equal(tally_number(body, sizeof(body)), 9876543210);
@@ -71,7 +67,6 @@ static void quantiles(void **state)
 {
     struct samples samples = {.count = 0};
 
-    (void) state;
     assert_true(samples_quantile(&samples, 0.5) == 0);
     for (int i = 100; i >= 0; i--) {
         samples_add(&samples, i);

@@ -59,7 +59,6 @@ static void texts_become_fields(void **state)
         {SMQ_OPTION_SET_CONSUMER, "max_poll_gap_ms", "1m"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         smq_error err;
         if (smq_option_parse(set_of(&all, rows[i].set), rows[i].set, rows[i].name, rows[i].value,
@@ -88,7 +87,6 @@ static void none_is_not_the_default(void **state)
 {
     struct all all = all_begun();
 
-    (void) state;
     assert_int_equal(smq_option_parse(&all.topic, SMQ_OPTION_SET_TOPIC, "max_retries", "0", NULL),
                      SMQ_OK);
     assert_int_equal(all.topic.max_retries, SMQ_NONE);
@@ -130,7 +128,6 @@ static void fields_become_texts(void **state)
     };
     char text[32];
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct all all = all_begun();
         void *set = set_of(&all, rows[i].set);
@@ -160,7 +157,6 @@ static void what_cannot_become_a_text_is_refused(void **state)
     char text[8];
     smq_error err;
 
-    (void) state;
     assert_int_equal(
         smq_option_get(&topic, SMQ_OPTION_SET_TOPIC, "slots", text, sizeof(text), &err),
         SMQ_INVALID);
@@ -210,7 +206,6 @@ static void mistakes_say_what_to_do_and_change_nothing(void **state)
         {SMQ_OPTION_SET_PRODUCER, "full_timeout_ms", "2d", "0 to 1d, or forever"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct all before = all_begun();
         struct all all = before;
@@ -230,7 +225,6 @@ static void misuse_is_refused(void **state)
     smq_topic_options topic = SMQ_TOPIC_OPTIONS_INIT;
     smq_error err;
 
-    (void) state;
     assert_int_equal(smq_option_parse(NULL, SMQ_OPTION_SET_TOPIC, "slots", "8", NULL), SMQ_INVALID);
     assert_int_equal(smq_option_parse(&topic, SMQ_OPTION_SET_TOPIC, NULL, "8", NULL), SMQ_INVALID);
     assert_int_equal(smq_option_parse(&topic, SMQ_OPTION_SET_TOPIC, "slots", NULL, NULL),
@@ -288,7 +282,6 @@ static void every_option_is_described(void **state)
     struct seen seen = {0};
     int once = 0;
 
-    (void) state;
     smq_option_each(take_default, &seen);
     assert_true(seen.all > 20);
     assert_int_equal(seen.places, (2U << seen.topics) - 2); /* 1, 2 and so on, each once */

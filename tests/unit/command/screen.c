@@ -15,7 +15,6 @@ const size_t screen_widths[3] = {80, 120, 200};
 
 int screen_setup(void **state)
 {
-    (void) state;
     return setlocale(LC_CTYPE, "C.UTF-8") && setenv("NO_COLOR", "1", 1) == 0 ? 0 : -1;
 }
 

@@ -22,7 +22,6 @@ static void test_base64_vectors_of_rfc_4648(void **state)
         {"\xfb\xff\xfe", "+//+"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char text[16];
         const size_t size = strlen(rows[i][0]);
@@ -42,7 +41,6 @@ static void test_what_is_no_base64_is_refused(void **state)
     static const char *const texts[] = {"Z",    "Zg",   "Zg=",  "====",  "Z===",    "Zm9v\n",
                                         "Zm-v", "Zm9 ", "=m9v", "Zm9vZ", "Zg==Zg=="};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         char out[16];
         size_t size = 0;
@@ -66,7 +64,6 @@ static void assert_json(const void *bytes, size_t size, const char *wanted)
 
 static void test_bytes_that_are_not_utf8_come_as_base64(void **state)
 {
-    (void) state;
     assert_json("plain", 5, "{\"body\":\"plain\"}");
     assert_json("say \"hi\"\n", 9, "{\"body\":\"say \\\"hi\\\"\\n\"}");
     assert_json("a\0b", 3, "{\"body\":\"a\\u0000b\"}");
@@ -123,7 +120,6 @@ static void test_characters_that_deceive_are_escaped(void **state)
     static const uint32_t shown[] = {0x00a0, 0x00ae, 0x061b, 0x061d, 0x200a, 0x2010,
                                      0x202f, 0x2070, 0xfe0f, 0xff01, 0xfffd, 0x1f422};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++) {
         assert_shown(hidden[i], true);
     }
@@ -163,7 +159,6 @@ static void test_no_byte_controls_a_terminal(void **state)
         ROW("\xc3\xa9", "\\xc3\\xa9", true),
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char text[64];
         assert_true(PRINTABLE_ROOM(rows[i].size) <= sizeof(text));
@@ -175,7 +170,6 @@ static void test_no_byte_controls_a_terminal(void **state)
 
 static void test_json_holds_no_control_characters(void **state)
 {
-    (void) state;
     assert_json("\033\177\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0", 10,
                 "{\"body\":\"\\u001B\\u007F\\u0080\\u009B\\u009F\xc2\xa0\"}");
 }
@@ -198,7 +192,6 @@ static void test_a_field_is_found_between_white_space(void **state)
         {"", 1, ""},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct nth_field found =
             nth_field(rows[i].line, strlen(rows[i].line), rows[i].number);
@@ -211,7 +204,6 @@ static void test_a_field_may_hold_any_byte(void **state)
 {
     const struct nth_field found = nth_field("a\0b c", 5, 1);
 
-    (void) state;
     assert_int_equal(found.size, 3);
     assert_memory_equal(found.start, "a\0b", 3);
 }

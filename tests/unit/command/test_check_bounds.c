@@ -27,7 +27,6 @@ static void test_a_bound_is_one_number_or_two(void **state)
         {CHECK_WORK, "10m", EXIT_DONE, 600000, 600000},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct check_bound bounds[CHECK_BOUND_COUNT];
         const char *texts[CHECK_BOUND_COUNT] = {NULL};
@@ -88,7 +87,6 @@ static void test_what_is_beyond_a_bound_is_found(void **state)
         {{NULL}, {.dead = 1000, .waiting = 1000}, DOCTOR_OK, NULL, false},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct check_bound bounds[CHECK_BOUND_COUNT];
         struct doctor_report report = {.count = 0};

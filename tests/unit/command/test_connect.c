@@ -39,7 +39,6 @@ static void each_lost_connection_is_reported_once_and_its_end_too(void **state)
         {SMQ_EVENT_CONNECTED, false},   {SMQ_EVENT_CONNECTED, false},
     };
 
-    (void) state;
     FOLLOW(rows);
 }
 
@@ -58,7 +57,6 @@ static void fenced_is_reported_once_until_a_slot_is_gained(void **state)
     };
     struct connect_states states = {0};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const smq_event event = {
             .kind = rows[i].kind, .level = levels[rows[i].kind], .slots_gained = rows[i].gained};
@@ -74,7 +72,6 @@ static void only_at_a_terminal_the_number_of_slots_is_printed(void **state)
     struct connect_states states = {.terminal = true};
     const smq_event event = {.kind = SMQ_EVENT_ASSIGNED, .level = SMQ_LEVEL_INFO};
 
-    (void) state;
     assert_true(connect_says(&states, &event));
     states.terminal = false;
     assert_false(connect_says(&states, &event));
@@ -89,7 +86,6 @@ static void warnings_are_printed_and_the_end_of_a_pause(void **state)
         {SMQ_EVENT_RETRIED, false}, {SMQ_EVENT_LOG, false},
     };
 
-    (void) state;
     FOLLOW(rows);
 }
 

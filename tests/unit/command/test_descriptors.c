@@ -60,20 +60,17 @@ static void assert_all(void)
 
 static void test_by_one_call(void **state)
 {
-    (void) state;
     assert_all();
 }
 
 static void test_by_the_list_of_proc(void **state)
 {
-    (void) state;
     refuse_range = true;
     assert_all();
 }
 
 static void test_up_to_the_limit(void **state)
 {
-    (void) state;
     refuse_range = refuse_open = true;
     assert_all();
     refuse_range = refuse_open = false;

@@ -84,7 +84,6 @@ static void test_nothing_is_found(void **state)
     smq_server_info servers[] = {MASTER(.status = SMQ_OK), MASTER(.address = "h:2")};
     const struct doctor_facts facts = healthy(servers, 2);
 
-    (void) state;
     assert_worst(&facts, DOCTOR_OK);
 }
 
@@ -149,7 +148,6 @@ static void test_judgement_of_one_master(void **state)
         {MASTER(.clock_why = "NOPERM"), "clocks", DOCTOR_UNKNOWN, "NOPERM"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         smq_server_info servers[] = {rows[i].server, MASTER(.address = "h:2")};
         const struct doctor_facts facts =
@@ -183,7 +181,6 @@ static void test_nothing_is_given_away_while_a_master_is_away(void **state)
         MASTER(.migrations = 1),
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         smq_server_info servers[] = {rows[i], MASTER(.address = "h:2", .why = "it hangs")};
         struct doctor_facts facts = healthy(servers, 2);
@@ -206,7 +203,6 @@ static void test_masters_that_differ(void **state)
                                 MASTER(.address = "h:2", .clock_offset_ms = 700)};
     struct doctor_facts facts = healthy(versions, 2);
 
-    (void) state;
     assert_found(&facts, "versions", DOCTOR_WARNING, "different versions");
     facts = healthy(clocks, 2);
     assert_found(&facts, "clocks", DOCTOR_WARNING, "1398 ms ahead of that of h:1");
@@ -217,7 +213,6 @@ static void test_no_client_can_be_made(void **state)
     struct doctor_facts facts = {.has_zookeeper = true,
                                  .redis = {true, SMQ_UNAVAILABLE, "nobody answers"}};
 
-    (void) state;
     assert_found(&facts, "redis", DOCTOR_ERROR, "nobody answers");
     assert_found(&facts, "memory", DOCTOR_UNKNOWN, "no Redis master has answered");
     assert_found(&facts, "tokens", DOCTOR_UNKNOWN, "not known");
@@ -264,7 +259,6 @@ static void test_judgement_of_tokens(void **state)
         {"", 0, 0, "bindings", DOCTOR_OK, "nothing"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         smq_server_info servers[] = {MASTER(.status = SMQ_OK)};
         struct doctor_topic topic = topic_bound(rows[i].bound, rows[i].generation, rows[i].epoch);
@@ -282,7 +276,6 @@ static void test_a_root_that_is_missing(void **state)
     struct doctor_topic topic = topic_bound("zookeeper:/r abc", 3, 77);
     struct doctor_facts facts = healthy(servers, 1);
 
-    (void) state;
     facts.topic = &topic;
     facts.topic_count = 1;
     facts.fleet = (smq_fleet_info){.root = "/r", .identity = "", .assigner = ""};
@@ -353,7 +346,6 @@ static void test_work_of_those_who_are_gone(void **state)
     smq_server_info servers[] = {MASTER(.status = SMQ_OK)};
     smq_fleet_member member = {.name = "w-1", .state = SMQ_MEMBER_ACTIVE, .host = "h", .why = ""};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct doctor_topic topic = topic_bound(rows[i].bound, 3, 77);
         struct doctor_work work = {
@@ -381,7 +373,6 @@ static void test_judgement_of_topics(void **state)
     struct doctor_topic topic = topic_bound("zookeeper:/r abc", 3, 77);
     struct doctor_facts facts = healthy(servers, 1);
 
-    (void) state;
     facts.topic = &topic;
     facts.topic_count = 1;
     assert_found(&facts, "consumers", DOCTOR_OK, "nothing");
@@ -430,7 +421,6 @@ static void test_what_a_probe_cannot_tell(void **state)
     struct doctor_topic topic = topic_bound("zookeeper:/q abc", 3, 77);
     struct doctor_facts facts = healthy(servers, 1);
 
-    (void) state;
     facts.probe = true;
     facts.topic = &topic;
     facts.topic_count = 1;
@@ -491,7 +481,6 @@ static void test_judgement_of_rights_of_senders(void **state)
     smq_server_info servers[] = {MASTER(.status = SMQ_OK)};
     struct doctor_facts facts = healthy(servers, 1);
 
-    (void) state;
     facts.sender_count = 1;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct doctor_sender sender = rows[i].sender;
@@ -515,7 +504,6 @@ static void test_judgement_of_members(void **state)
         .topic = "t", .member = "m", .ranges = "", .stands_by = "it reaches no Redis"};
     struct doctor_facts facts = healthy(servers, 1);
 
-    (void) state;
     facts.member = &member;
     facts.member_count = 1;
     assert_worst(&facts, DOCTOR_OK);
@@ -545,7 +533,6 @@ static void test_judgement_of_slots_that_move(void **state)
                            .since_at_ms = NOW_MS - DOCTOR_MOVE_WARNING_MS + 1};
     struct doctor_facts facts = healthy(servers, 1);
 
-    (void) state;
     facts.fleet_topic = &topic;
     facts.fleet_topic_count = 1;
     facts.move = &move;
@@ -571,7 +558,6 @@ static void test_nodes_of_deleted_topics_are_counted(void **state)
                                 {.name = "asked", .slots = 8, .members = 1, .why = ""}};
     struct doctor_facts facts = healthy(servers, 1);
 
-    (void) state;
     facts.topic = &known;
     facts.topic_count = 1;
     facts.fleet_topic = topics;
@@ -591,7 +577,6 @@ static void test_judgement_of_zookeeper(void **state)
     smq_server_info servers[] = {MASTER(.status = SMQ_OK)};
     struct doctor_facts facts = healthy(servers, 1);
 
-    (void) state;
     assert_found(&facts, "zookeeper", DOCTOR_OK, "everyone who reaches it can write");
     facts.has_auth = true;
     assert_found(&facts, "zookeeper", DOCTOR_OK, "nothing");

@@ -20,7 +20,6 @@ static void test_documented_codes(void **state)
     };
     size_t known = 0;
 
-    (void) state;
 #define SMQ_X(name, value, class_, text) known++;
     SMQ_STATUS_MAP(SMQ_X)
 #undef SMQ_X
@@ -32,7 +31,6 @@ static void test_documented_codes(void **state)
 
 static void test_a_status_of_a_newer_library_is_a_defect(void **state)
 {
-    (void) state;
     assert_int_equal(exit_code_of((smq_status) -1000), EXIT_DEFECT);
 }
 
@@ -46,7 +44,6 @@ static void test_one_of_many_that_is_left_out(void **state)
                 {SMQ_DENIED, 77},    {SMQ_BAD_SERVER, 78}, {SMQ_UNAVAILABLE, 69},
                 {SMQ_TIMED_OUT, 75}, {SMQ_UNKNOWN, 75}};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_int_equal(exit_code_left_out(rows[i].status), rows[i].code);
     }
@@ -59,7 +56,6 @@ static void test_damage_goes_before_what_passes(void **state)
     } rows[] = {{0, 0, 0},  {0, 69, 69}, {69, 0, 69}, {69, 77, 69},
                 {69, 1, 1}, {1, 69, 1},  {1, 0, 1},   {0, 1, 1}};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_int_equal(
             exit_code_both((enum exit_code) rows[i].so_far, (enum exit_code) rows[i].more),

@@ -104,7 +104,6 @@ static void test_every_type_is_read(void **state)
 {
     struct reading reading;
 
-    (void) state;
     read_line(&reading, "--fast one -ll --name=x --count 9 two --wait 2s --at 7", false);
     assert_int_equal(reading.code, EXIT_DONE);
     assert_string_equal(reading.said, "");
@@ -125,7 +124,6 @@ static void test_options_of_the_library_are_read(void **state)
 {
     struct reading reading;
 
-    (void) state;
     read_line(&reading, "--lease 5s --shared -T slots=8 --topic=backoff=fixed:5 one", false);
     assert_int_equal(reading.code, EXIT_DONE);
     assert_string_equal(reading.said, "");
@@ -141,7 +139,6 @@ static void test_not_given_is_not_zero(void **state)
 {
     struct reading reading;
 
-    (void) state;
     read_line(&reading, "--wait 0", false);
     assert_true(reading.values.wait.given);
     assert_int_equal(reading.values.wait.value, 0);
@@ -153,7 +150,6 @@ static void test_what_is_not_given_has_its_fallback(void **state)
 {
     struct reading reading;
 
-    (void) state;
     read_line(&reading, "one", false);
     assert_false(reading.values.wait.given);
     assert_int_equal(reading.values.wait.value, 5000);
@@ -165,7 +161,6 @@ static void test_what_follows_two_hyphens_is_left_alone(void **state)
 {
     struct reading reading;
 
-    (void) state;
     read_line(&reading, "one -- --fast -x", false);
     assert_int_equal(reading.code, EXIT_DONE);
     assert_false(reading.values.fast);
@@ -180,7 +175,6 @@ static void test_reading_stops_at_the_first_word(void **state)
 {
     struct reading reading;
 
-    (void) state;
     read_line(&reading, "--fast one --bogus", true);
     assert_int_equal(reading.code, EXIT_DONE);
     assert_true(reading.values.fast);
@@ -222,7 +216,6 @@ static void test_each_mistake_is_told_in_one_line(void **state)
         {"--count 1\n2", "--count \"1\\x0a2\""},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct reading reading;
         read_line(&reading, rows[i].line, false);
@@ -254,7 +247,6 @@ static void test_a_duration_without_a_unit_is_warned_of(void **state)
         {"-T lease_ms=5000", ""},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct reading reading;
         read_line(&reading, rows[i].line, false);

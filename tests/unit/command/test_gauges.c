@@ -32,7 +32,6 @@ static const struct {
 
 static void the_worst_state_is_shown_and_who_is_needed(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++) {
         const char *row[GAUGE_COUNT];
         struct gauges gauges;
@@ -62,7 +61,6 @@ static void the_lag_has_units(void **state)
     struct gauges gauges;
     smq_stats stats = SMQ_STATS_INIT;
 
-    (void) state;
     stats.oldest_due_age_ms = 441234;
     gauges_cells(row, &gauges, &stats, false);
     assert_string_equal(row[GAUGE_COUNT - 1], "7m21s");
@@ -76,7 +74,6 @@ static void json_says_how_many_are_left_out(void **state)
     smq_stats stats = SMQ_STATS_INIT;
     json_t *object = json_object();
 
-    (void) state;
     stats.slots_damaged = 2;
     stats.slots_silent = 3;
     gauges_json_left_out(object, &stats);

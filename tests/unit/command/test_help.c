@@ -46,7 +46,6 @@ static void assert_named(const char *text, const struct flag *flag)
 
 static void test_each_flag_is_in_the_help_of_its_verb(void **state)
 {
-    (void) state;
     for (size_t i = 0; verbs[i]; i++) {
         char *text = help_text(verbs[i]);
         for (size_t f = 0; f < verbs[i]->flag_count; f++) {
@@ -61,7 +60,6 @@ static void test_global_flags_are_in_the_overview_alone(void **state)
 {
     char *overview = help_text(NULL);
 
-    (void) state;
     for (size_t f = 0; f < global_flag_count; f++) {
         assert_named(overview, &global_flags[f]);
     }
@@ -91,7 +89,6 @@ static void test_no_line_is_longer_than_the_terminal_is_wide(void **state)
         size_t wanted;
     } rows[] = {{NULL, 80}, {"80", 80}, {"70", 70}, {"100", 100}, {"1000", 100}, {"much", 80}};
 
-    (void) state;
     for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
         if (rows[r].columns) {
             assert_int_equal(setenv("COLUMNS", rows[r].columns, 1), 0);
@@ -110,7 +107,6 @@ static void test_no_line_is_longer_than_the_terminal_is_wide(void **state)
 /* Of an option that takes some words the help has each of them, or its range. */
 static void test_flags_list_their_values(void **state)
 {
-    (void) state;
     char *text = help_text(&topic_create_verb);
     for (char *newline = text; (newline = strstr(newline, "\n")) != NULL;) {
         const size_t blanks = strspn(newline + 1, " ");
@@ -153,7 +149,6 @@ static void test_each_verb_and_flag_is_in_the_manual(void **state)
 {
     char *text = manual_text();
 
-    (void) state;
     for (size_t i = 0; verbs[i]; i++) {
         assert_in_manual(text, ".Ss ", verbs[i]->name);
         for (size_t f = 0; f < verbs[i]->flag_count; f++) {
@@ -355,7 +350,6 @@ static void test_the_synopsis_has_each_verb(void **state)
     char *synopsis = manual_part(manual, "\n.Sh SYNOPSIS\n", ".Sh ", ".Sh ");
     char *words = NULL;
 
-    (void) state;
     manual_flatten(synopsis);
     words = words_of(synopsis);
     for (size_t i = 0; verbs[i]; i++) {
@@ -378,7 +372,6 @@ static void test_the_manual_has_the_ranges_and_defaults_of_the_library(void **st
 {
     char *manual = manual_text();
 
-    (void) state;
     for (size_t i = 0; verbs[i]; i++) {
         for (size_t f = 0; f < verbs[i]->flag_count; f++) {
             assert_manual_agrees(manual, verbs[i], &verbs[i]->flags[f]);
@@ -403,7 +396,6 @@ static void assert_texts_can_be_read(const struct flag *flag)
 
 static void test_ranges_and_defaults_of_flags_can_be_read(void **state)
 {
-    (void) state;
     for (size_t i = 0; verbs[i]; i++) {
         for (size_t f = 0; f < verbs[i]->flag_count; f++) {
             const struct flag *flag = &verbs[i]->flags[f];
@@ -425,7 +417,6 @@ static void test_times_and_priorities_reach_as_far_as_the_library_says(void **st
     int64_t at = 0;
     int64_t delay = 0;
 
-    (void) state;
     assert_int_equal(sscanf(range, "0 .. %31[0-9d]", longest), 1);
     assert_true(parse_duration(&delay, longest));
     assert_true(parse_time(&at, WHEN_LAST_DAY));
@@ -442,7 +433,6 @@ static void test_times_and_priorities_reach_as_far_as_the_library_says(void **st
 
 static void test_each_verb_is_in_the_overview(void **state)
 {
-    (void) state;
     assert_int_equal(setenv("COLUMNS", "100", 1), 0); /* wide enough for each summary */
     char *text = help_text(NULL);
     for (size_t i = 0; verbs[i]; i++) {
@@ -460,7 +450,6 @@ static bool option_is_switch(const struct flag *flag)
 
 static void test_values_that_need_an_operand_name_it(void **state)
 {
-    (void) state;
     for (size_t i = 0; verbs[i]; i++) {
         for (size_t f = 0; f < verbs[i]->flag_count; f++) {
             const struct flag *flag = &verbs[i]->flags[f];
@@ -513,7 +502,6 @@ static bool assert_topic_flag(const smq_option_info *info, void *user)
 
 static void test_each_option_of_a_topic_has_its_flag(void **state)
 {
-    (void) state;
     smq_option_each(assert_topic_flag, NULL);
 }
 
@@ -524,7 +512,6 @@ static void test_verbs_are_found_by_their_words(void **state)
     size_t used = 0;
     bool group = false;
 
-    (void) state;
     assert_ptr_equal(verb_find(verbs, &used, &group, one, 2), &send_verb);
     assert_int_equal(used, 1);
     assert_ptr_equal(verb_find(verbs, &used, &group, two, 2), &dead_list_verb);

@@ -25,7 +25,6 @@ static void test_the_last_line_is_bounded_and_cleaned(void **state)
         {"\377\n", "\\xff"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct last_line whole = {.now_size = 0};
         struct last_line pieces = {.now_size = 0};
@@ -47,7 +46,6 @@ static void test_the_beginning_of_a_long_line_is_kept(void **state)
     struct last_line line = {.now_size = 0};
     char text[PRINTABLE_ROOM(SMQ_REASON_MAX)];
 
-    (void) state;
     last_line_add(&line, "begin ", 6);
     for (int i = 0; i < 1000; i++) {
         last_line_add(&line, "x", 1);

@@ -156,7 +156,6 @@ static const struct row new_rows[] = {
 
 static void test_a_new_message_has_what_the_line_says(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(new_rows) / sizeof(new_rows[0]); i++) {
         assert_read(&new_rows[i]);
     }
@@ -210,7 +209,6 @@ static const struct row restored_rows[] = {
 
 static void test_a_restored_message_has_all_that_was_printed(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(restored_rows) / sizeof(restored_rows[0]); i++) {
         assert_read(&restored_rows[i]);
     }
@@ -253,7 +251,6 @@ static void test_what_is_no_message_is_refused_with_the_reason(void **state)
     };
     const struct message_rules rules = {.topic = &timed, .defaults = SMQ_MESSAGE_INIT};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char error[MESSAGE_LINE_ERROR] = "";
         struct message_line line;
@@ -279,7 +276,6 @@ static void test_what_a_topic_has_not_is_refused(void **state)
         {&merge, "{\"body\":\"a\",\"priority\":1}", "the topic is range_merge: it has no"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct message_rules rules = {.topic = rows[i].topic, .defaults = SMQ_MESSAGE_INIT};
         char error[MESSAGE_LINE_ERROR] = "";

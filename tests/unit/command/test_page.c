@@ -60,7 +60,6 @@ static char *file_text(const char *name, size_t *size)
 
 static void test_each_file_is_found_as_it_is(void **state)
 {
-    (void) state;
     assert_int_equal(page_count, ROWS);
     for (size_t i = 0; i < ROWS; i++) {
         const struct page_file *found = page_find(rows[i].address);
@@ -81,7 +80,6 @@ static void test_other_addresses_have_none(void **state)
         "/page/",   "/page/../openapi.json", "/api/v1/openapi.json/",
         "/page/\n", "/API/v1/openapi.json"};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         assert_null(page_find(others[i]));
     }

@@ -26,7 +26,6 @@ static void test_numbers_are_strict(void **state)
         {"1e3", false, 0},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         int64_t value = 0;
         if (parse_number(&value, rows[i].text) != rows[i].good || value != rows[i].value) {
@@ -45,7 +44,6 @@ static void test_a_byte_is_a_character_or_an_escape(void **state)
                 {"\\x1e", 30}, {"\\xFF", 255}, {"\\x1", -1},   {"\\x1g", -1},
                 {"\\q", -1},   {"ab", -1},     {"", -1},       {"\\x001", -1}};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         int value = -1;
         assert_int_equal(parse_byte(&value, rows[i].text), rows[i].value >= 0);
@@ -103,7 +101,6 @@ static void test_times_are_numbers_or_rfc_3339(void **state)
         {"", false, 0},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         int64_t value = 0;
         if (parse_time(&value, rows[i].text) != rows[i].good || value != rows[i].value) {
@@ -146,7 +143,6 @@ static void test_durations_have_units(void **state)
         {"1m30s", true, 90000},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         int64_t value = 0;
         const bool good = parse_duration(&value, rows[i].text);

@@ -16,7 +16,6 @@ static void test_rates_are_differences_by_time(void **state)
     const smq_stats before = stats_of(100, 7), after = stats_of(150, 8);
     struct rates rates;
 
-    (void) state;
     assert_true(rates_between(&rates, &before, &after, 2000000));
     assert_true(rates.sent == 25);
     assert_true(rates.done == 0.5);
@@ -28,7 +27,6 @@ static void test_there_is_no_telling_without_time_or_when_a_counter_went_back(vo
     const smq_stats before = stats_of(100, 7), after = stats_of(150, 6);
     struct rates rates;
 
-    (void) state;
     assert_false(rates_between(&rates, &before, &before, 0));
     assert_false(rates_between(&rates, &before, &before, -1));
     assert_false(rates_between(&rates, &before, &after, 1000000));

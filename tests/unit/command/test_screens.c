@@ -325,7 +325,6 @@ static void test_screens_are_as_in_the_files(void **state)
 {
     struct table *tables[FLEET_TABLES];
 
-    (void) state;
     for (size_t i = 0; i < sizeof(screens) / sizeof(screens[0]); i++) {
         for (size_t j = 0; j < sizeof(screen_widths) / sizeof(screen_widths[0]); j++) {
             const size_t count = screens[i].make(tables);
@@ -342,7 +341,6 @@ static void test_a_pipe_has_everything(void **state)
     static const char *const of_peek[] = {"customer-000001", "SLOT", "was refused",
                                           WIDE_TEXT "\",\"priority\":\"high\"}"};
 
-    (void) state;
     (void) make_stat(&table);
     char *text = table_text(table, 0);
     for (size_t i = 0; i < sizeof(of_stat) / sizeof(of_stat[0]); i++) {
@@ -362,7 +360,6 @@ static void test_every_width_is_kept(void **state)
 {
     struct table *tables[FLEET_TABLES];
 
-    (void) state;
     for (size_t i = 0; i < sizeof(screens) / sizeof(screens[0]); i++) {
         for (size_t columns = 20; columns < 300; columns += columns < 100 ? 1 : 17) {
             const size_t count = screens[i].make(tables);

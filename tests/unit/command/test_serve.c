@@ -36,7 +36,6 @@ static void test_addresses_are_read(void **state)
         {"", NULL, false},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct address address;
         char again[ADDRESS_ROOM];
@@ -75,7 +74,6 @@ static void test_rights_follow_from_flags_and_token(void **state)
         {false, false, true, "bearer " TOKEN, true, true, true},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct guard guard = {.open = rows[i].open,
                                     .show_bodies = rows[i].show_bodies,
@@ -97,7 +95,6 @@ static void test_a_token_is_wrong_where_none_is_known(void **state)
     const struct guard_facts facts = {.host = "localhost", .authorization = BEARER};
     struct guard_caller caller;
 
-    (void) state;
     assert_int_equal(guard_check(&caller, &guard, &facts), GUARD_BAD_TOKEN);
     assert_false(caller.read);
 }
@@ -130,7 +127,6 @@ static void test_points_become_fewer(void **state)
     struct history history = {.count = 0};
     json_t *document = NULL;
 
-    (void) state;
     add_points(&history, 5);
     document = history_json(&history, (int64_t) 5 * HISTORY_STEP_MS, 3);
     assert_series(document, "at_ms", "[10000,30000,40000]");
@@ -149,7 +145,6 @@ static void test_an_hour_is_kept(void **state)
     struct history history = {.count = 0};
     const size_t count = HISTORY_POINTS + 100;
 
-    (void) state;
     add_points(&history, count);
     json_t *document =
         history_json(&history, (int64_t) (count - 1) * HISTORY_STEP_MS, HISTORY_POINTS);
@@ -174,7 +169,6 @@ static void test_a_reading_is_no_older_than_its_calls_take(void **state)
     } rows[] = {{1, 64, 2},    {10, 64, 2},    {100, 64, 5},
                 {500, 64, 20}, {1000, 64, 20}, {4000, 8, 20}};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const int64_t calls = rows[i].topics * (1 + rows[i].slots);
         assert_in_range(readings_calls_per_s(calls), 1500, 4000);
@@ -203,7 +197,6 @@ static void test_reasons_fold_where_they_may_differ(void **state)
         {"\xc3\xa4 17 \xc3\xb6\xc3\xb6", "\xc3\xa4 # \xc3\xb6\xc3\xb6", " \xc3\xb6\xc3\xb6"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char folded[64];
         smq_bytes common;

@@ -62,7 +62,6 @@ static void test_lines_end_with_a_newline_or_with_the_file(void **state)
     static const char bytes[] = "one\n\nt\0o\r\nlast";
     struct source source = source_of(bytes, sizeof(bytes) - 1);
 
-    (void) state;
     assert_line(&source, 4, "one", 3);
     assert_int_equal(source.taken, 4);
     assert_line(&source, 4, "", 0);
@@ -81,7 +80,6 @@ static void test_another_byte_may_end_a_line_or_none(void **state)
 {
     struct source source = source_of("a\nb;;c", 6);
 
-    (void) state;
     source.delimiter = ';';
     assert_line(&source, 4, "a\nb", 3);
     assert_line(&source, 4, "", 0);
@@ -103,7 +101,6 @@ static void test_a_line_may_be_as_long_as_wanted_and_no_longer(void **state)
 {
     struct source source = source_of("1234\n12345\n", 11);
 
-    (void) state;
     assert_line(&source, 4, "1234", 4);
     assert_result(&source, 4, SOURCE_TOO_LONG);
     source_close(&source);
@@ -121,7 +118,6 @@ static void test_a_long_line_is_not_read_to_its_end(void **state)
     assert_non_null(bytes);
     struct source source = source_of(bytes, long_size);
 
-    (void) state;
     assert_result(&source, limit, SOURCE_TOO_LONG);
     assert_true(lseek(source.fd, 0, SEEK_CUR) <= 2 * (off_t) limit);
     assert_true(source.room <= 4 * limit);
@@ -134,7 +130,6 @@ static void test_lines_longer_than_the_buffer_are_whole(void **state)
     const size_t each = 300000;
     char *bytes = malloc(3 * each);
 
-    (void) state;
     assert_non_null(bytes);
     for (size_t i = 0; i < 3; i++) {
         memset(bytes + i * each, 'a' + (int) i, each);
@@ -156,7 +151,6 @@ static void test_no_memory_is_a_failure(void **state)
     char *bytes = calloc(1, SIZE);
     assert_non_null(bytes);
 
-    (void) state;
     for (size_t granted = 0; granted < 3; granted++) {
         struct source source = source_of(bytes, SIZE);
         grants = granted;
@@ -173,7 +167,6 @@ static void test_what_cannot_be_read_is_a_failure(void **state)
 {
     struct source source = {.fd = -1, .name = "nothing"};
 
-    (void) state;
     assert_int_equal(source_open(&source, "/"), EXIT_DONE);
     assert_result(&source, 10, SOURCE_FAILED);
     assert_int_equal(errno, EISDIR);
@@ -185,7 +178,6 @@ static void test_a_signal_ends_the_wait(void **state)
 {
     int ends[2];
 
-    (void) state;
     signals_catch();
     assert_int_equal(raise(SIGTERM), 0);
     assert_int_equal(pipe(ends), 0);

@@ -42,7 +42,6 @@ static void test_the_busiest_comes_first(void **state)
         {TOP_BY_DEAD, {"m", "c", "o", "r"}},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct sample sorted[COUNT];
         memcpy(sorted, samples, sizeof(samples));
@@ -57,7 +56,6 @@ static void test_keys_choose_the_order(void **state)
 {
     enum top_order order = TOP_BY_NAME;
 
-    (void) state;
     for (int i = 0; i < TOP_ORDERS; i++) {
         assert_true(top_order_of_key(&order, top_order_name((enum top_order) i)[0]));
         assert_int_equal(order, i);
@@ -80,7 +78,6 @@ static void test_groups_are_as_in_the_file(void **state)
          .rates = {.sent = 20.5}},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(screen_widths) / sizeof(screen_widths[0]); i++) {
         struct table *table = top_table(groups, 2);
         assert_screen("top-groups", screen_widths[i], &table, 1);
@@ -89,7 +86,6 @@ static void test_groups_are_as_in_the_file(void **state)
 
 static void test_the_table_is_as_in_the_file(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(screen_widths) / sizeof(screen_widths[0]); i++) {
         struct table *table = top_table(samples, COUNT);
         assert_screen("top", screen_widths[i], &table, 1);

@@ -19,7 +19,6 @@ static void test_keys_sort_and_scroll(void **state)
 {
     struct top_view view = {.order = TOP_BY_ACTIVITY};
 
-    (void) state;
     assert_true(top_view_take_key(&view, PAGE, SCREEN_PAGE_DOWN));
     assert_true(top_view_take_key(&view, PAGE, SCREEN_DOWN));
     assert_int_equal(view.first, PAGE + 1);
@@ -49,7 +48,6 @@ static void test_a_filter_is_typed(void **state)
 {
     struct top_view view = {.order = TOP_BY_NAME, .first = 7};
 
-    (void) state;
     take(&view, "/quad?");
     assert_int_equal(view.state, TOP_TYPING);
     assert_string_equal(view.filter, "quad?");
@@ -75,7 +73,6 @@ static void test_any_key_leads_back_from_the_help(void **state)
 {
     struct top_view view = {.order = TOP_BY_NAME};
 
-    (void) state;
     take(&view, "?");
     assert_int_equal(view.state, TOP_HELP);
     take(&view, "d");
@@ -93,7 +90,6 @@ static void test_names_have_the_filter(void **state)
     struct sample samples[] = {{.name = "a-jobs"}, {.name = "b"}, {.name = "JOBS"}, {.name = "c"}};
     struct top_view view = {.filter = "jobs"};
 
-    (void) state;
     assert_int_equal(top_view_filter(&view, samples, 4), 2);
     assert_string_equal(samples[0].name, "a-jobs");
     assert_string_equal(samples[1].name, "JOBS");
@@ -129,7 +125,6 @@ static void test_the_head_says_what_is_shown(void **state)
     };
     char head[160];
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const size_t shown = cases[i].view.filter[0] != '\0' ? 3 : 40;
 

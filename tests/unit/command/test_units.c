@@ -22,7 +22,6 @@ static void test_durations_are_taken_back_as_they_are(void **state)
         {INT64_MAX, "9223372036854775807ms"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char text[UNITS_MAX];
         int64_t back = -1;
@@ -54,7 +53,6 @@ static void test_ages_have_two_units(void **state)
         {INT64_MAX, "106751991167d7h"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char text[UNITS_MAX];
         units_age(text, rows[i].ms);
@@ -79,7 +77,6 @@ static void test_sizes_are_exact(void **state)
         {INT64_C(1) << 40, "1024GiB"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char text[UNITS_MAX];
         units_size(text, rows[i].bytes);
@@ -95,7 +92,6 @@ static void test_numbers_in_a_text_are_durations(void **state)
                                           {"ladder:0,1500,60000", "ladder:0,1500ms,1m"},
                                           {"", ""}};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char text[128];
         units_in_text(text, sizeof(text), rows[i][0]);

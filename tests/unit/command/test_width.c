@@ -11,7 +11,6 @@
 
 static void test_columns_are_those_of_a_terminal(void **state)
 {
-    (void) state;
     assert_int_equal(width_of(""), 0);
     assert_int_equal(width_of("abc"), 3);
     assert_int_equal(width_of(WIDE WIDE "a"), 5);
@@ -52,7 +51,6 @@ static void test_what_is_wider_is_narrowed(void **state)
         {width_wrap, WIDE WIDE, 1, WIDE "\n" WIDE},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char *text = rows[i].narrow(rows[i].text, rows[i].columns);
         assert_string_equal(text, rows[i].wanted);
@@ -63,7 +61,6 @@ static void test_what_is_wider_is_narrowed(void **state)
 /* In a locale without UTF-8 a terminal may not show the character. */
 static void test_an_ellipsis_of_ascii(void **state)
 {
-    (void) state;
     assert_non_null(setlocale(LC_CTYPE, "C"));
     char *text = width_cut("abcdef", 5);
     assert_string_equal(text, "ab...");
@@ -73,7 +70,6 @@ static void test_an_ellipsis_of_ascii(void **state)
 
 static int setup(void **state)
 {
-    (void) state;
     return setlocale(LC_CTYPE, "C.UTF-8") ? 0 : -1;
 }
 

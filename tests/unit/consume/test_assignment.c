@@ -50,7 +50,6 @@ static void slots_that_come_together_are_reported_together(void **state)
         {9000, {.gained = 4, .moving = true}, NEVER},
     };
 
-    (void) state;
     FOLLOW(rows);
 }
 
@@ -68,7 +67,6 @@ static void what_lasts_is_reported_once_in_a_while(void **state)
         {9000 + 2 * LONGEST + QUIET, {.gained = 9, .lost = 5}, 0},
     };
 
-    (void) state;
     FOLLOW(rows);
 }
 
@@ -85,7 +83,6 @@ static void there_is_at_most_one_report_in_that_time(void **state)
         {9000, {.gained = 3, .lost = 3}, 0}, /* the process was frozen */
     };
 
-    (void) state;
     FOLLOW(rows);
 }
 
@@ -101,7 +98,6 @@ static void the_end_is_reported_at_once(void **state)
         {1320, {.gained = 65, .lost = 65, .ended = true}, 0},
     };
 
-    (void) state;
     FOLLOW(rows);
 }
 

@@ -81,7 +81,6 @@ static const struct fake_slots served = {.definition = definition, .consume = co
 
 static int set_up(void **state)
 {
-    (void) state;
     memset(model.looks, 0, sizeof(model.looks));
     memset(model.claims, 0, sizeof(model.claims));
     model.odd = model.settled = model.handled = 0;
@@ -179,7 +178,6 @@ static void stop_does_not_wait_for_more_answers(void **state)
 {
     smq_consumer *consumer = consumer_of_claims();
 
-    (void) state;
     have_handled(FEW);
     smq_consumer_stop(consumer);
     fake_await(&model.settled, FEW);
@@ -190,7 +188,6 @@ static void a_call_does_not_wait_longer_than_linger_for_more_answers(void **stat
 {
     smq_consumer *consumer;
 
-    (void) state;
     model.allowed = FEW;
     consumer = consumer_of(1, 0, SHORT_MS);
     fake_await(&model.settled, FEW);
@@ -202,7 +199,6 @@ static void no_claim_takes_what_little_is_left_of_max_in_flight(void **state)
 {
     smq_consumer *consumer = consumer_of(SLOTS_MAX, 4 * BATCH, SMQ_NONE);
 
-    (void) state;
     fake_await(&model.settled, 40 * BATCH);
     end(consumer);
     assert_int_equal(model.odd, 0);
@@ -213,7 +209,6 @@ static void a_claim_takes_a_quarter_of_max_in_flight_if_a_batch_is_more(void **s
 {
     smq_consumer *consumer;
 
-    (void) state;
     model.allowed = FEW;
     consumer = consumer_of(1, BATCH, SMQ_NONE);
     fake_await(&model.settled, FEW);

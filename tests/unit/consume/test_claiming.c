@@ -125,7 +125,6 @@ static void on_event(const smq_event *event, void *user)
 
 static int set_up(void **state)
 {
-    (void) state;
     model.lease_ms = LONG_LEASE_MS;
     model.slots = 1;
     model.waiting = 1;
@@ -220,7 +219,6 @@ static void a_repeated_answer_within_its_lease_is_stored(void **state)
 {
     smq_consumer *consumer = consumer_of_topic(0);
 
-    (void) state;
     model.lose = true;
     answer_done(consumer);
     assert_told(consumer, SMQ_OK);
@@ -232,7 +230,6 @@ static void nobody_knows_of_a_repeated_answer_after_its_lease(void **state)
 {
     smq_consumer *consumer;
 
-    (void) state;
     model.lease_ms = SHORT_LEASE_MS;
     model.lose = model.hold_repeated = true;
     consumer = consumer_of_topic(0);
@@ -252,7 +249,6 @@ static void every_slot_has_its_turn(void **state)
     bool seen[MANY] = {false};
     int count = 0;
 
-    (void) state;
     model.slots = MANY;
     model.waiting = ENDLESS;
     consumer = consumer_of_topic(1);
@@ -279,7 +275,6 @@ static void all_slots_may_claim_at_once(void **state)
 {
     smq_consumer *consumer = NULL;
 
-    (void) state;
     model.slots = MANY;
     model.hold_claims = true;
     smq_consumer_options options =
@@ -307,7 +302,6 @@ static void a_full_batch_is_settled_by_one_call(void **state)
 {
     smq_consumer *consumer = NULL;
 
-    (void) state;
     model.waiting = FULL_BATCH;
     smq_consumer_options options =
         SMQ_CONSUMER_OPTIONS(.topic = "t", .batch = all_done, .batch_size = FULL_BATCH);
@@ -372,7 +366,6 @@ static void retry_batch(size_t alone)
  */
 static void a_group_of_answers_is_not_cut(void **state)
 {
-    (void) state;
     retry_batch(ALONE);
     assert_int_equal(model.calls, 3);
     assert_int_equal(model.answered[0], 1);
@@ -410,7 +403,6 @@ static void a_slot_that_refuses_twice_is_not_called_damaged(void **state)
 {
     smq_consumer *consumer;
 
-    (void) state;
     model.refuse = 2;
     consumer = consumer_of_topic(0);
     answer_done(consumer);
@@ -425,7 +417,6 @@ static void one_of_a_topic_that_is_altered_all_the_time_is_not_damaged(void **st
 {
     smq_consumer *consumer;
 
-    (void) state;
     model.altered = true;
     model.refuse = 8;
     consumer = consumer_of_topic(0);
@@ -451,7 +442,6 @@ static void one_that_goes_on_refusing_is_until_it_accepts(void **state)
 {
     smq_consumer *consumer;
 
-    (void) state;
     model.refuse = INT_MAX;
     consumer = consumer_of_topic(0);
     assert_true(wait_until(damage_is_told, NULL, WAIT_MS));
@@ -484,7 +474,6 @@ static void a_slot_that_sleeps_looks_as_often_as_its_client_may(void **state)
         {64000, 0, 300000, "as rarely as may be"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         int64_t sleeps_ms = sleep_most_ms(&sleep_times, cases[i].slots, cases[i].quiet_ms);
 
@@ -497,7 +486,6 @@ static void a_slot_that_sleeps_looks_as_often_as_its_client_may(void **state)
 /* All of them together look no more often than one alone, and no two at the same time. */
 static void those_that_sleep_in_one_slot_share_its_looks(void **state)
 {
-    (void) state;
     assert_int_equal(sleep_beside_others_ms(30000, 2, 0), 30000);
     assert_int_equal(sleep_beside_others_ms(30000, 2, 120000), 150000);
     assert_int_equal(sleep_beside_others_ms(30000, 250, UINT64_MAX / 2) >= 30000, 1);

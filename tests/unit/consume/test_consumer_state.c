@@ -11,7 +11,6 @@ static void consumer_rests_and_begins_again_but_ends_once(void **state)
         [CONSUMER_ENDED] = ".....",
     };
 
-    (void) state;
     for (int from = 0; from < CONSUMER_STATES; from++) {
         for (int to = 0; to < CONSUMER_STATES; to++) {
             assert_int_equal(consumer_may((enum consumer_state) from, (enum consumer_state) to),

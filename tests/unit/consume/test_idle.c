@@ -69,7 +69,6 @@ static const struct fake_slots served = {.definition = definition, .consume = co
 
 static int set_up(void **state)
 {
-    (void) state;
     memset(model.given, 0, sizeof(model.given));
     memset(model.stored, 0, sizeof(model.stored));
     model.calls = 0;
@@ -164,7 +163,6 @@ static void linger(void)
 
 static void answers_of_rare_messages_leave_with_the_next_call(void **state)
 {
-    (void) state;
     linger();
     give(1);
     await_stored(0, 2);
@@ -175,7 +173,6 @@ static void answers_of_several_slots_leave_together(void **state)
 {
     int before;
 
-    (void) state;
     linger();
     before = model.calls;
     later_us += LATER_US; /* the first one has lingered for long enough */
@@ -189,7 +186,6 @@ static void answers_of_several_slots_leave_together(void **state)
 
 static void answers_of_frequent_messages_leave_at_once(void **state)
 {
-    (void) state;
     begin(LONG_MS);
     for (size_t i = 1; i <= 3; i++) {
         answer_one(0);
@@ -199,7 +195,6 @@ static void answers_of_frequent_messages_leave_at_once(void **state)
 
 static void without_linger_no_answer_waits(void **state)
 {
-    (void) state;
     begin(SMQ_NONE);
     answer_one(0);
     await_stored(0, 1);
@@ -210,7 +205,6 @@ static void without_linger_no_answer_waits(void **state)
 
 static void a_message_of_the_slot_ends_the_wait(void **state)
 {
-    (void) state;
     linger();
     answer_one(0);
     assert_int_equal(stored(0), 2);
@@ -218,7 +212,6 @@ static void a_message_of_the_slot_ends_the_wait(void **state)
 
 static void a_requeued_message_does_not_wait(void **state)
 {
-    (void) state;
     linger();
     give(1);
     assert_int_equal(smq_retry(poll_one(), 0, NULL, NULL), SMQ_OK);
@@ -227,7 +220,6 @@ static void a_requeued_message_does_not_wait(void **state)
 
 static void flush_ends_the_wait(void **state)
 {
-    (void) state;
     linger();
     assert_int_equal(smq_consumer_flush(consumer, WAIT_MS, NULL), SMQ_OK);
     assert_int_equal(stored(0), 2);
@@ -235,7 +227,6 @@ static void flush_ends_the_wait(void **state)
 
 static void stop_ends_the_wait(void **state)
 {
-    (void) state;
     linger();
     smq_consumer_stop(consumer);
     await_stored(0, 2);

@@ -114,25 +114,21 @@ static int renewals_before(bool shared, bool late_renewal)
 
 static void a_late_claim_is_renewed_before_its_handler_begins(void **state)
 {
-    (void) state;
     assert_in_range(renewals_before(false, false), 1, INT_MAX);
 }
 
 static void so_is_one_of_a_shared_topic(void **state)
 {
-    (void) state;
     assert_in_range(renewals_before(true, false), 1, INT_MAX);
 }
 
 static void a_late_renewal_is_asked_for_again(void **state)
 {
-    (void) state;
     assert_in_range(renewals_before(false, true), 2, INT_MAX);
 }
 
 static void so_is_one_of_a_claim_of_a_shared_topic(void **state)
 {
-    (void) state;
     assert_in_range(renewals_before(true, true), 2, INT_MAX);
 }
 

@@ -174,7 +174,6 @@ static void each_in_turn(void **state)
         {"a.", "b"},       {"b.", "c"}, {"c.", "a"}, {"a.", ""},
     };
 
-    (void) state;
     FOLLOW(1, rows);
 }
 
@@ -187,7 +186,6 @@ static void one_that_settles_and_claims_uses_up_its_turn(void **state)
         {"a+", "a"},        {"a+", "c"}, {"c+", "c"}, {"c+", "b"},
     };
 
-    (void) state;
     FOLLOW(2, rows);
 }
 
@@ -201,7 +199,6 @@ static void one_with_more_in_work_gets_no_more(void **state)
         {"a+ a+ b+ c+", "bcca"},
     };
 
-    (void) state;
     FOLLOW(4, rows);
 }
 
@@ -212,7 +209,6 @@ static void nothing_is_claimed_beyond_a_limit_that_changes(void **state)
         {"a. b.", ""}, {"=2", "b"}, {"a.", "a"},  {"a. b.", "b"},
     };
 
-    (void) state;
     FOLLOW(0, rows);
 }
 
@@ -222,7 +218,6 @@ static void one_that_cannot_claim_holds_up_no_other(void **state)
         {"a1 b1 c1", "a"}, {"b!", ""}, {"a.", "c"}, {"b?", ""}, {"c.", "b"},
     };
 
-    (void) state;
     FOLLOW(1, rows);
 }
 
@@ -235,7 +230,6 @@ static void one_that_leaves_makes_way(void **state)
         {"c-", ""},
     };
 
-    (void) state;
     FOLLOW(1, rows);
 }
 

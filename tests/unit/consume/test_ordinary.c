@@ -42,7 +42,6 @@ static void some_calls_are_never_ordinary(void **state)
         {"what the slot knows", {.kind = 't'}, {.n = 1, .any = true}, true},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         if (store_consume_is_any(&cases[i].slot, &cases[i].consume) != cases[i].any) {
             fail_msg("%s", cases[i].why);
@@ -56,7 +55,6 @@ static void after_a_takeover_what_was_tried_may_wait(void **state)
 {
     struct ordinary ordinary;
 
-    (void) state;
     ordinary_begin(&ordinary, 0);
     assert_false(ordinary_is(&ordinary, 0));
     ordinary_replied(&ordinary, 1000, true);
@@ -69,7 +67,6 @@ static void after_a_strict_takeover_what_was_claimed_lasts_for_a_lease(void **st
 {
     struct ordinary ordinary;
 
-    (void) state;
     ordinary_begin(&ordinary, 500);
     ordinary_replied(&ordinary, 1000, false);
     assert_false(ordinary_is(&ordinary, 1001));
@@ -82,7 +79,6 @@ static void what_was_requeued_is_due_once(void **state)
 {
     struct ordinary ordinary = {.tried = false};
 
-    (void) state;
     ordinary_rests(&ordinary, 2000);
     ordinary_rests(&ordinary, 1500);
     assert_true(ordinary_is(&ordinary, 1499));
@@ -98,7 +94,6 @@ static void of_many_that_were_requeued_the_earliest_are_known(void **state)
 {
     struct ordinary ordinary = {.tried = false};
 
-    (void) state;
     for (int i = 0; i < ORDINARY_RESTS; i++) {
         ordinary_rests(&ordinary, 5000 + i);
     }
@@ -216,7 +211,6 @@ static void a_call_that_is_not_ordinary_is_sent_to_the_other_script(void **state
 {
     size_t first = handle_two(false);
 
-    (void) state;
     for (size_t i = first + 2; i < model.count; i++) {
         assert_false(model.calls[i].repeated || model.calls[i].any);
     }
@@ -226,7 +220,6 @@ static void only_the_second_of_both_calls_may_have_been_executed(void **state)
 {
     size_t first = handle_two(true);
 
-    (void) state;
     assert_true(model.calls[first + 2].any && model.calls[first + 2].repeated &&
                 model.calls[first + 2].settles);
 }

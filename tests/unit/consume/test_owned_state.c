@@ -15,7 +15,6 @@ static const int expected[][OWNED_EVENT_EVENTS] = {
 
 static void every_event_in_every_state_is_as_the_table_says(void **state)
 {
-    (void) state;
     for (int from = OWNED_IDLE; from <= OWNED_VACATING; from++) {
         for (int event = 0; event < OWNED_EVENT_EVENTS; event++) {
             enum owned_state to = OWNED_IDLE;
@@ -35,7 +34,6 @@ static void impossible_event_leaves_the_state_alone(void **state)
 {
     enum owned_state to = OWNED_STOPPING;
 
-    (void) state;
     assert_false(owned_state_next(&to, OWNED_IDLE, OWNED_EVENT_TAKEN));
     assert_int_equal(to, OWNED_STOPPING);
 }

@@ -48,7 +48,6 @@ static void only_the_next_claim_of_the_owner_is_accepted(void **state)
         {&former, .last = 7, .claim = 7, .replied_ms = 50, .now_ms = 51, .verdict = PUSH_WAKE},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct push_known known = {.token = mine,
                                          .last = cases[i].last,
@@ -82,7 +81,6 @@ static void a_push_is_never_taken_for_younger_than_it_is(void **state)
         {400000, 1300, -99000, "it has jumped back"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         int64_t made_ms = push_made_ms(1000, 500000, cases[i].pushed_ms, cases[i].now_ms);
 
@@ -207,7 +205,6 @@ static const struct fake_slots served = {
 
 static int set_up(void **state)
 {
-    (void) state;
     model.lease_ms = LEASE_MS;
     model.hold = model.lose = model.fifo = false;
     model.body = "m";
@@ -313,7 +310,6 @@ static void a_push_needs_no_call_of_its_own(void **state)
 {
     smq_consumer *consumer = consumer_of_topic();
 
-    (void) state;
     assert_int_equal(model.calls[0].open, 1);
     assert_int_equal(model.calls[0].pushed, 0);
     claim(1);
@@ -333,7 +329,6 @@ static void a_push_that_comes_twice_is_handled_once(void **state)
 {
     smq_consumer *consumer = consumer_of_topic();
 
-    (void) state;
     claim(1);
     push(1, REDIS_MS, false);
     push(1, REDIS_MS, false);
@@ -348,7 +343,6 @@ static void a_reply_may_overtake_the_push(void **state)
 {
     smq_consumer *consumer = consumer_of_topic();
 
-    (void) state;
     claim(1);
     publish("");
     answer_done(consumer);
@@ -367,7 +361,6 @@ static void a_push_may_overtake_the_reply(void **state)
     smq_consumer *consumer = consumer_with(0, 2);
     smq_delivery *delivery;
 
-    (void) state;
     hold(true);
     publish("");
     fake_await(&model.held, 1);
@@ -391,7 +384,6 @@ static void the_reply_that_parks_may_come_after_the_push(void **state)
     smq_consumer *consumer = consumer_with(0, 2);
     smq_delivery *delivery;
 
-    (void) state;
     hold(true);
     publish("");
     fake_await(&model.held, 1);
@@ -412,7 +404,6 @@ static void a_push_for_another_owner_is_ignored(void **state)
 {
     smq_consumer *consumer = consumer_of_topic();
 
-    (void) state;
     push(1, REDIS_MS, true);
     claim(1);
     push(1, REDIS_MS, false);
@@ -427,7 +418,6 @@ static void what_is_no_push_wakes(void **state)
     static const char *const cases[] = {"", "1", "nonsense", "0000000100000000000000011 1 1 0\n"};
     smq_consumer *consumer = consumer_of_topic();
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         publish(cases[i]);
         fake_await(&model.count, 2 + (int) i);
@@ -444,7 +434,6 @@ static void a_slot_that_stops_closes_first_and_returns_what_it_finds(void **stat
 {
     smq_consumer *consumer = consumer_of_topic();
 
-    (void) state;
     claim(1); /* its publication is lost */
     end(consumer);
     assert_int_equal(model.count, 3);
@@ -459,7 +448,6 @@ static void a_slot_that_is_not_open_stops_at_once(void **state)
     smq_consumer *consumer = consumer_of_topic();
     smq_delivery *delivery;
 
-    (void) state;
     claim(1);
     push(1, REDIS_MS, false);
     delivery = poll(consumer);
@@ -475,7 +463,6 @@ static void surplus_is_returned(void **state)
     smq_consumer *consumer = consumer_with(0, 1);
     smq_delivery *delivery;
 
-    (void) state;
     push(1, REDIS_MS, false);
     delivery = poll(consumer);
     claim(2);
@@ -493,7 +480,6 @@ static void a_push_from_before_the_last_reply_wakes(void **state)
 {
     smq_consumer *consumer = consumer_of_topic();
 
-    (void) state;
     claim(1);
     push(1, REDIS_MS - 1, false);
     answer_done(consumer);
@@ -534,13 +520,11 @@ static void check_number_given_twice(bool lose)
 
 static void a_reply_may_have_the_number_of_a_push_that_was_lost(void **state)
 {
-    (void) state;
     check_number_given_twice(false);
 }
 
 static void so_may_the_reply_to_a_repeated_call(void **state)
 {
-    (void) state;
     check_number_given_twice(true);
 }
 
@@ -551,7 +535,6 @@ static void a_poller_with_room_looks_for_more(void **state)
     smq_consumer *consumer = consumer_with(3, 0);
     smq_delivery *deliveries[2];
 
-    (void) state;
     claim(1);
     push(1, REDIS_MS, false);
     deliveries[0] = poll(consumer);
@@ -580,7 +563,6 @@ static void a_push_does_not_overtake_a_retry_in_fifo(void **state)
     smq_consumer *consumer;
     smq_delivery *delivery;
 
-    (void) state;
     model.fifo = true;
     consumer = consumer_of_topic();
     claim(1);
@@ -606,7 +588,6 @@ static void a_push_found_with_a_retry_does_not_overtake_it_in_fifo(void **state)
     smq_consumer *consumer;
     smq_delivery *delivery;
 
-    (void) state;
     model.fifo = true;
     consumer = consumer_with(2, 0);
     claim(1);
@@ -632,7 +613,6 @@ static void an_old_push_is_confirmed_before_it_begins(void **state)
 {
     smq_consumer *consumer;
 
-    (void) state;
     model.lease_ms = SHORT_LEASE_MS;
     consumer = consumer_of_topic();
     fake_await_ms(SHORT_LEASE_MS);
@@ -653,7 +633,6 @@ static void a_new_push_after_a_long_rest_is_not(void **state)
     int64_t parked, pushed;
     bool may_renew;
 
-    (void) state;
     model.lease_ms = REST_MS;
     consumer = consumer_of_topic();
     parked = clock_now_ms(); /* not before: by Redis' clock the push would come from the future */

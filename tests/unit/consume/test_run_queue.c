@@ -58,7 +58,6 @@ static void a_queued_queue_that_is_held_ends_the_process(void **state)
     int status = 0;
     pid_t child;
 
-    (void) state;
     if (!CHECK_RUNS) {
         skip();
     }
@@ -80,7 +79,6 @@ static void queues_are_asked_about_only_when_unconfirmed(void **state)
         [RUN_ASKED] = "x...",
     };
 
-    (void) state;
     for (int from = 0; from < RUN_PLACES; from++) {
         for (int to = 0; to < RUN_PLACES; to++) {
             assert_int_equal(run_queue_may((enum run_queue_place) from, (enum run_queue_place) to),
@@ -107,7 +105,6 @@ static void a_key_begins_when_none_of_it_is_with_a_handler(void **state)
     struct smq_delivery delivery;
     struct run_key key;
 
-    (void) state;
     run_queue_init(&queue);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         key = (struct run_key){.queue = &queue};

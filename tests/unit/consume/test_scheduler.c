@@ -172,7 +172,6 @@ static void queue_runs_one_after_another_in_order(void **state)
     struct run_queue queue;
     struct stage stage;
 
-    (void) state;
     run_queue_init(&queue);
     stage_init(&stage, 4, 100);
     add(&stage, &queue, "a");
@@ -193,7 +192,6 @@ static void queues_run_beside_each_other(void **state)
     struct run_queue queues[2];
     struct stage stage;
 
-    (void) state;
     run_queue_init(&queues[0]);
     run_queue_init(&queues[1]);
     stage_init(&stage, 2, 100);
@@ -211,7 +209,6 @@ static void queue_gives_way_after_its_turn(void **state)
     struct run_queue queues[2];
     struct stage stage;
 
-    (void) state;
     run_queue_init(&queues[0]);
     run_queue_init(&queues[1]);
     stage_init(&stage, 1, 2);
@@ -249,7 +246,6 @@ static void later_holds_the_key_until_the_answer(void **state)
     struct stage stage;
     smq_delivery *first;
 
-    (void) state;
     first = stage_init_later(&stage, &queue);
     assert_false(scheduler_is_quiet(stage.scheduler, &queue));
     assert_int_equal(stage.begun, 1);
@@ -269,7 +265,6 @@ static void call_inside_the_handler_wins_over_its_verdict(void **state)
     smq_delivery *delivery;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     delivery = begin_one(&stage, &queue, SMQ_DONE);
     assert_int_equal(answer_give(delivery, STORE_REJECT, 0, "why", NULL), SMQ_OK);
     assert_int_equal(answer_give(delivery, STORE_DONE, 0, NULL, &err), SMQ_INVALID);
@@ -314,7 +309,6 @@ static void verdicts_answer_as_they_say(void **state)
         {(smq_verdict) -1, STORE_RETRY, SMQ_BACKOFF},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct delivery_list list = STAILQ_HEAD_INITIALIZER(list);
         struct run_queue queue;
@@ -342,7 +336,6 @@ static void recall_takes_what_no_handler_has_begun(void **state)
     struct stage stage;
     smq_delivery *second, *third;
 
-    (void) state;
     run_queue_init(&queue);
     stage_init(&stage, 1, 100);
     add(&stage, &queue, "a");
@@ -369,7 +362,6 @@ static void forgotten_later_lets_the_queue_go_on(void **state)
     struct stage stage;
     smq_delivery *first;
 
-    (void) state;
     first = stage_init_later(&stage, &queue);
     stage_says(&stage, SMQ_DONE);
     delivery_set_validity(first, SMQ_LEASE_LOST);
@@ -399,7 +391,6 @@ static void queue_goes_on_without_an_overdue_handler(void **state)
     struct stage stage;
     smq_delivery *first;
 
-    (void) state;
     run_queue_init(&queue);
     stage_init(&stage, 2, 100);
     first = add(&stage, &queue, "a");
@@ -425,7 +416,6 @@ static void late_answer_of_an_overdue_delivery_is_refused(void **state)
     struct stage stage;
     smq_delivery *first;
 
-    (void) state;
     run_queue_init(&queue);
     stage_init(&stage, 1, 100);
     scheduler_watch(stage.scheduler, true);
@@ -449,7 +439,6 @@ static void strict_queue_is_held_until_the_answer_is_stored(void **state)
     struct stage stage;
     smq_delivery *first, *second, *third;
 
-    (void) state;
     run_queue_init(&queue);
     stage_init(&stage, 1, 100);
     scheduler_set_strict(stage.scheduler, true);
@@ -481,7 +470,6 @@ static void delivery_outlives_the_queue_of_its_consumer(void **state)
     smq_delivery *delivery;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     delivery = begin_one(&stage, &queue, SMQ_LATER);
     stage_open(&stage, 1);
     stage_fini(&stage);
@@ -502,7 +490,6 @@ static void late_answer_inside_the_handler_leaves_it_to_the_call(void **state)
     smq_delivery *delivery;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     delivery = begin_one(&stage, &queue, SMQ_DONE);
     delivery_set_validity(delivery, SMQ_FENCED);
     assert_false(scheduler_forget(stage.scheduler, delivery));
@@ -521,7 +508,6 @@ static void late_verdict_ends_the_delivery(void **state)
     struct stage stage;
     smq_delivery *delivery;
 
-    (void) state;
     delivery = begin_one(&stage, &queue, SMQ_DONE);
     delivery_set_validity(delivery, SMQ_LEASE_LOST);
     assert_false(scheduler_forget(stage.scheduler, delivery));
@@ -544,7 +530,6 @@ static void ended_delivery_is_used_again(void **state)
     smq_error err = SMQ_ERROR_INIT;
     struct store_claimed claimed = {.entry = first_entry, .entry_len = strlen(first_entry)};
 
-    (void) state;
     delivery_pool_init(&pool);
     run_queue_init(&queue);
     stage_init(&stage, 0, 100);
@@ -616,7 +601,6 @@ static void old_confirmation_lets_nothing_begin_until_it_is_renewed(void **state
     struct stage stage;
     struct membership *membership = stage_guard(&stage, &queue);
 
-    (void) state;
     add(&stage, &queue, "a");
     expect_doubt(&stage, &queue);
     add(&stage, &queue, "b");
@@ -657,7 +641,6 @@ static void batch_is_put_back_in_its_order(void **state)
     struct run_queue queue;
     struct stage stage = {.task.run = on_task};
 
-    (void) state;
     pthread_mutex_init(&stage.lock, NULL);
     pthread_cond_init(&stage.changed, NULL);
     assert_int_equal(loop_new(&stage.loop, "smq:io", NULL), SMQ_OK);
@@ -689,7 +672,6 @@ static void trust_too_early_asks_again(void **state)
     struct membership *membership = stage_guard(&stage, &queue);
     smq_delivery *delivery = add(&stage, &queue, "a");
 
-    (void) state;
     expect_doubt(&stage, &queue);
     scheduler_set_confirmed(stage.scheduler, &queue);
     stage_await(&stage, &stage.posted, 2);
@@ -707,7 +689,6 @@ static void doubt_of_the_membership_holds_for_every_queue(void **state)
     struct membership *membership = stage_guard(&stage, &queue);
     smq_delivery *delivery;
 
-    (void) state;
     run_queue_confirm(&queue, clock_now_ms());
     membership_invalidate(membership, clock_now_ms());
     delivery = add(&stage, &queue, "a");
@@ -724,7 +705,6 @@ static void nothing_begins_when_the_membership_is_over(void **state)
     struct membership *membership = stage_guard(&stage, &queue);
     smq_delivery *delivery;
 
-    (void) state;
     run_queue_confirm(&queue, clock_now_ms());
     atomic_store(&membership->until_ms, clock_now_ms());
     delivery = add(&stage, &queue, "a");
@@ -743,7 +723,6 @@ static void each_claim_of_a_shared_topic_counts_for_itself(void **state)
     struct stage stage;
     smq_delivery *delivery;
 
-    (void) state;
     run_queue_init(&queue);
     stage_init(&stage, 1, 100);
     scheduler_guard(stage.scheduler, NULL, LONG_MS);
@@ -765,7 +744,6 @@ static void ids_are_escaped_and_cut(void **state)
     smq_delivery *delivery;
     char id[DELIVERY_ID_MAX];
 
-    (void) state;
     run_queue_init(&queue);
     stage_init(&stage, 0, 100);
     delivery = add(&stage, &queue, "a\x01\\b");

@@ -133,7 +133,6 @@ static void polls_take_one_of_each_key(void **state)
     smq_delivery *first[MOST] = {NULL}, *next[MOST];
     struct stage stage;
 
-    (void) state;
     stage_init(&stage, 1000, NULL);
     add(&stage, "aabab");
     polls(&stage, first, "ab");
@@ -158,7 +157,6 @@ static void keys_of_one_hash_are_two_keys(void **state)
     struct stage stage;
     unsigned hashes[2];
 
-    (void) state;
     HASH_JEN(bodies[0], strlen(bodies[0]), hashes[0]);
     HASH_JEN(bodies[1], strlen(bodies[1]), hashes[1]);
     assert_int_equal(hashes[0], hashes[1]);
@@ -179,7 +177,6 @@ static void a_queue_has_no_more_than_it_may(void **state)
     smq_delivery *out[MOST] = {NULL};
     struct stage stage;
 
-    (void) state;
     stage_init(&stage, 2, NULL);
     add(&stage, "abca");
     polls(&stage, out, "ab");
@@ -200,7 +197,6 @@ static void a_recall_takes_all_keys_each_in_its_order(void **state)
     char letters[MOST + 1] = "";
     size_t count = 0;
 
-    (void) state;
     stage_init(&stage, 1000, NULL);
     add(&stage, "abab");
     polls(&stage, out, "ab");
@@ -223,7 +219,6 @@ static void keys_that_wait_for_their_own_are_named(void **state)
     struct buf blocked = {0};
     struct stage stage;
 
-    (void) state;
     stage_init(&stage, 1, NULL);
     add(&stage, "aabc");
     polls(&stage, out, "a"); /* b and c wait only because of the queue */
@@ -253,7 +248,6 @@ static void deliveries_begin_in_the_order_in_which_they_were_added(void **state)
     smq_delivery *out[MOST] = {NULL};
     struct stage stage;
 
-    (void) state;
     stage_init(&stage, 1, NULL);
     add(&stage, letters);
     for (int i = 0; letters[i] != '\0'; i++) {
@@ -272,7 +266,6 @@ static void a_failure_holds_its_key_only(void **state)
     smq_delivery *out[MOST] = {NULL};
     struct stage stage;
 
-    (void) state;
     stage_init(&stage, 1000, NULL);
     scheduler_set_strict(stage.scheduler, true);
     add(&stage, "aabb");
@@ -320,7 +313,6 @@ static void later_holds_its_key_only(void **state)
     struct stage stage;
     pthread_t thread;
 
-    (void) state;
     stage_init(&stage, 0, handle);
     assert_int_equal(thread_start(&thread, "smq:work", work, stage.scheduler, NULL), SMQ_OK);
     add(&stage, "aab");

@@ -147,7 +147,6 @@ static void poll_takes_of_each_queue_what_may_be_begun(void **state)
     struct stage stage;
     smq_delivery *first, *second, *third;
 
-    (void) state;
     stage_init(&stage, 2);
     first = add(&stage, 0, "a");
     second = add(&stage, 0, "b");
@@ -167,7 +166,6 @@ static void small_polls_go_around_the_queues(void **state)
 {
     struct stage stage;
 
-    (void) state;
     stage_init(&stage, 8);
     add(&stage, 0, "a");
     add(&stage, 0, "b");
@@ -190,7 +188,6 @@ static void descriptor_follows_what_a_poll_would_give(void **state)
     smq_delivery *first, *second;
     size_t count = 7;
 
-    (void) state;
     stage_init(&stage, 1);
     assert_false(is_readable(&stage));
     first = add(&stage, 0, "a");
@@ -217,7 +214,6 @@ static void flush_waits_for_each_answer_before_it(void **state)
     smq_delivery *first, *second;
     smq_status late = SMQ_INTERNAL;
 
-    (void) state;
     stage_init(&stage, 1);
     assert_true(scheduler_flush(stage.scheduler, &late, 0));
     assert_int_equal(late, SMQ_OK);
@@ -242,7 +238,6 @@ static void flush_tells_once_of_late_answers(void **state)
     smq_delivery *first, *second;
     smq_status late = SMQ_OK;
 
-    (void) state;
     stage_init(&stage, 1);
     first = add(&stage, 0, "a");
     second = add(&stage, 1, "x");
@@ -268,7 +263,6 @@ static void poll_takes_nothing_of_a_held_key(void **state)
     struct stage stage;
     smq_delivery *first, *second;
 
-    (void) state;
     stage_init(&stage, 2);
     scheduler_set_strict(stage.scheduler, true);
     first = add_with(&stage, 0, "k", "a");
@@ -290,7 +284,6 @@ static void key_goes_on_when_what_holds_it_is_dropped(void **state)
     struct stage stage;
     smq_delivery *first, *second;
 
-    (void) state;
     stage_init(&stage, 2);
     scheduler_set_strict(stage.scheduler, true);
     first = add_with(&stage, 0, "k", "a");
@@ -308,7 +301,6 @@ static void first_poll_of_a_rest_says_so(void **state)
 {
     struct stage stage;
 
-    (void) state;
     stage_init(&stage, 1);
     assert_string_equal(take(&stage, 1), "");
     assert_false(scheduler_suspend(stage.scheduler, 600000));
@@ -330,7 +322,6 @@ static void poll_takes_nothing_that_is_not_confirmed(void **state)
     struct membership *membership = membership_new();
     struct stage stage;
 
-    (void) state;
     stage_init(&stage, 2);
     scheduler_guard(stage.scheduler, membership, 600000);
     add(&stage, 0, "a");

@@ -35,7 +35,6 @@ static void lack_of_slots_is_reported_once_when_it_lasts(void **state)
     };
     /* clang-format on */
 
-    (void) state;
     follow(rows, sizeof(rows) / sizeof(rows[0]));
 }
 
@@ -54,7 +53,6 @@ static void a_slot_begins_it_anew(void **state)
     };
     /* clang-format on */
 
-    (void) state;
     follow(rows, sizeof(rows) / sizeof(rows[0]));
 }
 

@@ -188,7 +188,6 @@ static void end(struct running *running)
 
 static int set_up(void **state)
 {
-    (void) state;
     fake_lock();
     model.replicas = REPLICAS;
     model.slots = 1;
@@ -208,7 +207,6 @@ static void without_the_option_nothing_is_repeated(void **state)
 {
     struct running running;
 
-    (void) state;
     model.replicas = 0;
     running = start(LONG_MS);
     fake_await(&model.consumes, 1);
@@ -222,7 +220,6 @@ static void nothing_is_claimed_before_the_replicas_know_the_owner(void **state)
 {
     struct running running;
 
-    (void) state;
     model.hold = true;
     running = start(LONG_MS);
     fake_await_held(1);
@@ -248,7 +245,6 @@ static void a_stop_does_not_gain_the_slot(void **state)
 {
     struct running running;
 
-    (void) state;
     model.hold = true;
     running = start(LONG_MS);
     fake_await_held(1);
@@ -304,7 +300,6 @@ static void a_shortage_is_reported_once_for_a_server(void **state)
 {
     struct running running;
 
-    (void) state;
     model.slots = SLOTS;
     model.all_alike = true;
     model.plan[0] = SCRIPT_DENIED;
@@ -323,7 +318,6 @@ static void a_new_shortage_is_reported_again(void **state)
 {
     struct running running;
 
-    (void) state;
     model.plan[0] = model.plan[2] = SCRIPT_DENIED;
     model.lost = 2;
     running = start(LONG_MS);
@@ -339,7 +333,6 @@ static void a_newer_owner_is_noticed_by_the_repeat(void **state)
 {
     struct running running;
 
-    (void) state;
     model.all_alike = true;
     model.plan[0] = SCRIPT_FENCED;
     running = start(LONG_MS);

@@ -50,7 +50,6 @@ static const struct fake_slots served = {.definition = definition, .consume = co
 
 static int set_up(void **state)
 {
-    (void) state;
     memset(model.looks, 0, sizeof(model.looks));
     model.hold = true;
     model.calls = model.answered = 0;
@@ -109,7 +108,6 @@ static void answers_wait_for_calls_in_progress_and_go_together(void **state)
     smq_delivery *polled[BATCH];
     smq_consumer *consumer = consumer_of_batch(polled, LONG_MS);
 
-    (void) state;
     for (int i = 0; i < FEW; i++) {
         answer(polled, i, i + 1);
         await_answered();
@@ -125,7 +123,6 @@ static void without_linger_the_first_answer_goes_at_once(void **state)
     smq_delivery *polled[BATCH];
     smq_consumer *consumer = consumer_of_batch(polled, SMQ_NONE);
 
-    (void) state;
     for (int i = 0; i < FEW; i++) {
         answer(polled, i, i + 1);
         fake_await(&model.answered, i + 1);
@@ -139,7 +136,6 @@ static void more_than_half_a_batch_of_answers_does_not_wait(void **state)
     smq_delivery *polled[BATCH];
     smq_consumer *consumer = consumer_of_batch(polled, LONG_MS);
 
-    (void) state;
     answer(polled, 0, BATCH / 2 + 1);
     fake_await(&model.answered, BATCH / 2 + 1);
     end(consumer, polled, BATCH / 2 + 1);
@@ -150,7 +146,6 @@ static void flush_does_not_wait_for_company(void **state)
     smq_delivery *polled[BATCH];
     smq_consumer *consumer = consumer_of_batch(polled, LONG_MS);
 
-    (void) state;
     answer(polled, 0, FEW);
     await_answered();
     assert_int_equal(smq_consumer_flush(consumer, WAIT_MS, NULL), SMQ_OK);
@@ -163,7 +158,6 @@ static void stop_does_not_wait_for_company(void **state)
     smq_delivery *polled[BATCH];
     smq_consumer *consumer = consumer_of_batch(polled, LONG_MS);
 
-    (void) state;
     answer(polled, 0, FEW);
     await_answered();
     smq_consumer_stop(consumer);

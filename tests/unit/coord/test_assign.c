@@ -184,7 +184,6 @@ static void everything_is_given_to_the_only_member(void **state)
 {
     struct fleet *fleet = fleet_make(1, 1, TOPIC_SLOTS_MAX);
 
-    (void) state;
     assert_int_equal(fleet_settle(fleet), 0);
     assert_even(fleet);
     fleet_drop(fleet);
@@ -194,7 +193,6 @@ static void nobody_left_means_no_owner(void **state)
 {
     struct fleet *fleet = fleet_make(2, 1, 8);
 
-    (void) state;
     fleet_settle(fleet);
     fleet->weights[0] = 0;
     fleet->weights[1] = 0;
@@ -207,7 +205,6 @@ static void nobody_left_means_no_owner(void **state)
 
 static void a_join_moves_only_its_share(void **state)
 {
-    (void) state;
     for (int32_t slots = 1; slots <= 4096; slots *= 4) {
         for (size_t count = 1; count <= 20; count++) {
             struct fleet *fleet = fleet_make(count + 1, 1, slots);
@@ -227,7 +224,6 @@ static void a_join_moves_only_its_share(void **state)
 /* Gracefully or not: what others hold stays where it is. */
 static void a_leave_moves_only_the_slots_of_who_leaves(void **state)
 {
-    (void) state;
     for (int graceful = 0; graceful <= 1; graceful++) {
         for (int32_t slots = 1; slots <= 4096; slots *= 4) {
             for (size_t count = 2; count <= 20; count++) {
@@ -254,7 +250,6 @@ static void a_leave_moves_only_the_slots_of_who_leaves(void **state)
 /* A member that left, or died, and joins again gets slots that it had, and no others. */
 static void who_comes_back_gets_its_slots_back(void **state)
 {
-    (void) state;
     for (int32_t slots = 1; slots <= 4096; slots *= 2) {
         for (size_t count = 2; count <= 20; count++) {
             struct fleet *fleet = fleet_make(count, 1, slots);
@@ -343,7 +338,6 @@ static int32_t fewest_moves(const struct fleet *fleet)
 
 static void moves_are_the_fewest_possible(void **state)
 {
-    (void) state;
     for (int i = 0; i < 150; i++) {
         struct fleet *fleet = fleet_draw(1 + draw(4), 1 + (int32_t) draw(8));
         int32_t best = fewest_moves(fleet);
@@ -356,7 +350,6 @@ static void moves_are_the_fewest_possible(void **state)
 
 static void an_even_state_is_left_alone(void **state)
 {
-    (void) state;
     for (int i = 0; i < 500; i++) {
         struct fleet *fleet = fleet_draw(1 + draw(20), 1 + (int32_t) draw(300));
         uint16_t before[300];
@@ -374,7 +367,6 @@ static void an_even_state_is_left_alone(void **state)
 /* The same fleet with its members in another order gives every slot to the same id. */
 static void the_order_of_members_is_of_no_account(void **state)
 {
-    (void) state;
     for (int i = 0; i < 500; i++) {
         struct fleet *fleet = fleet_draw(2 + draw(10), 1 + (int32_t) draw(100));
         struct fleet *turned = fleet_make(fleet->count, 1, fleet->topics[0].slot_count);
@@ -423,7 +415,6 @@ static void a_thousand_joins_and_leaves(void **state)
     struct fleet *fleet = fleet_make(32, 1, 256);
     uint16_t before[256];
 
-    (void) state;
     for (size_t i = 1; i < fleet->count; i++) {
         fleet->weights[i] = 0;
     }
@@ -468,7 +459,6 @@ static void small_topics_are_even_together(void **state)
 {
     static const int32_t sizes[] = {1, 2, 4, 16};
 
-    (void) state;
     for (size_t size = 0; size < sizeof(sizes) / sizeof(sizes[0]); size++) {
         struct fleet *fleet = fleet_make(50, 100, sizes[size]);
 
@@ -496,7 +486,6 @@ static void small_topics_are_even_together(void **state)
 
 static int choose_seed(void **state)
 {
-    (void) state;
     seed_choose();
     return 0;
 }

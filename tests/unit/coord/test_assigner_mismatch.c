@@ -53,7 +53,6 @@ static void they_are_named_when_it_lasts_and_not_too_often(void **state)
           {61020, 3, 2, 0}}},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(stories) / sizeof(stories[0]); i++) {
         struct assigner_mismatch mismatch = {0};
 
@@ -185,7 +184,6 @@ static const struct situation situations[] = {
 
 static void members_of_different_clusters_are_named(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(situations) / sizeof(situations[0]); i++) {
         const struct situation *situation = &situations[i];
         const char *text = NULL;

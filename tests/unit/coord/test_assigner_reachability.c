@@ -17,7 +17,6 @@ static void which_state_may_follow(void **state)
         [ASSIGNER_RETURNED] = "x.x.",
     };
 
-    (void) state;
     for (int from = 0; from < ASSIGNER_PRESENCES; from++) {
         for (int to = 0; to < ASSIGNER_PRESENCES; to++) {
             assert_int_equal(
@@ -103,7 +102,6 @@ static const struct story stories[] = {
 
 static void it_moves_when_it_lasts_and_comes_back_when_that_lasts(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(stories) / sizeof(stories[0]); i++) {
         struct assigner_reachability reachability = {.incarnation = 1};
 
@@ -147,7 +145,6 @@ static void a_connection_that_comes_and_goes_causes_few_moves(void **state)
                  {310000, 20000, 262}, /* the largest hold fits, so each time */
                  {3600000, 60000, 24}};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         int moves = moves_in_a_day(cases[i].up_ms, cases[i].down_ms);
 

@@ -168,7 +168,6 @@ static void a_topic_that_is_gone_is_forgotten(void **state)
     static const struct zookeeper_env env = {.root = "/slotmq"};
     struct assigner assigner = {.env = &env, .active = true, .read = on_read};
 
-    (void) state;
     fake.topics[0] = first;
     fake.topics[1] = second;
     assert_int_equal(read_round(&assigner, 2), 4); /* of each topic the node and the assignment */
@@ -190,7 +189,6 @@ static void a_round_reads_what_has_changed(void **state)
     static const struct zookeeper_env env = {.root = "/slotmq"};
     struct assigner assigner = {.env = &env, .active = true, .read = on_read};
 
-    (void) state;
     fake.topics[0] = first;
     fake.topics[1] = second;
     assert_int_equal(read_round(&assigner, 2), 4);
@@ -226,7 +224,6 @@ static void a_member_that_may_not_be_read_is_the_one_that_has_slots(void **state
     const struct assignment assignment = {
         .members = members, .member_count = 3, .slots = slots, .slot_count = 1};
 
-    (void) state;
     assignment_encode(&fake.assignment, &assignment);
     fake.topics[0] = first;
     fake.hidden[0] = owner;
@@ -264,7 +261,6 @@ static void members_beyond_the_most_are_said(void **state)
     struct assigner assigner = {.env = &env, .active = true, .read = on_read};
     char *names = memory_new((size_t) CROWD_MOST * 8);
 
-    (void) state;
     for (size_t i = 0; i < CROWD_MOST; i++) {
         fake.crowd[i] = names + i * 8;
         (void) snprintf(fake.crowd[i], 8, "%zu", i);

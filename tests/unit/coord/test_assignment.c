@@ -75,7 +75,6 @@ static void what_is_written_is_read(void **state)
     struct assignment read;
     struct buf bytes = {0};
 
-    (void) state;
     assignment_encode(&bytes, &written);
     assert_true(assignment_decode(&read, bytes.data, bytes.len));
     assert_int_equal(read.epoch, 7);
@@ -100,7 +99,6 @@ static void the_largest_topic_fits(void **state)
                                     .slot_count = TOPIC_SLOTS_MAX};
     struct buf bytes = {0};
 
-    (void) state;
     assignment_encode(&bytes, &assignment);
     assert_true(bytes.len <= ASSIGNMENT_SIZE_MAX);
     assert_true(reads(bytes.data, bytes.len));
@@ -112,7 +110,6 @@ static void a_part_is_refused_at_every_length(void **state)
 {
     struct buf bytes = example_bytes();
 
-    (void) state;
     for (size_t len = 0; len < bytes.len; len++) {
         assert_false(reads(bytes.data, len));
     }
@@ -125,7 +122,6 @@ static void a_part_with_a_right_checksum_is_refused(void **state)
 {
     struct buf whole = example_bytes();
 
-    (void) state;
     for (size_t len = CRC_SIZE; len < whole.len; len++) {
         struct buf part = {0};
 
@@ -141,7 +137,6 @@ static void every_flipped_bit_is_refused(void **state)
 {
     struct buf bytes = example_bytes();
 
-    (void) state;
     for (size_t bit = 0; bit < bytes.len * 8; bit++) {
         bytes.data[bit / 8] = (char) (bytes.data[bit / 8] ^ (1 << bit % 8));
         assert_false(reads(bytes.data, bytes.len));
@@ -155,7 +150,6 @@ static void every_changed_byte_is_read_safely(void **state)
 {
     struct buf bytes = example_bytes();
 
-    (void) state;
     for (size_t at = 0; at < bytes.len - CRC_SIZE; at++) {
         char old = bytes.data[at];
 
@@ -174,7 +168,6 @@ static void an_owner_that_is_not_listed_is_refused(void **state)
     static const uint16_t bad[] = {3, ASSIGNMENT_REVOKING | 3, ASSIGNMENT_REVOKING,
                                    ASSIGNMENT_MEMBER};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct assignment assignment = example();
         struct buf bytes = {0};
@@ -194,7 +187,6 @@ static void another_format_is_refused(void **state)
         char value;
     } cases[] = {{0, 'X'}, {5, 1}, {5, 3}, {7, 1}};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct buf bytes = example_bytes();
 

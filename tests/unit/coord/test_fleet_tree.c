@@ -119,7 +119,6 @@ static void test_a_fleet_at_rest(void **state)
 {
     struct scene scene;
 
-    (void) state;
     scene_set(&scene);
     SHOWS(&scene, "fleet /r generation 3 assigner a epoch 5 members 2 topics 1 unread 0\n",
           "member a state 1 weight 2 slots 4 giving up 0 standing by 0 \n",
@@ -132,7 +131,6 @@ static void test_what_a_moving_slot_waits_for(void **state)
     static const int32_t held[] = {5};
     struct scene scene;
 
-    (void) state;
     scene_set(&scene);
     scene.slots[4] = scene.slots[5] = 2 | REVOKING;
     scene.asks[1].applied = EPOCH - 1;
@@ -156,7 +154,6 @@ static void test_who_stands_by_and_why(void **state)
 {
     struct scene scene;
 
-    (void) state;
     scene_set(&scene);
     scene.tree.member_count = 3;
     SHOWS(&scene, "member c state 1 weight 2 slots 0 giving up 0 standing by 1 \n",
@@ -180,7 +177,6 @@ static void test_more_members_than_slots(void **state)
 {
     struct scene scene;
 
-    (void) state;
     scene_set(&scene);
     scene.topic.slots = scene.topic.assignment.slot_count = 1;
     SHOWS(&scene, "share b slots : more members ask for the topic than it has slots\n");
@@ -190,7 +186,6 @@ static void test_nodes_that_cannot_be_read(void **state)
 {
     struct scene scene;
 
-    (void) state;
     scene_set(&scene);
     scene.members[1].unread = fleet_tree_denied;
     scene.members[1].info = (struct member_info){.topic_count = 0};
@@ -207,7 +202,6 @@ static void test_a_root_that_is_missing(void **state)
 {
     struct scene scene;
 
-    (void) state;
     scene_set(&scene);
     scene.tree = (struct fleet_tree){.path = "/r", .epoch = -1};
     SHOWS(&scene, "fleet /r generation 0 assigner  epoch -1 members 0 topics 0 unread 0\n");
@@ -224,7 +218,6 @@ static void test_bytes_of_topics(void **state)
                 {"nonce abc slots 0\n", 0},   {"nonce abc slots 65537\n", 0},
                 {"nonce abc\n", 0},           {"", 0}};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct fleet_tree_topic topic = {.slots = 0};
         const bool good = fleet_tree_read_topic(&topic, rows[i].text, strlen(rows[i].text));
@@ -242,7 +235,6 @@ static void test_bytes_of_assignments(void **state)
     struct fleet_tree_topic topic = {.slots = 2};
     struct buf bytes = {0};
 
-    (void) state;
     assignment_encode(&bytes, &assignment);
     assert_true(fleet_tree_read_assignment(&topic, "", 0));
     assert_true(fleet_tree_read_assignment(&topic, bytes.data, bytes.len));
@@ -265,7 +257,6 @@ static void test_what_is_gone(void **state)
                               .member_count = 3,
                               .topic_count = 3};
 
-    (void) state;
     for (int i = 0; i < 3; i++) {
         tree.members[i] =
             (struct fleet_tree_member){.name = memory_string(names[i]), .exists = i != 1};
@@ -287,7 +278,6 @@ static void test_a_member_that_may_not_be_read(void **state)
 {
     struct scene scene;
 
-    (void) state;
     scene_set(&scene);
     scene.members[1] =
         (struct fleet_tree_member){.name = "b", .exists = true, .unread = fleet_tree_denied};
@@ -309,7 +299,6 @@ static void test_bytes_of_assigners(void **state)
 {
     struct fleet_tree tree = {.epoch = 0};
 
-    (void) state;
     assert_true(fleet_tree_read_assigner(&tree, "member m\nincarnation 7\n", 23));
     assert_string_equal(tree.assigner, "m");
     assert_false(fleet_tree_read_assigner(&tree, "", 0));
@@ -336,7 +325,6 @@ static void test_topics_that_nobody_asks_for(void **state)
         {.asks = "other", .unread = fleet_tree_damaged, .left = true},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct scene scene;
         struct fleet_tree_topic topic = {.name = memory_string("t"), .unread = cases[i].unread};

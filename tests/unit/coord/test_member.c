@@ -131,7 +131,6 @@ static struct member member;
 
 static int set_up(void **state)
 {
-    (void) state;
     fake.entered = fake.mended = fake.leased = fake.renewed = fake.logged = 0;
     member = (struct member){.state = MEMBER_OUT};
     assert_int_equal(uv_loop_init(&uv), 0);
@@ -141,7 +140,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void) state;
     member_stop(&member);
     assert_int_equal(uv_run(&uv, UV_RUN_DEFAULT), 0);
     assert_int_equal(uv_loop_close(&uv), 0);
@@ -182,7 +180,6 @@ static void enter(void)
  * after the other, as on a machine with more processes than it can run: time for another try. */
 static void a_late_reply_ends_no_later_entry(void **state)
 {
-    (void) state;
     assert_false(member_connected(&member));
     member_ready(&member, true);
     reply_to(&fake.created, ZNONODE);
@@ -213,7 +210,6 @@ static void what_a_heartbeat_shows(void **state)
         {.rc = ZCONNECTIONLOSS},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(beats) / sizeof(beats[0]); i++) {
         if (i > 0) {
             member_expired(&member);
@@ -235,7 +231,6 @@ static void what_a_heartbeat_shows(void **state)
 /* Once, and once more when it may be read again. */
 static void a_node_that_may_not_be_read_is_logged_once(void **state)
 {
-    (void) state;
     enter();
     for (int round = 1; round <= 2; round++) {
         for (int i = 0; i < 3; i++) {
@@ -252,7 +247,6 @@ static void a_node_that_may_not_be_read_is_logged_once(void **state)
 /* It is of another process, so the name is waited for. */
 static void a_name_whose_node_may_not_be_read_is_waited_for(void **state)
 {
-    (void) state;
     assert_false(member_connected(&member));
     member_ready(&member, true);
     reply_to(&fake.created, ZNODEEXISTS);

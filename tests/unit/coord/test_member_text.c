@@ -46,7 +46,6 @@ static void member_comes_back(void **state)
     struct member_info got;
     const struct member_topic *found = NULL;
 
-    (void) state;
     add_slots(&topic.held, held, sizeof(held) / sizeof(held[0]));
     add_slots(&topic.owned, owned, sizeof(owned) / sizeof(owned[0]));
     member_text_head(&text, &info);
@@ -84,7 +83,6 @@ static void what_is_said_of_redis_comes_back(void **state)
     struct buf text = {0};
     struct member_info got;
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         buf_clear(&text);
         buf_printf(&text, "slotmq-member 1\nuuid u\n%s", cases[i].line);
@@ -123,7 +121,6 @@ static void a_bad_fingerprint_is_not_known(void **state)
         {"slotmq-member 1\nuuid u\nmarks 0a1b2c3d 5\ntopic t n 1 1 0 0 - 0 -\n", 0},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct member_info got;
 
@@ -157,7 +154,6 @@ static void bad_members_are_refused(void **state)
         "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 - 1 2\n",
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct member_info got;
 

@@ -19,7 +19,6 @@ static void the_back_off_does_not_put_off_the_end_of_the_wait(void **state)
         {5000, 90000, 8000, 5000}, /* it owns slots, and continues */
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_int_equal(
             ownership_holder_delay(cases[i].backoff_ms, cases[i].waited_ms, cases[i].limit_ms),
@@ -50,7 +49,6 @@ static void another_redis_is_only_named_if_it_is_another(void **state)
         {"", "", "if it uses this Redis"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fingerprint own = cluster(cases[i].own);
         struct fingerprint holder = cluster(cases[i].holder);
@@ -84,7 +82,6 @@ static void a_refusal_shows_something_once_the_newest_assignment_was_refused_too
          false},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         enum refusal_state now = REFUSAL_NONE;
         bool shown = false;
@@ -128,7 +125,6 @@ static void the_text_of_a_member_is_never_too_long(void **state)
     struct member_info read;
     struct buf out = {0};
 
-    (void) state;
     LIST_INIT(&set.topics);
     for (int i = 0; i < TOPICS; i++) {
         (void) snprintf(names[i], sizeof(names[i]), "t%d", i);
@@ -183,7 +179,6 @@ static void the_reason_for_no_slot_is_what_is_known(void **state)
         {{.leased = false}, COORD_NO_SLOT_REDIS},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_int_equal(no_slot_reason(&cases[i].facts), cases[i].reason);
     }

@@ -14,7 +14,6 @@ static void root_comes_back(void **state)
     char text[ROOT_TEXT_MAX];
     size_t len = root_text_format(text, &info);
 
-    (void) state;
     assert_true(root_text_parse(&got, text, len));
     assert_int_equal(got.generation, UINT32_MAX);
     assert_string_equal(got.identity, IDENTITY);
@@ -35,7 +34,6 @@ static void bad_roots_are_refused(void **state)
         "slotmq 2\nfence_generation 1\nidentity " IDENTITY IDENTITY IDENTITY IDENTITY "\n",
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct root_info got = {0};
 

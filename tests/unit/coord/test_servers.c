@@ -21,7 +21,6 @@ static void good_servers_give_their_root(void **state)
         {"localhost:2181/zookeeper-of-ours", "/zookeeper-of-ours"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char root[256];
         smq_error err = SMQ_ERROR_INIT;
@@ -40,7 +39,6 @@ static void a_port_may_be_left_out(void **state)
         {"[::1],[::2]:3/x", "[::1]:2181,[::2]:3"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char root[256];
         char *hosts = coord_servers_hosts(cases[i][0]);
@@ -81,7 +79,6 @@ static void bad_servers_are_named(void **state)
         {"a:1/zookeeper/quota", "/zookeeper/quota"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char root[256] = "untouched";
         smq_error err = SMQ_ERROR_INIT;
@@ -99,7 +96,6 @@ static void a_root_that_does_not_fit_is_refused(void **state)
     char root[4];
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     assert_int_equal(coord_check_servers(root, sizeof(root), "a:1/ab", &err), SMQ_OK);
     assert_string_equal(root, "/ab");
     assert_int_equal(coord_check_servers(root, sizeof(root), "a:1/abc", &err), SMQ_INVALID);

@@ -22,7 +22,6 @@ static void a_member_enters_from_outside_or_after_it_waited(void **state)
         [MEMBER_REFUSED] = {[MEMBER_OUT] = false, [MEMBER_REFUSED] = true},
     };
 
-    (void) state;
     for (int from = 0; from < MEMBER_STATES; from++) {
         for (int to = 0; to < MEMBER_STATES; to++) {
             assert_int_equal(member_state_may((enum member_state) from, (enum member_state) to),
@@ -43,7 +42,6 @@ static void an_election_is_won_only_by_trying(void **state)
         [ELECTION_WON] = {[ELECTION_OUT] = true, [ELECTION_TRYING] = true},
     };
 
-    (void) state;
     for (int from = 0; from < ELECTION_STATES; from++) {
         for (int to = 0; to < ELECTION_STATES; to++) {
             assert_int_equal(election_may((enum election_state) from, (enum election_state) to),
@@ -66,7 +64,6 @@ static void a_session_connects_only_with_a_handle(void **state)
                                   [ZK_SESSION_CONNECTED] = true},
     };
 
-    (void) state;
     for (int from = 0; from < ZK_SESSION_STATES; from++) {
         for (int to = 0; to < ZK_SESSION_STATES; to++) {
             assert_int_equal(
@@ -84,7 +81,6 @@ static void a_standalone_topic_that_leaves_does_not_come_back(void **state)
         [STANDALONE_GONE] = ".....",
     };
 
-    (void) state;
     for (int from = 0; from < STANDALONE_STATES; from++) {
         for (int to = 0; to < STANDALONE_STATES; to++) {
             assert_int_equal(
@@ -105,7 +101,6 @@ static void a_node_is_ours_only_after_it_was_read(void **state)
         [TOPIC_NODE_ASKING] = "x.......",   [TOPIC_NODE_OURS] = "x...x...",
     };
 
-    (void) state;
     for (int from = 0; from < TOPIC_NODE_STATES; from++) {
         for (int to = 0; to < TOPIC_NODE_STATES; to++) {
             assert_int_equal(

@@ -19,7 +19,6 @@ static const struct {
 
 static void shorter_of_two_times_counts_from_the_question(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(untils) / sizeof(untils[0]); i++) {
         print_message("%s\n", untils[i].what);
         assert_int_equal(confirmation_until(untils[i].asked_ms, untils[i].lease_ms,
@@ -45,7 +44,6 @@ static const struct {
 
 static void membership_comes_before_age(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(judgements) / sizeof(judgements[0]); i++) {
         print_message("%s\n", judgements[i].what);
         assert_int_equal(confirmation_at(judgements[i].now_ms, judgements[i].until_ms,

@@ -23,7 +23,6 @@ static int bucket_of(int64_t us)
 
 static void bucket_i_ends_with_1_ms_times_2_to_the_i(void **state)
 {
-    (void) state;
     assert_int_equal(bucket_of(-5), 0); /* a clock that went back */
     assert_int_equal(bucket_of(0), 0);
     for (int i = 0; i < SMQ_HISTOGRAM_SIZE - 1; i++) {
@@ -38,7 +37,6 @@ static void times_below_a_millisecond_add_up(void **state)
     struct metrics metrics = {0};
     smq_metrics read = SMQ_METRICS_INIT;
 
-    (void) state;
     for (int i = 0; i < 10; i++) {
         metrics_handled(&metrics, 300);
     }
@@ -52,7 +50,6 @@ static void waits_are_of_all_messages(void **state)
     struct metrics metrics = {0};
     smq_metrics read = SMQ_METRICS_INIT;
 
-    (void) state;
     for (int i = 0; i < METRICS_WAITS; i++) {
         metrics_waited(&metrics, i, 10 + i, 2);
         metrics_waited(&metrics, i, -5, 1); /* times of two threads */
@@ -72,7 +69,6 @@ static void slots_owned_are_those_gained_and_not_lost(void **state)
     struct metrics metrics = {0};
     smq_metrics read = SMQ_METRICS_INIT;
 
-    (void) state;
     metric_add(&metrics.slots_gained, 5);
     metric_add(&metrics.slots_lost, 2);
     metrics_read(&read, &metrics);

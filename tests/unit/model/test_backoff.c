@@ -27,7 +27,6 @@ static void backoff_text_reads_back(void **state)
         "exp:0:0", "exp:5:5", "ladder:1",  "ladder:1000,5000,60000", ladder_of_16,
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct backoff backoff = parsed(texts[i]);
         char text[BACKOFF_TEXT_MAX];
@@ -71,7 +70,6 @@ static void backoff_refuses_other_text(void **state)
         ":1",
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct backoff backoff = {.count = 77};
         smq_error err = SMQ_ERROR_INIT;
@@ -122,7 +120,6 @@ static void delays_follow_the_text(void **state)
         {"exp:0:0", 5, UINT64_MAX, 0},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct backoff backoff = parsed(cases[i].text);
 

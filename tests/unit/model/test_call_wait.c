@@ -66,7 +66,6 @@ static void each_reason_has_its_time(void **state)
         {"told in the end", {{CLAIMED, 400, 0}, {TOLD, 900, 0}}, 100, 0, 0},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct call_wait wait = {.since_us = 0};
         int64_t us[CALL_WAITS];
@@ -90,7 +89,6 @@ static void a_clock_that_stands_counts_nothing(void **state)
     struct call_wait wait = {.since_us = 0};
     int64_t us[CALL_WAITS];
 
-    (void) state;
     call_wait_told(&wait, 500);
     call_wait_end(&wait, us, 400); /* the time of a turn that began before */
     assert_int_equal(us[CALL_WAIT_SLOT], 0);

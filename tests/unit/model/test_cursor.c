@@ -18,7 +18,6 @@ static void good_ones_come_back_as_they_were(void **state)
          {.slot = 63, .state = SMQ_STATE_RESTING, .score = "-7", .name = "% \n\xff"}},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct buf text = {0}, name = {0};
         struct cursor cursor = cases[i].cursor, parsed;
@@ -43,7 +42,6 @@ static void a_name_with_a_nul(void **state)
                   parsed;
     struct buf text = {0}, name = {0};
 
-    (void) state;
     cursor_format(&text, &cursor);
     assert_string_equal(text.data, "0:dead:1:a%00b");
     assert_true(cursor_parse(&parsed, &name, text.data, 1));
@@ -81,7 +79,6 @@ static void bad_ones_are_refused(void **state)
         "3:waiting:1:\x80",
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct buf name = {0};
         struct cursor parsed;

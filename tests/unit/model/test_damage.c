@@ -275,7 +275,6 @@ static const struct case_row rows[] = {
 
 static void what_is_to_be_done(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         judged(&rows[i]);
     }
@@ -289,7 +288,6 @@ static void long_lists_are_cut(void **state)
     struct damage_verdict verdict;
     smq_error err;
 
-    (void) state;
     note(damage, 255, &whole);
     assert_int_equal(damage_decide(&verdict, damage, "t", NULL, &err), SMQ_OK);
     assert_int_equal(verdict.closed, 255);
@@ -305,7 +303,6 @@ static void what_slots_remember_of_topics_that_are_gone(void **state)
     struct damage *damage = damage_new(2);
     uint32_t generation = 3, deletes = 1;
 
-    (void) state;
     note(damage, 0, &closed[0]);
     note(damage, 1, &closed[1]);
     damage_memory(&generation, &deletes, damage);

@@ -87,7 +87,6 @@ static void check_notscore(const struct vector *vector, void *user)
 
 static void scores_are_written_and_read_exactly(void **state)
 {
-    (void) state;
     vector_each(VECTORS "/entries.txt", "score", 5, check_score, NULL);
     vector_each(VECTORS "/entries.txt", "read", 4, check_read, NULL);
 }
@@ -100,7 +99,6 @@ static void other_texts_are_no_scores(void **state)
     } cases[] = {{"", 0},    {" 5", 2},  {"5 ", 2},
                  {"5\0", 2}, {"5\n", 2}, {"0000000000000000000000000000000005", 34}};
 
-    (void) state;
     vector_each(VECTORS "/entries.txt", "notscore", 1, check_notscore, NULL);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         int64_t integer = 0;
@@ -116,7 +114,6 @@ static void scores_do_not_depend_on_the_locale(void **state)
     static const char *const names[] = {"de_DE.utf8", "fr_FR.utf8", "pl_PL.utf8", "de_DE", "fr_FR"};
     size_t i = 0;
 
-    (void) state;
     while (i < sizeof(names) / sizeof(names[0]) && setlocale(LC_ALL, names[i]) == NULL) {
         i++;
     }
@@ -177,13 +174,11 @@ static void check_notentry(const struct vector *vector, void *user)
 
 static void entries_are_written_and_read(void **state)
 {
-    (void) state;
     vector_each(VECTORS "/entries.txt", "entry", 5, check_entry, NULL);
 }
 
 static void other_bytes_are_no_entries(void **state)
 {
-    (void) state;
     vector_each(VECTORS "/entries.txt", "notentry", 1, check_notentry, NULL);
     assert_false(entry_decode(&(struct entry){0}, NULL, 0));
 }
@@ -209,7 +204,6 @@ static void check_rest(const struct vector *vector, void *user)
 
 static void integers_mean_a_priority_or_a_time(void **state)
 {
-    (void) state;
     vector_each(VECTORS "/entries.txt", "ties", 3, check_ties, NULL);
     vector_each(VECTORS "/entries.txt", "rest", 2, check_rest, NULL);
     assert_int_equal(entry_priority('m', 1700000000020), 1700000000020);

@@ -24,7 +24,6 @@ static void the_order_of_nodes_does_not_matter(void **state)
 {
     struct fingerprint left = {0}, right = {0};
 
-    (void) state;
     fingerprint_add(&left, "a", 1);
     fingerprint_add(&left, "b", 1);
     fingerprint_add(&left, "a", 1);
@@ -50,7 +49,6 @@ static void many_nodes_keep_what_they_share(void **state)
 {
     struct fingerprint all = fingerprint_of(1, 1000), backwards = {0};
 
-    (void) state;
     assert_int_equal(all.count, FINGERPRINT_MAX);
     for (int i = 1000; i >= 1; i--) {
         char id[41];
@@ -71,7 +69,6 @@ static void text_comes_back(void **state)
     static const int counts[] = {1, 2, FINGERPRINT_MAX, FINGERPRINT_MAX + 1};
     char text[FINGERPRINT_TEXT_MAX];
 
-    (void) state;
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         struct fingerprint fingerprint = fingerprint_of(1, counts[i]), got;
 
@@ -113,7 +110,6 @@ static void only_its_own_form_is_read(void **state)
          0},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fingerprint got = {.count = 7};
 
@@ -148,7 +144,6 @@ static void sets_that_share_a_hash_belong_together(void **state)
         {"three clusters", {{1, 3}, {4, 6}, {7, 9}, {4, 5}, {9, 9}}, {1, 2, 3, 2, 3}, 3},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct grouping *it = &cases[i];
         struct fingerprint fingerprint[SETS_MAX];

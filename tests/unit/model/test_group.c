@@ -10,7 +10,6 @@
 
 static void a_name_is_taken_apart(void **state)
 {
-    (void) state;
     assert_null(group_in("orders"));
     assert_string_equal(group_in("orders/billing"), "billing");
     assert_int_equal(group_topic_len("orders"), 6);
@@ -45,7 +44,6 @@ static void lists_are_sorted_and_checked(void **state)
          "by commas"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char list[GROUP_LIST_MAX];
         smq_error err = SMQ_ERROR_INIT;
@@ -69,7 +67,6 @@ static void names_have_room(void **state)
     char name[GROUP_NAME_MAX + 1];
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     memset(group, 'g', sizeof(group));
     group[GROUP_NAME_MAX - 2] = '\0'; /* with "t/" as long as may be */
     assert_int_equal(group_list_parse(list, "t", group, &err), SMQ_OK);
@@ -90,7 +87,6 @@ static void lists_are_read(void **state)
     char name[GROUP_NAME_MAX + 1];
     char shown[64];
 
-    (void) state;
     assert_int_equal(group_list_count(""), 0);
     assert_int_equal(group_list_count("a"), 1);
     assert_int_equal(group_list_count("a,bc,d"), 3);
@@ -127,7 +123,6 @@ static void an_empty_list_is_refused(void **state)
     smq_error err = SMQ_ERROR_INIT;
     struct topic topic;
 
-    (void) state;
     assert_int_equal(topic_from_options(&topic, &options, &err), SMQ_INVALID);
     assert_string_equal(err.text, "groups is empty: name one at least, or leave it out; a topic "
                                   "that is created without groups cannot get any");
@@ -139,7 +134,6 @@ static void a_definition_without_groups_is_as_before(void **state)
     struct topic part;
     struct buf text = {0};
 
-    (void) state;
     topic_format(&text, &topic);
     assert_null(strstr(text.data, "groups"));
     assert_int_equal(topic_parts(&topic), 1);
@@ -158,7 +152,6 @@ static void a_definition_with_groups_has_parts(void **state)
     struct buf text = {0};
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     topic_format(&text, &topic);
     assert_non_null(strstr(text.data, " groups=billing,search"));
     assert_int_equal(topic_parse(&read, "orders", text.data, text.len, &err), SMQ_OK);
@@ -185,7 +178,6 @@ static void stored_groups_are_in_order(void **state)
     static const char *const bad[] = {"groups=", "groups=b,a", "groups=a,,b", "groups=a/b",
                                       "groups=a groups=b"};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct topic topic = topic_of(NULL);
         struct buf text = {0};
@@ -204,7 +196,6 @@ static void groups_differ(void **state)
     struct topic none = topic_of(NULL);
     char text[160];
 
-    (void) state;
     assert_true(topic_difference(text, sizeof(text), &with, &others));
     assert_string_equal(text, "groups is a,b, not a");
     assert_false(topic_fixed_difference(text, sizeof(text), &with, &others));
@@ -228,7 +219,6 @@ static void groups_are_altered(void **state)
     struct topic none = topic_of(NULL);
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     assert_int_equal(alter(&topic, "groups", "c,b", &err), SMQ_OK);
     assert_string_equal(topic.groups, "b,c");
     assert_int_equal(alter(&topic, "max_retries", "3", &err), SMQ_OK);

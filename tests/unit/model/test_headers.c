@@ -12,7 +12,6 @@ static char large[SMQ_HEADERS_BYTES_MAX + 1];
 
 static int fill_large(void **state)
 {
-    (void) state;
     memset(large, 'v', sizeof(large));
     return 0;
 }
@@ -47,7 +46,6 @@ static void check_block(const struct vector *vector, void *user)
 
 static void what_is_stored_is_read_again(void **state)
 {
-    (void) state;
     vector_each(VECTORS "/headers.txt", "block", -1, check_block, NULL);
 }
 
@@ -87,7 +85,6 @@ static void check_notbeside(const struct vector *vector, void *user)
 
 static void what_is_beside_a_body_is_read(void **state)
 {
-    (void) state;
     vector_each(VECTORS "/headers.txt", "beside", 7, check_beside, NULL);
     vector_each(VECTORS "/headers.txt", "notbeside", 1, check_notbeside, NULL);
 }
@@ -97,7 +94,6 @@ static void what_is_no_block_is_refused(void **state)
     struct buf many = {0};
     smq_header headers[SMQ_HEADERS_MAX];
 
-    (void) state;
     vector_each(VECTORS "/headers.txt", "notblock", 1, check_notblock, NULL);
     for (size_t i = 0; i < SMQ_HEADERS_MAX; i++) {
         buf_add(&many, "a\0000:", 4);
@@ -158,7 +154,6 @@ static void headers_that_are_not_allowed_are_named(void **state)
     smq_header same[SMQ_HEADERS_MAX + 1] = {{"a", {"x", 1}}};
     smq_error err;
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_int_equal(headers_check(rows[i].headers, rows[i].count, &err), rows[i].status);
         assert_string_equal(err.text, rows[i].text);
@@ -177,7 +172,6 @@ static void the_largest_headers_are_stored(void **state)
     size_t each = SMQ_HEADERS_BYTES_MAX / SMQ_HEADERS_MAX - 2;
     struct buf block = {0};
 
-    (void) state;
     for (size_t i = 0; i < SMQ_HEADERS_MAX; i++) {
         names[i][0] = (char) ('A' + i / 8);
         names[i][1] = (char) ('A' + i % 8);

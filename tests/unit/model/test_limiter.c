@@ -33,7 +33,6 @@ static void credits_come_with_time_up_to_the_burst(void **state)
         {1000000000, 1000, 1000, 1000},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct limiter limiter = limited(rows[i].per_s);
 
@@ -48,7 +47,6 @@ static void rate_holds_over_time_whatever_the_steps(void **state)
         int64_t step_ms;
     } rows[] = {{200, 1}, {200, 7}, {200, 90}, {50, 3}, {0.25, 10}, {33.3, 1}, {12345, 10}};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct limiter limiter = limited(rows[i].per_s);
         int64_t taken = 0, wanted = (int64_t) (rows[i].per_s * 100);
@@ -67,7 +65,6 @@ static void unused_credits_come_back(void **state)
 {
     struct limiter limiter = limited(50);
 
-    (void) state;
     limiter_use(&limiter, 5, 1000);
     assert_int_equal(limiter_allows(&limiter, 10, 1000), 0);
     limiter_return(&limiter, 4);
@@ -86,7 +83,6 @@ static void waits_for_a_quarter_of_the_burst(void **state)
         {50, 5, 26},          {10000, 1000, 26}, {10000, 0, 0},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct limiter limiter = limited(rows[i].per_s);
 
@@ -99,7 +95,6 @@ static void new_rate_keeps_the_credits_that_fit(void **state)
 {
     struct limiter limiter = limited(1000);
 
-    (void) state;
     limiter_set(&limiter, 20, 1000); /* 100 had come */
     assert_int_equal(limiter_allows(&limiter, 1000, 1000), 2);
     limiter_use(&limiter, 2, 1000);

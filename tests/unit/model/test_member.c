@@ -33,7 +33,6 @@ static void a_member_holds_key_and_id(void **state)
         {BYTES(""), BYTES("\0000:x"), BYTES(""), BYTES("\0000:\0000:x")},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct buf out = {0};
         struct member member;
@@ -63,7 +62,6 @@ static void what_is_no_member_is_refused(void **state)
         BYTES("\00001:ab"),  BYTES("\000-1:ab"), BYTES("\0001:aa"), BYTES("\0003:\0id\0id"),
         BYTES("\0001025:ab")};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct member member;
 
@@ -86,7 +84,6 @@ static void a_header_is_read(void **state)
         {"5,3/8576,77,2", {5, 3, 77, 8576}},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct header header;
 
@@ -104,7 +101,6 @@ static void what_is_no_header_is_refused(void **state)
         "",   "x",      "1,2", "1,2,3",  "1,2,3,",   "1,64,3,1",    "1,2,x,1",  "1,2,3,4,5", "-1",
         "01", ",1,2,3", "1.5", "1,/,,1", "1,//2,,1", "1,2/8577,,1", "1,2,/3,1", "1/2"};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct header header;
 

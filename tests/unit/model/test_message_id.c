@@ -10,7 +10,6 @@ static void id_is_time_counter_and_random(void **state)
     struct message_ids ids = {0};
     char id[MESSAGE_ID_LEN + 1];
 
-    (void) state;
     message_id_make(id, &ids, INT64_C(1700000000000), UINT64_C(0xabcdef));
     assert_string_equal(id, "018bcfe5680000000000000000abcdef");
     message_id_make(id, &ids, INT64_C(1700000000000), UINT64_MAX);
@@ -26,7 +25,6 @@ static void ids_grow_whatever_the_clock_does(void **state)
     char last[MESSAGE_ID_LEN + 1] = "";
     char id[MESSAGE_ID_LEN + 1];
 
-    (void) state;
     for (size_t i = 0; i < sizeof(clock) / sizeof(clock[0]); i++) {
         message_id_make(id, &ids, clock[i], UINT64_MAX - i);
         assert_true(strcmp(id, last) > 0);
@@ -46,7 +44,6 @@ static void ids_move_to_any_slot(void **state)
     struct message_ids ids = {0};
     char id[MESSAGE_ID_LEN + 1], before[MESSAGE_ID_LEN + 1];
 
-    (void) state;
     for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
         for (int32_t step = slots[i] > 1024 ? 61 : 1, slot = 0; slot < slots[i]; slot += step) {
             message_id_make(id, &ids, 1700000000000 + slot,
@@ -65,7 +62,6 @@ static void moved_ids_differ_by_their_random_bits(void **state)
     struct message_ids ids[2] = {{0}, {0}};
     char one[MESSAGE_ID_LEN + 1], other[MESSAGE_ID_LEN + 1];
 
-    (void) state;
     for (int bit = 28; bit < 64; bit++) { /* those below decide about the tail */
         message_id_make(one, &ids[0], 5, 0);
         message_id_make(other, &ids[1], 5, UINT64_C(1) << bit);

@@ -205,7 +205,6 @@ static void names_follow_the_conventions(void **state)
     smq_survey_topic topic = {.topic = "orders", .stats = SMQ_STATS_INIT};
     struct page *page = page_of(&metrics, &topic, 1);
 
-    (void) state;
     for (int i = 0; i < page->count; i++) {
         const struct family *family = &page->families[i];
 
@@ -235,7 +234,6 @@ static void numbers_of_a_topic_have_its_name(void **state)
     const struct family *family = page_find(page, "slotmq_sends_full_total");
     struct buf text = {.len = 0};
 
-    (void) state;
     assert_int_equal(family->count, 2);
     for (int i = 0; i < 2; i++) {
         assert_string_equal(family->samples[i].label, "topic");
@@ -258,7 +256,6 @@ static void each_number_of_a_process_stands_in_the_text(void **state)
     struct page *page;
     int plain = 0;
 
-    (void) state;
     fill(&metrics, sizeof(metrics), 1000);
     page = page_of(&metrics, NULL, 0);
     for (int i = 0; i < page->count; i++) {
@@ -293,7 +290,6 @@ static void waits_say_for_what_in_seconds(void **state)
     struct page *page = page_of(&metrics, NULL, 0);
     const struct family *family = page_find(page, "slotmq_wait_seconds_total");
 
-    (void) state;
     assert_int_equal(family->count, 7);
     for (int i = 0; i < 7; i++) {
         assert_string_equal(family->samples[i].label, "for");
@@ -310,7 +306,6 @@ static void histogram_is_cumulative_and_ends_with_inf(void **state)
     const struct family *family;
     char bound[32];
 
-    (void) state;
     metrics.handling_ms[0] = 3;
     metrics.handling_ms[2] = 4;
     metrics.handling_ms[SMQ_HISTOGRAM_SIZE - 1] = 5;
@@ -355,7 +350,6 @@ static void deaths_have_their_cause(void **state)
     const struct family *family;
     struct page *page;
 
-    (void) state;
     for (int i = 0; i < CAUSES; i++) {
         *numbers[i] = 10U + (unsigned) i;
     }
@@ -377,7 +371,6 @@ static void topics_stand_together_in_each_family(void **state)
     struct page *page;
     int families = 0;
 
-    (void) state;
     topics[0].stats.waiting = 7;
     topics[0].stats.oldest_due_age_ms = 61005;
     topics[1].stats.lease_lost = 9;
@@ -414,7 +407,6 @@ static void an_unknown_lag_has_no_sample(void **state)
     const struct family *lag;
     struct page *page;
 
-    (void) state;
     topics[0].stats.oldest_due_age_ms = SMQ_AGE_UNKNOWN;
     page = page_of(&metrics, topics, 2);
     lag = page_find(page, "slotmq_topic_oldest_due_age_seconds");
@@ -439,7 +431,6 @@ static void only_exclusive_topics_have_owners(void **state)
     const struct family *owners = page_find(page, "slotmq_topic_owners");
     const struct family *unowned = page_find(page, "slotmq_topic_slots_unowned");
 
-    (void) state;
     assert_int_equal(owners->count, 1);
     assert_string_equal(owners->samples[0].label_value, "orders");
     assert_string_equal(owners->samples[0].value, "2");
@@ -457,7 +448,6 @@ static void an_unreadable_topic_has_no_other_sample(void **state)
     smq_metrics metrics = SMQ_METRICS_INIT;
     struct page *page = page_of(&metrics, topics, 2);
 
-    (void) state;
     for (int i = 0; i < page->count; i++) {
         const struct family *family = &page->families[i];
 
@@ -480,7 +470,6 @@ static void label_values_are_escaped(void **state)
     smq_metrics metrics = SMQ_METRICS_INIT;
     struct page *page = page_of(&metrics, &topic, 1);
 
-    (void) state;
     assert_string_equal(page_find(page, "slotmq_topic_messages_waiting")->samples[0].label_value,
                         "a\"b\\c\nd");
     free(page);
@@ -490,7 +479,6 @@ static void without_topics_there_is_no_family_of_topics(void **state)
 {
     struct buf text = {.len = 0};
 
-    (void) state;
     metrics_text_topics(&text, NULL, 0);
     assert_int_equal(text.len, 0);
     buf_fini(&text);
@@ -529,7 +517,6 @@ static void document_lists_every_metric_as_the_text_does(void **state)
     FILE *file = fopen(DOCUMENT, "r");
     int rows = 0;
 
-    (void) state;
     assert_non_null(file);
     while (take_row(file, &row)) {
         assert_true(rows < page->count);
@@ -559,7 +546,6 @@ static void each_field_has_one_row(void **state)
     int stats[sizeof(smq_stats) / sizeof(uint64_t)] = {0};
     int metrics[sizeof(smq_metrics) / sizeof(uint64_t)] = {0};
 
-    (void) state;
     for (size_t i = 0; i < statistic_count; i++) {
         count_field(stats, sizeof(smq_stats), &statistic_table[i].info);
     }
@@ -582,7 +568,6 @@ static void a_topic_has_the_sums_of_its_slots(void **state)
         {SMQ_AGE_UNKNOWN, 0, SMQ_AGE_UNKNOWN, 0, 0, 0},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         smq_stats topic = {.waiting = 3,
                            .duplicates = 1,

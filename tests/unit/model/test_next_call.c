@@ -113,7 +113,6 @@ static void a_claim_takes_what_there_is_room_for(void **state)
         {"a session may be lost", {PERHAPS, .doubted = true}, NO_CALL_FOR(MEMBER, 500000)},
     };
 
-    (void) state;
     CHECK_ROWS(rows);
 }
 
@@ -139,7 +138,6 @@ static void a_claim_waits_for_room_and_rates(void **state)
          LEAVES(0)},
     };
 
-    (void) state;
     CHECK_ROWS(rows);
 }
 
@@ -176,7 +174,6 @@ static void a_slot_claims_beside_what_it_has(void **state)
          {.why = NEXT_CALL_NOW, .n = 50, .passes = true}},
     };
 
-    (void) state;
     CHECK_ROWS(rows);
 }
 
@@ -206,7 +203,6 @@ static void calls_leave_together(void **state)
          {.why = NEXT_CALL_TOGETHER, .leave_at_us = 400, .queues = true}},
     };
 
-    (void) state;
     CHECK_ROWS(rows);
 }
 
@@ -221,7 +217,6 @@ static void the_call_of_a_slot_with_a_backlog_waits_no_longer(void **state)
         {"the slot is given up", {MORE, LATER, HAS(100, 90, 10), .ending = true}, LEAVES(BATCH)},
     };
 
-    (void) state;
     CHECK_ROWS(rows);
 }
 
@@ -250,7 +245,6 @@ static void answers_of_an_idle_slot_wait_for_another_call(void **state)
         {"it claims as well", {PERHAPS, HAS(1, 0, 1), .linger_us = 2000}, WAITS(IDLE, BATCH, 2000)},
     };
 
-    (void) state;
     CHECK_ROWS(rows);
 }
 
@@ -278,7 +272,6 @@ static void sends_leave_together_and_callers_in_halves(void **state)
         {"it is answered", {READY(2, 4), .idle = true, .urgent = true, .rest_us = 29}, LEAVES(2)},
     };
 
-    (void) state;
     CHECK_ROWS(rows);
 }
 
@@ -296,7 +289,6 @@ static void there_is_room_if_a_claim_would_not_be_made_small(void **state)
         {{.places = 0, .spare = 0, .quota = 1, .credit = 1}, false},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_int_equal(next_call_has_room(&rows[i].view, BATCH), rows[i].room);
     }
@@ -304,7 +296,6 @@ static void there_is_room_if_a_claim_would_not_be_made_small(void **state)
 
 static void a_call_waits_to_leave_for_two_reasons(void **state)
 {
-    (void) state;
     for (int why = 0; why < NEXT_CALLS; why++) {
         assert_int_equal(next_call_waits((enum next_call_why) why),
                          why == NEXT_CALL_TOGETHER || why == NEXT_CALL_IDLE);

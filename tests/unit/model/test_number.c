@@ -19,7 +19,6 @@ static void number_reads_what_is_printed(void **state)
         {"12 and more", 2, 99, 12},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         int64_t value = -1;
 
@@ -57,7 +56,6 @@ static void number_refuses_everything_else(void **state)
         {TEXT("99999999999999999999999"), INT64_MAX},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         int64_t value = -1;
 
@@ -108,7 +106,6 @@ static void duration_takes_units(void **state)
         {TEXT("1s1"), INT64_MAX},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
         int64_t value = -1;
 
@@ -149,7 +146,6 @@ static void size_takes_units(void **state)
         {TEXT(""), INT64_MAX, -1},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         int64_t value = -1;
 

@@ -151,7 +151,6 @@ static void is_refused(const struct option *option, int64_t given, const char *r
 
 static void numbers_keep_their_ranges(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < COUNT_OF(numbers); i++) {
         const struct option *option = found(numbers[i].set, numbers[i].name);
         bool has_none = numbers[i].none > ZERO;
@@ -189,7 +188,6 @@ static void numbers_keep_their_ranges(void **state)
 
 static void choices_keep_their_words(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < COUNT_OF(choices); i++) {
         const struct option *option = found(choices[i].set, choices[i].name);
         char word[OPTION_WORD_SIZE];
@@ -207,7 +205,6 @@ static void choices_keep_their_words(void **state)
 
 static void switches_and_texts_are_kept(void **state)
 {
-    (void) state;
     smq_topic_options topic = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_PRIORITY, .shared = true);
     assert_int_equal(option_complete(&topic, SMQ_OPTION_SET_TOPIC, NULL), SMQ_OK);
     assert_true(topic.shared);
@@ -223,7 +220,6 @@ static void only_powers_of_two_are_slots(void **state)
 {
     const struct option *slots = found(SMQ_OPTION_SET_TOPIC, "slots");
 
-    (void) state;
     for (int64_t count = 1; count <= TOPIC_SLOTS_MAX; count *= 2) {
         means(slots, count, count);
         if (count > 2) {
@@ -238,7 +234,6 @@ static void some_defaults_follow_other_options(void **state)
     smq_consumer_options worker = SMQ_CONSUMER_OPTIONS(.handler = done);
     smq_consumer_options consumer = SMQ_CONSUMER_OPTIONS_INIT;
 
-    (void) state;
     assert_int_equal(option_complete(&consumer, SMQ_OPTION_SET_CONSUMER, NULL), SMQ_OK);
     assert_int_equal(consumer.max_in_flight, 1000);
     assert_int_equal(option_complete(&worker, SMQ_OPTION_SET_CONSUMER, NULL), SMQ_OK);
@@ -264,7 +259,6 @@ static void options_belong_to_one_form_of_consumer(void **state)
     } rows[] = {{"threads", true}, {"batch_size", true}, {"max_messages", true},
                 {"weight", false}, {"per_slot", false},  {"max_poll_gap_ms", false}};
 
-    (void) state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         const struct option *option = found(SMQ_OPTION_SET_CONSUMER, rows[i].name);
         smq_consumer_options other = {
@@ -289,7 +283,6 @@ static void every_option_is_in_a_table(void **state)
     size_t others = 0;
     unsigned stored = 0, topics = 0;
 
-    (void) state;
     for (size_t i = 0; i < option_count; i++) {
         topics += option_table[i].info.set == SMQ_OPTION_SET_TOPIC;
         stored |= 1U << option_table[i].stored;
@@ -305,7 +298,6 @@ static void every_option_is_in_a_table(void **state)
 /* What is described as the default and as the range is what the numbers of the row say. */
 static void descriptions_are_true(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < option_count; i++) {
         const struct option *option = &option_table[i];
         union structs structs = begun(option, 0);

@@ -32,7 +32,6 @@ static void test_what_a_look_says(void **state)
         {{NOW, 3, -1,    5, 2, 99000,  98000, -1, LEASE},    5, UNKNOWN, 1000,  31000},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         smq_stats stats = {.due = 99, .stalled_age_ms = 0};
 
@@ -70,7 +69,6 @@ static void test_what_is_overdue(void **state)
           .oldest_claim_age_ms = 800},                                 true,  5,    SMQ_OVERDUE_STALLED, 3},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         int64_t age_ms = -7;
         smq_overdue overdue =

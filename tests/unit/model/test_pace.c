@@ -8,7 +8,6 @@ static void first_request_leaves_at_once(void **state)
 {
     struct pace pace;
 
-    (void) state;
     pace_init(&pace, LINGER_MS);
     assert_int_equal(pace_opens_us(&pace), 0);
 }
@@ -20,7 +19,6 @@ static void next_ones_wait_for_a_reply_but_not_long(void **state)
         int64_t linger_ms, opens_us;
     } rows[] = {{20, 1005000}, {2, 1000500}, {0, 1000000}};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct pace pace;
 
@@ -37,7 +35,6 @@ static void late_replies_of_earlier_flushes_say_nothing(void **state)
 {
     struct pace pace;
 
-    (void) state;
     pace_init(&pace, LINGER_MS);
     pace_flush(&pace, 1000000);
     pace_flush(&pace, 1000000);
@@ -65,7 +62,6 @@ static void answers_linger_for_a_part_of_the_time_between_messages(void **state)
         {0, 1000000, 0},     /* nothing waits */
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct pace pace;
 

@@ -17,7 +17,6 @@ static char big[TOPIC_BODY_INLINE_MAX + 2];
 
 static int fill_big(void **state)
 {
-    (void) state;
     memset(big, 'x', sizeof(big) - 1);
     return 0;
 }
@@ -33,7 +32,6 @@ static void largest_message_is_taken(void **state)
                               .max_retries = TOPIC_RETRIES_MAX,
                               .delay_ms = time_max};
 
-    (void) state;
     assert_int_equal(send_check(&message, NULL), SMQ_OK);
 }
 
@@ -108,7 +106,6 @@ static const struct {
 
 static void bad_messages_are_refused(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(bad_messages) / sizeof(bad_messages[0]); i++) {
         smq_error err = SMQ_ERROR_INIT;
 
@@ -205,7 +202,6 @@ static void when_is_what_the_script_gets(void **state)
         {&fifo, {MESSAGE, .id = {"abc", 3}}, "0"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct send_place place = {.slot = -1};
         smq_error err = SMQ_ERROR_INIT;
@@ -248,7 +244,6 @@ static void when_of_restored_messages_has_what_was_stored(void **state)
         {&fifo, {MESSAGE, .id = {"abc", 3}, .restored = true, .sent_at_ms = 8}, "0/0/8/"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct send_place place = {.slot = -1};
         char scratch[SEND_RESTORED_MAX];
@@ -349,7 +344,6 @@ static const struct {
 
 static void options_of_other_types_are_refused(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(misplaced) / sizeof(misplaced[0]); i++) {
         struct send_place place = {.slot = -77};
         smq_error err = SMQ_ERROR_INIT;
@@ -366,7 +360,6 @@ static void key_decides_the_slot(void **state)
     struct message message = {MESSAGE, .key = {"a\0b", 3}};
     struct send_place place = {.slot = -1};
 
-    (void) state;
     assert_int_equal(send_place(&place, &timed, &message, NULL), SMQ_OK);
     assert_int_equal(place.slot, slot_of_key("a\0b", 3, 64));
     assert_int_not_equal(place.slot, slot_of_key("abc", 3, 64));
@@ -395,7 +388,6 @@ static void limits_of_the_message_win(void **state)
         {&timed, {MESSAGE}, -1, -1},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct send_place place = {.slot = -1};
 
@@ -410,7 +402,6 @@ static void empty_bodies_are_for_keyed(void **state)
     struct message message = {.id = {"i", 1}, .body = smq_text("")};
     struct send_place place;
 
-    (void) state;
     assert_int_equal(send_check(&message, NULL), SMQ_OK);
     assert_int_equal(send_place(&place, &keyed, &message, NULL), SMQ_OK);
     message.body = (smq_bytes){NULL, 0};
@@ -434,7 +425,6 @@ static void member_is_the_body_or_the_id_and_the_key(void **state)
     };
     struct buf scratch = {0};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         bool in_keyed = rows[i].topic == &keyed;
         struct message message = {
@@ -455,7 +445,6 @@ static void only_keyed_messages_lack_an_id(void **state)
 {
     struct message message = {MESSAGE, .key = {"k", 1}};
 
-    (void) state;
     assert_true(send_lacks_id(&keyed, &message));
     assert_false(send_lacks_id(&timed, &message));
     message.id = (smq_bytes){"i", 1};

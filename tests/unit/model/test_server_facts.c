@@ -27,7 +27,6 @@ static void test_info(void **state)
 {
     struct server_facts facts = server_facts_none;
 
-    (void) state;
     server_facts_take_info(&facts, info);
     assert_false(facts.valkey);
     assert_string_equal(facts.version, "7.2.4");
@@ -45,7 +44,6 @@ static void test_other_servers(void **state)
 {
     struct server_facts facts = server_facts_none;
 
-    (void) state;
     server_facts_take_info(&facts, "redis_version:7.2.4\r\nserver_name:valkey\r\n"
                                    "valkey_version:9.1.0\r\nrole:slave\r\n"
                                    "rdb_last_bgsave_status:err\r\n");
@@ -65,7 +63,6 @@ static void test_cluster(void **state)
 {
     struct server_facts facts = server_facts_none;
 
-    (void) state;
     server_facts_take_cluster(&facts, "cluster_state:fail\r\ncluster_slots_assigned:16384\r\n"
                                       "cluster_slots_ok:16000\r\n");
     assert_true(facts.cluster); /* also if INFO is refused */
@@ -80,7 +77,6 @@ static void test_texts_that_say_nothing(void **state)
 {
     static const char *const texts[] = {"", "\n", "x", "a b\n", "1 2 3 4\n"};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct server_facts facts = server_facts_none;
 
@@ -94,7 +90,6 @@ static void test_settings(void **state)
 {
     struct server_facts facts = server_facts_none;
 
-    (void) state;
     server_facts_take_setting(&facts, "appendfsync", "everysec");
     server_facts_take_setting(&facts, "save", "3600 1 300 100");
     server_facts_take_setting(&facts, "hz", "10");

@@ -25,7 +25,6 @@ static void slot_is_the_crc32_of_the_key(void **state)
         {TEXT("\xff\xff\xff\xff"), 256, 255},         /* 0xffffffff */
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_int_equal(slot_of_key(cases[i].key, cases[i].len, cases[i].slots), cases[i].slot);
     }
@@ -61,7 +60,6 @@ static void hash_slot_follows_the_hash_tag(void **state)
         {"}{", 12793},
     };
 
-    (void) state;
     assert_int_equal(slot_hash(TEXT("123456789")), 0x31c3);
     for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
         assert_int_equal(slot_hash(same[i].key, same[i].len),
@@ -77,7 +75,6 @@ static void keys_of_a_slot_share_its_hash_slot(void **state)
     struct slot_keys keys = {.hash_slot = 0};
     char topic_key[SLOT_KEY_MAX];
 
-    (void) state;
     slot_keys_fill(&keys, "orders.eu-1", 7);
     assert_string_equal(keys.store, "orders.eu-1_7");
     assert_string_equal(keys.prepare, "prepare{orders.eu-1_7}");
@@ -99,7 +96,6 @@ static void keys_of_a_group_have_the_tag_of_its_topic(void **state)
     struct slot_keys keys = {.hash_slot = 0};
     char topic_key[SLOT_KEY_MAX];
 
-    (void) state;
     slot_keys_fill(&keys, "orders/bill.ing", 7);
     assert_string_equal(keys.store, "store.bill.ing{orders_7}");
     assert_string_equal(keys.prepare, "prepare.bill.ing{orders_7}");
@@ -125,7 +121,6 @@ static void keys_have_room_for_the_longest_name(void **state)
     char expected[SLOT_KEY_MAX + 16];
     struct slot_keys keys = {.hash_slot = 0};
 
-    (void) state;
     memset(name, 'x', TOPIC_NAME_MAX);
     name[TOPIC_NAME_MAX] = '\0';
     slot_keys_fill(&keys, name, TOPIC_SLOTS_MAX - 1);
@@ -165,7 +160,6 @@ static void keys_name_their_topic(void **state)
         {SLOT_REGISTRY_KEY, NULL, 0},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct slot_key_named named;
         bool read = slot_key_read(&named, cases[i].key, strlen(cases[i].key));

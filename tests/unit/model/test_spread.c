@@ -27,7 +27,6 @@ static void few_messages_go_to_as_many_slots(void **state)
 {
     static const int64_t apart_us[] = {0, 100, 1000, 1000000};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(apart_us) / sizeof(apart_us[0]); i++) {
         struct spread spread = {.turn = (uint32_t) i * 77};
         int got[SLOTS];
@@ -48,7 +47,6 @@ static void slots_get_together_what_they_get_within_50_ms(void **state)
         {10000, 8, 8}, {20000, 16, 16}, {100000, 16, 16}, /* never more than 16 */
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct spread spread = {.turn = 5};
         int got[SLOTS], least, most, changes;
@@ -69,7 +67,6 @@ static void after_a_burst_and_a_pause_each_message_goes_to_another_slot(void **s
     struct spread spread = {.turn = 1};
     int got[SLOTS];
 
-    (void) state;
     (void) spread_many(&spread, 9999, 1, got);
     for (int i = 0; i < SLOTS; i++) {
         int32_t last = spread_last(&spread, SLOTS);
@@ -82,7 +79,6 @@ static void a_slot_that_is_closed_gets_no_more(void **state)
     struct spread spread = {.turn = 9, .left = 10, .since_us = 990000};
     int32_t last = spread_last(&spread, SLOTS);
 
-    (void) state;
     assert_int_equal(spread_next(&spread, SLOTS, 1000000, false), last);
     assert_int_not_equal(spread_next(&spread, SLOTS, 1000000, true), last);
 }
@@ -91,7 +87,6 @@ static void one_slot_gets_all(void **state)
 {
     struct spread spread = {.turn = UINT32_MAX};
 
-    (void) state;
     for (int64_t i = 0; i < MESSAGES; i++) {
         assert_int_equal(spread_next(&spread, 1, i * 1000, i % 3 == 0), 0);
     }

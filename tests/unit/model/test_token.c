@@ -24,7 +24,6 @@ enum { TOKENS = sizeof(tokens) / sizeof(tokens[0]) };
 
 static void token_text_reads_back(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < TOKENS; i++) {
         char text[TOKEN_TEXT_LEN + 1];
         struct token token = {9, 9};
@@ -38,7 +37,6 @@ static void token_text_reads_back(void **state)
 
 static void token_order_is_that_of_its_text(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < TOKENS; i++) {
         for (size_t j = 0; j < TOKENS; j++) {
             int order = token_compare(tokens[i].token, tokens[j].token);
@@ -64,7 +62,6 @@ static void token_refuses_other_text(void **state)
         "0x0000000000000000000001",
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct token token = {7, 7};
 

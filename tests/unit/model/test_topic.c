@@ -39,7 +39,6 @@ static void names_are_checked(void **state)
                                       "a/b/c", "a:b",  "a\n", "caf\xc3\xa9", "*",  "a\x7f",
                                       "a/b{",  "a//b", "a@",  "a[",          "a`", "a,"};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
         assert_int_equal(topic_check_name(good[i], NULL), SMQ_OK);
     }
@@ -68,7 +67,6 @@ static void dots_are_no_name_for_a_new_topic(void **state)
         {"orders", "a,..", "a group cannot be named \"..\""},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         smq_topic_options options =
             SMQ_TOPIC_OPTIONS(.name = rows[i].name, .groups = rows[i].groups);
@@ -92,7 +90,6 @@ static void names_have_1_to_120_bytes(void **state)
 {
     char name[TOPIC_NAME_MAX + 2];
 
-    (void) state;
     memset(name, 'x', sizeof(name));
     name[TOPIC_NAME_MAX + 1] = '\0';
     assert_int_equal(topic_check_name(name, NULL), SMQ_INVALID);
@@ -108,7 +105,6 @@ static void zero_means_default(void **state)
 {
     struct topic topic = made(&plain);
 
-    (void) state;
     assert_string_equal(topic.name, "orders");
     assert_int_equal(topic.version, 1);
     assert_int_equal(topic.generation, 1);
@@ -124,7 +120,6 @@ static void a_name_alone_is_a_job_queue(void **state)
     smq_topic_options options = SMQ_TOPIC_OPTIONS(.name = "jobs");
     struct topic topic;
 
-    (void) state;
     assert_int_equal(topic_from_options(&topic, &options, NULL), SMQ_OK);
     assert_int_equal(topic.type, SMQ_TYPE_FIXED_TIME);
     assert_int_equal(topic.layout, SMQ_LAYOUT_KEYED);
@@ -143,7 +138,6 @@ static void every_option_is_taken(void **state)
                           .takeover = SMQ_TAKEOVER_STRICT);
     struct topic topic = made(&options);
 
-    (void) state;
     text_is(&topic,
             "format=4 type=priority layout=inline slots=65536 shared=yes ties=bytes max_retries=63 "
             "backoff=ladder:1,2,3 lease_ms=86400000 delay_ms=none takeover=strict");
@@ -198,7 +192,6 @@ static void a_delay_of_none_is_at_once(void **state)
         {SMQ_TYPE_PRIORITY, SMQ_NONE, SMQ_NONE, 0},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char backoff[BACKOFF_TEXT_MAX];
         smq_topic_options options = plain;
@@ -218,7 +211,6 @@ static void fifo_is_keyed(void **state)
     smq_topic_options options = plain;
     struct topic topic;
 
-    (void) state;
     options.type = SMQ_TYPE_FIFO;
     options.skip_failed = true;
     topic = made(&options);
@@ -235,7 +227,6 @@ static void largest_body_follows_the_layout(void **state)
 {
     smq_topic_options options = plain;
 
-    (void) state;
     assert_int_equal(made(&options).max_body, 64 * 1024);
     options.layout = SMQ_LAYOUT_KEYED;
     assert_int_equal(made(&options).max_body, 1024 * 1024);
@@ -250,7 +241,6 @@ static void none_is_the_default_of_limits(void **state)
     struct topic asked;
     char text[64];
 
-    (void) state;
     options.debounce_ms = SMQ_NONE;
     options.ttl_ms = SMQ_NONE;
     options.dedup_window_ms = SMQ_NONE;
@@ -358,7 +348,6 @@ static const struct {
 
 static void bad_options_are_named(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(bad_options) / sizeof(bad_options[0]); i++) {
         struct topic topic = {.slots = 77};
         smq_error err = SMQ_ERROR_INIT;
@@ -375,7 +364,6 @@ static void size_of_the_options_is_checked(void **state)
     struct topic topic;
     smq_error err = SMQ_ERROR_INIT;
 
-    (void) state;
     options.struct_size = 0;
     assert_int_equal(topic_from_options(&topic, &options, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "SMQ_TOPIC_OPTIONS_INIT"));
@@ -389,7 +377,6 @@ static void options_of_an_older_header_end_earlier(void **state)
     smq_topic_options options = plain;
     struct topic topic;
 
-    (void) state;
     options.slots = 2;
     options.struct_size = offsetof(smq_topic_options, max_retries);
     options.max_retries = 99; /* behind the end: not there */
@@ -427,7 +414,6 @@ static void described_options_make_the_same_topic(void **state)
         "delay_ms=none takeover=fast max_body=100",
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         char backoff[BACKOFF_TEXT_MAX];
         smq_topic_options options;
@@ -530,7 +516,6 @@ static const struct {
 
 static void stored_text_is_not_trusted(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(unreadable) / sizeof(unreadable[0]); i++) {
         struct topic topic = {.slots = 77};
         smq_error err = SMQ_ERROR_INIT;
@@ -563,7 +548,6 @@ static void definitions_of_other_versions_say_what_to_do(void **state)
         {"type=priority layout=keyed slots=64", "made by an older slotmq"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct topic topic = {.slots = 77};
         smq_error err = SMQ_ERROR_INIT;
@@ -580,7 +564,6 @@ static void stored_value_may_be_longer_than_any_field(void **state)
     struct buf text = {0};
     struct topic topic;
 
-    (void) state;
     buf_printf(&text, "format=4 backoff=ladder:1");
     for (int i = 0; i < 1000; i++) {
         buf_printf(&text, ",1");
@@ -596,7 +579,6 @@ static void stored_fields_may_stand_in_any_order(void **state)
                                "type=priority";
     struct topic topic;
 
-    (void) state;
     assert_int_equal(topic_parse(&topic, "jobs", text, strlen(text), NULL), SMQ_OK);
     assert_int_equal(topic.type, SMQ_TYPE_PRIORITY);
     assert_int_equal(topic.slots, 64);
@@ -611,7 +593,6 @@ static void difference_names_the_first_field(void **state)
     struct topic asked = stored;
     char text[256] = "";
 
-    (void) state;
     assert_false(topic_difference(text, sizeof(text), &stored, &asked));
     asked.slots = 32;
     asked.takeover = SMQ_TAKEOVER_STRICT;
@@ -646,7 +627,6 @@ static void nonce_and_version_are_no_difference(void **state)
     struct topic asked = stored;
     char text[256] = "";
 
-    (void) state;
     strcpy(stored.nonce, "0123456789abcdef");
     stored.version = 4;
     stored.generation = 9;
@@ -658,7 +638,6 @@ static void stamp_is_nonce_and_version(void **state)
     struct topic topic = made(&plain);
     char stamp[TOPIC_STAMP_MAX];
 
-    (void) state;
     strcpy(topic.nonce, "0123456789abcdef");
     topic_stamp(stamp, &topic);
     assert_string_equal(stamp, "0123456789abcdef.1");
@@ -669,7 +648,6 @@ static void stamp_is_nonce_and_version(void **state)
 
 static void kind_follows_type_and_ties(void **state)
 {
-    (void) state;
     assert_int_equal(topic_kind(&(struct topic){.type = SMQ_TYPE_RANGE_MERGE}), 'm');
     assert_int_equal(topic_kind(&(struct topic){.type = SMQ_TYPE_FIXED_TIME}), 't');
     assert_int_equal(topic_kind(&(struct topic){.type = SMQ_TYPE_PRIORITY}), 'p');

@@ -88,7 +88,6 @@ static void altered_options_differ(void **state)
         {KEYED " groups=.,a", "groups", "a", "groups is a, not .,a"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct topic before = read_topic(cases[i].topic);
         struct topic topic = before;
@@ -111,7 +110,6 @@ static void same_value_changes_nothing(void **state)
     struct topic topic = before;
     char difference[256] = "";
 
-    (void) state;
     assert_int_equal(alter(&topic, "max_retries", "16", NULL), SMQ_OK);
     assert_int_equal(alter(&topic, "ttl_ms", "none", NULL), SMQ_OK);
     assert_false(topic_difference(difference, sizeof(difference), &topic, &before));
@@ -199,7 +197,6 @@ static const struct {
 
 static void bad_alterations_are_named(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(bad_alterations) / sizeof(bad_alterations[0]); i++) {
         struct topic before = read_topic(bad_alterations[i].topic);
         struct topic topic = before;
@@ -238,7 +235,6 @@ static void fields_are_altered_together_or_not_at_all(void **state)
     struct topic before = read_topic(KEYED " ttl_ms=9");
     char difference[256];
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct topic topic = before;
 

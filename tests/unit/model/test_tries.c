@@ -69,7 +69,6 @@ static void what_is_stored_is_read(void **state)
     };
     struct buf stored = {0}, seen = {0};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct tries tries;
 

@@ -307,7 +307,6 @@ int sending_set_up(void **state)
 {
     smq_error err;
 
-    (void) state;
     sending.exists = sending.hold = sending.hold_reads = sending.garbled = false;
     sending.faulty = sending.sends = sending.reads = sending.reads_most = 0;
     sending.broken = -1;
@@ -331,7 +330,6 @@ static bool no_client_is_left(void *arg)
 /* A producer freed in a callback ends its client a moment later, on another thread. */
 int sending_tear_down(void **state)
 {
-    (void) state;
     smq_client_free(sending.client);
     assert_true(wait_until(no_client_is_left, NULL, WAIT_MS));
     free(sending.stored);

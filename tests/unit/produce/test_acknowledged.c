@@ -83,7 +83,6 @@ static void a_receipt_waits_for_the_replicas(void **state)
     smq_producer *producer = producer_with(1, 0, false);
     struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-    (void) state;
     replicas_hold(true);
     sending_numbered(producer, 0, 1, "k", &receipts);
     fake_await_held(1);
@@ -105,7 +104,6 @@ static void without_replicas_nobody_waits(void **state)
     smq_producer *producer = producer_with(0, 0, false);
     smq_message message = sending_message("hello", NULL);
 
-    (void) state;
     replicas_hold(true);
     assert_int_equal(smq_send(producer, "orders", &message, NULL, NULL), SMQ_OK);
     assert_int_equal(replicas.awaits, 0);
@@ -119,7 +117,6 @@ static void what_is_stored_on_too_few_is_unknown_and_not_sent_again(void **state
     smq_receipt receipt;
     smq_error err;
 
-    (void) state;
     replicas_do(REDIS_NOT_DONE, -1);
     assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_UNKNOWN);
     assert_int_equal(receipt.status, SMQ_UNKNOWN);
@@ -147,7 +144,6 @@ static void each_send_has_its_own_time(void **state)
     struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
     int64_t begin_ms;
 
-    (void) state;
     replicas.skip = 1; /* the first, which goes alone */
     replicas_do(REDIS_NOT_DONE, -1);
     sending_hold(true);
@@ -172,7 +168,6 @@ static void a_lost_wait_is_repeated_in_order(void **state)
     smq_producer *producer = producer_with(2, 0, false);
     struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-    (void) state;
     replicas_do(REDIS_UNKNOWN, 3);
     sending_numbered(producer, 0, 200, "k", &receipts);
     sending_flush(producer);
@@ -188,7 +183,6 @@ static void without_repeats_a_lost_wait_is_unknown(void **state)
     smq_message message = sending_message("hello", NULL);
     smq_error err;
 
-    (void) state;
     replicas_do(REDIS_UNKNOWN, 1);
     assert_int_equal(smq_send(producer, "orders", &message, NULL, &err), SMQ_UNKNOWN);
     assert_non_null(strstr(err.text, "stored, but"));
@@ -202,7 +196,6 @@ static void repeats_end_in_time(void **state)
     smq_message message = sending_message("hello", NULL);
     smq_error err;
 
-    (void) state;
     replicas_do(REDIS_UNKNOWN, -1);
     assert_int_equal(smq_send(producer, "orders", &message, NULL, &err), SMQ_UNKNOWN);
     assert_non_null(strstr(err.text, "stored, but"));
@@ -215,7 +208,6 @@ static void what_is_refused_waits_for_nobody(void **state)
     smq_producer *producer = producer_with(1, 0, false);
     smq_message message = sending_message("hello", NULL);
 
-    (void) state;
     replicas_hold(true);
     sending_fault(FAULT_OOM, 1);
     assert_int_equal(smq_send(producer, "orders", &message, NULL, NULL), SMQ_FULL);
@@ -229,7 +221,6 @@ static void a_freed_producer_waits_for_nobody(void **state)
     smq_producer *producer = producer_with(1, 0, false);
     struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-    (void) state;
     replicas_hold(true);
     sending_numbered(producer, 0, 3, "k", &receipts);
     fake_await_held(1);
@@ -246,7 +237,6 @@ static void the_number_is_checked(void **state)
     smq_producer *producer;
     smq_error err;
 
-    (void) state;
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         options.replicas = numbers[i];
         assert_int_equal(smq_producer_new(&producer, sending.client, &options, &err), SMQ_INVALID);

@@ -20,7 +20,6 @@ static void too_many_pending_are_full(void **state)
     smq_message message = sending_message("x", NULL);
     smq_error err;
 
-    (void) state;
     smq_producer_options options =
         SMQ_PRODUCER_OPTIONS(.max_pending = 10, .max_pending_bytes = 1000);
     producer = sending_producer(&options);
@@ -66,7 +65,6 @@ static void sends_are_counted_until_their_receipts_are_given(void **state)
     smq_message message = sending_message("k-3", "k");
     smq_error err;
 
-    (void) state;
     sending_hold(true);
     sending_numbered(producer, 0, 7, "k", &receipts);
     assert_sends(0, 0, 0, 7);
@@ -86,7 +84,6 @@ static void waiting_for_room_ends_when_there_is_some(void **state)
     smq_producer *producer;
     struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-    (void) state;
     smq_producer_options options =
         SMQ_PRODUCER_OPTIONS(.max_pending = 3, .full_timeout_ms = SMQ_FOREVER);
     producer = sending_producer(&options);
@@ -103,7 +100,6 @@ static void flush_waits_for_all_so_far(void **state)
     struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
     smq_error err;
 
-    (void) state;
     assert_int_equal(smq_producer_flush(producer, 0, &err), SMQ_OK);
     sending_hold(true);
     sending_numbered(producer, 0, 5, "k", &receipts);
@@ -121,7 +117,6 @@ static void a_freed_producer_ends_what_is_pending(void **state)
     struct sending_receipts wire = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct sending_receipts queued = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-    (void) state;
     sending_hold(true);
     sending_numbered(producer, 0, 1, "k", &wire);
     fake_await_held(1);
@@ -141,7 +136,6 @@ static void handles_may_be_freed_in_any_order(void **state)
     smq_message message = sending_message("hello", NULL);
     smq_error err;
 
-    (void) state;
     smq_client_free(sending.client);
     sending.client = NULL;
     assert_int_equal(smq_send(producer, "orders", &message, NULL, &err), SMQ_OK);
@@ -175,7 +169,6 @@ static void a_callback_may_send_but_not_flush(void **state)
     smq_message message = sending_message("hello", NULL);
     smq_error err;
 
-    (void) state;
     waiter_init(&inside.waiter, 1);
     assert_int_equal(
         smq_send_async(inside.producer, "orders", &message, send_inside, &inside, &err), SMQ_OK);
@@ -204,7 +197,6 @@ static void a_callback_may_free_its_producer(void **state)
     smq_message message = sending_message("hello", NULL);
     smq_error err;
 
-    (void) state;
     waiter_init(&inside.waiter, 1);
     assert_int_equal(
         smq_send_async(inside.producer, "orders", &message, free_inside, &inside, &err), SMQ_OK);
@@ -222,7 +214,6 @@ static void bad_arguments_are_refused(void **state)
     smq_receipt receipt;
     smq_error err;
 
-    (void) state;
     smq_producer_options options = SMQ_PRODUCER_OPTIONS(.max_pending = -5);
     assert_int_equal(smq_producer_new(&producer, sending.client, &options, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "max_pending"));
@@ -254,7 +245,6 @@ static void an_older_program_has_smaller_structs(void **state)
     smq_receipt receipt;
     smq_error err;
 
-    (void) state;
     message.struct_size = offsetof(smq_message, priority);
     message.priority = 99; /* behind the end: not read */
     assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_OK);
@@ -270,7 +260,6 @@ static void a_forked_child_is_told(void **state)
     int exit_status;
     pid_t pid;
 
-    (void) state;
     pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {

@@ -23,7 +23,6 @@ static void outbox_is_sent_from_ready_only(void **state)
         [OUTBOX_BACKING_OFF] = "xx..",
     };
 
-    (void) state;
     for (int from = 0; from < OUTBOX_STATES; from++) {
         for (int to = 0; to < OUTBOX_STATES; to++) {
             assert_int_equal(outbox_may((enum outbox_state) from, (enum outbox_state) to),
@@ -39,7 +38,6 @@ static void a_send_is_stored_and_a_repeated_one_merges(void **state)
     smq_receipt receipt;
     smq_error err;
 
-    (void) state;
     assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_OK);
     assert_int_equal(receipt.status, SMQ_OK);
     assert_int_equal(receipt.slot, slot_of_key("hello", 5, 4));
@@ -56,7 +54,6 @@ static void what_comes_during_a_request_goes_together(void **state)
     smq_producer *producer = sending_producer(NULL);
     struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-    (void) state;
     sending_hold(true);
     sending_numbered(producer, 0, 1, "k", &receipts);
     fake_await_held(1);
@@ -78,7 +75,6 @@ static void a_request_has_at_most_1_mib(void **state)
     struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
     char body[LEN + 1];
 
-    (void) state;
     sending_hold(true);
     sending_numbered(producer, 0, 1, "k", &receipts);
     fake_await_held(1);
@@ -108,7 +104,6 @@ static void lost_replies_are_repeated_in_order(void **state)
     struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
     int sent = 0;
 
-    (void) state;
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
         sending_hold(true);
         sending_fault(faults[i], 3);
@@ -154,7 +149,6 @@ static void a_repeat_gets_the_answer_to_the_first_try(void **state)
     /* clang-format on */
     smq_producer *producer = sending_producer(NULL);
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char body[16];
         smq_message message;
@@ -192,7 +186,6 @@ static void a_send_is_repeated_while_redis_remembers_it(void **state)
         {10000 + SEND_REPEAT_MAX_MS - 1, {10000, 15000}, 10000 + SEND_REPEAT_MAX_MS - 1},
     };
 
-    (void) state;
     assert_true(SEND_REPEAT_MAX_MS < 3600000); /* after which a slot forgets its producer */
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct message message = {.body = smq_text("hello")};
@@ -213,7 +206,6 @@ static void without_repeats_a_lost_reply_is_unknown(void **state)
     smq_receipt receipt;
     smq_error err;
 
-    (void) state;
     smq_producer_options options = SMQ_PRODUCER_OPTIONS(.no_repeat = true);
     producer = sending_producer(&options);
     sending_fault(FAULT_LOST_AFTER, 1);
@@ -236,7 +228,6 @@ static void the_time_out_says_whether_it_may_be_stored(void **state)
                  {FAULT_OOM, SMQ_FULL}};
     smq_producer *producer;
 
-    (void) state;
     smq_producer_options options = SMQ_PRODUCER_OPTIONS(.send_timeout_ms = 60);
     producer = sending_producer(&options);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -261,7 +252,6 @@ static void what_was_refused_is_not_tried_at_the_last_moment(void **state)
     smq_producer *producer;
     smq_error err;
 
-    (void) state;
     smq_producer_options options = SMQ_PRODUCER_OPTIONS(.send_timeout_ms = 50);
     producer = sending_producer(&options);
     assert_int_equal(smq_send(producer, "orders", &message, NULL, &err), SMQ_OK);
@@ -278,7 +268,6 @@ static void a_definition_that_never_comes_ends_in_time(void **state)
     smq_receipt receipt;
     smq_error err;
 
-    (void) state;
     smq_producer_options options = SMQ_PRODUCER_OPTIONS(.send_timeout_ms = 30);
     producer = sending_producer(&options);
     sending_hold_reads(true);
@@ -295,7 +284,6 @@ static void a_new_definition_is_used_and_order_is_kept(void **state)
     static const char *const keys[] = {"alpha", "beta", "gamma", "delta", "epsilon"};
     static const int32_t slots[] = {16, 1, 2, 64, 1};
 
-    (void) state;
     for (int round = 0; round < 5; round++) {
         char nonce[TOPIC_NONCE_LEN + 1];
 
@@ -329,7 +317,6 @@ static void a_deleted_topic_is_told(void **state)
     smq_receipt receipt;
     smq_error err;
 
-    (void) state;
     assert_int_equal(smq_send(producer, "orders", &message, NULL, &err), SMQ_OK);
     sending_delete();
     assert_int_equal(smq_send(producer, "orders", &message, &receipt, &err), SMQ_NO_TOPIC);
@@ -348,7 +335,6 @@ static void slots_that_answer_garbage_are_no_topic(void **state)
     smq_message message = sending_message("hello", NULL);
     smq_error err;
 
-    (void) state;
     sending_delete_garbled();
     assert_int_equal(smq_send(producer, "orders", &message, NULL, &err), SMQ_INTERNAL);
     smq_producer_free(producer);
@@ -373,7 +359,6 @@ static void a_slot_without_a_definition_stops_only_itself(void **state)
     smq_receipt receipt;
     smq_error err;
 
-    (void) state;
     smq_producer_options options = SMQ_PRODUCER_OPTIONS(.send_timeout_ms = 50);
     impatient = sending_producer(&options);
     assert_int_not_equal(slot_of_key("hello", 5, 4), slot_of_key("world", 5, 4));
@@ -398,7 +383,6 @@ static void a_damaged_slot_stays_known_to_be_damaged(void **state)
     smq_producer *producer;
     smq_error err;
 
-    (void) state;
     smq_producer_options options = SMQ_PRODUCER_OPTIONS(.send_timeout_ms = 3000);
     producer = sending_producer(&options);
     assert_int_equal(smq_send(producer, "orders", &fine, NULL, &err), SMQ_OK);
@@ -418,7 +402,6 @@ static void a_batch_has_a_receipt_for_each(void **state)
     smq_receipt receipts[4];
     smq_error err;
 
-    (void) state;
     messages[3].priority = 7; /* not for this type */
     assert_int_equal(smq_send_batch(producer, "orders", messages, 4, receipts, &err), SMQ_INVALID);
     assert_int_equal(err.status, SMQ_INVALID);

@@ -61,7 +61,6 @@ static void receipts_wait_until_they_are_polled(void **state)
     bool room = true, seen[6] = {false};
     size_t count = 0;
 
-    (void) state;
     assert_false(is_readable(producer, 0));
     assert_int_equal(poll_now(producer, receipts, RECEIPTS_MAX, &room), 0);
     assert_false(room);
@@ -98,7 +97,6 @@ static void a_receipt_ends_a_poll_that_waits(void **state)
     smq_receipt receipt;
     size_t count = 0;
 
-    (void) state;
     sending_hold(true);
     assert_int_equal(send_number(producer, 1), SMQ_OK);
     assert_int_equal(smq_producer_poll(producer, &receipt, 1, &count, NULL, 1, NULL), SMQ_OK);
@@ -116,7 +114,6 @@ static void a_failure_is_told_with_its_text(void **state)
     smq_receipt receipts[2];
     size_t count;
 
-    (void) state;
     sending_fault(FAULT_OOM, 1);
     assert_int_equal(send_number(producer, 7), SMQ_OK);
     assert_true(is_readable(producer, WAIT_MS));
@@ -140,7 +137,6 @@ static void polls_make_room_and_say_so_once(void **state)
     smq_receipt receipts[RECEIPTS_MAX];
     bool room = true;
 
-    (void) state;
     for (int i = 0; i < 4; i++) {
         assert_int_equal(send_number(producer, i), SMQ_OK);
     }
@@ -165,7 +161,6 @@ static void room_without_a_receipt_is_told_too(void **state)
     smq_receipt receipt;
     bool room = false;
 
-    (void) state;
     sending_hold(true);
     sending_numbered(producer, 0, 3, "called", &called);
     assert_int_equal(send_number(producer, 1), SMQ_FULL);
@@ -188,7 +183,6 @@ static void no_wake_is_empty(void **state)
     int sent = 0, got = 0, empty = 0;
     bool full = false;
 
-    (void) state;
     while (got < SENDS) {
         bool room = false;
         size_t count;
@@ -256,7 +250,6 @@ static void room_is_called_once_with_callbacks_and_without(void **state)
 {
     struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-    (void) state;
     check_room_is_called(sending_on_sent, &receipts);
     assert_int_equal(receipts.total, 2);
     check_room_is_called(NULL, NULL);
@@ -271,7 +264,6 @@ static void wrong_polls_are_refused(void **state)
     size_t count;
     smq_error err;
 
-    (void) state;
     assert_int_equal(smq_producer_fd(other), -1);
     assert_int_equal(smq_producer_fd(NULL), -1);
     assert_int_equal(smq_producer_poll(other, &receipt, 1, &count, NULL, 0, &err), SMQ_INVALID);
@@ -294,7 +286,6 @@ static void a_child_of_fork_has_no_descriptor(void **state)
     int status = 1;
     pid_t child;
 
-    (void) state;
     child = fork();
     if (child == 0) {
         smq_receipt receipt;
@@ -315,7 +306,6 @@ static void what_was_not_polled_is_dropped(void **state)
     smq_producer *producer = polled_producer(0);
     smq_metrics metrics = SMQ_METRICS_INIT;
 
-    (void) state;
     assert_int_equal(send_number(producer, 1), SMQ_OK);
     sending_flush(producer);
     sending_hold(true);

@@ -81,7 +81,6 @@ static void what_comes_meanwhile_goes_together(void **state)
     struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
     smq_producer *producer = producer_with_one_in_progress(LONG_MS, DAY_MS, &receipts);
 
-    (void) state;
     send_to_each_slot(producer, 1, &receipts);
     await_outboxes(1);
     for (int number = 2; number <= FEW; number++) {
@@ -113,7 +112,6 @@ static void without_linger_nothing_waits(void **state)
     struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
     smq_producer *producer = producer_with_one_in_progress(SMQ_NONE, DAY_MS, &receipts);
 
-    (void) state;
     send_to_each_other_slot(producer, &receipts);
     fake_await_held(SLOTS);
     end(producer);
@@ -124,7 +122,6 @@ static void nothing_waits_longer_than_the_option_says(void **state)
     struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
     smq_producer *producer = producer_with_one_in_progress(1, DAY_MS, &receipts);
 
-    (void) state;
     send_to_each_other_slot(producer, &receipts);
     fake_await_held(SLOTS);
     end(producer);
@@ -135,7 +132,6 @@ static void nothing_waits_until_its_time_is_over(void **state)
     struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
     smq_producer *producer = producer_with_one_in_progress(LONG_MS, LONG_MS / 4, &receipts);
 
-    (void) state;
     send_to_each_other_slot(producer, &receipts);
     fake_await_held(SLOTS);
     end(producer);
@@ -147,7 +143,6 @@ static void flush_does_not_wait_for_company(void **state)
     smq_producer *producer = producer_with_one_in_progress(LONG_MS, DAY_MS, &receipts);
     smq_error err;
 
-    (void) state;
     send_to_each_other_slot(producer, &receipts);
     assert_int_equal(smq_producer_flush(producer, 0, &err), SMQ_TIMED_OUT);
     fake_await_held(SLOTS);
@@ -160,7 +155,6 @@ static void many_sends_of_a_slot_do_not_wait(void **state)
     struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
     smq_producer *producer = producer_with_one_in_progress(LONG_MS, DAY_MS, &receipts);
 
-    (void) state;
     send_to_each_other_slot(producer, &receipts);
     sending_numbered(producer, 1, MANY, keys[1], &receipts);
     fake_await_held(SLOTS);
@@ -183,7 +177,6 @@ static void blocked_caller_does_not_wait_for_company(void **state)
     smq_producer *producer = producer_with_one_in_progress(LONG_MS, DAY_MS, &receipts);
     pthread_t caller;
 
-    (void) state;
     assert_int_equal(pthread_create(&caller, NULL, send_and_wait, producer), 0);
     fake_await_held(2);
     sending_hold(false);
@@ -220,7 +213,6 @@ static void other_half_leaves_later(void **state)
     struct outbox_set set = {.urgent = true, .callers = SLOTS, .ready_count = SLOTS};
     struct next_call half;
 
-    (void) state;
     pace_init(&set.pace, 1);
     half = next_at(&set, NOW_US, false);
     assert_next(half, NEXT_CALL_HALF, SLOTS / 2);

@@ -69,7 +69,6 @@ static void test_commands(void **state)
 {
     struct redis_command command;
 
-    (void) state;
     memset(large, '$', sizeof(large));
     redis_command_init(&command, NULL, REDIS_ANY_NODE, NULL, NULL);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -92,7 +91,6 @@ static void test_numbers(void **state)
     static const int64_t numbers[] = {0, 7, -1, 10, 1700000000020, INT64_MAX, INT64_MIN};
     struct redis_command command;
 
-    (void) state;
     redis_command_init(&command, NULL, REDIS_ANY_NODE, NULL, NULL);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         char text[24];

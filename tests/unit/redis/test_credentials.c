@@ -33,13 +33,11 @@ static int make_file(void **state)
 {
     int file = mkstemp(path);
 
-    (void) state;
     return file < 0 ? -1 : close(file);
 }
 
 static int remove_file(void **state)
 {
-    (void) state;
     return unlink(path);
 }
 
@@ -89,7 +87,6 @@ static void one_password_is_given(void **state)
         {"a:1", "/nowhere/at all", NULL, "/nowhere/at all cannot be read: No such file"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct redis_options options = options_of(rows[i].servers);
         smq_error err = SMQ_ERROR_INIT;
@@ -112,7 +109,6 @@ static void what_a_callback_gives_is_checked(void **state)
     struct smq_credentials given = {0};
     smq_error err;
 
-    (void) state;
     assert_int_equal(credentials_set(&given, "me", NULL, 0, &err), SMQ_INVALID);
     assert_int_equal(credentials_set(&given, "me", "", 0, &err), SMQ_INVALID);
     assert_int_equal(credentials_set(&given, "me", "x", -1, &err), SMQ_INVALID);

@@ -62,7 +62,6 @@ static const struct info_case cases[] = {
 
 static void test_info(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct info_case *it = &cases[i];
         char text[256], why[256] = "";
@@ -95,7 +94,6 @@ static void test_replicas(void **state)
         {REDIS_REPLY_INTEGER, "", -1},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(replicas) / sizeof(replicas[0]); i++) {
         char text[400];
         redisReply reply = {.type = replicas[i].type, .str = text, .len = strlen(replicas[i].text)};
@@ -110,7 +108,6 @@ static void test_auth(void **state)
     redisReply good = {.type = REDIS_REPLY_STATUS};
     redisReply bad = {.type = REDIS_REPLY_ERROR, .str = error, .len = sizeof(error) - 1};
 
-    (void) state;
     assert_int_equal(greeting_check_auth(why, sizeof(why), &good), SMQ_OK);
     assert_int_equal(greeting_check_auth(why, sizeof(why), &bad), SMQ_DENIED);
     assert_non_null(strstr(why, "WRONGPASS"));
@@ -124,7 +121,6 @@ static void test_a_server_that_says_nothing_may_be_another(void **state)
 {
     static const char other[] = "it closed the connection without a reply: is it a Redis server?";
 
-    (void) state;
     assert_string_equal(greeting_cut(UV_EOF, false), other);
     assert_string_equal(greeting_cut(UV_ECONNRESET, false), other);
     assert_string_equal(greeting_cut(UV_EPIPE, false), other);

@@ -356,7 +356,6 @@ static void test_many_ask_less_often_whether_they_are_heard(void **state)
     } rows[] = {{0, 5000},   {1, 5000},   {5, 5000},    {6, 6000},
                 {59, 59000}, {60, 60000}, {250, 60000}, {UINT64_MAX, 60000}};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_int_equal(pubsub_ping_ms(rows[i].peers), rows[i].ms);
     }

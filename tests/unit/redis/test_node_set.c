@@ -39,7 +39,6 @@ static void a_node_that_gave_no_answer_is_asked_again_only_if_it_is_the_only_one
 {
     struct three three;
 
-    (void) state;
     three_init(&three);
     assert_null(node_set_any_up(&three.set, NULL));
     three.node[0]->state = NODE_UP;

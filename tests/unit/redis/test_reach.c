@@ -90,7 +90,6 @@ static void a_client_is_lost_after_it_has_asked_in_vain(void **state)
           {85000, 84500, REACH_BACK}}},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(stories) / sizeof(stories[0]); i++) {
         struct reach_count count = {0};
 

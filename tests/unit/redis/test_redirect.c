@@ -77,7 +77,6 @@ static const struct step_case cases[] = {
 
 static void test_errors(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct step_case *it = &cases[i];
         char text[256];
@@ -100,7 +99,6 @@ static void test_everything_else_is_done(void **state)
     static const int types[] = {REDIS_REPLY_STRING, REDIS_REPLY_ARRAY, REDIS_REPLY_INTEGER,
                                 REDIS_REPLY_NIL, REDIS_REPLY_STATUS};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         redisReply reply = {.type = types[i]};
         assert_int_equal(redirect_next(&reply, false).kind, STEP_DONE);
@@ -113,7 +111,6 @@ static void test_an_unknown_error_of_a_script_is_partly(void **state)
     char text[] = "MYERROR of my own";
     redisReply reply = {.type = REDIS_REPLY_ERROR, .str = text, .len = sizeof(text) - 1};
 
-    (void) state;
     assert_int_equal(redirect_next(&reply, true).kind, STEP_PARTLY);
     assert_int_equal(redirect_next(&reply, false).kind, STEP_REFUSED);
 }
@@ -132,7 +129,6 @@ static void test_servers_without_scripts(void **state)
         {"NOPERM this user has no permissions to run the 'script|load' command", false},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char text[160];
         redisReply reply = {.type = REDIS_REPLY_ERROR, .str = text, .len = strlen(rows[i].error)};
@@ -175,7 +171,6 @@ static void test_denied_commands(void **state)
          NULL},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char text[160], commands[REDIRECT_COMMANDS_MAX];
         redisReply reply = {.type = REDIS_REPLY_ERROR, .str = text, .len = strlen(rows[i].error)};
@@ -195,7 +190,6 @@ static void test_many_denied_commands(void **state)
     redisReply reply = {.type = REDIS_REPLY_ERROR, .str = text, .len = strlen(text)};
     size_t len = 0;
 
-    (void) state;
     for (int i = 0; i < 20; i++) {
         len += (size_t) snprintf(script + len, sizeof(script) - len, "call('ZINTERSTORE', %d)", i);
     }
@@ -224,7 +218,6 @@ static void test_denials_in_a_script(void **state)
         {"", REDIRECT_ALLOWED},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char text[160];
         redisReply error = {.type = REDIS_REPLY_ERROR, .str = text, .len = strlen(rows[i].error)};

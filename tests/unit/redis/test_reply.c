@@ -10,7 +10,6 @@ static void test_good_replies(void **state)
     const char text[] = "*3\r\n$2\r\nOK\r\n:7\r\n*1\r\n$-1\r\n";
     redisReply *reply = resp(text, sizeof(text) - 1, 3);
 
-    (void) state;
     assert_non_null(reply);
     assert_int_equal(reply->elements, 3);
     assert_true(reply_is(reply->element[0], "OK"));
@@ -31,7 +30,6 @@ static void test_bad_replies(void **state)
         "?what\r\n",
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         assert_null(resp(texts[i], strlen(texts[i]), 3));
     }
@@ -55,7 +53,6 @@ static void test_types_that_were_not_asked_for(void **state)
         "*2\r\n+OK\r\n#t\r\n",
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         assert_null(resp(texts[i], strlen(texts[i]), 3));
     }
@@ -83,7 +80,6 @@ static void test_arrays_do_not_multiply(void **state)
 {
     redisReply *reply = arrays_of_arrays(REPLY_ARRAYS_MAX - 1);
 
-    (void) state;
     assert_non_null(reply);
     resp_free();
     assert_null(arrays_of_arrays(REPLY_ARRAYS_MAX));

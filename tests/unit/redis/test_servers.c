@@ -65,7 +65,6 @@ static const struct list_case cases[] = {
 
 static void test_lists(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct list_case *it = &cases[i];
         struct server_list list = {0};
@@ -106,7 +105,6 @@ static void test_refusals_name_the_way_out(void **state)
         {",a:1", "comma"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct server_list list;
         smq_error err;
@@ -124,7 +122,6 @@ static void test_a_password_is_never_shown(void **state)
                                         "rediss://me:hunter2@a:1x", "redis://me:hunter2@a:1/2",
                                         "redis://me:hunter2@/x",    "unix://me:hunter2@run/x"};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct server_list list;
         smq_error err;

@@ -75,7 +75,6 @@ static const char *owner_of(const struct slotmap *map, int32_t hash_slot)
 
 static void test_replies(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct map_case *it = &cases[i];
         struct slotmap map = {0};
@@ -107,7 +106,6 @@ static void test_what_is_missing_is_said(void **state)
         {"*1\r\n" RANGE("0", "16383", NODE("$1\r\na", "0")), "set cluster-announce-hostname"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct slotmap map = {0};
         const char *why = "";
@@ -146,7 +144,6 @@ static void test_a_fingerprint_is_of_all_nodes(void **state)
     };
     const struct server_address server = {.host = "one", .port = 1};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(fingerprints) / sizeof(fingerprints[0]); i++) {
         struct slotmap map = {0};
         struct fingerprint expected = {0};
@@ -173,7 +170,6 @@ static void test_a_bad_map_never_replaces_a_good_one(void **state)
     const struct server_address server = {.host = "good", .port = 1};
     struct slotmap map = {0};
 
-    (void) state;
     slotmap_single(&map, &server);
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         const char *why = NULL;
@@ -191,7 +187,6 @@ static void test_a_redirect_changes_one_hash_slot(void **state)
     const struct server_address one = {.host = "one", .port = 1}, two = {.host = "two", .port = 2};
     struct slotmap map = {0};
 
-    (void) state;
     slotmap_single(&map, &one);
     slotmap_set(&map, 5, &two);
     assert_string_equal(slotmap_owner(&map, 4)->host, "one");
@@ -210,7 +205,6 @@ static void test_a_unix_socket_is_no_host_of_a_node(void **state)
         "*1\r\n" RANGE("0", "16383", NODE("$1\r\na", "1")),
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct slotmap map = {0};
         redisReply *reply = resp(texts[i], strlen(texts[i]), 16385);

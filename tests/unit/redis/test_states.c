@@ -14,7 +14,6 @@ static void connections_end_from_every_state(void **state)
         [CONNECTION_CLOSING] = ".......",
     };
 
-    (void) state;
     for (int from = 0; from < CONNECTION_STATES; from++) {
         for (int to = 0; to < CONNECTION_STATES; to++) {
             assert_int_equal(
@@ -33,7 +32,6 @@ static void nodes_come_up_by_connecting_only(void **state)
         [NODE_BAD] = ".x..",
     };
 
-    (void) state;
     for (int from = 0; from < NODE_STATES; from++) {
         for (int to = 0; to < NODE_STATES; to++) {
             assert_int_equal(states_node_may((enum node_state) from, (enum node_state) to),
@@ -49,7 +47,6 @@ static void replicas_are_asked_before_a_write_and_waited_for_after_it(void **sta
         [REPLICAS_OPEN] = "x...x.",    [REPLICAS_WRITTEN] = "x....x", [REPLICAS_WAITING] = "x.xx..",
     };
 
-    (void) state;
     for (int from = 0; from < REPLICAS_STATES; from++) {
         for (int to = 0; to < REPLICAS_STATES; to++) {
             assert_int_equal(
@@ -67,7 +64,6 @@ static void queues_wait_or_are_sent_from_ready_only(void **state)
         [HASH_QUEUE_SENT] = "x..x.",
     };
 
-    (void) state;
     for (int from = 0; from < HASH_QUEUE_PLACES; from++) {
         for (int to = 0; to < HASH_QUEUE_PLACES; to++) {
             assert_int_equal(
@@ -86,7 +82,6 @@ static void channels_are_confirmed_only_after_they_were_asked_for(void **state)
         [CHANNEL_GONE] = "....",
     };
 
-    (void) state;
     for (int from = 0; from < CHANNEL_STATES; from++) {
         for (int to = 0; to < CHANNEL_STATES; to++) {
             assert_int_equal(states_channel_may((enum channel_state) from, (enum channel_state) to),

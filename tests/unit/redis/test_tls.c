@@ -41,7 +41,6 @@ static int make_certificates(void **state)
         {"stranger", "other_ca", NULL, YEAR_S},
     };
 
-    (void) state;
     if (mkdtemp(folder) == NULL) {
         return -1;
     }
@@ -55,7 +54,6 @@ static int make_certificates(void **state)
 
 static int remove_certificates(void **state)
 {
-    (void) state;
     folder_remove(folder);
     return 0;
 }
@@ -178,7 +176,6 @@ static void only_the_right_server_is_trusted(void **state)
         {"server", "ca.crt", NULL, "stranger", true, SMQ_DENIED, "unknown ca"},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char crt[64] = "", key[64] = "";
         struct redis_tls settings = {.name = rows[i].name};
@@ -238,7 +235,6 @@ static void authorities_are_of_a_folder_or_of_the_system(void **state)
         {"others", "SSL_CERT_DIR", "trusted", SMQ_BAD_SERVER},
     };
 
-    (void) state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct redis_tls settings = {.ca = rows[i].ca != NULL ? path_of(rows[i].ca) : NULL};
         smq_error err;
@@ -265,7 +261,6 @@ static void a_file_of_a_folder_that_is_replaced_is_read_again(void **state)
     const struct certificate same_name = {"ca", NULL, NULL, YEAR_S};
     smq_error err;
 
-    (void) state;
     assert_int_equal(mkdir(path_of("twin"), 0700), 0);
     certificate_make(path_of("twin"), &same_name);
     certificate_copy(folder, "linked.crt", "twin/ca.crt");
@@ -290,7 +285,6 @@ static void a_server_without_tls_is_named(void **state)
     smq_error err;
     struct tls_stream *stream = tls_stream_new(tls, &address, &err);
 
-    (void) state;
     assert_int_equal(tls_stream_receive(stream, reply, sizeof(reply) - 1, &plain, &err),
                      SMQ_BAD_SERVER);
     assert_non_null(strstr(err.text, "does not speak TLS"));
@@ -306,7 +300,6 @@ static void old_versions_are_refused(void **state)
     struct peer peer = {0};
     smq_error err;
 
-    (void) state;
     peer_init(&peer, "server", false);
     SSL_set_security_level(peer.ssl, 0);
     assert_int_equal(SSL_set_max_proto_version(peer.ssl, TLS1_1_VERSION), 1);
@@ -330,7 +323,6 @@ static void bytes_of_any_number_arrive_whole(void **state)
     smq_error err;
     size_t read = 0, got = 0, written;
 
-    (void) state;
     for (size_t i = 0; i < WORDS; i++) {
         words[i] = (char) (i * 31 + i / 251);
     }
@@ -395,7 +387,6 @@ static const int versions[] = {TLS1_2_VERSION, TLS1_3_VERSION};
 
 static void the_next_connection_resumes_the_session(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
         struct tls *tls = trusting();
         struct peer peer = {0};
@@ -434,7 +425,6 @@ static struct tls *known(void)
 
 static void a_session_that_is_refused_is_not_offered_again(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
         struct tls *tls = known();
         struct peer peer = {0};
@@ -457,7 +447,6 @@ static void a_session_that_is_refused_is_not_offered_again(void **state)
 /* As a server that closes the connection, and whose alert is lost or comes too late. */
 static void a_session_is_forgotten_if_its_connection_ends_before_a_byte_comes(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
         struct tls *tls = trusting();
         struct peer peer = {0};
@@ -481,7 +470,6 @@ static void files_that_have_changed_are_read_again(void **state)
     smq_error err;
     bool resumed = false;
 
-    (void) state;
     certificate_copy(folder, "now.crt", "ca.crt");
     struct tls *tls = tls_new(&(struct redis_tls){.ca = path_of("now.crt")}, NULL);
     peer_init(&peer, "server", false);
@@ -521,7 +509,6 @@ static void what_is_refused_later_is_unavailable_and_said_once(void **state)
     smq_error err;
     bool resumed = false;
 
-    (void) state;
     assert_int_equal(loop_new(&call, "smq:call", &err), SMQ_OK);
     struct events *events = events_new(call, on_event, SMQ_LEVEL_ERROR, &heard);
     certificate_copy(folder, "now.crt", "other_ca.crt");
@@ -564,7 +551,6 @@ static void files_that_cannot_be_used_are_named(void **state)
     struct redis_tls settings = {.ca = path_of("ca.crt")};
     smq_error err;
 
-    (void) state;
     assert_int_equal(tls_check(&settings, &err), SMQ_OK);
     settings = (struct redis_tls){.ca = path_of("trusted"), .cert = "", .key = ""};
     assert_int_equal(tls_check(&settings, &err), SMQ_OK);

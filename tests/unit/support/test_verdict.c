@@ -136,7 +136,6 @@ static bool judge(struct verdict *verdict, const char *lines, char error[256])
 
 static void test_cases(void **state)
 {
-    (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct history_case *it = &cases[i];
         struct verdict verdict;
@@ -162,7 +161,6 @@ static void test_other_lines_are_refused(void **state)
 {
     static const char *const lines[] = {"X 1\n", "S 1 2\n", "E 3 5 1 done\n", "\n"};
 
-    (void) state;
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         struct verdict verdict;
         char error[256] = "";
@@ -178,7 +176,6 @@ static void test_what_is_written_is_read(void **state)
     struct history *history = history_open(path);
     struct verdict verdict;
 
-    (void) state;
     assert_non_null(history);
     message.body = smq_text("bash 5.2 7000 1");
     history_sent(history, "t", "bash", "bash 5.2 7000 1");
