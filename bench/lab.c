@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "support/certificates.h"
-#include "support/process.h"
 #include "support/servers.h"
 #include "wire.h"
 
@@ -156,15 +155,6 @@ static bool start_servers(struct lab *lab, int masters, int replicas, bool zooke
         }
     }
     return lab->servers != NULL;
-}
-
-pid_t lab_start_server(struct lab *lab, const struct process_options *options)
-{
-    (void) lab;
-    take_core(0);
-    pid_t pid = process_start(options);
-    take_core(1);
-    return pid;
 }
 
 bool lab_restart_zookeeper(struct lab *lab)

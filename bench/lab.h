@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include <slotmq/slotmq.h>
 
@@ -55,9 +54,7 @@ struct server *lab_zookeeper_server(const struct lab *lab);
 int lab_masters(const struct lab *lab);
 struct wire *lab_wire(struct lab *lab, int master); /* a connection for questions */
 
-/* Start another server on the core of the servers, or the ZooKeeper server that was stopped. */
-struct process_options;
-pid_t lab_start_server(struct lab *lab, const struct process_options *options);
+/* Start the ZooKeeper server that was stopped. */
 bool lab_restart_zookeeper(struct lab *lab);
 
 /* Remove all data, and release the memory. */
