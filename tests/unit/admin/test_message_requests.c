@@ -11,6 +11,8 @@
 #include "unit/fixture/fake_redis.h"
 
 #define TOKEN "000000010000000000000001"
+/* of get and page: what they say of the slot */
+#define FOUND "OK #5 " TOKEN " '' #0 ''"
 
 enum { REPLIES_MAX = 8, WORDS_MAX = 40 };
 
@@ -162,7 +164,7 @@ static smq_status alter(void)
 #define COUNTED  CLAIMS("#0", "#0")
 #define HOLDS    "OK #5 #1 #1 #0 #0 #1" COUNTED
 #define TWO_DEAD "OK #5 #0 #0 #0 #0 #2" COUNTED
-#define PAGED    "OK #5 " TOKEN
+#define PAGED    FOUND
 
 static void nonsense_is_refused(void **state)
 {
@@ -171,18 +173,20 @@ static void nonsense_is_refused(void **state)
         const char *first, *reply;
     } cases[] = {
         {get, NULL, "OK"},
-        {get, NULL, "OK #5 " TOKEN},
-        {get, NULL, "OK #5 " TOKEN " z a 1 ''"},
-        {get, NULL, "OK #5 " TOKEN " w"},
-        {get, NULL, "OK #5 " TOKEN " w a nan ''"},
-        {get, NULL, "OK #5 " TOKEN " w '' 1 ''"},
-        {get, NULL, "OK #5 " TOKEN " c a 1 ''"},
-        {get, NULL, "OK #5 " TOKEN " c 1d:a 1 ''"},
-        {get, NULL, "OK #5 " TOKEN " d 1d:a 1 #7"},
-        {get, NULL, "OK #5 " TOKEN " + p"},
-        {get, NULL, "OK #5 " TOKEN " + pd 1 a"},
-        {get, NULL, "OK now " TOKEN " -"},
-        {get, NULL, "OK #5 this-is-no-token-for-it-is-too-long -"},
+        {get, NULL, FOUND},
+        {get, NULL, "OK #5 " TOKEN " -"},
+        {get, NULL, "OK #5 " TOKEN " '' -1 '' -"},
+        {get, NULL, FOUND " z a 1 ''"},
+        {get, NULL, FOUND " w"},
+        {get, NULL, FOUND " w a nan ''"},
+        {get, NULL, FOUND " w '' 1 ''"},
+        {get, NULL, FOUND " c a 1 ''"},
+        {get, NULL, FOUND " c 1d:a 1 ''"},
+        {get, NULL, FOUND " d 1d:a 1 #7"},
+        {get, NULL, FOUND " + p"},
+        {get, NULL, FOUND " + pd 1 a"},
+        {get, NULL, "OK now " TOKEN " '' #0 '' -"},
+        {get, NULL, "OK #5 this-is-no-token-for-it-is-too-long '' #0 '' -"},
         {rank, NULL, "OK"},
         {rank, NULL, "OK #-1 5"},
         {rank, NULL, "OK #1"},
@@ -222,9 +226,9 @@ static void nonsense_is_refused(void **state)
 
 static void keyed_nonsense_is_refused(void **state)
 {
-    static const char *const cases[] = {
-        "OK #5 " TOKEN " w a 1 ''", "OK #5 " TOKEN " w a 1 '' 1", "OK #5 " TOKEN " w a 1 '' x body",
-        "OK #5 " TOKEN " w a 1 '' 1,2 body", "OK #5 " TOKEN " w a 1 '' 1,64,,1 body"};
+    static const char *const cases[] = {FOUND " w a 1 ''", FOUND " w a 1 '' 1",
+                                        FOUND " w a 1 '' x body", FOUND " w a 1 '' 1,2 body",
+                                        FOUND " w a 1 '' 1,64,,1 body"};
 
     layout = SMQ_LAYOUT_KEYED;
     which.id = (smq_bytes){"a", 1};
@@ -232,7 +236,7 @@ static void keyed_nonsense_is_refused(void **state)
         answer_with(&cases[i], 1);
         assert_int_equal(get(), SMQ_INTERNAL);
     }
-    ANSWER("OK #5 " TOKEN " w a 1 '' '' ''"); /* another caller removed what is beside it */
+    ANSWER(FOUND " w a 1 '' '' ''"); /* another caller removed what is beside it */
     assert_int_equal(get(), SMQ_OK);
 }
 
@@ -265,34 +269,33 @@ static void a_slot_that_does_not_know_its_topic_is_damaged_unless_that_was_alter
 /* The first try may have removed it: that it is gone is what was wanted. */
 static void a_removal_whose_reply_was_lost_is_done(void **state)
 {
-    ANSWER("OK #5 " TOKEN " w a 1 ''", "", "OK 0", "OK #5 " TOKEN " -");
+    ANSWER(FOUND " w a 1 ''", "", "OK 0", FOUND " -");
     assert_int_equal(smq_message_remove(client, "t", &which, NULL), SMQ_OK);
     assert_string_equal(replies.asked, "find edit edit find ");
 }
 
 static void a_message_that_was_claimed_while_a_reply_was_lost_is_in_work(void **state)
 {
-    ANSWER("OK #5 " TOKEN " w a 1 ''", "", "OK 0", "OK #5 " TOKEN " c 1c2:a 900 ''");
+    ANSWER(FOUND " w a 1 ''", "", "OK 0", FOUND " c 1c2:a 900 ''");
     assert_int_equal(smq_message_remove(client, "t", &which, NULL), SMQ_IN_WORK);
 }
 
 static void a_message_that_moves_is_followed(void **state)
 {
-    ANSWER("OK #5 " TOKEN " r 1r2:a 17592186044500 ''", "OK 0", "OK #5 " TOKEN " w a 1 ''", "OK 1");
+    ANSWER(FOUND " r 1r2:a 17592186044500 ''", "OK 0", FOUND " w a 1 ''", "OK 1");
     assert_int_equal(smq_message_remove(client, "t", &which, NULL), SMQ_OK);
     assert_string_equal(replies.asked, "find edit find edit ");
-    ANSWER("OK #5 " TOKEN " w a 1 ''", "OK 0", "OK #5 " TOKEN " c 1c2:a 900 ''");
+    ANSWER(FOUND " w a 1 ''", "OK 0", FOUND " c 1c2:a 900 ''");
     assert_int_equal(smq_message_remove(client, "t", &which, NULL), SMQ_IN_WORK);
-    ANSWER("OK 0", "OK #5 " TOKEN " w a 1 ''", "OK 1");
+    ANSWER("OK 0", FOUND " w a 1 ''", "OK 1");
     assert_int_equal(reschedule(), SMQ_OK);
-    ANSWER("NO_MESSAGE", "OK #5 " TOKEN " w a 1 ''", "OK #0 1");
+    ANSWER("NO_MESSAGE", FOUND " w a 1 ''", "OK #0 1");
     assert_int_equal(rank(), SMQ_OK);
 }
 
 static void a_search_goes_on_piece_by_piece(void **state)
 {
-    ANSWER("OK #5 " TOKEN " + p 1 1c1:b", "", "OK #5 " TOKEN " + d '' ''",
-           "OK #5 " TOKEN " d 1d:a 2 why");
+    ANSWER(FOUND " + p 1 1c1:b", "", FOUND " + d '' ''", FOUND " d 1d:a 2 why");
     assert_int_equal(get(), SMQ_OK);
     assert_string_equal(replies.asked, "find find find find ");
 }
