@@ -51,9 +51,9 @@ def page(text: str, numbers: List[Number]) -> str:
     return text
 
 
-def joined(lines: List[str], more: bool) -> List[str]:
-    """Members of JSON, a line each; `more`: others follow."""
-    return [",\n".join(lines) + (",\n" if more else "\n")]
+def joined(lines: List[str]) -> List[str]:
+    """Members of JSON, a line each, with which an object or array ends."""
+    return [",\n".join(lines) + "\n"]
 
 
 def schema(text: str, numbers: List[Number]) -> str:
@@ -65,12 +65,11 @@ def schema(text: str, numbers: List[Number]) -> str:
     fields = [f'     "{number.field}": ' + (age.format(number.help) if number.unit == "ms" else '{"type": "integer"}')
               for number in shown]
     for before, lines in ((r'"paused",\n', names), (r'"paused": \{"type": "boolean"\},\n', fields)):
-        for behind, more in ((' +"slots_damaged"', True), (r"    [\]}]", False)):
-            text = replaced(text, rf'{before}(?P<lines>{names[0]}(?:[^\n]*\n     "(?!slots))*?[^\n]*\n)(?={behind})', joined(lines, more), 1)
+        text = replaced(text, rf'{before}(?P<lines>{names[0]}(?:[^\n]*\n     ")*?[^\n]*\n)(?=    [\]}}])', joined(lines), 1)
     place = r'"causes": \{\n[^}]*?"required": \['
     text = replaced(text, place + r"(?P<lines>[^\]]*)", [", ".join(f'"{cause}"' for cause in causes)], 1)
     return replaced(text, place + r'[^\]]*\],\n +"properties": \{\n(?P<lines>(?:       "[^\n]*\n)+)',
-                    joined([f'       "{cause}": {{"type": "integer"}}' for cause in causes], False), 1)
+                    joined([f'       "{cause}": {{"type": "integer"}}' for cause in causes]), 1)
 
 
 def records(text: str, numbers: List[Number]) -> str:

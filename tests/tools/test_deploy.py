@@ -252,14 +252,15 @@ def check_scaled(folder, named, every):
     hosts = [host for _, container in containers(folder) for words in command_of(container, "--host")
              for host in words.split(",")]
     openapi = json.loads((ROOT / "serve/openapi.json").read_text())
-    lag = openapi["paths"]["/lag"]["get"]
+    parameters = openapi["components"]["parameters"]
+    known = [parameters[one["$ref"].rsplit("/", 1)[1]]["name"] for one in openapi["paths"]["/lag"]["get"]["parameters"]]
     for trigger in spec["triggers"]:
         asked = trigger["metadata"]
         host, port, path, name = re.fullmatch(r"http://([\w.-]+):(\d+)(/\w+)\?(\w+)=\w+", asked["url"]).groups()
         service = services.get(host.split(".")[0], {"ports": []})
         if host not in hosts or port not in [str(one["port"]) for one in service["ports"]]:
             yield f"KEDA: nothing answers at {host}:{port}"
-        if path != "/lag" or name not in [one.get("name") for one in lag["parameters"]]:
+        if path != "/lag" or name not in known:
             yield f"KEDA: nothing answers {asked['url']}"
         if asked["valueLocation"] not in openapi["components"]["schemas"]["Lag"]["required"]:
             yield f"KEDA: the answer has no {asked['valueLocation']}"

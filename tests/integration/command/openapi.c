@@ -46,24 +46,58 @@ static bool openapi_has(const json_t *array, const json_t *value)
     return false;
 }
 
+const json_t *openapi_named(const json_t *openapi, const json_t *of)
+{
+    const json_t *whole = json_array_get(json_object_get(of, "allOf"), 0);
+    const char *ref = json_string_value(json_object_get(whole ? whole : of, "$ref"));
+    char path[128];
+    char *at = path;
+
+    if (!ref) {
+        return NULL;
+    }
+    assert_true(snprintf(path, sizeof(path), "%s", ref + strlen("#/")) < (int) sizeof(path));
+    of = openapi;
+    for (const char *name = strsep(&at, "/"); name; name = strsep(&at, "/")) {
+        of = json_object_get(of, name);
+    }
+    assert_non_null(of);
+    return of;
+}
+
+/* The members that must be there are, also those that the schema takes from another. */
+static bool openapi_has_required(const json_t *openapi, const json_t *schema, const json_t *value,
+                                 char *where, size_t size)
+{
+    for (; schema; schema = openapi_named(openapi, schema)) {
+        const json_t *required = json_object_get(schema, "required");
+        for (size_t i = 0; i < json_array_size(required); i++) {
+            const char *name = json_string_value(json_array_get(required, i));
+            if (!json_object_get(value, name)) {
+                snprintf(where, size, "%s is missing", name);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 /* All members are described, and those that must be there are. */
 static bool openapi_object_fits(const json_t *openapi, const json_t *schema, const json_t *value,
                                 char *where, size_t size)
 {
-    const json_t *properties = json_object_get(schema, "properties");
-    const json_t *required = json_object_get(schema, "required");
     const char *name = NULL;
     json_t *member = NULL;
 
-    for (size_t i = 0; i < json_array_size(required); i++) {
-        if (!json_object_get(value, json_string_value(json_array_get(required, i)))) {
-            snprintf(where, size, "%s is missing", json_string_value(json_array_get(required, i)));
-            return false;
-        }
+    if (!openapi_has_required(openapi, schema, value, where, size)) {
+        return false;
     }
     json_object_foreach((json_t *) value, name, member)
     {
-        const json_t *of = json_object_get(properties, name);
+        const json_t *of = NULL;
+        for (const json_t *at = schema; at && !of; at = openapi_named(openapi, at)) {
+            of = json_object_get(json_object_get(at, "properties"), name);
+        }
         if (!of || !openapi_fits(openapi, of, member, where, size)) {
             const size_t used = strlen(where);
             snprintf(where + used, size - used, " in %s", name);
@@ -76,15 +110,11 @@ static bool openapi_object_fits(const json_t *openapi, const json_t *schema, con
 static bool openapi_fits(const json_t *openapi, const json_t *schema, const json_t *value,
                          char *where, size_t size)
 {
-    static const char prefix[] = "#/components/schemas/";
-    const char *ref = json_string_value(json_object_get(schema, "$ref"));
+    const json_t *named = openapi_named(openapi, schema);
     const json_t *values = json_object_get(schema, "enum");
 
-    if (ref) {
-        const json_t *all = json_object_get(json_object_get(openapi, "components"), "schemas");
-        const json_t *of = json_object_get(all, ref + strlen(prefix));
-        assert_non_null(of);
-        return openapi_fits(openapi, of, value, where, size);
+    if (named && json_object_get(schema, "$ref")) {
+        return openapi_fits(openapi, named, value, where, size);
     }
     if (!openapi_types_fit(json_object_get(schema, "type"), value) ||
         (values && !openapi_has(values, value))) {
@@ -112,7 +142,11 @@ static const json_t *openapi_schema(const json_t *openapi, const char *path, con
     const json_t *of = json_object_get(json_object_get(openapi, "paths"), path);
 
     of = json_object_get(json_object_get(of, method), "responses");
-    of = json_object_get(json_object_get(of, status), "content");
+    of = json_object_get(of, status);
+    if (json_object_get(of, "$ref")) {
+        of = openapi_named(openapi, of);
+    }
+    of = json_object_get(of, "content");
     of = json_object_get(json_object_get(of, type), "schema");
     if (!of) {
         fail_msg("openapi.json has no answer %s of %s %s", status, method, path);
