@@ -4,12 +4,10 @@
 #include "coord/coord.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/owner_of.h"
 #include "base/secret.h"
-#include "base/status.h"
 #include "coord/coord_internal.h"
 
 static void coord_command_free(struct coord_command *command)

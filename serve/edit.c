@@ -2,13 +2,10 @@
  *
  * Thread: serve:ask-N; edit_stop(), edit_jobs() and edit_job() run on that of the port. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli/http/query.h"
 #include "cli/message/message.h"
 #include "cli/text/output.h"
-#include "cli/text/say.h"
 #include "cli/topic/topic.h"
 #include "serve/serve.h"
 

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>

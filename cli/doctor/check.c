@@ -8,7 +8,6 @@
 #include "cli/doctor/doctor.h"
 #include "cli/text/output.h"
 #include "cli/text/printable.h"
-#include "cli/text/say.h"
 #include "cli/verb/look_flags.h"
 
 struct check_options {

@@ -1,7 +1,6 @@
 /* fleet_show.c - fleet show: members, assigner, who owns what, what moves. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/fleet/fleet.h"
 #include "cli/fleet/fleet_json.h"

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 
-#include "cli/message/message.h"
 #include "cli/text/output.h"
 #include "cli/text/say.h"
 #include "cli/text/signals.h"

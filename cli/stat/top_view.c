@@ -3,7 +3,6 @@
  * Pure. */
 #include "cli/stat/top_view.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

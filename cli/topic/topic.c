@@ -1,7 +1,6 @@
 /* topic.c - what verbs need to know of topics; topic list, topic show. */
 #include "cli/topic/topic.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli/text/output.h"
-#include "cli/text/say.h"
 #include "cli/verb/option.h"
 
 /* Where the second column of verbs and flags begins. */

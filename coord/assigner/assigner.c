@@ -12,11 +12,8 @@
 #include "coord/node/topic_path.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
-#include "base/memory.h"
 
 static void assigner_on_read(struct assigner *assigner, bool good);
 static void assigner_round(struct assigner *assigner);

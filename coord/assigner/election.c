@@ -6,9 +6,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "base/memory.h"
 #include "base/random.h"
 #include "base/steps.h"
 

@@ -6,7 +6,6 @@
  * Thread: smq:coord of the short session, except fleet_read_tree() and coord_fleet_each(). */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "coord/coord.h"

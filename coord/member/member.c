@@ -4,7 +4,6 @@
 #include "coord/member/member.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/random.h"
 
 static const char *const root_folders[] = {"leader_epoch", "members", "topics"};

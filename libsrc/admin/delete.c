@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "admin/admin.h"
 #include "admin/topic_change.h"
 #include "base/owner_of.h"
 #include "base/random.h"

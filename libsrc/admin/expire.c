@@ -6,7 +6,6 @@
 
 #include "admin/admin.h"
 #include "admin/topic_change.h"
-#include "base/status.h"
 #include "store/expiring.h"
 
 /* --- marks --- */

@@ -8,7 +8,6 @@
 #include "admin/slot_stats.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "base/status.h"
 #include "model/entry.h"
 #include "model/member.h"
 #include "model/statistic.h"

@@ -6,7 +6,6 @@
 #include "admin/admin.h"
 #include "admin/filter.h"
 #include "admin/slot_walk.h"
-#include "base/memory.h"
 
 struct message_visit {
     const struct filter *filter;

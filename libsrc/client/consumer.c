@@ -7,7 +7,6 @@
 
 #include "base/status.h"
 #include "client/client.h"
-#include "client/options.h"
 
 static smq_status consumer_check(const smq_consumer *consumer, smq_error *err)
 {

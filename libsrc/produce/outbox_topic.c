@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "base/status.h"
 
 enum { FRESH_MS = 100 };
 

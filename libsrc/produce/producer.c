@@ -7,12 +7,10 @@
  * Thread: any, as each function says. */
 #include "produce/producer_state.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "base/owner_of.h"
 #include "base/status.h"

@@ -6,17 +6,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fork.h"
 #include "base/memory.h"
-#include "base/owner_of.h"
 #include "base/ready.h"
 #include "base/status.h"
 #include "base/thread.h"
-#include "base/waiter.h"
 
 /* --- options --- */
 

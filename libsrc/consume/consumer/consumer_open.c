@@ -2,7 +2,6 @@
  * that makes the consumer waits.
  *
  * Thread: as each function says. */
-#include <string.h>
 
 #include "base/owner_of.h"
 #include "base/status.h"

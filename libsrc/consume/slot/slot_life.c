@@ -13,7 +13,6 @@
 #include "consume/slot/damage.h"
 #include "consume/slot/in_flight.h"
 #include "consume/slot/push.h"
-#include "consume/slot/renewal.h"
 #include "consume/slot/shared.h"
 #include "consume/slot/sleep.h"
 #include "consume/slot/takeover.h"
