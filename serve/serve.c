@@ -20,19 +20,12 @@ struct serve_options {
 
 static const struct flag serve_flags[] = {
     LISTEN_FLAGS(struct serve_options, "where it listens; default " SERVE_ADDRESS),
-    {.name = "show-bodies",
-     .type = FLAG_SWITCH,
-     .offset = offsetof(struct serve_options, show_bodies),
-     .help = "bodies, keys and headers are shown without the token, too"},
-    {.name = "write",
-     .type = FLAG_SWITCH,
-     .offset = offsetof(struct serve_options, write),
-     .help = "who has the token may requeue, remove, purge, pause, resume and alter"},
-    {.name = "topic",
-     .type = FLAG_TEXT,
-     .offset = offsetof(struct serve_options, topics),
-     .operand = "NAME,...",
-     .help = "only these topics, with their groups; default all"},
+    SWITCH_FLAG("show-bodies", offsetof(struct serve_options, show_bodies),
+                "bodies, keys and headers are shown without the token, too"),
+    SWITCH_FLAG("write", offsetof(struct serve_options, write),
+                "who has the token may requeue, remove, purge, pause, resume and alter"),
+    TEXT_FLAG("topic", offsetof(struct serve_options, topics), "NAME,...",
+              "only these topics, with their groups; default all"),
 };
 
 static void serve_init(void *options)
@@ -168,9 +161,7 @@ const struct verb serve_verb = {
         "the token, and changes are made only for them, and with --write. For TLS put a proxy "
         "before it.\n\n"
         "It ends with exit code 0 on SIGTERM, SIGINT or SIGHUP.",
-    .flags = serve_flags,
-    .flag_count = sizeof(serve_flags) / sizeof(serve_flags[0]),
-    .options_size = sizeof(struct serve_options),
+    VERB_FLAGS(serve_flags, struct serve_options),
     .init = serve_init,
     .says_states = true,
     .run = serve_run,

@@ -44,16 +44,12 @@ struct consume_options {
 static const struct flag consume_flags[] = {
     {CONSUMER("threads", "threads", "N")},
     {CONSUMER("count", "max_messages", "N")},
-    {.name = "exit-when-empty",
-     .type = FLAG_SWITCH,
-     .offset = CONSUME(exit_when_empty),
-     .help = "end when nothing is waiting, claimed or resting"},
-    {.name = "delimiter",
-     .type = FLAG_TEXT,
-     .offset = CONSUME(delimiter),
-     .operand = "BYTE",
-     .help = "what ends a body on standard output, as a character or as \\0, \\t or \\x1e; default "
-             "a newline"},
+    SWITCH_FLAG("exit-when-empty", CONSUME(exit_when_empty),
+                "end when nothing is waiting, claimed or resting"),
+    TEXT_FLAG(
+        "delimiter", CONSUME(delimiter), "BYTE",
+        "what ends a body on standard output, as a character or as \\0, \\t or \\x1e; default "
+        "a newline"),
     {CONSUMER("batch", "batch_size", "N")},
     {CONSUMER("max-in-flight", "max_in_flight", "N")},
     {CONSUMER("push-slots", "push_slots", "N")},
@@ -63,10 +59,8 @@ static const struct flag consume_flags[] = {
              "program gets SIGTERM"},
     {CONSUMER("drain-timeout", "drain_timeout_ms", "TIME"),
      .help = "how long handlers may take to end after a signal, or when a slot moves"},
-    {.name = "pass-credentials",
-     .type = FLAG_SWITCH,
-     .offset = CONSUME(pass_credentials),
-     .help = "let CMD have the variables that hold passwords, too"},
+    SWITCH_FLAG("pass-credentials", CONSUME(pass_credentials),
+                "let CMD have the variables that hold passwords, too"),
 #ifdef SLOTMQ_SERVE
     LISTEN_FLAGS(struct consume_options,
                  "open a port with /metrics, /healthz and /readyz of this process"),
@@ -432,9 +426,7 @@ const struct verb consume_verb = {
             "signal retries it.\n\n"
             "On SIGTERM, SIGINT or SIGHUP it claims no more messages, "
             "finishes those that are being handled, and ends with exit code 0.",
-    .flags = consume_flags,
-    .flag_count = sizeof(consume_flags) / sizeof(consume_flags[0]),
-    .options_size = sizeof(struct consume_options),
+    VERB_FLAGS(consume_flags, struct consume_options),
     .init = consume_init,
     .min_words = 1,
     .max_words = CONSUME_TOPICS_MAX,

@@ -237,9 +237,7 @@ const struct verb check_verb = {
         "above N and an error above M, N alone an error. It prints one line, with numbers behind "
         "a bar, as plugins of Nagios do, and a line for each finding. slotmq doctor also looks "
         "at what may become a fault.",
-    .flags = check_flags,
-    .flag_count = sizeof(check_flags) / sizeof(check_flags[0]),
-    .options_size = sizeof(struct check_options),
+    VERB_FLAGS(check_flags, struct check_options),
     .looks = true,
     .max_words = 1,
     .is_probe = true,

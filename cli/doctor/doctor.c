@@ -154,9 +154,7 @@ const struct verb doctor_verb = {
             "was found, 1 for warnings, and 2 for errors. What may not be read is shown as "
             "unknown, which is no error. Without --zookeeper only Redis and its topics are looked "
             "at.",
-    .flags = doctor_flags,
-    .flag_count = sizeof(doctor_flags) / sizeof(doctor_flags[0]),
-    .options_size = sizeof(struct look),
+    VERB_FLAGS(doctor_flags, struct look),
     .looks = true,
     .run = doctor_run,
 };

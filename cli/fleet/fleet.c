@@ -49,10 +49,8 @@ struct fence_options {
 };
 
 static const struct flag fence_flags[] = {
-    {.name = "yes",
-     .type = FLAG_SWITCH,
-     .offset = offsetof(struct fence_options, yes),
-     .help = "do not ask; needed without a terminal"},
+    SWITCH_FLAG("yes", offsetof(struct fence_options, yes),
+                "do not ask; needed without a terminal"),
 };
 
 static void fleet_fence_say(const struct command *command, const smq_fence *fence)
@@ -103,9 +101,7 @@ const struct verb fleet_raise_fence_verb = {
             "above the tokens in Redis of all topics that are bound to it, and topics that are "
             "bound to it under another identity are bound to the one that it has now. Living "
             "consumers continue by themselves.",
-    .flags = fence_flags,
-    .flag_count = sizeof(fence_flags) / sizeof(fence_flags[0]),
-    .options_size = sizeof(struct fence_options),
+    VERB_FLAGS(fence_flags, struct fence_options),
     .check = fleet_fence_check,
     .connected = fleet_fence_connected,
 };

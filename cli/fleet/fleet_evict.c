@@ -15,15 +15,10 @@ struct evict_options {
 };
 
 static const struct flag evict_flags[] = {
-    {.name = "root",
-     .type = FLAG_TEXT,
-     .offset = offsetof(struct evict_options, root),
-     .operand = "PATH",
-     .help = "of the fleet, in place of what follows the addresses of --zookeeper"},
-    {.name = "yes",
-     .type = FLAG_SWITCH,
-     .offset = offsetof(struct evict_options, yes),
-     .help = "do not ask; needed without a terminal"},
+    TEXT_FLAG("root", offsetof(struct evict_options, root), "PATH",
+              "of the fleet, in place of what follows the addresses of --zookeeper"),
+    SWITCH_FLAG("yes", offsetof(struct evict_options, yes),
+                "do not ask; needed without a terminal"),
 };
 
 /* The member that is meant. */
@@ -127,9 +122,7 @@ const struct verb fleet_evict_verb = {
         "delivered again. If its process lives, it notices within a sixth of its session "
         "timeout, begins nothing more, and joins again. End or restart the process first when "
         "that is possible: then it gives its slots up by itself.",
-    .flags = evict_flags,
-    .flag_count = sizeof(evict_flags) / sizeof(evict_flags[0]),
-    .options_size = sizeof(struct evict_options),
+    VERB_FLAGS(evict_flags, struct evict_options),
     .min_words = 1,
     .max_words = 1,
     .run = evict_run,

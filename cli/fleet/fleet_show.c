@@ -19,20 +19,11 @@ struct show_options {
 
 static const struct flag show_flags[] = {
     LOOK_FLAG(NULL),
-    {.name = "root",
-     .type = FLAG_TEXT,
-     .offset = offsetof(struct show_options, root),
-     .operand = "PATH",
-     .help = "of the fleet, in place of what follows the addresses of --zookeeper"},
-    {.name = "topic",
-     .type = FLAG_TEXT,
-     .offset = offsetof(struct show_options, topic),
-     .operand = "NAME",
-     .help = "this topic with its groups only, or one group of it"},
-    {.name = "slots",
-     .type = FLAG_SWITCH,
-     .offset = offsetof(struct show_options, slots),
-     .help = "which slots each member owns"},
+    TEXT_FLAG("root", offsetof(struct show_options, root), "PATH",
+              "of the fleet, in place of what follows the addresses of --zookeeper"),
+    TEXT_FLAG("topic", offsetof(struct show_options, topic), "NAME",
+              "this topic with its groups only, or one group of it"),
+    SWITCH_FLAG("slots", offsetof(struct show_options, slots), "which slots each member owns"),
 };
 
 /* One look at the fleet, in both forms. */
@@ -186,9 +177,7 @@ const struct verb fleet_show_verb = {
             "which shares out slots; of each topic the slots that have no owner, and those that "
             "are to move to another member; what each member owns, or why it stands by; and what a "
             "moving slot waits for.",
-    .flags = show_flags,
-    .flag_count = sizeof(show_flags) / sizeof(show_flags[0]),
-    .options_size = sizeof(struct show_options),
+    VERB_FLAGS(show_flags, struct show_options),
     .looks = true,
     .run = show_run,
 };

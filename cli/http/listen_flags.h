@@ -13,25 +13,15 @@ struct listen {
 };
 
 #define LISTEN_FLAGS(struct_, usual)                                                               \
-    {.name = "listen",                                                                             \
-     .type = FLAG_TEXT,                                                                            \
-     .offset = offsetof(struct_, listen.address),                                                  \
-     .operand = "ADDRESS:PORT",                                                                    \
-     .help = (usual)},                                                                             \
-        {.name = "token-file",                                                                     \
-         .type = FLAG_TEXT,                                                                        \
-         .offset = offsetof(struct_, listen.token_file),                                           \
-         .operand = "FILE",                                                                        \
-         .help = "its first line is the token; or the variable SLOTMQ_SERVE_TOKEN"},               \
+    TEXT_FLAG("listen", offsetof(struct_, listen.address), "ADDRESS:PORT", (usual)),               \
+        TEXT_FLAG("token-file", offsetof(struct_, listen.token_file), "FILE",                      \
+                  "its first line is the token; or the variable SLOTMQ_SERVE_TOKEN"),              \
         {.name = "insecure-listen",                                                                \
          .type = FLAG_SWITCH,                                                                      \
          .offset = offsetof(struct_, listen.insecure),                                             \
          .help = "reading needs no token, also on an address that is not loopback"},               \
-    {                                                                                              \
-        .name = "host", .type = FLAG_TEXT, .offset = offsetof(struct_, listen.hosts),              \
-        .operand = "NAME,...",                                                                     \
-        .help = "names by which the port is reached; addresses and localhost need none"            \
-    }
+        TEXT_FLAG("host", offsetof(struct_, listen.hosts), "NAME,...",                             \
+                  "names by which the port is reached; addresses and localhost need none")
 
 /* Reads them.  `guard` borrows from `listen` and from `token`, which is to be freed.  On any other
  * result than EXIT_DONE the error has been printed. */

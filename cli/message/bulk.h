@@ -15,14 +15,10 @@ struct bulk_filter {
     struct headers headers;
 };
 
-#define BULK_TEXT(struct_, flag_, member_, what_, help_)                                           \
-    {                                                                                              \
-        .name = (flag_), .type = FLAG_TEXT, .offset = offsetof(struct_, filter.member_),           \
-        .operand = (what_), .help = (help_)                                                        \
-    }
 #define BULK_ID(struct_) WHICH_FLAGS(struct_, filter.which)
 #define BULK_MATCH(struct_)                                                                        \
-    BULK_TEXT(struct_, "match", match, "TEXT", "only those with TEXT in body, key or id")
+    TEXT_FLAG("match", offsetof(struct_, filter.match), "TEXT",                                    \
+              "only those with TEXT in body, key or id")
 #define BULK_REASON(struct_) REASON_FLAGS(offsetof(struct_, filter.reason))
 #define BULK_HEADER(struct_) HEADERS_SELECT(offsetof(struct_, filter.headers))
 #define BULK_OLDER(struct_, help_)                                                                 \
@@ -32,15 +28,9 @@ struct bulk_filter {
         .help = (help_)                                                                            \
     }
 #define BULK_LIMIT(struct_)                                                                        \
-    {                                                                                              \
-        .name = "limit", .type = FLAG_NUMBER, .offset = offsetof(struct_, filter.limit),           \
-        .operand = "N", .min = "1", .help = "at most N; default all"                               \
-    }
+    NUMBER_FLAG("limit", offsetof(struct_, filter.limit), "at most N; default all")
 #define BULK_RATE(struct_)                                                                         \
-    {                                                                                              \
-        .name = "rate", .type = FLAG_NUMBER, .offset = offsetof(struct_, filter.rate),             \
-        .operand = "N", .min = "1", .help = "N a second; default no limit"                         \
-    }
+    NUMBER_FLAG("rate", offsetof(struct_, filter.rate), "N a second; default no limit")
 
 /* Is anything given that leaves out some messages? */
 bool bulk_selects(const struct command *command, const struct bulk_filter *filter);

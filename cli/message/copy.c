@@ -25,34 +25,16 @@ struct copy_options {
 #define COPY(member) offsetof(struct copy_options, member)
 
 static const struct flag copy_flags[] = {
-    {.name = "to-redis",
-     .type = FLAG_TEXT,
-     .offset = COPY(to_redis),
-     .operand = "REDIS",
-     .help = "the cluster of TO, as --redis says that of NAME; default the same"},
-    {.name = "state",
-     .type = FLAG_TEXT,
-     .offset = COPY(state),
-     .operand = "STATE",
-     .help = "waiting, claimed, resting or dead, more than one with commas between; default "
-             "waiting,resting"},
-    {.name = "match",
-     .type = FLAG_TEXT,
-     .offset = COPY(match),
-     .operand = "TEXT",
-     .help = "only those with TEXT in body, key or id"},
+    TEXT_FLAG("to-redis", COPY(to_redis), "REDIS",
+              "the cluster of TO, as --redis says that of NAME; default the same"),
+    TEXT_FLAG("state", COPY(state), "STATE",
+              "waiting, claimed, resting or dead, more than one with commas between; default "
+              "waiting,resting"),
+    TEXT_FLAG("match", COPY(match), "TEXT", "only those with TEXT in body, key or id"),
     HEADERS_SELECT(COPY(headers)),
-    {.name = "limit",
-     .type = FLAG_NUMBER,
-     .offset = COPY(limit),
-     .operand = "N",
-     .min = "1",
-     .help = "at most N; default all"},
-    {.name = "cursor",
-     .type = FLAG_TEXT,
-     .offset = COPY(cursor),
-     .operand = "CURSOR",
-     .help = "continue where the copy that showed this cursor ended"},
+    NUMBER_FLAG("limit", COPY(limit), "at most N; default all"),
+    TEXT_FLAG("cursor", COPY(cursor), "CURSOR",
+              "continue where the copy that showed this cursor ended"),
 };
 
 /* One run of the verb. */
@@ -291,9 +273,7 @@ const struct verb copy_verb = {
             "names them, wait in TO, with all their retries. What TO refuses as a duplicate "
             "(dedup_window_ms) is counted, and the exit code is 1. Interrupted by Ctrl-C or a "
             "failure, it prints a cursor to continue with.",
-    .flags = copy_flags,
-    .flag_count = sizeof(copy_flags) / sizeof(copy_flags[0]),
-    .options_size = sizeof(struct copy_options),
+    VERB_FLAGS(copy_flags, struct copy_options),
     .min_words = 2,
     .max_words = 2,
     .check = copy_check,

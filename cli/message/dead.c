@@ -86,9 +86,7 @@ const struct verb dead_list_verb = {
     .summary = "the dead letters of a topic, slot by slot, the oldest first",
     .text = "With ID only the dead letters of this id, in layout inline of this body, whatever "
             "their keys are.",
-    .flags = list_flags,
-    .flag_count = sizeof(list_flags) / sizeof(list_flags[0]),
-    .options_size = sizeof(struct dead_options),
+    VERB_FLAGS(list_flags, struct dead_options),
     .looks = true,
     .min_words = 1,
     .max_words = 2,
@@ -98,11 +96,7 @@ const struct verb dead_list_verb = {
 
 /* === requeue ============================================================ */
 
-#define ALL                                                                                        \
-    {                                                                                              \
-        .name = "all", .type = FLAG_SWITCH, .offset = offsetof(struct dead_options, all),          \
-        .help = "every dead letter"                                                                \
-    }
+#define ALL SWITCH_FLAG("all", offsetof(struct dead_options, all), "every dead letter")
 
 /* Of requeue and purge. */
 #define SELECTION                                                                                  \
@@ -170,9 +164,7 @@ const struct verb dead_requeue_verb = {
     .operands = "NAME [ID]",
     .summary = "make dead letters wait again, with all retries and their own time or priority",
     .text = WHICH_TEXT,
-    .flags = requeue_flags,
-    .flag_count = sizeof(requeue_flags) / sizeof(requeue_flags[0]),
-    .options_size = sizeof(struct dead_options),
+    VERB_FLAGS(requeue_flags, struct dead_options),
     .min_words = 1,
     .max_words = 2,
     .check = dead_check_selection,
@@ -183,10 +175,7 @@ const struct verb dead_requeue_verb = {
 
 static const struct flag purge_flags[] = {
     SELECTION,
-    {.name = "yes",
-     .type = FLAG_SWITCH,
-     .offset = offsetof(struct dead_options, yes),
-     .help = "do not ask; needed without a terminal"},
+    SWITCH_FLAG("yes", offsetof(struct dead_options, yes), "do not ask; needed without a terminal"),
 };
 
 static enum exit_code dead_purge_letters(smq_client *client, const struct command *command,
@@ -210,9 +199,7 @@ const struct verb dead_purge_verb = {
     .operands = "NAME [ID]",
     .summary = "delete dead letters for ever",
     .text = WHICH_TEXT,
-    .flags = purge_flags,
-    .flag_count = sizeof(purge_flags) / sizeof(purge_flags[0]),
-    .options_size = sizeof(struct dead_options),
+    VERB_FLAGS(purge_flags, struct dead_options),
     .min_words = 1,
     .max_words = 2,
     .check = dead_check_purge,

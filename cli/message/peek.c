@@ -22,16 +22,9 @@ struct peek_options {
 
 static const struct flag peek_flags[] = {
     LOOK_FLAG(NULL),
-    {.name = "state",
-     .type = FLAG_TEXT,
-     .offset = PEEK(state),
-     .operand = "STATE",
-     .help = "waiting (default), claimed, resting or dead; more than one with commas between"},
-    {.name = "match",
-     .type = FLAG_TEXT,
-     .offset = PEEK(match),
-     .operand = "TEXT",
-     .help = "only those with TEXT in body, key or id"},
+    TEXT_FLAG("state", PEEK(state), "STATE",
+              "waiting (default), claimed, resting or dead; more than one with commas between"),
+    TEXT_FLAG("match", PEEK(match), "TEXT", "only those with TEXT in body, key or id"),
     REASON_FLAGS(PEEK(reason)),
     HEADERS_SELECT(PEEK(headers)),
     {.name = "limit",
@@ -41,11 +34,8 @@ static const struct flag peek_flags[] = {
      .min = "1",
      .fallback = "100",
      .help = "at most N; with --json: all"},
-    {.name = "cursor",
-     .type = FLAG_TEXT,
-     .offset = PEEK(cursor),
-     .operand = "CURSOR",
-     .help = "continue where the peek that showed this cursor ended"},
+    TEXT_FLAG("cursor", PEEK(cursor), "CURSOR",
+              "continue where the peek that showed this cursor ended"),
 };
 
 /* JSON is for programs, which take all. */
@@ -125,9 +115,7 @@ const struct verb peek_verb = {
         "not a snapshot: a message that moves while the command runs may be missed or shown "
         "twice. With --json each message is a line, which slotmq send --json takes, and all are "
         "shown unless --limit is given.",
-    .flags = peek_flags,
-    .flag_count = sizeof(peek_flags) / sizeof(peek_flags[0]),
-    .options_size = sizeof(struct peek_options),
+    VERB_FLAGS(peek_flags, struct peek_options),
     .looks = true,
     .min_words = 1,
     .max_words = 1,

@@ -12,21 +12,16 @@ struct purge_options {
 };
 
 static const struct flag purge_flags[] = {
-    {.name = "state",
-     .type = FLAG_TEXT,
-     .offset = offsetof(struct purge_options, state),
-     .operand = "STATE",
-     .help = "waiting, resting or dead; more than one with commas between; required"},
+    TEXT_FLAG("state", offsetof(struct purge_options, state), "STATE",
+              "waiting, resting or dead; more than one with commas between; required"),
     BULK_MATCH(struct purge_options),
     BULK_REASON(struct purge_options),
     BULK_HEADER(struct purge_options),
     BULK_OLDER(struct purge_options, "only those that were due, or died, this long ago"),
     BULK_LIMIT(struct purge_options),
     BULK_RATE(struct purge_options),
-    {.name = "yes",
-     .type = FLAG_SWITCH,
-     .offset = offsetof(struct purge_options, yes),
-     .help = "do not ask; needed without a terminal"},
+    SWITCH_FLAG("yes", offsetof(struct purge_options, yes),
+                "do not ask; needed without a terminal"),
 };
 
 static enum exit_code purge_some(smq_client *client, const struct command *command,
@@ -71,9 +66,7 @@ const struct verb purge_verb = {
     .name = "purge",
     .operands = "NAME --state STATE",
     .summary = "delete messages for ever",
-    .flags = purge_flags,
-    .flag_count = sizeof(purge_flags) / sizeof(purge_flags[0]),
-    .options_size = sizeof(struct purge_options),
+    VERB_FLAGS(purge_flags, struct purge_options),
     .min_words = 1,
     .max_words = 1,
     .check = purge_check,

@@ -16,16 +16,10 @@ struct reason_flags {
 
 /* The rows of a table of flags for a `struct reason_flags`, which stands at `offset_`. */
 #define REASON_FLAGS(offset_)                                                                      \
-    {.name = "reason",                                                                             \
-     .type = FLAG_TEXT,                                                                            \
-     .offset = (offset_) + offsetof(struct reason_flags, part),                                    \
-     .operand = "TEXT",                                                                            \
-     .help = "only those with TEXT in the reason of their last failure"},                          \
-    {                                                                                              \
-        .name = "reason-is", .type = FLAG_TEXT,                                                    \
-        .offset = (offset_) + offsetof(struct reason_flags, whole), .operand = "TEXT",             \
-        .help = "only those with exactly this reason; \"\": with none"                             \
-    }
+    TEXT_FLAG("reason", (offset_) + offsetof(struct reason_flags, part), "TEXT",                   \
+              "only those with TEXT in the reason of their last failure"),                         \
+        TEXT_FLAG("reason-is", (offset_) + offsetof(struct reason_flags, whole), "TEXT",           \
+                  "only those with exactly this reason; \"\": with none")
 
 bool reason_flags_select(const struct reason_flags *reason);
 

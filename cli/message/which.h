@@ -10,16 +10,10 @@ struct which {
 };
 
 #define WHICH_FLAGS(struct_, member_)                                                              \
-    {.name = "id",                                                                                 \
-     .type = FLAG_TEXT,                                                                            \
-     .offset = offsetof(struct_, member_) + offsetof(struct which, id),                            \
-     .operand = "ID",                                                                              \
-     .help = "the same as ID: just this one; in layout inline it is the body"},                    \
-    {                                                                                              \
-        .name = "key", .type = FLAG_TEXT,                                                          \
-        .offset = offsetof(struct_, member_) + offsetof(struct which, key), .operand = "KEY",      \
-        .help = "the key it was sent with; without it all slots are asked"                         \
-    }
+    TEXT_FLAG("id", offsetof(struct_, member_) + offsetof(struct which, id), "ID",                 \
+              "the same as ID: just this one; in layout inline it is the body"),                   \
+        TEXT_FLAG("key", offsetof(struct_, member_) + offsetof(struct which, key), "KEY",          \
+                  "the key it was sent with; without it all slots are asked")
 
 /* What the help of such a verb says of it. */
 #define WHICH_TEXT                                                                                 \

@@ -21,14 +21,10 @@ struct stat_options {
 
 static const struct flag stat_flags[] = {
     LOOK_FLAG(NULL),
-    {.name = "slots",
-     .type = FLAG_SWITCH,
-     .offset = offsetof(struct stat_options, slots),
-     .help = "each slot with its owner and token"},
-    {.name = "prometheus",
-     .type = FLAG_SWITCH,
-     .offset = offsetof(struct stat_options, prometheus),
-     .help = "as Prometheus text; docs/METRICS.md"},
+    SWITCH_FLAG("slots", offsetof(struct stat_options, slots),
+                "each slot with its owner and token"),
+    SWITCH_FLAG("prometheus", offsetof(struct stat_options, prometheus),
+                "as Prometheus text; docs/METRICS.md"),
 };
 
 /* === JSON =============================================================== */
@@ -208,9 +204,7 @@ const struct verb stat_verb = {
             "claims that lost their lease.\n"
             "A terminal that is not wide enough shows the columns that matter most; a pipe and "
             "--json have all.",
-    .flags = stat_flags,
-    .flag_count = sizeof(stat_flags) / sizeof(stat_flags[0]),
-    .options_size = sizeof(struct stat_options),
+    VERB_FLAGS(stat_flags, struct stat_options),
     .looks = true,
     .max_words = SIZE_MAX,
     .check = stat_check,

@@ -45,12 +45,8 @@ static const struct flag top_flags[] = {
      .max = "1h",
      .fallback = "1s",
      .help = "between two readings"},
-    {.name = "count",
-     .type = FLAG_NUMBER,
-     .offset = offsetof(struct top_options, count),
-     .operand = "N",
-     .min = "1",
-     .help = "end after N readings, and leave them on the terminal"},
+    NUMBER_FLAG("count", offsetof(struct top_options, count),
+                "end after N readings, and leave them on the terminal"),
 };
 
 /* All topics at one moment, and in one line each what is left out, and why. */
@@ -494,9 +490,7 @@ const struct verb top_verb = {
         "keys. Where standard output is no terminal, one table follows the other; with --json "
         "there is one object per line. The "
         "first reading has no rates.",
-    .flags = top_flags,
-    .flag_count = sizeof(top_flags) / sizeof(top_flags[0]),
-    .options_size = sizeof(struct top_options),
+    VERB_FLAGS(top_flags, struct top_options),
     .looks = true,
     .max_words = 1,
     .connected = top_connected,

@@ -74,9 +74,7 @@ const struct verb topic_create_verb = {
         "With --groups each of these groups gets every message that is sent to NAME, and has "
         "consumers, retries, dead letters and a pause of its own. Send to NAME; consume, count and "
         "edit NAME/GROUP. Only a topic that was created with groups can get others.",
-    .flags = create_flags,
-    .flag_count = sizeof(create_flags) / sizeof(create_flags[0]),
-    .options_size = sizeof(struct create_options),
+    VERB_FLAGS(create_flags, struct create_options),
     .init = topic_create_init,
     .min_words = 1,
     .max_words = 1,
@@ -91,14 +89,10 @@ struct delete_options {
 };
 
 static const struct flag delete_flags[] = {
-    {.name = "force",
-     .type = FLAG_SWITCH,
-     .offset = offsetof(struct delete_options, force),
-     .help = "also when it holds messages: they are lost"},
-    {.name = "yes",
-     .type = FLAG_SWITCH,
-     .offset = offsetof(struct delete_options, yes),
-     .help = "do not ask; with --force needed without a terminal"},
+    SWITCH_FLAG("force", offsetof(struct delete_options, force),
+                "also when it holds messages: they are lost"),
+    SWITCH_FLAG("yes", offsetof(struct delete_options, yes),
+                "do not ask; with --force needed without a terminal"),
 };
 
 static enum exit_code topic_delete_connected(smq_client *client, const struct command *command)
@@ -139,9 +133,7 @@ const struct verb topic_delete_verb = {
     .summary = "delete an empty topic, or any by force",
     .text = "NAME/GROUP drops a group from its topic. It gets no more messages; the last group "
             "cannot be dropped.",
-    .flags = delete_flags,
-    .flag_count = sizeof(delete_flags) / sizeof(delete_flags[0]),
-    .options_size = sizeof(struct delete_options),
+    VERB_FLAGS(delete_flags, struct delete_options),
     .min_words = 1,
     .max_words = 1,
     .check = topic_delete_check,

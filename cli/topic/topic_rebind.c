@@ -9,10 +9,8 @@ struct rebind_options {
 };
 
 static const struct flag rebind_flags[] = {
-    {.name = "force",
-     .type = FLAG_SWITCH,
-     .offset = offsetof(struct rebind_options, force),
-     .help = "do not look for consumers: they are known to be dead"},
+    SWITCH_FLAG("force", offsetof(struct rebind_options, force),
+                "do not look for consumers: they are known to be dead"),
 };
 
 static enum exit_code topic_rebind_connected(smq_client *client, const struct command *command)
@@ -43,9 +41,7 @@ const struct verb topic_rebind_verb = {
         "none (standalone). This command binds it to the root that --zookeeper names, or makes it "
         "standalone when there is none. It refuses while a consumer of the topic lives: one that "
         "listens to a slot, has claimed a message, or has the lease of a standalone topic.",
-    .flags = rebind_flags,
-    .flag_count = sizeof(rebind_flags) / sizeof(rebind_flags[0]),
-    .options_size = sizeof(struct rebind_options),
+    VERB_FLAGS(rebind_flags, struct rebind_options),
     .min_words = 1,
     .max_words = 1,
     .connected = topic_rebind_connected,

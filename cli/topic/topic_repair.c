@@ -9,10 +9,8 @@ struct topic_repair_options {
 };
 
 static const struct flag topic_repair_flags[] = {
-    {.name = "all",
-     .type = FLAG_SWITCH,
-     .offset = offsetof(struct topic_repair_options, all),
-     .help = "look at all keys of Redis, make the list of topics anew, and repair each topic"},
+    SWITCH_FLAG("all", offsetof(struct topic_repair_options, all),
+                "look at all keys of Redis, make the list of topics anew, and repair each topic"),
 };
 
 static void topic_repair_print_json(const char *topic, const smq_topic_report *report)
@@ -74,9 +72,7 @@ const struct verb topic_repair_verb = {
         "Existing messages stay, and consumers continue by themselves. The messages of slots that "
         "lost their keys are gone. If slots disagree, they are listed, and nothing is changed. "
         "With --all, what deleted topics have left is removed, also from ZooKeeper.",
-    .flags = topic_repair_flags,
-    .flag_count = sizeof(topic_repair_flags) / sizeof(topic_repair_flags[0]),
-    .options_size = sizeof(struct topic_repair_options),
+    VERB_FLAGS(topic_repair_flags, struct topic_repair_options),
     .max_words = 1,
     .check = topic_repair_check,
     .connected = topic_repair_connected,

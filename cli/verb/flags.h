@@ -43,6 +43,22 @@ struct flag {
     const char *option; /* options: its name */
 };
 
+/* Rows of a table of flags: `at` is the offset of the member.  A number is at least 1. */
+#define SWITCH_FLAG(name_, at_, help_)                                                             \
+    {                                                                                              \
+        .name = (name_), .type = FLAG_SWITCH, .offset = (at_), .help = (help_)                     \
+    }
+#define TEXT_FLAG(name_, at_, operand_, help_)                                                     \
+    {                                                                                              \
+        .name = (name_), .type = FLAG_TEXT, .offset = (at_), .operand = (operand_),                \
+        .help = (help_)                                                                            \
+    }
+#define NUMBER_FLAG(name_, at_, help_)                                                             \
+    {                                                                                              \
+        .name = (name_), .type = FLAG_NUMBER, .offset = (at_), .operand = "N", .min = "1",         \
+        .help = (help_)                                                                            \
+    }
+
 /* Flags that were read and not applied yet. */
 struct flags_given {
     struct flag_given {

@@ -34,19 +34,13 @@ const struct flag global_flags[] = {
      .set = SMQ_OPTION_SET_CLIENT,
      .operand = "KEY=VALUE",
      .help = "an option of the client, as in request_timeout_ms=10s; docs/CONFIGURATION.md"},
-    {.name = "config",
-     .type = FLAG_TEXT,
-     .offset = GLOBAL(config),
-     .operand = "FILE",
-     .help = "read flags from FILE; default $XDG_CONFIG_HOME/slotmq/config or "
-             "~/.config/slotmq/config"},
-    {.name = "context",
-     .type = FLAG_TEXT,
-     .offset = GLOBAL(context),
-     .operand = "NAME",
-     .help = "servers and options of the section [context NAME] of that file; default "
-             "$SLOTMQ_CONTEXT"},
-    {.name = "json", .type = FLAG_SWITCH, .offset = GLOBAL(json), .help = "results as JSON"},
+    TEXT_FLAG("config", GLOBAL(config), "FILE",
+              "read flags from FILE; default $XDG_CONFIG_HOME/slotmq/config or "
+              "~/.config/slotmq/config"),
+    TEXT_FLAG("context", GLOBAL(context), "NAME",
+              "servers and options of the section [context NAME] of that file; default "
+              "$SLOTMQ_CONTEXT"),
+    SWITCH_FLAG("json", GLOBAL(json), "results as JSON"),
     {.name = "quiet",
      .letter = 'q',
      .type = FLAG_SWITCH,
@@ -62,10 +56,7 @@ const struct flag global_flags[] = {
      .type = FLAG_SWITCH,
      .offset = GLOBAL(help),
      .help = "help on the verb"},
-    {.name = "version",
-     .type = FLAG_SWITCH,
-     .offset = GLOBAL(version),
-     .help = "the version of the library in use"},
+    SWITCH_FLAG("version", GLOBAL(version), "the version of the library in use"),
 };
 const size_t global_flag_count = sizeof(global_flags) / sizeof(global_flags[0]);
 

@@ -64,6 +64,11 @@ struct verb {
     verb_topic_fn *about_topic;
 };
 
+/* The members of a verb that say which flags it has, and which struct they fill. */
+#define VERB_FLAGS(table_, struct_)                                                                \
+    .flags = (table_), .flag_count = sizeof(table_) / sizeof((table_)[0]),                         \
+    .options_size = sizeof(struct_)
+
 extern const struct verb topic_create_verb, topic_list_verb, topic_show_verb, topic_alter_verb,
     topic_rebind_verb, topic_repair_verb, topic_delete_verb;
 extern const struct verb send_verb, copy_verb, consume_verb, pause_verb, resume_verb, stat_verb,
