@@ -10,9 +10,13 @@
 
 enum { HASH_SLOTS = 16384 };
 
-/* The next master from `*next` on that has answered; NULL: there are no more. */
-static const smq_server_info *doctor_next_master(const struct doctor_facts *facts, size_t *next)
+/* The next master from `*next` on that has answered, at first 0; NULL: there are no more.  When
+ * none has answered it says that nothing is known. */
+static const smq_server_info *doctor_next_master(struct doctor_report *report,
+                                                 const struct doctor_facts *facts, size_t *next)
 {
+    const bool is_first = *next == 0;
+
     while (*next < facts->server_count) {
         const smq_server_info *server = &facts->server[(*next)++];
 
@@ -20,19 +24,11 @@ static const smq_server_info *doctor_next_master(const struct doctor_facts *fact
             return server;
         }
     }
-    return NULL;
-}
-
-/* Says that nothing is known when no master has answered. */
-static bool doctor_has_masters(struct doctor_report *report, const struct doctor_facts *facts)
-{
-    size_t next = 0;
-
-    if (doctor_next_master(facts, &next)) {
-        return true;
+    if (is_first) {
+        doctor_report_add(report, DOCTOR_UNKNOWN, "", "",
+                          "not known: no Redis master has answered");
     }
-    doctor_report_add(report, DOCTOR_UNKNOWN, "", "", "not known: no Redis master has answered");
-    return false;
+    return NULL;
 }
 
 /* === Reach ============================================================== */
@@ -106,10 +102,7 @@ void doctor_check_writes(struct doctor_report *report, const struct doctor_facts
     const smq_server_info *server = NULL;
     size_t next = 0;
 
-    if (!doctor_has_masters(report, facts)) {
-        return;
-    }
-    while ((server = doctor_next_master(facts, &next)) != NULL) {
+    while ((server = doctor_next_master(report, facts, &next)) != NULL) {
         if (server->writes == SMQ_FULL || server->writes == SMQ_UNAVAILABLE) {
             doctor_report_add(report, DOCTOR_ERROR, server->address, doctor_advise_writes(server),
                               "it refuses writes: %s", server->writes_why);
@@ -153,10 +146,7 @@ void doctor_check_versions(struct doctor_report *report, const struct doctor_fac
     size_t next = 0;
     bool same = true;
 
-    if (!doctor_has_masters(report, facts)) {
-        return;
-    }
-    while ((server = doctor_next_master(facts, &next)) != NULL) {
+    while ((server = doctor_next_master(report, facts, &next)) != NULL) {
         doctor_judge_version(report, server);
         first = first ? first : server;
         same = same && server->kind == first->kind && strcmp(server->version, first->version) == 0;
@@ -197,10 +187,7 @@ void doctor_check_memory(struct doctor_report *report, const struct doctor_facts
     const smq_server_info *server = NULL;
     size_t next = 0;
 
-    if (!doctor_has_masters(report, facts)) {
-        return;
-    }
-    while ((server = doctor_next_master(facts, &next)) != NULL) {
+    while ((server = doctor_next_master(report, facts, &next)) != NULL) {
         if (facts->probe && (server->maxmemory <= 0 || !doctor_evicts(server->maxmemory_policy))) {
             continue; /* what may become a fault is no matter of a probe */
         }
@@ -257,10 +244,7 @@ void doctor_check_persistence(struct doctor_report *report, const struct doctor_
     const smq_server_info *server = NULL;
     size_t next = 0;
 
-    if (!doctor_has_masters(report, facts)) {
-        return;
-    }
-    while ((server = doctor_next_master(facts, &next)) != NULL) {
+    while ((server = doctor_next_master(report, facts, &next)) != NULL) {
         if (server->write_failed) {
             doctor_report_add(report, DOCTOR_ERROR, server->address, "look at its log and its disk",
                               "its last write to disk failed");
@@ -304,10 +288,7 @@ void doctor_check_replicas(struct doctor_report *report, const struct doctor_fac
     const smq_server_info *server = NULL;
     size_t next = 0;
 
-    if (!doctor_has_masters(report, facts)) {
-        return;
-    }
-    while ((server = doctor_next_master(facts, &next)) != NULL) {
+    while ((server = doctor_next_master(report, facts, &next)) != NULL) {
         doctor_judge_replicas(report, server);
     }
 }
@@ -383,10 +364,7 @@ void doctor_check_cluster(struct doctor_report *report, const struct doctor_fact
     const smq_server_info *server = NULL;
     size_t next = 0;
 
-    if (!doctor_has_masters(report, facts)) {
-        return;
-    }
-    while ((server = doctor_next_master(facts, &next)) != NULL) {
+    while ((server = doctor_next_master(report, facts, &next)) != NULL) {
         if (server->cluster) {
             doctor_judge_cluster(report, facts, server);
         }
@@ -433,10 +411,7 @@ void doctor_check_clocks(struct doctor_report *report, const struct doctor_facts
     const smq_server_info *server = NULL;
     size_t next = 0;
 
-    if (!doctor_has_masters(report, facts)) {
-        return;
-    }
-    while ((server = doctor_next_master(facts, &next)) != NULL) {
+    while ((server = doctor_next_master(report, facts, &next)) != NULL) {
         if (server->clock_why[0] != '\0') {
             doctor_report_add(report, DOCTOR_UNKNOWN, server->address, "",
                               "not known: its time may not be read: %s", server->clock_why);
