@@ -40,13 +40,25 @@ static smq_status producer_take(struct message *out, const smq_message *message,
     return status;
 }
 
-static smq_status producer_take_copy(struct message *out, const smq_message_copy *copy,
-                                     smq_error *err)
+/* Checks the producer, too. */
+static smq_status producer_begin(struct message *out, const smq_producer *producer,
+                                 const smq_message *message, smq_error *err)
+{
+    const smq_status status = producer_check(producer, err);
+
+    return status == SMQ_OK ? producer_take(out, message, err) : status;
+}
+
+/* The same for a message that is restored. */
+static smq_status producer_begin_copy(struct message *out, const smq_producer *producer,
+                                      const smq_message_copy *copy, smq_error *err)
 {
     smq_message_copy known;
-    smq_status status =
-        options_check_and_copy(&known, sizeof(known), copy, "SMQ_MESSAGE_COPY_INIT", err);
+    smq_status status = producer_check(producer, err);
 
+    if (status == SMQ_OK) {
+        status = options_check_and_copy(&known, sizeof(known), copy, "SMQ_MESSAGE_COPY_INIT", err);
+    }
     if (status == SMQ_OK) {
         *out = (struct message){.body = known.body,
                                 .key = known.key,
@@ -98,12 +110,8 @@ SMQ_API smq_status smq_send(smq_producer *producer, const char *topic, const smq
                             smq_receipt *out, smq_error *err)
 {
     struct message known;
-    smq_status status = producer_check(producer, err);
+    const smq_status status = producer_begin(&known, producer, message, err);
 
-    if (status != SMQ_OK) {
-        return producer_refuse(out, status);
-    }
-    status = producer_take(&known, message, err);
     if (status != SMQ_OK) {
         return producer_refuse(out, status);
     }
@@ -114,12 +122,8 @@ SMQ_API smq_status smq_restore(smq_producer *producer, const char *topic,
                                const smq_message_copy *copy, smq_receipt *out, smq_error *err)
 {
     struct message known;
-    smq_status status = producer_check(producer, err);
+    const smq_status status = producer_begin_copy(&known, producer, copy, err);
 
-    if (status != SMQ_OK) {
-        return producer_refuse(out, status);
-    }
-    status = producer_take_copy(&known, copy, err);
     if (status != SMQ_OK) {
         return producer_refuse(out, status);
     }
@@ -131,12 +135,8 @@ SMQ_API smq_status smq_send_async(smq_producer *producer, const char *topic,
                                   smq_error *err)
 {
     struct message known;
-    smq_status status = producer_check(producer, err);
+    const smq_status status = producer_begin(&known, producer, message, err);
 
-    if (status != SMQ_OK) {
-        return status;
-    }
-    status = producer_take(&known, message, err);
     if (status != SMQ_OK) {
         return status;
     }
@@ -148,12 +148,8 @@ SMQ_API smq_status smq_restore_async(smq_producer *producer, const char *topic,
                                      smq_error *err)
 {
     struct message known;
-    smq_status status = producer_check(producer, err);
+    const smq_status status = producer_begin_copy(&known, producer, copy, err);
 
-    if (status != SMQ_OK) {
-        return status;
-    }
-    status = producer_take_copy(&known, copy, err);
     if (status != SMQ_OK) {
         return status;
     }
