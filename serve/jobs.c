@@ -12,10 +12,10 @@
 #include <sys/queue.h>
 #include <time.h>
 
-#include "cli/http/moment.h"
 #include "cli/http/query.h"
 #include "cli/http/thread.h"
 #include "cli/message/message.h"
+#include "cli/text/moment.h"
 #include "cli/text/output.h"
 #include "cli/text/say.h"
 #include "serve/pool.h"

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#include "cli/http/moment.h"
 #include "cli/http/thread.h"
+#include "cli/text/moment.h"
 #include "cli/text/say.h"
 
 enum {

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/http/moment.h"
 #include "cli/http/thread.h"
+#include "cli/text/moment.h"
 #include "cli/text/say.h"
 #include "cli/topic/topic.h"
 #include "cli/verb/connect.h"

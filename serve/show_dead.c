@@ -6,10 +6,10 @@
 
 #include <slotmq/ops.h>
 
-#include "cli/http/moment.h"
 #include "cli/http/query.h"
 #include "cli/message/message.h"
 #include "cli/message/reason_fold.h"
+#include "cli/text/moment.h"
 #include "cli/text/output.h"
 #include "cli/text/say.h"
 #include "serve/serve.h"

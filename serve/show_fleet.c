@@ -3,7 +3,7 @@
  * Thread: serve:ask-N. */
 #include "cli/doctor/doctor.h"
 #include "cli/fleet/fleet_json.h"
-#include "cli/http/moment.h"
+#include "cli/text/moment.h"
 #include "cli/text/output.h"
 #include "cli/verb/look_flags.h"
 #include "serve/serve.h"

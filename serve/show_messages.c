@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/http/moment.h"
 #include "cli/http/query.h"
 #include "cli/message/message.h"
+#include "cli/text/moment.h"
 #include "cli/text/output.h"
 #include "cli/text/say.h"
 #include "cli/topic/topic.h"

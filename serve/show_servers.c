@@ -1,7 +1,7 @@
 /* show_servers.c - the Redis masters, as they describe themselves.
  *
  * Thread: serve:ask-N. */
-#include "cli/http/moment.h"
+#include "cli/text/moment.h"
 #include "cli/text/output.h"
 #include "serve/serve.h"
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/http/moment.h"
 #include "cli/http/query.h"
 #include "cli/stat/gauges.h"
 #include "cli/stat/stat_read.h"
+#include "cli/text/moment.h"
 #include "cli/text/output.h"
 #include "cli/text/say.h"
 #include "cli/topic/definition.h"

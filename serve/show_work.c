@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/http/moment.h"
 #include "cli/http/query.h"
 #include "cli/stat/stat_fleet.h"
 #include "cli/stat/work_table.h"
+#include "cli/text/moment.h"
 #include "cli/text/output.h"
 #include "cli/text/say.h"
 #include "serve/serve.h"

@@ -11,8 +11,8 @@
 
 #include "cli/doctor/doctor.h"
 #include "cli/doctor/doctor_checks.h"
-#include "cli/http/moment.h"
 #include "cli/http/thread.h"
+#include "cli/text/moment.h"
 #include "cli/text/say.h"
 #include "cli/verb/look_flags.h"
 

@@ -17,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/http/moment.h"
 #include "cli/http/query.h"
 #include "cli/http/thread.h"
+#include "cli/text/moment.h"
 #include "cli/text/say.h"
 
 enum {

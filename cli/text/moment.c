@@ -1,5 +1,5 @@
 /* moment.c - what time it is. */
-#include "cli/http/moment.h"
+#include "cli/text/moment.h"
 
 #include <time.h>
 

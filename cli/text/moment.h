@@ -1,8 +1,8 @@
 /* moment.h - what time it is.
  *
  * Thread: any. */
-#ifndef SERVE_MOMENT_H
-#define SERVE_MOMENT_H
+#ifndef CLI_MOMENT_H
+#define CLI_MOMENT_H
 
 #include <stdint.h>
 
