@@ -23,7 +23,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/consume/consume.h"
@@ -31,6 +30,7 @@
 #include "cli/consume/program_stderr.h"
 #include "cli/message/message.h"
 #include "cli/text/base64.h"
+#include "cli/text/moment.h"
 #include "cli/text/say.h"
 #include "cli/text/signals.h"
 #include "cli/verb/secrets.h"
@@ -359,14 +359,6 @@ static void program_kill(const struct program *program, int signal)
     pthread_mutex_unlock(&running.lock);
 }
 
-static int64_t program_now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Is the time to drain over?  It begins when the first program sees that the consumer stops. */
 static bool program_drain_is_over(struct consume *consume)
 {
@@ -375,9 +367,9 @@ static bool program_drain_is_over(struct consume *consume)
     }
     pthread_mutex_lock(&running.lock);
     if (running.drained_at == 0) {
-        running.drained_at = program_now_ms() + consume->drain_ms;
+        running.drained_at = moment_ms() + consume->drain_ms;
     }
-    const bool over = program_now_ms() >= running.drained_at;
+    const bool over = moment_ms() >= running.drained_at;
     pthread_mutex_unlock(&running.lock);
     return over;
 }
@@ -411,7 +403,7 @@ static bool program_has_ended(const struct program *program)
 static void program_watch(struct consume *consume, struct program *program)
 {
     const int end = (int) syscall(SYS_pidfd_open, program->pid, 0);
-    int64_t looked_at = program_now_ms();
+    int64_t looked_at = moment_ms();
     int lost = 0;
 
     while (!program_has_ended(program)) {
@@ -419,9 +411,9 @@ static void program_watch(struct consume *consume, struct program *program)
                                 program_stderr_wait(&program->stream)};
         (void) poll(wait, 2, end < 0 ? OFTEN_MS : LOOK_MS);
         (void) program_stderr_pass(&program->stream);
-        if (program_now_ms() - looked_at >= LOOK_MS) {
+        if (moment_ms() - looked_at >= LOOK_MS) {
             program_look(consume, program, &lost);
-            looked_at = program_now_ms();
+            looked_at = moment_ms();
         }
     }
     if (end >= 0) {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/text/moment.h"
 #include "cli/text/say.h"
 #include "cli/topic/topic.h"
 
@@ -303,14 +304,6 @@ static void doctor_describe_fleet(struct doctor_facts *facts, smq_client *client
 
 /* ======================================================================== */
 
-static int64_t doctor_now_ms(clockid_t clock)
-{
-    struct timespec now;
-
-    (void) clock_gettime(clock, &now);
-    return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 struct doctor_survey {
     struct doctor_facts *facts;
     int64_t begun_at_ms;
@@ -321,8 +314,7 @@ static bool doctor_has_time(const struct doctor_survey *survey)
 {
     const int64_t within_ms = survey->facts->within_ms;
 
-    return within_ms == 0 ||
-           doctor_now_ms(CLOCK_MONOTONIC) - survey->begun_at_ms <= within_ms * 2 / 3;
+    return within_ms == 0 || moment_ms() - survey->begun_at_ms <= within_ms * 2 / 3;
 }
 
 static bool doctor_on_surveyed(const smq_survey_topic *row, void *user)
@@ -512,11 +504,11 @@ void doctor_facts_lack_client(struct doctor_facts *facts, const smq_error *err)
 
 void doctor_facts_gather(struct doctor_facts *facts, smq_client *client)
 {
-    const int64_t begun_at_ms = doctor_now_ms(CLOCK_MONOTONIC);
+    const int64_t begun_at_ms = moment_ms();
     smq_error err;
     const smq_status status = smq_server_each(client, doctor_take_server, facts, &err);
 
-    facts->now_ms = doctor_now_ms(CLOCK_REALTIME);
+    facts->now_ms = moment_wall_ms();
     facts->servers = doctor_outcome(facts, status, &err);
     if (doctor_facts_all_answer(facts)) {
         doctor_list_topics(facts, client);

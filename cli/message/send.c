@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/message/message_line.h"
@@ -11,6 +10,7 @@
 #include "cli/message/source.h"
 #include "cli/message/tally.h"
 #include "cli/message/when_flags.h"
+#include "cli/text/moment.h"
 #include "cli/text/output.h"
 #include "cli/text/say.h"
 #include "cli/text/signals.h"
@@ -235,20 +235,12 @@ static void send_text_line(struct sender *sender, uint64_t line, const char *bod
     }
 }
 
-static int64_t send_now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static void send_json_line(struct sender *sender, uint64_t line, const char *text, size_t size)
 {
     char error[MESSAGE_LINE_ERROR];
     struct message_line read;
 
-    if (!message_line_read(&read, error, text, size, &sender->rules, send_now_ms())) {
+    if (!message_line_read(&read, error, text, size, &sender->rules, moment_wall_ms())) {
         tally_failed(&sender->tally, line, EXIT_DATA, error);
     } else if (!send_check_body(sender, line, read.message.body.len)) {
         ; /* it was counted */

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "cli/text/moment.h"
 #include "cli/text/output.h"
 #include "cli/text/signals.h"
 
@@ -72,14 +72,6 @@ size_t screen_lines(void)
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : 24;
 }
 
-int64_t screen_now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static int screen_letter(char letter, bool text)
 {
     if (!text && letter == 'q') {
@@ -133,13 +125,13 @@ static int screen_read_key(bool text)
 int screen_wait(int64_t until_ms, bool text)
 {
     const int keys = screen.typing ? STDIN_FILENO : -1;
-    int64_t left = until_ms - screen_now_ms();
+    int64_t left = until_ms - moment_ms();
 
     while (!signals_came() && left > 0) {
         if (signals_await_input(keys, left)) {
             return screen_read_key(text);
         }
-        left = until_ms - screen_now_ms();
+        left = until_ms - moment_ms();
     }
     return signals_came() ? SCREEN_END : SCREEN_TIME;
 }

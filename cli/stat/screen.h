@@ -34,10 +34,9 @@ enum {
     SCREEN_OTHER
 };
 
-/* Wait until a time of screen_now_ms().  SCREEN_END: a signal came (signals.h), or "q" was typed
+/* Wait until a time of moment_ms().  SCREEN_END: a signal came (signals.h), or "q" was typed
  * while there is a screen.  With `text` the letters q, j and k are those that were typed; else they
  * mean the end, down and up. */
-int64_t screen_now_ms(void);
 int screen_wait(int64_t until_ms, bool text);
 
 #endif

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/stat/gauges.h"
 #include "cli/stat/screen.h"
@@ -14,6 +13,7 @@
 #include "cli/stat/top_table.h"
 #include "cli/stat/top_view.h"
 #include "cli/stat/work_table.h"
+#include "cli/text/moment.h"
 #include "cli/text/output.h"
 #include "cli/text/printable.h"
 #include "cli/text/say.h"
@@ -57,14 +57,6 @@ struct snapshot {
     char **notes; /* owned */
     size_t note_count;
 };
-
-static int64_t top_now_us(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t) now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
 
 /* === Reading ============================================================ */
 
@@ -137,7 +129,7 @@ static void snapshot_note_slots(struct snapshot *snapshot, const struct sample *
  */
 static void snapshot_take(struct snapshot *snapshot, const struct stat_topics *topics)
 {
-    const int64_t at_us = top_now_us();
+    const int64_t at_us = moment_us();
 
     snapshot->topics = *topics;
     snapshot->samples = say_alloc(topics->count, sizeof(*snapshot->samples));
@@ -422,7 +414,7 @@ static bool top_wait(struct snapshot *snapshot, const struct command *command,
                      struct top_view *view, bool live)
 {
     const struct top_options *flags = command->options;
-    const int64_t until_ms = screen_now_ms() + flags->interval.value;
+    const int64_t until_ms = moment_ms() + flags->interval.value;
     int key = screen_wait(until_ms, view->state == TOP_TYPING);
 
     while (key > 0) {

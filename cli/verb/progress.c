@@ -4,22 +4,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "cli/text/moment.h"
 
 /* Work that is shorter shows no bar. */
 #define FIRST_MS 300
 /* Between two pictures. */
 #define STEP_MS 100
 #define WIDTH   40
-
-static int64_t progress_now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static void progress_write_all(const char *text, int size)
 {
@@ -33,7 +26,7 @@ struct progress progress_begin(const struct command *command, const char *what)
     return (struct progress){
         .what = what,
         .state = !command->global.quiet && isatty(STDERR_FILENO) ? PROGRESS_READY : PROGRESS_OFF,
-        .next_ms = progress_now_ms() + FIRST_MS,
+        .next_ms = moment_ms() + FIRST_MS,
     };
 }
 
@@ -43,7 +36,7 @@ void progress_show(struct progress *progress, uint64_t part, uint64_t whole, uin
     char line[128];
     int size = 0;
 
-    if (progress->state == PROGRESS_OFF || progress_now_ms() < progress->next_ms) {
+    if (progress->state == PROGRESS_OFF || moment_ms() < progress->next_ms) {
         return;
     }
     if (whole > 0) {
@@ -59,7 +52,7 @@ void progress_show(struct progress *progress, uint64_t part, uint64_t whole, uin
     }
     progress_write_all(line, size);
     progress->state = PROGRESS_DRAWN;
-    progress->next_ms = progress_now_ms() + STEP_MS;
+    progress->next_ms = moment_ms() + STEP_MS;
 }
 
 void progress_end(struct progress *progress)
