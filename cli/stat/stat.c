@@ -155,7 +155,7 @@ static enum exit_code stat_prometheus(smq_client *client, const struct command *
     char *names = named ? stat_read_names(client, command, &err) : NULL;
     enum exit_code code;
 
-    if ((named && !names) || stat_read(&topics, client, names, STAT_SLOTS_NONE, &err) != SMQ_OK) {
+    if ((named && !names) || stat_read(&topics, client, names, STAT_SLOTS_ALL, &err) != SMQ_OK) {
         free(names);
         return say_failure(&err);
     }
@@ -163,6 +163,7 @@ static enum exit_code stat_prometheus(smq_client *client, const struct command *
     if (failed) {
         code = topic_say_failure(client, failed->row.topic, &failed->err);
     } else {
+        stat_fleet_mark_or_say(&topics, client);
         stat_print_text(&topics);
         code = stat_read_say_left_out(client, &topics, false);
     }

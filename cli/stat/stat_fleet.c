@@ -60,18 +60,6 @@ static bool stat_fleet_is_owned(const struct stat_slot *slot)
            (slot->stats.stalled == 0 || slot->stats.stalled < slot->stats.claimed);
 }
 
-/* Is this the first slot that counts for this owner? */
-static bool stat_fleet_is_first(const struct stat_topic *topic, size_t index)
-{
-    for (size_t i = 0; i < index; i++) {
-        if (stat_fleet_is_owned(&topic->slots[i]) &&
-            strcmp(topic->slots[i].owner, topic->slots[index].owner) == 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool stat_fleet_has_gone(const struct stat_fleet *fleet, const struct stat_topic *topic)
 {
     for (size_t i = 0; topic->row.has_owners && i < topic->slot_count; i++) {
@@ -84,15 +72,23 @@ static bool stat_fleet_has_gone(const struct stat_fleet *fleet, const struct sta
 
 static void stat_fleet_mark_topic(const struct stat_fleet *fleet, struct stat_topic *topic)
 {
+    const char **owners = say_alloc(topic->slot_count, sizeof(*owners)); /* of owned slots, gone */
+    size_t count = 0;
+
     for (size_t i = 0; i < topic->slot_count; i++) {
         struct stat_slot *slot = &topic->slots[i];
 
         slot->gone = stat_fleet_is_gone(fleet, slot);
         if (slot->gone && stat_fleet_is_owned(slot)) {
-            topic->row.owners -= stat_fleet_is_first(topic, i) ? 1 : 0;
-            topic->row.slots_unowned++;
+            owners[count++] = slot->owner;
         }
     }
+    topic->row.slots_unowned += count;
+    qsort(owners, count, sizeof(*owners), stat_fleet_compare);
+    for (size_t i = 0; i < count; i++) {
+        topic->row.owners -= i == 0 || strcmp(owners[i - 1], owners[i]) != 0 ? 1 : 0;
+    }
+    free(owners);
 }
 
 /* Is there an owner of messages, of which ZooKeeper may say that it is gone? */

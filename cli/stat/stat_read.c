@@ -63,8 +63,7 @@ static bool stat_read_on_slot(const smq_slot_info *slot, void *user)
     if (slot->status != SMQ_OK) {
         stat_read_add_fault(&reading->next, slot);
     }
-    if (reading->wanted == STAT_SLOTS_ALL ||
-        (reading->wanted == STAT_SLOTS_IN_WORK && slot->stats.claimed > 0)) {
+    if (reading->wanted == STAT_SLOTS_ALL || slot->stats.claimed > 0) {
         stat_read_add_slot(&reading->next, slot);
     }
     return true;

@@ -30,7 +30,7 @@ struct stat_topic {
     smq_topic_type type;
     smq_layout layout;
     smq_error err;           /* status SMQ_OK, or why no slot was read */
-    struct stat_slot *slots; /* owned; only if they are wanted */
+    struct stat_slot *slots; /* owned; those that are wanted */
     size_t slot_count;
     char *faults[STAT_FAULTS_MAX]; /* owned: why slots are left out, of the first of them */
     size_t fault_count;            /* of all that are left out */
@@ -45,7 +45,7 @@ struct stat_topics {
 };
 
 /* Which slots of topics are kept. */
-enum stat_slots { STAT_SLOTS_NONE, STAT_SLOTS_IN_WORK, STAT_SLOTS_ALL };
+enum stat_slots { STAT_SLOTS_IN_WORK, STAT_SLOTS_ALL };
 
 /* Reads the topics of these names, with commas between them; NULL: all.  With the `wanted` slots.
  * Fails as smq_survey(); then there are none. */
