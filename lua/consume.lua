@@ -2,7 +2,6 @@
 -- KEYS store, prepare, dead, why, slot, [body], [done]
 -- ARGV def, token, kind, channel, n, max_bytes, lease_ms, max_retries, dedup_ms, last, oldest,
 --      open, pushed, passes, flags, ndone, answers...
--- UNUSED max_retries
 -- RETURN OK, now, next (ms, or empty: never by itself), claims (of a shared slot, to a caller that
 --        sleeps from now on: how many sleep), results (one character per answer),
 --        again (1: more is claimable now, 3: another one looks before: lib/park.lua),
@@ -28,7 +27,7 @@
 
 -- How many messages a call moves: those with bodies cost more.
 n, max_bytes = math.min(tonumber(n), body and 200 or 1000), tonumber(max_bytes)
-local priority, many, NEVER = kind == 'p' or kind == 'b', tonumber(ndone), 9007199254740992
+local priority, many = kind == 'p' or kind == 'b', tonumber(ndone)
 local shared = token == 'shared'
 
 local stored, current, base, claims, parked, paused, done_so_far =
@@ -68,11 +67,67 @@ if kind == 'f' or paused or former or leased and leased > now
     return { 'ANY' }
 end
 
+-- 2. One message, as they come one by one: at most one answer, beside which nothing is in flight or
+-- rests, and at most one message that is due.  Layout inline, an owner.
+
+if many < 2 and n > 0 and not body and not leased and stored == def and ARGV[ANSWERS] ~= '' then
+    local beside = redis.call('ZRANGE', prepare, '0', many)
+    local is_alone = beside[many == 1 and beside[1] == ARGV[ANSWERS] and 2 or 1] == ''
+    local head
+    if is_alone and priority then
+        head = redis.call('ZRANGE', store, '0', '1', 'REV', 'WITHSCORES')
+    elseif is_alone then
+        head = redis.call('ZRANGE', store, '0', '1', 'WITHSCORES')
+    end
+    local score, after = head and head[2], head and head[3] ~= '' and head[4]
+    local ready = priority and math.huge or now + 1
+    local is_due = head and head[1] ~= '' and tonumber(score) < ready
+    if head and not (is_due and (tonumber(score) % 1 ~= 0
+        or (n > 1 or priority) and after and tonumber(after) < ready)) then
+        local removed = many == 1 and redis.call('ZREM', prepare, ARGV[ANSWERS])
+        local done = removed == 1 and string.format('%d', (done_so_far or 0) + 1)
+        removed = removed and (done and '1' or '0') or ''
+        if is_due then
+            local lease_end = string.format('%d', now + tonumber(lease_ms))
+            local entry = score .. string.format('c%d:', claims + 1) .. head[1]
+            if parked then
+                redis.call('HDEL', slot, 'parked')
+            end
+            if done then
+                redis.call('HSET', slot, 'claims', claims + 1, 'claimed_until', lease_end, 'done',
+                    done)
+            else
+                redis.call('HSET', slot, 'claims', claims + 1, 'claimed_until', lease_end)
+            end
+            redis.call('ZADD', prepare, lease_end, entry)
+            local gone = priority and redis.pcall('ZREMRANGEBYRANK', store, '-1', '-1')
+                or redis.pcall('ZREMRANGEBYRANK', store, '0', '0')
+            if type(gone) == 'table' then
+-- @include unclaim
+                unclaim({ lease_end, entry }, 1, gone)
+            end
+            local due, attempts = split(after or NEVER)
+            due = math.min(tonumber(lease_end), attempts % 2 == 0 and due or NEVER)
+            return { 'OK', now, due, claims + 1, removed, due <= now and 1 or 0, entry, 0 }
+        end
+        local due = head[1] ~= '' and split(score) or NEVER
+        local asleep = open == '1' and string.format('%d/%s', due, lease_ms) or due
+        if done then
+            redis.call('HSET', slot, 'done', done, 'parked', asleep)
+        else
+            redis.call('HSET', slot, 'parked', asleep)
+        end
+        return { 'OK', now, due < NEVER and due or '', claims, removed, 0 }
+    end
+end
+
+-- 3. Read more.
+
 -- What comes first in prepare, but for one answer: when its lease ends (nil: nothing is claimed),
 -- when the first rests or is scheduled no longer (nil: none does), and whether something is to be
 -- brought back, or a suspect is in flight.
 base, oldest = tonumber(base), shared and 0 or tonumber(oldest)
-local function look(prepare, answer, now, base, oldest, split, priority, REST, SCHEDULE)
+local function look(prepare, answer, now, base, oldest, priority)
     local head = redis.call('ZRANGE', prepare, '0', answer and '1' or '0', 'WITHSCORES')
     local at = answer and head[1] == answer and 3 or 1
     if not head[at] or head[at] == '' then
@@ -104,7 +159,7 @@ end
 local lease, rest_end, is_unfit
 if many < 2 then
     lease, rest_end, is_unfit = look(prepare, many == 1 and ARGV[ANSWERS], now, base, oldest,
-        split, priority, REST, SCHEDULE)
+        priority)
     if is_unfit then
         return { 'ANY' }
     end
@@ -150,7 +205,7 @@ end
 -- fields into `headers`, with the first one that does not fit, because that may have expired.  It
 -- reads a few, then more, as many as fit by the sizes seen.  Scores are expensive to read: where
 -- some have the same one, it counts them and reads the members alone.
-local function meet(store, n, max_bytes, ready, priority, reply, headers, fresh, mark)
+local function meet(ready, reply, headers, fresh, mark)
     local count, bytes, upto, moved, width = 0, 0, math.min(n, 3), nil, 2
     local score, number, prefix, begun, last_alike, part
     while true do
@@ -203,8 +258,8 @@ end
 local reply = { 'OK', now, '', claims, '', 0 }
 local headers = body and {} or nil
 local fresh = string.format('%d', now + tonumber(lease_ms))
-local moved, count, head = meet(store, n, max_bytes, priority and math.huge or now + 1, priority,
-    reply, headers, fresh, string.format('c%d:', claims + 1))
+local moved, count, head = meet(priority and math.huge or now + 1, reply, headers, fresh,
+    string.format('c%d:', claims + 1))
 if not moved then
     return { 'ANY' }
 end
@@ -234,9 +289,11 @@ if body and count > 0 then
     end
 end
 
--- 2. Write: the answers.
+-- 4. Write: the answers.
 
--- @include def_keep
+if stored ~= def then -- newer than what the slot has: it keeps it
+    redis.call('HSET', slot, 'def', def)
+end
 local done_now
 if many > 0 then
     local removed = 0
@@ -248,14 +305,14 @@ if many > 0 then
         local dropped = #ended > 0 and redis.pcall('HDEL', body, unpack(ended))
         if type(dropped) == 'table' then
 -- @include unsettle
+            unsettle(scores, ANSWERS, dropped)
         end
     end
     if removed > 0 then
         done_now = string.format('%d', (done_so_far or 0) + removed)
     end
     if many > 1 then
-        lease, rest_end, is_unfit = look(prepare, nil, now, base, oldest, split, priority, REST,
-            SCHEDULE)
+        lease, rest_end, is_unfit = look(prepare, nil, now, base, oldest, priority)
     end
     if is_unfit then
         reply, count, head = { 'OK', now, '', claims, '', 0 }, 0, nil
@@ -263,7 +320,7 @@ if many > 0 then
     reply[5] = results
 end
 
--- 3. Write: the claim.  Before it, that the owner sleeps no longer: if a call ended with a claim
+-- 5. Write: the claim.  Before it, that the owner sleeps no longer: if a call ended with a claim
 -- while its owner still slept, a send could push a message beside a claim that the owner does not
 -- know.
 
@@ -281,8 +338,8 @@ if count > 0 then
     local gone = priority and redis.pcall('ZREMRANGEBYRANK', store, -count, '-1')
         or redis.pcall('ZREMRANGEBYRANK', store, '0', count - 1)
     if type(gone) == 'table' then
-        local claimed = count
 -- @include unclaim
+        unclaim(moved, count, gone)
     end
     reply[4] = claims + 1
     lease = math.min(lease or NEVER, tonumber(fresh))
@@ -291,7 +348,7 @@ if leased and leased < now then
     redis.call('HSET', slot, 'leased', string.format('%d', now))
 end
 
--- 4. When the next claim can succeed; the caller sleeps until then if nothing was claimed.
+-- 6. When the next claim can succeed; the caller sleeps until then if nothing was claimed.
 
 local due = is_unfit and now or math.min(lease or NEVER, rest_end or NEVER)
 local head_due, attempts = split(head or NEVER)
@@ -316,12 +373,13 @@ elseif asleep then
     redis.call('HSET', slot, 'parked', asleep)
 end
 if shared and (parked or n > 0 and count == 0) then
-    local function park_shared(taken)
+    local function park_caller()
 -- @include failed
 -- @include idle
 -- @include park
+        park(reply, parked, due, count)
         reply[#reply + 1] = failed
     end
-    park_shared(count)
+    park_caller()
 end
 return reply

@@ -43,11 +43,18 @@
 -- How many messages a call moves in each of its steps: those with bodies cost more.
 local MOST = body and 200 or 1000
 n, max_bytes = math.min(tonumber(n), MOST), tonumber(max_bytes)
--- May the next call pass over a suspect and claim what is behind that?  A call without room passes
--- over nothing itself.
-local may_pass = passes ~= '-'
-passes = n > 0 and passes or '-'
-local shared, fifo, priority = token == 'shared', kind == 'f', kind == 'p' or kind == 'b'
+max_retries, dedup_ms = tonumber(max_retries), tonumber(dedup_ms)
+
+-- What the caller wants.  may_pass: may the next call pass over a suspect and claim what is behind
+-- that?  A call without room passes over nothing itself.
+local call = {
+    n = n, max_bytes = max_bytes, most = MOST, open = open == '1',
+    passes = n > 0 and passes or '-', may_pass = passes ~= '-', shared = token == 'shared',
+    fifo = kind == 'f', priority = kind == 'p' or kind == 'b',
+    skip_failed = string.find(flags, 's', 1, true),
+    expired_to_dead = string.find(flags, 'x', 1, true)
+}
+passes = call.passes
 
 local stored, current, base, claims, parked, paused =
     unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims', 'parked', 'paused'))
@@ -64,86 +71,93 @@ if current ~= token or current == NOBODY then
     return { 'FENCED', current }
 end
 -- fence: end
--- @include def_keep
-claims = tonumber(claims)
--- The end of the last lease of the former owner.  And where others wait for the leases of claims:
--- what the clock showed when one was given last (lib/step_back.lua).
-local former, leased
-if shared or flags ~= '-' and string.find(flags, 'w', 1, true) then
-    former, leased = unpack(redis.call('HMGET', slot, 'former', 'leased'))
+if stored ~= def then -- newer than what the slot has: it keeps it
+    redis.call('HSET', slot, 'def', def)
+end
+
+-- What is known of the slot; in `lease` to `is_forgotten` what prepare shows (look()).
+--   former         when the last lease of the former owner ends, and `formers` the keys that it
+--                  keeps until then; is_kept: it keeps all of the slot
+--   lost           the owner does not know the newest claim
+--   claimed_until  when the leases of that end, if it is lost or a push that the owner did not get
+local state = {
+    base = tonumber(base), oldest = tonumber(oldest), claims = tonumber(claims),
+    formers = {}, is_kept = false
+}
+-- Where others wait for the leases of claims: what the clock showed when one was given last
+-- (lib/step_back.lua).
+local leased
+if call.shared or flags ~= '-' and string.find(flags, 'w', 1, true) then
+    state.former, leased = unpack(redis.call('HMGET', slot, 'former', 'leased'))
     leased = tonumber(leased or 0)
 end
-open = open == '1'
 -- The time of a push since the owner has called.
 local push_at = parked and string.byte(parked) == 45 and string.match(parked, '%d+')
 
 -- @include clock
 -- @include score
-
-local lease_end, NEVER = now + tonumber(lease_ms), 9007199254740992
-base, oldest = tonumber(base), tonumber(oldest)
-max_retries, dedup_ms = tonumber(max_retries), tonumber(dedup_ms)
-local skip_failed = string.find(flags, 's', 1, true)
-local holding = fifo and not skip_failed -- a failed message holds its key
-local expired_to_dead = string.find(flags, 'x', 1, true)
-
 -- @include entry
 -- @include first
 -- @include count
 -- @include body
 -- @include failed
+call.lease_end = now + tonumber(lease_ms)
+call.holding = call.fifo and not call.skip_failed -- a failed message holds its key
 
 -- What moves messages, and ends them.  Few calls do that, so few make these functions.
-local try_moves, give_back, history_keep, reason_drop, bury_all, bury, limit_of, lose
-local LOST, TIMED_OUT
+local moves
 local function need_moves()
-    if lose then
+    if moves then
         return
     end
-    local function make()
 -- @include try
 -- @include look_again
 -- @include give_back
 -- @include reason
 -- @include bury
 -- @include lose
-        return try_moves, give_back, history_keep, reason_drop, bury_all, bury, limit_of, lose,
-            LOST, TIMED_OUT
-    end
-    try_moves, give_back, history_keep, reason_drop, bury_all, bury, limit_of, lose, LOST,
-        TIMED_OUT = make()
+    moves = {
+        try = try_moves, give_back = give_back, history_keep = history_keep,
+        reason_drop = reason_drop, bury_all = bury_all, bury = bury, limit_of = limit_of,
+        lose = lose
+    }
 end
 
--- Of prepare: the end of the first lease (nil: nothing is in flight), whether it is that of a
--- suspect, when the first rests or is scheduled no longer (nil: none does), whether the owner has
--- answered the claim with the first lease, but a failover has lost the answer.
+-- Reads what prepare shows:
+--   lease         when the first lease ends (nil: nothing is in flight)
+--   has_suspect   is that the claim of a suspect?
+--   rest_end      when the first rests or is scheduled no longer (nil: none does)
+--   is_forgotten  the owner has answered that claim, but a failover has lost the answer
 local function look()
+    local function first_score(from)
+        local found = redis.call('ZRANGE', prepare, from, '(inf', 'BYSCORE', 'LIMIT', '0', '1',
+            'WITHSCORES')
+        return found[1] and split(found[2])
+    end
     local function first_end()
-        local function first(from)
-            local found = redis.call('ZRANGE', prepare, from, '(inf', 'BYSCORE', 'LIMIT', '0', '1',
-                'WITHSCORES')
-            return found[1] and split(found[2])
-        end
-        local score = first(REST)
+        local score = first_score(REST)
         if not score then
             return nil
         elseif score >= SCHEDULE then -- none rests
             return score - SCHEDULE
         end
-        local scheduled = priority and first(SCHEDULE)
+        local scheduled = call.priority and first_score(SCHEDULE)
         return math.min(score - REST, scheduled and scheduled - SCHEDULE or math.huge)
     end
 
+    state.lease, state.has_suspect, state.rest_end, state.is_forgotten = nil, false, nil, false
     local head = redis.call('ZRANGE', prepare, '0', '0', 'WITHSCORES')
     if not head[1] or head[1] == '' then
-        return nil, false, nil, false
+        return
     end
     local lease, attempts = split(head[2])
+    state.rest_end = first_end()
     if lease >= REST then
-        return nil, false, first_end(), false
+        return
     end
-    local claim = not shared and tonumber(string.match(head[1], '^%-?%d+c(%d+):'))
-    return lease, attempts % 2 == 1, first_end(), claim and claim > base and claim < oldest
+    local claim = not call.shared and tonumber(string.match(head[1], '^%-?%d+c(%d+):'))
+    state.lease, state.has_suspect = lease, attempts % 2 == 1
+    state.is_forgotten = claim and claim > state.base and claim < state.oldest
 end
 
 -- 1. Settle.
@@ -151,82 +165,70 @@ end
 -- What few calls need is a function that is made where it is called: its names are its own, and
 -- other calls do not make it.
 
-local results = {}
-if ANSWERS <= #ARGV then
-    local function settle_answers()
-        local many, remember = tonumber(ndone), nil -- without a window nothing is remembered
-        local others = ANSWERS + many
-        if dedup_ms > 0 then
 -- @include remember
+local results = {}
+
+-- Answers that are done.  The entries that an owner answers exist, unless the call is repeated or a
+-- failover lost writes.  So they are removed without reading them, and if only some existed it is
+-- unknown which.  But not if the name of one is empty.
+local function settle_first(many)
+    local others = ANSWERS + many
+    local unread = not (call.shared or body or string.find(flags, 'r', 1, true))
+    for i = ANSWERS, unread and others - 1 or 0 do
+        unread = unread and ARGV[i] ~= ''
+    end
+    if unread then
+        local removed = redis.call('ZREM', prepare, unpack(ARGV, ANSWERS, others - 1))
+        if removed > 0 then
+            count('done', removed)
         end
-        -- The entries that an owner answers exist, unless the call is repeated or a failover lost
-        -- writes.  So they are removed without reading them, and if only some existed it is unknown
-        -- which.  But not if the name of one is empty.
-        local unread = many > 0 and not (shared or body or string.find(flags, 'r', 1, true))
-        for i = ANSWERS, unread and others - 1 or 0 do
-            unread = unread and ARGV[i] ~= ''
-        end
-        if unread then
-            local removed = redis.call('ZREM', prepare, unpack(ARGV, ANSWERS, others - 1))
-            if removed > 0 then
-                count('done', removed)
-            end
-            results[1] = string.rep(removed == many and '1' or removed == 0 and '0' or 'u', many)
-        elseif many > 0 then
+        results[1] = string.rep(removed == many and '1' or removed == 0 and '0' or 'u', many)
+    else
 -- @include settle_done
-            local scores, dropped = settle_done(ANSWERS, others - 1)
-            if type(dropped) == 'table' then
+        local scores, dropped = settle_done(ANSWERS, others - 1, results)
+        if type(dropped) == 'table' then
 -- @include unsettle
-            end
+            unsettle(scores, ANSWERS, dropped)
         end
-        if others <= #ARGV then
-            need_moves()
+    end
+end
+
+local function settle_answers(many)
+    if many > 0 then
+        settle_first(many)
+    end
+    if ANSWERS + many <= #ARGV then
+        need_moves()
 -- @include settle
-            settle_others(others)
-        end
-    end
-    settle_answers()
-end
-
-local reply = { 'OK', now, '', claims, table.concat(results), 0 }
-
-local function deliver(entry, attempts, header, bytes)
-    local at = #reply
-    reply[at + 1], reply[at + 2] = entry, attempts
-    if body then
-        reply[at + 3], reply[at + 4] = header, bytes
+        settle_others(ANSWERS + many, results)
     end
 end
 
--- Keyed: the fields that are stored for the member.
-local function beside(member)
-    return unpack(redis.call('HMGET', body, 'h' .. member, 'b' .. member))
+if ANSWERS <= #ARGV then
+    settle_answers(tonumber(ndone))
 end
-
-local function body_size(member)
-    return body and redis.call('HSTRLEN', body, 'b' .. member) or 0
-end
+local reply = { 'OK', now, '', state.claims, table.concat(results), 0 }
 
 -- 2. Bring back.
 
 local known, position = tonumber(last), nil
-if not shared and not known then
+if not call.shared and not known then
     local attempts, entry
     known, attempts, entry = string.match(last, '^(%d+),(%d+),(.*)$')
     known, position = tonumber(known), { attempts = tonumber(attempts), entry = entry }
 end
-local lost = not shared and known < claims
+state.lost = not call.shared and known < state.claims
 -- The owner knows the number of the push, but not the push.
-local strange = not lost and push_at and push_at ~= pushed
-
+local strange = not state.lost and push_at and push_at ~= pushed
 if leased and leased > now then
 -- @include step_back
     step_back(leased)
 elseif leased and leased < now then
     redis.call('HSET', slot, 'leased', string.format('%.0f', now))
 end
-local claimed_until = (lost or strange)
-    and tonumber(redis.call('HGET', slot, 'claimed_until') or '')
+if state.lost or strange then
+    state.claimed_until = tonumber(redis.call('HGET', slot, 'claimed_until') or '')
+end
 
 -- After a failover that lost writes Redis may know fewer claims than the owner.
 local disputed = false
@@ -235,193 +237,198 @@ if strange then
 -- @include disown
     disputed = not disown()
 end
-if known and known > claims then
-    claims = known
-    redis.call('HSET', slot, 'claims', claims)
+if known and known > state.claims then
+    state.claims = known
+    redis.call('HSET', slot, 'claims', known)
 end
 
 local more = false
-local lease, has_suspect, rest_end, forgotten = look()
-
-local lapses = lease and lease <= now
-local ended = rest_end and rest_end <= now and not fifo
-if lapses or forgotten or ended then
-    need_moves()
-    local function bring_back()
+look()
+local lapses = state.lease and state.lease <= now
+local ended = state.rest_end and state.rest_end <= now and not call.fifo
+if lapses or state.is_forgotten or ended then
+    local function move_back()
 -- @include hint
 -- @include bring_back
-        if lapses or forgotten then
-            more = sweep(0, forgotten and REST or now + 1, lapsed)
-        end
-        if ended then
-            more = sweep(REST, REST + now + 1, rested) or more
-            if priority then
-                more = sweep(SCHEDULE, SCHEDULE + now + 1, rested) or more
-            end
-        end
+        return bring_back(lapses, state.is_forgotten, ended)
     end
-    bring_back()
-    lease, has_suspect, rest_end, forgotten = look()
-    more = more or forgotten -- it was not the first before
+    need_moves()
+    more = move_back()
+    look()
+    more = more or state.is_forgotten -- it was not the first before
 end
 
 -- 3. Claim.
 
-local function by_place(a, b)
-    return a.place < b.place
-end
+-- @include deliver
 
 -- What holds back others of their key.
-local keys, holds, rests, passed = {}, {}, {}, holding and redis.call('HGET', slot, 'passed')
-local formers, kept = {}, false -- the keys that the former owner keeps; does it keep the slot?
-if fifo or passes ~= '-' or former then
+if call.fifo or call.passes ~= '-' or state.former then
     local function know_holds()
-        if holding or passes ~= '-' or former then
 -- @include keys
-        end
-        if former then
+        state.keys = keys_open()
+        if state.former then
 -- @include former
+            former_read()
         end
-        if holding then
+        if call.holding then
 -- @include holds
+            state.holds = holds
             holds.read()
             holds.load()
-        elseif fifo and rest_end then
+        elseif call.fifo and state.rest_end then
 -- @include rests
+            state.rests = rests
         end
     end
     know_holds()
-    may_pass = may_pass or next(formers) ~= nil
+    call.may_pass = call.may_pass or next(state.formers) ~= nil
 end
 
-local taken, stopped, save_passed = 0, nil, nil -- the last two of a claim that passes over keys
+-- Writes a claim, of which `ranks` messages are to be removed from the head of the store.
+--
+-- Order of writes: that the owner sleeps no longer, the number of the claim, what is set aside,
+-- the claim, what it was before.  If a call ended with a claim while the owner still slept, a send
+-- could push a message beside that claim, which the owner does not know.  A number without a claim
+-- is found by the next call, as that of a claim that was answered.
+local function claim_write(claimed, ranks)
+    if #claimed.rested > 0 then
+        redis.call('ZREM', prepare, '-') -- tries: they come last
+    end
+    if #claimed.gone > 0 then
+        redis.call('ZREM', store, '\0')
+    end
+    if claimed.count > 0 then
+        state.claims = state.claims + 1
+        if parked and not call.shared then
+            redis.call('HDEL', slot, 'parked')
+        end
+        redis.call('HSET', slot, 'claims', state.claims, 'claimed_until',
+            string.format('%.0f', call.lease_end))
+    end
+    if #claimed.dying > 0 or #claimed.dropped > 0 then
+        need_moves()
+-- @include set_aside
+        end_set_aside(claimed.dying, claimed.dropped)
+    end
+    if claimed.count > 0 then
+        redis.call('ZADD', prepare, unpack(claimed.moved))
+    end
+    if #claimed.gone > 0 then
+        redis.call('ZREM', store, unpack(claimed.gone))
+    elseif ranks > 0 then
+        local gone = call.priority and redis.pcall('ZREMRANGEBYRANK', store, -ranks, -1)
+            or redis.pcall('ZREMRANGEBYRANK', store, 0, ranks - 1)
+        if type(gone) == 'table' then
+-- @include unclaim
+            unclaim(claimed.moved, claimed.count, gone)
+        end
+    end
+    if #claimed.rested > 0 then
+        redis.call('ZREM', prepare, unpack(claimed.rested))
+    end
+end
 
+-- Claims what may be claimed, and returns how many messages; and of a claim that passes over keys
+-- what stopped it, and what saves which messages it has looked at.
+local function claim_messages()
+    local mark, up_to, ranks = string.format('c%.0f:', state.claims + 1), 'inf', 0
+    local stopped, save
+-- @include claim
+    if call.holding then
+-- @include claim_by_key
+        stopped, up_to = claim_by_key(mark), nil
+    elseif state.rests then
+-- @include claim_rested
+        up_to = claim_rested(mark)
+    end
+    if up_to and call.passes == '-' and not next(state.formers) then
+        ranks = claim_waiting(mark, up_to)
+    elseif up_to then
+-- @include looked
+-- @include pass
+        stopped, save = claim_passing(mark, up_to), save_looked
+    end
+    read_bodies()
+    claim_write(claimed, ranks)
+    return claimed.count, stopped, save
+end
+
+local taken, stopped, save_passed = 0, nil, nil
 local part = false
-if lost then
-    need_moves()
+if state.lost then
     local function claim_again()
 -- @include bytes
 -- @include hand_over
-        part = hand_over(position)
+        return hand_over(position)
     end
-    claim_again()
-elseif n > 0 and not (has_suspect or paused or disputed or kept) then
-    -- Order of writes: that the owner sleeps no longer, the number of the claim, what is set aside,
-    -- the claim, what it was before.  If a call ended with a claim while the owner still slept, a
-    -- send could push a message beside that claim, which the owner does not know.  A number without
-    -- a claim is found by the next call, as that of a claim that was answered.
-    local function claim_messages()
-        local mark, up_to, ranks, gone = string.format('c%.0f:', claims + 1), 'inf', 0, {}
--- @include claim
-        if holding then
--- @include claim_by_key
-            stopped, up_to = claim_by_key(mark), nil
-        elseif fifo and rest_end then
--- @include claim_rested
-            up_to = claim_rested(mark)
-        end
-        if up_to and passes == '-' and not next(formers) then
-            ranks = claim_waiting(mark, up_to)
-        elseif up_to then
--- @include looked
--- @include pass
-            stopped, save_passed = claim_passing(mark, up_to), save_looked
-        end
-        read_bodies()
-        if #rested_entries > 0 then
-            redis.call('ZREM', prepare, '-') -- tries: they come last
-        end
-        if #gone > 0 then
-            redis.call('ZREM', store, '\0')
-        end
-        if taken > 0 then
-            claims = claims + 1
-            if parked and not shared then
-                redis.call('HDEL', slot, 'parked')
-            end
-            redis.call('HSET', slot, 'claims', claims, 'claimed_until',
-                string.format('%.0f', lease_end))
-        end
-        if #dying > 0 or #dropped > 0 then
-            need_moves()
--- @include set_aside
-            end_set_aside()
-        end
-        if taken > 0 then
-            redis.call('ZADD', prepare, unpack(moved))
-        end
-        if #gone > 0 then
-            redis.call('ZREM', store, unpack(gone))
-        elseif ranks > 0 then
-            local gone = priority and redis.pcall('ZREMRANGEBYRANK', store, -ranks, -1)
-                or redis.pcall('ZREMRANGEBYRANK', store, 0, ranks - 1)
-            if type(gone) == 'table' then
-                local claimed = taken
--- @include unclaim
-            end
-        end
-        if #rested_entries > 0 then
-            redis.call('ZREM', prepare, unpack(rested_entries))
-        end
-    end
-    claim_messages()
+    need_moves()
+    part = claim_again()
+elseif n > 0 and not (state.has_suspect or paused or disputed or state.is_kept) then
+    taken, stopped, save_passed = claim_messages()
 end
 count_save()
 
 -- 4. Report when the next claim can succeed; the caller sleeps until then if nothing was claimed.
 
+-- The first message that waits, as far as this claim has not met it; nil: it holds back the others.
+local function head_waiting()
+    if not stopped then
+        local rank = call.priority and '-1' or '0'
+        return redis.call('ZRANGE', store, rank, rank, 'WITHSCORES')
+    elseif stopped == 'end' and not (call.priority or call.fifo) then
+        return redis.call('ZRANGE', store, now + 1, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+    end
+end
+
 local function next_claim()
-    if kept then
-        return lease
-    elseif holding then
-        return holds.next(stopped)
+    if state.is_kept then
+        return state.lease
+    elseif call.holding then
+        return state.holds.next(stopped)
     end
-    local earliest, blocked = math.min(lease or NEVER, rest_end or NEVER), has_suspect
-    if fifo and rest_end then
-        earliest = math.min(lease or NEVER, rests.next())
-    end
-    local rank, head = priority and -1 or 0, nil
+    local lease, rest_end = state.lease or NEVER, state.rest_end or NEVER
+    local earliest = math.min(lease, state.rests and state.rests.next() or rest_end)
     if stopped == 'full' then
         return math.min(earliest, now)
-    elseif not stopped then
-        head = redis.call('ZRANGE', store, rank, rank, 'WITHSCORES')
-    elseif stopped == 'end' and not (priority or fifo) then
-        head = redis.call('ZRANGE', store, now + 1, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
     end
-    if blocked or not head or not head[1] or head[1] == '' then
+    local head = head_waiting()
+    if state.has_suspect or not head or not head[1] or head[1] == '' then
         return earliest
     end
     local due, attempts = split(head[2])
-    if lease and attempts % 2 == 1 and not may_pass then
+    if state.lease and attempts % 2 == 1 and not call.may_pass then
         return earliest
     end
-    return math.min(earliest, (priority or fifo) and now or due)
+    return math.min(earliest, (call.priority or call.fifo) and now or due)
 end
 
 local due = disputed and now + 1000 or next_claim()
-if holding then
-    holds.save()
+if call.holding then
+    state.holds.save()
 elseif save_passed then
     save_passed()
 end
 reply[3] = due < NEVER and not paused and due or ''
-reply[4] = part and claims - 1 or claims
-reply[6] = paused and 2 or (more or lost or due <= now) and 1 or 0
+reply[4] = part and state.claims - 1 or state.claims
+reply[6] = paused and 2 or (more or state.lost or due <= now) and 1 or 0
 reply[#reply + 1] = counted.expired
 
 if n > 0 and taken == 0 and paused then
     redis.call('HSET', slot, 'parked', 0)
-elseif shared and not paused then
-    local function park_shared()
+elseif call.shared and not paused then
+    local function park_caller()
 -- @include idle
 -- @include park
+        park(reply, parked, due, taken)
     end
-    park_shared()
+    park_caller()
 elseif n > 0 and taken == 0 and reply[6] == 0 and not disputed then
-    redis.call('HSET', slot, 'parked', open and string.format('%d/%s', due, lease_ms) or due)
-elseif parked and taken == 0 and push_at and (lost or strange and not disputed) then
+    redis.call('HSET', slot, 'parked', call.open and string.format('%d/%s', due, lease_ms) or due)
+elseif parked and taken == 0 and push_at and (state.lost or strange and not disputed) then
     redis.call('HDEL', slot, 'parked')
-elseif parked and taken == 0 and not (open and n > 0) and string.find(parked, '/', 1, true) then
+elseif parked and taken == 0 and not (call.open and n > 0)
+    and string.find(parked, '/', 1, true) then
     redis.call('HSET', slot, 'parked', string.match(parked, '^%d+'))
 end
 reply[#reply + 1] = failed

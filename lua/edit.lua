@@ -31,9 +31,8 @@ end
 -- @include revive
 -- @include failed
 -- @include idle
-local sleepers = idle_open
+local sleepers = idle_wake
 -- @include wake
--- @include places
 -- @include place
 -- @include has_priority
 -- @include hint
@@ -75,7 +74,7 @@ end
 
 -- Kind f: messages behind it may be claimed now.
 function remove.r(name)
-    local _, letter, _, member = decode(name)
+    local _, letter, member = decode(name)
     local score = letter == ARGV[OPERANDS] and redis.call('ZSCORE', prepare, name)
     if not score then
         return false
@@ -170,7 +169,9 @@ end
 if verb == 'reschedule' and kind == 'p' and seq >= PLACES then
     return { 'FULL' }
 end
--- @include def_keep
+if stored ~= def then -- newer than what the slot has: it keeps it
+    redis.call('HSET', slot, 'def', def)
+end
 local first = verb == 'remove' and OPERANDS + 1 or OPERANDS
 for i = first, verb == 'reschedule' and first or #ARGV do
     local done = ARGV[i] ~= '' and op[verb](ARGV[i])

@@ -45,7 +45,7 @@ local looked = 0
 local function look(name, score)
     looked = looked + 1
     if string.sub(name, -#member) == member then
-        local _, letter, _, its_member = decode(name)
+        local _, letter, its_member = decode(name)
         if its_member == member then
             found(letter, name, score)
             return nil
@@ -60,7 +60,8 @@ local function search(key)
     if from_name ~= '' then
         at = place_behind(key, from_score, from_name)
     end
-    local ended, name, score = walk(key, at, stop, false, limit - looked, 1048576, look)
+    local most = { limit = limit - looked, bytes = 1048576 }
+    local ended, name, score = walk(key, at, stop, look, most)
     if reply[7] == '-' and ended < stop then
         reply[7], reply[8] = '+', where
         reply[9], reply[10] = score or from_score, name or from_name

@@ -68,7 +68,7 @@ end
 local stalled, first_end, stalled_due = 0, nil, nil
 if claimed > 0 then
     local first = redis.call('ZRANGE', prepare, 0, 0, 'WITHSCORES')
-    local before, _, _, member = decode(first[1])
+    local before, _, member = decode(first[1])
     stalled = redis.call('ZCOUNT', prepare, 0, before_score(now + 1))
     first_end = split(first[2])
     if stalled > 0 and member then

@@ -113,7 +113,7 @@ local function look(its_name, its_score)
     local its_member, before = its_name, nil
     if state ~= 'w' then
         local _
-        before, _, _, its_member = decode(its_name)
+        before, _, its_member = decode(its_name)
         its_member = its_member or its_name
     end
     if member ~= '' and its_member ~= member then
@@ -157,7 +157,8 @@ else
         at = math.max(at, place_behind(key, score, name, rev))
     end
     local last, last_score
-    at, last, last_score = walk(key, at, stop, rev, limit, max_bytes, look)
+    at, last, last_score = walk(key, at, stop, look,
+        { limit = limit, bytes = max_bytes, rev = rev })
     reply[7] = at < stop and 1 or 0
     reply[8], reply[9] = last_score or score, last or name
 end

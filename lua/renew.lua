@@ -24,7 +24,9 @@ if current ~= token or current == NOBODY then
     return { 'FENCED', current }
 end
 -- fence: end
--- @include def_keep
+if stored ~= def then -- newer than what the slot has: it keeps it
+    redis.call('HSET', slot, 'def', def)
+end
 
 -- @include clock
 -- @include score

@@ -23,12 +23,22 @@
 max_waiting, dedup_ms, sequence = tonumber(max_waiting), tonumber(dedup_ms), tonumber(sequence)
 local WIDTH, producer_field = body and 5 or 2, 'P' .. producer
 local priority = kind == 'p' or kind == 'b'
+local ordered, timed = kind == 'p' or kind == 'f', kind == 'm' or kind == 't'
+
+-- 1. Read.
 
 -- hinted: inline, is the first message scheduled?  Keyed its header shows that it is somewhere.
-local stored, parked, seq, sent, record, token, claims, paused, leased, looked, hinted = unpack(
-    redis.call('HMGET', slot, 'def', 'parked', 'seq', 'sent', producer_field, 'token', 'claims',
-        'paused', 'leased', 'looked',
-        priority and not body and 'S' .. (ARGV[MESSAGES] or '') or '-'))
+local stored, parked, sent, record, looked, token, claims, paused, leased, seq, hinted
+if timed then
+    stored, parked, sent, record, looked, token, claims, paused, leased = unpack(
+        redis.call('HMGET', slot, 'def', 'parked', 'sent', producer_field, 'looked', 'token',
+            'claims', 'paused', 'leased'))
+else
+    stored, parked, sent, record, looked, token, claims, paused, leased, seq, hinted = unpack(
+        redis.call('HMGET', slot, 'def', 'parked', 'sent', producer_field, 'looked', 'token',
+            'claims', 'paused', 'leased', 'seq',
+            priority and not body and 'S' .. (ARGV[MESSAGES] or '') or '-'))
+end
 if stored ~= def then
 -- @include def
     local refused = def_refused(stored, def)
@@ -36,36 +46,30 @@ if stored ~= def then
         return refused
     end
 end
+
+-- How many messages they are, and their `when`, if it is one for all and nothing but a number.
 local many, when = 0, ARGV[MESSAGES + 1]
-local one_time = when and tonumber(when) -- is it that of all of them?  Not of those restored.
-local restored, times -- by their indexes; times of those that are to be scheduled
+local one_time = when and tonumber(when)
+local restored, times -- by their indexes: what is restored; times of those that are to be scheduled
 for i = MESSAGES, #ARGV, WIDTH do
     local its_when = ARGV[i + 1]
     if its_when ~= when and one_time then
         one_time = false
     end
     if ARGV[i] == '' or not (one_time or tonumber(its_when or '')) then
-        local function read_when() -- false: it is malformed
-            local place, time, kept = string.match(its_when or '', '^([+-]?%d+)(@?%+?%d*)(.*)$')
-            local tries, first, expiry = string.match(kept or '', '^/(%d+)/(%d*)/(%d*)$')
-            if not place or kept ~= '' and not tries
-                or time ~= '' and not (priority and string.find(time, '^@%+?%d+$')) then
-                return false
-            end
-            ARGV[i + 1], times = place, times or time ~= '' and {} or nil
-            if times then
-                times[i] = time
-            end
-            if tries then
-                restored = restored or {}
-                restored[i] = {
-                    attempts = tonumber(tries), first = tonumber(first), expiry = tonumber(expiry)
-                }
-            end
-            return true
-        end
-        if ARGV[i] == '' or not read_when() then
+-- @include when
+        local place, time, its = when_read(its_when or '')
+        if ARGV[i] == '' or not place or time and not priority then
             return redis.error_reply('ERR an empty message, or no number for when')
+        end
+        ARGV[i + 1] = place
+        if time then
+            times = times or {}
+            times[i] = time
+        end
+        if its then
+            restored = restored or {}
+            restored[i] = its
         end
     end
     many = many + 1
@@ -73,12 +77,10 @@ end
 
 -- @include clock
 -- @include score
--- @include places
 -- @include place
 -- @include failed
 
 local repeated = record and sequence <= tonumber(string.match(record, '^%d+'))
-local ordered, timed = kind == 'p' or kind == 'f', kind == 'm' or kind == 't'
 seq = tonumber(seq or 0)
 if kind == 'p' and not repeated then
     local after = seq + many
@@ -88,31 +90,116 @@ if kind == 'p' and not repeated then
         return { 'FULL' }
     end
 end
--- @include def_keep
-
+if stored ~= def then -- newer than what the slot has: it keeps it
+    redis.call('HSET', slot, 'def', def)
+end
 local swept -- if the producer is new to the slot
 if producer ~= '-' and not record then
 -- @include forget
     swept = forget_producers()
 end
 
-local pushed -- what the slot keeps of a push
-if parked and many == 1 and one_time and stored == def and not (repeated or hinted)
-    and string.find(parked, '/', 1, true) then
--- @include push
+-- 2. A push: the message of the call is claimed for the owner that sleeps, and published to
+-- it.  Where that is not possible, nothing has changed.  It stands here and is no module, because a
+-- function that uses all these names costs as much as three commands.
+--
+-- Order of writes: the claim, the body, the slot; published between the last two.  Where that is
+-- not possible, the claim and the body are removed again.
+
+local PUSH_MOST = 4096 -- bytes of the entry, the header and the body
+local integer, seq_after, pushed -- the last one: fields of the slot and their values
+local may_push = parked and many == 1 and one_time and stored == def
+    and not (repeated or hinted) and string.find(parked, '/', 1, true)
+local sleeps_until, lease_ms
+if may_push then
+    sleeps_until, lease_ms = string.match(parked, '^(%d+)/(%d+)$')
+    integer, seq_after = place(kind, seq, now, when)
+    may_push = now < tonumber(sleeps_until) and not paused and not (timed and integer > now)
+        and not (leased and now < tonumber(leased))
+end
+-- Prepare holds nothing but claims with leases that have not ended, none of a suspect, and what is
+-- scheduled and not due.
+if may_push and redis.call('ZCARD', prepare) > 1 then
+    local lease, attempts = split(redis.call('ZRANGE', prepare, '0', '0', 'WITHSCORES')[2])
+    local last = redis.call('ZRANGE', prepare, '-2', '-2', 'WITHSCORES')[2]
+    may_push = lease > now and not (lease < REST and attempts % 2 == 1)
+        and (tonumber(last) < REST or redis.call('ZCOUNT', prepare, REST,
+            string.format('(%.0f', SCHEDULE + now + 1)) == 0)
+end
+-- The owner would claim this message first, and it merges with none.
+local waiting = may_push and redis.call('ZCARD', store) - 1
+if may_push and waiting > 0 then
+    may_push = timed and not (max_waiting > 0 and waiting >= max_waiting)
+        and not redis.call('ZSCORE', store, ARGV[MESSAGES])
+        and split(redis.call('ZRANGE', store, '0', '0', 'WITHSCORES')[2]) > now
+end
+local header, text = '', ''
+if may_push and body then
+-- @include push_header
+    header, text = push_header() or '', ARGV[MESSAGES + 2]
+    may_push = header ~= ''
+end
+if may_push then
+    -- It is not too long, and it will be heard.  An owner that is still subscribed at the former
+    -- master hears what is published here and is not counted.  So nothing is published while no
+    -- subscriber is counted.
+    local claim = string.format('%d', claims + 1)
+    local entry = string.format('%dc', integer) .. claim .. ':' .. ARGV[MESSAGES]
+    local heard = 0
+    if #entry + #header + #text <= PUSH_MOST then
+        heard = redis.pcall('PUBSUB', 'SHARDNUMSUB', channel)
+        failed = heard.err and { ok = 'PUBSUB ' .. channel .. ' ' .. heard.err }
+        heard = heard.err and 0 or heard[2]
+    end
+    local lease_end, kept = string.format('%d', now + tonumber(lease_ms)), 0
+    if heard > 0 then
+        redis.call('ZADD', prepare, lease_end, entry)
+        kept = body and redis.pcall('HSET', body, 'h' .. ARGV[MESSAGES], header,
+            'b' .. ARGV[MESSAGES], text) or 0
+    end
+    if heard > 0 and type(kept) ~= 'table'
+        and redis.acl_check_cmd('HSET', slot, 'claims', claim) then
+        local found = redis.pcall('SPUBLISH', channel, string.format('%s %d %s %d %d\n', token, now,
+            lease_ms, #entry, #header) .. entry .. header .. text)
+        pushed = type(found) == 'number' and found > 0
+    end
+    if heard > 0 and not pushed then
+        redis.call('ZREM', prepare, entry)
+        if body then
+            redis.call('HDEL', body, 'h' .. ARGV[MESSAGES], 'b' .. ARGV[MESSAGES])
+        end
+    end
+    if pushed and leased then
+        redis.call('HSET', slot, 'leased', string.format('%d', now))
+    end
+    local asleep = string.format('-%d', now)
+    if pushed and timed and record then
+        redis.call('HSET', slot, 'claims', claim, 'claimed_until', lease_end, 'parked', asleep,
+            'sent', string.format('%d', (sent or 0) + 1), producer_field,
+            string.format('%d,1,%d,a', sequence, now))
+        return { 'OK', 'a' }
+    elseif pushed then
+        seq = seq_after
+        pushed = { 'claims', claim, 'claimed_until', lease_end, 'parked', asleep }
+    end
 end
 
--- The ordinary calls: messages for one time, without a bound.  Most calls end here, before the
+-- 3. The ordinary calls: messages for one time, without a bound.  Most calls end here, before the
 -- functions that they do not need are made.
-local results, added, kept, integer, seq_after, due -- nil as long as nothing is stored
-local headers_before -- of layout keyed, in the order of the messages
+
+local results, added, kept, due -- nil as long as nothing is stored
 if one_time and max_waiting == 0 and not (repeated or pushed or looked or hinted) then
     if not body and (timed or many == 1) then
-        -- Where nothing has that time yet, the scores show afterwards which of them waited before.
-        -- Of kinds without times, one new message.
+        -- Where nothing has that time yet, or none of them waits, the scores show afterwards which
+        -- of them waited before.  Of kinds without times, one new message.
         integer, seq_after = place(kind, seq, now, when)
         local fresh = string.format('%.17g', integer)
-        if many == 1 or redis.call('ZCOUNT', store, fresh, fresh) == 0 then
+        local are_new = many == 1 or redis.call('ZCOUNT', store, fresh, fresh) == 0
+        if not are_new then
+-- @include waiting
+            are_new = next(waiting_among(many)) == nil
+        end
+        if are_new then
             for i = MESSAGES - 1, #ARGV - 1, 2 do
                 ARGV[i] = fresh -- before each member
             end
@@ -120,43 +207,11 @@ if one_time and max_waiting == 0 and not (repeated or pushed or looked or hinted
             results = added == many and string.rep('a', many) or nil
         end
     elseif body and timed and record and dedup_ms == 0 then
-        -- Different messages beside which nothing is stored: they neither wait, nor are in flight,
-        -- nor rest.  One whose body is missing may wait all the same.
+-- @include send_new
         integer = place(kind, seq, now, when)
-        local fresh, header = string.format('%d', integer), string.format('%d', now)
-        local fields, placed, beside, seen = {}, {}, {}, nil
-        for i = 1, many do
-            local at = MESSAGES + (i - 1) * WIDTH
-            local member, limit, ttl = ARGV[at], ARGV[at + 3], ARGV[at + 4]
-            local field, n = 'h' .. member, 2 * i
-            fields[i], placed[n - 1], placed[n] = field, fresh, member
-            n = 2 * n
-            beside[n - 3], beside[n - 2], beside[n - 1] = field, header, 'b' .. member
-            beside[n] = ARGV[at + 2]
-            if limit ~= '' or ttl ~= '' then
-                beside[n - 2] = string.format('%d,%s,%s,1', now, limit,
-                    ttl ~= '' and string.format('%d', now + ttl) or '')
-            end
-        end
-        local are_new = true
-        for i, text in ipairs(redis.call('HMGET', body, unpack(fields))) do
-            are_new = are_new and not text
-            if many > 1 and are_new then
-                seen = seen or {}
-                are_new, seen[fields[i]] = not seen[fields[i]], true
-            end
-        end
-        if many > 1 and are_new then
-            for i = 1, many do
-                fields[i] = placed[2 * i]
-            end
-            for _, score in ipairs(redis.call('ZMSCORE', store, unpack(fields))) do
-                are_new = are_new and not score
-            end
-        end
-        if are_new and redis.call('ZADD', store, 'NX', unpack(placed)) == many then
+        kept = send_new(integer, many)
+        if kept then
             added, results = many, string.rep('a', many)
-            kept = redis.pcall('HSET', body, unpack(beside))
         end
     end
 end
@@ -171,249 +226,85 @@ if results and record and timed then -- as answer() does, but without a table
     due = type(kept) ~= 'table' and integer or nil
 end
 
+-- 4. Every other call.
+
 local sleepers -- of a shared topic
 if parked and string.find(parked, '|', 1, true) then
 -- @include idle
-    sleepers = idle_open
+    sleepers = idle_wake
 end
 -- @include wake
-
 if due then
     wake(parked, due)
     return { 'OK', results, failed }
 end
 
+local call = {
+    many = many, kind = kind, ordered = ordered, timed = timed, priority = priority, seq = seq,
+    sent = sent, swept = swept, producer = producer, producer_field = producer_field,
+    sequence = sequence, max_waiting = max_waiting, debounce_ms = tonumber(debounce_ms),
+    dedup_ms = dedup_ms, looked = looked, restored = restored, times = times
+}
 if repeated then
 -- @include sent_before
-    local reply = sent_before()
+    local reply = sent_before(call, record, parked)
     reply[3] = failed
     return reply
 end
 
--- Writes what has changed in the slot: the fields in `changed`, the counters, and the answer for a
--- repeat.
-local function answer(changed, results, added, merges, refusals)
-    local at, kept = #changed, nil
-    if added > 0 then
-        changed[at + 1], changed[at + 2] = 'sent', string.format('%d', (sent or 0) + added)
-        at = at + 2
-    end
-    if merges > 0 then
-        kept = redis.pcall('HINCRBY', slot, 'merged', merges)
-    end
-    if refusals > 0 and type(kept) ~= 'table' then
-        kept = redis.pcall('HINCRBY', slot, 'duplicates', refusals)
-    end
-    if ordered then
-        changed[at + 1], changed[at + 2], at = 'seq', seq, at + 2
-    end
-    if producer ~= '-' then
-        local one = string.sub(results, 1, 1)
-        changed[at + 1] = producer_field
-        changed[at + 2] = string.format('%d,%d,%d,%s', sequence + many - 1, many, now,
-            results == string.rep(one, many) and one or results)
-        if swept then
-            changed[at + 3], changed[at + 4] = 'swept', swept
-        end
-    end
-    if changed[1] and type(kept) ~= 'table' then
-        kept = redis.pcall('HSET', slot, unpack(changed))
-    end
-    return type(kept) == 'table' and kept or { 'OK', results }
-end
-
+-- @include answer
 if pushed then
-    local reply = answer(pushed, 'a', 1, 0, 0)
+    local reply = answer(pushed, 'a', { added = 1 })
     return reply.err and error(reply) or reply
 end
 
 -- @include entry
-
--- Inline, what is stored already: of some that waited before, the rest is done here.
-local function finish()
-    local due = timed and integer or 0
-    if not results then
-        local members, is_added, placed = {}, {}, {}
-        results = {}
-        for i = 1, many do
-            members[i] = ARGV[MESSAGES + 2 * i - 2]
-        end
-        for i, score in ipairs(redis.call('ZMSCORE', store, unpack(members))) do
-            local member = members[i]
-            if many > 1 and tonumber(score) == integer and not is_added[member] then
-                is_added[member], results[i] = true, 'a'
-            else
-                local _, attempts = split(score)
-                placed[#placed + 1], placed[#placed + 2] = join(integer, attempts), member
-                results[i] = 'm'
-                if kind == 't' and attempts % 2 == 1 then
-                    due = 0 -- what waits behind the suspect may be claimed now
-                end
-            end
-        end
-        if kind == 't' then
-            redis.call('ZADD', store, unpack(placed))
-        end
-        results = table.concat(results)
-    end
-    seq = seq_after
-    local reply = type(kept) == 'table' and kept or answer({}, results, added, many - added, 0)
-    if reply.err then
 -- @include unsend
+-- The end of a call that has stored its messages: `reply` is what answer() replied, or an error.
+local function finish(reply, its_results, earliest, headers)
+    if reply.err then
+        unsend(its_results, headers, reply)
     end
-    wake(parked, (added > 0 or kind == 't') and due or math.huge)
+    wake(parked, earliest)
     reply[3] = failed
     return reply
 end
-if added and (results or timed) then
-    return finish()
+
+if added and (results or timed) then -- inline, stored already; some may have waited before
+    local is_late = timed and integer or 0
+    if not results then
+-- @include merge
+        results, is_late = merge(integer, call)
+    end
+    call.seq = seq_after
+    local reply = type(kept) == 'table' and kept
+        or answer({}, results, { added = added, merges = many - added })
+    return finish(reply, results, (added > 0 or kind == 't') and is_late or math.huge)
 end
 
--- All other calls.  A function, so that the names of these are its own.
-local function store_messages()
 -- @include body
 -- @include look_again
-    debounce_ms = tonumber(debounce_ms)
-
-    local members, whens = {}, {}
-    for i = MESSAGES, #ARGV, WIDTH do
-        members[#members + 1], whens[#members + 1] = ARGV[i], ARGV[i + 1]
-    end
-
-    -- Does a message that waits keep its place when it is sent again?
-    local function stays()
-        return kind == 'm' and debounce_ms == 0 or kind == 'f'
-    end
-
-    -- Keyed: what is stored beside the members, kept up to date while messages are added.
-    local headers, beside = {}, {}
-    if body then
-        local fields = {}
-        for i, member in ipairs(members) do
-            fields[i] = 'h' .. member
-        end
-        headers_before = redis.call('HMGET', body, unpack(fields))
-        for i, text in ipairs(headers_before) do
-            headers[members[i]] = text
-        end
-    end
-
-    -- Stores the body, to which that many entries of the message refer that will be one; answers
-    -- when the message was sent first.
-    local function keep_body(member, at, entries)
-        local its = restored and restored[at]
-        local first, refs, _ = its and its.first or now, 1, nil
-        if headers[member] then
-            local its_first
-            its_first, _, _, refs = header_split(headers[member])
-            first, refs = entries > 0 and its_first or first, refs + 1 - entries
-        end
-        local ttl = tonumber(ARGV[at + 4])
-        local expiry = its and its.expiry or ttl and now + ttl
-        headers[member] = header_join(first, ARGV[at + 3], expiry, refs)
-        local n = #beside
-        beside[n + 1], beside[n + 2] = 'h' .. member, headers[member]
-        beside[n + 3], beside[n + 4] = 'b' .. member, ARGV[at + 2]
-        return first
-    end
-
-    local scores, ended = redis.call('ZMSCORE', store, unpack(members)), nil
-    local waiting, placed, at, results, earliest = {}, {}, 0, {}, math.huge
-    local room = max_waiting > 0 and max_waiting - redis.call('ZCARD', store) + 1 or math.huge
-    if max_waiting > 0 and priority then
-        room = room - redis.call('ZCOUNT', prepare, SCHEDULE, '(inf')
-    end
-    local added, merges, refusals = 0, 0, 0
-    if dedup_ms > 0 then
--- @include ended_lately
-        ended = ended_lately(members)
-    end
-
-    local function put(member, when, index, old)
-        local first = body and keep_body(member, index, old and 1 or 0)
-        if old and stays() then
-            return
-        end
-        local its = restored and restored[index]
-        local attempts, integer, _ = its and its.attempts or 0, nil, nil
-        integer, seq = place(kind, seq, now, when, its)
-        if old then
-            _, attempts = split(old)
-            if debounce_ms > 0 then
-                integer = math.min(integer, first + debounce_ms)
-            end
-        end
-        look_again(looked, integer)
-        local score = attempts == 0 and integer or join(integer, attempts)
-        waiting[member] = score
-        placed[at + 1], placed[at + 2], at = score, member, at + 2
-        earliest = math.min(earliest, attempts % 2 == 1 and 0 or integer)
-    end
-
-    local scheduled -- of kinds p and b: what is stored, where something is scheduled, or is to be
-    if priority and (times or not body or next(headers)) then
-        local function know_scheduled()
+-- @include batch
+batch_read()
+local scheduled, ended
+if priority and (times or not body or next(batch.headers)) then
+    local function know_scheduled()
 -- @include has_priority
 -- @include hint
 -- @include schedule
 -- @include put_scheduled
-        end
-        know_scheduled()
+        return scheduled_open()
     end
-
-    -- Of times: what was placed last, as most of a call are for the same time.
-    local last_when, last_score
-    timed = timed and not body and not restored
-
-    for i = 1, many do
-        local member, when = members[i], whens[i]
-        local old = waiting[member] or scores[i]
-        if scheduled then
-            old = scheduled.is_there(member)
-        end
-        if ended and not old and (headers[member] or ended[i]) then
-            -- in flight, resting, or done within the window
-            refusals, results[i] = refusals + 1, 'd'
-        elseif room <= 0 and not old then
-            results[i] = 'f'
-        elseif timed and not old and when == last_when then
-            waiting[member] = last_score
-            placed[at + 1], placed[at + 2], at = last_score, member, at + 2
-            room, added, results[i] = room - 1, added + 1, 'a'
-        else
-            if scheduled then
-                scheduled.put(member, when, MESSAGES + (i - 1) * WIDTH)
-            else
-                put(member, when, MESSAGES + (i - 1) * WIDTH, old)
-            end
-            if old then
-                merges, results[i] = merges + 1, 'm'
-            else
-                room, added, results[i] = room - 1, added + 1, 'a'
-                if timed then
-                    last_when, last_score = when, string.format('%.0f', waiting[member])
-                end
-            end
-        end
-    end
-    if at > 0 then
-        redis.call('ZADD', store, unpack(placed))
-    elseif scheduled then
-        scheduled.save()
-    end
-    results = table.concat(results)
-    local reply = #beside > 0 and redis.pcall('HSET', body, unpack(beside)) or 0
-    if type(reply) ~= 'table' then
-        reply = answer({}, results, added, merges, refusals)
-    end
-    if reply.err then
-        if scheduled then
-            scheduled.undo(results)
-        end
--- @include unsend
-    end
-    wake(parked, (ordered or kind == 'b') and at > 0 and 0 or earliest)
-    reply[3] = failed
-    return reply
+    scheduled = know_scheduled()
 end
-return store_messages()
+if dedup_ms > 0 then
+-- @include ended_lately
+    ended = ended_lately(batch.members)
+end
+results = batch_place(scheduled, ended)
+local reply = batch_write(scheduled, results)
+if reply.err and scheduled then
+    scheduled.undo(results)
+end
+local now_due = (ordered or kind == 'b') and #batch.placed > 0
+return finish(reply, results, now_due and 0 or batch.earliest, batch.headers_before)

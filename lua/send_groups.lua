@@ -23,7 +23,8 @@ local priority = kind == 'p' or kind == 'b'
 local EACH, FIRST, PLACES = #KEYS / groups, ARGUMENTS + groups, 4294967296
 local WIDTH, producer_field = EACH == 5 and 5 or 2, 'P' .. producer
 local many = (#ARGV - FIRST + 1) / WIDTH
-local store, prepare, slot, body, done, channel, stored, parked, record
+local call = { many = many, sequence = sequence, producer_field = producer_field }
+local store, prepare, slot, body, done, channel
 
 -- The names above are those of this group from now on.
 local function take(group)
@@ -38,7 +39,7 @@ end
 -- @include def
 -- @include failed
 -- @include idle
-local sleepers = idle_open
+local sleepers = idle_wake
 -- @include wake
 
 -- What the groups know.  Each key is read before anything is written, so a key of another type ends
@@ -83,8 +84,7 @@ if repeated then
     local reply
     for group = 1, groups do
         take(group)
-        stored, parked, record = known[group][1], known[group][2], repeated
-        reply = sent_before()
+        reply = sent_before(call, repeated, known[group][2])
     end
     reply[3], reply[4] = failed and '', failed
     return reply
@@ -151,12 +151,10 @@ end
 
 -- @script send
 
--- The arguments of send, which it changes.
-local function messages()
-    local copy, at = {}, SEND_MESSAGES
-    for i = 1, SEND_MESSAGES - 1 do
-        copy[i] = ''
-    end
+-- The arguments of send for the present group; it changes them.
+local function arguments()
+    local copy = { def, kind, channel, 0, debounce_ms, dedup_ms, '-', 0 }
+    local at = SEND_MESSAGES
     for n = 1, many do
         local from = FIRST + (n - 1) * WIDTH
         for i = from, full[n] and 0 or from + WIDTH - 1 do
@@ -169,10 +167,9 @@ end
 local results, merged = {}, {}
 for group = 1, groups do
     take(group)
-    local arguments = messages()
-    if #arguments >= SEND_MESSAGES then
-        local reply = send(store, prepare, slot, body, done, def, kind, channel, 0, debounce_ms,
-            dedup_ms, '-', 0, arguments)
+    local its = arguments()
+    if #its >= SEND_MESSAGES then
+        local reply = send({ store, prepare, slot, body, done }, its)
         if reply.err then
             return reply
         end

@@ -18,6 +18,8 @@ redis.call('HSET', slot, 'def', def, 'definition', definition, 'version', versio
     math.max(tonumber(last or 0), tonumber(generation)))
 if dedup_ms == '0' then
 -- @include forget_done
+    forget_done()
 end
 -- @include call_all
+local _, failed = call_all()
 return { 'OK', failed }

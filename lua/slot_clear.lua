@@ -71,5 +71,6 @@ if left == 0 then
     redis.call('UNLINK', why)
     redis.call('HSET', why, '', '')
 -- @include forget_done
+    forget_done()
 end
 return { 'OK', (left > 0 or more) and 1 or 0 }

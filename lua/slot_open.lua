@@ -80,6 +80,7 @@ end
 local reply = { 'OK', made and 1 or 0 }
 if not stored then
 -- @include call_all
-    reply[3] = failed
+    local _
+    _, reply[3] = call_all()
 end
 return reply

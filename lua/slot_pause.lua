@@ -13,7 +13,9 @@ local refused = def_refused(stored, def)
 if refused then
     return refused
 end
--- @include def_keep
+if stored ~= def then -- newer than what the slot has: it keeps it
+    redis.call('HSET', slot, 'def', def)
+end
 if tonumber(pauses) < tonumber(last or 0) then
     return { 'CHANGED' }
 end
@@ -25,6 +27,7 @@ else
     redis.call('HDEL', slot, 'paused')
 end
 -- @include call_all
+local heard, failed = call_all()
 if paused == '1' or not parked then
     return { 'OK', failed }
 end

@@ -35,7 +35,9 @@ elseif current == token and held_by and held_by ~= '' and held_by ~= owner then
     return { 'FENCED', current }
 end
 
--- @include def_keep
+if stored ~= def then -- newer than what the slot has: it keeps it
+    redis.call('HSET', slot, 'def', def)
+end
 
 -- @include clock
 -- @include score
@@ -81,9 +83,9 @@ end
 try_moves()
 local found = first(prepare, 0, before_score(REST), limit, 1048576)
 for i = 1, #found, 2 do
-    local before, _, _, member = decode(found[i])
+    local before, _, member = decode(found[i])
     local _, attempts = split(found[i + 1])
-    lose(member, before, attempts, 'crashed', LOST)
+    lose(member, before, attempts, 'crashed')
     redis.call('ZREM', prepare, found[i])
 end
 count_save()

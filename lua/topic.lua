@@ -42,8 +42,8 @@ local op = {}
 
 -- `seen` is the generation of the last creation that the caller knows.  The slots may know later
 -- ones, and more deletions, than are stored here.
-function op.create(new_definition, new_nonce, seen, slots_generation, slots_deletes, new_version,
-    tombstone)
+function op.create(new_definition, new_nonce, seen, ...)
+    local slots_generation, slots_deletes, new_version, tombstone = ...
     if not state then
         local made_at, gone = tombstone_read(tombstone)
         generation, deletes = math.max(generation, made_at), math.max(deletes, gone)
@@ -298,8 +298,8 @@ end
 
 -- Restores what the slots know.  `seen` has the numbers that are replaced: version (0: there is no
 -- definition), generation, pauses and deletions.
-function op.repair(of, repaired, its_version, its_generation, its_pauses, its_paused, its_deletes,
-    seen, its_coord)
+function op.repair(of, repaired, ...)
+    local its_version, its_generation, its_pauses, its_paused, its_deletes, seen, its_coord = ...
     local now = table.concat({ version or 0, generation, pauses, deletes }, '.')
     local made = table.concat({ its_version, its_generation, its_pauses, its_deletes }, '.')
     local usable = not state or state == 'ready' and nonce == of

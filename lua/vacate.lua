@@ -17,6 +17,8 @@ if current ~= token or current == NOBODY then
     return { 'FENCED', current }
 end
 -- fence: end
--- @include def_keep
+if stored ~= def then -- newer than what the slot has: it keeps it
+    redis.call('HSET', slot, 'def', def)
+end
 redis.call('HSET', slot, 'owner', '')
 return { 'OK' }

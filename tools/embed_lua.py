@@ -7,24 +7,22 @@ Every script begins with
     -- KEYS name, [name], [name]    those in brackets may be left out together; or the last is a tail of
                                  any length: name...
     -- ARGV name, name (words on it), name...      the last may be a tail of any length
-    -- UNUSED name, name           arguments that it takes only because another script does; may be left out
     -- RETURN ...
 
 Keys and arguments are embedded as locals of these names, and the place where a tail begins as a
 local in capitals: `for i = NAME, #ARGV do`.  The header has the place of each argument:
-SCRIPT_<SCRIPT>_ARGV_<NAME>, counted from 1.  A line `-- @include name` is replaced by
-lua/lib/name.lua, which names what it takes from the script that includes it in lines `-- USES name,
-name`.  A line `-- @script name` is replaced by lua/name.lua as a local function of that name: its
-keys, its arguments, and for its tail a table like ARGV are the parameters, and NAME_TAIL is where the
-tail begins in that table.
+SCRIPT_<SCRIPT>_ARGV_<NAME>, counted from 1.  A line `-- @include name` is replaced by the module
+lua/lib/name.lua, whose head says what it shares (lua_modules.py); its other names stay its own.  A
+line `-- @script name` is replaced by lua/name.lua as a local function of that name, which takes two
+tables like KEYS and ARGV; NAME_TAIL is where the tail begins in the second one.
 
-Refused: keys and arguments by number, an argument that is not used, a command on anything but a
-declared key, a name that is neither local nor given by Redis, a name that a file of lib/ takes
-without naming it or that is not defined where it is included, text that is not ASCII, lines over 100
-columns.
-Comments, blank lines and those functions of lib/ that a script does not use are not embedded.
+Refused: keys and arguments by number, a command on anything but a declared key, text that is not
+ASCII, lines over 100 columns; and with --luac names and functions that break the rules of
+lua_modules.py.  Comments, blank lines and those functions of modules that a script does not use are
+not embedded.
 
-    embed_lua.py [--break fencing] [--replace NAME=FILE] [--depfile FILE] HEADER SOURCE LUA...
+    embed_lua.py [--break fencing] [--replace NAME=FILE] [--depfile FILE] [--luac LUAC]
+                 HEADER SOURCE LUA...
 
 --depfile writes which files were read, as make and ninja take it.
 --replace takes another file for an include; --break fencing leaves out what stands between
@@ -38,7 +36,7 @@ import re
 import sys
 
 sys.dont_write_bytecode = True
-import lua_names  # noqa: E402 (beside this file)
+import lua_modules  # noqa: E402 (beside this file)
 
 COLUMNS = 100
 # Up to this many are bound one by one, more by unpack().  With Redis 7.0 two take 82 ns one by one and
@@ -47,9 +45,9 @@ ONE_BY_ONE = 2
 READS = "#!lua flags=no-writes"
 SHEBANGS = ("#!lua", "#!lua flags=allow-oom", READS)
 WITHOUT_KEY = ("TIME", "SPUBLISH", "PUBSUB")
-USES = "-- USES "
-# Lua allows 200 names at a time in a function, and nobody keeps as many in mind.
-MAIN_NAMES = 120
+GENERATED = "a line of the generator"
+# A line of a module that makes names of the module: a function, or others with or without values.
+TOP_LEVEL = re.compile(r"local (?:function (\w+)|(\w+(?:, \w+)*)( = .*)?$)")
 
 
 class Refused(Exception):
@@ -72,66 +70,101 @@ def read_lines(path):
     return lines
 
 
-def included_path(name, folder, replaced):
-    return replaced.get(name, os.path.join(folder, "lib", name + ".lua"))
+class Module:
+    """A file of lua/lib, as it stands in one place of a script."""
+
+    def __init__(self, name, path):
+        self.name, self.path, self.lines = name, path, read_lines(path)
+        for where, text in self.lines:
+            if "@include" in text:
+                raise Refused(f"{where}: a module includes nothing")
+        self.head = lua_modules.Head(self.lines)
+        self.given = frozenset(self.head.gives)
+
+    def privates(self):
+        """The names that it does not give."""
+        for _, line in self.lines:
+            match = TOP_LEVEL.match(line)
+            if match:
+                yield from (name for name in lua_modules.listed(match[1] or match[2]) if name not in self.given)
+
+    def block(self, kept):
+        """Its lines: where it has names of its own, they are in a block, and it sets those it gives."""
+        kept = [line for line in kept if line[1].strip() and not line[1].lstrip().startswith("--")]
+        if not any(True for _ in self.privates()):
+            yield from kept
+            return
+        defined = [name for name in self.head.gives if any(re.search(rf"\b{name}\b", line) for _, line in kept)]
+        if defined:
+            yield self.path, f"local {', '.join(defined)}"
+        yield self.path, "do"
+        for where, line in kept:
+            match = TOP_LEVEL.match(line)
+            names = set(lua_modules.listed(match[1] or match[2])) if match else set()
+            if names & self.given and not names <= self.given:
+                raise Refused(f"{where}: one line makes names that the module gives, and others")
+            if not names & self.given:
+                yield where, line
+            elif match[1] or match[3]:
+                yield where, line.removeprefix("local ")
+        yield self.path, "end"
 
 
-def read_function(name, folder, replaced):
-    """The lines of another script, as a function."""
-    path = os.path.join(folder, name + ".lua")
-    source = read_lines(path)
-    contract = Contract(path, source)
-    tail = contract.tail.upper()
-    yield path, f"local {name.upper()}_{tail} = {len(contract.argv) + 1}"
-    yield path, f"local function {name}({', '.join([*contract.keys, *contract.argv, 'ARGV'])})"
-    yield path, f"local {tail} = {name.upper()}_{tail}"
-    yield from splice(source[1:], folder, replaced)
-    yield path, "end"
+class Text:
+    """The lines of a script: `whole` as they are run, with a Module where one begins and ends;
+    `outline` with what stands for its modules (lua_modules.py)."""
 
+    def __init__(self, source, folder, replaced):
+        self.folder, self.replaced = folder, replaced
+        self.whole, self.outline, self.modules, self.given = [], [], {}, set()
+        self.splice(source)
 
-def splice(lines, folder, replaced):
-    """Replace the include lines.  A file with locals is spliced once; files of lib/ include nothing."""
-    seen = set()
-    for where, line in lines:
-        match = re.fullmatch(r"-- @script (\w+)", line)
-        if match:
-            yield from read_function(match.group(1), folder, replaced)
-            continue
-        match = re.fullmatch(r"-- @include (\w+)", line)
-        if not match:
-            if "@include" in line:
+    def splice(self, lines):
+        for where, line in lines:
+            script, name = (re.fullmatch(rf"-- @{word} (\w+)", line) for word in ("script", "include"))
+            if script:
+                self.function(script[1])
+            elif name:
+                self.include(where, name[1])
+            elif "@include" in line:
                 raise Refused(f"{where}: an include is a line of its own, not indented")
-            yield where, line
-            continue
-        name = match.group(1)
-        part = list(read_part(included_path(name, folder, replaced)))
-        if name in seen and any(text.startswith("local ") for _, text in part):
-            raise Refused(f"{where}: {name} is included already")
-        seen.add(name)
-        yield from part
+            else:
+                self.both(where, line)
 
+    def both(self, where, line):
+        self.whole.append((where, line))
+        self.outline.append((where, line))
 
-def read_part(path):
-    """The lines of a file of lib/, which takes from its includer what it says, and nothing else."""
-    lines = read_lines(path)
-    for where, text in lines:
-        if "@include" in text:
-            raise Refused(f"{where}: a file of lib/ includes nothing")
-    uses = [name for _, line in lines if line.startswith(USES) for name in lua_names.listed(line[len(USES) :])]
-    own = [(where, line) for where, line in lines if not line.startswith(USES)]
-    names = check_names(own, uses, "local, given by Redis, or in a line -- USES")
-    for name in uses:
-        if name not in names.used or uses.count(name) > 1:
-            raise Refused(f"{path}: USES {name}, which it does not use, or names twice")
-    return lines
+    def include(self, where, name):
+        module = Module(name, self.replaced.get(name, os.path.join(self.folder, "lib", name + ".lua")))
+        self.modules[name] = module
+        for one in [*module.head.uses, *module.head.takes]:
+            if (one in self.given) != (one in module.head.uses):
+                raise Refused(f"{module.path}: {one} is {'not ' * (one not in self.given)}given by a module before {where}")
+        self.given |= module.given
+        self.whole += [(module.path, module), *module.lines, (module.path, module)]
+        self.outline += lua_modules.stand_in(where, module.head)
+
+    def function(self, name):
+        """Another script as a function of its keys and arguments, two tables."""
+        path = os.path.join(self.folder, name + ".lua")
+        source = read_lines(path)
+        contract = Contract(path, source)
+        self.both(path, f"local {name.upper()}_{contract.tail.upper()} = {len(contract.argv) + 1}")
+        self.both(path, f"local function {name}(KEYS, ARGV)")
+        begun = len(self.outline)
+        self.whole += [(GENERATED, line) for line in contract.bindings()]
+        self.splice(source[1:])
+        del self.outline[begun:]
+        self.both(path, "end")
 
 
 def drop_unused(lines):
-    """Without the functions of lib/ that nothing else uses: each run of a script would create them."""
-    at, words = 0, [set(re.findall(r"\w+", line)) for _, line in lines]
+    """Without the functions of modules that nothing else uses: each run of a script would create them."""
+    at, words = 0, [set(re.findall(r"\w+", line)) if isinstance(line, str) else set() for _, line in lines]
     while at < len(lines):
         where, line = lines[at]
-        match = re.match(r"local function (\w+)\(", line)
+        match = re.match(r"local function (\w+)\(", line) if isinstance(line, str) else None
         if match and "/lib/" in where:
             end = next(i for i in range(at, len(lines)) if lines[i][1] == "end") + 1
             if not any(match[1] in found for found in words[:at] + words[end:]):
@@ -140,21 +173,25 @@ def drop_unused(lines):
     return lines
 
 
-def check_names(lines, given, else_than):
-    try:
-        names = lua_names.Names(lines, given)
-    except lua_names.NamesError as error:
-        raise Refused(str(error)) from error
-    for where, name in names.free:
-        if name not in lua_names.GLOBALS:
-            raise Refused(f"{where}: {name} is not {else_than}")
-    return names
+def in_blocks(lines):
+    """With each module as a block of its own."""
+    inside, begun = None, 0
+    for at, (where, line) in enumerate(lines):
+        if isinstance(line, str) and not inside:
+            yield where, line
+        elif not isinstance(line, str) and inside:
+            yield from inside.block(lines[begun:at])
+            inside = None
+        elif not isinstance(line, str):
+            inside, begun = line, at + 1
 
 
 def drop_fences(lines, broken):
     inside = None
     for where, line in lines:
-        if line.strip() == "-- fence: begin":
+        if not isinstance(line, str):
+            yield where, line
+        elif line.strip() == "-- fence: begin":
             if inside:
                 raise Refused(f"{where}: begins inside the fence of {inside}")
             inside = where
@@ -189,13 +226,12 @@ class Contract:
         argv = re.sub(r" *\([^()]*\)", "", fields["ARGV"])
         self.argv = self.names("ARGV", argv.split(", ") if argv else [])
         self.tail = self.argv.pop().removesuffix("...") if argv.endswith("...") else None
-        self.unused = lua_names.listed(fields.get("UNUSED", ""))
 
     def fields(self):
-        """{KEYS, ARGV, perhaps UNUSED, RETURN}, each with the lines that continue it."""
+        """{KEYS, ARGV, RETURN}, each with the lines that continue it."""
         fields, word = {}, None
         for line in self.lines:
-            match = re.match(r"(KEYS|ARGV|UNUSED|RETURN) (.*)", line)
+            match = re.match(r"(KEYS|ARGV|RETURN) (.*)", line)
             if match:
                 word = match.group(1)
                 fields[word] = match.group(2)
@@ -203,7 +239,7 @@ class Contract:
                 fields[word] += " " + line
             else:
                 break
-        if [word for word in fields if word != "UNUSED"] != ["KEYS", "ARGV", "RETURN"]:
+        if list(fields) != ["KEYS", "ARGV", "RETURN"]:
             raise Refused(f"{self.path}: the header has KEYS, ARGV and RETURN, in this order")
         return fields
 
@@ -243,6 +279,8 @@ class Contract:
 def check_keys(keys, tail, lines):
     """Are only declared keys used, as far as the text shows?"""
     for where, line in lines:
+        if not isinstance(line, str) or where == GENERATED:
+            continue
         for table, used in re.findall(r"(KEYS|ARGV)\s*\[([^]]*)\]", line):
             if table == "KEYS" and used != "#KEYS" and not tail or used.isdigit():
                 raise Refused(f"{where}: {table}[{used}]: use the names of the header")
@@ -258,8 +296,11 @@ def check_keys(keys, tail, lines):
 
 def strip(lines, bindings):
     shebang, *lines = lines
-    kept = [(where, line) for where, line in lines if line.strip() and not line.lstrip().startswith("--")]
-    return "\n".join([shebang[1], *bindings, *(line for _, line in drop_unused(kept))]) + "\n"
+    kept = [
+        (where, line) for where, line in lines
+        if not isinstance(line, str) or line.strip() and not line.lstrip().startswith("--")
+    ]
+    return "\n".join([shebang[1], *bindings, *(line for _, line in in_blocks(drop_unused(kept)))]) + "\n"
 
 
 def directives(word, lines):
@@ -273,26 +314,16 @@ class Script:
         source = read_lines(path)
         self.contract = contract = Contract(path, source)
         folder = os.path.dirname(path)
-        scripts = [(path, source)]
-        for name in directives("script", source):
-            of = os.path.join(folder, name + ".lua")
-            scripts.append((of, read_lines(of)))
-        keys = [name for of, lines in scripts for name in Contract(of, lines).keys]
-        self.read = [of for of, _ in scripts] + [
-            included_path(name, folder, options.replaced)
-            for _, lines in scripts
-            for name in directives("include", lines)
-        ]
-        whole = list(splice(source, folder, options.replaced))
-        lines = list(drop_fences(whole, options.broken))
+        others = [os.path.join(folder, name + ".lua") for name in directives("script", source)]
+        text = Text(source, folder, options.replaced)
+        keys = [name for of in (contract, *(Contract(one, read_lines(one)) for one in others)) for name in of.keys]
+        self.read = [path, *others, *(module.path for module in text.modules.values())]
+        lines = list(drop_fences(text.whole, options.broken))
         check_keys(keys, contract.keys_tail, lines)
-        names = check_names(whole[1:], contract.bound(), "local, or given by Redis")
-        for name in contract.bound():
-            if (name in names.used) == (name in contract.unused) and name not in contract.keys:
-                raise Refused(f"{path}: ARGV {name.lower()}, which is {'' if name in names.used else 'not '}used")
-        many = len(contract.bound()) + names.main
-        if many > MAIN_NAMES:
-            raise Refused(f"{path}: {many} names outside of functions; {MAIN_NAMES} are allowed")
+        if options.luac:
+            for module in text.modules.values():
+                lua_modules.check_module(options.luac, module.path, tuple(module.lines), frozenset(keys))
+            lua_modules.check_script(options.luac, text.outline[1:], contract.bound())
         self.text = strip(lines, contract.bindings())
 
     def declaration(self):
@@ -355,6 +386,7 @@ def main():
     parser.add_argument("--break", dest="broken", choices=("none", "fencing"), default="none")
     parser.add_argument("--replace", action="append", default=[], metavar="NAME=FILE")
     parser.add_argument("--depfile")
+    parser.add_argument("--luac", help="the compiler of Lua 5.1, to check names and functions")
     parser.add_argument("header")
     parser.add_argument("source")
     parser.add_argument("lua", nargs="+")
@@ -364,7 +396,7 @@ def main():
     try:
         paths = sorted(options.lua, key=os.path.basename)
         scripts = [Script(path, options) for path in paths]
-    except (Refused, OSError) as error:
+    except (Refused, lua_modules.ModuleError, OSError) as error:
         sys.exit(f"embed_lua.py: {error}")
     write(options.header, header_text(scripts))
     write(options.source, source_text(scripts, os.path.basename(options.header)))

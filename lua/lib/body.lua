@@ -1,4 +1,5 @@
--- USES body
+-- GIVES header_split, header_refs, header_join, body_size, body_refer, body_drop, body_ends
+-- TAKES body
 
 -- Bodies of layout keyed (body is nil in the other one), in the hash body: b.. and the member ->
 -- its body; h.. and the member -> its header: FIRST, the time of the first send, or
@@ -8,11 +9,15 @@
 -- LIMIT, and these are the first BYTES of its body.  LIMIT stays a text here, as it was given.
 
 local function header_split(text)
-    local first, limit, expiry, refs = string.match(text, '^(%d+),([%d/]*),(%d*),(%d+)$')
+    local first, limit, expiry = string.match(text, '^(%d+),([%d/]*),(%d*),')
     if first then
-        return tonumber(first), limit, tonumber(expiry), tonumber(refs)
+        return tonumber(first), limit, tonumber(expiry)
     end
-    return tonumber(text), '', nil, 1
+    return tonumber(text), '', nil
+end
+
+local function header_refs(text)
+    return tonumber(string.match(text, ',(%d+)$') or 1)
 end
 
 local function header_join(first, limit, expiry, refs)
@@ -23,12 +28,17 @@ local function header_join(first, limit, expiry, refs)
         expiry and string.format('%.0f', expiry) or '', refs)
 end
 
+local function body_size(member)
+    return body and redis.call('HSTRLEN', body, 'b' .. member) or 0
+end
+
 -- Adds this many references to the body of a member, or drops them.  Returns its header, if there
 -- is one.
 local function body_refer(member, by)
     local text = body and redis.call('HGET', body, 'h' .. member)
     if text then
-        local first, limit, expiry, refs = header_split(text)
+        local first, limit, expiry = header_split(text)
+        local refs = header_refs(text)
         if refs + by > 0 then
             redis.call('HSET', body, 'h' .. member, header_join(first, limit, expiry, refs + by))
         else

@@ -1,4 +1,5 @@
--- USES slot
+-- GIVES bound_keep
+-- TAKES slot
 
 -- Stores the binding of the topic and its generation.  A late call has a smaller generation than
 -- the stored one and changes nothing: returns false.

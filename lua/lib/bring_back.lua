@@ -1,6 +1,6 @@
--- USES prepare, split, join, lease_end, first, before_score, now, MOST, max_bytes, claims
--- USES claimed_until, decode, shared, base, oldest, lost, lose, LOST, give_back, count, try_moves
--- USES body, slot, hint_drop
+-- GIVES bring_back
+-- TAKES prepare, slot, body, call, state, moves
+-- USES now, REST, SCHEDULE, split, join, before_score, decode, claim_of, first, count, hint_drop
 
 -- Bringing back rests that have ended and claims that have expired.  Expired claims of the caller
 -- stay claimed while it has a message of that age in flight.  Those that are older have been
@@ -11,13 +11,13 @@
 
 local function renew(entry, score)
     local _, attempts = split(score)
-    redis.call('ZADD', prepare, 'XX', join(lease_end, attempts), entry)
+    redis.call('ZADD', prepare, 'XX', join(call.lease_end, attempts), entry)
 end
 
 -- Calls act(entry, score) for all entries of a range of scores.  true: there may be more.
 local function sweep(from, to, act)
-    local over, cut = first(prepare, from, before_score(to), MOST, max_bytes)
-    try_moves()
+    local over, cut = first(prepare, from, before_score(to), call.most, call.max_bytes)
+    moves.try()
     for i = 1, #over, 2 do
         act(over[i], over[i + 1])
     end
@@ -26,34 +26,51 @@ end
 
 -- Is it of the newest claim, and not renewed since?  hand_over renews those.
 local function is_newest(claim, score)
-    return tonumber(claim) == claims and split(score) == claimed_until
+    return claim == state.claims and split(score) == state.claimed_until
 end
 
 local function lapsed(entry, score)
-    local before, _, claim, member = decode(entry)
+    local before, _, member = decode(entry)
+    local claim = tonumber(claim_of(entry))
     local ends, attempts = split(score)
-    local own = not shared and tonumber(claim) > base
-    if own and tonumber(claim) < oldest then
+    local own = not call.shared and claim > state.base
+    if own and claim < state.oldest then
         count('lease_lost')
-        give_back(member, before, attempts)
+        moves.give_back(member, before, attempts)
         redis.call('ZREM', prepare, entry)
     elseif ends > now then
         return
     elseif not own then
-        lose(member, before, attempts, 'crashed', LOST)
+        moves.lose(member, before, attempts, 'crashed')
         redis.call('ZREM', prepare, entry)
-    elseif not (lost and is_newest(claim, score)) then
+    elseif not (state.lost and is_newest(claim, score)) then
         renew(entry, score)
     end
 end
 
 -- Its rest has ended, or it was scheduled and is due (lib/schedule.lua).
 local function rested(entry, score)
-    local before, letter, _, member = decode(entry)
+    local before, letter, member = decode(entry)
     local _, attempts = split(score)
     if letter == 's' then
         hint_drop(body or slot, 'S' .. member)
     end
-    give_back(member, before, attempts)
+    moves.give_back(member, before, attempts)
     redis.call('ZREM', prepare, entry)
+end
+
+-- What has to move: leases have ended, claims are forgotten, rests have ended.  true: there is
+-- more.
+local function bring_back(lapses, forgotten, has_rested)
+    local more = false
+    if lapses or forgotten then
+        more = sweep(0, forgotten and REST or now + 1, lapsed)
+    end
+    if has_rested then
+        more = sweep(REST, REST + now + 1, rested) or more
+        if call.priority then
+            more = sweep(SCHEDULE, SCHEDULE + now + 1, rested) or more
+        end
+    end
+    return more
 end

@@ -1,5 +1,6 @@
--- USES dead, why, body, join, now, history_of, history_add, header_split, header_join, count
--- USES body_drop
+-- GIVES bury_all, bury
+-- TAKES dead, why, body
+-- USES join, now, history_of, history_add, header_split, header_join, body_drop, count
 
 -- How the try ended; other causes end none.
 local HOW = { rejected = 'x', failed = 't', crashed = 'l', timed_out = 'h' }

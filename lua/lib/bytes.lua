@@ -1,3 +1,5 @@
+-- GIVES sorts_before
+
 -- Do the bytes of `a` sort before those of `b`?  `<` would ask the locale.
 local function sorts_before(a, b)
     local low, high = 0, math.min(#a, #b) -- bytes that are equal: at least low, at most high

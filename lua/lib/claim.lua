@@ -1,22 +1,26 @@
--- USES store, body, MOST, body_size, max_bytes, header_split, now, expired_to_dead, taken
--- USES deliver, lease, lease_end, has_suspect, n, priority, first, fifo, before_score, join
--- USES split, reply
+-- GIVES claimed, take, read_bodies, claim_waiting
+-- TAKES store, body, call, state, reply
+-- USES now, split, before_score, join, first, header_split, body_size, deliver
 
 -- Claiming messages that wait: up to n, and about max_bytes of them.  Messages that must not be
 -- handled are set aside on the way, and end before the claims are written, so that an error loses
 -- nothing.
 
-local MEET_MOST, MEET_AGAIN = 2.5 * MOST, 100 -- with those set aside; how many to read after those
-local moved = {}
+local MEET_AGAIN = 100 -- how many to read after some that were set aside
+local claimed = {
+    count = 0, moved = {}, -- { score, entry, score, entry, ... }
+    dying = {}, dropped = {}, -- set aside
+    gone = {}, -- members that the store holds no more
+    rested = {}, -- of kind f: entries claimed where they rested, or set aside
+    most = 2.5 * call.most -- with those set aside
+}
 local met, bytes_met = 0, 0
-local dying, dropped = {}, {} -- set aside
-local rested_entries = {} -- of kind f: claimed where they rested, or set aside
 local unread, unread_at = {}, {} -- bodies that are read later, all at once, and their places
 
 -- Does the message fit into the reply?  The first one always does.
 local function fits(size)
     bytes_met = bytes_met + size
-    if met > 0 and bytes_met > max_bytes then
+    if met > 0 and bytes_met > call.max_bytes then
         return false
     end
     met = met + 1
@@ -38,31 +42,35 @@ end
 -- fit, and stays where it is.
 local function take(mark, member, before, score, attempts, header)
     local expired, size, bytes = header and has_expired(header), body_size(member), nil
-    if expired and not expired_to_dead then
-        set_aside(dropped, member, before, attempts)
+    if expired and not call.expired_to_dead then
+        set_aside(claimed.dropped, member, before, attempts)
         return true
     elseif not fits(#member + size) then
         return false
     elseif expired then
-        set_aside(dying, member, before, attempts, 'expired', 'expired')
+        set_aside(claimed.dying, member, before, attempts, 'expired', 'expired')
         return true
     end
     if body then
         bytes = header and (size > 0 or redis.call('HGET', body, 'b' .. member))
         if not bytes then
-            set_aside(dying, member, before, attempts, 'bodiless', 'its body is missing')
+            set_aside(claimed.dying, member, before, attempts, 'bodiless', 'its body is missing')
             return true
         end
     end
     local entry = before .. mark .. member
-    moved[2 * taken + 1], moved[2 * taken + 2] = score, entry
-    taken = taken + 1
+    local moved, count = claimed.moved, claimed.count + 1
+    moved[2 * count - 1], moved[2 * count], claimed.count = score, entry, count
     deliver(entry, attempts, header, bytes)
     if size > 0 then
         unread[#unread + 1], unread_at[#unread_at + 1] = 'b' .. member, #reply
     end
-    lease = math.min(lease or lease_end, lease_end)
-    has_suspect = attempts % 2 == 1
+    if count == 1 then
+        state.lease = math.min(state.lease or call.lease_end, call.lease_end)
+    end
+    if attempts % 2 == 1 then
+        state.has_suspect = true
+    end
     return true
 end
 
@@ -75,13 +83,15 @@ end
 
 -- The next waiting messages, after those read already.
 local function waiting(up_to, ranks)
-    local many = ranks == 0 and n - taken or math.min(MEET_AGAIN, MEET_MOST - ranks)
-    if priority then
-        return first(store, '+inf', '(-inf', many, max_bytes, true, ranks)
-    elseif fifo then
-        return first(store, '-inf', '(' .. up_to, many, max_bytes, false, ranks)
+    local from, to = '-inf', '(' .. up_to
+    local many = ranks == 0 and call.n - claimed.count
+        or math.min(MEET_AGAIN, claimed.most - ranks)
+    if call.priority then
+        from, to = '+inf', '(-inf'
+    elseif not call.fifo then
+        to = before_score(now + 1)
     end
-    return first(store, '-inf', before_score(now + 1), many, max_bytes, false, ranks)
+    return first(store, from, to, many, call.max_bytes, ranks)
 end
 
 -- The headers of some of them.
@@ -95,23 +105,23 @@ end
 
 -- Claims the messages of one read.  Returns how many were read, and whether to read again.
 local function claim_some(mark, found, ranks)
-    local headers, fresh = headers_of(found), join(lease_end, 0)
+    local headers, fresh = headers_of(found), join(call.lease_end, 0)
     for i = 1, #found, 2 do
         local member, before, attempts, score = found[i], found[i + 1], 0, fresh
         if string.find(before, '[.e]') then
             before, attempts = split(before)
-            before, score = string.format('%.0f', before), join(lease_end, attempts)
+            before, score = string.format('%.0f', before), join(call.lease_end, attempts)
         end
-        if taken == n or attempts % 2 == 1 and lease
+        if claimed.count == call.n or attempts % 2 == 1 and state.lease
             or not take(mark, member, before, score, attempts, headers[(i + 1) / 2]) then
             return ranks, false
         end
         ranks = ranks + 1
-        if has_suspect then
+        if state.has_suspect then
             return ranks, false
         end
     end
-    return ranks, taken < n and ranks < MEET_MOST
+    return ranks, claimed.count < call.n and ranks < claimed.most
 end
 
 -- Claims messages that wait, and returns how many are to be removed.  Where many must not be

@@ -1,19 +1,21 @@
--- USES holds, body, taken, n, dying, dropped, MEET_MOST, take, join, lease_end, rested_entries
--- USES gone
+-- GIVES claim_by_key
+-- TAKES body, call, state
+-- USES join, claimed, take
 
 -- Kind f by key: claims what no message of its own key holds.  Returns what stopped it.
 local function claim_by_key(mark)
-    return holds.walk(function(member, before, attempts, entry)
-        local had = taken
-        if taken == n or #dying + #dropped >= MEET_MOST then
+    return state.holds.walk(function(member, before, attempts, entry)
+        local had = claimed.count
+        if had == call.n or #claimed.dying + #claimed.dropped >= claimed.most then
             return 'full'
         end
         local header = body and redis.call('HGET', body, 'h' .. member)
-        if not take(mark, member, before, join(lease_end, attempts), attempts, header) then
+        local score = join(call.lease_end, attempts)
+        if not take(mark, member, before, score, attempts, header) then
             return 'full'
         end
-        local list = entry and rested_entries or gone
+        local list = entry and claimed.rested or claimed.gone
         list[#list + 1] = entry or member
-        return nil, taken > had
+        return nil, claimed.count > had
     end)
 end

@@ -1,17 +1,20 @@
--- USES body, join, lease_end, take, rested_entries, rests, taken, n, has_suspect
+-- GIVES claim_rested
+-- TAKES body, call, state
+-- USES join, claimed, take
 
 -- Kind f that skips failed messages: claims those that have rested where they are.
 
 -- Returns up to which place those that wait may be claimed, too; nil: none may.
 local function claim_rested(mark)
+    local rests = state.rests
     for _, it in ipairs(rests.ended()) do
-        if taken < n and not rests.is_held(it) then
+        if claimed.count < call.n and not rests.is_held(it) then
             local header = redis.call('HGET', body, 'h' .. it.member)
-            local score = join(lease_end, it.attempts)
+            local score = join(call.lease_end, it.attempts)
             if take(mark, it.member, it.before, score, it.attempts, header) then
-                rested_entries[#rested_entries + 1] = it.entry
+                claimed.rested[#claimed.rested + 1] = it.entry
             end
         end
     end
-    return not has_suspect and 'inf' or nil
+    return not state.has_suspect and 'inf' or nil
 end

@@ -1,4 +1,5 @@
--- USES slot
+-- GIVES counted, count, count_save
+-- TAKES slot
 
 -- Counters of the slot, written together at the end.
 local counted = {}

@@ -1,3 +1,5 @@
+-- GIVES def_refused, def_split
+
 -- Definition stamps: nonce.version.
 local function def_split(stamp)
     return string.match(stamp, '^(.*)%.(%d+)$')
@@ -5,7 +7,7 @@ end
 
 -- The reply to a caller with another stamp than the slot's; nil: the script continues.  A slot that
 -- an alteration has not reached yet accepts the newer stamp of its caller; a script that writes
--- then stores it (lib/def_keep.lua).
+-- then stores it.
 local function def_refused(stored, carried)
     if not stored then
         return { 'NO_TOPIC' }

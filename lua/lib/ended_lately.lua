@@ -1,4 +1,6 @@
--- USES done, dedup_ms, now
+-- GIVES ended_lately
+-- TAKES done, dedup_ms
+-- USES now
 
 -- Of messages with these ids, which were done within the window?  By their indexes.
 local function ended_lately(ids)

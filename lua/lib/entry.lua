@@ -1,3 +1,5 @@
+-- GIVES join, decode, claim_of, before_score, merge_attempts, by_place
+
 -- Entries, and scores that are written.  libsrc/model/entry.c has the same encoding; both are
 -- tested on the vectors of tests/vectors/.
 
@@ -11,12 +13,22 @@ local function before_score(integer)
     return string.format('(%.0f', integer)
 end
 
--- Before-image, letter, claim number (both as text) and member; nothing: not an entry.
+-- Before-image (as text), letter and member; nothing: not an entry.
 local function decode(entry)
-    local before, letter, claim, member = string.match(entry, '^(%-?%d+)([crsd])(%d*):()')
+    local before, letter, member = string.match(entry, '^(%-?%d+)([crsd])%d*:()')
     if before then
-        return before, letter, claim, string.sub(entry, member)
+        return before, letter, string.sub(entry, member)
     end
+end
+
+-- The number of its claim, as text.
+local function claim_of(entry)
+    return string.match(entry, '^%-?%d+[crsd](%d*):')
+end
+
+-- For table.sort: the message that was sent first comes first.
+local function by_place(a, b)
+    return a.place < b.place
 end
 
 -- Two messages become one: the larger number of retries, suspect if either is.

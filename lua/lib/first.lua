@@ -1,13 +1,15 @@
+-- GIVES first
+
 -- The first members of a range of scores, { member, score, member, score, ... }: at most n, and
 -- about max_bytes of them (but one at least).  Second result: may there be more?
--- It reads a few, then as many as fit by the sizes seen.  rev: from the largest score down.  skip:
--- how many of the range are left out first.
-local function first(key, from, to, n, max_bytes, rev, skip)
+-- It reads a few, then as many as fit by the sizes seen.  From +inf: from the largest score down.
+-- skip: how many of the range are left out first.
+local function first(key, from, to, n, max_bytes, skip)
     local found, count, bytes, chunk = {}, 0, 0, math.min(n, 16)
     skip = skip or 0
     while chunk > 0 do
         local at, part = skip + count, nil
-        if rev then
+        if from == '+inf' then
             part = redis.call('ZRANGE', key, from, to, 'BYSCORE', 'REV', 'LIMIT', at, chunk,
                 'WITHSCORES')
         else

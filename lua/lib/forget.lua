@@ -1,4 +1,6 @@
--- USES slot, now
+-- GIVES forget_producers
+-- TAKES slot
+-- USES now
 
 -- Forgets producers that have sent nothing to this slot for an hour.  Each new producer looks at a
 -- few records, from where the one before it has ended, so at most a tenth of them are older.

@@ -1,4 +1,6 @@
--- USES store, slot, join, split, kind, merge_attempts, count, body_refer, look_again
+-- GIVES give_back, unpass
+-- TAKES store, slot, kind
+-- USES join, merge_attempts, split, count, body_refer, look_again
 
 local hidden -- what claims have passed over
 

@@ -1,5 +1,6 @@
--- USES prepare, slot, body, claimed_until, claims, base, before_score, split, sorts_before, fifo
--- USES priority, decode, by_place, join, lease_end, body_size, max_bytes, beside, bury, deliver
+-- GIVES hand_over
+-- TAKES prepare, slot, body, call, state, moves
+-- USES split, before_score, decode, join, by_place, sorts_before, body_size, deliver
 
 -- Handing the newest claim over again to an owner that did not get its reply, as many messages per
 -- call as fit into one reply: those behind the last one that the owner names.
@@ -15,13 +16,13 @@ end
 
 -- Those of the newest claim, in the order of Redis: the attempts, then the bytes.
 local function newest()
-    local found = {}
-    if not claimed_until or claims <= base then
+    local found, ends = {}, state.claimed_until
+    if not ends or state.claims <= state.base then
         return found
     end
-    local all = redis.call('ZRANGE', prepare, claimed_until, before_score(claimed_until + 1),
-        'BYSCORE', 'WITHSCORES')
-    local pattern = string.format('^(%%-?%%d+)c%.0f:()', claims)
+    local all = redis.call('ZRANGE', prepare, ends, before_score(ends + 1), 'BYSCORE',
+        'WITHSCORES')
+    local pattern = string.format('^(%%-?%%d+)c%.0f:()', state.claims)
     for i = 1, #all, 2 do
         local before, from = string.match(all[i], pattern)
         if before then
@@ -52,9 +53,9 @@ local function count_before(found, position)
 end
 
 local function is_behind(it, position)
-    if fifo or priority and it.place ~= position.place then
-        return (it.place > position.place) == fifo
-    elseif priority then
+    if call.fifo or call.priority and it.place ~= position.place then
+        return (it.place > position.place) == call.fifo
+    elseif call.priority then
         return it.at < position.at
     end
     return it.at > position.at
@@ -74,8 +75,8 @@ local function behind(found, position)
             left[#left + 1] = it
         end
     end
-    if fifo or priority then
-        table.sort(left, fifo and by_place or by_priority)
+    if call.fifo or call.priority then
+        table.sort(left, call.fifo and by_place or by_priority)
     end
     return left
 end
@@ -83,11 +84,11 @@ end
 local function renew_all(found)
     local moved = {}
     for i, it in ipairs(found) do
-        moved[2 * i - 1], moved[2 * i] = join(lease_end, it.attempts), it.entry
+        moved[2 * i - 1], moved[2 * i] = join(call.lease_end, it.attempts), it.entry
     end
     if #found > 0 then
         redis.call('ZADD', prepare, 'XX', 0, '-') -- a try: the field finds the claim
-        redis.call('HSET', slot, 'claimed_until', string.format('%.0f', lease_end))
+        redis.call('HSET', slot, 'claimed_until', string.format('%.0f', call.lease_end))
         redis.call('ZADD', prepare, 'XX', unpack(moved))
     end
 end
@@ -101,14 +102,15 @@ local function hand_over(position)
     for _, it in ipairs(behind(found, position)) do
         local size = #it.member + body_size(it.member)
         local header, text
-        if handed > 0 and bytes + size > max_bytes then
+        if handed > 0 and bytes + size > call.max_bytes then
             return true
         end
         if body then
-            header, text = beside(it.member)
+            header, text = unpack(redis.call('HMGET', body, 'h' .. it.member,
+                'b' .. it.member))
         end
         if body and not (header and text) then
-            bury(it.member, it.before, it.attempts, 'bodiless', 'its body is missing')
+            moves.bury(it.member, it.before, it.attempts, 'bodiless', 'its body is missing')
             redis.call('ZREM', prepare, it.entry)
         else
             deliver(it.entry, it.attempts, header, text)

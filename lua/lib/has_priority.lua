@@ -1,3 +1,4 @@
+-- GIVES has_priority
 -- USES PLACES
 
 -- Kind p: does a message of this score have that priority?

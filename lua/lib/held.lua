@@ -1,4 +1,5 @@
--- USES store, prepare, dead
+-- GIVES messages_held
+-- TAKES store, prepare, dead
 
 -- How many messages a slot holds.  A key that is not there holds none; the others have a sentinel.
 local function messages_held()

@@ -1,5 +1,6 @@
--- USES store, prepare, slot, keys, holds, passed, REST, now, decode, split, by_place
--- USES NEVER, has_suspect, lease, formers, passes, n, may_pass
+-- GIVES holds
+-- TAKES store, prepare, slot, call, state
+-- USES now, REST, NEVER, split, decode, by_place
 
 -- Kind f by key: a message that rests, or that failed before and is claimed, holds the later
 -- messages of its key.  `holds.bars` has the place of the first such message of each key, and -1
@@ -18,10 +19,13 @@ local MOST_HELD, READ_MOST = 1000, 5000
 local LOOK_MOST, LOOK_BYTES = 1000, 1048576 -- how many of those that wait a call looks at
 local RELIES_MOST = 100 -- keys in `passed`
 
+local keys = state.keys
+local holds = {}
+
 -- --- what is held ---
 
 function holds.note(entry, score)
-    local before, letter, _, member = decode(entry)
+    local before, letter, member = decode(entry)
     if not before then
         return
     end
@@ -47,7 +51,7 @@ function holds.read()
             holds.note(all[i], all[i + 1])
         end
     end
-    for key in pairs(formers) do
+    for key in pairs(state.formers) do
         holds.bars[key] = -1
     end
     table.sort(holds.rests, by_place)
@@ -61,9 +65,10 @@ end
 -- --- what was passed ---
 
 function holds.load()
+    local passed = redis.call('HGET', slot, 'passed')
     local until_place, at = string.match(passed or '0', '^(%d+)()')
     local found, lowest = {}, tonumber(until_place)
-    holds.doubted, holds.keeps_note = {}, false
+    holds.passed, holds.doubted, holds.keeps_note = passed, {}, false
     while passed and at <= #passed do
         local place, len, from = string.match(passed, '^[:;](%d+):(%d+):()', at)
         local key = string.sub(passed, from, from + len - 1)
@@ -97,7 +102,7 @@ function holds.save()
     if holds.keeps_note then
         return
     elseif holds.relies_count == 0 then
-        if passed then
+        if holds.passed then
             redis.call('HDEL', slot, 'passed')
         end
         return
@@ -111,7 +116,7 @@ function holds.save()
         parts[#parts + 1] = string.format(':%.0f:%d:', holds.relies[key], #key) .. key
     end
     local text = table.concat(parts)
-    if text ~= passed then
+    if text ~= holds.passed then
         redis.call('HSET', slot, 'passed', text)
     end
 end
@@ -119,7 +124,7 @@ end
 -- --- in the order of places, what may be claimed ---
 
 function holds.offer(visit, member, before, attempts, entry)
-    if has_suspect or attempts % 2 == 1 and lease then
+    if state.has_suspect or attempts % 2 == 1 and state.lease then
         return 'suspect'
     end
     return visit(member, before, attempts, entry)
@@ -147,15 +152,15 @@ function holds.offer_waiting(visit, member, score)
     local key = keys.of(member)
     local bar = holds.bars[key]
     local is_held = bar and bar < place
-    if has_suspect and not is_held then
+    if state.has_suspect and not is_held then
         return 'suspect'
     elseif is_held or keys.passed[key] then
         holds.advances = holds.advances and holds.pass(key, place)
         return nil
-    elseif attempts % 2 == 1 and lease then
+    elseif attempts % 2 == 1 and state.lease then
         return 'suspect'
     end
-    holds.keeps_note = holds.keeps_note or passes == '-' and holds.doubted[key]
+    holds.keeps_note = holds.keeps_note or call.passes == '-' and holds.doubted[key]
     if holds.room == 0 then
         keys.passed[key], holds.advances = true, false
         return nil
@@ -195,7 +200,8 @@ function holds.walk(visit)
     local from, began = string.format('%.0f', holds.cursor + 1), holds.cursor
     local looked, bytes, chunk, stop, more = 0, 0, 16, nil, nil
     holds.at, holds.advances, holds.frees = 1, true, false
-    holds.room = math.max(MOST_HELD - holds.count, (lease or holds.count >= READ_MOST) and 0 or 1)
+    holds.room = math.max(MOST_HELD - holds.count,
+        (state.lease or holds.count >= READ_MOST) and 0 or 1)
     while not stop and chunk > 0 do
         stop, more = holds.walk_some(visit, from, looked, chunk)
         looked, bytes = looked + chunk, bytes + more
@@ -212,12 +218,12 @@ end
 -- rest that ends later counts if the walk has come past it: a suspect holds back only what was sent
 -- after it.
 function holds.next(stopped)
-    local earliest = lease or NEVER
-    if has_suspect then
+    local earliest = state.lease or NEVER
+    if state.has_suspect then
         return earliest
     end
     stopped = stopped or holds.walk(function() return 'full' end)
-    if stopped == 'full' or stopped == 'suspect' and n == 0 and may_pass then
+    if stopped == 'full' or stopped == 'suspect' and call.n == 0 and call.may_pass then
         return math.min(earliest, now)
     end
     for at = 1, holds.at - 1 do

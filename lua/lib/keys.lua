@@ -1,22 +1,25 @@
--- USES keys, passes
+-- GIVES keys_open
+-- TAKES call
 
 -- The keys of messages, and those that the caller has named in `passes`.
+local function keys_open()
+    local keys, at = { passed = {} }, 1
 
--- The key of a message, or its id without one; inline without one its body.
-function keys.of(member)
-    local len, from = string.match(member, '^%z(%d+):()')
-    if not len then
-        return member
-    elseif len == '0' then
-        return string.sub(member, from)
+    -- The key of a message, or its id without one; inline without one its body.
+    function keys.of(member)
+        local len, from = string.match(member, '^%z(%d+):()')
+        if not len then
+            return member
+        elseif len == '0' then
+            return string.sub(member, from)
+        end
+        return string.sub(member, from, from + len - 1)
     end
-    return string.sub(member, from, from + len - 1)
-end
 
-keys.passed = {}
-local pass_at = 1
-while passes ~= '-' and pass_at <= #passes do
-    local len, from = string.match(passes, '^(%d+):()', pass_at)
-    pass_at = from + len
-    keys.passed[string.sub(passes, from, pass_at - 1)] = true
+    while call.passes ~= '-' and at <= #call.passes do
+        local len, from = string.match(call.passes, '^(%d+):()', at)
+        at = from + len
+        keys.passed[string.sub(call.passes, from, at - 1)] = true
+    end
+    return keys
 end

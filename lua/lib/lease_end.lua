@@ -1,4 +1,6 @@
--- USES topic, now
+-- GIVES lease_end
+-- TAKES topic
+-- USES now
 
 -- When the lease of a topic ends that was given at a time `at`.  If the clock of the node shows
 -- less now, it was set back, or this is another node, whose clock is behind.  Then the lease ends

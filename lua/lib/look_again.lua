@@ -1,4 +1,5 @@
--- USES slot, kind
+-- GIVES look_again
+-- TAKES slot, kind
 
 -- A message is to be put into the store.  If it comes before what claims have passed over, they
 -- look again from there on (lib/looked.lua).  looked: that field of the slot, or false.

@@ -1,4 +1,6 @@
--- USES store, slot, priority, fifo, now, before_score, split, keys, formers
+-- GIVES looked, read_looked, save_looked, count_to, note
+-- TAKES store, slot, call, state
+-- USES now, split, before_score
 
 -- Which messages a claim that passes over keys (lib/pass.lua) need not look at, because their keys
 -- are passed over again.  Two fields of the slot say it:
@@ -11,21 +13,22 @@
 
 local LOOKED_KEYS = 200 -- in `looked`; messages of more keys are looked at by each claim
 
--- Positions (nil: none), the keys with their scores, and could something not be noted?
-local looked, again, its_keys, many_keys, unnoted = nil, nil, {}, 0, false
+-- up_to, again: positions (nil: none).  keys: with their scores.  lacks: could something not be
+-- noted?
+local looked = { up_to = nil, again = nil, keys = {}, count = 0, lacks = false }
 local stored_looked, stored_again = unpack(redis.call('HMGET', slot, 'looked', 'look_again'))
 
 -- In the order of claims, does one score come before another?
 local function is_before(score, other)
-    if priority then
+    if call.priority then
         return score > other
     end
     return score < other
 end
 
 local function again_from(score, member)
-    if not again or not is_before(again.score, score) then
-        again = { score = score, member = member }
+    if not looked.again or not is_before(looked.again.score, score) then
+        looked.again = { score = score, member = member }
     end
 end
 
@@ -40,16 +43,16 @@ local function read_looked()
         return
     end
     local score, member, at = read_one(stored_looked, 1)
-    looked = { score = score, member = member }
+    looked.up_to = { score = score, member = member }
     if stored_again then
         local its_score, its_member = read_one(stored_again, 1)
-        again = { score = its_score, member = its_member }
+        looked.again = { score = its_score, member = its_member }
     end
     while at <= #stored_looked do
         local key
         score, key, at = read_one(stored_looked, at)
-        if keys.passed[key] or formers[key] then
-            its_keys[key], many_keys = score, many_keys + 1
+        if state.keys.passed[key] or state.formers[key] then
+            looked.keys[key], looked.count = score, looked.count + 1
         else
             again_from(score, '')
         end
@@ -63,19 +66,20 @@ end
 
 -- Order of writes: what is not looked at any more comes last.
 local function save_looked()
-    if not looked or many_keys == 0 then
+    if not looked.up_to or looked.count == 0 then
         if stored_looked then
             redis.call('HDEL', slot, 'looked', 'look_again')
         end
         return
     end
-    local names, parts, again_text = {}, { written(looked) }, written(again)
-    for key in pairs(its_keys) do
+    local names, parts = {}, { written(looked.up_to) }
+    local again_text = written(looked.again)
+    for key in pairs(looked.keys) do
         names[#names + 1] = key
     end
     table.sort(names)
     for _, key in ipairs(names) do
-        parts[#parts + 1] = string.format(':%.0f:%d:', its_keys[key], #key) .. key
+        parts[#parts + 1] = string.format(':%.0f:%d:', looked.keys[key], #key) .. key
     end
     local text = table.concat(parts)
     if again_text and again_text ~= stored_again then
@@ -93,8 +97,8 @@ local function count_to(position)
     local score = position.member ~= '' and redis.call('ZSCORE', store, position.member)
     if score and split(score) == position.score then
         local rank = redis.call('ZRANK', store, position.member)
-        return priority and redis.call('ZCARD', store) - rank or rank + 1
-    elseif priority then
+        return call.priority and redis.call('ZCARD', store) - rank or rank + 1
+    elseif call.priority then
         return redis.call('ZCOUNT', store, string.format('%.0f', position.score + 1), '+inf')
     end
     return redis.call('ZCOUNT', store, '-inf', before_score(position.score))
@@ -102,16 +106,16 @@ end
 
 -- Notes that a message is passed over.  false: it cannot be noted.
 local function note(score, key)
-    if not (priority or fifo) and score >= now then
+    if not (call.priority or call.fifo) and score >= now then
         return false -- a later send may come before it
-    elseif not its_keys[key] and many_keys == LOOKED_KEYS then
-        unnoted = true
+    elseif not looked.keys[key] and looked.count == LOOKED_KEYS then
+        looked.lacks = true
         return false
-    elseif not its_keys[key] then
-        many_keys = many_keys + 1
-    elseif not is_before(score, its_keys[key]) then
+    elseif not looked.keys[key] then
+        looked.count = looked.count + 1
+    elseif not is_before(score, looked.keys[key]) then
         return true
     end
-    its_keys[key] = score
+    looked.keys[key] = score
     return true
 end

@@ -1,4 +1,6 @@
--- USES body, header_split, max_retries, count, give_back, history_keep, bury
+-- GIVES limit_of, lose
+-- TAKES body, max_retries
+-- USES header_split, count, give_back, LOST, TIMED_OUT, history_keep, bury
 
 -- The retry limit of a message.
 local function limit_of(member)
@@ -13,11 +15,11 @@ end
 -- Ends a claim whose process died, or whose handler took too long.  The first loss in a row makes
 -- the message a suspect and uses no retry; each further one uses one, and without any left the
 -- message becomes a dead letter with that cause and reason.
-local function lose(member, before, attempts, cause, reason)
+local function lose(member, before, attempts, cause)
     local suspect = attempts % 2 == 1
     count('lease_lost')
     if suspect and attempts >= 2 * limit_of(member) then
-        bury(member, before, attempts, cause, reason)
+        bury(member, before, attempts, cause, cause == 'crashed' and LOST or TIMED_OUT)
         return
     elseif attempts > 0 then
         history_keep(member, attempts, cause == 'timed_out' and 'h' or 'l', '')

@@ -1,4 +1,5 @@
--- USES prepare
+-- GIVES oldest_claim
+-- TAKES prepare
 
 -- What owners note of the claim that has been in work for longest: "SINCE OWNER ENTRY".  A note
 -- counts as long as its claim exists, so nobody has to remove it.

@@ -1,4 +1,5 @@
--- USES store, prepare, dead, why, slot, body, done
+-- GIVES foreign_key
+-- TAKES store, prepare, dead, why, slot, body, done
 
 -- The first key of the slot that holds something other than what these scripts store in it.
 local function foreign_key()

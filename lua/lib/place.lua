@@ -1,4 +1,7 @@
--- USES PLACES
+-- GIVES PLACES, place
+
+-- Kind p: how many places there are.  The scores of a priority begin at its multiple of this.
+local PLACES = 4294967296
 
 -- The integer part of a score at a new place, and seq after it.  Kinds p and f count their places:
 -- seq is the last one.  Kind p: the priority, then 32 bits of order: the earlier is larger.

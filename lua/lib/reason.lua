@@ -1,4 +1,6 @@
--- USES why, now
+-- GIVES LOST, TIMED_OUT, reason_drop, history_keep, history_of, history_add
+-- TAKES why
+-- USES now
 
 -- Why a message failed last, and how its last tries ended, in the hash why: R and the member -> the
 -- reason of its last try, and then its history, if it has one: a NUL and up to five tries, the

@@ -1,12 +1,17 @@
--- USES remember, done, dedup_ms, now
+-- GIVES remember
+-- TAKES done, dedup_ms
+-- USES now
 
--- Remembers ids whose messages are done, for the window.  A call also removes those that have left
--- the window: more than it adds, so that they become fewer, but not many more, so that no call is
--- long.
+-- Remembers ids whose messages are done, for the window, if there is one.  A call also removes
+-- those that have left the window: more than it adds, so that they become fewer, but not many
+-- more, so that no call is long.
 local FORGET_MORE = 10
 
-function remember(ids)
+local function remember(ids)
     local placed = {}
+    if dedup_ms == 0 then
+        return
+    end
     for i, id in ipairs(ids) do
         placed[2 * i - 1], placed[2 * i] = now, id
     end

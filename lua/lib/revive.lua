@@ -1,10 +1,11 @@
--- USES store, dead, why, body, decode, body_refer, header_split, header_join, give_back
--- USES unpass
+-- GIVES revive
+-- TAKES store, dead, why, body
+-- USES decode, body_refer, header_split, header_join, give_back, unpass
 
 -- Returns a dead letter to the store with its own time, priority or place, all its retries and no
 -- expiry.  If the message was sent again in the meantime the body of that send stays.
 local function revive(entry)
-    local before, _, _, member = decode(entry)
+    local before, _, member = decode(entry)
     local header, bytes = unpack(redis.call('HMGET', why, 'H' .. entry, 'B' .. entry))
     unpass(tonumber(before))
     redis.call('ZADD', store, 'XX', 0, '\0') -- tries: see lib/try.lua

@@ -1,5 +1,6 @@
--- USES prepare, slot, body, now, split, join, merge_attempts, SCHEDULE, REST
--- USES hint_drop, store
+-- GIVES schedule_time, schedule_find, schedule_save, schedule_entry
+-- TAKES prepare, slot, body, store
+-- USES now, split, SCHEDULE, REST, join, merge_attempts, hint_drop
 
 -- Kinds p and b: a message that was sent for a later time is scheduled until then.  Its entry in
 -- prepare is "20s:member", with its time, and it is found by a hint (lib/hint.lua).

@@ -1,4 +1,5 @@
--- USES store, prepare, dead, why, slot, body, done, kind
+-- GIVES make_sentinels
+-- TAKES store, prepare, dead, why, slot, body, done, kind
 
 -- The members and fields that keep every key of a slot alive: while a hash slot moves to another
 -- node, scripts fail as soon as one of their keys is missing.

@@ -1,9 +1,11 @@
--- USES why, store, prepare, dropped, body_drop, dying, count, bury_all, try_moves
+-- GIVES end_set_aside
+-- TAKES why, store, prepare, moves
+-- USES body_drop, count
 
 -- Ends the messages that a claim has set aside: they are dropped, or become dead letters.  The
 -- claim removes them from where they wait or rest, so what comes until then is tried first.
 
-local function end_dropped()
+local function end_dropped(dropped)
     local members, reasons = {}, {}
     for i, it in ipairs(dropped) do
         members[i] = it.member
@@ -17,8 +19,8 @@ local function end_dropped()
     body_drop(members)
 end
 
-local function end_set_aside()
-    try_moves()
+local function end_set_aside(dying, dropped)
+    moves.try()
     redis.call('ZREMRANGEBYRANK', store, 1, 0)
     redis.call('ZADD', prepare, 'XX', 0, '-')
     local expired = #dropped
@@ -29,7 +31,7 @@ local function end_set_aside()
         count('expired', expired)
     end
     if #dying > 0 then
-        bury_all(dying)
+        moves.bury_all(dying)
     end
-    end_dropped()
+    end_dropped(dropped)
 end

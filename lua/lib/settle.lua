@@ -1,68 +1,68 @@
--- USES store, prepare, body, join, REST, SCHEDULE, now, count, reason_drop, remember, body_refer
--- USES limit_of, bury, history_keep, fifo, give_back, lose, TIMED_OUT, decode, split, results
--- USES try_moves
+-- GIVES settle_others
+-- TAKES store, prepare, body, call, moves
+-- USES now, REST, SCHEDULE, split, join, decode, claim_of, count, remember, body_refer
 
 -- Settling answers of all kinds.
 --
 -- Order of writes: what is kept of the message, its new place, its claim.  Before the first one,
 -- those that come after another are tried (lib/try.lua), so none of these fails in between.
 
-local function rest(member, before, claim, attempts, delay)
-    redis.call('ZADD', prepare, join(math.min(REST + now + delay, SCHEDULE - 1), attempts),
-        before .. 'r' .. claim .. ':' .. member)
+-- The answers have: member, before, attempts, entry, delay and reason.
+local function rest(its, attempts)
+    redis.call('ZADD', prepare, join(math.min(REST + now + its.delay, SCHEDULE - 1), attempts),
+        its.before .. 'r' .. claim_of(its.entry) .. ':' .. its.member)
 end
 
 local settle = {}
 
 -- A message with retries used may have a reason; ndone is for the others.
-function settle.d(member, before, claim, attempts)
+function settle.d(its)
     count('done')
-    if remember then
-        remember({ member })
-    end
-    reason_drop(member, attempts)
-    body_refer(member, -1)
+    remember({ its.member })
+    moves.reason_drop(its.member, its.attempts)
+    body_refer(its.member, -1)
 end
 
 -- The handler answered, so it is no suspect any more.
-function settle.t(member, before, claim, had, delay, reason)
-    local attempts = had - had % 2
-    if attempts >= 2 * limit_of(member) then
+function settle.t(its)
+    local attempts = its.attempts - its.attempts % 2
+    if attempts >= 2 * moves.limit_of(its.member) then
         count('rejected')
-        bury(member, before, attempts, 'failed', reason, had)
+        moves.bury(its.member, its.before, attempts, 'failed', its.reason, its.attempts)
         return
     end
     count('retried')
-    history_keep(member, had, 't', reason)
-    if fifo or tonumber(delay) > 0 then
-        rest(member, before, claim, attempts + 2, delay)
+    moves.history_keep(its.member, its.attempts, 't', its.reason)
+    if call.fifo or tonumber(its.delay) > 0 then
+        rest(its, attempts + 2)
     else
-        give_back(member, before, attempts + 2)
+        moves.give_back(its.member, its.before, attempts + 2)
     end
 end
 
-function settle.x(member, before, claim, attempts, delay, reason)
+function settle.x(its)
+    local attempts = its.attempts - its.attempts % 2
     count('rejected')
-    bury(member, before, attempts - attempts % 2, 'rejected', reason, attempts)
+    moves.bury(its.member, its.before, attempts, 'rejected', its.reason, its.attempts)
 end
 
 -- As if it had never been claimed: a suspect remains one.
-function settle.b(member, before, claim, attempts, delay)
+function settle.b(its)
     count('released')
-    if tonumber(delay) > 0 then
-        rest(member, before, claim, attempts, delay)
+    if tonumber(its.delay) > 0 then
+        rest(its, its.attempts)
     else
-        give_back(member, before, attempts)
+        moves.give_back(its.member, its.before, its.attempts)
     end
 end
 
-function settle.h(member, before, claim, attempts)
-    lose(member, before, attempts, 'timed_out', TIMED_OUT)
+function settle.h(its)
+    moves.lose(its.member, its.before, its.attempts, 'timed_out')
 end
 
--- Settles the answers from a place in ARGV on.
-local function settle_others(from)
-    try_moves()
+-- Settles the answers from a place in ARGV on, and adds to the results.
+local function settle_others(from, results)
+    moves.try()
     redis.call('ZADD', prepare, 'XX', 0, '-')
     redis.call('ZADD', store, 'XX', 0, '\0')
     redis.call('ZSCORE', store, '\0')
@@ -71,11 +71,14 @@ local function settle_others(from)
     end
     for i = from, #ARGV, 4 do
         local entry = ARGV[i + 1]
-        local before, letter, claim, member = decode(entry)
+        local before, letter, member = decode(entry)
         local score = letter == 'c' and redis.call('ZSCORE', prepare, entry)
         if score then
             local _, attempts = split(score)
-            settle[ARGV[i]](member, before, claim, attempts, ARGV[i + 2], ARGV[i + 3])
+            settle[ARGV[i]]({
+                member = member, before = before, attempts = attempts, entry = entry,
+                delay = ARGV[i + 2], reason = ARGV[i + 3]
+            })
             redis.call('ZREM', prepare, entry)
         end
         results[#results + 1] = score and 1 or 0

@@ -1,12 +1,15 @@
--- USES prepare, body, results, remember, body_ends, body_refer, count
+-- GIVES settle_done
+-- TAKES prepare, body
+-- USES body_ends, body_refer, count, remember
 
--- Settles entries in ARGV that are done and have no retries used.  It reads first and then removes
--- with one command, so that replicas and the log get one instead of hundreds.
+-- Settles entries in ARGV that are done and have no retries used, and adds to the results.  It
+-- reads first and then removes with one command, so that replicas and the log get one instead of
+-- hundreds.
 --
 -- Order of writes: the ids that are remembered, the claims, the bodies.  Ids of messages that are
 -- still claimed change nothing.  If the bodies cannot be removed, the caller puts the claims back
 -- (lib/unsettle.lua): returns their scores, and what removing the bodies replied.
-local function settle_done(from, to)
+local function settle_done(from, to, results)
     local scores, present = redis.call('ZMSCORE', prepare, unpack(ARGV, from, to)), {}
     local members, seen, gone, kept = {}, {}, {}, {}
     for i = from, to do
@@ -24,10 +27,8 @@ local function settle_done(from, to)
     if #present == 0 then
         return scores, nil
     end
-    if remember then
-        remember(members)
-    end
     if body then
+        remember(members)
         gone, kept = body_ends(members)
     end
     if #kept > 0 then

@@ -1,4 +1,6 @@
--- USES prepare, slot, now, before_score, split, join, REST
+-- GIVES step_back
+-- TAKES prepare, slot
+-- USES now, before_score, join, split, REST
 
 -- Leases end at times of the node's clock.  The field `leased` has what that clock showed when one
 -- was given, or later.  If it shows less now, it was set back, or this is another node, whose clock

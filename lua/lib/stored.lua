@@ -1,4 +1,6 @@
--- USES why, body, split, LOST, history_of, oldest
+-- GIVES stored_header, stored_body, stored_reason, add_stored
+-- TAKES why, body, oldest
+-- USES split, LOST, history_of
 
 -- The data stored for a message: of a dead letter in `why`, of all others of layout keyed in
 -- `body`, inline nothing; and why it failed last.

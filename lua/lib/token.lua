@@ -1,3 +1,5 @@
+-- GIVES NOBODY, newer
+
 -- Tokens are 24 hex digits.  Strings compare by locale, and a number holds 53 bits only: so three
 -- numbers of 32 bits.
 

@@ -1,3 +1,5 @@
+-- GIVES tombstone_read, tombstone_write
+
 -- What a deletion leaves for a while: two numbers, under a key of its own.
 --
 -- The key is no declared one: most of the time it does not exist, and while a hash slot moves,

@@ -1,4 +1,5 @@
--- USES prepare, body
+-- GIVES try_moves
+-- TAKES prepare, body
 
 -- Redis does not undo what a script has written before an error.  But within one run of a script a
 -- command with a key fails always or never: the user may not run it, the key has another type.  So

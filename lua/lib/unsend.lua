@@ -1,16 +1,18 @@
--- USES store, slot, body, many, WIDTH, MESSAGES, results, headers_before, reply
+-- GIVES unsend
+-- TAKES store, slot, body, many, WIDTH, MESSAGES
 
 -- The bodies or the slot could not be written: what was added is removed again, and the call ends
 -- with that error.  The same commands, which change nothing here, name it.  What waited before
--- stays as this send has made it.
-do
-    local added, bodies, headers = {}, {}, {}
+-- stays as this send has made it.  headers: those that were stored before, by the index of the
+-- message.
+local function unsend(results, headers, failure)
+    local added, bodies, kept = {}, {}, {}
     for i = 1, many do
         local member = ARGV[MESSAGES + (i - 1) * WIDTH]
         if string.sub(results, i, i) == 'a' then
             added[#added + 1] = member
-            if headers_before and headers_before[i] then
-                headers[#headers + 1], headers[#headers + 2] = 'h' .. member, headers_before[i]
+            if headers and headers[i] then
+                kept[#kept + 1], kept[#kept + 2] = 'h' .. member, headers[i]
             else
                 bodies[#bodies + 1], bodies[#bodies + 2] = 'h' .. member, 'b' .. member
             end
@@ -22,13 +24,13 @@ do
     if body and #bodies > 0 then
         redis.call('HDEL', body, unpack(bodies))
     end
-    if #headers > 0 then
-        redis.pcall('HSET', body, unpack(headers))
+    if #kept > 0 then
+        redis.pcall('HSET', body, unpack(kept))
     end
     if body then
         redis.call('HSET', body, '', '')
     end
     redis.call('HSET', slot, '', '')
     redis.call('HINCRBY', slot, 'sent', 0)
-    error(reply)
+    error(failure)
 end

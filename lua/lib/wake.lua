@@ -1,4 +1,6 @@
--- USES slot, channel, now, failed, sleepers
+-- GIVES wake
+-- TAKES slot, channel, sleepers
+-- USES now, failed
 
 -- What `parked` of a slot says:
 --   UNTIL        callers sleep until then
@@ -16,15 +18,7 @@ local function wake(parked, due)
     if not parked then
         return false
     elseif sleepers and string.find(parked, '|', 1, true) then
-        local shared = sleepers(parked)
-        if due <= now or shared.due < now - PUSH_AGAIN_MS then -- those who knew it have died
-            shared.wake_one()
-        elseif due < shared.due then
-            shared.due_by(due)
-        else
-            return false
-        end
-        return shared.save()
+        return sleepers(parked, due)
     end
     local at = tonumber(parked) or tonumber(string.match(parked, '^%-?%d+'))
     local asked = at < 0 and (tonumber(string.match(parked, ':(%d+)$')) or -at)

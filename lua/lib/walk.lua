@@ -1,3 +1,4 @@
+-- GIVES place_behind, walk
 -- USES sorts_before
 
 -- Walking through a sorted set: in rising order, or (rev) in falling.  A place counts from 0 in
@@ -38,18 +39,18 @@ local function place_behind(key, score, name, rev)
     return low
 end
 
--- Calls look(name, score) for the places `at` up to `stop`, itself excluded: at most `limit`, and
--- about max_bytes of names and of what look() returns as a number (but one at least).  look() ends
+-- Calls look(name, score) for the places `at` up to `stop`, itself excluded: most.limit of them, or
+-- about most.bytes of names and of what look() returns as a number (but one at least).  look() ends
 -- it by returning nil.  Returns the place where it ended, and the last name and score.
-local function walk(key, at, stop, rev, limit, max_bytes, look)
-    local count, bytes, chunk = 0, 0, math.min(limit, 4)
+local function walk(key, at, stop, look, most)
+    local count, bytes, chunk = 0, 0, math.min(most.limit, 4)
     local name, score
     while true do
         chunk = math.min(chunk, stop - at)
         if chunk < 1 then
             return at, name, score
         end
-        local part = range(key, at, at + chunk - 1, rev)
+        local part = range(key, at, at + chunk - 1, most.rev)
         for i = 1, #part, 2 do
             local more = look(part[i], part[i + 1])
             if not more then
@@ -57,10 +58,10 @@ local function walk(key, at, stop, rev, limit, max_bytes, look)
             end
             name, score, at, count = part[i], part[i + 1], at + 1, count + 1
             bytes = bytes + #name + more
-            if bytes >= max_bytes then
+            if bytes >= most.bytes then
                 return at, name, score
             end
         end
-        chunk = math.floor(math.min(limit - count, (max_bytes - bytes) * count / bytes))
+        chunk = math.floor(math.min(most.limit - count, (most.bytes - bytes) * count / bytes))
     end
 end

@@ -1,3 +1,5 @@
+-- GIVES now
+
 -- now: what the test says, in place of lua/lib/clock.lua.  It is in a key of its own, so a test may
 -- give each key of the slot another type, and deny each command of the scripts.
 local now

@@ -123,8 +123,8 @@ static void check_entry(const struct vector *vector, void *user)
     snprintf(expected, sizeof(expected), "%s %s %s %s", vector->fields[1], vector->fields[2],
              unnumbered ? "" : vector->fields[3], vector->fields[4]);
     reply = evaluate(fixture,
-                     "(function(before, letter, claim, member) return before .. ' ' .. letter .. "
-                     "' ' .. claim .. ' ' .. string.gsub(member, '.', function(c) "
+                     "(function(before, letter, member) return before .. ' ' .. letter .. "
+                     "' ' .. claim_of(ARGV[1]) .. ' ' .. string.gsub(member, '.', function(c) "
                      "return string.format('%02x', string.byte(c)) end) end)(decode(ARGV[1]))",
                      entry.data, entry.len, "");
     assert_string_equal(reply->str, expected);
@@ -182,12 +182,14 @@ static void check_beside(const struct vector *vector, void *user)
     snprintf(expected, sizeof(expected), "%s %s %s %s", vector->fields[1], vector->fields[2],
              vector->fields[3], vector->fields[4]);
     evaluates_to(fixture,
-                 "(function(first, limit, expiry, refs) return string.format('%.0f %s %s %d', "
+                 "(function(first, limit, expiry) return string.format('%.0f %s %s %d', "
                  "first, limit ~= '' and limit or '-', expiry and string.format('%.0f', expiry) or "
-                 "'-', refs) end)(header_split(ARGV[1]))",
+                 "'-', header_refs(ARGV[1])) end)(header_split(ARGV[1]))",
                  vector->fields[5], "", expected);
-    evaluates_to(fixture, "header_join(header_split(ARGV[1]))", vector->fields[5], "",
-                 vector->fields[5]);
+    evaluates_to(fixture,
+                 "(function(first, limit, expiry) return header_join(first, limit, expiry, "
+                 "header_refs(ARGV[1])) end)(header_split(ARGV[1]))",
+                 vector->fields[5], "", vector->fields[5]);
 }
 
 static void test_beside_bodies(void **state)

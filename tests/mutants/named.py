@@ -43,7 +43,6 @@ def applied(patch, text):
 
 LOST = "nothing acknowledged is lost"
 OVERLAP = "one handler at a time for a key under one token"
-OLD_WRITE = "no write under an old token"
 ATTEMPTS = "attempts are counted right"
 EARLY = "never early"
 FIFO = "fifo keeps the order of a key"
@@ -51,7 +50,6 @@ PRIORITY = "the largest priority is claimed first"
 LEFT = "everything is handled after healing"
 BODY = "no body is left behind"
 
-CUT_OFF = (("workers", "CutWorkerFromZooKeeper", 7.0),)
 FROZEN = (("workers", "FreezeWorker", 5.0),)
 FULL = (("redis", "OutOfMemory", 1.5),)
 
@@ -61,7 +59,7 @@ NO_FENCE = "if token and current == NOBODY then"
 PATCHES = (
     # --- fences ---
     Patch("fence-consume", "consume serves any token, so a former owner goes on",
-          "lua/consume.lua", FENCE, NO_FENCE, history=History(OLD_WRITE, CUT_OFF)),
+          "lua/consume.lua", FENCE, NO_FENCE, tests=("lua_consume", "lua_random")),
     Patch("fence-consume-any", "consume_any serves any token", "lua/consume_any.lua", FENCE, NO_FENCE,
           tests=("lua_takeover", "lua_consume", "lua_random")),
     Patch("fence-renew", "renew serves any token", "lua/renew.lua", FENCE, NO_FENCE,
@@ -109,12 +107,15 @@ PATCHES = (
     # --- what is claimed, and when ---
     Patch("wake-forgotten", "a send does not wake the owner that sleeps",
           "lua/lib/wake.lua", "if not parked then", "if true then",
-          history=History(LEFT, (), 40)),
+          tests=("lua_send", "lua_push", "lua_sleepers")),
+    Patch("sleepers-trusted", "a send counts on those that knew when something is due, and have died",
+          "lua/lib/idle.lua", "due <= now or it.due < now - LATE_MS",
+          "due <= now or it.due < now - LATE_MS and false", tests=("lua_sleepers",)),
     Patch("claimed-early", "a message is claimed 0.3 s before it is due",
           "lua/consume.lua", "math.huge or now + 1,", "math.huge or now + 300,",
           history=History(EARLY)),
     Patch("back-off-cut", "a rest ends 40 ms too early",
-          "lua/consume_any.lua", "sweep(REST, REST + now + 1, rested)",
+          "lua/lib/bring_back.lua", "sweep(REST, REST + now + 1, rested)",
           "sweep(REST, REST + now + 40, rested)", history=History(EARLY)),
     Patch("priority-passed", "a claim leaves the largest priority and takes the next ones",
           "lua/consume.lua",
@@ -125,14 +126,17 @@ PATCHES = (
           "lua/lib/holds.lua", "local is_held = bar and bar < place", "local is_held = false",
           history=History(FIFO, FROZEN)),
     Patch("lost-answer-behind", "what an owner has answered waits for its lease if another claim was the first",
-          "lua/consume_any.lua", "    more = more or forgotten -- it was not the first before\n", "",
+          "lua/consume_any.lua",
+          "    more = more or state.is_forgotten -- it was not the first before\n", "",
           tests=("lua_redelivery",)),
     Patch("passed-sends", "an urgent message that is sent before what was passed over is not found",
-          "lua/send.lua", "    look_again(looked, integer)\n", "", tests=("lua_consume",)),
+          "lua/lib/batch.lua", "look_again(call.looked, integer)", "look_again(false, integer)",
+          tests=("lua_consume",)),
     Patch("passed-now", "a message of the millisecond that was passed over last is not found",
           "lua/lib/looked.lua", "score >= now then", "false then", tests=("lua_consume",)),
     Patch("former-owner-forgotten", "what a former owner keeps is claimed after a strict takeover",
-          "lua/lib/former.lua", "formers[keys.of(member)] = true", "formers[keys.of(member)] = nil",
+          "lua/lib/former.lua", "state.formers[state.keys.of(member)] = true",
+          "state.formers[state.keys.of(member)] = nil",
           tests=("consume_strict_takeover",)),
     Patch("hold-forgotten", "of kind fifo what was claimed later runs before the retry",
           "libsrc/consume/run/run_queues.c",
@@ -169,7 +173,8 @@ PATCHES = (
           "lua/consume.lua", "prefix and prefix .. member or score .. mark .. member",
           "'0' .. mark .. member", tests=("lua_consume", "lua_fifo", "lua_random")),
     Patch("reply-forgotten", "a claim whose reply was lost is not handed over again",
-          "lua/consume_any.lua", "local lost = not shared and known < claims", "local lost = false",
+          "lua/consume_any.lua", "state.lost = not call.shared and known < state.claims",
+          "state.lost = false",
           tests=("lua_redelivery", "consume_lost_replies", "lua_random")),
 
     Patch("ordinary-guessed", "an owner forgets when what it has requeued is due",
@@ -181,14 +186,13 @@ PATCHES = (
 
     # --- how it ends ---
     Patch("retry-uncounted", "a retry does not use one", "lua/lib/settle.lua",
-          "rest(member, before, claim, attempts + 2, delay)",
-          "rest(member, before, claim, attempts, delay)", history=History(ATTEMPTS)),
+          "rest(its, attempts + 2)", "rest(its, attempts)", history=History(ATTEMPTS)),
     Patch("attempt-shown-wrong", "a handler is told the number of the next attempt",
           "libsrc/consume/run/delivery.c", "info->attempt = delivery->attempts.retries + 1;",
           "info->attempt = delivery->attempts.retries + 2;", history=History(ATTEMPTS)),
     Patch("reject-vanishes", "a rejected message leaves no dead letter", "lua/lib/settle.lua",
-          "    bury(member, before, attempts - attempts % 2, 'rejected', reason, attempts)\nend",
-          "    body_refer(member, -1)\nend", history=History(LOST)),
+          "moves.bury(its.member, its.before, attempts, 'rejected', its.reason, its.attempts)",
+          "body_refer(its.member, -1)", history=History(LOST)),
     Patch("retry-is-done", "the answer retry ends a message", "libsrc/consume/run/answer.c",
           "    *out = STORE_RETRY;\n", "    *out = STORE_DONE;\n", history=History(LOST)),
     Patch("body-kept", "what is done leaves its body", "lua/lib/settle_done.lua",
@@ -207,7 +211,7 @@ PATCHES = (
           "libsrc/produce/send_request.c", "if (all->replicas > 0) {", "if (false) {",
           tests=("produce_replicas", "redis_replicas")),
     Patch("rest-forever", "what rests never comes back", "lua/consume_any.lua",
-          "local ended = rest_end and rest_end <= now and not fifo",
+          "local ended = state.rest_end and state.rest_end <= now and not call.fifo",
           "local ended = false", history=History(LEFT)),
     # --- groups ---
     Patch("group-added-unseen", "producers do not notice that a topic has another group",
@@ -284,17 +288,19 @@ PATCHES = (
           "lua/lib/try.lua", "redis.call('ZREM', prepare, '-')", "redis.call('ZCARD', prepare)",
           tests=("lua_denied",)),
     Patch("push-not-undone", "a push that may not be published is claimed",
-          "lua/lib/push.lua", "if not (type(heard) == 'number' and heard > 0) then",
-          "if false then", tests=("lua_denied",)),
+          "lua/send.lua", "if heard > 0 and not pushed then", "if false then", tests=("lua_denied",)),
+    Patch("push-too-late", "a push to an owner that wakes by itself at that time",
+          "lua/send.lua", "may_push = now < tonumber(sleeps_until) and not paused",
+          "may_push = sleeps_until and not paused", tests=("lua_push",)),
     Patch("pause-half-done", "a resume that failed midway cannot be repeated",
           "lua/topic.lua", "            redis.call('HDEL', topic, '-') -- a try\n", "",
           tests=("lua_denied",)),
     # --- the window of ids ---
     Patch("duplicate-in-flight", "an id is stored again while its message is handled",
-          "lua/send.lua", "(headers[member] or ended[i])", "ended[i]",
+          "lua/lib/batch.lua", "(batch.headers[batch.members[i]] or ended[i])", "ended[i]",
           tests=("lua_dedup", "produce_dedup")),
     Patch("window-forgotten", "an id that is done is not remembered", "lua/lib/settle_done.lua",
-          "    if remember then\n", "    if false then\n", tests=("lua_dedup", "produce_dedup")),
+          "remember(members)", "local _ = remember", tests=("lua_dedup", "produce_dedup")),
     Patch("window-without-sentinel", "sends wait until a hash slot has moved", "lua/lib/sentinels.lua",
           "redis.call('ZADD', done, '+inf', '')", "redis.call('ZCARD', done)", tests=("lua_dedup", "produce_dedup")),
     Patch("duplicate-is-success", "a send that was refused is reported as stored",
