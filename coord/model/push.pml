@@ -127,7 +127,7 @@ inline wake(p)
     fi
 }
 
-/* --- sends: lua/send.lua, lua/lib/push.lua, lua/lib/wake.lua --- */
+/* --- sends: lua/send.lua, lua/lib/wake.lua --- */
 
 #define IS_COUNTED(p) (heard_at[p] == COUNTED || heard_at[p] == LEAVING)
 #define LISTENS(p) (heard_at[p] == COUNTED || heard_at[p] == DEMOTED)

@@ -2,7 +2,7 @@
  *
  *   TOKEN NOW LEASE ENTRY_LEN HEADER_LEN\n   then the entry, the header and the body
  *
- * lua/lib/push.lua writes them.
+ * lua/send.lua writes them.
  *
  * Pure. */
 #include <string.h>
