@@ -4,7 +4,8 @@
 --      open, pushed, passes, flags, ndone, answers...
 -- RETURN OK, now, next (ms, or empty: never by itself), claims (of a shared slot, to a caller that
 --        sleeps from now on: how many sleep), results (one character per answer),
---        again (1: more is claimable now, 3: another one looks before: lib/park.lua),
+--        again (1: more is claimable now, 3: another one looks before: lib/park.lua; if the slot
+--        has schedules, behind a blank when the first of them is due),
 --        (entry, attempts [, header, body])..., [failed]
 --        | ANY: this call is not an ordinary one; nothing was written
 --        | FENCED, token | NO_TOPIC | STALE
@@ -30,8 +31,9 @@ n, max_bytes = math.min(tonumber(n), body and 200 or 1000), tonumber(max_bytes)
 local priority, many = kind == 'p' or kind == 'b', tonumber(ndone)
 local shared = token == 'shared'
 
-local stored, current, base, claims, parked, paused, done_so_far =
-    unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims', 'parked', 'paused', 'done'))
+local stored, current, base, claims, parked, paused, done_so_far, tick =
+    unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims', 'parked', 'paused', 'done',
+        'tick'))
 if stored ~= def then
 -- @include def
     local refused = def_refused(stored, def)
@@ -70,7 +72,8 @@ end
 -- 2. One message, as they come one by one: at most one answer, beside which nothing is in flight or
 -- rests, and at most one message that is due.  Layout inline, an owner.
 
-if many < 2 and n > 0 and not body and not leased and stored == def and ARGV[ANSWERS] ~= '' then
+if many < 2 and n > 0 and stored == def and ARGV[ANSWERS] ~= ''
+    and not (body or leased or tick) then
     local beside = redis.call('ZRANGE', prepare, '0', many)
     local is_alone = beside[many == 1 and beside[1] == ARGV[ANSWERS] and 2 or 1] == ''
     local head
@@ -355,6 +358,9 @@ local head_due, attempts = split(head or NEVER)
 if not lease or attempts % 2 == 0 then
     due = math.min(due, head and priority and now or head_due)
 end
+if tick then -- of one that has come, another caller looks a second later
+    due = math.min(due, tonumber(tick) > now and tonumber(tick) or now + 1000)
+end
 if due < NEVER then
     reply[3], reply[6] = due, due <= now and 1 or 0
 end
@@ -381,5 +387,8 @@ if shared and (parked or n > 0 and count == 0) then
         reply[#reply + 1] = failed
     end
     park_caller()
+end
+if tick then
+    reply[6] = reply[6] .. ' ' .. tick
 end
 return reply

@@ -5,7 +5,8 @@
 -- RETURN OK, now, next (ms, or empty: never by itself), claims (of a shared slot, to a caller that
 --        sleeps from now on: how many sleep), results (one character per answer: 1 done, 0 gone, u
 --        one of the two), again (1 more is claimable now, 2 paused, 3 another one looks before:
---        lib/park.lua),
+--        lib/park.lua; behind a blank, if the slot has schedules and is not paused, when the first
+--        of them is due),
 --        (entry, attempts [, header, body])..., [how many had expired, if any], [failed]
 --        | FENCED, token | NO_TOPIC | STALE
 --
@@ -56,8 +57,8 @@ local call = {
 }
 passes = call.passes
 
-local stored, current, base, claims, parked, paused =
-    unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims', 'parked', 'paused'))
+local stored, current, base, claims, parked, paused, tick =
+    unpack(redis.call('HMGET', slot, 'def', 'token', 'base', 'claims', 'parked', 'paused', 'tick'))
 if stored ~= def then
 -- @include def
     local refused = def_refused(stored, def)
@@ -404,6 +405,9 @@ local function next_claim()
 end
 
 local due = disputed and now + 1000 or next_claim()
+if tick and not paused then -- of one that has come, another caller looks a second later
+    due = math.min(due, tonumber(tick) > now and tonumber(tick) or now + 1000)
+end
 if call.holding then
     state.holds.save()
 elseif save_passed then
@@ -430,6 +434,9 @@ elseif parked and taken == 0 and push_at and (state.lost or strange and not disp
 elseif parked and taken == 0 and not (call.open and n > 0)
     and string.find(parked, '/', 1, true) then
     redis.call('HSET', slot, 'parked', string.match(parked, '^%d+'))
+end
+if tick and not paused then
+    reply[6] = reply[6] .. ' ' .. tick
 end
 reply[#reply + 1] = failed
 return reply

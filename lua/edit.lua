@@ -7,7 +7,9 @@
 -- operands of remove: state (w waiting, s scheduled, r resting, d dead), name...; of requeue:
 -- entry... of dead letters; of reschedule: member, when, of one that waits or is scheduled.
 --
--- requeue keeps the time, priority or place of each message, and gives it all its retries.
+-- It changes no claims, so it has no token.  requeue keeps the time, priority or place of each
+-- message, gives it all its retries, and removes its expiry; if it waits again, the body of the
+-- later send stays.
 -- reschedule is a send with this `when` that keeps the number of used retries.
 --
 -- Order of writes: what is kept beside a message, the message.  What comes after the first write is

@@ -42,12 +42,12 @@ local function clear_bodies(key, count, strip)
     return count - #found
 end
 
--- Removes what the slot knows of producers, and inline of what is scheduled.  true: there may be
--- more.
+-- Removes what the slot knows of producers and schedules, and inline of what is scheduled.  true:
+-- there may be more.
 local function clear_known()
     local cursor, count = '0', 0
     repeat
-        local found, gone = redis.call('HSCAN', slot, cursor, 'MATCH', '[PS]*', 'COUNT', 1000), {}
+        local found, gone = redis.call('HSCAN', slot, cursor, 'MATCH', '[PSXY]*', 'COUNT', 1000), {}
         for i = 1, #found[2], 2 do
             gone[#gone + 1] = found[2][i]
         end
@@ -64,8 +64,8 @@ local room = empty(store, limit)
 room = empty(prepare, room, true)
 clear(dead, room)
 local left, more = messages_held(), clear_known()
-redis.call('HDEL', slot, 'parked', 'passed', 'looked', 'look_again', 'seq', 'swept', 'paused',
-    'pauses', 'definition', 'version', 'bound', unpack(ARGV, COUNTERS))
+redis.call('HDEL', slot, 'parked', 'passed', 'looked', 'look_again', 'seq', 'swept', 'tick',
+    'paused', 'pauses', 'definition', 'version', 'bound', unpack(ARGV, COUNTERS))
 -- Data stored for messages is removed at once, and freed in the background.
 if left == 0 then
     redis.call('UNLINK', why)

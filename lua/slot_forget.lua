@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- KEYS store, prepare, dead, why, slot, [body], [done]
 -- ARGV deletion (its number; empty: any, but a slot that was not sealed is left), tombstone (a key;
---      empty: none), keep_ms
+--      empty: none), keep_ms, schedule (a key; empty: none)
 -- RETURN OK: the keys of the slot are gone | IN_USE: it is open, or holds messages, or was not
 --        sealed by that deletion
 --
@@ -21,6 +21,8 @@ end
 if sealed then
     tombstone_write(tombstone, tonumber(sealed), tonumber(generation or 0), keep_ms)
 end
+-- @include unschedule
+schedules_drop(schedule)
 redis.call('UNLINK', store, prepare, dead, why, slot)
 if body then
     redis.call('UNLINK', body, done)

@@ -9,8 +9,9 @@
 -- lost topic{T} is restored; the claims made so far are then the former owner's.  Fast: requeues
 -- those, a limited number per call.  Strict: leaves them until their leases end, and notes when the
 -- last one does (`former`), for consume.  The same token again, from the same owner, only continues
--- with that, and changes nothing once the owner has claimed.  Each call writes the sentinels, so a
--- WAIT after it also waits for earlier writes.
+-- with that, and changes nothing once the owner has claimed; of another owner it is refused, unless
+-- that one has vacated the slot.  Each call writes the sentinels, so a WAIT after it also waits for
+-- earlier writes.
 --
 -- Order of writes: `parked`, the token, the sentinels, `former`; then each message is in its new
 -- place before it leaves the old one, which is tried before (lib/try.lua).  After an error the same

@@ -4,22 +4,21 @@
 #include "core/zones.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/status.h"
 
-#define ZONES_FOLDER "/usr/share/zoneinfo"
+#define ZONES_FOLDER "/usr/share/zoneinfo/"
 
-enum { NAME_MOST = 100, PATH_ROOM = 4096, FILE_MOST = 65536 };
+enum { FILE_MOST = 65536 };
 
 /* false: it could name a file in another folder. */
 static bool zones_name_is_safe(const char *name)
 {
     const size_t len = strlen(name);
 
-    if (len == 0 || len > NAME_MOST || name[len - 1] == '/') {
+    if (len == 0 || len > ZONE_NAME_MAX || name[len - 1] == '/') {
         return false;
     }
     for (size_t i = 0; i < len; i++) {
@@ -36,9 +35,8 @@ static bool zones_name_is_safe(const char *name)
 
 smq_status zones_load(struct zone *out, const char *name, smq_error *err)
 {
-    const char *folder = getenv("TZDIR");
     unsigned char data[FILE_MOST];
-    char path[PATH_ROOM];
+    char path[sizeof(ZONES_FOLDER) + ZONE_NAME_MAX];
     struct stat about;
     bool is_read = false;
     FILE *file;
@@ -51,8 +49,7 @@ smq_status zones_load(struct zone *out, const char *name, smq_error *err)
         return status_set(err, SMQ_INVALID,
                           "zone \"%.100s\": a zone has a name such as Europe/Berlin or UTC", name);
     }
-    folder = folder != NULL && folder[0] == '/' ? folder : ZONES_FOLDER;
-    (void) snprintf(path, sizeof(path), "%s/%s", folder, name);
+    (void) snprintf(path, sizeof(path), "%s%s", ZONES_FOLDER, name);
     file = fopen(path, "rbe");
     if (file != NULL) {
         is_read = fstat(fileno(file), &about) == 0 && S_ISREG(about.st_mode) &&
@@ -61,9 +58,9 @@ smq_status zones_load(struct zone *out, const char *name, smq_error *err)
     }
     if (!is_read) {
         return status_set(err, SMQ_INVALID,
-                          "zone \"%s\": this machine has no such zone in %.100s; its name may be "
-                          "wrong, or the package tzdata is missing or old",
-                          name, folder);
+                          "zone \"%s\": this machine has no such zone in " ZONES_FOLDER
+                          "; its name may be wrong, or the package tzdata is missing or old",
+                          name);
     }
     return SMQ_OK;
 }

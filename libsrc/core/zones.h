@@ -8,8 +8,8 @@
 
 #include "model/zone.h"
 
-/* Read a zone by its name, as "Europe/Berlin"; "UTC" needs no file.  The files are those in the
- * folder TZDIR of the environment, or else in /usr/share/zoneinfo.  Fails: INVALID (this machine
+/* Read a zone by its name, as "Europe/Berlin"; "UTC" needs no file.  The files are those in
+ * /usr/share/zoneinfo, whatever the environment says.  Fails: INVALID (this machine
  * has no such zone), and then *out is UTC.  Free with zone_fini(). */
 smq_status zones_load(struct zone *out, const char *name, smq_error *err);
 

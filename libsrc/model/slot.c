@@ -71,6 +71,7 @@ void slot_keys_fill(struct slot_keys *out, const char *topic, int32_t slot)
     slot_key_fill(out->why, "why", &parts);
     slot_key_fill(out->slot, "slot", &parts);
     slot_key_fill(out->body, "body", &parts);
+    slot_key_fill(out->schedule, "schedule", &parts);
     slot_key_fill(out->done, "done", &parts);
     slot_key_fill(out->wake, "wake", &parts);
     out->hash_slot = slot_hash(parts.tag, parts.tag_len);

@@ -15,14 +15,15 @@ enum { SLOT_KEY_MAX = TOPIC_NAME_MAX + 24, SLOT_HASH_SLOTS = 16384 };
 /* The keys of slot i of topic T.  All share the hash tag T_i, so they live on one node.  Those of a
  * group G of the topic have the same tag, and `.G` in front of it: store.G{T_i}, prepare.G{T_i}. */
 struct slot_keys {
-    char store[SLOT_KEY_MAX];   /* T_i          */
-    char prepare[SLOT_KEY_MAX]; /* prepare{T_i} */
-    char dead[SLOT_KEY_MAX];    /* dead{T_i}    */
-    char why[SLOT_KEY_MAX];     /* why{T_i}     */
-    char slot[SLOT_KEY_MAX];    /* slot{T_i}    */
-    char body[SLOT_KEY_MAX];    /* body{T_i}, of keyed topics only, as done */
-    char done[SLOT_KEY_MAX];    /* done{T_i}    */
-    char wake[SLOT_KEY_MAX];    /* wake{T_i}, a channel */
+    char store[SLOT_KEY_MAX];    /* T_i          */
+    char prepare[SLOT_KEY_MAX];  /* prepare{T_i} */
+    char dead[SLOT_KEY_MAX];     /* dead{T_i}    */
+    char why[SLOT_KEY_MAX];      /* why{T_i}     */
+    char slot[SLOT_KEY_MAX];     /* slot{T_i}    */
+    char body[SLOT_KEY_MAX];     /* body{T_i}, of keyed topics only, as done */
+    char done[SLOT_KEY_MAX];     /* done{T_i}    */
+    char schedule[SLOT_KEY_MAX]; /* schedule{T_i}, if the slot ever had schedules */
+    char wake[SLOT_KEY_MAX];     /* wake{T_i}, a channel */
     uint16_t hash_slot;
 };
 

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { ZONE_NAME_MAX = 100 };
+
 /* When an offset begins each year, in the local time before it. */
 struct zone_rule {
     enum { ZONE_RULE_WEEKDAY, ZONE_RULE_JULIAN, ZONE_RULE_DAY } kind;

@@ -26,6 +26,7 @@
       "the slot belongs to another creation of the topic")                                         \
     X("IN_USE", STORE_REFUSED, SMQ_IN_WORK, "the slot was opened again in the meantime")           \
     X("NOT_EMPTY", STORE_REFUSED, SMQ_NOT_EMPTY, "the slot still holds messages")                  \
+    X("MOVED", STORE_REFUSED, SMQ_IN_WORK, "the schedule was changed in the meantime")             \
     X("GONE", STORE_REFUSED, SMQ_NO_TOPIC, "the slot belongs to another creation of the topic")
 
 static const struct word {

@@ -4,9 +4,11 @@
  * Thread: smq:io. */
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "model/headers.h"
+#include "model/number.h"
 #include "scripts.h"
 #include "store/call.h"
 #include "store/consume.h"
@@ -160,21 +162,41 @@ static bool consume_read_tail(struct store_consumed *out, const redisReply *repl
            reply_count(&out->expired, reply, elements - 1);
 }
 
-bool store_consume_read(struct store_consumed *out, const struct store_result *result,
-                        const struct store_slot *slot, size_t answer_count)
+/* AGAIN, or if the slot has schedules "AGAIN TICK". */
+static bool consume_read_again(struct store_consumed *out, const redisReply *reply, size_t index)
 {
-    const redisReply *reply = result->reply;
+    const char *text, *blank;
     int64_t again;
+    size_t len;
 
-    if (!reply_number(&out->now_ms, reply, 1) || !reply_time(&out->next_ms, reply, 2) ||
-        !reply_count(&out->claims, reply, 3) ||
-        !reply_results(&out->results, reply, 4, answer_count, "01u") ||
-        !reply_number(&again, reply, 5) || !consume_read_tail(out, reply, consume_width(slot))) {
-        return false;
+    out->tick_ms = -1;
+    if (!reply_number(&again, reply, index)) {
+        if (!reply_string(&text, &len, reply, index)) {
+            return false;
+        }
+        blank = memchr(text, ' ', len);
+        if (blank == NULL || !number_parse(&again, text, (size_t) (blank - text), 3) ||
+            !number_parse(&out->tick_ms, blank + 1, len - (size_t) (blank + 1 - text), INT64_MAX)) {
+            return false;
+        }
     }
     out->again = again == 1;
     out->paused = again == 2;
     out->backup = again == 3;
+    return true;
+}
+
+bool store_consume_read(struct store_consumed *out, const struct store_result *result,
+                        const struct store_slot *slot, size_t answer_count)
+{
+    const redisReply *reply = result->reply;
+
+    if (!reply_number(&out->now_ms, reply, 1) || !reply_time(&out->next_ms, reply, 2) ||
+        !reply_count(&out->claims, reply, 3) ||
+        !reply_results(&out->results, reply, 4, answer_count, "01u") ||
+        !consume_read_again(out, reply, 5) || !consume_read_tail(out, reply, consume_width(slot))) {
+        return false;
+    }
     out->asleep = slot->shared ? out->claims : 0;
     return true;
 }

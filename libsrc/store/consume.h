@@ -69,6 +69,7 @@ struct store_consumed {
     bool backup;         /* shared: another caller looks before next_ms */
     size_t count;        /* claimed messages */
     uint64_t expired;    /* expired messages that were found, and dropped or made dead */
+    int64_t tick_ms;     /* when the first schedule of the slot is due; -1: it never had one */
 };
 /* Is it known not to be ordinary, so that `consume_any` must take it?  Pure. */
 bool store_consume_is_any(const struct store_slot *slot, const struct store_consume *consume);

@@ -255,6 +255,7 @@ void store_slot_forget(struct store_call *call, struct redis *redis, const struc
     }
     slot_add_tombstone(call, SCRIPT_SLOT_FORGET_ARGV_TOMBSTONE, slot);
     redis_arg_int(call_argv(call, SCRIPT_SLOT_FORGET_ARGV_KEEP_MS), STORE_TOMBSTONE_MS);
+    redis_arg_string(call_argv(call, SCRIPT_SLOT_FORGET_ARGV_SCHEDULE), slot->keys.schedule);
     call_submit(call, redis, 8, timeout_ms);
 }
 

@@ -11,9 +11,9 @@
 #include "clocked.h"
 #include "support/testing.h"
 
-const char *const fixture_keys[KEYS_COUNT] = {"x",       "prepare{x}", "dead{x}",
-                                              "why{x}",  "slot{x}",    "body{x}",
-                                              "done{x}", "topic{x}",   "slotmq{expiring}"};
+const char *const fixture_keys[KEYS_COUNT] = {
+    "x",       "prepare{x}", "dead{x}",  "why{x}",           "slot{x}",
+    "body{x}", "done{x}",    "topic{x}", "slotmq{expiring}", "schedule{x}"};
 
 /* --- arguments --- */
 
@@ -148,15 +148,29 @@ static void key_range(enum fixture_key keys[], const struct script *script)
     static const enum fixture_key alter[] = {KEY_SLOT, KEY_DONE};
     static const enum fixture_key topic[] = {KEY_TOPIC};
     static const enum fixture_key expiring[] = {KEY_EXPIRING};
+    static const enum fixture_key schedule[] = {KEY_SLOT, KEY_SCHEDULE};
+    static const enum fixture_key tick[] = {KEY_STORE,    KEY_PREPARE, KEY_SLOT,
+                                            KEY_SCHEDULE, KEY_BODY,    KEY_DONE};
     static const enum fixture_key all[] = {KEY_STORE, KEY_PREPARE, KEY_DEAD, KEY_WHY,
                                            KEY_SLOT,  KEY_BODY,    KEY_DONE};
     static const struct {
         const char *name;
         const enum fixture_key *keys;
-    } known[] = {{"send", send},        {"renew", renew},      {"vacate", slot},
-                 {"rank", send},        {"slot_alter", alter}, {"slot_pause", slot},
-                 {"slot_unseal", slot}, {"topic", topic},      {"lease", topic},
-                 {"owner", renew},      {"slot_bind", slot},   {"expiring", expiring}};
+    } known[] = {{"send", send},
+                 {"renew", renew},
+                 {"vacate", slot},
+                 {"rank", send},
+                 {"slot_alter", alter},
+                 {"slot_pause", slot},
+                 {"slot_unseal", slot},
+                 {"topic", topic},
+                 {"lease", topic},
+                 {"owner", renew},
+                 {"slot_bind", slot},
+                 {"expiring", expiring},
+                 {"schedule_put", schedule},
+                 {"schedule_read", schedule},
+                 {"schedule_tick", tick}};
     const enum fixture_key *found = all;
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
@@ -172,7 +186,8 @@ void fixture_append(struct fixture *fixture, const struct script *script, const 
 {
     static const char *argv[FIXTURE_ARGS_MAX + KEYS_COUNT + 3];
     static size_t lens[FIXTURE_ARGS_MAX + KEYS_COUNT + 3];
-    int key_count = script->keys - (fixture->keyed ? 0 : script->optional);
+    bool all = fixture->keyed || strcmp(script->name, "schedule_read") == 0;
+    int key_count = script->keys - (all ? 0 : script->optional);
     enum fixture_key keys[KEYS_COUNT];
     char count[16];
     size_t n = 0;

@@ -29,6 +29,7 @@ enum fixture_key {
     KEY_DONE,
     KEY_TOPIC,
     KEY_EXPIRING,
+    KEY_SCHEDULE,
     KEYS_COUNT
 };
 extern const char *const fixture_keys[KEYS_COUNT];

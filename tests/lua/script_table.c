@@ -302,6 +302,24 @@ static void clear_args(struct args *args, const struct words *words)
     model_add_counters(args);
 }
 
+/* schedule_put ID KNOWN DUE STATE DEFINITION */
+static void schedule_args(struct args *args, const struct words *words)
+{
+    args_add(args, WAKE);
+    add_words(args, words, 1);
+}
+
+/* schedule_tick (ID VERSION DUE NEXT WHAT)... */
+static void tick_args(struct args *args, const struct words *words)
+{
+    args_add(args, kind);
+    args_add(args, WAKE);
+    args_add(args, option(words, "bound", "0"));
+    args_add(args, option(words, "debounce", "0"));
+    args_add(args, option(words, "dedup", "0"));
+    add_words(args, words, 1);
+}
+
 static void plain_args(struct args *args, const struct words *words)
 {
     add_words(args, words, 1);
@@ -314,19 +332,20 @@ static const struct {
     args_fn *add;
     bool def; /* the first argument is the definition stamp */
 } forms[] = {
-    {"send", send_args, true},          {"consume", consume_args, true},
-    {"renew", renew_args, true},        {"takeover", takeover_args, true},
-    {"vacate", vacate_args, true},      {"inspect", inspect_args, true},
-    {"slot_open", open_args, true},     {"slot_seal", seal_args, true},
-    {"slot_unseal", unseal_args, true}, {"slot_clear", clear_args, false},
-    {"slot_read", plain_args, false},   {"slot_remove", plain_args, true},
-    {"slot_forget", plain_args, false}, {"lease", plain_args, false},
-    {"topic", plain_args, false},       {"page", page_args, true},
-    {"edit", edit_args, true},          {"find", find_args, true},
-    {"rank", rank_args, true},          {"slot_alter", alter_args, true},
-    {"slot_pause", pause_args, true},   {"owner", plain_args, false},
-    {"slot_bind", plain_args, true},    {"rights", rights_args, false},
-    {"expiring", plain_args, false},
+    {"send", send_args, true},           {"consume", consume_args, true},
+    {"renew", renew_args, true},         {"takeover", takeover_args, true},
+    {"vacate", vacate_args, true},       {"inspect", inspect_args, true},
+    {"slot_open", open_args, true},      {"slot_seal", seal_args, true},
+    {"slot_unseal", unseal_args, true},  {"slot_clear", clear_args, false},
+    {"slot_read", plain_args, false},    {"slot_remove", plain_args, true},
+    {"slot_forget", plain_args, false},  {"lease", plain_args, false},
+    {"topic", plain_args, false},        {"page", page_args, true},
+    {"edit", edit_args, true},           {"find", find_args, true},
+    {"rank", rank_args, true},           {"slot_alter", alter_args, true},
+    {"slot_pause", pause_args, true},    {"owner", plain_args, false},
+    {"slot_bind", plain_args, true},     {"rights", rights_args, false},
+    {"expiring", plain_args, false},     {"schedule_put", schedule_args, true},
+    {"schedule_read", plain_args, true}, {"schedule_tick", tick_args, true},
 };
 
 /* --- what is not a script --- */
@@ -428,6 +447,7 @@ static void show_all(struct fixture *fixture, struct buf *out, const struct word
     } else {
         show_zset(fixture, out,
                   what[0] == 's'   ? KEY_STORE
+                  : what[0] == 't' ? KEY_SCHEDULE
                   : what[0] == 'p' ? KEY_PREPARE
                   : what[1] == 'o' ? KEY_DONE
                                    : KEY_DEAD);
@@ -454,8 +474,8 @@ static bool script_table_other(struct fixture *fixture, struct buf *out, const s
         show_reply(out, fixture_redis(fixture, command + strlen("redis ")));
     } else if (strcmp(what, "store") == 0 || strcmp(what, "prepare") == 0 ||
                strcmp(what, "dead") == 0 || strcmp(what, "done") == 0 || strcmp(what, "why") == 0 ||
-               strcmp(what, "body") == 0 || strcmp(what, "field") == 0 ||
-               (strcmp(what, "topic") == 0 && words->count == 1)) {
+               strcmp(what, "ticks") == 0 || strcmp(what, "body") == 0 ||
+               strcmp(what, "field") == 0 || (strcmp(what, "topic") == 0 && words->count == 1)) {
         show_all(fixture, out, words);
     } else {
         return false;

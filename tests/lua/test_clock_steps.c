@@ -299,7 +299,7 @@ static void test_what_a_slot_remembers_goes_with_the_clock(void **state)
 static void test_a_tombstone_goes_with_the_clock_of_redis(void **state)
 {
     static const char *const given[] = {"open m", "slot_seal n deletion=1", "slot_clear 100",
-                                        "slot_forget 1 tombstone{x} 3600000"};
+                                        "slot_forget 1 tombstone{x} 3600000 ''"};
     static const char *const ends[STEPS] = {"7260000", "10800000", "3540000", "0"};
     static const char *const seen[STEPS] = {"GONE", "GONE", "GONE", "OK 1"};
 

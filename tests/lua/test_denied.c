@@ -266,8 +266,8 @@ struct denials {
 /* -2: no key of a slot.  A variable of that name is any of them. */
 static int key_named(const char *name, size_t len)
 {
-    static const char *const names[KEYS_COUNT] = {"store", "prepare", "dead",  "why",     "slot",
-                                                  "body",  "done",    "topic", "expiring"};
+    static const char *const names[KEYS_COUNT] = {
+        "store", "prepare", "dead", "why", "slot", "body", "done", "topic", "expiring", "schedule"};
 
     for (int i = 0; i < KEYS_COUNT; i++) {
         if (strlen(names[i]) == len && strncmp(names[i], name, len) == 0) {
@@ -444,6 +444,8 @@ static void test_an_error_at_any_command_of_a_script_is_mended(void **state)
 
 enum { STEPS_MAX = 5 };
 
+#define SCHEDULE "1:s2:s@2:+01:x0:0:"
+
 static const struct topic_change {
     const char *steps[STEPS_MAX];
     const char *call;
@@ -466,7 +468,12 @@ static const struct topic_change {
       "slot_seal 1"},
      "slot_clear 1000"},
     {{"open m keyed"}, "slot_remove"},
-    {{"open m keyed", "slot_seal 1", "slot_clear 1000"}, "slot_forget 1 '' 1000"},
+    {{"open m keyed", "slot_seal 1", "slot_clear 1000"}, "slot_forget 1 '' 1000 ''"},
+    {{"open m keyed"}, "schedule_put s 0 500 500,0,,0, " SCHEDULE},
+    {{"open m keyed", "schedule_put s 0 500 500,0,,0, " SCHEDULE}, "schedule_put s 1000 '' '' ''"},
+    {{"open m keyed", "schedule_put s 0 500 500,0,,0, " SCHEDULE}, "schedule_tick s 1000 500 '' f"},
+    {{"open m", "schedule_put s 0 500 500,0,,0, " SCHEDULE}, "schedule_tick s 1000 500 900 f"},
+    {{"open m", "schedule_put s 0 500 500,0,,0, " SCHEDULE}, "schedule_tick s 1000 500 900 s"},
     {{NULL}, "topic create slots=4 n 0 3 2"},
     {{"topic create slots=4 n 0 0 0"}, "topic ready n"},
     {{"topic create slots=4 n 0 0 0"}, "topic undone n"},
