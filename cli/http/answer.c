@@ -97,6 +97,7 @@ unsigned answer_status_of(smq_status status)
         return 400;
     case SMQ_NO_TOPIC:
     case SMQ_NO_MESSAGE:
+    case SMQ_NO_SCHEDULE:
         return 404;
     case SMQ_TOPIC_DIFFERS:
     case SMQ_NOT_EMPTY:

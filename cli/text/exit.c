@@ -13,6 +13,7 @@ enum exit_code exit_code_of(smq_status status)
         return EXIT_DATA;
     case SMQ_NO_TOPIC:
     case SMQ_NO_MESSAGE:
+    case SMQ_NO_SCHEDULE:
     case SMQ_NOT_EMPTY:
     case SMQ_DAMAGED:
     case SMQ_DUPLICATE:

@@ -112,7 +112,8 @@ typedef enum smq_class {
     X(SMQ_INTERNAL, -24, FATAL, "a defect of slotmq; please report it")                            \
     X(SMQ_DUPLICATE, -25, USAGE,                                                                   \
       "a message with this key and id is in flight, awaits its next attempt, or was done within "  \
-      "dedup_window_ms")
+      "dedup_window_ms")                                                                           \
+    X(SMQ_NO_SCHEDULE, -26, USAGE, "no such schedule")
 
 typedef enum smq_status {
 #define SMQ_X(name, value, class_, text) name = value,

@@ -64,6 +64,9 @@ typedef struct smq_metrics {
     uint64_t wait_room_us;    /* claims, while max_in_flight or a rate limit allows no call */
     uint64_t wait_claim_us;   /* claims, from when the call leaves until its reply */
     uint64_t wait_handler_us; /* claims, from then or from their push until a handler begins */
+    /* Messages of schedules that this process has stored, and how late they were, all together. */
+    uint64_t ticks;
+    uint64_t ticks_late_ms;
 } smq_metrics;
 #define SMQ_METRICS_INIT SMQ_INIT(smq_metrics)
 #define SMQ_METRICS(...) SMQ_WITH(smq_metrics, __VA_ARGS__)

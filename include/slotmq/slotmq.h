@@ -47,9 +47,9 @@
  *  8. Callbacks run on smq:call (one thread per client), handlers on smq:work-N.  Both may call all
  *     functions and block in them, but for those that would wait for the same callback or handler;
  *     these return SMQ_WRONG_THREAD.  No C++ exception may leave a callback, handler or hook.
- *  9. The library reads no environment and no file, prints nothing, installs no signal handler, and
- *     blocks all signals in its threads.  After fork() the child may only call _free() functions;
- *     every other call returns SMQ_FORKED.
+ *  9. The library reads no environment, and no files but those of time zones, for schedules.  It
+ *     prints nothing, installs no signal handler, and blocks all signals in its threads.  After
+ *     fork() the child may only call _free() functions; every other call returns SMQ_FORKED.
  */
 #ifndef SLOTMQ_SLOTMQ_H
 #define SLOTMQ_SLOTMQ_H
@@ -69,6 +69,7 @@
 #include <slotmq/admin.h>
 #include <slotmq/health.h>
 #include <slotmq/metrics.h>
+#include <slotmq/schedule.h>
 
 #include <slotmq/options.h>
 

@@ -9,6 +9,7 @@
 
 #include <slotmq/admin.h>
 #include <slotmq/ops.h>
+#include <slotmq/schedule.h>
 #include <slotmq/topic.h>
 
 #include "core/core.h"
@@ -77,6 +78,20 @@ smq_status admin_message_remove(struct core *core, const char *topic, const smq_
 smq_status admin_message_reschedule(struct core *core, const char *topic,
                                     const smq_message_ref *which, const smq_message *to,
                                     smq_error *err);
+
+/* `schedule` and its message have their full sizes.  `note` NULL: resume. */
+smq_status admin_schedule_put(smq_schedule_change *change, struct core *core, const char *topic,
+                              const char *id, const smq_schedule *schedule, smq_error *err);
+smq_status admin_schedule_get(smq_schedule_info **out, struct core *core, const char *topic,
+                              const char *id, smq_error *err);
+void admin_schedule_info_free(smq_schedule_info *info);
+smq_status admin_schedule_each(struct core *core, const char *topic, smq_schedule_fn *visit,
+                               void *user, smq_error *err);
+smq_status admin_schedule_remove(struct core *core, const char *topic, const char *id,
+                                 smq_error *err);
+smq_status admin_schedule_pause(struct core *core, const char *topic, const char *id,
+                                const char *note, smq_error *err);
+smq_status admin_schedule_run(struct core *core, const char *topic, const char *id, smq_error *err);
 
 smq_status admin_dead_requeue(uint64_t *count, struct core *core, const char *topic,
                               const smq_filter *filter, smq_progress_fn *progress, void *user,

@@ -74,7 +74,11 @@
     METRIC_WAIT(X, pace)                                                                           \
     METRIC_WAIT(X, room)                                                                           \
     METRIC_WAIT(X, claim)                                                                          \
-    METRIC_WAIT(X, handler)
+    METRIC_WAIT(X, handler)                                                                        \
+    X(ticks, IO, COUNTER, MESSAGES, "slotmq_schedule_ticks_total",                                 \
+      "Messages of schedules that this process has stored.", "", "")                               \
+    X(ticks_late_ms, IO, COUNTER, MS, "slotmq_schedule_ticks_late_seconds_total",                  \
+      "How late these messages were, all together.", "", "")
 #define METRIC_WAIT(X, what)                                                                       \
     X(wait_##what##_us, WAIT, COUNTER, US, "slotmq_wait_seconds_total",                            \
       "For what messages have waited in this process, all together.", "for", #what)

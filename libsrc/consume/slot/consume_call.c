@@ -17,6 +17,7 @@
 #include "consume/slot/renewal.h"
 #include "consume/slot/shared.h"
 #include "consume/slot/sleep.h"
+#include "consume/slot/ticking.h"
 
 enum { CLAIM_BYTES_MAX = 1048576 };
 
@@ -655,6 +656,7 @@ static void consume_finish(struct consume_call *consume, const struct store_resu
     }
     budget_unreserve(&slot->set->budget, consume->n, added);
     consume_plan_next(slot, consume, consumed);
+    ticking_know(slot, consumed->tick_ms, consumed->now_ms);
     CHECK(consume_check(slot));
     consume_free(consume);
     slot->set->ended(slot, SLOT_CALL_CONSUME, true, result);

@@ -106,6 +106,7 @@ void owned_slot_enter(struct owned_slot *slot, enum owned_event event)
         slot->wait = (struct call_wait){.since_us = 0};
         slot->sleep = OWNED_AWAKE;
         slot->renewing = slot->unconfirmed = false;
+        slot->tick_us = 0;
         owned_slot_forget_pushes(slot);
     }
 }
@@ -154,6 +155,8 @@ void owned_slot_set_alarm(struct owned_slot *slot)
     struct alarms *alarms = loop_alarms(slot->set->core->io);
     int64_t at_us = owned_slot_earlier(owned_slot_earlier(slot->due_us, slot->drain_us),
                                        owned_slot_decides_us(slot));
+
+    at_us = owned_slot_earlier(at_us, slot->tick_us);
 
     if (at_us == 0) {
         alarm_clear(alarms, &slot->alarm);

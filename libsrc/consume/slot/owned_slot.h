@@ -7,6 +7,7 @@
  *   damage.c        slots of which Redis has lost a part
  *   takeover.c      taking a slot over in Redis, and leaving it
  *   renewal.c       the leases of its deliveries
+ *   ticking.c       its schedules
  *   consume_call.c  claiming and settling, one call at a time
  *   push.c          messages that a send has claimed for it
  *   shared.c        when it looks, if the topic is shared
@@ -116,10 +117,13 @@ struct owned_slot {
     int failures;                       /* consecutive failed calls */
     int64_t replicas_until; /* ACQUIRING: how long replicas are waited for; 0: not yet */
     int64_t due_us;         /* when it looks, or repeats a failed call; 0: never */
-    int64_t drain_us;       /* STOPPING: when it is given up with what is not settled; 0: never */
-    int64_t claimed_us;     /* when its last messages came; 0: none yet */
-    int64_t apart_us;       /* how far its messages come apart: the last times weigh most */
-    struct alarm alarm;     /* at the first of due_us, drain_us and the time of the next call */
+    int64_t tick_us;    /* when the first of its schedules is due; 0: none is, or it is unknown */
+    bool ticking;       /* ticks are being made */
+    int64_t drain_us;   /* STOPPING: when it is given up with what is not settled; 0: never */
+    int64_t claimed_us; /* when its last messages came; 0: none yet */
+    int64_t apart_us;   /* how far its messages come apart: the last times weigh most */
+    struct alarm
+        alarm; /* at the first of due_us, tick_us, drain_us and the time of the next call */
     struct redis_subscription subscription; /* while it is ACTIVE */
     char *channel;
     struct {

@@ -16,6 +16,7 @@
 #include "consume/slot/shared.h"
 #include "consume/slot/sleep.h"
 #include "consume/slot/takeover.h"
+#include "consume/slot/ticking.h"
 #include "core/coord_link.h"
 #include "store/owner.h"
 
@@ -297,6 +298,7 @@ void slot_life_decide(struct owned_slot *slot)
 {
     bool stopping = slot->state == OWNED_STOPPING;
 
+    ticking_decide(slot);
     if (slot->state == OWNED_IDLE) {
         owned_slot_free_if_unused(slot);
         return;

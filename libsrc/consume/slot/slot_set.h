@@ -14,6 +14,7 @@
 #include <uv.h>
 
 #include "base/alarms.h"
+#include "base/episode.h"
 #include "base/hash.h"
 #include "consume/run/delivery.h"
 #include "consume/run/scheduler.h"
@@ -121,6 +122,7 @@ struct slot_set {
     } paused;
     struct budget budget;
     struct delivery_pool pool;
+    struct episode ticks_fail;
     struct takeovers *takeovers; /* by server */
     struct owned_slot_queue places[SLOT_PLACES];
     int32_t joining;

@@ -15,9 +15,9 @@ from ._native import lib
 from .client import Client, Topic
 from .consumer import Consumer, Delivery, Limit, answer_done, answer_retry
 from .errors import (AnsweredError, BadServer, Closed, Damaged, Denied, Duplicate, Error, FatalError, Fenced, Forked,
-                     Full, Internal, Invalid, InWork, LeaseLost, LostError, NameTaken, NoMemory, NoMessage, NotEmpty,
-                     NoTopic, OtherFleet, RetryError, TimedOut, TooBig, TopicDiffers, Unavailable, UnknownError,
-                     UsageError, WrongThread, WrongType)
+                     Full, Internal, Invalid, InWork, LeaseLost, LostError, NameTaken, NoMemory, NoMessage, NoSchedule,
+                     NotEmpty, NoTopic, OtherFleet, RetryError, TimedOut, TooBig, TopicDiffers, Unavailable,
+                     UnknownError, UsageError, WrongThread, WrongType)
 from .producer import Producer
 from .records import (BACKOFF, NONE, TOPIC_DELAY, Health, Message, Metrics, Receipt, Stats, StoredMessage,
                       TopicReport, Try)
@@ -29,8 +29,8 @@ __all__ = [
     "BACKOFF", "NONE", "TOPIC_DELAY",
     "AnsweredError", "BadServer", "Client", "Closed", "Consumer", "Damaged", "Delivery", "Denied", "Duplicate", "Error",
     "FatalError", "Fenced", "Forked", "Full", "Health", "InWork", "Internal", "Invalid", "LeaseLost", "Limit",
-    "LostError", "Message", "Metrics", "NameTaken", "NoMemory", "NoMessage", "NoTopic", "NotEmpty", "OtherFleet",
-    "Producer", "Receipt", "Reject", "Release", "Retry", "RetryError", "Stats", "StoredMessage", "TimedOut", "TooBig",
-    "Topic", "TopicDiffers", "TopicReport", "Try", "Unavailable", "UnknownError", "UsageError", "Worker", "WrongThread",
-    "WrongType", "answer_done", "answer_retry",
+    "LostError", "Message", "Metrics", "NameTaken", "NoMemory", "NoMessage", "NoSchedule", "NoTopic", "NotEmpty",
+    "OtherFleet", "Producer", "Receipt", "Reject", "Release", "Retry", "RetryError", "Stats", "StoredMessage",
+    "TimedOut", "TooBig", "Topic", "TopicDiffers", "TopicReport", "Try", "Unavailable", "UnknownError", "UsageError",
+    "Worker", "WrongThread", "WrongType", "answer_done", "answer_retry",
 ]

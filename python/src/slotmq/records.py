@@ -212,6 +212,8 @@ class Metrics:
     wait_room_us: int
     wait_claim_us: int
     wait_handler_us: int
+    ticks: int
+    ticks_late_ms: int
 
 
 @dataclasses.dataclass(frozen=True)

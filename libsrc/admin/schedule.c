@@ -1,0 +1,643 @@
+/* schedule.c - schedules: put, read, removed, paused, resumed, run.
+ *
+ * A change reads the schedule, and is stored if it has the same version then; else it is made anew.
+ * The slot of a schedule is that of the key of its message, or of its id: a schedule that is not
+ * there is looked for in all slots, as its key may have been another one.
+ *
+ * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "admin/admin.h"
+#include "admin/fail.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "core/plan.h"
+#include "model/slot.h"
+#include "store/schedule.h"
+
+enum { MOVED_TRIES = 10 };
+
+/* A copy of a stored schedule. */
+struct schedule_copy {
+    smq_schedule_info info; /* first, because smq_schedule_info_free() gets its address */
+    char topic[TOPIC_NAME_MAX + 1];
+    char times[SCHEDULE_TIMES_MAX];
+    struct buf id, note, definition;
+    struct schedule_state state;
+    smq_message message;
+    smq_header headers[SMQ_HEADERS_MAX];
+};
+
+/* What is done with one schedule of one part of a topic. */
+struct schedule_op {
+    struct core *core;
+    const struct topic *topic;
+    const char *id;
+    int32_t number; /* of the slot in which it is looked for, or was found */
+    struct store_slot slot;
+    bool found;
+    struct schedule_copy *copy; /* what was found */
+    int64_t now_ms;             /* by the clock of Redis */
+    struct store_schedule_put put;
+    struct store_tick tick;
+    bool moved; /* another call has changed it in the meantime */
+    char result;
+};
+
+/* --- copies --- */
+
+static void schedule_copy_free(struct schedule_copy *copy)
+{
+    if (copy != NULL) {
+        buf_fini(&copy->id);
+        buf_fini(&copy->note);
+        buf_fini(&copy->definition);
+        free(copy);
+    }
+}
+
+void admin_schedule_info_free(smq_schedule_info *info)
+{
+    schedule_copy_free((struct schedule_copy *) info);
+}
+
+/* false: what is stored cannot be read. */
+static bool schedule_copy_describe(struct schedule_copy *copy, const struct topic *topic,
+                                   int32_t slot, bool whole)
+{
+    smq_schedule *schedule = &copy->info.schedule;
+
+    if (whole && !schedule_read(copy->times, &copy->message, copy->headers, topic,
+                                copy->definition.data, copy->definition.len)) {
+        return false;
+    }
+    if (!whole) {
+        if (copy->definition.len >= SCHEDULE_TIMES_MAX) {
+            return false;
+        }
+        memcpy(copy->times, copy->definition.data, copy->definition.len + 1);
+    }
+    (void) snprintf(copy->topic, sizeof(copy->topic), "%s", topic->name);
+    copy->info =
+        (smq_schedule_info){.struct_size = sizeof(copy->info),
+                            .topic = copy->topic,
+                            .id = copy->id.data,
+                            .version = copy->state.version,
+                            .next_at_ms = copy->state.due_ms > 0 ? copy->state.due_ms : 0,
+                            .last_at_ms = copy->state.last_ms > 0 ? copy->state.last_ms : 0,
+                            .ticks = copy->state.ticks,
+                            .paused = copy->state.paused,
+                            .note = copy->note.data,
+                            .slot = slot};
+    if (!schedule_parse_times(schedule, copy->times)) {
+        return false;
+    }
+    schedule->message = whole ? &copy->message : NULL;
+    return true;
+}
+
+static struct schedule_copy *schedule_copy_new(const struct store_schedule *stored)
+{
+    struct schedule_copy *copy = memory_new(sizeof(*copy));
+
+    buf_add(&copy->id, stored->id, strlen(stored->id));
+    buf_add(&copy->note, stored->state.note, strlen(stored->state.note));
+    buf_add(&copy->definition, stored->definition, stored->definition_len);
+    copy->state = stored->state;
+    copy->state.note = copy->note.data;
+    return copy;
+}
+
+/* --- reading one --- */
+
+/* Keep the schedule of a reply, if there is one. */
+static enum fanout_next schedule_keep(struct schedule_op *op, int32_t number,
+                                      const struct store_result *result, smq_error *err)
+{
+    struct store_schedules read;
+    struct store_schedule stored;
+
+    if (result->outcome != STORE_OK || !store_schedules_read(&read, result)) {
+        return admin_fail(err, op->topic, number, result);
+    }
+    op->now_ms = read.now_ms;
+    if (read.count == 0 || op->found) {
+        return FANOUT_DONE;
+    }
+    if (!store_schedule_read(&stored, result, 0)) {
+        return admin_fail(err, op->topic, number, result);
+    }
+    op->copy = schedule_copy_new(&stored);
+    op->found = true;
+    op->number = number;
+    if (!schedule_copy_describe(op->copy, op->topic, number, true)) {
+        return admin_fail(err, op->topic, number, result);
+    }
+    return FANOUT_DONE;
+}
+
+static void schedule_get_send(struct store_call *call, void *user)
+{
+    const struct schedule_op *op = user;
+
+    store_schedule_get(call, op->core->redis, &op->slot, op->id, 0);
+}
+
+static enum fanout_next schedule_get_done(const struct store_result *result, void *user,
+                                          smq_error *err)
+{
+    struct schedule_op *op = user;
+
+    return schedule_keep(op, op->number, result, err);
+}
+
+static void schedule_search_send(struct store_call *call, int32_t index, void *user)
+{
+    const struct schedule_op *op = user;
+    struct store_slot slot;
+
+    store_slot_fill(&slot, op->topic, index);
+    store_schedule_get(call, op->core->redis, &slot, op->id, 0);
+}
+
+static enum fanout_next schedule_search_done(const struct store_result *result, int32_t index,
+                                             void *user, smq_error *err)
+{
+    return schedule_keep(user, index, result, err);
+}
+
+static void schedule_op_clear(struct schedule_op *op)
+{
+    schedule_copy_free(op->copy);
+    op->copy = NULL;
+    op->found = false;
+}
+
+/* Read it from its slot, or else from any other. */
+static smq_status schedule_find(struct schedule_op *op, smq_error *err)
+{
+    smq_status status;
+
+    schedule_op_clear(op);
+    store_slot_fill(&op->slot, op->topic, op->number);
+    status = fanout_one(op->core, schedule_get_send, schedule_get_done, op, err);
+    if (status == SMQ_OK && !op->found && op->topic->slots > 1) {
+        status = fanout_many(op->core, op->topic->slots, schedule_search_send, schedule_search_done,
+                             op, err);
+        store_slot_fill(&op->slot, op->topic, op->number);
+    }
+    return status;
+}
+
+static smq_status schedule_find_existing(struct schedule_op *op, smq_error *err)
+{
+    smq_status status = schedule_find(op, err);
+
+    if (status == SMQ_OK && !op->found) {
+        return status_set(err, SMQ_NO_SCHEDULE, "topic %s has no schedule \"%.120s\"",
+                          op->topic->name, op->id);
+    }
+    return status;
+}
+
+/* --- changing one --- */
+
+static void schedule_put_send(struct store_call *call, void *user)
+{
+    const struct schedule_op *op = user;
+
+    store_schedule_put(call, op->core->redis, &op->slot, &op->put, 0);
+}
+
+static enum fanout_next schedule_put_done(const struct store_result *result, void *user,
+                                          smq_error *err)
+{
+    struct schedule_op *op = user;
+
+    op->moved = result->outcome == STORE_REFUSED && strcmp(result->word, "MOVED") == 0;
+    return result->outcome == STORE_OK || op->moved
+               ? FANOUT_DONE
+               : admin_fail(err, op->topic, op->number, result);
+}
+
+/* op->moved: nothing was stored. */
+static smq_status schedule_store(struct schedule_op *op, const struct schedule_state *state,
+                                 const struct buf *definition, smq_error *err)
+{
+    op->put = (struct store_schedule_put){.id = op->id,
+                                          .known = op->found ? op->copy->state.version : 0,
+                                          .state = state,
+                                          .definition = definition};
+    return fanout_one(op->core, schedule_put_send, schedule_put_done, op, err);
+}
+
+static smq_status schedule_fail_moved(const struct schedule_op *op, smq_error *err)
+{
+    return status_set(err, SMQ_IN_WORK,
+                      "schedule \"%.100s\" of topic %s was changed by others again and again; "
+                      "repeat the call",
+                      op->id, op->topic->name);
+}
+
+/* What is to be put. */
+struct schedule_given {
+    smq_schedule schedule;
+    struct plan plan;
+    smq_schedule_change change;
+};
+
+/* The state of a schedule that is stored anew, or with other times: it counts from now. */
+static smq_status schedule_start(struct schedule_state *out, const struct schedule_op *op,
+                                 const struct schedule_given *given, smq_error *err)
+{
+    const int64_t next_ms = ticks_after(&given->plan.ticks, &given->plan.zone, op->now_ms);
+
+    if (next_ms == TICKS_NEVER) {
+        return status_set(err, SMQ_INVALID,
+                          "schedule \"%.120s\" is never due: its end has passed, or no time fits",
+                          op->id);
+    }
+    *out = (struct schedule_state){.due_ms = next_ms, .last_ms = -1, .note = ""};
+    if (op->found) {
+        out->paused = op->copy->state.paused;
+        out->note = op->copy->state.note;
+    }
+    return SMQ_OK;
+}
+
+/* Are the times of the definition those that are stored? */
+static bool schedule_has_times(const struct schedule_op *op, const smq_schedule *schedule)
+{
+    char now[SCHEDULE_TIMES_MAX], before[SCHEDULE_TIMES_MAX];
+
+    schedule_format_times(now, schedule);
+    schedule_format_times(before, &op->copy->info.schedule);
+    return strcmp(now, before) == 0;
+}
+
+/* Store it in its slot, where op->copy has what was there. */
+static smq_status schedule_put_there(struct schedule_op *op, struct schedule_given *given,
+                                     const struct buf *definition, smq_error *err)
+{
+    struct schedule_state state;
+    smq_status status;
+
+    given->change = op->found ? SMQ_SCHEDULE_RESTARTED : SMQ_SCHEDULE_MADE;
+    if (op->found && schedule_has_times(op, &given->schedule)) {
+        given->change = SMQ_SCHEDULE_CHANGED;
+        state = op->copy->state;
+        if (definition->len == op->copy->definition.len &&
+            memcmp(definition->data, op->copy->definition.data, definition->len) == 0) {
+            given->change = SMQ_SCHEDULE_SAME;
+            op->moved = false;
+            return SMQ_OK;
+        }
+    } else {
+        status = schedule_start(&state, op, given, err);
+        if (status != SMQ_OK) {
+            return status;
+        }
+    }
+    return schedule_store(op, &state, definition, err);
+}
+
+/* One try.  One that is in another slot, because its key was another, is removed there first. */
+static smq_status schedule_put_once(struct schedule_op *op, struct schedule_given *given,
+                                    smq_error *err)
+{
+    struct buf definition = {0};
+    int32_t number;
+    smq_status status =
+        schedule_define(&definition, &number, op->topic, op->id, &given->schedule, err);
+
+    if (status != SMQ_OK) {
+        goto out;
+    }
+    op->number = number;
+    status = schedule_find(op, err);
+    if (status == SMQ_OK && op->number != number) {
+        status = schedule_store(op, NULL, NULL, err);
+        if (status != SMQ_OK || op->moved) {
+            goto out;
+        }
+        schedule_op_clear(op);
+        op->number = number;
+        store_slot_fill(&op->slot, op->topic, number);
+    }
+    if (status == SMQ_OK) {
+        status = schedule_put_there(op, given, &definition, err);
+    }
+out:
+    buf_fini(&definition);
+    return status;
+}
+
+/* What is done with the schedule of each part of a topic. */
+typedef smq_status schedule_once_fn(struct schedule_op *op, void *user, smq_error *err);
+
+static smq_status schedule_do(struct core *core, const struct topic *topic, const char *id,
+                              schedule_once_fn *once, void *user, smq_error *err)
+{
+    struct schedule_op op = {.core = core, .topic = topic, .id = id, .moved = true};
+    smq_status status = SMQ_OK;
+
+    for (int i = 0; i < MOVED_TRIES && status == SMQ_OK && op.moved; i++) {
+        op.number = slot_of_key(id, strlen(id), topic->slots);
+        op.moved = false;
+        status = once(&op, user, err);
+    }
+    if (status == SMQ_OK && op.moved) {
+        status = schedule_fail_moved(&op, err);
+    }
+    schedule_op_clear(&op);
+    return status;
+}
+
+static smq_status schedule_do_parts(struct core *core, const char *topic, const char *id,
+                                    schedule_once_fn *once, void *user, smq_error *err)
+{
+    struct topic whole, part;
+    smq_status status = schedule_check_id(id, err);
+
+    if (status != SMQ_OK) {
+        return status;
+    }
+    status = fanout_topic(&whole, core, topic, err);
+    for (int i = 0; status == SMQ_OK && i < topic_parts(&whole); i++) {
+        topic_part(&part, &whole, i);
+        status = schedule_do(core, &part, id, once, user, err);
+    }
+    return status;
+}
+
+static smq_status schedule_put_part(struct schedule_op *op, void *user, smq_error *err)
+{
+    struct schedule_given *given = user;
+    const smq_schedule_change before = given->change;
+    smq_status status = schedule_put_once(op, given, err);
+
+    if (given->change < before) {
+        given->change = before; /* of several groups the largest change is told */
+    }
+    return status;
+}
+
+smq_status admin_schedule_put(smq_schedule_change *change, struct core *core, const char *topic,
+                              const char *id, const smq_schedule *schedule, smq_error *err)
+{
+    struct schedule_given given = {.schedule = *schedule};
+    smq_status status = plan_open(&given.plan, &given.schedule, err);
+
+    if (status != SMQ_OK) {
+        return status;
+    }
+    status = schedule_do_parts(core, topic, id, schedule_put_part, &given, err);
+    plan_close(&given.plan);
+    if (status == SMQ_OK && change != NULL) {
+        *change = given.change;
+    }
+    return status;
+}
+
+static smq_status schedule_remove_part(struct schedule_op *op, void *user, smq_error *err)
+{
+    const bool was_sent = op->put.id != NULL; /* its reply may have been lost */
+    smq_status status = schedule_find_existing(op, err);
+
+    (void) user;
+    if (status == SMQ_NO_SCHEDULE && was_sent) {
+        return SMQ_OK;
+    }
+    return status == SMQ_OK ? schedule_store(op, NULL, NULL, err) : status;
+}
+
+smq_status admin_schedule_remove(struct core *core, const char *topic, const char *id,
+                                 smq_error *err)
+{
+    return schedule_do_parts(core, topic, id, schedule_remove_part, NULL, err);
+}
+
+/* `user`: the note of a pause; NULL: resume. */
+static smq_status schedule_pause_part(struct schedule_op *op, void *user, smq_error *err)
+{
+    smq_status status = schedule_find_existing(op, err);
+    struct schedule_state state;
+
+    if (status != SMQ_OK) {
+        return status;
+    }
+    state = op->copy->state;
+    state.paused = user != NULL;
+    state.note = user != NULL ? user : "";
+    if (state.paused == op->copy->state.paused && strcmp(state.note, op->copy->state.note) == 0) {
+        return SMQ_OK;
+    }
+    return schedule_store(op, &state, NULL, err);
+}
+
+smq_status admin_schedule_pause(struct core *core, const char *topic, const char *id,
+                                const char *note, smq_error *err)
+{
+    char copy[SMQ_REASON_MAX + 1];
+
+    if (note == NULL) {
+        return schedule_do_parts(core, topic, id, schedule_pause_part, NULL, err);
+    }
+    if (strlen(note) >= sizeof(copy) || strpbrk(note, "\n\r") != NULL) {
+        return status_set(err, SMQ_INVALID, "a note is one line of at most %d bytes",
+                          SMQ_REASON_MAX);
+    }
+    (void) snprintf(copy, sizeof(copy), "%s", note);
+    return schedule_do_parts(core, topic, id, schedule_pause_part, copy, err);
+}
+
+/* --- running one --- */
+
+static void schedule_run_send(struct store_call *call, void *user)
+{
+    const struct schedule_op *op = user;
+
+    store_ticks_begin(call, &op->slot);
+    store_ticks_add(call, &op->tick);
+    store_ticks(call, op->core->redis, 0);
+}
+
+static enum fanout_next schedule_run_done(const struct store_result *result, void *user,
+                                          smq_error *err)
+{
+    struct schedule_op *op = user;
+    const char *results;
+    int64_t tick_ms;
+
+    if (result->outcome != STORE_OK || !store_ticks_read(&results, &tick_ms, result, 1)) {
+        return admin_fail(err, op->topic, op->number, result);
+    }
+    op->result = results[0];
+    op->moved = results[0] == 'o';
+    return FANOUT_DONE;
+}
+
+static smq_status schedule_run_part(struct schedule_op *op, void *user, smq_error *err)
+{
+    smq_status status = schedule_find_existing(op, err);
+
+    (void) user;
+    if (status != SMQ_OK) {
+        return status;
+    }
+    op->tick = (struct store_tick){.id = op->id,
+                                   .version = op->copy->state.version,
+                                   .due_ms = op->now_ms,
+                                   .next_ms = -1,
+                                   .what = STORE_TICK_RUN};
+    status = fanout_one(op->core, schedule_run_send, schedule_run_done, op, err);
+    if (status == SMQ_OK && op->result == 'f') {
+        return status_set(err, SMQ_FULL, "slot %d of topic %s has max_waiting messages",
+                          (int) op->number, op->topic->name);
+    }
+    if (status == SMQ_OK && op->result == 'd') {
+        return status_set(err, SMQ_DUPLICATE, "a message with the same id was stored just now");
+    }
+    return status;
+}
+
+smq_status admin_schedule_run(struct core *core, const char *topic, const char *id, smq_error *err)
+{
+    return schedule_do_parts(core, topic, id, schedule_run_part, NULL, err);
+}
+
+/* --- reading some --- */
+
+smq_status admin_schedule_get(smq_schedule_info **out, struct core *core, const char *topic,
+                              const char *id, smq_error *err)
+{
+    struct schedule_op op = {.core = core, .id = id};
+    struct topic whole, part;
+    smq_status status = schedule_check_id(id, err);
+
+    if (status != SMQ_OK) {
+        return status;
+    }
+    status = fanout_topic(&whole, core, topic, err);
+    if (status != SMQ_OK) {
+        return status;
+    }
+    topic_part(&part, &whole, 0);
+    op.topic = &part;
+    op.number = slot_of_key(id, strlen(id), part.slots);
+    status = schedule_find_existing(&op, err);
+    if (status == SMQ_OK && out != NULL) {
+        *out = &op.copy->info;
+    } else {
+        schedule_op_clear(&op);
+    }
+    return status;
+}
+
+/* All schedules of a part of a topic. */
+struct schedule_list {
+    struct core *core;
+    const struct topic *topic;
+    uint64_t *cursors;
+    struct schedule_copy **copies;
+    size_t count, size;
+};
+
+static void schedule_list_send(struct store_call *call, int32_t index, void *user)
+{
+    const struct schedule_list *list = user;
+    struct store_slot slot;
+
+    store_slot_fill(&slot, list->topic, index);
+    store_schedule_list(call, list->core->redis, &slot, list->cursors[index], 0);
+}
+
+static void schedule_list_add(struct schedule_list *list, struct schedule_copy *copy)
+{
+    if (list->count == list->size) {
+        list->size = list->size == 0 ? 64 : 2 * list->size;
+        list->copies = memory_grow(list->copies, list->size, sizeof(*list->copies));
+    }
+    list->copies[list->count++] = copy;
+}
+
+static enum fanout_next schedule_list_done(const struct store_result *result, int32_t index,
+                                           void *user, smq_error *err)
+{
+    struct schedule_list *list = user;
+    struct store_schedules read;
+    struct store_schedule stored;
+    struct schedule_copy *copy;
+
+    if (result->outcome != STORE_OK || !store_schedules_read(&read, result)) {
+        return admin_fail(err, list->topic, index, result);
+    }
+    for (size_t i = 0; i < read.count; i++) {
+        if (!store_schedule_read(&stored, result, i) || !stored.there) {
+            return admin_fail(err, list->topic, index, result);
+        }
+        copy = schedule_copy_new(&stored);
+        schedule_list_add(list, copy);
+        if (!schedule_copy_describe(copy, list->topic, index, false)) {
+            return admin_fail(err, list->topic, index, result);
+        }
+    }
+    list->cursors[index] = read.cursor;
+    return read.cursor == 0 ? FANOUT_DONE : FANOUT_AGAIN;
+}
+
+static int schedule_list_compare(const void *a, const void *b)
+{
+    const struct schedule_copy *const *left = a, *const *right = b;
+
+    return strcmp((*left)->info.id, (*right)->info.id);
+}
+
+/* Returns false if the visitor ended the visit. */
+static bool schedule_list_visit(const struct schedule_list *list, smq_schedule_fn *visit,
+                                void *user)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const smq_schedule_info *info = &list->copies[i]->info;
+
+        if ((i == 0 || strcmp(info->id, list->copies[i - 1]->info.id) != 0) && !visit(info, user)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static smq_status schedule_each_part(struct core *core, const struct topic *topic, bool *more,
+                                     smq_schedule_fn *visit, void *user, smq_error *err)
+{
+    struct schedule_list list = {.core = core, .topic = topic};
+    smq_status status;
+
+    list.cursors = memory_new((size_t) topic->slots * sizeof(*list.cursors));
+    status = fanout_many(core, topic->slots, schedule_list_send, schedule_list_done, &list, err);
+    if (status == SMQ_OK && list.count > 0) {
+        qsort(list.copies, list.count, sizeof(*list.copies), schedule_list_compare);
+        *more = schedule_list_visit(&list, visit, user);
+    }
+    for (size_t i = 0; i < list.count; i++) {
+        schedule_copy_free(list.copies[i]);
+    }
+    free(list.copies);
+    free(list.cursors);
+    return status;
+}
+
+smq_status admin_schedule_each(struct core *core, const char *topic, smq_schedule_fn *visit,
+                               void *user, smq_error *err)
+{
+    struct topic whole, part;
+    bool more = true;
+    smq_status status = fanout_topic(&whole, core, topic, err);
+
+    for (int i = 0; status == SMQ_OK && more && i < topic_parts(&whole); i++) {
+        topic_part(&part, &whole, i);
+        status = schedule_each_part(core, &part, &more, visit, user, err);
+    }
+    return status;
+}

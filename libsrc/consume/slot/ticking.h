@@ -1,0 +1,19 @@
+/* ticking.h - the schedules of a slot: when the first of them is due, and storing its message.
+ *
+ * The owner of a slot of an exclusive topic sets an alarm; in a shared topic whoever finds in a
+ * reply that one is due makes its tick.  Of several that do, Redis lets the first.
+ *
+ * Thread: smq:io. */
+#ifndef CONSUME_SLOT_TICKING_H
+#define CONSUME_SLOT_TICKING_H
+
+#include "consume/slot/owned_slot.h"
+
+/* Redis has told when the first schedule of the slot is due, by a reply of the time `now_ms`; -1:
+ * none is. */
+void ticking_know(struct owned_slot *slot, int64_t tick_ms, int64_t now_ms);
+
+/* Begin to make the ticks that are due, if there are any.  Only the turn calls this. */
+void ticking_decide(struct owned_slot *slot);
+
+#endif
