@@ -75,6 +75,9 @@ extern const struct verb send_verb, copy_verb, consume_verb, pause_verb, resume_
     top_verb, work_verb;
 extern const struct verb peek_verb, get_verb, rank_verb, remove_verb, reschedule_verb, purge_verb;
 extern const struct verb dead_list_verb, dead_requeue_verb, dead_purge_verb, help_verb;
+extern const struct verb schedule_put_verb, schedule_get_verb, schedule_list_verb,
+    schedule_remove_verb, schedule_pause_verb, schedule_resume_verb, schedule_run_verb,
+    schedule_next_verb;
 extern const struct verb fleet_show_verb, fleet_evict_verb, fleet_raise_fence_verb;
 extern const struct verb context_list_verb, doctor_verb, check_verb, completion_verb, serve_verb;
 

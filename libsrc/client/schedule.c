@@ -104,11 +104,11 @@ SMQ_API smq_status smq_schedule_next(const smq_schedule *schedule, int64_t after
     struct plan plan;
     smq_status status = schedule_copy_in(&known, &message, schedule, err);
 
-    if (status == SMQ_OK && (count == NULL || (times_at_ms == NULL && capacity > 0))) {
-        status = status_set(err, SMQ_INVALID, "there is no place for the times");
-    }
     if (status != SMQ_OK) {
         return status;
+    }
+    if (count == NULL || (times_at_ms == NULL && capacity > 0)) {
+        return status_set(err, SMQ_INVALID, "there is no place for the times");
     }
     status = plan_open(&plan, &known, err);
     if (status != SMQ_OK) {

@@ -211,7 +211,7 @@ smq_status schedule_define(struct buf *out, int32_t *slot, const struct topic *t
     char times[SCHEDULE_TIMES_MAX], id_at[SMQ_SCHEDULE_ID_MAX + 2];
     struct send_place place;
     struct buf scratch = {0};
-    struct message message;
+    struct message message = {0};
     const void *member;
     size_t len;
     smq_status status =

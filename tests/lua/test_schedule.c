@@ -67,6 +67,27 @@ static void test_a_tick_is_stored_once_and_not_before_its_time(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+static void test_a_clock_that_steps_makes_no_tick_twice(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"schedule_put s 0 5000 5000,0,,0, " INLINE, "OK 1000"},
+        {"at 5000", ""},
+        {"schedule_tick s 1000 5000 6000 f", "OK a 6000"},
+        {"at 1000", ""},
+        {"schedule_read due 100", "OK 1000 0"},
+        {"schedule_tick s 1000 5000 6000 f", "OK o 6000"},
+        {"schedule_tick s 1000 6000 7000 f", "OK o 6000"},
+        {"at 3600000", ""},
+        {"schedule_read due 100", "OK 3600000 0 s 1000,6000,1,5000,0, s"},
+        {"schedule_tick s 1000 6000 3601000 f", "OK m 3601000"},
+        {"schedule_tick s 1000 6000 3601000 f", "OK o 3601000"},
+        {"field sent", "1"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 static void test_a_paused_one_does_not_fire_but_runs(void **state)
 {
     static const struct script_row rows[] = {
@@ -219,6 +240,7 @@ TEST_GROUP(schedule)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_change_needs_the_version_that_was_read),
         cmocka_unit_test(test_a_tick_is_stored_once_and_not_before_its_time),
+        cmocka_unit_test(test_a_clock_that_steps_makes_no_tick_twice),
         cmocka_unit_test(test_a_paused_one_does_not_fire_but_runs),
         cmocka_unit_test(test_a_message_has_the_time_of_its_tick_in_its_id),
         cmocka_unit_test(test_a_tick_that_was_handled_is_a_duplicate),

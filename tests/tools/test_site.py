@@ -33,7 +33,7 @@ QUESTIONS = [
     ("kubernetes", "deployment.html#in-kubernetes"),
     ("systemd", "deployment.html#as-a-service-of-systemd"),
     ("keda", "deployment.html#scaling-with-keda"),
-    ("cron", "compare.html#when-to-take-which-queue"),
+    ("cron", "schedules.html#schedules"),
     ("how many slots", "choosing.html#how-many-slots"),
     ("which layout", "choosing.html#which-layout"),
     ("SMQ_FULL", "errors.html#smq_full"),

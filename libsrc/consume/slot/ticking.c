@@ -13,7 +13,7 @@
 #include "core/plan.h"
 #include "store/schedule.h"
 
-enum { AGAIN_MS = 1000 };
+enum { AGAIN_US = 1000000 };
 
 struct ticking_call {
     struct store_call call;
@@ -61,7 +61,7 @@ static void ticking_fail(struct ticking_call *ticking, const char *text)
     struct owned_slot *slot = ticking->slot;
 
     if (ticking->era == slot->era) {
-        slot->tick_us = clock_now_us() + AGAIN_MS * 1000;
+        slot->tick_us = clock_now_us() + AGAIN_US;
         owned_slot_set_alarm(slot);
     }
     if (text != NULL && episode_trouble(&slot->set->ticks_fail, clock_now_ms())) {

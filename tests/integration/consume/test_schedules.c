@@ -322,7 +322,7 @@ static void missed_ticks_follow_the_policy(void **state)
     (void) put(client, topic, "one", &schedule);
     schedule.missed = SMQ_MISSED_NONE;
     schedule.every_ms = EVERY_MS;
-    schedule.end_at_ms = schedule.start_at_ms + 2 * EVERY_MS + 1;
+    schedule.end_at_ms = schedule.start_at_ms + (int64_t) 2 * EVERY_MS + 1;
     (void) put(client, topic, "none", &schedule);
     assert_ok(smq_topic_pause(client, topic, &err), &err);
     messages_await_clock(schedule.end_at_ms + 1000);

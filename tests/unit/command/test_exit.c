@@ -16,7 +16,7 @@ static void test_documented_codes(void **state)
         {SMQ_DENIED, 77},    {SMQ_BAD_SERVER, 78},    {SMQ_WRONG_THREAD, 70},
         {SMQ_FORKED, 70},    {SMQ_CLOSED, 70},        {SMQ_NAME_TAKEN, 75},
         {SMQ_NO_MEMORY, 75}, {SMQ_IN_WORK, 75},       {SMQ_LEASE_LOST, 75},
-        {SMQ_DAMAGED, 1},    {SMQ_DUPLICATE, 1},
+        {SMQ_DAMAGED, 1},    {SMQ_DUPLICATE, 1},      {SMQ_NO_SCHEDULE, 1},
     };
     size_t known = 0;
 

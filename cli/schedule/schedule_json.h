@@ -1,0 +1,14 @@
+/* schedule_json.h - schedules as JSON. */
+#ifndef CLI_SCHEDULE_JSON_H
+#define CLI_SCHEDULE_JSON_H
+
+#include <jansson.h>
+
+#include <slotmq/slotmq.h>
+
+/* topic, id, cron, every_ms, zone, start_at_ms, end_at_ms, limit, missed, next_at_ms, last_at_ms,
+ * ticks, paused, note, version, slot, each null if it has none; and if it was read, message: body,
+ * key, priority, ttl_ms, max_retries (-1: none; null: that of the topic), headers. */
+json_t *schedule_json(const smq_schedule_info *info);
+
+#endif

@@ -1,0 +1,254 @@
+/* schedule_put.c - schedule put, schedule next: the flags that say when a schedule is due. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/message/when_flags.h"
+#include "cli/text/moment.h"
+#include "cli/text/output.h"
+#include "cli/text/say.h"
+#include "cli/verb/headers.h"
+#include "cli/verb/verb.h"
+
+enum { NEXT_MOST = 1000 };
+
+struct schedule_times {
+    const char *cron, *zone, *missed;
+    struct flag_value every, start, end, limit;
+};
+
+struct schedule_put_options {
+    struct schedule_times times;
+    const char *key;
+    struct when when;
+    struct headers headers;
+};
+
+struct schedule_next_options {
+    struct schedule_times times;
+    struct flag_value from, count;
+};
+
+#define PUT(member)  offsetof(struct schedule_put_options, member)
+#define NEXT(member) offsetof(struct schedule_next_options, member)
+
+/* Rows for a `struct schedule_times times` in the verb's `struct_`. */
+#define TIME_ROW(name_, type_, at_, operand_, help_)                                               \
+    {                                                                                              \
+        .name = (name_), .type = (type_), .offset = (at_), .operand = (operand_), .help = (help_)  \
+    }
+#define TIMES(struct_, member) offsetof(struct_, times.member)
+#define TIME_FLAGS(struct_)                                                                        \
+    TEXT_FLAG("cron", TIMES(struct_, cron), "EXPR",                                                \
+              "minute, hour, day of month, month and day of week, as '30 6 * * MON-FRI'; with a "  \
+              "second in front; or @daily and the like"),                                          \
+        TIME_ROW("every", FLAG_DURATION, TIMES(struct_, every), "TIME",                            \
+                 "that far apart, counted from --start or from 1970; at least 100ms"),             \
+        TEXT_FLAG("zone", TIMES(struct_, zone), "ZONE",                                            \
+                  "of --cron, as Europe/Berlin; default UTC"),                                     \
+        TIME_ROW("start", FLAG_TIME, TIMES(struct_, start), "WHEN", "no tick before this time"),   \
+        TIME_ROW("end", FLAG_TIME, TIMES(struct_, end), "WHEN", "no tick after this time"),        \
+        NUMBER_FLAG("limit", TIMES(struct_, limit), "how many ticks there are; default no limit")
+
+static const struct flag schedule_put_flags[] = {
+    TIME_FLAGS(struct schedule_put_options),
+    TEXT_FLAG("missed", PUT(times.missed), "one|none",
+              "what becomes of ticks that were missed: one message for all of them, or none; "
+              "default one"),
+    TEXT_FLAG("key", PUT(key), "KEY", "of its messages; default: ID, so they come one at a time"),
+    {.name = "priority",
+     .type = FLAG_NUMBER,
+     .offset = PUT(when.priority),
+     .operand = "P",
+     .help = "priority: larger is more urgent",
+     .fallback = "0"},
+    WHEN_OWN(struct schedule_put_options, "ttl", "ttl_ms", "TIME", "layout keyed: time to live"),
+    WHEN_OWN(struct schedule_put_options, "retries", "max_retries", "N",
+             "layout keyed: retries before a message is dead"),
+    {.name = "header",
+     .letter = 'H',
+     .type = FLAG_HEADER,
+     .offset = PUT(headers),
+     .operand = "NAME=VALUE",
+     .help = "layout keyed: a header of its messages; may be given several times"},
+};
+
+static const struct flag schedule_next_flags[] = {
+    TIME_FLAGS(struct schedule_next_options),
+    TIME_ROW("from", FLAG_TIME, NEXT(from), "WHEN", "the times after this one; default now"),
+    {.name = "count",
+     .type = FLAG_NUMBER,
+     .offset = NEXT(count),
+     .operand = "N",
+     .min = "1",
+     .max = "1000",
+     .fallback = "5",
+     .help = "how many times"},
+};
+
+static void schedule_put_init(void *options)
+{
+    when_init(&((struct schedule_put_options *) options)->when);
+}
+
+static enum exit_code schedule_fill(smq_schedule *out, const struct schedule_times *times)
+{
+    *out = (smq_schedule) SMQ_SCHEDULE_INIT;
+    if ((times->cron != NULL) == times->every.given) {
+        return say_error(EXIT_USAGE, "give either --cron or --every");
+    }
+    if (times->missed != NULL && strcmp(times->missed, "one") != 0 &&
+        strcmp(times->missed, "none") != 0) {
+        return say_error(EXIT_USAGE, "--missed is one or none, not %s", times->missed);
+    }
+    out->cron = times->cron;
+    out->zone = times->zone;
+    out->every_ms = times->every.value;
+    out->start_at_ms = times->start.value;
+    out->end_at_ms = times->end.value;
+    out->limit = times->limit.value;
+    out->missed = times->missed != NULL && strcmp(times->missed, "none") == 0 ? SMQ_MISSED_NONE
+                                                                              : SMQ_MISSED_ONE;
+    return EXIT_DONE;
+}
+
+/* What its times are is known without a server. */
+static enum exit_code schedule_put_check(const struct command *command)
+{
+    const struct schedule_put_options *flags = command->options;
+    smq_schedule schedule;
+    smq_error err;
+    size_t count;
+    enum exit_code code = schedule_fill(&schedule, &flags->times);
+
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    return smq_schedule_next(&schedule, 0, NULL, 0, &count, &err) == SMQ_OK ? EXIT_DONE
+                                                                            : say_failure(&err);
+}
+
+/* Is a message that a failover makes twice handled once?  A topic that cannot be read now says
+ * nothing. */
+static bool schedule_has_window(smq_client *client, const char *topic)
+{
+    smq_topic_info *info = NULL;
+    bool has = true;
+
+    if (smq_topic_get(client, topic, &info, NULL) == SMQ_OK) {
+        has = info->options->layout == SMQ_LAYOUT_KEYED && info->options->dedup_window_ms > 0;
+        smq_topic_info_free(info);
+    }
+    return has;
+}
+
+static void schedule_put_report(const struct command *command, smq_schedule_change change,
+                                bool has_window)
+{
+    if (command->global.json) {
+        json_t *document = json_object();
+        output_set(document, "topic", json_string(command->words[0]));
+        output_set(document, "id", output_text(command->words[1]));
+        output_set(document, "change", json_string(smq_schedule_change_name(change)));
+        output_set(document, "window", json_boolean(has_window));
+        output_json(document);
+    } else if (!command->global.quiet) {
+        say("schedule %s: %s", command->words[1], smq_schedule_change_name(change));
+    }
+    if (!has_window && !command->global.quiet) {
+        say("topic %s remembers no ids: a tick that a failover of Redis loses after it was handled "
+            "is handled twice; layout keyed with dedup_window_ms prevents it",
+            command->words[0]);
+    }
+}
+
+static enum exit_code schedule_put(smq_client *client, const struct command *command,
+                                   const struct topic_facts *topic)
+{
+    const struct schedule_put_options *flags = command->options;
+    smq_message message = SMQ_MESSAGE_INIT;
+    smq_schedule_change change;
+    smq_schedule schedule;
+    smq_error err;
+    enum exit_code code = schedule_fill(&schedule, &flags->times);
+
+    if (code == EXIT_DONE) {
+        code = when_check(&flags->when, command->words[0], topic);
+    }
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    when_apply(&message, &flags->when);
+    message.delay_ms = 0; /* a tick is due when it is stored */
+    message.body = smq_text(command->word_count > 2 ? command->words[2] : NULL);
+    message.key = smq_text(flags->key);
+    message.headers = flags->headers.count > 0 ? flags->headers.header : NULL;
+    message.header_count = flags->headers.count;
+    schedule.message = &message;
+    if (smq_schedule_put(client, command->words[0], command->words[1], &schedule, &change, &err) !=
+        SMQ_OK) {
+        return topic_say_failure(client, command->words[0], &err);
+    }
+    schedule_put_report(command, change, schedule_has_window(client, command->words[0]));
+    return EXIT_DONE;
+}
+
+const struct verb schedule_put_verb = {
+    .name = "schedule put",
+    .operands = "NAME ID [BODY]",
+    .summary = "store a message at times that repeat",
+    .text =
+        "Whoever consumes the topic makes the ticks, each once; while nobody does there are none. "
+        "To put what is there already changes nothing. Other times count from now; another "
+        "message is stored from the next tick on. In layout keyed the id of each message is "
+        "ID@DUE, "
+        "with the time at which it was due in ms since 1970.",
+    VERB_FLAGS(schedule_put_flags, struct schedule_put_options),
+    .init = schedule_put_init,
+    .min_words = 2,
+    .max_words = 3,
+    .check = schedule_put_check,
+    .about_topic = schedule_put,
+};
+
+static enum exit_code schedule_next(const struct command *command)
+{
+    const struct schedule_next_options *flags = command->options;
+    int64_t times_at_ms[NEXT_MOST];
+    json_t *array = json_array();
+    smq_schedule schedule;
+    char text[40];
+    smq_error err;
+    size_t count = 0;
+    enum exit_code code = schedule_fill(&schedule, &flags->times);
+
+    if (code == EXIT_DONE &&
+        smq_schedule_next(&schedule, flags->from.given ? flags->from.value : moment_wall_ms(),
+                          times_at_ms, (size_t) flags->count.value, &count, &err) != SMQ_OK) {
+        code = say_failure(&err);
+    }
+    for (size_t i = 0; i < count; i++) {
+        output_append(array, json_integer(times_at_ms[i]));
+        if (!command->global.json) {
+            output_time(text, sizeof(text), times_at_ms[i]);
+            printf("%s\n", text);
+        }
+    }
+    if (code == EXIT_DONE && command->global.json) {
+        json_t *document = json_object();
+        output_set(document, "times_at_ms", array);
+        output_json(document);
+    } else {
+        json_decref(array);
+    }
+    return code;
+}
+
+const struct verb schedule_next_verb = {
+    .name = "schedule next",
+    .operands = "",
+    .summary = "the next times at which a schedule would be due",
+    .text = "No server is asked. Without a further time nothing is printed.",
+    VERB_FLAGS(schedule_next_flags, struct schedule_next_options),
+    .run = schedule_next,
+};

@@ -1,0 +1,97 @@
+/* test_schedule.c - schedule put, get, list, remove, pause, resume, run and next. */
+#include "command.h"
+#include "support/group.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const schedule_members[] = {
+    "topic",      "id",         "cron",    "every_ms", "zone",   "start_at_ms",
+    "end_at_ms",  "limit",      "missed",  "ticks",    "paused", "note",
+    "next_at_ms", "last_at_ms", "version", "slot",     NULL};
+
+static void assert_change(const char *const *arguments, const char *change)
+{
+    json_t *document = command_json(NULL, arguments);
+
+    assert_string_equal(json_text(document, "change"), change);
+    json_decref(document);
+}
+
+static void test_a_schedule_from_put_to_remove(void **state)
+{
+    json_t *document, *schedules, *message;
+    char *out;
+
+    command_done(NULL, ARGS("topic", "create", "nightly", "--dedup-window", "1d"));
+    assert_change(ARGS("schedule", "put", "nightly", "report", "all", "--cron", "30 2 * * *",
+                       "--zone", "Europe/Berlin", "-H", "kind=pdf", "--retries", "3", "--json"),
+                  "made");
+    assert_change(ARGS("schedule", "put", "nightly", "report", "all", "--cron", "30 2 * * *",
+                       "--zone", "Europe/Berlin", "-H", "kind=pdf", "--retries", "3", "--json"),
+                  "same");
+    assert_change(ARGS("schedule", "put", "nightly", "report", "some", "--cron", "30 2 * * *",
+                       "--zone", "Europe/Berlin", "-H", "kind=pdf", "--retries", "3", "--json"),
+                  "changed");
+    assert_change(
+        ARGS("schedule", "put", "nightly", "pulse", "--every", "1d", "--missed", "none", "--json"),
+        "made");
+    assert_change(ARGS("schedule", "pause", "nightly", "pulse", "until tomorrow", "--json"),
+                  "paused");
+
+    document = command_json(NULL, ARGS("schedule", "list", "nightly", "--json"));
+    schedules = json_object_get(document, "schedules");
+    assert_int_equal(json_array_size(schedules), 2);
+    assert_members(json_array_get(schedules, 0), schedule_members);
+    assert_string_equal(json_text(json_array_get(schedules, 0), "note"), "until tomorrow");
+    assert_string_equal(json_text(json_array_get(schedules, 1), "zone"), "Europe/Berlin");
+    json_decref(document);
+
+    document = command_json(NULL, ARGS("schedule", "get", "nightly", "report", "--json"));
+    message = json_object_get(document, "message");
+    assert_string_equal(json_text(message, "body"), "some");
+    assert_string_equal(json_text(message, "key"), "report");
+    assert_int_equal(json_integer_value(json_object_get(message, "max_retries")), 3);
+    assert_string_equal(json_text(json_object_get(message, "headers"), "kind"), "pdf");
+    json_decref(document);
+
+    assert_change(ARGS("schedule", "run", "nightly", "pulse", "--json"), "run");
+    out = command_out(NULL, ARGS("stat", "nightly", "--json"));
+    assert_non_null(strstr(out, "\"waiting\":1"));
+    free(out);
+    assert_change(ARGS("schedule", "resume", "nightly", "pulse", "--json"), "resumed");
+    assert_change(ARGS("schedule", "remove", "nightly", "pulse", "--json"), "removed");
+    out = command_out(NULL, ARGS("schedule", "list", "nightly"));
+    assert_null(strstr(out, "pulse"));
+    assert_non_null(strstr(out, "30 2 * * * Europe/Berlin"));
+    free(out);
+}
+
+static void test_what_is_wrong_is_said_in_one_line(void **state)
+{
+    char *err;
+
+    command_done(NULL, ARGS("topic", "create", "forgets"));
+    err = command_err(NULL, ARGS("schedule", "put", "forgets", "s", "--every", "1d"));
+    assert_non_null(strstr(err, "remembers no ids"));
+    free(err);
+    command_refused(64, ">>>25<<<", NULL,
+                    ARGS("schedule", "put", "forgets", "s", "--cron", "0 25 * * *"));
+    command_refused(64, "no such zone", NULL,
+                    ARGS("schedule", "next", "--cron", "@daily", "--zone", "Mars/Olympus"));
+    command_refused(64, "either --cron or --every", NULL,
+                    ARGS("schedule", "put", "forgets", "s", "x"));
+    command_refused(1, "no schedule \"other\"", NULL,
+                    ARGS("schedule", "remove", "forgets", "other"));
+}
+
+TEST_GROUP(schedule)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_schedule_from_put_to_remove),
+        cmocka_unit_test(test_what_is_wrong_is_said_in_one_line),
+    };
+
+    return cmocka_run_group_tests(tests, command_setup, command_teardown);
+}
