@@ -55,6 +55,9 @@ typedef struct smq_stats {
      * time that they renew its lease.  Of a consumer of an earlier version the time is known since
      * it last renewed a lease.  0: nothing is claimed. */
     int64_t oldest_claim_age_ms;
+    /* How long the tick of a schedule has been due that nobody makes; 0: none is, or the topic is
+     * paused. */
+    int64_t tick_late_ms;
 } smq_stats;
 #define SMQ_AGE_UNKNOWN (-1)
 #define SMQ_STATS_INIT  SMQ_INIT(smq_stats)

@@ -52,6 +52,8 @@ const struct statistic statistic_table[] = {
         "How long the oldest claim has been in work, at least."),
     AGE(stalled_age_ms, "slotmq_topic_stalled_age_seconds",
         "How long ago the lease of the message ended that has been stalled for longest."),
+    AGE(tick_late_ms, "slotmq_topic_tick_late_seconds",
+        "How long the tick of a schedule has been due that nobody makes."),
     {.info = {NUMBER(next_due_at_ms, GAUGE, TIME_MS), .metric = "", .help = "", .label = "",
               .label_value = ""},
      .sum = STATISTIC_EARLIEST},

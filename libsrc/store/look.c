@@ -17,6 +17,7 @@ void store_inspect(struct store_call *call, struct redis *redis, const struct st
     call_begin_slot(call, &script_inspect, slot);
     call_kind(call, SCRIPT_INSPECT_ARGV_KIND, slot);
     call_counters(call, SCRIPT_INSPECT_ARGV_COUNTERS);
+    redis_arg_string(&call->command, "tick"); /* when the first of its schedules is due */
     call_submit(call, redis, LOOK_COUNTERS + statistic_count, timeout_ms);
 }
 
@@ -80,9 +81,10 @@ static bool look_read_gauges(struct store_inspected *out, const redisReply *repl
     return true;
 }
 
-static bool look_read_counters(smq_stats *out, const redisReply *reply)
+static bool look_read_counters(struct store_inspected *out, const redisReply *reply)
 {
     size_t place = LOOK_COUNTERS;
+    int64_t tick_ms;
 
     for (size_t i = 0; i < statistic_count; i++) {
         uint64_t count;
@@ -93,7 +95,13 @@ static bool look_read_counters(smq_stats *out, const redisReply *reply)
         if (!reply_count(&count, reply, place++)) {
             return false;
         }
-        statistic_set(&statistic_table[i], out, (int64_t) count);
+        statistic_set(&statistic_table[i], &out->stats, (int64_t) count);
+    }
+    if (!reply_number(&tick_ms, reply, place)) {
+        return false;
+    }
+    if (tick_ms > 0 && tick_ms < out->now_ms && out->stats.slots_paused == 0) {
+        out->stats.tick_late_ms = out->now_ms - tick_ms;
     }
     return true;
 }
@@ -105,7 +113,6 @@ bool store_inspect_read(struct store_inspected *out, const struct store_result *
 
     *out = (struct store_inspected){.stats = SMQ_STATS_INIT};
     return look_read_gauges(out, reply) && look_read_overdue(out, reply, lease_ms) &&
-           look_read_counters(&out->stats, reply) &&
-           reply_text(out->owner, sizeof(out->owner), reply, 9) &&
+           look_read_counters(out, reply) && reply_text(out->owner, sizeof(out->owner), reply, 9) &&
            reply_token(out->token, reply, 10);
 }

@@ -135,7 +135,7 @@ static void ticking_on_due(struct store_call *call, const struct store_result *r
     bool is_good = true;
 
     if (result->outcome != STORE_OK || !store_schedules_read(&due, result)) {
-        ticking_fail(ticking, NULL);
+        ticking_fail(ticking, result->status == SMQ_DENIED ? result->text : NULL);
         return;
     }
     ticking->now_ms = due.now_ms;
@@ -183,7 +183,7 @@ static void ticking_on_made(struct store_call *call, const struct store_result *
     if (result->outcome != STORE_OK ||
         !store_ticks_read(&results, &tick_ms, result, ticking->count) ||
         !ticking_count(ticking, results)) {
-        ticking_fail(ticking, NULL);
+        ticking_fail(ticking, result->status == SMQ_DENIED ? result->text : NULL);
         return;
     }
     episode_good(&ticking->slot->set->ticks_fail);

@@ -171,6 +171,7 @@ class Stats:
     stalled: int
     stalled_age_ms: int
     oldest_claim_age_ms: int
+    tick_late_ms: int
 
 
 @dataclasses.dataclass(frozen=True)

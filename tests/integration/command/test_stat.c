@@ -10,9 +10,10 @@
 
 #define COUNTS                                                                                     \
     "paused", "waiting", "due", "claimed", "stalled", "resting", "dead", "oldest_due_age_ms",      \
-        "oldest_claim_age_ms", "stalled_age_ms", "sent", "merged", "done", "retried", "rejected",  \
-        "expired", "released", "lease_lost", "dead_rejected", "dead_failed", "dead_crashed",       \
-        "dead_timed_out", "dead_expired", "dead_bodiless", "duplicates"
+        "oldest_claim_age_ms", "stalled_age_ms", "tick_late_ms", "sent", "merged", "done",         \
+        "retried", "rejected", "expired", "released", "lease_lost", "dead_rejected",               \
+        "dead_failed", "dead_crashed", "dead_timed_out", "dead_expired", "dead_bodiless",          \
+        "duplicates"
 
 static void create(const char *name, const char *type)
 {

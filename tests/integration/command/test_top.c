@@ -13,7 +13,7 @@
 
 #define COUNTS                                                                                     \
     "paused", "waiting", "due", "claimed", "stalled", "resting", "dead", "oldest_due_age_ms",      \
-        "oldest_claim_age_ms", "stalled_age_ms", "slots_damaged", "slots_silent"
+        "oldest_claim_age_ms", "stalled_age_ms", "tick_late_ms", "slots_damaged", "slots_silent"
 #define RATES "sent_per_s", "merged_per_s", "done_per_s", "retried_per_s", "rejected_per_s"
 
 static void create(const char *name)

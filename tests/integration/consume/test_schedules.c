@@ -141,6 +141,36 @@ static void an_owner_without_room_makes_them_too(void **state)
     smq_client_free(client);
 }
 
+static bool a_tick_is_late(void *arg)
+{
+    const struct awaited *awaited = arg;
+
+    return messages_stats(awaited->client, awaited->topic).tick_late_ms > EVERY_MS;
+}
+
+static bool no_tick_is_late(void *arg)
+{
+    return !a_tick_is_late(arg);
+}
+
+static void what_nobody_makes_is_late(void **state)
+{
+    smq_client *client = cluster_client();
+    const char *topic = topic_of(client, false);
+    struct awaited awaited = {client, topic, 0};
+    struct handler_log *log = handler_log_new(NULL);
+    smq_consumer *worker;
+
+    put_every(client, topic, "s", EVERY_MS, "x");
+    assert_true(wait_until(a_tick_is_late, &awaited, TIMEOUT_MS));
+    assert_int_equal(messages_stats(client, topic).waiting, 0);
+    worker = handler_log_worker(client, topic, log);
+    assert_true(wait_until(no_tick_is_late, &awaited, TIMEOUT_MS));
+    handler_log_stop_worker(worker);
+    handler_log_free(log);
+    smq_client_free(client);
+}
+
 static void callers_of_a_shared_topic_make_each_tick_once(void **state)
 {
     enum { CLIENTS = 3 };
@@ -444,6 +474,7 @@ TEST_GROUP(schedules)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_owner_makes_each_tick_once),
         cmocka_unit_test(an_owner_without_room_makes_them_too),
+        cmocka_unit_test(what_nobody_makes_is_late),
         cmocka_unit_test(callers_of_a_shared_topic_make_each_tick_once),
         cmocka_unit_test(killed_owners_lose_and_repeat_no_tick),
         cmocka_unit_test(each_group_gets_each_tick),
