@@ -72,6 +72,28 @@ void poll_one(slotmq::client &client)
     }
 }
 
+/* A tick of a schedule comes as any message. */
+void tick_once(slotmq::client &client)
+{
+    smq_schedule schedule = SMQ_SCHEDULE_INIT;
+    smq_message message = SMQ_MESSAGE_INIT;
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS_INIT;
+
+    message.body = slotmq::bytes("a newspaper");
+    schedule.every_ms = 100;
+    schedule.limit = 1;
+    schedule.message = &message;
+    options.topic = "errands";
+    client.put_schedule("errands", "daily", schedule);
+    slotmq::consumer consumer(client, options);
+    for (slotmq::delivery &delivery : consumer.poll(1, SMQ_FOREVER)) {
+        std::puts(std::string(delivery.body()).c_str());
+        delivery.done();
+    }
+    consumer.flush(SMQ_FOREVER);
+    client.remove_schedule("errands", "daily");
+}
+
 /* Hooks see each send and each message of a client. */
 class signature : public slotmq::hooks
 {
@@ -114,6 +136,7 @@ int main(int argc, char **argv)
         send_and_consume(client);
         fail_once(client);
         poll_one(client);
+        tick_once(client);
         sign(redis);
         return 0;
     } catch (const slotmq::error &error) {

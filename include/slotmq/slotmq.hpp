@@ -301,6 +301,20 @@ class client
         return stats;
     }
 
+    smq_schedule_change put_schedule(const char *topic, const char *id,
+                                     const smq_schedule &schedule)
+    {
+        smq_schedule_change change = SMQ_SCHEDULE_SAME;
+
+        check(smq_schedule_put, handle_.get(), topic, id, &schedule, &change);
+        return change;
+    }
+
+    void remove_schedule(const char *topic, const char *id)
+    {
+        check(smq_schedule_remove, handle_.get(), topic, id);
+    }
+
     smq_client *get() const noexcept
     {
         return handle_.get();

@@ -176,7 +176,8 @@ static void test_mistakes_in_node_are_errors(void **state)
     assert_script_prints(argv, both);
 }
 
-static const char raii_prints[] = "two books\na map\na lamp\nSMQ_INVALID\na pen from raii\n";
+static const char raii_prints[] =
+    "two books\na map\na lamp\nSMQ_INVALID\na newspaper\na pen from raii\n";
 
 static void test_handles_of_cpp_free_themselves(void **state)
 {
