@@ -14,7 +14,7 @@
 -- too, up to a message: last,attempts,entry.  Shared: the name of the caller, w and hex digits
 -- oldest: the number of the oldest claim of which the caller has a message in flight, or behind all
 -- that it knows.  Shared: -
--- open: while this call leaves its caller parked, a send may claim for it: a push (lib/push.lua).
+-- open: while this call leaves its caller parked, a send may claim for it: a push (send).
 -- Any other call that leaves it parked ends that, so a call with n = 0 knows of the last push.
 -- pushed: the time in the newest push that the caller has got.  Shared: 0
 -- passes: the keys whose messages are not to be claimed, each as LEN:KEY; or -
