@@ -23,9 +23,9 @@
 #include "coord/coord_internal.h"
 #include "coord/member/member.h"
 #include "coord/member/ownership.h"
-#include "coord/zk/root.h"
+#include "coord/session/root.h"
+#include "coord/session/zookeeper_env.h"
 #include "coord/zk/zk_session.h"
-#include "coord/zk/zookeeper_env.h"
 
 /* Used by members that are made after it was changed. */
 extern struct zookeeper_timings zookeeper_timings;

@@ -15,7 +15,7 @@
 #include "base/hash.h"
 #include "coord/node/assignment.h"
 #include "coord/node/member_text.h"
-#include "coord/zk/root.h"
+#include "coord/session/root.h"
 
 /* A member as read in this round. */
 struct assigner_member {

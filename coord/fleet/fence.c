@@ -15,7 +15,7 @@
 #include "base/random.h"
 #include "coord/coord.h"
 #include "coord/node/root_text.h"
-#include "coord/zk/short_session.h"
+#include "coord/fleet/short_session.h"
 
 struct fence {
     struct short_session session;

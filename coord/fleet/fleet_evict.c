@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "coord/coord.h"
 #include "coord/node/member_text.h"
-#include "coord/zk/short_session.h"
+#include "coord/fleet/short_session.h"
 
 struct fleet_evict {
     struct short_session session;

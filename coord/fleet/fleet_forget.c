@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "coord/fleet/fleet_read.h"
 #include "coord/node/topic_path.h"
-#include "coord/zk/short_session.h"
+#include "coord/fleet/short_session.h"
 
 /* Invariant: while a reply is awaited (`out`), `next` is the topic that it is about. */
 struct fleet_forget {

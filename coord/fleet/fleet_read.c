@@ -11,7 +11,7 @@
 #include "coord/coord.h"
 #include "coord/fleet/fleet_read.h"
 #include "coord/node/topic_path.h"
-#include "coord/zk/short_session.h"
+#include "coord/fleet/short_session.h"
 
 enum { FLEET_READS_MAX = 64 };
 

@@ -21,7 +21,7 @@
 #include "coord/member/member_state.h"
 #include "coord/no_slot.h"
 #include "coord/node/member_text.h"
-#include "coord/zk/root.h"
+#include "coord/session/root.h"
 
 struct member_listener {
     void (*encode)(void *user, struct buf *out); /* append the topics' lines of the node */

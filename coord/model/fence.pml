@@ -6,7 +6,7 @@
  * raise-fence`: the generation becomes larger than that of any token, and the topic is bound to the
  * root.
  *
- * coord/zk/root.c, coord/fleet/fence.c, libsrc/admin/fence.c, and the identity in
+ * coord/session/root.c, coord/fleet/fence.c, libsrc/admin/fence.c, and the identity in
  * coord/member/ownership_node.c.
  *
  * Without copies no operator is needed (NO_COPY, NO_OPERATOR) as long as a living member is first.

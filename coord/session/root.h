@@ -6,8 +6,8 @@
  * generation higher, because the zxids of an ensemble that lost its data are small again.
  *
  * Below: zk_session.h, root_text.h, zookeeper_env.h.  Thread: smq:coord. */
-#ifndef COORD_ZK_ROOT_H
-#define COORD_ZK_ROOT_H
+#ifndef COORD_SESSION_ROOT_H
+#define COORD_SESSION_ROOT_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -17,8 +17,8 @@
 
 #include "coord/coord.h"
 #include "coord/node/root_text.h"
+#include "coord/session/zookeeper_env.h"
 #include "coord/zk/zk_session.h"
-#include "coord/zk/zookeeper_env.h"
 
 struct root_listener {
     void (*entered)(void *user); /* root_enter() has read the root */

@@ -1,8 +1,8 @@
 /* zookeeper_env.h - what all parts of a member of a fleet share; none of them changes it.
  *
  * Below: nothing of this folder.  Thread: smq:coord. */
-#ifndef COORD_ZK_ZOOKEEPER_ENV_H
-#define COORD_ZK_ZOOKEEPER_ENV_H
+#ifndef COORD_SESSION_ZOOKEEPER_ENV_H
+#define COORD_SESSION_ZOOKEEPER_ENV_H
 
 #include <stdbool.h>
 #include <stdint.h>

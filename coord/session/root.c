@@ -1,7 +1,7 @@
 /* root.c - reading the root of the fleet, creating it, and noticing that it has changed.
  *
  * Thread: smq:coord, except root_binding(). */
-#include "coord/zk/root.h"
+#include "coord/session/root.h"
 
 #include <inttypes.h>
 #include <stdio.h>

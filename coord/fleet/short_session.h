@@ -2,8 +2,8 @@
  * it does not join the fleet and leaves nothing behind.
  *
  * Below: zk_session.h, coord.h.  Thread: as each function says. */
-#ifndef COORD_ZK_SHORT_SESSION_H
-#define COORD_ZK_SHORT_SESSION_H
+#ifndef COORD_FLEET_SHORT_SESSION_H
+#define COORD_FLEET_SHORT_SESSION_H
 
 #include <stdbool.h>
 #include <stdint.h>

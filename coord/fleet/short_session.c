@@ -1,7 +1,7 @@
 /* short_session.c - a session with ZooKeeper for one operation.
  *
  * Thread: smq:coord of its own, except short_session_run(). */
-#include "coord/zk/short_session.h"
+#include "coord/fleet/short_session.h"
 
 #include <stdlib.h>
 
