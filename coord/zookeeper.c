@@ -207,7 +207,7 @@ static void zookeeper_on_refused(void *user, smq_status status, const char *text
 
 /* --- the election and the assigner --- */
 
-static void zookeeper_on_won(void *user, int32_t epoch)
+static void zookeeper_on_won(void *user, int64_t epoch)
 {
     struct zookeeper *zookeeper = user;
 
@@ -240,7 +240,7 @@ static void zookeeper_on_not_released(void *user, size_t slots)
 static void zookeeper_init_parts(struct zookeeper *zookeeper)
 {
     const struct zookeeper_env *env = &zookeeper->env;
-    struct zk_session *session = &zookeeper->session;
+    struct session *session = zookeeper->session;
     const struct member_listener member = {.encode = zookeeper_on_encode,
                                            .written = zookeeper_on_written,
                                            .entered = zookeeper_on_entered,
@@ -267,30 +267,27 @@ static void zookeeper_start(struct loop_task *task)
 {
     struct zookeeper *zookeeper = OWNER_OF(task, struct zookeeper, start);
     const struct coord_options *options = &zookeeper->coord->options;
-    const struct zk_session_options session = {.loop = zookeeper->env.loop,
-                                               .events = zookeeper->env.events,
-                                               .servers = zookeeper->hosts,
-                                               .root = zookeeper->root_path,
-                                               .auth = options->auth,
-                                               .auth_file = options->auth_file,
-                                               .timeout_ms = options->session_timeout_ms,
-                                               .connected = zookeeper_on_connected,
-                                               .disconnected = zookeeper_on_disconnected,
-                                               .expired = zookeeper_on_expired,
-                                               .refused = zookeeper_on_session_refused,
-                                               .denied = zookeeper_on_denied,
-                                               .changed = zookeeper_on_changed,
-                                               .user = zookeeper};
+    const struct session_options session = {.loop = zookeeper->env.loop,
+                                            .events = zookeeper->env.events,
+                                            .root = zookeeper->root_path,
+                                            .timeout_ms = options->session_timeout_ms,
+                                            .connected = zookeeper_on_connected,
+                                            .disconnected = zookeeper_on_disconnected,
+                                            .expired = zookeeper_on_expired,
+                                            .refused = zookeeper_on_session_refused,
+                                            .denied = zookeeper_on_denied,
+                                            .changed = zookeeper_on_changed,
+                                            .user = zookeeper};
 
     zookeeper_init_parts(zookeeper);
-    zk_session_start(&zookeeper->session, &session);
+    session_start(zookeeper->session, &session);
 }
 
 static void zookeeper_explain(struct zookeeper *zookeeper, struct ownership *topic)
 {
     struct no_slot_facts facts = {.fleet = true};
 
-    facts.silent = !zk_session_is_connected(&zookeeper->session);
+    facts.silent = !session_is_connected(zookeeper->session);
     facts.granting = zookeeper->assigner.active && zookeeper->assigner.busy;
     member_know(&zookeeper->member, &facts);
     ownership_know(topic, &facts);
@@ -353,7 +350,7 @@ static void zookeeper_stop(struct coord *coord)
 {
     struct zookeeper *zookeeper = coord->self;
 
-    zk_session_stop(&zookeeper->session);
+    session_stop(zookeeper->session);
     assigner_stop(&zookeeper->assigner);
     election_stop(&zookeeper->election);
     member_stop(&zookeeper->member);
@@ -367,6 +364,7 @@ static void zookeeper_free(struct coord *coord)
     assigner_fini(&zookeeper->assigner);
     member_fini(&zookeeper->member);
     root_fini(&zookeeper->root);
+    session_free(zookeeper->session);
     free(zookeeper->hosts);
     free(zookeeper);
 }
@@ -441,7 +439,11 @@ static struct zookeeper *zookeeper_new(struct coord *coord, const char *root)
                                             .hosts = zookeeper->hosts,
                                             .root = zookeeper->root_path,
                                             .timings = zookeeper_timings};
-    root_init(&zookeeper->root, &zookeeper->env, &zookeeper->session, &listener);
+    zookeeper->servers = (struct zk_servers){.hosts = zookeeper->hosts,
+                                             .auth = coord->options.auth,
+                                             .auth_file = coord->options.auth_file};
+    zookeeper->session = zk_session_new(&zookeeper->servers);
+    root_init(&zookeeper->root, &zookeeper->env, zookeeper->session, &listener);
     zookeeper->start.run = zookeeper_start;
     return zookeeper;
 }
@@ -450,7 +452,7 @@ smq_status coord_zookeeper_new(struct coord **out, const struct coord_options *o
                                smq_error *err)
 {
     struct coord *coord = NULL;
-    char root[ZK_ROOT_MAX];
+    char root[SESSION_ROOT_MAX];
     smq_status status = coord_check_servers(root, sizeof(root), options->servers, err);
 
     if (status != SMQ_OK) {

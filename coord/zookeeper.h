@@ -9,9 +9,9 @@
  *         |                    |       |
  *         +------- root -------+-------+
  *                    |
- *      zk_session > zk_call, zk_probe > zk_log
+ *                 session > zk_session > zk_call, zk_probe > zk_log
  *
- * Below: assigner.h, election.h, ownership.h, member.h, root.h, zk_session.h, coord_internal.h.
+ * Below: assigner.h, election.h, ownership.h, member.h, root.h, session.h, coord_internal.h.
  *
  * Thread: smq:coord. */
 #ifndef COORD_ZOOKEEPER_H
@@ -24,6 +24,7 @@
 #include "coord/member/member.h"
 #include "coord/member/ownership.h"
 #include "coord/session/root.h"
+#include "coord/session/session.h"
 #include "coord/session/zookeeper_env.h"
 #include "coord/zk/zk_session.h"
 
@@ -34,8 +35,9 @@ struct zookeeper {
     struct coord *coord;
     struct zookeeper_env env;
     char *hosts;
-    char root_path[ZK_ROOT_MAX];
-    struct zk_session session;
+    char root_path[SESSION_ROOT_MAX];
+    struct zk_servers servers;
+    struct session *session;
     struct root root;
     struct member member;
     struct ownership_set topics;

@@ -39,7 +39,7 @@ void assigner_init(struct assigner *assigner, const struct zookeeper_env *env,
 
 /* A round of an earlier term as the assigner may still be in progress; it ends first, then another
  * begins. */
-void assigner_begin(struct assigner *assigner, int32_t epoch)
+void assigner_begin(struct assigner *assigner, int64_t epoch)
 {
     assigner->epoch = epoch;
     assigner->active = true;
@@ -51,7 +51,7 @@ void assigner_end(struct assigner *assigner)
     assigner->active = assigner->again = false;
     assigner_doubt(assigner, NULL);
     uv_timer_stop(&assigner->timer);
-    if (zk_session_is_closed(assigner->ports.session)) {
+    if (session_is_closed(assigner->ports.session)) {
         assigner->busy = false; /* the session is closed, so no reply will come */
     }
     if (!assigner->busy) {
@@ -107,11 +107,11 @@ static void assigner_over(struct assigner *assigner, int64_t delay_ms)
 }
 
 /* May the round continue?  Without a connection the next connection wakes the assigner. */
-static bool assigner_may_continue(struct assigner *assigner, int rc)
+static bool assigner_may_continue(struct assigner *assigner, enum session_status status)
 {
     const struct zookeeper_timings *timings = &assigner->env->timings;
 
-    if (assigner->active && (rc == ZOK || rc == ZNONODE)) {
+    if (assigner->active && (status == SESSION_OK || status == SESSION_NO_NODE)) {
         return true;
     }
     assigner->again = false;
@@ -124,7 +124,7 @@ static bool assigner_may_continue(struct assigner *assigner, int rc)
 static void assigner_on_read(struct assigner *assigner, bool good)
 {
     if (!good) {
-        (void) assigner_may_continue(assigner, ZCONNECTIONLOSS);
+        (void) assigner_may_continue(assigner, SESSION_AWAY);
         return;
     }
     assigner_decide(assigner, clock_now_ms());
@@ -143,24 +143,26 @@ static void assigner_round(struct assigner *assigner)
 
 /* --- writing --- */
 
-static void assigner_on_written(void *user, const struct zk_reply *reply)
+static void assigner_on_written(void *user, const struct session_reply *reply)
 {
     struct assigner *assigner = user;
 
-    if (assigner->active && (reply->rc == ZBADVERSION || reply->rc == ZNONODE) &&
+    if (assigner->active &&
+        (reply->status == SESSION_CHANGED || reply->status == SESSION_NO_NODE) &&
         /* another member has a newer epoch, or the node of the epoch is missing */
-        reply->errors[0] == reply->rc) {
+        reply->errors[0] == reply->status) {
         assigner_over(assigner, -1);
         assigner->ports.superseded(assigner->ports.user);
         return;
     }
-    if (assigner->active && reply->rc == ZNOAUTH) {
+    if (assigner->active && reply->status == SESSION_DENIED) {
         assigner->hidden = assigner->current->unwritable = true;
         assigner_deny_topic(assigner, assigner->current);
         assigner_write(assigner);
         return;
     }
-    if (!assigner_may_continue(assigner, reply->rc == ZNONODE ? ZBADVERSION : reply->rc)) {
+    if (!assigner_may_continue(assigner, reply->status == SESSION_NO_NODE ? SESSION_CHANGED
+                                                                          : reply->status)) {
         return;
     }
     assigner->again = true; /* to read back the revocations that were written */
@@ -177,9 +179,10 @@ static void assigner_remove(struct assigner *assigner, struct assigner_topic *to
 {
     char path[MEMBER_WORD_MAX + 16];
     char assignment[MEMBER_WORD_MAX + 32];
-    struct zk_op ops[3] = {{.kind = ZK_CHECK, .path = "leader_epoch", .version = assigner->epoch},
-                           {.kind = ZK_DELETE, .path = assignment, .version = topic->version},
-                           {.kind = ZK_DELETE, .path = path, .version = topic->node_version}};
+    struct session_op ops[3] = {
+        {.kind = SESSION_CHECK, .path = "leader_epoch", .version = assigner->epoch},
+        {.kind = SESSION_DELETE, .path = assignment, .version = topic->version},
+        {.kind = SESSION_DELETE, .path = path, .version = topic->node_version}};
     const size_t count = topic->bare ? 2 : 3;
 
     topic_path(path, sizeof(path), topic->name, "");
@@ -190,14 +193,14 @@ static void assigner_remove(struct assigner *assigner, struct assigner_topic *to
     if (topic->bare) {
         ops[1] = ops[2];
     }
-    zk_write(assigner->ports.session, ops, count, assigner_on_written, assigner);
+    session_write(assigner->ports.session, ops, count, assigner_on_written, assigner);
 }
 
 /* Encode the next assignment; false: it is too large for a node, and the stored one stays. */
 static bool assigner_encode(struct assigner *assigner, struct assigner_topic *topic)
 {
     topic->write = false;
-    topic->next.epoch = assigner->epoch;
+    topic->next.epoch = (int32_t) assigner->epoch;
     buf_clear(&assigner->text);
     assignment_encode(&assigner->text, &topic->next);
     if (assigner->text.len <= ASSIGNMENT_SIZE_MAX) {
@@ -235,8 +238,9 @@ static void assigner_write(struct assigner *assigner)
 {
     struct assigner_topic *topic = NULL;
     char path[MEMBER_WORD_MAX + 32];
-    struct zk_op ops[2] = {{.kind = ZK_CHECK, .path = "leader_epoch", .version = assigner->epoch},
-                           {.kind = ZK_SET, .path = path}};
+    struct session_op ops[2] = {
+        {.kind = SESSION_CHECK, .path = "leader_epoch", .version = assigner->epoch},
+        {.kind = SESSION_SET, .path = path}};
 
     LIST_FOREACH(topic, &assigner->topics, link)
     {
@@ -258,5 +262,5 @@ static void assigner_write(struct assigner *assigner)
     ops[1].len = assigner->text.len;
     ops[1].version = topic->version;
     assigner_doubt(assigner, path);
-    zk_write(assigner->ports.session, ops, 2, assigner_on_written, assigner);
+    session_write(assigner->ports.session, ops, 2, assigner_on_written, assigner);
 }

@@ -5,7 +5,7 @@
  * which is above assigner_gather.c; assigner_mismatch.c is above assigner_decide.c, which is above
  * assigner_previous.c, assigner_reachability.c and assign.c.
  *
- * Below: root.h, zk_session.h, assignment.h, member_text.h.  Thread: smq:coord. */
+ * Below: root.h, session.h, assignment.h, member_text.h.  Thread: smq:coord. */
 #ifndef COORD_ASSIGNER_ASSIGNER_H
 #define COORD_ASSIGNER_ASSIGNER_H
 
@@ -54,7 +54,7 @@ struct assigner_topic {
     char nonce[MEMBER_WORD_MAX + 1];
     int32_t slots; /* 0: its node cannot be read, and nothing of it is changed */
     struct assignment old, next;
-    int32_t version, node_version; /* of the assignment; of the topic's node */
+    int64_t version, node_version; /* of the assignment; of the topic's node */
     int64_t mzxid;
     bool listed;        /* its node exists in this round */
     bool bare;          /* and its assignment is missing */
@@ -121,7 +121,7 @@ struct assigner_arrivals {
 
 /* What the assigner uses, and its callback. */
 struct assigner_ports {
-    struct zk_session *session;
+    struct session *session;
     struct root *root;              /* its folders are created again when one is missing */
     void (*superseded)(void *user); /* another member has a newer epoch: stop being the assigner */
     /* one owner did not release this number of slots in time, and others get them */
@@ -134,7 +134,7 @@ struct assigner {
     struct assigner_ports ports;
     bool active;      /* between assigner_begin() and assigner_end() */
     bool busy, again; /* a round runs; another one must follow */
-    int32_t epoch;
+    int64_t epoch;
     struct assigner_member *members; /* of this round, by incarnation */
     size_t member_count;
     struct assigner_watch *watches;
@@ -166,7 +166,7 @@ void assigner_init(struct assigner *assigner, const struct zookeeper_env *env,
                    const struct assigner_ports *ports);
 void assigner_stop(struct assigner *assigner);
 void assigner_fini(struct assigner *assigner);
-void assigner_begin(struct assigner *assigner, int32_t epoch); /* this member was elected */
+void assigner_begin(struct assigner *assigner, int64_t epoch); /* this member was elected */
 void assigner_end(struct assigner *assigner);
 void assigner_wake(struct assigner *assigner);                      /* something may have changed */
 void assigner_changed(struct assigner *assigner, const char *path); /* a watch fired */

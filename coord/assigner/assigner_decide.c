@@ -235,7 +235,7 @@ static bool assigner_decide_known(const struct assigner_topic *topic,
  * is for joining. */
 static int64_t assigner_decide_cold_wait(const struct assigner *assigner)
 {
-    int64_t part = zk_session_timeout(assigner->ports.session) * 3 / 10;
+    int64_t part = session_timeout(assigner->ports.session) * 3 / 10;
 
     return part < assigner->env->timings.cold ? part : assigner->env->timings.cold;
 }

@@ -221,13 +221,14 @@ static int assigner_compare_members(const void *left, const void *right)
 }
 
 /* A reply has come; returns whether it may be used. */
-static bool assigner_replied(struct assigner *assigner, int rc)
+static bool assigner_replied(struct assigner *assigner, enum session_status status)
 {
     assigner->out--;
-    if (!assigner->active || (rc != ZOK && rc != ZNONODE && rc != ZNOAUTH)) {
+    if (!assigner->active ||
+        (status != SESSION_OK && status != SESSION_NO_NODE && status != SESSION_DENIED)) {
         assigner->failed = true;
     }
-    assigner->hidden = assigner->hidden || rc == ZNOAUTH;
+    assigner->hidden = assigner->hidden || status == SESSION_DENIED;
     return !assigner->failed;
 }
 
@@ -242,10 +243,10 @@ static bool assigner_was_unread(const struct assigner *assigner, const char *nam
 }
 
 /* The caller has looked whether there is room for one more. */
-static void assigner_add_member(struct assigner_job *job, const struct zk_reply *reply)
+static void assigner_add_member(struct assigner_job *job, const struct session_reply *reply)
 {
     struct assigner *assigner = job->assigner;
-    const bool shown = reply->rc == ZOK;
+    const bool shown = reply->status == SESSION_OK;
     struct assigner_member member = {.incarnation = shown ? reply->stat.czxid : 0};
 
     member.unread = !shown || !member_text_parse(&member.info, reply->data, reply->len);
@@ -265,17 +266,17 @@ static void assigner_add_member(struct assigner_job *job, const struct zk_reply 
     assigner->members[assigner->member_count++] = member;
 }
 
-static void assigner_on_member(void *user, const struct zk_reply *reply)
+static void assigner_on_member(void *user, const struct session_reply *reply)
 {
     struct assigner_job *job = user;
     struct assigner *assigner = job->assigner;
 
-    if (assigner_replied(assigner, reply->rc) && reply->rc != ZNONODE) {
+    if (assigner_replied(assigner, reply->status) && reply->status != SESSION_NO_NODE) {
         if (assigner->member_count == ASSIGNMENT_MEMBERS_MAX) {
             assigner->ignored++; /* it is read again in each round */
         } else {
             assigner_add_member(job, reply);
-            if (reply->rc == ZOK) {
+            if (reply->status == SESSION_OK) {
                 assigner_watched(assigner, job->path);
             }
         }
@@ -332,7 +333,7 @@ static void assigner_keep_unread(struct assigner *assigner)
 
 /* Read the nonce and the slots of the topic's node; if the topic was created anew the old state is
  * dropped. */
-static void assigner_define(struct assigner_topic *topic, const struct zk_reply *reply)
+static void assigner_define(struct assigner_topic *topic, const struct session_reply *reply)
 {
     char nonce[MEMBER_WORD_MAX + 1] = "";
     char *text = memory_copy(reply->data, reply->len);
@@ -373,7 +374,7 @@ static void assigner_handle_damaged(struct assigner *assigner, struct assigner_t
 }
 
 static void assigner_use_old(struct assigner *assigner, struct assigner_topic *topic,
-                             const struct zk_reply *reply)
+                             const struct session_reply *reply)
 {
     struct assignment read = {0};
 
@@ -418,16 +419,16 @@ static void assigner_read_allowed(struct assigner *assigner)
     }
 }
 
-static void assigner_on_topic(void *user, const struct zk_reply *reply)
+static void assigner_on_topic(void *user, const struct session_reply *reply)
 {
     struct assigner_job *job = user;
     struct assigner *assigner = job->assigner;
     struct assigner_topic *topic = NULL;
 
-    if (assigner_replied(assigner, reply->rc) && reply->rc != ZNONODE) {
+    if (assigner_replied(assigner, reply->status) && reply->status != SESSION_NO_NODE) {
         topic = assigner_topic_of(assigner, job->name);
         topic->listed = true;
-        if (reply->rc == ZOK) {
+        if (reply->status == SESSION_OK) {
             topic->node_version = reply->stat.version;
             assigner_define(topic, reply);
             assigner_watched(assigner, job->path);
@@ -439,20 +440,20 @@ static void assigner_on_topic(void *user, const struct zk_reply *reply)
 }
 
 /* The reply about the topic's node came before this one. */
-static void assigner_on_assignment(void *user, const struct zk_reply *reply)
+static void assigner_on_assignment(void *user, const struct session_reply *reply)
 {
     struct assigner_job *job = user;
     struct assigner *assigner = job->assigner;
     struct assigner_topic *topic = assigner_topic_find(assigner, job->name);
 
-    if (assigner_replied(assigner, reply->rc) && topic != NULL && topic->listed) {
-        topic->bare = reply->rc == ZNONODE;
-        if (reply->rc == ZOK) {
+    if (assigner_replied(assigner, reply->status) && topic != NULL && topic->listed) {
+        topic->bare = reply->status == SESSION_NO_NODE;
+        if (reply->status == SESSION_OK) {
             assigner_use_old(assigner, topic, reply);
             if (!topic->damaged) {
                 assigner_watched(assigner, job->path);
             }
-        } else if (reply->rc == ZNOAUTH) {
+        } else if (reply->status == SESSION_DENIED) {
             assigner_deny_topic(assigner, topic);
         }
     }
@@ -480,13 +481,13 @@ static void assigner_drop_unlisted(struct assigner *assigner)
  * are not known.  In both cases the round fails, and is repeated after a while, because no watch
  * could be set. */
 static bool assigner_has_folder(struct assigner *assigner, const char *name,
-                                const struct zk_reply *reply)
+                                const struct session_reply *reply)
 {
-    if (!assigner_replied(assigner, reply->rc) || reply->rc == ZOK) {
+    if (!assigner_replied(assigner, reply->status) || reply->status == SESSION_OK) {
         return !assigner->failed;
     }
     assigner->failed = true;
-    if (reply->rc == ZNONODE) {
+    if (reply->status == SESSION_NO_NODE) {
         root_mend(assigner->ports.root);
     } else if (!assigner->unlisted) {
         assigner->unlisted = true;
@@ -520,12 +521,12 @@ static void assigner_read_over(struct assigner *assigner)
 
 static void assigner_send(struct assigner *assigner, struct assigner_job *job)
 {
-    static zk_reply_fn *const done[] = {[ASSIGNER_MEMBER] = assigner_on_member,
-                                        [ASSIGNER_TOPIC] = assigner_on_topic,
-                                        [ASSIGNER_ASSIGNMENT] = assigner_on_assignment};
+    static session_reply_fn *const done[] = {[ASSIGNER_MEMBER] = assigner_on_member,
+                                             [ASSIGNER_TOPIC] = assigner_on_topic,
+                                             [ASSIGNER_ASSIGNMENT] = assigner_on_assignment};
 
     assigner->out++;
-    zk_get(assigner->ports.session, job->path, true, done[job->kind], job);
+    session_get(assigner->ports.session, job->path, true, done[job->kind], job);
 }
 
 /* Send further calls up to the limit; when none is in progress everything is read. */
@@ -616,7 +617,7 @@ static void assigner_add_topics(struct assigner *assigner)
     }
 }
 
-static void assigner_on_topics(void *user, const struct zk_reply *reply)
+static void assigner_on_topics(void *user, const struct session_reply *reply)
 {
     struct assigner *assigner = user;
 
@@ -632,7 +633,7 @@ static void assigner_on_topics(void *user, const struct zk_reply *reply)
     assigner_read_on(assigner); /* this is the last of the three replies */
 }
 
-static void assigner_on_members(void *user, const struct zk_reply *reply)
+static void assigner_on_members(void *user, const struct session_reply *reply)
 {
     struct assigner *assigner = user;
 
@@ -646,14 +647,14 @@ static void assigner_on_members(void *user, const struct zk_reply *reply)
     }
 }
 
-static void assigner_on_sync(void *user, const struct zk_reply *reply)
+static void assigner_on_sync(void *user, const struct session_reply *reply)
 {
-    (void) assigner_replied(user, reply->rc);
+    (void) assigner_replied(user, reply->status);
 }
 
 void assigner_read(struct assigner *assigner)
 {
-    struct zk_session *session = assigner->ports.session;
+    struct session *session = assigner->ports.session;
 
     assigner_plan_whole(assigner, clock_now_ms());
     assigner_clear_jobs(assigner);
@@ -662,8 +663,8 @@ void assigner_read(struct assigner *assigner)
     assigner->failed = assigner->hidden = false;
     assigner->ignored = 0;
     assigner->out = 3;
-    zk_sync(session, "members", assigner_on_sync, assigner);
-    zk_children(session, "members", true, assigner_on_members, assigner);
-    zk_children(session, "topics", true, assigner_on_topics, assigner);
+    session_sync(session, "members", assigner_on_sync, assigner);
+    session_children(session, "members", true, assigner_on_members, assigner);
+    session_children(session, "topics", true, assigner_on_topics, assigner);
     assigner_read_on(assigner);
 }

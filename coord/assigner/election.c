@@ -47,7 +47,7 @@ static void election_enter(struct election *election, enum election_state state)
 /* --- the calls --- */
 
 void election_init(struct election *election, const struct zookeeper_env *env,
-                   struct zk_session *session, const struct member *member,
+                   struct session *session, const struct member *member,
                    const struct election_listener *listener)
 {
     election->env = env;
@@ -77,7 +77,7 @@ static void election_watch(struct election *election)
     election_enter(election, ELECTION_WATCHING);
 }
 
-static void election_won(struct election *election, int32_t epoch)
+static void election_won(struct election *election, int64_t epoch)
 {
     election->busy = false;
     election_enter(election, ELECTION_WON);
@@ -86,27 +86,28 @@ static void election_won(struct election *election, int32_t epoch)
 
 /* This member has created /leader, in an attempt whose reply was lost or in an earlier term: remove
  * it and begin again. */
-static void election_on_removed(void *user, const struct zk_reply *reply)
+static void election_on_removed(void *user, const struct session_reply *reply)
 {
     (void) reply;
     election_failed(user);
 }
 
-static void election_on_assigner(void *user, const struct zk_reply *reply)
+static void election_on_assigner(void *user, const struct session_reply *reply)
 {
     struct election *election = user;
-    struct zk_op op = {.kind = ZK_DELETE, .path = "leader", .version = reply->stat.version};
+    struct session_op op = {
+        .kind = SESSION_DELETE, .path = "leader", .version = reply->stat.version};
 
-    if (reply->rc == ZNONODE) {
+    if (reply->status == SESSION_NO_NODE) {
         election->busy = false;
         election_delay(election, (int64_t) (random_u64() % ELECTION_SPREAD_MS));
-    } else if (reply->rc == ZNOAUTH) {
+    } else if (reply->status == SESSION_DENIED) {
         election_watch(election);
         election_delay(election, election->env->timings.hidden); /* there is no watch */
-    } else if (reply->rc != ZOK) {
+    } else if (reply->status != SESSION_OK) {
         election_failed(election);
-    } else if (reply->stat.ephemeralOwner == zk_session_id(election->session)) {
-        zk_write(election->session, &op, 1, election_on_removed, election);
+    } else if (reply->stat.owner == session_id(election->session)) {
+        session_write(election->session, &op, 1, election_on_removed, election);
     } else {
         election_watch(election);
     }
@@ -119,52 +120,53 @@ void election_resign(struct election *election)
     election_delay(election, (int64_t) (random_u64() % ELECTION_SPREAD_MS));
 }
 
-static void election_on_still(void *user, const struct zk_reply *reply)
+static void election_on_still(void *user, const struct session_reply *reply)
 {
     struct election *election = user;
-    bool mine = reply->rc == ZOK && reply->stat.ephemeralOwner == zk_session_id(election->session);
+    bool mine = reply->status == SESSION_OK && reply->stat.owner == session_id(election->session);
 
-    if (election->state == ELECTION_WON && !mine && (reply->rc == ZOK || reply->rc == ZNONODE)) {
+    if (election->state == ELECTION_WON && !mine &&
+        (reply->status == SESSION_OK || reply->status == SESSION_NO_NODE)) {
         election_resign(election);
     }
 }
 
-static void election_on_write(void *user, const struct zk_reply *reply)
+static void election_on_write(void *user, const struct session_reply *reply)
 {
     struct election *election = user;
 
-    if (reply->rc == ZOK) {
+    if (reply->status == SESSION_OK) {
         election_won(election, reply->stats[1].version);
-        zk_get(election->session, "leader", true, election_on_still, election);
+        session_get(election->session, "leader", true, election_on_still, election);
         return;
     }
-    zk_get(election->session, "leader", true, election_on_assigner, election);
+    session_get(election->session, "leader", true, election_on_assigner, election);
 }
 
 /* The node of the epoch was missing, so its version begins at 0 again.  Earlier assigners are still
  * kept out by the versions of the assignments. */
-static void election_on_made(void *user, const struct zk_reply *reply)
+static void election_on_made(void *user, const struct session_reply *reply)
 {
     (void) reply;
     election_failed(user);
 }
 
-static void election_on_epoch(void *user, const struct zk_reply *reply)
+static void election_on_epoch(void *user, const struct session_reply *reply)
 {
     struct election *election = user;
     const struct member_info *self = member_self(election->member);
-    struct zk_op ops[2] = {
-        {.kind = ZK_CREATE_EPHEMERAL, .path = "leader"},
-        {.kind = ZK_SET, .path = "leader_epoch", .version = reply->stat.version}};
+    struct session_op ops[2] = {
+        {.kind = SESSION_CREATE_EPHEMERAL, .path = "leader"},
+        {.kind = SESSION_SET, .path = "leader_epoch", .version = reply->stat.version}};
     struct buf text = {0};
 
-    if (reply->rc == ZNONODE) {
-        struct zk_op op = {.kind = ZK_CREATE, .path = "leader_epoch", .data = ""};
+    if (reply->status == SESSION_NO_NODE) {
+        struct session_op op = {.kind = SESSION_CREATE, .path = "leader_epoch", .data = ""};
 
-        zk_write(election->session, &op, 1, election_on_made, election);
+        session_write(election->session, &op, 1, election_on_made, election);
         return;
     }
-    if (reply->rc != ZOK) {
+    if (reply->status != SESSION_OK) {
         election_failed(election);
         return;
     }
@@ -172,37 +174,37 @@ static void election_on_epoch(void *user, const struct zk_reply *reply)
                election->env->name, member_incarnation(election->member), self->host, self->pid);
     ops[0].data = ops[1].data = text.data;
     ops[0].len = ops[1].len = text.len;
-    zk_write(election->session, ops, 2, election_on_write, election);
+    session_write(election->session, ops, 2, election_on_write, election);
     buf_fini(&text);
 }
 
-static void election_on_seen(void *user, const struct zk_reply *reply)
+static void election_on_seen(void *user, const struct session_reply *reply)
 {
     struct election *election = user;
 
-    if (reply->rc != ZNONODE) {
+    if (reply->status != SESSION_NO_NODE) {
         election_on_assigner(election, reply);
         return;
     }
-    zk_get(election->session, "leader_epoch", false, election_on_epoch, election);
+    session_get(election->session, "leader_epoch", false, election_on_epoch, election);
 }
 
 void election_begin(struct election *election)
 {
     if (election->busy || election->state == ELECTION_WON || !member_is_in(election->member) ||
-        !zk_session_is_connected(election->session)) {
+        !session_is_connected(election->session)) {
         return;
     }
     uv_timer_stop(&election->delay);
     election->busy = true;
     election_enter(election, ELECTION_TRYING);
-    zk_get(election->session, "leader", true, election_on_seen, election);
+    session_get(election->session, "leader", true, election_on_seen, election);
 }
 
 void election_again(struct election *election)
 {
     if (election->state == ELECTION_WON) {
-        zk_get(election->session, "leader", true, election_on_still, election);
+        session_get(election->session, "leader", true, election_on_still, election);
     } else if (!election->busy) {
         election_delay(election, (int64_t) (random_u64() % ELECTION_SPREAD_MS));
     }

@@ -1,7 +1,7 @@
 /* election.h - which member is the assigner: the one that created /leader, in the epoch that the
  * same write raised.
  *
- * Below: member.h, zk_session.h.  Thread: smq:coord. */
+ * Below: member.h, session.h.  Thread: smq:coord. */
 #ifndef COORD_ASSIGNER_ELECTION_H
 #define COORD_ASSIGNER_ELECTION_H
 
@@ -20,14 +20,14 @@ enum election_state {
 enum { ELECTION_STATES = ELECTION_WON + 1 };
 
 struct election_listener {
-    void (*won)(void *user, int32_t epoch); /* this member is the assigner now, in this epoch */
+    void (*won)(void *user, int64_t epoch); /* this member is the assigner now, in this epoch */
     void (*over)(void *user);               /* this member is no longer the assigner */
     void *user;
 };
 
 struct election {
     const struct zookeeper_env *env;
-    struct zk_session *session;
+    struct session *session;
     const struct member *member;
     struct election_listener listener;
     enum election_state state;
@@ -40,7 +40,7 @@ bool election_may(enum election_state from, enum election_state to);
 
 /* The arguments must live as long as the election, which must not move in memory. */
 void election_init(struct election *election, const struct zookeeper_env *env,
-                   struct zk_session *session, const struct member *member,
+                   struct session *session, const struct member *member,
                    const struct election_listener *listener);
 void election_stop(struct election *election);
 

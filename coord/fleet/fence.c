@@ -14,8 +14,8 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "coord/coord.h"
-#include "coord/node/root_text.h"
 #include "coord/fleet/short_session.h"
+#include "coord/node/root_text.h"
 
 struct fence {
     struct short_session session;
@@ -27,33 +27,33 @@ struct fence {
 static void fence_read(void *user);
 
 /* After a failed call.  Without a connection the next connection begins again. */
-static void fence_failed(struct fence *fence, int rc)
+static void fence_failed(struct fence *fence, enum session_status status)
 {
-    if (rc == ZNOAUTH) {
+    if (status == SESSION_DENIED) {
         short_session_end(&fence->session, SMQ_DENIED,
                           "ZooKeeper denies access to the root: check zookeeper_auth");
-    } else if (rc == ZBADVERSION || rc == ZNODEEXISTS || rc == ZNONODE) {
+    } else if (status == SESSION_CHANGED || status == SESSION_EXISTS || status == SESSION_NO_NODE) {
         fence_read(fence); /* another process has just written it */
-    } else if (zk_session_is_connected(&fence->session.session)) {
-        short_session_end(&fence->session, SMQ_UNAVAILABLE, zerror(rc));
+    } else if (session_is_connected(fence->session.session)) {
+        short_session_end(&fence->session, SMQ_UNAVAILABLE, session_status_text(status));
     }
 }
 
-static void fence_on_written(void *user, const struct zk_reply *reply)
+static void fence_on_written(void *user, const struct session_reply *reply)
 {
     struct fence *fence = user;
 
-    if (reply->rc == ZOK) {
+    if (reply->status == SESSION_OK) {
         short_session_end(&fence->session, SMQ_OK, "");
     } else {
-        fence_failed(fence, reply->rc);
+        fence_failed(fence, reply->status);
     }
 }
 
-static void fence_write(struct fence *fence, enum zk_op_kind kind, int32_t version)
+static void fence_write(struct fence *fence, enum session_op_kind kind, int64_t version)
 {
     char text[ROOT_TEXT_MAX];
-    struct zk_op op = {.kind = kind, .path = "", .data = text, .version = version};
+    struct session_op op = {.kind = kind, .path = "", .data = text, .version = version};
     uint32_t floor = fence->info.generation;
 
     if (fence->above > floor) {
@@ -66,20 +66,20 @@ static void fence_write(struct fence *fence, enum zk_op_kind kind, int32_t versi
     }
     fence->info.generation = floor + 1;
     op.len = root_text_format(text, &fence->info);
-    zk_write(&fence->session.session, &op, 1, fence_on_written, fence);
+    session_write(fence->session.session, &op, 1, fence_on_written, fence);
 }
 
 static void fence_make(struct fence *fence);
 
-static void fence_on_parent(void *user, const struct zk_reply *reply)
+static void fence_on_parent(void *user, const struct session_reply *reply)
 {
     struct fence *fence = user;
 
-    if (reply->rc == ZOK || reply->rc == ZNODEEXISTS) {
+    if (reply->status == SESSION_OK || reply->status == SESSION_EXISTS) {
         fence->step++;
         fence_make(fence);
     } else {
-        fence_failed(fence, reply->rc);
+        fence_failed(fence, reply->status);
     }
 }
 
@@ -87,28 +87,28 @@ static void fence_on_parent(void *user, const struct zk_reply *reply)
 static void fence_make(struct fence *fence)
 {
     char *parent = root_text_parent(fence->session.root, fence->step);
-    struct zk_op op = {.kind = ZK_CREATE, .path = parent, .data = ""};
+    struct session_op op = {.kind = SESSION_CREATE, .path = parent, .data = ""};
 
     if (parent == NULL) {
-        fence_write(fence, ZK_CREATE, 0);
+        fence_write(fence, SESSION_CREATE, 0);
     } else {
-        zk_write(&fence->session.session, &op, 1, fence_on_parent, fence);
+        session_write(fence->session.session, &op, 1, fence_on_parent, fence);
     }
     free(parent);
 }
 
-static void fence_on_read(void *user, const struct zk_reply *reply)
+static void fence_on_read(void *user, const struct session_reply *reply)
 {
     struct fence *fence = user;
 
     fence->info.generation = 0;
     fence->step = 0;
-    if (reply->rc == ZNONODE) {
+    if (reply->status == SESSION_NO_NODE) {
         fence_make(fence);
-    } else if (reply->rc != ZOK) {
-        fence_failed(fence, reply->rc);
+    } else if (reply->status != SESSION_OK) {
+        fence_failed(fence, reply->status);
     } else if (reply->len == 0 || root_text_parse(&fence->info, reply->data, reply->len)) {
-        fence_write(fence, ZK_SET, reply->stat.version);
+        fence_write(fence, SESSION_SET, reply->stat.version);
     } else {
         short_session_end(&fence->session, SMQ_OTHER_FLEET,
                           "the root node in ZooKeeper does not belong to a fleet of this version");
@@ -119,7 +119,7 @@ static void fence_read(void *user)
 {
     struct fence *fence = user;
 
-    zk_get(&fence->session.session, "", false, fence_on_read, fence);
+    session_get(fence->session.session, "", false, fence_on_read, fence);
 }
 
 /* The binding of the topics names the identity of a lost root. */

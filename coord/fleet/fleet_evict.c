@@ -10,78 +10,79 @@
 
 #include "base/memory.h"
 #include "coord/coord.h"
-#include "coord/node/member_text.h"
 #include "coord/fleet/short_session.h"
+#include "coord/node/member_text.h"
 
 struct fleet_evict {
     struct short_session session;
     const char *member;
     int64_t incarnation; /* 0: any */
     char path[MEMBER_WORD_MAX + 16];
-    struct Stat found; /* of the member's node */
+    struct session_stat found; /* of the member's node */
 };
 
 static void fleet_evict_begin(void *user);
 
-static void fleet_evict_fail(struct fleet_evict *evict, int rc)
+static void fleet_evict_fail(struct fleet_evict *evict, enum session_status status)
 {
-    if (rc == ZNOAUTH) {
+    if (status == SESSION_DENIED) {
         short_session_end(
             &evict->session, SMQ_DENIED,
             "ZooKeeper denies access to the node of the member or of the assigner: check "
             "zookeeper_auth");
-    } else if (rc == ZBADVERSION || rc == ZNONODE) {
+    } else if (status == SESSION_CHANGED || status == SESSION_NO_NODE) {
         /* the node was written, or the member has left, in the meantime */
         fleet_evict_begin(evict);
-    } else if (zk_session_is_connected(&evict->session.session)) {
-        short_session_end(&evict->session, SMQ_UNAVAILABLE, zerror(rc));
+    } else if (session_is_connected(evict->session.session)) {
+        short_session_end(&evict->session, SMQ_UNAVAILABLE, session_status_text(status));
     }
 }
 
-static void fleet_evict_on_deleted(void *user, const struct zk_reply *reply)
+static void fleet_evict_on_deleted(void *user, const struct session_reply *reply)
 {
     struct fleet_evict *evict = user;
 
-    if (reply->rc == ZOK) {
+    if (reply->status == SESSION_OK) {
         short_session_end(&evict->session, SMQ_OK, "");
     } else {
-        fleet_evict_fail(evict, reply->rc);
+        fleet_evict_fail(evict, reply->status);
     }
 }
 
-static void fleet_evict_on_assigner(void *user, const struct zk_reply *reply)
+static void fleet_evict_on_assigner(void *user, const struct session_reply *reply)
 {
     struct fleet_evict *evict = user;
-    const struct zk_op ops[2] = {
-        {.kind = ZK_DELETE, .path = evict->path, .version = evict->found.version},
-        {.kind = ZK_DELETE, .path = "leader", .version = reply->stat.version}};
-    const bool leads =
-        reply->rc == ZOK && reply->stat.ephemeralOwner == evict->found.ephemeralOwner;
+    const struct session_op ops[2] = {
+        {.kind = SESSION_DELETE, .path = evict->path, .version = evict->found.version},
+        {.kind = SESSION_DELETE, .path = "leader", .version = reply->stat.version}};
+    const bool leads = reply->status == SESSION_OK && reply->stat.owner == evict->found.owner;
 
-    if (reply->rc != ZOK && reply->rc != ZNONODE) {
-        fleet_evict_fail(evict, reply->rc);
+    if (reply->status != SESSION_OK && reply->status != SESSION_NO_NODE) {
+        fleet_evict_fail(evict, reply->status);
         return;
     }
-    zk_write(&evict->session.session, ops, leads ? 2 : 1, fleet_evict_on_deleted, evict);
+    session_write(evict->session.session, ops, leads ? 2 : 1, fleet_evict_on_deleted, evict);
 }
 
-static void fleet_evict_on_found(void *user, const struct zk_reply *reply)
+static void fleet_evict_on_found(void *user, const struct session_reply *reply)
 {
     struct fleet_evict *evict = user;
     char text[SMQ_TEXT_SIZE];
 
-    if (reply->rc == ZNONODE ||
-        (reply->rc == ZOK && evict->incarnation != 0 && reply->stat.czxid != evict->incarnation)) {
+    if (reply->status == SESSION_NO_NODE ||
+        (reply->status == SESSION_OK && evict->incarnation != 0 &&
+         reply->stat.czxid != evict->incarnation)) {
         (void) snprintf(text, sizeof(text),
-                        reply->rc == ZNONODE ? "there is no member %.100s"
-                                             : "member %.100s has joined again in the meantime",
+                        reply->status == SESSION_NO_NODE
+                            ? "there is no member %.100s"
+                            : "member %.100s has joined again in the meantime",
                         evict->member);
         short_session_end(&evict->session, SMQ_INVALID, text);
-    } else if (reply->rc != ZOK) {
-        fleet_evict_fail(evict, reply->rc);
+    } else if (reply->status != SESSION_OK) {
+        fleet_evict_fail(evict, reply->status);
     } else {
         evict->found = reply->stat;
-        zk_get(&evict->session.session, "leader", false, fleet_evict_on_assigner, evict);
+        session_get(evict->session.session, "leader", false, fleet_evict_on_assigner, evict);
     }
 }
 
@@ -89,7 +90,7 @@ static void fleet_evict_begin(void *user)
 {
     struct fleet_evict *evict = user;
 
-    zk_get(&evict->session.session, evict->path, false, fleet_evict_on_found, evict);
+    session_get(evict->session.session, evict->path, false, fleet_evict_on_found, evict);
 }
 
 smq_status coord_fleet_evict(const struct coord_options *options, const char *member,

@@ -12,8 +12,8 @@
 
 #include "base/memory.h"
 #include "coord/fleet/fleet_read.h"
-#include "coord/node/topic_path.h"
 #include "coord/fleet/short_session.h"
+#include "coord/node/topic_path.h"
 
 /* Invariant: while a reply is awaited (`out`), `next` is the topic that it is about. */
 struct fleet_forget {
@@ -22,7 +22,7 @@ struct fleet_forget {
     size_t next;
     size_t removed;
     bool out;
-    struct Stat found; /* of the topic's node */
+    struct session_stat found; /* of the topic's node */
     char path[MEMBER_WORD_MAX + 16];
     char assignment[MEMBER_WORD_MAX + 32];
 };
@@ -37,67 +37,68 @@ static void fleet_forget_skip(struct fleet_forget *forget)
 
 /* Skip a topic whose nodes were changed or deleted after they were read: it is in use, or gone.
  * After a lost connection the topic is read again. */
-static void fleet_forget_fail(struct fleet_forget *forget, int rc)
+static void fleet_forget_fail(struct fleet_forget *forget, enum session_status status)
 {
-    if (rc == ZBADVERSION || rc == ZNONODE || rc == ZNOTEMPTY) {
+    if (status == SESSION_CHANGED || status == SESSION_NO_NODE || status == SESSION_NOT_EMPTY) {
         fleet_forget_skip(forget);
-    } else if (rc == ZNOAUTH) {
+    } else if (status == SESSION_DENIED) {
         short_session_end(&forget->session, SMQ_DENIED,
                           "ZooKeeper denies access to the nodes of a topic: check zookeeper_auth");
-    } else if (!zk_session_is_connected(&forget->session.session)) {
+    } else if (!session_is_connected(forget->session.session)) {
         return; /* the next connection begins again */
-    } else if (rc == ZCONNECTIONLOSS) {
+    } else if (status == SESSION_AWAY) {
         fleet_forget_begin(forget);
     } else {
-        short_session_end(&forget->session, SMQ_UNAVAILABLE, zerror(rc));
+        short_session_end(&forget->session, SMQ_UNAVAILABLE, session_status_text(status));
     }
 }
 
-static void fleet_forget_on_deleted(void *user, const struct zk_reply *reply)
+static void fleet_forget_on_deleted(void *user, const struct session_reply *reply)
 {
     struct fleet_forget *forget = user;
 
     forget->out = false;
-    if (reply->rc == ZOK) {
+    if (reply->status == SESSION_OK) {
         forget->removed++;
         fleet_forget_skip(forget);
     } else {
-        fleet_forget_fail(forget, reply->rc);
+        fleet_forget_fail(forget, reply->status);
     }
 }
 
-static void fleet_forget_on_assignment(void *user, const struct zk_reply *reply)
+static void fleet_forget_on_assignment(void *user, const struct session_reply *reply)
 {
     struct fleet_forget *forget = user;
-    const struct zk_op topic = {
-        .kind = ZK_DELETE, .path = forget->path, .version = forget->found.version};
-    const struct zk_op both[2] = {
-        {.kind = ZK_DELETE, .path = forget->assignment, .version = reply->stat.version}, topic};
+    const struct session_op topic = {
+        .kind = SESSION_DELETE, .path = forget->path, .version = forget->found.version};
+    const struct session_op both[2] = {
+        {.kind = SESSION_DELETE, .path = forget->assignment, .version = reply->stat.version},
+        topic};
 
     forget->out = false;
-    if (reply->rc == ZOK) {
+    if (reply->status == SESSION_OK) {
         forget->out = true;
-        zk_write(&forget->session.session, both, 2, fleet_forget_on_deleted, forget);
-    } else if (reply->rc == ZNONODE) {
+        session_write(forget->session.session, both, 2, fleet_forget_on_deleted, forget);
+    } else if (reply->status == SESSION_NO_NODE) {
         forget->out = true;
-        zk_write(&forget->session.session, &topic, 1, fleet_forget_on_deleted, forget);
+        session_write(forget->session.session, &topic, 1, fleet_forget_on_deleted, forget);
     } else {
-        fleet_forget_fail(forget, reply->rc);
+        fleet_forget_fail(forget, reply->status);
     }
 }
 
-static void fleet_forget_on_topic(void *user, const struct zk_reply *reply)
+static void fleet_forget_on_topic(void *user, const struct session_reply *reply)
 {
     struct fleet_forget *forget = user;
 
     forget->out = false;
-    if (reply->rc == ZOK) {
+    if (reply->status == SESSION_OK) {
         forget->found = reply->stat;
         forget->out = true;
-        zk_get(&forget->session.session, forget->assignment, false, fleet_forget_on_assignment,
-               forget);
+        session_get(forget->session.session, forget->assignment, false, fleet_forget_on_assignment,
+                    forget);
     } else {
-        fleet_forget_fail(forget, reply->rc);
+        fleet_forget_fail(forget, reply->status);
     }
 }
 
@@ -126,7 +127,7 @@ static void fleet_forget_begin(void *user)
     forget->out = true;
     topic_path(forget->path, sizeof(forget->path), name, "");
     topic_path(forget->assignment, sizeof(forget->assignment), name, "/assignment");
-    zk_get(&forget->session.session, forget->path, false, fleet_forget_on_topic, forget);
+    session_get(forget->session.session, forget->path, false, fleet_forget_on_topic, forget);
 }
 
 smq_status coord_fleet_forget(size_t *removed, const struct coord_options *options,

@@ -10,8 +10,8 @@
 #include "base/memory.h"
 #include "coord/coord.h"
 #include "coord/fleet/fleet_read.h"
-#include "coord/node/topic_path.h"
 #include "coord/fleet/short_session.h"
+#include "coord/node/topic_path.h"
 
 enum { FLEET_READS_MAX = 64 };
 
@@ -46,35 +46,36 @@ static void fleet_read_clear(struct fleet_read *read)
     free(read->jobs);
     read->jobs = NULL;
     read->job_count = read->next = read->lists = read->out = 0;
-    read->failed = ZOK;
+    read->failed = SESSION_OK;
 }
 
 /* A reply has come; returns whether it counts.  It counts also if the node is missing or hidden. */
-static bool fleet_read_replied(struct fleet_read *read, const struct zk_reply *reply)
+static bool fleet_read_replied(struct fleet_read *read, const struct session_reply *reply)
 {
-    const struct Stat *stat = &reply->stat;
+    const struct session_stat *stat = &reply->stat;
 
     read->out--;
-    if (reply->rc != ZOK && reply->rc != ZNONODE && reply->rc != ZNOAUTH) {
-        read->failed = reply->rc;
-    } else if (reply->rc == ZOK) {
+    if (reply->status != SESSION_OK && reply->status != SESSION_NO_NODE &&
+        reply->status != SESSION_DENIED) {
+        read->failed = reply->status;
+    } else if (reply->status == SESSION_OK) {
         read->tree.zxid = stat->mzxid > read->tree.zxid ? stat->mzxid : read->tree.zxid;
         read->tree.zxid = stat->pzxid > read->tree.zxid ? stat->pzxid : read->tree.zxid;
     }
-    return read->failed == ZOK;
+    return read->failed == SESSION_OK;
 }
 
 /* --- root, assigner, epoch, folders --- */
 
-static void fleet_read_on_root(void *user, const struct zk_reply *reply)
+static void fleet_read_on_root(void *user, const struct session_reply *reply)
 {
     struct fleet_read *read = user;
 
     if (fleet_read_replied(read, reply)) {
-        if (reply->rc == ZNOAUTH) {
+        if (reply->status == SESSION_DENIED) {
             short_session_end(&read->session, SMQ_DENIED,
                               "ZooKeeper denies access to the root: check zookeeper_auth");
-        } else if (reply->rc == ZOK && reply->len > 0 &&
+        } else if (reply->status == SESSION_OK && reply->len > 0 &&
                    !root_text_parse(&read->tree.root, reply->data, reply->len)) {
             short_session_end(
                 &read->session, SMQ_OTHER_FLEET,
@@ -84,30 +85,30 @@ static void fleet_read_on_root(void *user, const struct zk_reply *reply)
     fleet_read_on(read);
 }
 
-static void fleet_read_on_assigner(void *user, const struct zk_reply *reply)
+static void fleet_read_on_assigner(void *user, const struct session_reply *reply)
 {
     struct fleet_read *read = user;
 
-    if (fleet_read_replied(read, reply) && reply->rc == ZOK &&
+    if (fleet_read_replied(read, reply) && reply->status == SESSION_OK &&
         fleet_tree_read_assigner(&read->tree, reply->data, reply->len)) {
         read->tree.assigner_since_ms = reply->stat.ctime;
     }
     fleet_read_on(read);
 }
 
-static void fleet_read_on_epoch(void *user, const struct zk_reply *reply)
+static void fleet_read_on_epoch(void *user, const struct session_reply *reply)
 {
     struct fleet_read *read = user;
 
-    if (fleet_read_replied(read, reply) && reply->rc == ZOK) {
-        read->tree.epoch = reply->stat.version;
+    if (fleet_read_replied(read, reply) && reply->status == SESSION_OK) {
+        read->tree.epoch = reply->stat.writes;
     }
     fleet_read_on(read);
 }
 
 /* Only the zxid of the folder's last change is used: it shows changes by removed nodes of
  * topics. */
-static void fleet_read_on_folder(void *user, const struct zk_reply *reply)
+static void fleet_read_on_folder(void *user, const struct session_reply *reply)
 {
     struct fleet_read *read = user;
 
@@ -129,34 +130,34 @@ static void fleet_read_path(char *out, size_t size, const struct fleet_read_job 
                job->kind == FLEET_ASSIGNMENT ? "/assignment" : "");
 }
 
-static void fleet_read_on_member(void *user, const struct zk_reply *reply)
+static void fleet_read_on_member(void *user, const struct session_reply *reply)
 {
     const struct fleet_read_job *job = user;
     struct fleet_tree_member *member = &job->read->tree.members[job->index];
 
     if (fleet_read_replied(job->read, reply)) {
-        member->exists = reply->rc != ZNONODE;
-        if (reply->rc == ZOK) {
+        member->exists = reply->status != SESSION_NO_NODE;
+        if (reply->status == SESSION_OK) {
             member->incarnation = reply->stat.czxid;
             member->since_ms = reply->stat.ctime;
             (void) fleet_tree_read_member(member, reply->data, reply->len);
-        } else if (reply->rc == ZNOAUTH) {
+        } else if (reply->status == SESSION_DENIED) {
             member->unread = fleet_tree_denied;
         }
     }
     fleet_read_on(job->read);
 }
 
-static void fleet_read_on_topic(void *user, const struct zk_reply *reply)
+static void fleet_read_on_topic(void *user, const struct session_reply *reply)
 {
     const struct fleet_read_job *job = user;
     struct fleet_tree_topic *topic = &job->read->tree.topics[job->index];
 
     if (fleet_read_replied(job->read, reply)) {
-        topic->exists = reply->rc != ZNONODE;
-        if (reply->rc == ZOK) {
+        topic->exists = reply->status != SESSION_NO_NODE;
+        if (reply->status == SESSION_OK) {
             (void) fleet_tree_read_topic(topic, reply->data, reply->len);
-        } else if (reply->rc == ZNOAUTH) {
+        } else if (reply->status == SESSION_DENIED) {
             topic->unread = fleet_tree_denied;
         }
     }
@@ -164,17 +165,17 @@ static void fleet_read_on_topic(void *user, const struct zk_reply *reply)
 }
 
 /* The reply about the topic's node came before this one. */
-static void fleet_read_on_assignment(void *user, const struct zk_reply *reply)
+static void fleet_read_on_assignment(void *user, const struct session_reply *reply)
 {
     const struct fleet_read_job *job = user;
     struct fleet_tree_topic *topic = &job->read->tree.topics[job->index];
 
     if (fleet_read_replied(job->read, reply)) {
-        if (reply->rc == ZOK) {
+        if (reply->status == SESSION_OK) {
             topic->mzxid = reply->stat.mzxid;
             topic->written_ms = reply->stat.mtime;
             (void) fleet_tree_read_assignment(topic, reply->data, reply->len);
-        } else if (reply->rc == ZNOAUTH) {
+        } else if (reply->status == SESSION_DENIED) {
             topic->unread = fleet_tree_denied;
         }
     }
@@ -205,16 +206,16 @@ static void fleet_read_listed(struct fleet_read *read)
     }
 }
 
-static void fleet_read_deny_list(struct fleet_read *read, const struct zk_reply *reply)
+static void fleet_read_deny_list(struct fleet_read *read, const struct session_reply *reply)
 {
-    if (reply->rc == ZNOAUTH) {
+    if (reply->status == SESSION_DENIED) {
         short_session_end(&read->session, SMQ_DENIED,
                           "ZooKeeper does not let members and topics be listed: check "
                           "zookeeper_auth");
     }
 }
 
-static void fleet_read_on_members(void *user, const struct zk_reply *reply)
+static void fleet_read_on_members(void *user, const struct session_reply *reply)
 {
     struct fleet_read *read = user;
 
@@ -229,7 +230,7 @@ static void fleet_read_on_members(void *user, const struct zk_reply *reply)
     fleet_read_on(read);
 }
 
-static void fleet_read_on_topics(void *user, const struct zk_reply *reply)
+static void fleet_read_on_topics(void *user, const struct session_reply *reply)
 {
     struct fleet_read *read = user;
 
@@ -250,21 +251,21 @@ static void fleet_read_on_topics(void *user, const struct zk_reply *reply)
 static void fleet_read_begin(void *user)
 {
     struct fleet_read *read = user;
-    struct zk_session *session = &read->session.session;
+    struct session *session = read->session.session;
 
     if (read->out > 0) {
         return; /* calls in progress before the reconnect fail, and then everything is read again */
     }
     fleet_read_clear(read);
     read->out = 8;
-    zk_sync(session, "", fleet_read_on_folder, read);
-    zk_get(session, "", false, fleet_read_on_root, read);
-    zk_get(session, "leader", false, fleet_read_on_assigner, read);
-    zk_get(session, "leader_epoch", false, fleet_read_on_epoch, read);
-    zk_get(session, "members", false, fleet_read_on_folder, read);
-    zk_get(session, "topics", false, fleet_read_on_folder, read);
-    zk_children(session, "members", false, fleet_read_on_members, read);
-    zk_children(session, "topics", false, fleet_read_on_topics, read);
+    session_sync(session, "", fleet_read_on_folder, read);
+    session_get(session, "", false, fleet_read_on_root, read);
+    session_get(session, "leader", false, fleet_read_on_assigner, read);
+    session_get(session, "leader_epoch", false, fleet_read_on_epoch, read);
+    session_get(session, "members", false, fleet_read_on_folder, read);
+    session_get(session, "topics", false, fleet_read_on_folder, read);
+    session_children(session, "members", false, fleet_read_on_members, read);
+    session_children(session, "topics", false, fleet_read_on_topics, read);
 }
 
 static void fleet_read_on_dropped(void *user)
@@ -276,33 +277,35 @@ static void fleet_read_on_dropped(void *user)
 
 static void fleet_read_over(struct fleet_read *read)
 {
-    if (read->failed == ZOK) {
+    if (read->failed == SESSION_OK) {
         short_session_end(&read->session, SMQ_OK, "");
-    } else if (!zk_session_is_connected(&read->session.session)) {
+    } else if (!session_is_connected(read->session.session)) {
         return; /* the next connection begins again */
-    } else if (read->failed == ZCONNECTIONLOSS) {
+    } else if (read->failed == SESSION_AWAY) {
         fleet_read_begin(read);
     } else {
-        short_session_end(&read->session, SMQ_UNAVAILABLE, zerror(read->failed));
+        short_session_end(&read->session, SMQ_UNAVAILABLE, session_status_text(read->failed));
     }
 }
 
 static void fleet_read_send(struct fleet_read *read, struct fleet_read_job *job)
 {
-    static zk_reply_fn *const done[FLEET_KINDS] = {[FLEET_MEMBER] = fleet_read_on_member,
-                                                   [FLEET_TOPIC] = fleet_read_on_topic,
-                                                   [FLEET_ASSIGNMENT] = fleet_read_on_assignment};
+    static session_reply_fn *const done[FLEET_KINDS] = {[FLEET_MEMBER] = fleet_read_on_member,
+                                                        [FLEET_TOPIC] = fleet_read_on_topic,
+                                                        [FLEET_ASSIGNMENT] =
+                                                            fleet_read_on_assignment};
     char path[MEMBER_WORD_MAX + 32];
 
     fleet_read_path(path, sizeof(path), job);
     read->out++;
-    zk_get(&read->session.session, path, false, done[job->kind], job);
+    session_get(read->session.session, path, false, done[job->kind], job);
 }
 
 /* Send further calls up to the limit; when none is in progress everything is read. */
 static void fleet_read_on(struct fleet_read *read)
 {
-    while (read->failed == ZOK && read->out < FLEET_READS_MAX && read->next < read->job_count) {
+    while (read->failed == SESSION_OK && read->out < FLEET_READS_MAX &&
+           read->next < read->job_count) {
         fleet_read_send(read, &read->jobs[read->next++]);
     }
     if (read->out == 0) {
@@ -334,7 +337,7 @@ smq_status fleet_read_tree(struct fleet_tree *out, const struct coord_options *o
 smq_status coord_fleet_each(const struct coord_options *options, const smq_fleet_visitor *visitor,
                             smq_error *err)
 {
-    char root[ZK_ROOT_MAX];
+    char root[SESSION_ROOT_MAX];
     struct fleet_tree tree;
     smq_status status = coord_check_servers(root, sizeof(root), options->servers, err);
 

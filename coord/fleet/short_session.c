@@ -7,6 +7,7 @@
 
 #include "base/owner_of.h"
 #include "base/status.h"
+#include "coord/zk/zk_session.h"
 
 enum { SHORT_TIMEOUT_MAX_MS = 8000 };
 
@@ -58,7 +59,7 @@ static void short_session_start(struct loop_task *task)
     session->options.expired = session->options.refused = short_session_on_expired;
     session->options.denied = short_session_on_denied;
     session->options.user = session;
-    zk_session_start(&session->session, &session->options);
+    session_start(session->session, &session->options);
 }
 
 static void short_session_stop(struct loop_task *task)
@@ -66,11 +67,11 @@ static void short_session_stop(struct loop_task *task)
     struct short_session *session = OWNER_OF(task, struct short_session, stop);
 
     session->ended = true;
-    zk_session_stop(&session->session);
+    session_stop(session->session);
 }
 
 static smq_status short_session_wait(struct short_session *session, int64_t timeout_ms,
-                                     smq_error *err)
+                                     const char *hosts, smq_error *err)
 {
     smq_status status = loop_new(&session->loop, "smq:coord", err);
 
@@ -81,16 +82,15 @@ static smq_status short_session_wait(struct short_session *session, int64_t time
     loop_post(session->loop, &session->start);
     if (!waiter_wait(&session->waiter, timeout_ms)) {
         status = status_set(err, SMQ_UNAVAILABLE, "no ZooKeeper at %s answered within %.1f s%s",
-                            session->options.servers, (double) timeout_ms / 1000,
-                            session->question.late);
+                            hosts, (double) timeout_ms / 1000, session->question.late);
     }
     loop_post(session->loop, &session->stop);
     loop_free(session->loop);
     waiter_fini(&session->waiter);
     return status != SMQ_OK || session->result.status == SMQ_OK
                ? status
-               : status_set(err, session->result.status, "ZooKeeper at %s: %s",
-                            session->options.servers, session->result.text);
+               : status_set(err, session->result.status, "ZooKeeper at %s: %s", hosts,
+                            session->result.text);
 }
 
 smq_status short_session_run(struct short_session *session, const struct coord_options *options,
@@ -99,6 +99,7 @@ smq_status short_session_run(struct short_session *session, const struct coord_o
     const int64_t timeout_ms = options->session_timeout_ms < SHORT_TIMEOUT_MAX_MS
                                    ? options->session_timeout_ms
                                    : SHORT_TIMEOUT_MAX_MS;
+    struct zk_servers servers;
     char *hosts = NULL;
     smq_status status =
         coord_check_servers(session->root, sizeof(session->root), options->servers, err);
@@ -107,15 +108,16 @@ smq_status short_session_run(struct short_session *session, const struct coord_o
         return status;
     }
     hosts = coord_servers_hosts(options->servers);
+    servers =
+        (struct zk_servers){.hosts = hosts, .auth = options->auth, .auth_file = options->auth_file};
     session->question = *question;
     session->start.run = short_session_start;
     session->stop.run = short_session_stop;
-    session->options.servers = hosts;
     session->options.events = options->events;
-    session->options.auth = options->auth;
-    session->options.auth_file = options->auth_file;
     session->options.timeout_ms = options->session_timeout_ms;
-    status = short_session_wait(session, timeout_ms, err);
+    session->session = zk_session_new(&servers);
+    status = short_session_wait(session, timeout_ms, hosts, err);
+    session_free(session->session);
     free(hosts);
     return status;
 }

@@ -1,7 +1,7 @@
 /* short_session.h - a session with ZooKeeper of its own for one blocking operation of an operator;
  * it does not join the fleet and leaves nothing behind.
  *
- * Below: zk_session.h, coord.h.  Thread: as each function says. */
+ * Below: session.h, coord.h.  Thread: as each function says. */
 #ifndef COORD_FLEET_SHORT_SESSION_H
 #define COORD_FLEET_SHORT_SESSION_H
 
@@ -10,7 +10,7 @@
 
 #include "base/waiter.h"
 #include "coord/coord.h"
-#include "coord/zk/zk_session.h"
+#include "coord/session/session.h"
 
 /* The operation. */
 struct short_question {
@@ -27,9 +27,9 @@ struct short_session {
     struct short_question question;
     struct loop *loop;
     struct loop_task start, stop;
-    struct zk_session session;
-    struct zk_session_options options;
-    char root[ZK_ROOT_MAX];
+    struct session *session;
+    struct session_options options;
+    char root[SESSION_ROOT_MAX];
     struct waiter waiter;
     bool ended;
     smq_error result;

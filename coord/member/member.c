@@ -29,7 +29,7 @@ static void member_on_retry(uv_timer_t *timer)
 {
     struct member *member = timer->data;
 
-    if (zk_session_is_connected(member->session)) {
+    if (session_is_connected(member->session)) {
         member_begin_entry(member);
     }
 }
@@ -56,7 +56,7 @@ static void member_enter(struct member *member, enum member_state state)
     CHECK(member_check(member));
 }
 
-void member_init(struct member *member, const struct zookeeper_env *env, struct zk_session *session,
+void member_init(struct member *member, const struct zookeeper_env *env, struct session *session,
                  struct root *root, const struct member_listener *listener)
 {
     size_t size = strlen(env->name) + sizeof("members/");
@@ -126,7 +126,7 @@ void member_know(const struct member *member, struct no_slot_facts *facts)
                             ? clock_now_ms() - (entering ? member->entry_at : member->beat_at)
                             : 0;
 
-    facts->silent |= waited_ms >= zk_session_timeout(member->session) / MEMBER_BEATS;
+    facts->silent |= waited_ms >= session_timeout(member->session) / MEMBER_BEATS;
     facts->named = member->state == MEMBER_WAITING || member->name_until != 0;
     facts->outside = member->state != MEMBER_IN;
     facts->unreachable = !member_info_is_reachable(&member->info);
@@ -143,7 +143,7 @@ smq_status member_refusal(const struct member *member, const char **text)
 
 static void member_renew_lease(struct member *member, int64_t issued_ms)
 {
-    int64_t lease_ms = zk_session_timeout(member->session) * 2 / 3;
+    int64_t lease_ms = session_timeout(member->session) * 2 / 3;
 
     if (issued_ms + lease_ms > member->lease_until) {
         member->lease_until = issued_ms + lease_ms;
@@ -233,7 +233,7 @@ void member_set_reachable(struct member *member, bool reachable)
 }
 
 /* The node was read: write it again if it is out of date. */
-static void member_compare(struct member *member, const struct zk_reply *reply)
+static void member_compare(struct member *member, const struct session_reply *reply)
 {
     struct buf text = {0};
 
@@ -245,7 +245,7 @@ static void member_compare(struct member *member, const struct zk_reply *reply)
     }
 }
 
-static void member_entered(struct member *member, const struct zk_reply *reply)
+static void member_entered(struct member *member, const struct session_reply *reply)
 {
     member->incarnation = reply->stat.czxid;
     member_enter(member, MEMBER_IN);
@@ -255,7 +255,7 @@ static void member_entered(struct member *member, const struct zk_reply *reply)
     member->backoff_ms = 0;
     member_renew_lease(member, member->beat_at);
     uv_timer_start(&member->beat, member_on_beat, 1,
-                   (uint64_t) zk_session_timeout(member->session) / MEMBER_BEATS);
+                   (uint64_t) session_timeout(member->session) / MEMBER_BEATS);
     member_compare(member, reply);
     member->listener.entered(member->listener.user);
 }
@@ -272,7 +272,7 @@ static bool member_may_replace(struct member *member, const struct member_info *
     }
     if (!process_is_dead(&member->info, info) ||
         (member->replaced_at != 0 &&
-         now - member->replaced_at < 4 * zk_session_timeout(member->session))) {
+         now - member->replaced_at < 4 * session_timeout(member->session))) {
         return false;
     }
     member->replaced_at = now;
@@ -282,40 +282,40 @@ static bool member_may_replace(struct member *member, const struct member_info *
 /* The reply to the read that was sent after the creation follows, and ends this entry unless the
  * member is refused here.  Until then no other entry begins, whose state that reply would change.
  */
-static void member_on_created(void *user, const struct zk_reply *reply)
+static void member_on_created(void *user, const struct session_reply *reply)
 {
     struct member *member = user;
 
     if (member->state != MEMBER_ENTERING) {
         return;
     }
-    if (reply->rc == ZNOAUTH) {
+    if (reply->status == SESSION_DENIED) {
         member_refuse(member, SMQ_DENIED,
                       "ZooKeeper refused to create the node of this member: check zookeeper_auth");
         return;
     }
-    if (reply->rc == ZNONODE) {
+    if (reply->status == SESSION_NO_NODE) {
         root_mend(member->root);
     }
 }
 
 /* The reply to the read that was sent after this call shows whether the node was replaced. */
-static void member_on_replaced(void *user, const struct zk_reply *reply)
+static void member_on_replaced(void *user, const struct session_reply *reply)
 {
     (void) user;
     (void) reply;
 }
 
-static void member_replace(struct member *member, int32_t version)
+static void member_replace(struct member *member, int64_t version)
 {
     struct buf text = {0};
-    struct zk_op ops[2] = {{.kind = ZK_DELETE, .path = member->path, .version = version},
-                           {.kind = ZK_CREATE_EPHEMERAL, .path = member->path}};
+    struct session_op ops[2] = {{.kind = SESSION_DELETE, .path = member->path, .version = version},
+                                {.kind = SESSION_CREATE_EPHEMERAL, .path = member->path}};
 
     member_encode(member, &text);
     ops[1].data = text.data;
     ops[1].len = text.len;
-    zk_write(member->session, ops, 2, member_on_replaced, member);
+    session_write(member->session, ops, 2, member_on_replaced, member);
     buf_fini(&text);
     member_look(member);
 }
@@ -325,7 +325,7 @@ static void member_replace(struct member *member, int32_t version)
 static void member_await_name(struct member *member, const char *text)
 {
     if (member->name_until == 0) { /* a tick is half a session at most */
-        member->name_until = clock_now_ms() + 2 * zk_session_timeout(member->session);
+        member->name_until = clock_now_ms() + 2 * session_timeout(member->session);
     }
     if (clock_now_ms() >= member->name_until) {
         member_refuse(member, SMQ_NAME_TAKEN, text);
@@ -336,7 +336,7 @@ static void member_await_name(struct member *member, const char *text)
 
 /* The node of another session has the name of this member: replace it if that is allowed, else wait
  * until it is gone. */
-static void member_meet_other(struct member *member, const struct zk_reply *reply)
+static void member_meet_other(struct member *member, const struct session_reply *reply)
 {
     struct member_info info;
     bool replace = false;
@@ -372,18 +372,18 @@ static void member_meet_hidden(struct member *member)
                       "a name of its own");
 }
 
-static void member_on_look(void *user, const struct zk_reply *reply)
+static void member_on_look(void *user, const struct session_reply *reply)
 {
     struct member *member = user;
 
     if (member->state != MEMBER_ENTERING) {
         return;
     }
-    if (reply->rc == ZNOAUTH) { /* this member may read nodes that it creates */
+    if (reply->status == SESSION_DENIED) { /* this member may read nodes that it creates */
         member_meet_hidden(member);
-    } else if (reply->rc != ZOK) {
+    } else if (reply->status != SESSION_OK) {
         member_later(member);
-    } else if (reply->stat.ephemeralOwner == zk_session_id(member->session)) {
+    } else if (reply->stat.owner == session_id(member->session)) {
         member_entered(member, reply);
     } else {
         member_meet_other(member, reply);
@@ -393,20 +393,20 @@ static void member_on_look(void *user, const struct zk_reply *reply)
 static void member_look(struct member *member)
 {
     member->beat_at = clock_now_ms();
-    zk_get(member->session, member->path, true, member_on_look, member);
+    session_get(member->session, member->path, true, member_on_look, member);
 }
 
 static void member_create(struct member *member)
 {
     struct buf text = {0};
-    struct zk_op op = {.kind = ZK_CREATE_EPHEMERAL, .path = member->path};
+    struct session_op op = {.kind = SESSION_CREATE_EPHEMERAL, .path = member->path};
 
     member->entry_at = clock_now_ms();
     member_enter(member, MEMBER_ENTERING);
     member_encode(member, &text);
     op.data = text.data;
     op.len = text.len;
-    zk_write(member->session, &op, 1, member_on_created, member);
+    session_write(member->session, &op, 1, member_on_created, member);
     buf_fini(&text);
     member_look(member);
 }
@@ -421,7 +421,7 @@ void member_ready(struct member *member, bool asked)
 
 void member_joined(struct member *member)
 {
-    if (member->state == MEMBER_READY && zk_session_is_connected(member->session)) {
+    if (member->state == MEMBER_READY && session_is_connected(member->session)) {
         member_create(member);
     } else {
         member_write_soon(member);
@@ -456,7 +456,7 @@ static void member_log_allowed(struct member *member)
 /* --- heartbeat --- */
 
 /* The heartbeat has read the node. */
-static void member_beat_seen(struct member *member, const struct zk_reply *reply)
+static void member_beat_seen(struct member *member, const struct session_reply *reply)
 {
     member->unreadable = false;
     member_log_allowed(member);
@@ -469,22 +469,23 @@ static void member_beat_seen(struct member *member, const struct zk_reply *reply
 
 /* A heartbeat that may not read the node shows that the session lives and that the node is there:
  * the member keeps its slots. */
-static void member_on_beat_reply(void *user, const struct zk_reply *reply)
+static void member_on_beat_reply(void *user, const struct session_reply *reply)
 {
     struct member *member = user;
     bool lapsed = !member_lease_valid(member);
 
     member->beating = false;
     if (member->state != MEMBER_IN ||
-        (reply->rc != ZOK && reply->rc != ZNONODE && reply->rc != ZNOAUTH)) {
+        (reply->status != SESSION_OK && reply->status != SESSION_NO_NODE &&
+         reply->status != SESSION_DENIED)) {
         return;
     }
-    if (reply->rc == ZNOAUTH) {
+    if (reply->status == SESSION_DENIED) {
         member->unreadable = true;
         member_log_denied(member, "read");
-    } else if (reply->rc == ZNONODE ||
-               reply->stat.ephemeralOwner != zk_session_id(member->session)) {
-        zk_session_renew(member->session);
+    } else if (reply->status == SESSION_NO_NODE ||
+               reply->stat.owner != session_id(member->session)) {
+        session_renew(member->session);
         return;
     } else {
         member_beat_seen(member, reply);
@@ -503,13 +504,12 @@ static void member_on_beat(uv_timer_t *timer)
 {
     struct member *member = timer->data;
 
-    if (member->state != MEMBER_IN || member->beating ||
-        !zk_session_is_connected(member->session)) {
+    if (member->state != MEMBER_IN || member->beating || !session_is_connected(member->session)) {
         return;
     }
     member->beating = true;
     member->beat_at = clock_now_ms();
-    zk_get(member->session, member->path, true, member_on_beat_reply, member);
+    session_get(member->session, member->path, true, member_on_beat_reply, member);
 }
 
 void member_node_changed(struct member *member, const char *path)
@@ -539,17 +539,17 @@ static void member_write_denied(struct member *member)
     uv_timer_start(&member->batch, member_on_batch, (uint64_t) delay_ms, 0);
 }
 
-static void member_on_written(void *user, const struct zk_reply *reply)
+static void member_on_written(void *user, const struct session_reply *reply)
 {
     struct member *member = user;
 
     member->writing = false;
-    if (reply->rc == ZOK) {
+    if (reply->status == SESSION_OK) {
         member->version = reply->stats[0].version;
         member->backoff_ms = 0;
         member_log_allowed(member);
         member->listener.written(member->listener.user);
-    } else if (reply->rc == ZNOAUTH) {
+    } else if (reply->status == SESSION_DENIED) {
         member_write_denied(member);
         return;
     } else {
@@ -566,10 +566,10 @@ static void member_on_batch(uv_timer_t *timer)
 {
     struct member *member = timer->data;
     struct buf text = {0};
-    struct zk_op op = {.kind = ZK_SET, .path = member->path, .version = member->version};
+    struct session_op op = {.kind = SESSION_SET, .path = member->path, .version = member->version};
 
     if (member->state != MEMBER_IN || member->writing || member->stale ||
-        !zk_session_is_connected(member->session)) {
+        !session_is_connected(member->session)) {
         return;
     }
     member->dirty = false;
@@ -577,7 +577,7 @@ static void member_on_batch(uv_timer_t *timer)
     member_encode(member, &text);
     op.data = text.data;
     op.len = text.len;
-    zk_write(member->session, &op, 1, member_on_written, member);
+    session_write(member->session, &op, 1, member_on_written, member);
     buf_fini(&text);
 }
 

@@ -7,7 +7,7 @@
  * Any call of this chain that fails ends it; the chain begins again after a while or with the next
  * connection.  Every step may be repeated.
  *
- * Below: root.h, zk_session.h, member_state.h, member_text.h, no_slot.h, process.h.  Thread:
+ * Below: root.h, session.h, member_state.h, member_text.h, no_slot.h, process.h.  Thread:
  * smq:coord. */
 #ifndef COORD_MEMBER_MEMBER_H
 #define COORD_MEMBER_MEMBER_H
@@ -37,7 +37,7 @@ struct member_listener {
 /* Invariant: incarnation is not 0 exactly in MEMBER_IN. */
 struct member {
     const struct zookeeper_env *env;
-    struct zk_session *session;
+    struct session *session;
     struct root *root;
     struct member_listener listener;
     enum member_state state;
@@ -45,7 +45,7 @@ struct member {
     char *path;
     int64_t incarnation;
     int64_t lease_until; /* by clock_now_ms() */
-    int32_t version;
+    int64_t version;
     int64_t name_until;  /* WAITING: after this time the name counts as taken */
     bool hidden_logged;  /* WAITING: it was logged that the node with this name cannot be read */
     int64_t replaced_at; /* when the node of a dead process was replaced last; 0: never */
@@ -67,7 +67,7 @@ struct member {
 };
 
 /* The arguments must live as long as the member, which must not move in memory. */
-void member_init(struct member *member, const struct zookeeper_env *env, struct zk_session *session,
+void member_init(struct member *member, const struct zookeeper_env *env, struct session *session,
                  struct root *root, const struct member_listener *listener);
 void member_stop(struct member *member);
 void member_fini(struct member *member);

@@ -25,7 +25,7 @@ enum {
 static void ownership_on_retry(uv_timer_t *timer);
 
 void ownership_init(struct ownership_set *set, const struct zookeeper_env *env,
-                    struct zk_session *session, struct root *root, struct member *member,
+                    struct session *session, struct root *root, struct member *member,
                     struct coord *coord, const struct ownership_node_calls *node_calls)
 {
     set->env = env;
@@ -88,7 +88,7 @@ void ownership_know(const struct ownership *topic, struct no_slot_facts *facts)
     facts->slots = topic->slots;
 }
 
-struct zk_session *ownership_session(struct ownership *topic)
+struct session *ownership_session(struct ownership *topic)
 {
     return topic->set->session;
 }
@@ -215,7 +215,7 @@ void ownership_back_off(struct ownership *topic)
     }
 }
 
-bool ownership_chain_over(struct ownership *topic, const struct zk_reply *reply)
+bool ownership_chain_over(struct ownership *topic, const struct session_reply *reply)
 {
     topic->reading = false;
     if (topic->node_state != TOPIC_NODE_OURS) {
@@ -225,12 +225,13 @@ bool ownership_chain_over(struct ownership *topic, const struct zk_reply *reply)
         ownership_free_if_done(topic);
         return false;
     }
-    if (reply->rc == ZNOAUTH) {
+    if (reply->status == SESSION_DENIED) {
         ownership_fail(topic, SMQ_DENIED,
                        "ZooKeeper refused the nodes of the topic: check zookeeper_auth");
         return false;
     }
-    if (reply->rc != ZOK && reply->rc != ZNONODE && reply->rc != ZNODEEXISTS) {
+    if (reply->status != SESSION_OK && reply->status != SESSION_NO_NODE &&
+        reply->status != SESSION_EXISTS) {
         ownership_retry_later(topic, topic->set->env->timings.retry);
     }
     return true;
@@ -238,7 +239,7 @@ bool ownership_chain_over(struct ownership *topic, const struct zk_reply *reply)
 
 bool ownership_unsynced(struct ownership *topic)
 {
-    static const struct zk_reply failed = {.rc = ZCONNECTIONLOSS};
+    static const struct session_reply failed = {.status = SESSION_AWAY};
 
     if (!topic->unsynced) {
         return false;
@@ -294,12 +295,12 @@ static void ownership_missing(struct ownership *topic)
     ownership_doubt_node(topic);
 }
 
-static void ownership_act(struct ownership *topic, const struct zk_reply *reply)
+static void ownership_act(struct ownership *topic, const struct session_reply *reply)
 {
     struct assignment assignment;
     bool listed = false;
 
-    if (reply->rc == ZNONODE) {
+    if (reply->status == SESSION_NO_NODE) {
         ownership_missing(topic);
         return;
     }
@@ -327,14 +328,14 @@ static void ownership_act(struct ownership *topic, const struct zk_reply *reply)
     ownership_check_leave(topic);
 }
 
-static void ownership_on_assignment(void *user, const struct zk_reply *reply)
+static void ownership_on_assignment(void *user, const struct session_reply *reply)
 {
     struct ownership *topic = user;
 
     if (ownership_unsynced(topic) || !ownership_chain_over(topic, reply)) {
         return;
     }
-    if (reply->rc == ZOK || reply->rc == ZNONODE) {
+    if (reply->status == SESSION_OK || reply->status == SESSION_NO_NODE) {
         topic->refusal = refusal_next(topic->refusal, REFUSAL_READ_DONE);
         ownership_act(topic, reply);
     }
@@ -346,16 +347,17 @@ static void ownership_on_assignment(void *user, const struct zk_reply *reply)
 void ownership_read_assignment(struct ownership *topic)
 {
     topic->again = false;
-    zk_get(ownership_session(topic), topic->assignment_path, true, ownership_on_assignment, topic);
+    session_get(ownership_session(topic), topic->assignment_path, true, ownership_on_assignment,
+                topic);
 }
 
 /* The reply to the read that was sent after the sync follows, and counts only if the sync
  * succeeded. */
-static void ownership_on_sync(void *user, const struct zk_reply *reply)
+static void ownership_on_sync(void *user, const struct session_reply *reply)
 {
     struct ownership *topic = user;
 
-    topic->unsynced = reply->rc != ZOK;
+    topic->unsynced = reply->status != SESSION_OK;
 }
 
 void ownership_read(struct ownership *topic)
@@ -370,7 +372,7 @@ void ownership_read(struct ownership *topic)
     topic->reading = true;
     topic->again = false;
     topic->refusal = refusal_next(topic->refusal, REFUSAL_READ_BEGUN);
-    zk_sync(ownership_session(topic), "topics", ownership_on_sync, topic);
+    session_sync(ownership_session(topic), "topics", ownership_on_sync, topic);
     if (topic->node_state == TOPIC_NODE_OURS) {
         ownership_read_assignment(topic);
     } else {
@@ -449,7 +451,7 @@ static void ownership_refused(struct ownership *topic, int32_t slot, struct toke
 /* Is it impossible now to report anything to the other members? */
 static bool ownership_away(const struct ownership *topic)
 {
-    return !member_is_in(topic->set->member) || !zk_session_is_connected(topic->set->session);
+    return !member_is_in(topic->set->member) || !session_is_connected(topic->set->session);
 }
 
 static void ownership_on_leave_late(uv_timer_t *timer);

@@ -5,7 +5,7 @@
  * ownership_node.c (whose the topic's node is) is above ownership.c (the chain of calls of a topic,
  * which reaches the node by struct ownership_node_calls), which is above ownership_slots.c.
  *
- * Below: member.h, root.h, zk_session.h, coord_internal.h, assignment.h, topic_node.h,
+ * Below: member.h, root.h, session.h, coord_internal.h, assignment.h, topic_node.h,
  * slot_state.h, refusal.h, no_slot.h.  Thread: smq:coord. */
 #ifndef COORD_MEMBER_OWNERSHIP_H
 #define COORD_MEMBER_OWNERSHIP_H
@@ -32,7 +32,7 @@ struct ownership_node_calls {
 /* The topics of this member. */
 struct ownership_set {
     const struct zookeeper_env *env;
-    struct zk_session *session;
+    struct session *session;
     struct root *root;
     struct member *member;
     struct coord *coord; /* its listener is the owner of the slots */
@@ -108,7 +108,7 @@ struct ownership {
     struct fingerprint holder_fingerprint;
     enum ownership_phase phase;
     bool omitted;    /* the member's node was last written without this topic */
-    int32_t version; /* version of the topic's node when it was read last */
+    int64_t version; /* version of the topic's node when it was read last */
     /* mzxid of the last assignment without this member for which the node was read */
     int64_t looked_at;
     int open_timers;
@@ -117,7 +117,7 @@ struct ownership {
 
 /* The arguments must live as long as the set. */
 void ownership_init(struct ownership_set *set, const struct zookeeper_env *env,
-                    struct zk_session *session, struct root *root, struct member *member,
+                    struct session *session, struct root *root, struct member *member,
                     struct coord *coord, const struct ownership_node_calls *node_calls);
 
 /* Those of ownership_node.c. */

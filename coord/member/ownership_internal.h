@@ -19,13 +19,13 @@ struct ownership_holder {
 void ownership_enter_node(struct ownership *topic, enum topic_node_state state);
 void ownership_drop_holders(struct ownership *topic);
 void ownership_read(struct ownership *topic); /* sync, read the nodes, act */
-struct zk_session *ownership_session(struct ownership *topic);
+struct session *ownership_session(struct ownership *topic);
 void ownership_fail(struct ownership *topic, smq_status status, const char *text);
 void ownership_retry_later(struct ownership *topic, int64_t delay_ms);
 void ownership_back_off(struct ownership *topic); /* ownership_retry_later() with a growing delay */
 /* The chain of calls has ended, and a node that is not OURS is UNREAD; returns whether the topic
  * may be used. */
-bool ownership_chain_over(struct ownership *topic, const struct zk_reply *reply);
+bool ownership_chain_over(struct ownership *topic, const struct session_reply *reply);
 /* The sync before the read has failed: the reply may be old, and the chain has ended. */
 bool ownership_unsynced(struct ownership *topic);
 void ownership_read_assignment(struct ownership *topic);

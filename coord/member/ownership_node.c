@@ -29,14 +29,15 @@ static void ownership_definition(const struct ownership *topic, struct buf *out)
 }
 
 /* The nodes were created, by this or another member, or not: read again. */
-static void ownership_on_made(void *user, const struct zk_reply *reply)
+static void ownership_on_made(void *user, const struct session_reply *reply)
 {
     struct ownership *topic = user;
 
     if (!ownership_chain_over(topic, reply)) {
         return;
     }
-    if (reply->rc == ZNONODE) { /* the folder is missing, unless it was deleted just now */
+    if (reply->status ==
+        SESSION_NO_NODE) { /* the folder is missing, unless it was deleted just now */
         root_mend(topic->set->root);
         ownership_retry_later(topic, topic->set->env->timings.retry);
         return;
@@ -47,8 +48,9 @@ static void ownership_on_made(void *user, const struct zk_reply *reply)
 static void ownership_make(struct ownership *topic)
 {
     struct buf text = {0};
-    struct zk_op ops[2] = {{.kind = ZK_CREATE, .path = topic->path},
-                           {.kind = ZK_CREATE, .path = topic->assignment_path, .data = ""}};
+    struct session_op ops[2] = {
+        {.kind = SESSION_CREATE, .path = topic->path},
+        {.kind = SESSION_CREATE, .path = topic->assignment_path, .data = ""}};
 
     ownership_enter_node(topic, TOPIC_NODE_MAKING);
     ownership_definition(topic, &text);
@@ -58,7 +60,7 @@ static void ownership_make(struct ownership *topic)
         ops[1].data = ownership_lost_text;
         ops[1].len = sizeof(ownership_lost_text) - 1;
     }
-    zk_write(ownership_session(topic), ops, 2, ownership_on_made, topic);
+    session_write(ownership_session(topic), ops, 2, ownership_on_made, topic);
     buf_fini(&text);
 }
 
@@ -66,45 +68,48 @@ static void ownership_make(struct ownership *topic)
  * that members keep what they own. */
 static void ownership_make_lost(struct ownership *topic)
 {
-    struct zk_op ops[2] = {{.kind = ZK_CHECK, .path = topic->path, .version = topic->version},
-                           {.kind = ZK_CREATE,
-                            .path = topic->assignment_path,
-                            .data = ownership_lost_text,
-                            .len = sizeof(ownership_lost_text) - 1}};
+    struct session_op ops[2] = {
+        {.kind = SESSION_CHECK, .path = topic->path, .version = topic->version},
+        {.kind = SESSION_CREATE,
+         .path = topic->assignment_path,
+         .data = ownership_lost_text,
+         .len = sizeof(ownership_lost_text) - 1}};
 
     ownership_enter_node(topic, TOPIC_NODE_MAKING);
     topic->reading = true;
     topic->missing = topic->again = false;
-    zk_write(ownership_session(topic), ops, 2, ownership_on_made, topic);
+    session_write(ownership_session(topic), ops, 2, ownership_on_made, topic);
 }
 
 /* The old assignment was read: replace both nodes at once.  The assignment is emptied, not deleted,
  * so that its next version grants nothing of the old one. */
-static void ownership_on_old(void *user, const struct zk_reply *reply)
+static void ownership_on_old(void *user, const struct session_reply *reply)
 {
     struct ownership *topic = user;
     struct buf text = {0};
-    struct zk_op ops[2] = {{.kind = reply->rc == ZNONODE ? ZK_CREATE : ZK_SET,
-                            .path = topic->assignment_path,
-                            .data = "",
-                            .version = reply->stat.version},
-                           {.kind = ZK_SET, .path = topic->path, .version = topic->version}};
+    struct session_op ops[2] = {
+        {.kind = reply->status == SESSION_NO_NODE ? SESSION_CREATE : SESSION_SET,
+         .path = topic->assignment_path,
+         .data = "",
+         .version = reply->stat.version},
+        {.kind = SESSION_SET, .path = topic->path, .version = topic->version}};
 
-    if (topic->phase == OWNERSHIP_GONE || (reply->rc != ZOK && reply->rc != ZNONODE)) {
+    if (topic->phase == OWNERSHIP_GONE ||
+        (reply->status != SESSION_OK && reply->status != SESSION_NO_NODE)) {
         (void) ownership_chain_over(topic, reply);
         return;
     }
     ownership_definition(topic, &text);
     ops[1].data = text.data;
     ops[1].len = text.len;
-    zk_write(ownership_session(topic), ops, 2, ownership_on_made, topic);
+    session_write(ownership_session(topic), ops, 2, ownership_on_made, topic);
     buf_fini(&text);
 }
 
 /* --- other members that list the nonce of the node --- */
 
 /* If the question was written into the node, the members that list its nonce will read it. */
-static void ownership_on_asked(void *user, const struct zk_reply *reply)
+static void ownership_on_asked(void *user, const struct session_reply *reply)
 {
     struct ownership *topic = user;
 
@@ -116,7 +121,7 @@ static void ownership_on_asked(void *user, const struct zk_reply *reply)
 static void ownership_ask_holder(struct ownership *topic)
 {
     struct buf text = {0};
-    struct zk_op op = {.kind = ZK_SET, .path = topic->path, .version = topic->version};
+    struct session_op op = {.kind = SESSION_SET, .path = topic->path, .version = topic->version};
 
     ownership_enter_node(topic, TOPIC_NODE_ASKING);
     topic->has_asked = true;
@@ -124,7 +129,7 @@ static void ownership_ask_holder(struct ownership *topic)
                topic->nonce, topic->set->env->name, member_self(topic->set->member)->host);
     op.data = text.data;
     op.len = text.len;
-    zk_write(ownership_session(topic), &op, 1, ownership_on_asked, topic);
+    session_write(ownership_session(topic), &op, 1, ownership_on_asked, topic);
     buf_fini(&text);
 }
 
@@ -165,7 +170,7 @@ static void ownership_give_up_node(struct ownership *topic)
 static void ownership_found_holder(struct ownership *topic)
 {
     struct ownership_set *set = topic->set;
-    int64_t timeout_ms = zk_session_timeout(set->session);
+    int64_t timeout_ms = session_timeout(set->session);
     int64_t now = clock_now_ms();
     int64_t delay_ms = ownership_holder_delay(
         topic->backoff_ms, topic->holder_since == 0 ? 0 : now - topic->holder_since,
@@ -202,7 +207,7 @@ static void ownership_found_holder(struct ownership *topic)
 
 static void ownership_holders_read(struct ownership *topic)
 {
-    static const struct zk_reply lost = {.rc = ZCONNECTIONLOSS};
+    static const struct session_reply lost = {.status = SESSION_AWAY};
     bool failed = topic->holders_failed;
 
     ownership_drop_holders(topic);
@@ -213,20 +218,23 @@ static void ownership_holders_read(struct ownership *topic)
     } else {
         topic->holder_since = 0;
         ownership_enter_node(topic, TOPIC_NODE_MAKING);
-        zk_get(ownership_session(topic), topic->assignment_path, false, ownership_on_old, topic);
+        session_get(ownership_session(topic), topic->assignment_path, false, ownership_on_old,
+                    topic);
     }
 }
 
 /* A node that cannot be read counts as one that lists the nonce. */
-static void ownership_on_holder(void *user, const struct zk_reply *reply)
+static void ownership_on_holder(void *user, const struct session_reply *reply)
 {
     struct ownership_holder *holder = user;
     struct ownership *topic = holder->topic;
     struct member_info info = {0};
-    bool readable = reply->rc == ZOK && member_text_parse(&info, reply->data, reply->len);
+    bool readable =
+        reply->status == SESSION_OK && member_text_parse(&info, reply->data, reply->len);
 
-    topic->holders_failed |= reply->rc != ZOK && reply->rc != ZNONODE && reply->rc != ZNOAUTH;
-    if (reply->rc == ZNOAUTH || (reply->rc == ZOK && !readable) ||
+    topic->holders_failed |= reply->status != SESSION_OK && reply->status != SESSION_NO_NODE &&
+                             reply->status != SESSION_DENIED;
+    if (reply->status == SESSION_DENIED || (reply->status == SESSION_OK && !readable) ||
         (readable && member_info_topic(&info, topic->name, topic->node.nonce) != NULL)) {
         (void) snprintf(topic->holder_name, sizeof(topic->holder_name), "%s", holder->name);
         (void) snprintf(topic->holder_host, sizeof(topic->holder_host), "%s",
@@ -239,13 +247,13 @@ static void ownership_on_holder(void *user, const struct zk_reply *reply)
     }
 }
 
-static void ownership_on_members(void *user, const struct zk_reply *reply)
+static void ownership_on_members(void *user, const struct session_reply *reply)
 {
     struct ownership *topic = user;
     const char *self = topic->set->env->name;
     char path[MEMBER_WORD_MAX + 16];
 
-    if (topic->phase == OWNERSHIP_GONE || reply->rc != ZOK) {
+    if (topic->phase == OWNERSHIP_GONE || reply->status != SESSION_OK) {
         (void) ownership_chain_over(topic, reply);
         return;
     }
@@ -263,7 +271,7 @@ static void ownership_on_members(void *user, const struct zk_reply *reply)
         topic->holder_count++;
         topic->holders_out++;
         (void) snprintf(path, sizeof(path), "members/%s", holder->name);
-        zk_get(ownership_session(topic), path, false, ownership_on_holder, holder);
+        session_get(ownership_session(topic), path, false, ownership_on_holder, holder);
     }
     if (--topic->holders_out == 0) {
         ownership_holders_read(topic);
@@ -374,11 +382,11 @@ void ownership_checked(struct ownership *topic, smq_status status, const char *t
 
 /* --- looking at the node --- */
 
-static void ownership_read_node(struct ownership *topic, const struct zk_reply *reply)
+static void ownership_read_node(struct ownership *topic, const struct session_reply *reply)
 {
     struct ownership_node node = {0};
-    char *text =
-        memory_copy(reply->rc == ZOK ? reply->data : "", reply->rc == ZOK ? reply->len : 0);
+    char *text = memory_copy(reply->status == SESSION_OK ? reply->data : "",
+                             reply->status == SESSION_OK ? reply->len : 0);
 
     if (sscanf(text, "nonce %255s slots %d asked %255s %255s %255s", node.nonce, &node.slots,
                node.asked, node.asked_by, node.asked_from) < 5) {
@@ -389,7 +397,7 @@ static void ownership_read_node(struct ownership *topic, const struct zk_reply *
     topic->version = reply->stat.version;
 }
 
-static void ownership_on_node(void *user, const struct zk_reply *reply)
+static void ownership_on_node(void *user, const struct session_reply *reply)
 {
     struct ownership *topic = user;
     bool ours = false;
@@ -397,19 +405,20 @@ static void ownership_on_node(void *user, const struct zk_reply *reply)
     if (ownership_unsynced(topic)) {
         return;
     }
-    if (topic->phase == OWNERSHIP_GONE || (reply->rc != ZOK && reply->rc != ZNONODE)) {
+    if (topic->phase == OWNERSHIP_GONE ||
+        (reply->status != SESSION_OK && reply->status != SESSION_NO_NODE)) {
         (void) ownership_chain_over(topic, reply);
         return;
     }
     ownership_read_node(topic, reply);
     ours = strcmp(topic->node.nonce, topic->nonce) == 0 && topic->node.slots == topic->slots;
-    if (ownership_must_check(topic, reply->rc == ZOK)) {
+    if (ownership_must_check(topic, reply->status == SESSION_OK)) {
         ownership_check(topic);
-    } else if (reply->rc == ZNONODE) {
+    } else if (reply->status == SESSION_NO_NODE) {
         ownership_make(topic);
     } else if (!ours) {
         ownership_enter_node(topic, TOPIC_NODE_FOREIGN);
-        zk_children(ownership_session(topic), "members", false, ownership_on_members, topic);
+        session_children(ownership_session(topic), "members", false, ownership_on_members, topic);
     } else {
         if (!topic->seen) { /* other members have answered the question that was there before */
             memcpy(topic->answered, topic->node.asked, sizeof(topic->answered));
@@ -424,7 +433,7 @@ static void ownership_on_node(void *user, const struct zk_reply *reply)
 static void ownership_get_node(struct ownership *topic, enum topic_node_state state)
 {
     ownership_enter_node(topic, state);
-    zk_get(ownership_session(topic), topic->path, true, ownership_on_node, topic);
+    session_get(ownership_session(topic), topic->path, true, ownership_on_node, topic);
 }
 
 static void ownership_look(struct ownership *topic)

@@ -31,7 +31,7 @@ struct assignment_member {
 /* A zeroed assignment is empty and valid.  Invariant: the member of every entry is 0 ..
  * member_count. */
 struct assignment {
-    int32_t epoch;                     /* of the assigner that wrote it */
+    int32_t epoch;                     /* of the assigner that wrote it: its low 32 bits */
     struct assignment_member *members; /* number i is members[i - 1] */
     size_t member_count;
     uint16_t *slots;

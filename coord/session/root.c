@@ -14,7 +14,7 @@ static const char *const root_folders[] = {"leader_epoch", "members", "topics"};
 
 enum { ROOT_FOLDERS = sizeof(root_folders) / sizeof(root_folders[0]) };
 
-void root_init(struct root *root, const struct zookeeper_env *env, struct zk_session *session,
+void root_init(struct root *root, const struct zookeeper_env *env, struct session *session,
                const struct root_listener *listener)
 {
     root->env = env;
@@ -42,10 +42,10 @@ void root_binding(struct root *root, char out[COORD_BINDING_MAX])
 }
 
 static void root_make(struct root *root);
-static void root_fill(struct root *root, int32_t version);
+static void root_fill(struct root *root, int64_t version);
 
 /* Use the content of the root; false: it is no root of a fleet. */
-static bool root_use(struct root *root, const struct zk_reply *reply)
+static bool root_use(struct root *root, const struct session_reply *reply)
 {
     struct root_info *known = &root->info;
     struct root_info before = *known;
@@ -84,18 +84,18 @@ static void root_refuse_text(struct root *root)
 
 /* --- entering --- */
 
-static void root_on_entered(void *user, const struct zk_reply *reply)
+static void root_on_entered(void *user, const struct session_reply *reply)
 {
     struct root *root = user;
 
-    if (reply->rc == ZNONODE && !root->making) {
+    if (reply->status == SESSION_NO_NODE && !root->making) {
         root->step = 0;
         root->entering = true;
         root_make(root);
-    } else if (reply->rc == ZNOAUTH) {
+    } else if (reply->status == SESSION_DENIED) {
         root_refuse(root, SMQ_DENIED,
                     "ZooKeeper refused to show the nodes of the fleet: check zookeeper_auth");
-    } else if (reply->rc != ZOK || (reply->len == 0 && root->making)) {
+    } else if (reply->status != SESSION_OK || (reply->len == 0 && root->making)) {
         root->listener.later(root->listener.user);
     } else if (reply->len == 0) {
         root->entering = true;
@@ -109,7 +109,7 @@ static void root_on_entered(void *user, const struct zk_reply *reply)
 
 void root_enter(struct root *root)
 {
-    zk_get(root->session, "", true, root_on_entered, root);
+    session_get(root->session, "", true, root_on_entered, root);
 }
 
 /* --- changes of the root --- */
@@ -119,11 +119,11 @@ static bool root_is_followed(const struct root *root)
     return root->listener.is_followed(root->listener.user);
 }
 
-static void root_on_changed(void *user, const struct zk_reply *reply)
+static void root_on_changed(void *user, const struct session_reply *reply)
 {
     struct root *root = user;
 
-    if (reply->rc != ZOK || !root_is_followed(root)) {
+    if (reply->status != SESSION_OK || !root_is_followed(root)) {
         return; /* it is read again with the next connection, or when the member enters */
     }
     if (!root_use(root, reply)) {
@@ -136,7 +136,7 @@ static void root_on_changed(void *user, const struct zk_reply *reply)
 void root_look_again(struct root *root)
 {
     if (root_is_followed(root)) {
-        zk_get(root->session, "", true, root_on_changed, root);
+        session_get(root->session, "", true, root_on_changed, root);
     }
 }
 
@@ -153,11 +153,12 @@ static void root_made(struct root *root)
     }
 }
 
-static void root_on_made(void *user, const struct zk_reply *reply)
+static void root_on_made(void *user, const struct session_reply *reply)
 {
     struct root *root = user;
 
-    if (reply->rc == ZOK || reply->rc == ZNODEEXISTS || reply->rc == ZBADVERSION) {
+    if (reply->status == SESSION_OK || reply->status == SESSION_EXISTS ||
+        reply->status == SESSION_CHANGED) {
         root->step++;
         root_make(root);
         return;
@@ -167,7 +168,7 @@ static void root_on_made(void *user, const struct zk_reply *reply)
         return;
     }
     root->entering = false;
-    if (reply->rc == ZNOAUTH) {
+    if (reply->status == SESSION_DENIED) {
         root_refuse(root, SMQ_DENIED,
                     "ZooKeeper refused to create the nodes of the fleet: check zookeeper_auth");
         return;
@@ -193,7 +194,7 @@ static void root_make(struct root *root)
     int parents = root_text_parents(root->env->root);
     char *parent = root_text_parent(root->env->root, step);
     char text[ROOT_TEXT_MAX];
-    struct zk_op op = {.kind = ZK_CREATE, .path = parent, .data = ""};
+    struct session_op op = {.kind = SESSION_CREATE, .path = parent, .data = ""};
 
     if (step == parents + 1 + ROOT_FOLDERS) {
         root_made(root);
@@ -207,21 +208,21 @@ static void root_make(struct root *root)
     } else if (step > parents) {
         op.path = root_folders[step - parents - 1];
     }
-    zk_write(root->session, &op, 1, root_on_made, root);
+    session_write(root->session, &op, 1, root_on_made, root);
     free(parent);
 }
 
 /* The root exists, but is empty, because an operator created it: write its content, then create the
  * folders. */
-static void root_fill(struct root *root, int32_t version)
+static void root_fill(struct root *root, int64_t version)
 {
     char text[ROOT_TEXT_MAX];
-    struct zk_op op = {.kind = ZK_SET, .path = "", .data = text, .version = version};
+    struct session_op op = {.kind = SESSION_SET, .path = "", .data = text, .version = version};
 
     root->step = root_text_parents(root->env->root);
     root->making = true;
     op.len = root_text(root, text);
-    zk_write(root->session, &op, 1, root_on_made, root);
+    session_write(root->session, &op, 1, root_on_made, root);
 }
 
 void root_mend(struct root *root)

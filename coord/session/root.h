@@ -5,7 +5,7 @@
  * generation).  If ZooKeeper has lost the root, a member that knows it creates it again, one
  * generation higher, because the zxids of an ensemble that lost its data are small again.
  *
- * Below: zk_session.h, root_text.h, zookeeper_env.h.  Thread: smq:coord. */
+ * Below: session.h, root_text.h, zookeeper_env.h.  Thread: smq:coord. */
 #ifndef COORD_SESSION_ROOT_H
 #define COORD_SESSION_ROOT_H
 
@@ -17,8 +17,8 @@
 
 #include "coord/coord.h"
 #include "coord/node/root_text.h"
+#include "coord/session/session.h"
 #include "coord/session/zookeeper_env.h"
-#include "coord/zk/zk_session.h"
 
 struct root_listener {
     void (*entered)(void *user); /* root_enter() has read the root */
@@ -35,7 +35,7 @@ struct root_listener {
 /* Invariant: `info` is changed on smq:coord, while `lock` is held. */
 struct root {
     const struct zookeeper_env *env;
-    struct zk_session *session;
+    struct session *session;
     struct root_listener listener;
     pthread_mutex_t lock;
     struct root_info info; /* generation 0: not read yet */
@@ -45,7 +45,7 @@ struct root {
 };
 
 /* `env` and `session` must live as long as the root. */
-void root_init(struct root *root, const struct zookeeper_env *env, struct zk_session *session,
+void root_init(struct root *root, const struct zookeeper_env *env, struct session *session,
                const struct root_listener *listener);
 void root_fini(struct root *root);
 

@@ -18,16 +18,50 @@ struct zk_call {
     struct loop_task task;
     LIST_ENTRY(zk_call) link;
     struct zk_session *session;
-    zk_reply_fn *fn;
+    session_reply_fn *fn;
     void *user;
     atomic_bool completed;
     bool dropped; /* the session ended before the reply was handled */
-    struct zk_reply reply;
+    struct session_reply reply;
     char *path, *data;
-    zoo_op_result_t results[ZK_OPS_MAX];
+    struct Stat stats[SESSION_OPS_MAX];
+    zoo_op_result_t results[SESSION_OPS_MAX];
     size_t ops;
     char path_buffer[1]; /* for create, whose name is known */
 };
+
+static enum session_status zk_call_status(int rc)
+{
+    static const struct {
+        int rc;
+        enum session_status status;
+    } statuses[] = {{ZOK, SESSION_OK},
+                    {ZNONODE, SESSION_NO_NODE},
+                    {ZNODEEXISTS, SESSION_EXISTS},
+                    {ZBADVERSION, SESSION_CHANGED},
+                    {ZNOTEMPTY, SESSION_NOT_EMPTY},
+                    {ZNOAUTH, SESSION_DENIED},
+                    {ZCONNECTIONLOSS, SESSION_AWAY}};
+
+    for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
+        if (statuses[i].rc == rc) {
+            return statuses[i].status;
+        }
+    }
+    return SESSION_FAILED;
+}
+
+static struct session_stat zk_call_stat(const struct Stat *stat)
+{
+    return (struct session_stat){.version = stat->version,
+                                 .writes = stat->version,
+                                 .czxid = stat->czxid,
+                                 .mzxid = stat->mzxid,
+                                 .pzxid = stat->pzxid,
+                                 .ctime = stat->ctime,
+                                 .mtime = stat->mtime,
+                                 .owner = stat->ephemeralOwner};
+}
 
 static void zk_call_free(struct zk_call *call)
 {
@@ -47,7 +81,8 @@ static void zk_call_run(struct loop_task *task)
     if (!call->dropped) {
         LIST_REMOVE(call, link);
         for (size_t i = 0; i < call->ops; i++) {
-            call->reply.errors[i] = call->results[i].err;
+            call->reply.errors[i] = zk_call_status(call->results[i].err);
+            call->reply.stats[i] = zk_call_stat(&call->stats[i]);
         }
         if (call->ops == 1) {
             call->reply.stat = call->reply.stats[0];
@@ -59,20 +94,21 @@ static void zk_call_run(struct loop_task *task)
 
 static char *zk_call_path(const struct zk_session *session, const char *path)
 {
-    size_t size = strlen(session->options.root) + strlen(path) + 2;
+    size_t size = strlen(session->door.options.root) + strlen(path) + 2;
     char *out = NULL;
 
     if (*path == '/') {
         return memory_string(path);
     }
     out = memory_new(size);
-    (void) snprintf(out, size, "%s%s%s", session->options.root, *path != '\0' ? "/" : "", path);
+    (void) snprintf(out, size, "%s%s%s", session->door.options.root, *path != '\0' ? "/" : "",
+                    path);
     return out;
 }
 
 /* A call for the node at `path`; "": the call has paths of its own, or none. */
-static struct zk_call *zk_call_new(struct zk_session *session, const char *path, zk_reply_fn *fn,
-                                   void *user)
+static struct zk_call *zk_call_new(struct zk_session *session, const char *path,
+                                   session_reply_fn *fn, void *user)
 {
     struct zk_call *call = memory_new(sizeof(*call));
 
@@ -87,9 +123,9 @@ static struct zk_call *zk_call_new(struct zk_session *session, const char *path,
 
 static void zk_call_complete(struct zk_call *call, int rc)
 {
-    call->reply.rc = rc;
+    call->reply.status = zk_call_status(rc);
     atomic_store(&call->completed, true);
-    loop_post(call->session->options.loop, &call->task);
+    loop_post(call->session->door.options.loop, &call->task);
 }
 
 void zk_calls_drop(struct zk_session *session)
@@ -133,7 +169,7 @@ static void zk_call_on_data(int rc, const char *value, int len, const struct Sta
     call->data = memory_copy(value != NULL ? value : "", call->reply.len);
     call->reply.data = call->data;
     if (stat != NULL) {
-        call->reply.stat = *stat;
+        call->reply.stat = zk_call_stat(stat);
     }
     zk_call_complete(call, rc);
 }
@@ -178,8 +214,9 @@ static void *zk_call_context(const struct zk_session *session)
     return (void *) zoo_get_context(session->handle);
 }
 
-void zk_get(struct zk_session *session, const char *path, bool watch, zk_reply_fn *fn, void *user)
+void zk_get(struct session *door, const char *path, bool watch, session_reply_fn *fn, void *user)
 {
+    struct zk_session *session = OWNER_OF(door, struct zk_session, door);
     struct zk_call *call = zk_call_new(session, path, fn, user);
     int rc = ZCONNECTIONLOSS;
 
@@ -190,9 +227,10 @@ void zk_get(struct zk_session *session, const char *path, bool watch, zk_reply_f
     zk_call_sent(call, rc);
 }
 
-void zk_children(struct zk_session *session, const char *path, bool watch, zk_reply_fn *fn,
+void zk_children(struct session *door, const char *path, bool watch, session_reply_fn *fn,
                  void *user)
 {
+    struct zk_session *session = OWNER_OF(door, struct zk_session, door);
     struct zk_call *call = zk_call_new(session, path, fn, user);
     int rc = ZCONNECTIONLOSS;
 
@@ -203,8 +241,9 @@ void zk_children(struct zk_session *session, const char *path, bool watch, zk_re
     zk_call_sent(call, rc);
 }
 
-void zk_sync(struct zk_session *session, const char *path, zk_reply_fn *fn, void *user)
+void zk_sync(struct session *door, const char *path, session_reply_fn *fn, void *user)
 {
+    struct zk_session *session = OWNER_OF(door, struct zk_session, door);
     struct zk_call *call = zk_call_new(session, path, fn, user);
     int rc = ZCONNECTIONLOSS;
 
@@ -214,43 +253,44 @@ void zk_sync(struct zk_session *session, const char *path, zk_reply_fn *fn, void
     zk_call_sent(call, rc);
 }
 
-static void zk_call_op_init(zoo_op_t *out, const struct zk_op *op, const char *full,
+static void zk_call_op_init(zoo_op_t *out, const struct session_op *op, const char *full,
                             const struct ACL_vector *acl, struct zk_call *call, struct Stat *stat)
 {
     switch (op->kind) {
-    case ZK_CHECK:
-        zoo_check_op_init(out, full, op->version);
+    case SESSION_CHECK:
+        zoo_check_op_init(out, full, (int) op->version);
         break;
-    case ZK_CREATE:
-    case ZK_CREATE_EPHEMERAL:
+    case SESSION_CREATE:
+    case SESSION_CREATE_EPHEMERAL:
         zoo_create_op_init(out, full, op->data, (int) op->len, acl,
-                           op->kind == ZK_CREATE ? ZOO_PERSISTENT : ZOO_EPHEMERAL,
+                           op->kind == SESSION_CREATE ? ZOO_PERSISTENT : ZOO_EPHEMERAL,
                            call->path_buffer, sizeof(call->path_buffer));
         break;
-    case ZK_SET:
-        zoo_set_op_init(out, full, op->data, (int) op->len, op->version, stat);
+    case SESSION_SET:
+        zoo_set_op_init(out, full, op->data, (int) op->len, (int) op->version, stat);
         break;
-    case ZK_DELETE:
-        zoo_delete_op_init(out, full, op->version);
+    case SESSION_DELETE:
+        zoo_delete_op_init(out, full, (int) op->version);
         break;
     }
 }
 
-void zk_write(struct zk_session *session, const struct zk_op *ops, size_t count, zk_reply_fn *fn,
-              void *user)
+void zk_write(struct session *door, const struct session_op *ops, size_t count,
+              session_reply_fn *fn, void *user)
 {
+    struct zk_session *session = OWNER_OF(door, struct zk_session, door);
     struct zk_call *call = zk_call_new(session, "", fn, user);
     const struct ACL_vector *acl =
-        session->options.auth != NULL || session->options.auth_file != NULL ? &ZOO_CREATOR_ALL_ACL
+        session->servers.auth != NULL || session->servers.auth_file != NULL ? &ZOO_CREATOR_ALL_ACL
                                                                             : &ZOO_OPEN_ACL_UNSAFE;
-    zoo_op_t zoo_ops[ZK_OPS_MAX];
-    char *paths[ZK_OPS_MAX];
+    zoo_op_t zoo_ops[SESSION_OPS_MAX];
+    char *paths[SESSION_OPS_MAX];
     int rc = ZCONNECTIONLOSS;
 
     call->ops = count;
     for (size_t i = 0; i < count; i++) {
         paths[i] = zk_call_path(session, ops[i].path);
-        zk_call_op_init(&zoo_ops[i], &ops[i], paths[i], acl, call, &call->reply.stats[i]);
+        zk_call_op_init(&zoo_ops[i], &ops[i], paths[i], acl, call, &call->stats[i]);
     }
     if (zk_call_possible(session)) {
         rc =

@@ -33,6 +33,11 @@ struct zk_session_context {
 
 static void zk_session_open(struct zk_session *session);
 
+static struct zk_session *zk_session_of(const struct session *door)
+{
+    return OWNER_OF(door, struct zk_session, door);
+}
+
 /* --- the state --- */
 
 bool zk_session_may(enum zk_session_state from, enum zk_session_state to)
@@ -57,14 +62,23 @@ static void zk_session_enter(struct zk_session *session, enum zk_session_state s
     session->state = state;
 }
 
-bool zk_session_is_connected(const struct zk_session *session)
+static bool zk_session_is_connected(const struct session *door)
 {
-    return session->state == ZK_SESSION_CONNECTED;
+    return zk_session_of(door)->state == ZK_SESSION_CONNECTED;
 }
 
-bool zk_session_is_closed(const struct zk_session *session)
+static bool zk_session_is_closed(const struct session *door)
 {
-    return session->state == ZK_SESSION_NEW || session->state == ZK_SESSION_NONE;
+    const enum zk_session_state state = zk_session_of(door)->state;
+
+    return state == ZK_SESSION_NEW || state == ZK_SESSION_NONE;
+}
+
+static int64_t zk_session_timeout(const struct session *door)
+{
+    const struct zk_session *session = zk_session_of(door);
+
+    return session->handle == NULL ? door->options.timeout_ms : zoo_recv_timeout(session->handle);
 }
 
 /* --- the handle --- */
@@ -122,11 +136,12 @@ static void zk_session_close(struct zk_session *session)
 }
 
 /* The listener is called first, because closing may take its time. */
-void zk_session_renew(struct zk_session *session)
+static void zk_session_renew(struct session *door)
 {
+    struct zk_session *session = zk_session_of(door);
     zhandle_t *handle = zk_session_detach(session);
 
-    session->options.expired(session->options.user);
+    session->door.options.expired(session->door.options.user);
     zk_session_release(session, handle);
     zk_session_open(session);
 }
@@ -135,19 +150,19 @@ static void zk_session_on_refused(void *user)
 {
     struct zk_session *session = user;
 
-    session->options.refused(session->options.user);
-    zk_session_renew(session);
+    session->door.options.refused(session->door.options.user);
+    zk_session_renew(&session->door);
 }
 
 static void zk_session_changed(struct zk_session *session, const char *path)
 {
-    size_t len = strlen(session->options.root);
+    size_t len = strlen(session->door.options.root);
 
-    if (strncmp(path, session->options.root, len) != 0) {
+    if (strncmp(path, session->door.options.root, len) != 0) {
         return;
     }
     path += len;
-    session->options.changed(session->options.user, *path == '/' ? path + 1 : path);
+    session->door.options.changed(session->door.options.user, *path == '/' ? path + 1 : path);
 }
 
 static void zk_session_on_state(struct zk_session *session, int state)
@@ -155,16 +170,16 @@ static void zk_session_on_state(struct zk_session *session, int state)
     if (state == ZOO_CONNECTED_STATE) {
         zk_session_enter(session, ZK_SESSION_CONNECTED);
         zk_probe_end(&session->probe);
-        session->options.connected(session->options.user);
+        session->door.options.connected(session->door.options.user);
     } else if (state == ZOO_EXPIRED_SESSION_STATE) {
-        zk_session_renew(session);
+        zk_session_renew(&session->door);
     } else if (state == ZOO_AUTH_FAILED_STATE) {
         zk_session_close(session);
-        session->options.denied(session->options.user);
+        session->door.options.denied(session->door.options.user);
     } else if (session->state == ZK_SESSION_CONNECTED) {
         zk_session_enter(session, ZK_SESSION_CONNECTING);
-        zk_probe_begin(&session->probe, zk_session_timeout(session));
-        session->options.disconnected(session->options.user);
+        zk_probe_begin(&session->probe, zk_session_timeout(&session->door));
+        session->door.options.disconnected(session->door.options.user);
     }
 }
 
@@ -200,7 +215,7 @@ static void zk_session_watcher(zhandle_t *handle, int type, int state, const cha
     if (len > 0) {
         memcpy(event->path, path, len);
     }
-    loop_post(from->session->options.loop, &event->task);
+    loop_post(from->session->door.options.loop, &event->task);
 }
 
 static void zk_session_on_retry(uv_timer_t *timer)
@@ -211,15 +226,16 @@ static void zk_session_on_retry(uv_timer_t *timer)
 /* What the session authenticates with, "" without; NULL: the file has never been readable. */
 static const char *zk_session_auth(struct zk_session *session)
 {
-    const struct zk_session_options *options = &session->options;
+    const struct zk_servers *servers = &session->servers;
     smq_error err;
 
-    if (options->auth_file == NULL) {
-        return options->auth != NULL ? options->auth : "";
+    if (servers->auth_file == NULL) {
+        return servers->auth != NULL ? servers->auth : "";
     }
-    char *auth = secret_read(options->auth_file, &err);
+    char *auth = secret_read(servers->auth_file, &err);
     if (auth == NULL) {
-        events_log(options->events, SMQ_LEVEL_ERROR, "zookeeper_auth_file: %s", err.text);
+        events_log(session->door.options.events, SMQ_LEVEL_ERROR, "zookeeper_auth_file: %s",
+                   err.text);
         return session->auth;
     }
     secret_free(session->auth);
@@ -230,7 +246,6 @@ static const char *zk_session_auth(struct zk_session *session)
 /* The threads of the client library inherit from smq:coord that every signal is blocked. */
 static void zk_session_open(struct zk_session *session)
 {
-    const struct zk_session_options *options = &session->options;
     const char *auth = zk_session_auth(session);
     struct zk_session_context *context = NULL;
 
@@ -241,8 +256,9 @@ static void zk_session_open(struct zk_session *session)
     context = memory_new(sizeof(*context));
     context->session = session;
     context->number = session->number;
-    session->handle = zookeeper_init2(options->servers, session->watcher, (int) options->timeout_ms,
-                                      NULL, context, ZOO_NO_LOG_CLIENTENV, zk_log_line);
+    session->handle = zookeeper_init2(session->servers.hosts, session->watcher,
+                                      (int) session->door.options.timeout_ms, NULL, context,
+                                      ZOO_NO_LOG_CLIENTENV, zk_log_line);
     if (session->handle == NULL) {
         free(context);
         uv_timer_start(&session->retry, zk_session_on_retry, ZK_RETRY_MS, 0);
@@ -255,27 +271,28 @@ static void zk_session_open(struct zk_session *session)
     }
 }
 
-void zk_session_start(struct zk_session *session, const struct zk_session_options *options)
+static void zk_session_start(struct session *door)
 {
-    const struct zk_probe_options probe = {.loop = options->loop,
-                                           .servers = options->servers,
-                                           .timeout_ms = options->timeout_ms,
+    struct zk_session *session = zk_session_of(door);
+    const struct zk_probe_options probe = {.loop = door->options.loop,
+                                           .servers = session->servers.hosts,
+                                           .timeout_ms = door->options.timeout_ms,
                                            .refused = zk_session_on_refused,
                                            .user = session};
 
-    session->options = *options;
     session->watcher = zk_session_watcher;
     LIST_INIT(&session->calls);
-    uv_timer_init(loop_uv(options->loop), &session->retry);
+    uv_timer_init(loop_uv(door->options.loop), &session->retry);
     session->retry.data = session;
-    zk_log_begin(&session->log, options->events);
+    zk_log_begin(&session->log, door->options.events);
     zk_probe_init(&session->probe, &probe);
     zk_session_enter(session, ZK_SESSION_NONE);
     zk_session_open(session);
 }
 
-void zk_session_stop(struct zk_session *session)
+static void zk_session_stop(struct session *door)
 {
+    struct zk_session *session = zk_session_of(door);
     struct waiter answers;
 
     if (session->state == ZK_SESSION_NEW) {
@@ -293,13 +310,35 @@ void zk_session_stop(struct zk_session *session)
     zk_log_end(&session->log);
 }
 
-int64_t zk_session_id(const struct zk_session *session)
+static void zk_session_free(struct session *door)
 {
+    free(zk_session_of(door));
+}
+
+static int64_t zk_session_id(const struct session *door)
+{
+    const struct zk_session *session = zk_session_of(door);
+
     return session->handle == NULL ? 0 : zoo_client_id(session->handle)->client_id;
 }
 
-int64_t zk_session_timeout(const struct zk_session *session)
+struct session *zk_session_new(const struct zk_servers *servers)
 {
-    return session->handle == NULL ? session->options.timeout_ms
-                                   : zoo_recv_timeout(session->handle);
+    static const struct session_kind kind = {.start = zk_session_start,
+                                             .stop = zk_session_stop,
+                                             .free = zk_session_free,
+                                             .renew = zk_session_renew,
+                                             .is_connected = zk_session_is_connected,
+                                             .is_closed = zk_session_is_closed,
+                                             .id = zk_session_id,
+                                             .timeout = zk_session_timeout,
+                                             .get = zk_get,
+                                             .children = zk_children,
+                                             .sync = zk_sync,
+                                             .write = zk_write};
+    struct zk_session *session = memory_new(sizeof(*session));
+
+    session->door.kind = &kind;
+    session->servers = *servers;
+    return &session->door;
 }

@@ -21,7 +21,7 @@ enum { DRAIN_MS = 1000, EXTRA_MS = 100, MISSED_MS = 5000, HOLD_MS = 5000 };
 /* One topic with SLOTS slots, and members "0", "1", ... with the incarnations 1, 2, ... */
 struct stage {
     struct zookeeper_env env;
-    struct zk_session session;
+    struct session session;
     struct assigner assigner;
     struct assigner_topic topic;
     size_t not_released;
@@ -34,8 +34,14 @@ static void on_not_released(void *user, size_t slots)
     stage->not_released += slots;
 }
 
+static int64_t session_time(const struct session *session)
+{
+    return session->options.timeout_ms;
+}
+
 static int set_up(void **state)
 {
+    static const struct session_kind kind = {.timeout = session_time};
     struct stage *stage = memory_new(sizeof(*stage));
     struct assigner_topic *topic = &stage->topic;
 
@@ -48,6 +54,7 @@ static int set_up(void **state)
                                                     .hold = HOLD_MS,
                                                     .hold_most = HOLD_MS,
                                                     .forget = 1};
+    stage->session.kind = &kind;
     stage->session.options.timeout_ms = 60000;
     stage->assigner.env = &stage->env;
     stage->assigner.ports = (struct assigner_ports){

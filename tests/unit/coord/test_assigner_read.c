@@ -16,7 +16,7 @@ enum { ASKED_MOST = 80, CROWD_MOST = ASSIGNMENT_MEMBERS_MAX + 2 };
 /* A call that waits for its reply. */
 struct asked {
     char path[64];
-    zk_reply_fn *fn;
+    session_reply_fn *fn;
     void *user;
 };
 
@@ -33,7 +33,7 @@ static struct {
     size_t asked_count, answered;
 } fake;
 
-static void ask(const char *path, zk_reply_fn *fn, void *user)
+static void ask(const char *path, session_reply_fn *fn, void *user)
 {
     struct asked *asked = &fake.asked[fake.asked_count++ % ASKED_MOST];
 
@@ -57,21 +57,22 @@ void root_mend(struct root *root)
     fail_msg("no folder is missing");
 }
 
-void zk_sync(struct zk_session *session, const char *path, zk_reply_fn *fn, void *user)
+void session_sync(struct session *session, const char *path, session_reply_fn *fn, void *user)
 {
     (void) session;
     ask(path, fn, user);
 }
 
-void zk_children(struct zk_session *session, const char *path, bool watch, zk_reply_fn *fn,
-                 void *user)
+void session_children(struct session *session, const char *path, bool watch, session_reply_fn *fn,
+                      void *user)
 {
     (void) session;
     (void) watch;
     ask(path, fn, user);
 }
 
-void zk_get(struct zk_session *session, const char *path, bool watch, zk_reply_fn *fn, void *user)
+void session_get(struct session *session, const char *path, bool watch, session_reply_fn *fn,
+                 void *user)
 {
     (void) session;
     (void) watch;
@@ -94,25 +95,29 @@ static bool is_there(const char *path)
 static void answer(const struct asked *asked)
 {
     static const char node[] = "nonce abc slots 1", member[] = "slotmq-member 1\nuuid u\n";
-    struct zk_reply reply = {.rc = ZNONODE};
+    struct session_reply reply = {.status = SESSION_NO_NODE};
 
     if (strcmp(asked->path, "topics") == 0) {
-        reply = (struct zk_reply){.rc = ZOK, .names = fake.topics, .count = fake.count};
+        reply =
+            (struct session_reply){.status = SESSION_OK, .names = fake.topics, .count = fake.count};
     } else if (strcmp(asked->path, "members") == 0 && fake.crowd_count > 0) {
-        reply = (struct zk_reply){.rc = ZOK, .names = fake.crowd, .count = fake.crowd_count};
+        reply = (struct session_reply){
+            .status = SESSION_OK, .names = fake.crowd, .count = fake.crowd_count};
     } else if (strncmp(asked->path, "members/", 8) == 0 && fake.crowd_count > 0) {
-        reply = (struct zk_reply){.rc = ZOK, .data = member, .len = sizeof(member) - 1};
+        reply =
+            (struct session_reply){.status = SESSION_OK, .data = member, .len = sizeof(member) - 1};
         reply.stat.czxid = 1 + strtol(asked->path + 8, NULL, 10);
     } else if (strcmp(asked->path, "members") == 0) {
-        reply = (struct zk_reply){.rc = ZOK, .names = fake.hidden, .count = fake.hidden_count};
+        reply = (struct session_reply){
+            .status = SESSION_OK, .names = fake.hidden, .count = fake.hidden_count};
     } else if (strncmp(asked->path, "members/", 8) == 0) {
-        reply.rc = fake.hidden_count > 0 ? ZNOAUTH : ZNONODE;
+        reply.status = fake.hidden_count > 0 ? SESSION_DENIED : SESSION_NO_NODE;
     } else if (is_there(asked->path)) {
         bool assignment = strstr(asked->path, "/assignment") != NULL;
 
-        reply = (struct zk_reply){.rc = ZOK,
-                                  .data = assignment ? fake.assignment.data : node,
-                                  .len = assignment ? fake.assignment.len : sizeof(node) - 1};
+        reply = (struct session_reply){.status = SESSION_OK,
+                                       .data = assignment ? fake.assignment.data : node,
+                                       .len = assignment ? fake.assignment.len : sizeof(node) - 1};
     }
     asked->fn(asked->user, &reply);
 }

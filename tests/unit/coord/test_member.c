@@ -13,7 +13,7 @@ static uv_loop_t uv;
 
 /* A call whose reply the test gives. */
 struct asked {
-    zk_reply_fn *fn;
+    session_reply_fn *fn;
     void *user;
 };
 
@@ -50,31 +50,32 @@ void root_mend(struct root *root)
     fake.mended++;
 }
 
-bool zk_session_is_connected(const struct zk_session *session)
+bool session_is_connected(const struct session *session)
 {
     (void) session;
     return true;
 }
 
-int64_t zk_session_id(const struct zk_session *session)
+int64_t session_id(const struct session *session)
 {
     (void) session;
     return MINE;
 }
 
-int64_t zk_session_timeout(const struct zk_session *session)
+int64_t session_timeout(const struct session *session)
 {
     (void) session;
     return 10000;
 }
 
-void zk_session_renew(struct zk_session *session)
+void session_renew(struct session *session)
 {
     (void) session;
     fake.renewed++;
 }
 
-void zk_get(struct zk_session *session, const char *path, bool watch, zk_reply_fn *fn, void *user)
+void session_get(struct session *session, const char *path, bool watch, session_reply_fn *fn,
+                 void *user)
 {
     (void) session;
     (void) path;
@@ -82,8 +83,8 @@ void zk_get(struct zk_session *session, const char *path, bool watch, zk_reply_f
     fake.looked = (struct asked){fn, user};
 }
 
-void zk_write(struct zk_session *session, const struct zk_op *ops, size_t count, zk_reply_fn *fn,
-              void *user)
+void session_write(struct session *session, const struct session_op *ops, size_t count,
+                   session_reply_fn *fn, void *user)
 {
     (void) session;
     (void) ops;
@@ -147,9 +148,9 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void reply_to(const struct asked *asked, int rc)
+static void reply_to(const struct asked *asked, enum session_status status)
 {
-    const struct zk_reply reply = {.rc = rc};
+    const struct session_reply reply = {.status = status};
 
     asked->fn(asked->user, &reply);
 }
@@ -157,8 +158,8 @@ static void reply_to(const struct asked *asked, int rc)
 /* The node of the session with this id was read. */
 static void show(int64_t owner)
 {
-    const struct zk_reply reply = {
-        .rc = ZOK, .data = "", .stat = {.czxid = 3, .version = 1, .ephemeralOwner = owner}};
+    const struct session_reply reply = {
+        .status = SESSION_OK, .data = "", .stat = {.czxid = 3, .version = 1, .owner = owner}};
 
     fake.looked.fn(fake.looked.user, &reply);
 }
@@ -168,7 +169,7 @@ static void enter(void)
 {
     assert_false(member_connected(&member));
     member_ready(&member, true);
-    reply_to(&fake.created, ZOK);
+    reply_to(&fake.created, SESSION_OK);
     show(MINE);
     assert_true(member_is_in(&member));
     assert_true(member_connected(&member));
@@ -182,19 +183,19 @@ static void a_late_reply_ends_no_later_entry(void **state)
 {
     assert_false(member_connected(&member));
     member_ready(&member, true);
-    reply_to(&fake.created, ZNONODE);
+    reply_to(&fake.created, SESSION_NO_NODE);
     assert_int_equal(fake.mended, 1);
     (void) uv_run(&uv, UV_RUN_ONCE); /* waits for the timer of a try, if there is one */
-    reply_to(&fake.looked, ZNONODE);
+    reply_to(&fake.looked, SESSION_NO_NODE);
     (void) uv_run(&uv, UV_RUN_ONCE);
     assert_int_equal(fake.entered, 2); /* the root is read for one further try, not for two */
     member_ready(&member, true);
     assert_int_equal(member.state, MEMBER_ENTERING);
 }
 
-/* How a heartbeat ends that ZooKeeper answers with `rc`, or with a node of session `owner`. */
+/* How a heartbeat ends that ZooKeeper answers with `status`, or with a node of session `owner`. */
 struct beat {
-    int rc;
+    int status;
     int64_t owner;
     bool leased, renewed;
 };
@@ -203,11 +204,11 @@ struct beat {
 static void what_a_heartbeat_shows(void **state)
 {
     static const struct beat beats[] = {
-        {.rc = ZOK, .owner = MINE, .leased = true},
-        {.rc = ZOK, .owner = MINE + 1, .renewed = true},
-        {.rc = ZNONODE, .renewed = true},
-        {.rc = ZNOAUTH, .leased = true},
-        {.rc = ZCONNECTIONLOSS},
+        {.status = SESSION_OK, .owner = MINE, .leased = true},
+        {.status = SESSION_OK, .owner = MINE + 1, .renewed = true},
+        {.status = SESSION_NO_NODE, .renewed = true},
+        {.status = SESSION_DENIED, .leased = true},
+        {.status = SESSION_AWAY},
     };
 
     for (size_t i = 0; i < sizeof(beats) / sizeof(beats[0]); i++) {
@@ -217,10 +218,10 @@ static void what_a_heartbeat_shows(void **state)
         enter();
         member_end_lease(&member);
         fake.leased = fake.renewed = 0;
-        if (beats[i].rc == ZOK) {
+        if (beats[i].status == SESSION_OK) {
             show(beats[i].owner);
         } else {
-            reply_to(&fake.looked, beats[i].rc);
+            reply_to(&fake.looked, beats[i].status);
         }
         assert_int_equal(fake.leased, beats[i].leased);
         assert_int_equal(member_lease_valid(&member), beats[i].leased);
@@ -234,7 +235,7 @@ static void a_node_that_may_not_be_read_is_logged_once(void **state)
     enter();
     for (int round = 1; round <= 2; round++) {
         for (int i = 0; i < 3; i++) {
-            reply_to(&fake.looked, ZNOAUTH);
+            reply_to(&fake.looked, SESSION_DENIED);
             assert_true(member_connected(&member)); /* the next heartbeat */
         }
         assert_int_equal(fake.logged, 2 * round - 1);
@@ -249,14 +250,14 @@ static void a_name_whose_node_may_not_be_read_is_waited_for(void **state)
 {
     assert_false(member_connected(&member));
     member_ready(&member, true);
-    reply_to(&fake.created, ZNODEEXISTS);
-    reply_to(&fake.looked, ZNOAUTH);
+    reply_to(&fake.created, SESSION_EXISTS);
+    reply_to(&fake.looked, SESSION_DENIED);
     assert_int_equal(member.state, MEMBER_WAITING);
     assert_int_equal(fake.logged, 1);
     (void) uv_run(&uv, UV_RUN_ONCE);
     assert_int_equal(fake.entered, 2);
     member_ready(&member, true);
-    reply_to(&fake.created, ZOK);
+    reply_to(&fake.created, SESSION_OK);
     show(MINE);
     assert_true(member_is_in(&member));
 }
