@@ -96,11 +96,11 @@ static void zookeeper_on_session_refused(void *user)
                zookeeper->hosts);
 }
 
-static void zookeeper_on_denied(void *user)
+static void zookeeper_on_denied(void *user, const char *text)
 {
     struct zookeeper *zookeeper = user;
 
-    member_refuse(&zookeeper->member, SMQ_DENIED, "ZooKeeper refused the credentials");
+    member_refuse(&zookeeper->member, SMQ_DENIED, text);
 }
 
 static void zookeeper_on_changed(void *user, const char *path)

@@ -44,7 +44,7 @@ COLUMNS = 100
 ONE_BY_ONE = 2
 READS = "#!lua flags=no-writes"
 SHEBANGS = ("#!lua", "#!lua flags=allow-oom", READS)
-WITHOUT_KEY = ("TIME", "SPUBLISH", "PUBSUB")
+WITHOUT_KEY = ("TIME", "SPUBLISH", "PUBSUB", "INFO")
 GENERATED = "a line of the generator"
 # A line of a module that makes names of the module: a function, or others with or without values.
 TOP_LEVEL = re.compile(r"local (?:function (\w+)|(\w+(?:, \w+)*)( = .*)?$)")

@@ -43,9 +43,9 @@ static void short_session_on_disconnected(void *user)
     (void) user;
 }
 
-static void short_session_on_denied(void *user)
+static void short_session_on_denied(void *user, const char *text)
 {
-    short_session_end(user, SMQ_DENIED, "ZooKeeper refused the credentials");
+    short_session_end(user, SMQ_DENIED, text);
 }
 
 static void short_session_start(struct loop_task *task)

@@ -89,7 +89,8 @@ struct session_options {
     /* the old session has ended with all its calls; a new one begins */
     void (*expired)(void *user);
     void (*refused)(void *user); /* expired, because the servers refuse this session */
-    void (*denied)(void *user);  /* the credentials were refused; no further callback follows */
+    /* the store cannot be used, as `text` says; no further callback follows */
+    void (*denied)(void *user, const char *text);
     /* a watch fired: read the node again; NULL: no call sets a watch */
     void (*changed)(void *user, const char *path);
     void *user;
@@ -120,6 +121,10 @@ struct session_kind {
 struct session {
     const struct session_kind *kind;
     struct session_options options;
+    /* The store may have lost its last writes, and begun anew with what is left: since this change;
+     * 0: this kind of store loses none. */
+    int64_t reign;
+    bool unsettled; /* it did so a short time ago, and not all members may have noticed */
 };
 
 /* Begin a session; the callbacks follow. */

@@ -175,7 +175,8 @@ static void zk_session_on_state(struct zk_session *session, int state)
         zk_session_renew(&session->door);
     } else if (state == ZOO_AUTH_FAILED_STATE) {
         zk_session_close(session);
-        session->door.options.denied(session->door.options.user);
+        session->door.options.denied(session->door.options.user,
+                                     "ZooKeeper refused the credentials");
     } else if (session->state == ZK_SESSION_CONNECTED) {
         zk_session_enter(session, ZK_SESSION_CONNECTING);
         zk_probe_begin(&session->probe, zk_session_timeout(&session->door));

@@ -4,6 +4,7 @@
 #include "coord/coord_internal.h"
 #include "coord/member/member_state.h"
 #include "coord/member/topic_node.h"
+#include "coord/tree/tree_session.h"
 #include "coord/zk/zk_session.h"
 #include "support/group.h"
 
@@ -73,6 +74,21 @@ static void a_session_connects_only_with_a_handle(void **state)
     }
 }
 
+static void a_session_with_a_tree_is_away_and_comes_back(void **state)
+{
+    static const char *const rows[TREE_STATES] = {
+        [TREE_NEW] = "..x..",       [TREE_NONE] = "x.x..", [TREE_OPENING] = "xx.x.",
+        [TREE_CONNECTED] = "xx..x", [TREE_AWAY] = "xx.x.",
+    };
+
+    for (int from = 0; from < TREE_STATES; from++) {
+        for (int to = 0; to < TREE_STATES; to++) {
+            assert_int_equal(tree_state_may((enum tree_state) from, (enum tree_state) to),
+                             rows[from][to] == 'x');
+        }
+    }
+}
+
 static void a_standalone_topic_that_leaves_does_not_come_back(void **state)
 {
     static const char *const rows[STANDALONE_STATES] = {
@@ -116,6 +132,7 @@ TEST_GROUP(states)
         cmocka_unit_test(a_member_enters_from_outside_or_after_it_waited),
         cmocka_unit_test(an_election_is_won_only_by_trying),
         cmocka_unit_test(a_session_connects_only_with_a_handle),
+        cmocka_unit_test(a_session_with_a_tree_is_away_and_comes_back),
         cmocka_unit_test(a_standalone_topic_that_leaves_does_not_come_back),
         cmocka_unit_test(a_node_is_ours_only_after_it_was_read),
     };

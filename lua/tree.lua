@@ -1,0 +1,348 @@
+#!lua flags=allow-oom
+-- KEYS tree
+-- ARGV verb (open, resume, read, write or close), session, reign, seen, salt, timeout_ms,
+--      operands...
+-- RETURN OK, verdict, reign, last, grace_ms, and of the verdict OK what the verb says; verdicts:
+--        REIGN: another reign than the caller's, resume first | GONE: the tree does not know the
+--        session | REFUSED, a status for each operation | HIDDEN: INFO does not say which life of
+--        which server this is | LATER: a later version wrote the tree | FULL: no larger era is left
+--
+-- The store of a fleet that has Redis alone: a tree of nodes in one hash, so that a hash slot that
+-- moves has all of it or nothing.  Fields: `meta`; `n:PATH` for each node; `s:SESSION` for each
+-- session; `c:CHANNEL` with the last change that was published there.  Numbers of changes are 16
+-- hex digits, which compare as text: the era (8), the salt of the reign (3), a count (5).
+--
+-- A reign is what one life of one master remembers.  When the server started anew or another one
+-- took over, the last writes may be lost: then a new reign begins, also when a caller has seen a
+-- later change than the last one.  For as long as the longest time-out its sessions have grace:
+-- none ends, each may resume with its nodes and their incarnations, and no node of a session that
+-- is not the caller's is deleted.
+--
+-- The clock of the tree is not that of the server: a call advances it by what has passed since the
+-- call before, a third of the shortest time-out at most, and never back.
+--
+-- open: begins the session.  resume: operands are path, czxid, data of nodes of the session. read:
+-- operands are `gPATH` (returned: the node, or ''), `lPATH` (`.` and the names of children, a
+-- space before each, or '') and `wCHANNEL` (its last change, and its name).  write: operands are
+-- kind, path, version and data of each operation, which are done together; returned is the head of
+-- each node, or ''.  close: ends the session, and its nodes with it.
+--
+-- Order of writes: nodes and the channels' last changes, then sessions, then `meta`.
+
+local FORMAT, NO_CHANGE, ENDED_MOST = 1, '0000000000000000', 16
+local EPOCH_S, ERA_MOST = 1577836800, 2147483647 -- 2020-01-01
+
+local lineage = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')
+if not lineage then
+    return { 'OK', 'HIDDEN', '', '', '0' }
+end
+local time = redis.call('TIME')
+local wall = time[1] * 1000 + math.floor(time[2] / 1000)
+local meta = redis.call('HGET', tree, 'meta')
+local format, rest = string.match(meta or '', '^(%d+) (.*)$')
+if format and tonumber(format) > FORMAT then
+    return { 'OK', 'LATER', '', '', '0' }
+end
+local of, current, last, clock, was, grace, longest, shortest, due =
+    string.match(rest or '', '^(%x+) (%x+) (%x+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
+timeout_ms = math.min(math.max(tonumber(timeout_ms), 1000), 60000)
+clock, was, grace, due = tonumber(clock or 0), tonumber(was or wall), tonumber(grace or 0),
+    tonumber(due or 0)
+longest, shortest = tonumber(longest or timeout_ms), tonumber(shortest or timeout_ms)
+last = last or NO_CHANGE
+clock = clock + math.max(0, math.min(wall - was, math.floor(shortest / 3)))
+
+local function era_of(change)
+    return tonumber(string.sub(change, 1, 8), 16)
+end
+
+-- The next change.  When the count is used up the era is larger, and the reign the same.
+local function tick()
+    local count = tonumber(string.sub(last, 12), 16)
+    if count < 1048575 then
+        last = string.sub(last, 1, 11) .. string.format('%05x', count + 1)
+    else
+        last = string.format('%08x', era_of(last) + 1) .. string.sub(last, 9, 11) .. '00000'
+    end
+    return last
+end
+
+local began = of ~= lineage or seen > last
+if began then
+    local era = math.max(era_of(last), era_of(seen)) + 1
+    if time[1] - EPOCH_S <= ERA_MOST then
+        era = math.max(era, time[1] - EPOCH_S)
+    end
+    if era >= ERA_MOST then
+        return { 'OK', 'FULL', '', '', '0' }
+    end
+    longest = math.max(longest, timeout_ms)
+    current = string.format('%08x', era) .. salt .. '00000'
+    last, grace, due = current, clock + longest, clock + longest
+elseif grace ~= 0 and clock >= grace then
+    grace, due = 0, clock
+end
+
+-- A node is `CZXID MZXID OWNER CTIME MTIME WRITES` and, behind a new line, its data.
+local function node_of(path)
+    return redis.call('HGET', tree, 'n:' .. path)
+end
+
+local function owner_of(node)
+    return string.sub(node, 35, 50)
+end
+
+-- The channel on which changes of a node are published: of its topic, of what all members watch,
+-- or of what the assigner alone watches.
+local function channel_of(path)
+    if path == '' or path == 'leader' then
+        return ''
+    end
+    return string.match(path, '^topics/[^/]+') or 'members'
+end
+
+-- A lost publication is no harm: whoever misses it finds the change by the channel's last one.
+local function publish(channel, path, sign)
+    local before = redis.call('HGET', tree, 'c:' .. channel)
+    redis.call('HSET', tree, 'c:' .. channel, last)
+    redis.pcall('SPUBLISH', tree .. ':' .. channel, (before or NO_CHANGE) .. ' ' .. last .. ' '
+        .. sign .. path)
+end
+
+-- `sign`: + the node is new or gone, = it was written.
+local function tell(path, sign)
+    publish(channel_of(path), path, sign)
+    if sign == '+' and string.find(path, '^topics/[^/]+$') then
+        publish('members', path, sign)
+    end
+end
+
+local function remove(path)
+    redis.call('HDEL', tree, 'n:' .. path)
+    tell(path, '+')
+    if string.find(path, '^topics/[^/]+$') then
+        redis.call('HDEL', tree, 'c:' .. path)
+    end
+end
+
+-- The node with `data`; `before` is the node as it was, or false.
+local function made(before, data, owner, czxid)
+    local created, writes = string.match(before or '', '^%x+ %x+ %x+ (%d+) %d+ (%d+)')
+    czxid = czxid or before and string.sub(before, 1, 16) or last
+    owner = owner or before and owner_of(before) or NO_CHANGE
+    return string.format('%s %s %s %d %d %d\n', czxid, last, owner, created or wall, wall,
+        (writes or -1) + 1) .. data
+end
+
+local function end_session(id, paths)
+    tick()
+    for path in string.gmatch(paths, '%S+') do
+        local node = node_of(path)
+        if node and owner_of(node) == id then
+            remove(path)
+        end
+    end
+    redis.call('HDEL', tree, 's:' .. id)
+end
+
+-- End sessions whose time has passed, some in each call, and see when the next one may end.
+local function end_late()
+    local ended = 0
+    due, longest, shortest = clock + timeout_ms, timeout_ms, timeout_ms
+    for _, field in ipairs(redis.call('HKEYS', tree)) do
+        local id = string.match(field, '^s:(%x+)$')
+        if id then
+            local till, span, paths =
+                string.match(redis.call('HGET', tree, field), '^(%d+) (%d+)(.*)$')
+            till, span = tonumber(till), tonumber(span)
+            if till <= clock and ended < ENDED_MOST then
+                end_session(id, paths)
+                ended = ended + 1
+            else
+                due, longest = math.min(due, till), math.max(longest, span)
+                shortest = math.min(shortest, span)
+            end
+        end
+    end
+end
+
+local till, owned = string.match(redis.call('HGET', tree, 's:' .. session) or '',
+    '^(%d+) %d+(.*)$')
+local verdict, out, dirty = 'OK', {}, began
+
+local function answer()
+    if dirty then
+        redis.call('HSET', tree, 'meta', string.format('%d %s %s %s %d %d %d %d %d %d', FORMAT,
+            lineage, current, last, clock, wall, grace, longest, shortest, due))
+    end
+    return { 'OK', verdict, current, last, string.format('%d', math.max(grace - clock, 0)),
+        unpack(out) }
+end
+
+-- Keep the session for another time-out.
+local function renew()
+    if not till or tonumber(till) < clock + timeout_ms * 11 / 12 or verb == 'resume' then
+        till, dirty = clock + timeout_ms, true
+    end
+    if dirty then
+        redis.call('HSET', tree, 's:' .. session,
+            string.format('%d %d%s', till, timeout_ms, owned))
+    end
+    due = math.min(due, till)
+    longest, shortest = math.max(longest, timeout_ms), math.min(shortest, timeout_ms)
+end
+
+local function owns(path)
+    for own in string.gmatch(owned, '%S+') do
+        if own == path then
+            return true
+        end
+    end
+    return false
+end
+
+if verb == 'close' then
+    dirty = true
+    if till then
+        end_session(session, owned)
+    end
+    return answer()
+elseif verb == 'open' then
+    owned = owned or ''
+elseif verb ~= 'resume' and reign ~= current then
+    verdict = 'REIGN'
+    return answer()
+elseif not till and (verb ~= 'resume' or grace == 0) then
+    verdict = 'GONE'
+    return answer()
+end
+
+if verb == 'resume' then
+    owned = owned or ''
+    for i = OPERANDS, grace ~= 0 and #ARGV or 0, 3 do
+        local path, czxid, data = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+        local node = node_of(path)
+        if node and owner_of(node) ~= session and string.sub(node, 1, 16) > czxid then
+            verdict = 'GONE' -- a later process has the name
+            return answer()
+        elseif not node or owner_of(node) ~= session then
+            tick()
+            redis.call('HSET', tree, 'n:' .. path, made(false, data, session, czxid))
+            tell(path, '+')
+        end
+        owned = owns(path) and owned or owned .. ' ' .. path
+    end
+end
+
+-- What each operation would make of the nodes: false, or the node.
+local after = {}
+
+local function seen_node(path)
+    if after[path] == nil then
+        return node_of(path)
+    end
+    return after[path]
+end
+
+local function has_children(path)
+    local start = 'n:' .. path .. '/'
+    for _, field in ipairs(redis.call('HKEYS', tree)) do
+        if string.sub(field, 1, #start) == start and after[string.sub(field, 3)] ~= false then
+            return true
+        end
+    end
+    return false
+end
+
+-- Why the operation cannot be done, or OK.
+local function status_of(kind, path, version, node)
+    if kind == 'create' or kind == 'ephemeral' then
+        local above = string.match(path, '^(.*)/[^/]*$') or ''
+        return node and 'EXISTS' or path ~= '' and not seen_node(above) and 'NO_NODE' or 'OK'
+    elseif not node then
+        return 'NO_NODE'
+    elseif string.sub(node, 18, 33) ~= version then
+        return 'CHANGED'
+    elseif kind == 'delete' then
+        local owner = owner_of(node)
+        if owner ~= NO_CHANGE then
+            return grace ~= 0 and owner ~= session and 'GRACE' or 'OK'
+        end
+        return has_children(path) and 'NOT_EMPTY' or 'OK'
+    end
+    return 'OK'
+end
+
+local function write()
+    local before = last
+    tick()
+    for i = OPERANDS, #ARGV, 4 do
+        local kind, path, version, data = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
+        local node = seen_node(path)
+        local status = status_of(kind, path, version, node)
+        out[#out + 1] = status
+        if status ~= 'OK' then
+            verdict, last = 'REFUSED', before
+            return
+        elseif kind == 'delete' then
+            after[path] = false
+        elseif kind ~= 'check' then
+            after[path] = made(node, data, kind == 'ephemeral' and session)
+        end
+        if kind == 'ephemeral' and not owns(path) then
+            owned = owned .. ' ' .. path
+        end
+    end
+    dirty, out = true, {}
+    for i = OPERANDS, #ARGV, 4 do
+        local kind, path = ARGV[i], ARGV[i + 1]
+        local node = after[path]
+        out[#out + 1] = kind ~= 'check' and node and string.match(node, '^[^\n]*') or ''
+        if kind == 'delete' then
+            remove(path)
+        elseif kind ~= 'check' then
+            redis.call('HSET', tree, 'n:' .. path, node)
+            tell(path, kind == 'set' and '=' or '+')
+        end
+    end
+end
+
+local function children(fields, path)
+    local start, names = 'n:' .. path .. '/', { '.' }
+    for _, field in ipairs(fields) do
+        local name = string.sub(field, 1, #start) == start and string.sub(field, #start + 1)
+        if name and not string.find(name, '/', 1, true) then
+            names[#names + 1] = name
+        end
+    end
+    return table.concat(names, ' ')
+end
+
+local function read()
+    local fields
+    for i = OPERANDS, #ARGV do
+        local what, path = string.match(ARGV[i], '^(.)(.*)$')
+        if what == 'w' then
+            out[#out + 1] = (redis.call('HGET', tree, 'c:' .. path) or NO_CHANGE) .. path
+        elseif what == 'g' then
+            out[#out + 1] = node_of(path) or ''
+        elseif redis.call('HEXISTS', tree, 'n:' .. path) == 1 then
+            fields = fields or redis.call('HKEYS', tree)
+            out[#out + 1] = children(fields, path)
+        else
+            out[#out + 1] = ''
+        end
+    end
+end
+
+if verb == 'write' then
+    write()
+elseif verb == 'read' then
+    read()
+end
+renew()
+if grace == 0 and clock >= due then
+    dirty = true
+    end_late()
+end
+return answer()

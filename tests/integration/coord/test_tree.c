@@ -1,0 +1,322 @@
+/* test_tree.c - sessions with a tree in a real Redis: nodes and checks, the end of a session, what
+ * is published, a server that starts anew with older data, one that does not answer. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "peer.h"
+#include "support/group.h"
+#include "support/servers.h"
+
+enum { SHORT_MS = 1000, LONG_MS = 10000 };
+
+static struct servers *servers;
+static struct server *server;
+
+static int start_server(void **state)
+{
+    static const char *const config[] = {"save \"\"", "appendonly no", NULL};
+
+    (void) state;
+    servers =
+        servers_start(&(struct servers_options){.redis = REDIS_SINGLE, .redis_config = config});
+    server = servers != NULL ? servers_node(servers, 0) : NULL;
+    return server != NULL ? 0 : -1;
+}
+
+static int stop_server(void **state)
+{
+    (void) state;
+    servers_free(servers);
+    return 0;
+}
+
+/* A root that no other test has. */
+static const char *new_root(void)
+{
+    static char root[32] = "/t";
+
+    random_hex(root + 2, 9);
+    return root;
+}
+
+static void start(struct peer *peer, const char *root, int64_t timeout_ms)
+{
+    peer_start(peer, servers_redis(servers), root, timeout_ms);
+}
+
+/* The first of them to come makes the nodes that all need, when the grace of a new tree is over. */
+static void make_folders(struct peer *peer)
+{
+    (void) peer_do(peer, SESSION_CREATE, "", "root", 0);
+    (void) peer_do(peer, SESSION_CREATE, "members", "", 0);
+    (void) peer_do(peer, SESSION_CREATE, "topics", "", 0);
+}
+
+/* Wait until the list is this one. */
+static void await_list(struct peer *peer, const char *path, const char *names)
+{
+    while (strcmp(peer_list(peer, path, true).text, names) != 0) {
+        peer_await_change(peer, path);
+    }
+}
+
+static void nodes_are_made_read_written_and_removed(void **state)
+{
+    struct peer peer;
+    struct peer_reply made, got;
+
+    (void) state;
+    start(&peer, new_root(), SHORT_MS);
+    assert_int_equal(peer_get(&peer, "", false).status, SESSION_NO_NODE);
+    make_folders(&peer);
+    made = peer_do(&peer, SESSION_CREATE, "topics/t", "one", 0);
+    assert_true(made.stat.version > UINT32_MAX); /* 64 bits */
+    got = peer_get(&peer, "topics/t", false);
+    assert_string_equal(got.text, "one");
+    assert_int_equal(got.stat.version, made.stat.version);
+    assert_int_equal(got.stat.czxid, made.stat.mzxid);
+    assert_int_equal(got.stat.owner, 0);
+
+    made = peer_do(&peer, SESSION_SET, "topics/t", "two", got.stat.version);
+    assert_true(made.stat.mzxid > got.stat.mzxid);
+    assert_int_equal(made.stat.czxid, got.stat.czxid);
+    assert_int_equal(made.stat.writes, 1);
+    (void) peer_do(&peer, SESSION_CREATE, "topics/u", "", 0);
+    assert_string_equal(peer_list(&peer, "topics", false).text, "t u ");
+    (void) peer_do(&peer, SESSION_DELETE, "topics/t", "", made.stat.version);
+    assert_int_equal(peer_get(&peer, "topics/t", false).status, SESSION_NO_NODE);
+    assert_int_equal(peer_list(&peer, "topics/t", false).status, SESSION_NO_NODE);
+    peer_stop(&peer);
+}
+
+/* Each of these writes is refused, for the reason that its last operation gives; the first one
+ * would do something. */
+static void a_write_is_done_as_a_whole_or_not_at_all(void **state)
+{
+    static const struct {
+        struct session_op op;
+        enum session_status status;
+    } cases[] = {
+        {{.kind = SESSION_CHECK, .path = "topics/t", .version = 1}, SESSION_CHANGED},
+        {{.kind = SESSION_SET, .path = "topics/t", .version = 1}, SESSION_CHANGED},
+        {{.kind = SESSION_DELETE, .path = "topics/t", .version = 1}, SESSION_CHANGED},
+        {{.kind = SESSION_CHECK, .path = "topics/no", .version = 1}, SESSION_NO_NODE},
+        {{.kind = SESSION_CREATE, .path = "topics/t"}, SESSION_EXISTS},
+        {{.kind = SESSION_CREATE, .path = "topics/no/assignment"}, SESSION_NO_NODE},
+        {{.kind = SESSION_DELETE, .path = "topics"}, SESSION_NOT_EMPTY},
+    };
+    struct peer peer;
+    struct peer_reply folder, reply;
+
+    (void) state;
+    start(&peer, new_root(), SHORT_MS);
+    make_folders(&peer);
+    (void) peer_do(&peer, SESSION_CREATE, "topics/t", "", 0);
+    folder = peer_get(&peer, "topics", false);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct session_op ops[2] = {{.kind = SESSION_CREATE, .path = "topics/new"}, cases[i].op};
+
+        if (cases[i].status == SESSION_NOT_EMPTY) {
+            ops[1].version = folder.stat.version;
+        }
+        reply = peer_write(&peer, ops, 2);
+        assert_int_equal(reply.status, cases[i].status);
+        assert_int_equal(reply.errors[0], SESSION_OK);
+        assert_int_equal(reply.errors[1], cases[i].status);
+        assert_int_equal(peer_get(&peer, "topics/new", false).status, SESSION_NO_NODE);
+    }
+    peer_stop(&peer);
+}
+
+static void a_session_that_is_closed_takes_its_nodes_along(void **state)
+{
+    const char *root = new_root();
+    struct peer first, second;
+
+    (void) state;
+    start(&first, root, LONG_MS);
+    start(&second, root, LONG_MS);
+    make_folders(&first);
+    (void) peer_do(&second, SESSION_CREATE_EPHEMERAL, "members/b", "b", 0);
+    (void) peer_do(&second, SESSION_CREATE_EPHEMERAL, "leader", "b", 0);
+    assert_string_equal(peer_list(&first, "members", true).text, "b ");
+    assert_string_equal(peer_get(&first, "leader", true).text, "b");
+    peer_stop(&second);
+    peer_await_change(&first, "members");
+    peer_await_change(&first, "leader");
+    assert_string_equal(peer_list(&first, "members", false).text, "");
+    peer_stop(&first);
+}
+
+static void a_session_that_is_not_kept_ends(void **state)
+{
+    const char *root = new_root();
+    struct peer first, second;
+
+    (void) state;
+    start(&first, root, SHORT_MS);
+    start(&second, root, SHORT_MS);
+    make_folders(&first);
+    (void) peer_do(&second, SESSION_CREATE_EPHEMERAL, "members/b", "b", 0);
+    (void) peer_do(&first, SESSION_CREATE_EPHEMERAL, "members/a", "a", 0);
+    peer_die(&second);
+    await_list(&first, "members", "a ");
+    assert_int_equal(peer_events(&first, PEER_EXPIRED), 0);
+    peer_stop(&first);
+}
+
+/* Watches fire once, by what is published and not only by the next call that keeps the session. */
+static void watches_fire_at_once(void **state)
+{
+    const char *root = new_root();
+    struct peer first, second;
+    struct peer_reply node;
+
+    (void) state;
+    start(&first, root, LONG_MS);
+    start(&second, root, LONG_MS);
+    make_folders(&first);
+    (void) peer_list(&first, "topics", true);
+    node = peer_do(&second, SESSION_CREATE, "topics/t", "1", 0);
+    peer_await_change(&first, "topics");
+    for (int i = 0; i < 20; i++) {
+        assert_string_equal(peer_get(&first, "topics/t", true).text, i % 2 == 0 ? "1" : "2");
+        node = peer_do(&second, SESSION_SET, "topics/t", i % 2 == 0 ? "2" : "1", node.stat.version);
+        peer_await_change(&first, "topics/t");
+    }
+    peer_stop(&second);
+    peer_stop(&first);
+}
+
+/* The server may not publish, as when the right to the channel is missing: what is missed is found
+ * with a call that keeps the session. */
+static void a_change_that_was_not_published_is_found(void **state)
+{
+    static const char *const rule[] = {"ACL", "SETUSER", "default", "-spublish", NULL};
+    static const char *const back[] = {"ACL", "SETUSER", "default", "+spublish", NULL};
+    const char *root = new_root();
+    struct peer first, second;
+
+    (void) state;
+    start(&first, root, SHORT_MS);
+    start(&second, root, SHORT_MS);
+    make_folders(&first);
+    (void) peer_list(&first, "topics", true);
+    (void) client_run(&first.client, NULL, rule);
+    (void) peer_do(&second, SESSION_CREATE, "topics/t", "1", 0);
+    peer_await_change(&first, "topics");
+    (void) client_run(&first.client, NULL, back);
+    peer_stop(&second);
+    peer_stop(&first);
+}
+
+/* Wait until the grace of another reign than `reign` is over. */
+static void await_settled(struct peer *peer, int64_t reign)
+{
+    for (;;) {
+        int told = peer_told(peer);
+
+        (void) peer_list(peer, "members", true);
+        if (peer_reign(peer) != reign && peer_reign(peer) != 0) {
+            return;
+        }
+        peer_await_told(peer, told);
+    }
+}
+
+/* The server starts anew with data from before the second one came: that one resumes with its
+ * incarnation, the third one, which has died, ends when the grace is over, and nobody who lives has
+ * lost the session. */
+static void who_lives_resumes_in_a_new_reign(void **state)
+{
+    static const char *const save[] = {"SAVE", NULL};
+    const char *root = new_root();
+    struct peer first, second, third;
+    struct peer_reply node, before;
+    const struct session_op old = {.kind = SESSION_SET, .path = "topics", .data = "x", .len = 1};
+    int64_t reign = 0;
+
+    (void) state;
+    start(&first, root, SHORT_MS);
+    start(&third, root, SHORT_MS);
+    make_folders(&first);
+    (void) peer_do(&first, SESSION_CREATE_EPHEMERAL, "members/a", "a", 0);
+    (void) peer_do(&third, SESSION_CREATE_EPHEMERAL, "members/c", "c", 0);
+    (void) client_run(&first.client, NULL, save);
+    start(&second, root, SHORT_MS);
+    (void) peer_do(&second, SESSION_CREATE_EPHEMERAL, "members/b", "b", 0);
+    before = peer_get(&second, "members/b", false);
+    await_settled(&first, 0);
+    reign = peer_reign(&first);
+    server_kill(server);
+    peer_die(&third);
+    assert_true(server_restart(server));
+
+    await_settled(&first, reign);
+    assert_true(peer_reign(&first) > reign);
+    assert_string_equal(peer_list(&first, "members", false).text, "a b ");
+    node = peer_get(&second, "members/b", false);
+    assert_int_equal(node.stat.czxid, before.stat.czxid);
+    assert_int_equal(node.stat.owner, before.stat.owner);
+    assert_int_equal(peer_events(&first, PEER_EXPIRED), 0);
+    assert_int_equal(peer_events(&second, PEER_EXPIRED), 0);
+    assert_int_equal(peer_write(&second, &old, 1).status, SESSION_CHANGED);
+    peer_stop(&second);
+    peer_stop(&first);
+}
+
+/* A tree that does not answer for longer than the time-out is away, and no session has ended. */
+static void a_server_that_does_not_answer_is_away(void **state)
+{
+    struct peer peer;
+    struct peer_reply node;
+
+    (void) state;
+    start(&peer, new_root(), SHORT_MS);
+    make_folders(&peer);
+    node = peer_do(&peer, SESSION_CREATE_EPHEMERAL, "members/a", "a", 0);
+    server_pause(server);
+    peer_await(&peer, PEER_DISCONNECTED, 1);
+    assert_int_equal(peer_get(&peer, "members/a", false).status, SESSION_AWAY);
+    server_resume(server);
+    peer_await(&peer, PEER_CONNECTED, 2);
+    assert_int_equal(peer_get(&peer, "members/a", false).stat.czxid, node.stat.czxid);
+    assert_int_equal(peer_events(&peer, PEER_EXPIRED), 0);
+    peer_stop(&peer);
+}
+
+/* Nor is a right that is missing in mid-life the end of a session. */
+static void a_right_that_is_missing_later_is_away(void **state)
+{
+    static const char *const rule[] = {"ACL", "SETUSER", "default", "-info", NULL};
+    static const char *const back[] = {"ACL", "SETUSER", "default", "+info", NULL};
+    struct peer peer;
+
+    (void) state;
+    start(&peer, new_root(), SHORT_MS);
+    make_folders(&peer);
+    (void) client_run(&peer.client, NULL, rule);
+    peer_await(&peer, PEER_DISCONNECTED, 1);
+    (void) client_run(&peer.client, NULL, back);
+    peer_await(&peer, PEER_CONNECTED, 2);
+    assert_int_equal(peer_events(&peer, PEER_EXPIRED), 0);
+    peer_stop(&peer);
+}
+
+TEST_GROUP(tree)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nodes_are_made_read_written_and_removed),
+        cmocka_unit_test(a_write_is_done_as_a_whole_or_not_at_all),
+        cmocka_unit_test(a_session_that_is_closed_takes_its_nodes_along),
+        cmocka_unit_test(a_session_that_is_not_kept_ends),
+        cmocka_unit_test(watches_fire_at_once),
+        cmocka_unit_test(a_change_that_was_not_published_is_found),
+        cmocka_unit_test(who_lives_resumes_in_a_new_reign),
+        cmocka_unit_test(a_server_that_does_not_answer_is_away),
+        cmocka_unit_test(a_right_that_is_missing_later_is_away),
+    };
+
+    return cmocka_run_group_tests(tests, start_server, stop_server);
+}
