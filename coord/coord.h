@@ -1,9 +1,10 @@
 /* coord.h - coordination: which process owns which slot.  This is the only header of this folder
  * that others include.
  *
- * There are two kinds behind one interface: zookeeper (a fleet, see docs/coordination.md), and
- * standalone (one process owns all slots of a topic, and others stand by).  Coordination knows
- * nothing of Redis; standalone gets its lease through callbacks.
+ * There are two kinds behind one interface: a fleet (see docs/coordination.md), whose nodes are in
+ * ZooKeeper or in a tree in Redis, and standalone (one process owns all slots of a topic, and
+ * others stand by).  Coordination knows nothing of Redis; the tree is reached through port.h, and
+ * standalone gets its lease through callbacks.
  *
  * Thread: every function may be called from any thread; none blocks except coord_free().  The
  * listener is called on smq:coord, must not block, and may call every function but coord_free(). */
@@ -18,6 +19,7 @@
 #include <slotmq/ops.h>
 
 #include "base/event.h"
+#include "coord/port.h"
 #include "model/fingerprint.h"
 #include "model/token.h"
 
@@ -78,7 +80,11 @@ struct coord_listener {
 };
 
 struct coord_options {
-    const char *name;           /* of this member; required */
+    const char *name; /* of this member; required */
+    /* fleet in Redis: how it is reached, for this use alone, and the root; NULL: in ZooKeeper.
+     * Kept by the caller until coord_free(), or until the operation of an operator has returned. */
+    const struct coord_port *port;
+    const char *root;
     const char *servers;        /* zookeeper: "host:port,.../root" */
     const char *auth;           /* zookeeper: digest "user:password", or NULL */
     const char *auth_file;      /* in its place: the file that has it, or NULL */
@@ -117,8 +123,7 @@ typedef void coord_lease_fn(void *user, enum coord_lease_op op, const char *topi
 
 /* Blocks: for the first connection of zookeeper session_timeout_ms, at most 8 s.  Fails:
  * UNAVAILABLE, DENIED, INVALID (servers). */
-smq_status coord_zookeeper_new(struct coord **out, const struct coord_options *options,
-                               smq_error *err);
+smq_status coord_fleet_new(struct coord **out, const struct coord_options *options, smq_error *err);
 smq_status coord_standalone_new(struct coord **out, const struct coord_options *options,
                                 coord_lease_fn *lease, void *lease_user, smq_error *err);
 
@@ -156,6 +161,9 @@ typedef bool coord_keep_fn(const char *topic, void *user);
 smq_status coord_fleet_forget(size_t *removed, const struct coord_options *options,
                               coord_keep_fn *keep, void *user, smq_error *err);
 
+/* Check a root of a fleet in Redis: "/slotmq".  Fails: INVALID. */
+smq_status coord_check_root(const char *root, smq_error *err);
+
 /* Check "host:port,.../root", where a port may be left out, and copy the root, "/slotmq" by
  * default, into `root` of `size` bytes.  Fails: INVALID. */
 smq_status coord_check_servers(char *root, size_t size, const char *servers, smq_error *err);
@@ -167,8 +175,8 @@ char *coord_servers_hosts(const char *servers);
 void coord_lease_replied(struct coord *coord, uint64_t cookie,
                          const struct coord_lease_reply *reply);
 
-/* What topics of this coordination are bound to in Redis: "standalone" or "zookeeper:ROOT
- * IDENTITY". */
+/* What topics of this coordination are bound to in Redis: "standalone", "zookeeper:ROOT IDENTITY"
+ * or "redis:ROOT". */
 void coord_binding(struct coord *coord, char out[COORD_BINDING_MAX]);
 
 /* Begin to consume a topic; grants follow. */

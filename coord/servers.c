@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "coord/coord.h"
 
-enum { SERVERS_DEFAULT_PORT = 2181 };
+enum { SERVERS_DEFAULT_PORT = 2181, SERVERS_ROOT_MAX = 255 };
 static const char servers_default_root[] = "/slotmq";
 
 /* The length of the host in text[0..len), without the colon and the port; `len`: there is no
@@ -67,6 +67,16 @@ static bool servers_check_root(const char *root)
     }
     return *at == '\0' && strcmp(root, "/zookeeper") != 0 &&
            strncmp(root, "/zookeeper/", strlen("/zookeeper/")) != 0;
+}
+
+smq_status coord_check_root(const char *root, smq_error *err)
+{
+    if (root[0] != '/' || !servers_check_root(root) || strlen(root) > SERVERS_ROOT_MAX) {
+        return status_set(err, SMQ_INVALID,
+                          "the root \"%.64s\" is no path of 1 .. %d bytes such as /slotmq", root,
+                          SERVERS_ROOT_MAX);
+    }
+    return SMQ_OK;
 }
 
 smq_status coord_check_servers(char *root, size_t size, const char *servers, smq_error *err)

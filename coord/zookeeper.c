@@ -1,6 +1,6 @@
 /* zookeeper.c - the kind zookeeper: one member of a fleet, assembled from its parts.
  *
- * Thread: smq:coord, except coord_zookeeper_new(). */
+ * Thread: smq:coord, except coord_fleet_new(). */
 #include "coord/zookeeper.h"
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ struct zookeeper_timings zookeeper_timings = {.join = 150,
                                               .hold_most = 300000,
                                               .forget = 600000};
 
-/* The first reply, of any kind, ends coord_zookeeper_new(). */
+/* The first reply, of any kind, ends coord_fleet_new(). */
 static void zookeeper_answered(struct zookeeper *zookeeper, smq_status status, const char *text)
 {
     if (zookeeper->waiter != NULL) {
@@ -49,8 +49,8 @@ static void zookeeper_on_connected(void *user)
 {
     struct zookeeper *zookeeper = user;
 
-    events_emit(zookeeper->env.events, SMQ_EVENT_CONNECTED, NULL, "connected to ZooKeeper at %s",
-                zookeeper->hosts);
+    events_emit(zookeeper->env.events, SMQ_EVENT_CONNECTED, NULL, "connected to %s%s",
+                zookeeper->env.in_redis ? "the fleet in " : "", zookeeper->store.name);
     if (member_connected(&zookeeper->member)) {
         ownership_read_all(&zookeeper->topics);
         election_again(&zookeeper->election);
@@ -63,8 +63,8 @@ static void zookeeper_on_disconnected(void *user)
     struct zookeeper *zookeeper = user;
     bool stop = zookeeper->coord->options.on_zk_loss == SMQ_ZK_LOSS_STOP;
 
-    events_emit(zookeeper->env.events, SMQ_EVENT_DISCONNECTED, NULL,
-                "no connection to ZooKeeper at %s: %s", zookeeper->hosts,
+    events_emit(zookeeper->env.events, SMQ_EVENT_DISCONNECTED, NULL, "no connection to %s%s: %s",
+                zookeeper->env.in_redis ? "the fleet in " : "", zookeeper->store.name,
                 !ownership_is_owner(&zookeeper->topics) ? "this process owns no slot"
                 : stop ? "nothing is claimed or begun when the lease of this member has ended"
                        : "the owned slots are kept");
@@ -75,9 +75,9 @@ static void zookeeper_on_expired(void *user)
     struct zookeeper *zookeeper = user;
 
     member_end_lease(&zookeeper->member);
-    events_emit(
-        zookeeper->env.events, SMQ_EVENT_SESSION_LOST, NULL,
-        "the session with ZooKeeper has ended: all slots are lost, and this process joins again");
+    events_emit(zookeeper->env.events, SMQ_EVENT_SESSION_LOST, NULL,
+                "the session with %s has ended: all slots are lost, and this process joins again",
+                zookeeper->store.kind);
     assigner_end(&zookeeper->assigner);
     root_expired(&zookeeper->root);
     election_expired(&zookeeper->election);
@@ -93,7 +93,7 @@ static void zookeeper_on_session_refused(void *user)
                "ZooKeeper at %s serves others, but has not accepted the session of this member for "
                "longer than its time-out: the member was cut off, or ZooKeeper lost its data; a "
                "new session begins",
-               zookeeper->hosts);
+               zookeeper->store.hosts);
 }
 
 static void zookeeper_on_denied(void *user, const char *text)
@@ -269,7 +269,7 @@ static void zookeeper_start(struct loop_task *task)
     const struct coord_options *options = &zookeeper->coord->options;
     const struct session_options session = {.loop = zookeeper->env.loop,
                                             .events = zookeeper->env.events,
-                                            .root = zookeeper->root_path,
+                                            .root = zookeeper->store.root,
                                             .timeout_ms = options->session_timeout_ms,
                                             .connected = zookeeper_on_connected,
                                             .disconnected = zookeeper_on_disconnected,
@@ -364,8 +364,7 @@ static void zookeeper_free(struct coord *coord)
     assigner_fini(&zookeeper->assigner);
     member_fini(&zookeeper->member);
     root_fini(&zookeeper->root);
-    session_free(zookeeper->session);
-    free(zookeeper->hosts);
+    coord_store_fini(&zookeeper->store);
     free(zookeeper);
 }
 
@@ -405,11 +404,11 @@ static smq_status zookeeper_await(struct coord *coord, smq_error *err)
     loop_post(coord->loop, &zookeeper->start);
     if (!waiter_wait(&waiter, timeout_ms)) {
         status = status_set(err, SMQ_UNAVAILABLE,
-                            "no ZooKeeper at %s answered within %.1f s: is it running, and can it "
-                            "be reached from here?",
-                            zookeeper->hosts, (double) timeout_ms / 1000);
+                            "no %s answered within %.1f s: is it running, and can it be "
+                            "reached from here?",
+                            zookeeper->store.name, (double) timeout_ms / 1000);
     } else if (zookeeper->first_status != SMQ_OK) {
-        status = status_set(err, zookeeper->first_status, "ZooKeeper at %s: %s", zookeeper->hosts,
+        status = status_set(err, zookeeper->first_status, "%s: %s", zookeeper->store.name,
                             zookeeper->first_text);
     }
     if (status != SMQ_OK) {
@@ -420,7 +419,7 @@ static smq_status zookeeper_await(struct coord *coord, smq_error *err)
 }
 
 /* zookeeper_start() makes the parts that need smq:coord on that thread. */
-static struct zookeeper *zookeeper_new(struct coord *coord, const char *root)
+static struct zookeeper *zookeeper_new(struct coord *coord, const struct coord_store *store)
 {
     struct zookeeper *zookeeper = memory_new(sizeof(*zookeeper));
     const struct root_listener listener = {.entered = zookeeper_on_root_entered,
@@ -431,42 +430,39 @@ static struct zookeeper *zookeeper_new(struct coord *coord, const char *root)
                                            .user = zookeeper};
 
     zookeeper->coord = coord;
-    (void) snprintf(zookeeper->root_path, sizeof(zookeeper->root_path), "%s", root);
-    zookeeper->hosts = coord_servers_hosts(coord->options.servers);
+    zookeeper->store = *store;
+    zookeeper->session = store->session;
     zookeeper->env = (struct zookeeper_env){.loop = coord->loop,
                                             .events = coord->options.events,
                                             .name = coord->options.name,
-                                            .hosts = zookeeper->hosts,
-                                            .root = zookeeper->root_path,
+                                            .store = zookeeper->store.name,
+                                            .kind = zookeeper->store.kind,
+                                            .in_redis = coord->options.port != NULL,
+                                            .root = zookeeper->store.root,
                                             .timings = zookeeper_timings};
-    zookeeper->servers = (struct zk_servers){.hosts = zookeeper->hosts,
-                                             .auth = coord->options.auth,
-                                             .auth_file = coord->options.auth_file};
-    zookeeper->session = zk_session_new(&zookeeper->servers);
     root_init(&zookeeper->root, &zookeeper->env, zookeeper->session, &listener);
     zookeeper->start.run = zookeeper_start;
     return zookeeper;
 }
 
-smq_status coord_zookeeper_new(struct coord **out, const struct coord_options *options,
-                               smq_error *err)
+smq_status coord_fleet_new(struct coord **out, const struct coord_options *options, smq_error *err)
 {
     struct coord *coord = NULL;
-    char root[SESSION_ROOT_MAX];
-    smq_status status = coord_check_servers(root, sizeof(root), options->servers, err);
+    struct coord_store store;
+    smq_status status = coord_store_init(&store, options, err);
 
     if (status != SMQ_OK) {
         return status;
     }
     status = zookeeper_check_name(options->name, err);
+    if (status == SMQ_OK) {
+        status = coord_new(&coord, &zookeeper_kind, options, err);
+    }
     if (status != SMQ_OK) {
+        coord_store_fini(&store);
         return status;
     }
-    status = coord_new(&coord, &zookeeper_kind, options, err);
-    if (status != SMQ_OK) {
-        return status;
-    }
-    coord->self = zookeeper_new(coord, root);
+    coord->self = zookeeper_new(coord, &store);
     status = zookeeper_await(coord, err);
     if (status == SMQ_OK) {
         *out = coord;

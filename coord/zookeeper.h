@@ -26,7 +26,7 @@
 #include "coord/session/root.h"
 #include "coord/session/session.h"
 #include "coord/session/zookeeper_env.h"
-#include "coord/zk/zk_session.h"
+#include "coord/store.h"
 
 /* Used by members that are made after it was changed. */
 extern struct zookeeper_timings zookeeper_timings;
@@ -34,17 +34,15 @@ extern struct zookeeper_timings zookeeper_timings;
 struct zookeeper {
     struct coord *coord;
     struct zookeeper_env env;
-    char *hosts;
-    char root_path[SESSION_ROOT_MAX];
-    struct zk_servers servers;
-    struct session *session;
+    struct coord_store store;
+    struct session *session; /* the store's */
     struct root root;
     struct member member;
     struct ownership_set topics;
     struct election election;
     struct assigner assigner;
     struct loop_task start;
-    struct waiter *waiter;   /* of coord_zookeeper_new(), until the first reply */
+    struct waiter *waiter;   /* of coord_fleet_new(), until the first reply */
     smq_status first_status; /* the first reply */
     const char *first_text;
 };

@@ -12,13 +12,29 @@
 #include "cli/verb/confirm.h"
 #include "cli/verb/connect.h"
 
+static bool fleet_is_in_redis(const struct command *command)
+{
+    return command->global.client.coordination == SMQ_COORDINATION_REDIS;
+}
+
+const char *fleet_place(const struct command *command)
+{
+    const smq_client_options *client = &command->global.client;
+
+    if (!fleet_is_in_redis(command)) {
+        return client->zookeeper;
+    }
+    return client->root ? client->root : "/slotmq";
+}
+
 enum exit_code fleet_check(const struct command *command)
 {
-    const char *zookeeper = command->global.client.zookeeper;
+    const char *place = fleet_place(command);
 
-    if (!zookeeper || zookeeper[0] == '\0') {
+    if (!place || place[0] == '\0') {
         return say_error(EXIT_USAGE, "no ZooKeeper given: use -z host:port,.../root or the "
-                                     "variable SLOTMQ_ZOOKEEPER");
+                                     "variable SLOTMQ_ZOOKEEPER, or -X coordination=redis for a "
+                                     "fleet without it");
     }
     return EXIT_DONE;
 }
@@ -31,10 +47,14 @@ enum exit_code fleet_run(const struct command *command, const char *root, verb_c
         return code != EXIT_DONE ? code : connect_run(command, run);
     }
     const char *zookeeper = command->global.client.zookeeper;
+    struct command moved = *command;
+    if (fleet_is_in_redis(command)) {
+        moved.global.client.root = root;
+        return connect_run(&moved, run);
+    }
     const size_t hosts = strcspn(zookeeper, "/");
     const size_t size = hosts + strlen(root) + 2;
     char *there = say_alloc(size, 1);
-    struct command moved = *command;
     snprintf(there, size, "%.*s%s%s", (int) hosts, zookeeper, root[0] == '/' ? "" : "/", root);
     moved.global.client.zookeeper = there;
     code = connect_run(&moved, run);
@@ -77,7 +97,7 @@ static enum exit_code fleet_fence_check(const struct command *command)
                              : confirm(command, flags->yes,
                                        "Raise the fence generation at %s, and bind the topics of "
                                        "its root to it?",
-                                       command->global.client.zookeeper);
+                                       fleet_place(command));
 }
 
 static enum exit_code fleet_fence_connected(smq_client *client, const struct command *command)

@@ -138,8 +138,8 @@ static enum exit_code show_look(smq_client *client, struct show *show,
     }
     if (show->missing) {
         return say_error(EXIT_NOT_DONE,
-                         "there is no fleet at %s: no consumer has joined it, or ZooKeeper lost it",
-                         show->flags->root ? show->flags->root : command->global.client.zookeeper);
+                         "there is no fleet at %s: no consumer has joined it, or it was lost",
+                         show->flags->root ? show->flags->root : fleet_place(command));
     }
     if (show->flags->topic && show->topics == 0) {
         if (smq_topic_get(client, show->flags->topic, NULL, &err) == SMQ_NO_TOPIC &&

@@ -169,10 +169,13 @@ bool topic_is_of(const char *name, const char *topic)
 
 bool topic_is_bound_to(const smq_binding *binding, const char *root)
 {
-    static const char scheme[] = "zookeeper:";
+    static const char scheme[] = "zookeeper:", in_redis[] = "redis:";
     const char *bound = binding->coordination;
     const size_t at = sizeof(scheme) - 1, length = strlen(root);
 
+    if (strncmp(bound, in_redis, sizeof(in_redis) - 1) == 0) {
+        return strcmp(bound + sizeof(in_redis) - 1, root) == 0;
+    }
     return strncmp(bound, scheme, at) == 0 && strncmp(bound + at, root, length) == 0 &&
            bound[at + length] == ' ';
 }

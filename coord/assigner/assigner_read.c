@@ -252,9 +252,9 @@ static void assigner_add_member(struct assigner_job *job, const struct session_r
     member.unread = !shown || !member_text_parse(&member.info, reply->data, reply->len);
     if (member.unread && !assigner_was_unread(assigner, job->name)) {
         events_log(assigner->env->events, SMQ_LEVEL_WARN,
-                   "the node of member %s in ZooKeeper cannot be read: %s; the member keeps the "
+                   "the node of member %s in %s cannot be read: %s; the member keeps the "
                    "slots that it has, and gets no others",
-                   job->name,
+                   job->name, assigner->env->kind,
                    shown ? "it is damaged, or of a later version"
                          : "access is denied, give all members the same zookeeper_auth");
     }
@@ -365,7 +365,8 @@ static void assigner_handle_damaged(struct assigner *assigner, struct assigner_t
 
     if (!topic->corrupt) {
         events_log(assigner->env->events, SMQ_LEVEL_ERROR,
-                   "topic %s: its assignment in ZooKeeper cannot be read; %s", topic->name,
+                   "topic %s: its assignment in %s cannot be read; %s", topic->name,
+                   assigner->env->kind,
                    repair ? "the last good one is written again"
                           : "it is made anew from what the members own");
     }

@@ -86,7 +86,7 @@ static void fence_on_parent(void *user, const struct session_reply *reply)
 /* Create the parents of the root, then the root. */
 static void fence_make(struct fence *fence)
 {
-    char *parent = root_text_parent(fence->session.root, fence->step);
+    char *parent = root_text_parent(fence->session.store.root, fence->step);
     struct session_op op = {.kind = SESSION_CREATE, .path = parent, .data = ""};
 
     if (parent == NULL) {
@@ -153,8 +153,8 @@ smq_status coord_raise_fence(struct coord_fence *out, const struct coord_options
     status = short_session_run(&fence->session, options, &question, err);
     if (status == SMQ_OK) {
         out->generation = fence->info.generation;
-        (void) snprintf(out->binding, sizeof(out->binding), "zookeeper:%s %s", fence->session.root,
-                        fence->info.identity);
+        root_text_binding(out->binding, sizeof(out->binding), options->port != NULL,
+                          fence->session.store.root, fence->info.identity);
     }
     free(fence);
     return status;

@@ -337,16 +337,18 @@ smq_status fleet_read_tree(struct fleet_tree *out, const struct coord_options *o
 smq_status coord_fleet_each(const struct coord_options *options, const smq_fleet_visitor *visitor,
                             smq_error *err)
 {
-    char root[SESSION_ROOT_MAX];
+    char root[SESSION_ROOT_MAX] = "";
     struct fleet_tree tree;
-    smq_status status = coord_check_servers(root, sizeof(root), options->servers, err);
+    smq_status status = options->port == NULL
+                            ? coord_check_servers(root, sizeof(root), options->servers, err)
+                            : SMQ_OK;
 
     if (status != SMQ_OK) {
         return status;
     }
     status = fleet_read_tree(&tree, options, err);
     if (status == SMQ_OK) {
-        tree.path = root;
+        tree.path = options->port == NULL ? root : options->root;
         fleet_tree_visit(&tree, visitor);
     }
     fleet_tree_fini(&tree);

@@ -7,7 +7,6 @@
 
 #include "base/owner_of.h"
 #include "base/status.h"
-#include "coord/zk/zk_session.h"
 
 enum { SHORT_TIMEOUT_MAX_MS = 8000 };
 
@@ -53,7 +52,7 @@ static void short_session_start(struct loop_task *task)
     struct short_session *session = OWNER_OF(task, struct short_session, start);
 
     session->options.loop = session->loop;
-    session->options.root = session->root;
+    session->options.root = session->store.root;
     session->options.connected = short_session_on_connected;
     session->options.disconnected = short_session_on_disconnected;
     session->options.expired = session->options.refused = short_session_on_expired;
@@ -71,7 +70,7 @@ static void short_session_stop(struct loop_task *task)
 }
 
 static smq_status short_session_wait(struct short_session *session, int64_t timeout_ms,
-                                     const char *hosts, smq_error *err)
+                                     smq_error *err)
 {
     smq_status status = loop_new(&session->loop, "smq:coord", err);
 
@@ -81,15 +80,16 @@ static smq_status short_session_wait(struct short_session *session, int64_t time
     waiter_init(&session->waiter, 1);
     loop_post(session->loop, &session->start);
     if (!waiter_wait(&session->waiter, timeout_ms)) {
-        status = status_set(err, SMQ_UNAVAILABLE, "no ZooKeeper at %s answered within %.1f s%s",
-                            hosts, (double) timeout_ms / 1000, session->question.late);
+        status =
+            status_set(err, SMQ_UNAVAILABLE, "no %s answered within %.1f s%s", session->store.name,
+                       (double) timeout_ms / 1000, session->question.late);
     }
     loop_post(session->loop, &session->stop);
     loop_free(session->loop);
     waiter_fini(&session->waiter);
     return status != SMQ_OK || session->result.status == SMQ_OK
                ? status
-               : status_set(err, session->result.status, "ZooKeeper at %s: %s", hosts,
+               : status_set(err, session->result.status, "%s: %s", session->store.name,
                             session->result.text);
 }
 
@@ -99,25 +99,18 @@ smq_status short_session_run(struct short_session *session, const struct coord_o
     const int64_t timeout_ms = options->session_timeout_ms < SHORT_TIMEOUT_MAX_MS
                                    ? options->session_timeout_ms
                                    : SHORT_TIMEOUT_MAX_MS;
-    struct zk_servers servers;
-    char *hosts = NULL;
-    smq_status status =
-        coord_check_servers(session->root, sizeof(session->root), options->servers, err);
+    smq_status status = coord_store_init(&session->store, options, err);
 
     if (status != SMQ_OK) {
         return status;
     }
-    hosts = coord_servers_hosts(options->servers);
-    servers =
-        (struct zk_servers){.hosts = hosts, .auth = options->auth, .auth_file = options->auth_file};
+    session->session = session->store.session;
     session->question = *question;
     session->start.run = short_session_start;
     session->stop.run = short_session_stop;
     session->options.events = options->events;
     session->options.timeout_ms = options->session_timeout_ms;
-    session->session = zk_session_new(&servers);
-    status = short_session_wait(session, timeout_ms, hosts, err);
-    session_free(session->session);
-    free(hosts);
+    status = short_session_wait(session, timeout_ms, err);
+    coord_store_fini(&session->store);
     return status;
 }

@@ -1,4 +1,4 @@
-/* short_session.h - a session with ZooKeeper of its own for one blocking operation of an operator;
+/* short_session.h - a session with the store of its own for one blocking operation of an operator;
  * it does not join the fleet and leaves nothing behind.
  *
  * Below: session.h, coord.h.  Thread: as each function says. */
@@ -11,6 +11,7 @@
 #include "base/waiter.h"
 #include "coord/coord.h"
 #include "coord/session/session.h"
+#include "coord/store.h"
 
 /* The operation. */
 struct short_question {
@@ -27,9 +28,9 @@ struct short_session {
     struct short_question question;
     struct loop *loop;
     struct loop_task start, stop;
-    struct session *session;
+    struct coord_store store;
+    struct session *session; /* the store's */
     struct session_options options;
-    char root[SESSION_ROOT_MAX];
     struct waiter waiter;
     bool ended;
     smq_error result;

@@ -275,8 +275,8 @@ static void ownership_damaged(struct ownership *topic, int64_t mzxid)
 {
     if (topic->damaged == 0) {
         events_log(topic->set->env->events, SMQ_LEVEL_ERROR,
-                   "topic %s: its assignment in ZooKeeper cannot be read; the last good one stays",
-                   topic->name);
+                   "topic %s: its assignment in %s cannot be read; the last good one stays",
+                   topic->name, topic->set->env->kind);
     }
     if (topic->damaged != mzxid) {
         topic->damaged = mzxid;
@@ -438,10 +438,11 @@ static void ownership_refused(struct ownership *topic, int32_t slot, struct toke
     if (refusal_shows(topic->refusal, input) && !topic->refusal_logged) {
         topic->refusal_logged = true;
         events_log(topic->set->env->events, SMQ_LEVEL_ERROR,
-                   "topic %s: Redis has larger tokens than ZooKeeper at %s grants, and refuses "
-                   "its slots: ZooKeeper lost data, or another fleet consumes the topic; "
+                   "topic %s: Redis has larger tokens than %s grants, and refuses "
+                   "its slots: %s lost data, or another fleet consumes the topic; "
                    "\"slotmq fleet raise-fence\" makes the tokens of this fleet the larger ones",
-                   topic->name, topic->set->env->hosts);
+                   topic->name, topic->set->env->in_redis ? "the fleet" : topic->set->env->store,
+                   topic->set->env->kind);
     }
     topic->refusal = refusal_next(topic->refusal, input);
     topic->refused_slot = slot;

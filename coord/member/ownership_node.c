@@ -319,10 +319,11 @@ static void ownership_answer_request(struct ownership *topic)
     }
     (void) snprintf(topic->answered, sizeof(topic->answered), "%s", node->asked);
     events_log(topic->set->env->events, SMQ_LEVEL_ERROR,
-               "topic %s at %s in ZooKeeper: member %s on host %s asks for it, and belongs to "
+               "topic %s at %s in %s: member %s on host %s asks for it, and belongs to "
                "another fleet, which has another topic of this name, in another Redis; this fleet "
                "continues; give each fleet a root of its own",
-               topic->name, topic->set->env->root, node->asked_by, node->asked_from);
+               topic->name, topic->set->env->root, topic->set->env->kind, node->asked_by,
+               node->asked_from);
 }
 
 /* Is the topic bound to this root, under any identity?  If the identity differs, the ensemble has
@@ -351,10 +352,10 @@ static void ownership_unbound(struct ownership *topic, const char *binding)
         (void) snprintf(topic->logged_identity, sizeof(topic->logged_identity), "%s",
                         topic->asked_identity);
         events_log(topic->set->env->events, SMQ_LEVEL_ERROR,
-                   "topic %s is bound to \"%.200s\", but the root of ZooKeeper at %s has the "
+                   "topic %s is bound to \"%.200s\", but the root of %s has the "
                    "identity %s: it is another ensemble, or it lost its data; in the latter case "
                    "\"slotmq fleet raise-fence\" binds the topic to it",
-                   topic->name, binding, topic->set->env->hosts, topic->asked_identity);
+                   topic->name, binding, topic->set->env->store, topic->asked_identity);
     }
     ownership_back_off(topic);
 }

@@ -36,6 +36,12 @@ bool root_text_parse(struct root_info *out, const char *data, size_t len)
     return true;
 }
 
+void root_text_binding(char *out, size_t size, bool in_redis, const char *path,
+                       const char *identity)
+{
+    (void) snprintf(out, size, in_redis ? "redis:%s" : "zookeeper:%s %s", path, identity);
+}
+
 char *root_text_parent(const char *path, int step)
 {
     const char *at = path + 1;

@@ -24,6 +24,11 @@ size_t root_text_format(char out[ROOT_TEXT_MAX], const struct root_info *info);
 /* Read untrusted bytes; false: they are no root of this version. */
 bool root_text_parse(struct root_info *out, const char *data, size_t len);
 
+/* Write what topics are bound to: "redis:PATH", or "zookeeper:PATH IDENTITY", because there may be
+ * another ensemble with this path, but no other tree in the Redis of the topics. */
+void root_text_binding(char *out, size_t size, bool in_redis, const char *path,
+                       const char *identity);
+
 /* The path of parent number `step`, from 0, of the root at `path`; NULL: there is no such parent.
  * The caller frees it.  root_text_parents() returns how many there are. */
 char *root_text_parent(const char *path, int step);

@@ -36,8 +36,8 @@ const struct root_info *root_known(const struct root *root)
 void root_binding(struct root *root, char out[COORD_BINDING_MAX])
 {
     pthread_mutex_lock(&root->lock);
-    (void) snprintf(out, COORD_BINDING_MAX, "zookeeper:%s %s", root->env->root,
-                    root->info.identity);
+    root_text_binding(out, COORD_BINDING_MAX, root->env->in_redis, root->env->root,
+                      root->info.identity);
     pthread_mutex_unlock(&root->lock);
 }
 
@@ -59,9 +59,9 @@ static bool root_use(struct root *root, const struct session_reply *reply)
     pthread_mutex_unlock(&root->lock);
     if (before.generation != 0 && strcmp(before.identity, info.identity) != 0) {
         events_log(root->env->events, SMQ_LEVEL_WARN,
-                   "ZooKeeper at %s has another fleet at %s (identity %s, before: %s): it lost its "
+                   "%s has another fleet at %s (identity %s, before: %s): it lost its "
                    "data, or it is another ensemble",
-                   root->env->hosts, root->env->root, info.identity, before.identity);
+                   root->env->store, root->env->root, info.identity, before.identity);
     } else if (before.generation != 0 && before.generation != info.generation) {
         events_log(root->env->events, SMQ_LEVEL_INFO,
                    "the fence generation of the fleet is %" PRIu32 " now", info.generation);
@@ -76,10 +76,9 @@ static void root_refuse(struct root *root, smq_status status, const char *text)
 
 static void root_refuse_text(struct root *root)
 {
-    root_refuse(
-        root, SMQ_OTHER_FLEET,
-        "the root node in ZooKeeper does not belong to a fleet of this version; choose another "
-        "root");
+    root_refuse(root, SMQ_OTHER_FLEET,
+                "the root node does not belong to a fleet of this version; choose another "
+                "root");
 }
 
 /* --- entering --- */
@@ -229,8 +228,8 @@ void root_mend(struct root *root)
 {
     if (!root->making) {
         events_log(root->env->events, SMQ_LEVEL_WARN,
-                   "a node of the fleet at %s in ZooKeeper is missing and is made again",
-                   root->env->root);
+                   "a node of the fleet at %s in %s is missing and is made again", root->env->root,
+                   root->env->kind);
         root->step = root_text_parents(root->env->root) + 1;
         root_make(root);
     }

@@ -35,8 +35,10 @@ struct zookeeper_env {
     struct loop *loop; /* of smq:coord */
     struct events *events;
     const char *name;  /* of this member */
-    const char *hosts; /* the servers, as messages name them */
-    const char *root;  /* the path of the fleet's root */
+    const char *store; /* "ZooKeeper at HOSTS" or "Redis": where the nodes are */
+    const char *kind;  /* "ZooKeeper" or "Redis" */
+    bool in_redis;
+    const char *root; /* the path of the fleet's root */
     struct zookeeper_timings timings;
 };
 

@@ -313,7 +313,12 @@ static void zk_session_stop(struct session *door)
 
 static void zk_session_free(struct session *door)
 {
-    free(zk_session_of(door));
+    struct zk_session *session = zk_session_of(door);
+
+    free((char *) session->servers.hosts);
+    secret_free((char *) session->servers.auth);
+    free((char *) session->servers.auth_file);
+    free(session);
 }
 
 static int64_t zk_session_id(const struct session *door)
@@ -323,7 +328,7 @@ static int64_t zk_session_id(const struct session *door)
     return session->handle == NULL ? 0 : zoo_client_id(session->handle)->client_id;
 }
 
-struct session *zk_session_new(const struct zk_servers *servers)
+smq_status zk_session_new(struct session **out, const struct zk_servers *servers, smq_error *err)
 {
     static const struct session_kind kind = {.start = zk_session_start,
                                              .stop = zk_session_stop,
@@ -339,7 +344,11 @@ struct session *zk_session_new(const struct zk_servers *servers)
                                              .write = zk_write};
     struct zk_session *session = memory_new(sizeof(*session));
 
+    (void) err;
     session->door.kind = &kind;
-    session->servers = *servers;
-    return &session->door;
+    session->servers = (struct zk_servers){.hosts = memory_string(servers->hosts),
+                                           .auth = memory_string(servers->auth),
+                                           .auth_file = memory_string(servers->auth_file)};
+    *out = &session->door;
+    return SMQ_OK;
 }

@@ -10,17 +10,18 @@
 
 #include <stdbool.h>
 
+#include <slotmq/core.h>
+
 #include "coord/session/session.h"
 
-/* Kept by the caller. */
 struct zk_servers {
     const char *hosts;     /* "host:port,..." without a root */
     const char *auth;      /* "user:password" or NULL */
     const char *auth_file; /* in its place: the file that has it, read when a session begins */
 };
 
-/* A session that was not started. */
-struct session *zk_session_new(const struct zk_servers *servers);
+/* A session that was not started.  Fails: INVALID, if the library was built without ZooKeeper. */
+smq_status zk_session_new(struct session **out, const struct zk_servers *servers, smq_error *err);
 
 enum zk_session_state {
     ZK_SESSION_NEW,  /* not started, or stopped */

@@ -115,6 +115,12 @@ typedef enum smq_zk_loss {
                              no handler, and requeues the messages that were not begun */
 } smq_zk_loss;
 
+/* Through what the processes of a fleet agree on who owns which slot of an exclusive topic. */
+typedef enum smq_coordination {
+    SMQ_COORDINATION_AUTO, /* ZooKeeper, if `zookeeper` is given; else standalone */
+    SMQ_COORDINATION_REDIS /* a tree in the Redis of the topics, at `root` */
+} smq_coordination;
+
 /* What a callback gives: a user and a password. */
 typedef struct smq_credentials smq_credentials;
 
@@ -171,6 +177,10 @@ typedef struct smq_client_options {
     void *credentials_user;          /* passed to `credentials` */
     bool poll_events; /* events wait until smq_client_poll_events() takes them; not with `event` */
     const struct smq_hooks *hooks; /* slotmq/hooks.h, copied; default: none */
+    smq_coordination coordination; /* default SMQ_COORDINATION_AUTO */
+    /* With SMQ_COORDINATION_REDIS: the root of the fleet, default "/slotmq".  All members with one
+     * root are one fleet, for all their topics, so give each application a root of its own. */
+    const char *root;
 } smq_client_options;
 #define SMQ_CLIENT_OPTIONS_INIT SMQ_INIT(smq_client_options)
 #define SMQ_CLIENT_OPTIONS(...) SMQ_WITH(smq_client_options, __VA_ARGS__)

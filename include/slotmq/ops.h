@@ -251,8 +251,8 @@ SMQ_API void smq_survey_text(const smq_survey_topic *topics, size_t count, char 
 /* What a topic is bound to, and the largest token that Redis stores for its slots. */
 typedef struct smq_binding {
     size_t struct_size;
-    char coordination[320];    /* "standalone", "zookeeper:ROOT IDENTITY", or "" before the first
-                                  consumer and for a shared topic */
+    char coordination[320];    /* "standalone", "zookeeper:ROOT IDENTITY", "redis:ROOT", or ""
+                                  before the first consumer and for a shared topic */
     uint32_t generation;       /* fence generation of the topic */
     int32_t token_slot;        /* slot with the largest token; SMQ_NONE: no slot has one */
     uint32_t token_generation; /* fence generation of this token */

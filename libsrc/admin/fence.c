@@ -12,6 +12,7 @@
 
 #include "admin/binding.h"
 #include "admin/fanout.h"
+#include "admin/fleet.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "store/owner.h"
@@ -19,7 +20,7 @@
 
 struct fencing {
     struct core *core;
-    char prefix[COORD_BINDING_MAX]; /* "zookeeper:/root " */
+    char prefix[COORD_BINDING_MAX]; /* "zookeeper:/root ", or all of "redis:/root" */
     struct binding *topics;         /* the topics that are bound to the root */
     size_t count, size;
     struct binding *current;
@@ -29,6 +30,14 @@ struct fencing {
 };
 
 /* --- which topics --- */
+
+/* Is it bound to this root, in ZooKeeper under any identity? */
+static bool fence_is_ours(const struct fencing *fencing, const char *bound)
+{
+    return fencing->core->root != NULL
+               ? strcmp(bound, fencing->prefix) == 0
+               : strncmp(bound, fencing->prefix, strlen(fencing->prefix)) == 0;
+}
 
 static bool fence_on_topic(const smq_topic_info *topic, void *user)
 {
@@ -48,8 +57,7 @@ static bool fence_on_topic(const smq_topic_info *topic, void *user)
     }
     fencing->current = &fencing->topics[fencing->count];
     status = binding_read(fencing->current, fencing->core, topic->name, &fencing->err);
-    if (status == SMQ_OK &&
-        strncmp(fencing->current->bound, fencing->prefix, strlen(fencing->prefix)) == 0) {
+    if (status == SMQ_OK && fence_is_ours(fencing, fencing->current->bound)) {
         fencing->count++;
     } else if (status == SMQ_NO_TOPIC) { /* it was deleted during the call */
         fencing->err.status = SMQ_OK;
@@ -155,33 +163,37 @@ static smq_status fence_follow(struct fencing *fencing, uint64_t *rebound, smq_e
 
 static smq_status fence_raise_root(struct fencing *fencing, smq_error *err)
 {
-    const struct core *core = fencing->core;
-    struct coord_options options = {.servers = core->zookeeper,
-                                    .events = core->events,
-                                    .auth = core->zookeeper_auth,
-                                    .auth_file = core->zookeeper_auth_file,
-                                    .session_timeout_ms = core->session_timeout_ms};
+    struct fleet_use use;
+    smq_status status = fleet_use(&use, fencing->core, err);
 
-    return coord_raise_fence(&fencing->raised, &options, fencing->above,
-                             fencing->count > 0 ? fencing->topics[0].bound : "", err);
+    if (status == SMQ_OK) {
+        status = coord_raise_fence(&fencing->raised, &use.options, fencing->above,
+                                   fencing->count > 0 ? fencing->topics[0].bound : "", err);
+    }
+    fleet_used(&use);
+    return status;
 }
 
 smq_status admin_raise_fence(smq_fence *out, struct core *core, smq_error *err)
 {
     struct fencing fencing = {.core = core, .err = {.status = SMQ_OK}};
     char root[COORD_BINDING_MAX - sizeof("zookeeper: ")];
-    smq_status status;
+    smq_status status = SMQ_OK;
 
-    if (core->zookeeper == NULL) {
-        return status_set(
-            err, SMQ_INVALID,
-            "the client has no option zookeeper; a fence belongs to the root of a fleet");
+    if (!core_has_fleet(core)) {
+        return status_set(err, SMQ_INVALID,
+                          "the client has neither the option zookeeper nor coordination=redis; a "
+                          "fence belongs to the root of a fleet");
     }
-    status = coord_check_servers(root, sizeof(root), core->zookeeper, err);
+    if (core->root != NULL) {
+        snprintf(fencing.prefix, sizeof(fencing.prefix), "redis:%s", core->root);
+    } else {
+        status = coord_check_servers(root, sizeof(root), core->zookeeper, err);
+        snprintf(fencing.prefix, sizeof(fencing.prefix), "zookeeper:%s ", root);
+    }
     if (status != SMQ_OK) {
         return status;
     }
-    snprintf(fencing.prefix, sizeof(fencing.prefix), "zookeeper:%s ", root);
     status = fence_look(&fencing, err);
     if (status != SMQ_OK) {
         goto out;

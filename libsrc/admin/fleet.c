@@ -1,55 +1,76 @@
-/* fleet.c - describing the fleet at the root of the client's ZooKeeper, evicting a member from it,
+/* fleet.c - describing the fleet at the root of the client, evicting a member from it,
  * and removing what deleted topics have left there.
  *
  * Thread: the caller's. */
 #include <string.h>
 
-#include "admin/admin.h"
+#include "admin/fleet.h"
 #include "base/status.h"
 
-static smq_status fleet_options(struct coord_options *out, const struct core *core, smq_error *err)
+smq_status fleet_use(struct fleet_use *out, struct core *core, smq_error *err)
 {
-    if (core->zookeeper == NULL) {
-        return status_set(
-            err, SMQ_INVALID,
-            "the client has no option zookeeper; a fleet is coordinated through a root there");
+    *out = (struct fleet_use){.options = {.servers = core->zookeeper,
+                                          .root = core->root,
+                                          .events = core->events,
+                                          .auth = core->zookeeper_auth,
+                                          .auth_file = core->zookeeper_auth_file,
+                                          .session_timeout_ms = core->session_timeout_ms}};
+    if (!core_has_fleet(core)) {
+        return status_set(err, SMQ_INVALID,
+                          "the client has neither the option zookeeper nor coordination=redis; a "
+                          "fleet is coordinated through one of them");
     }
-    *out = (struct coord_options){.servers = core->zookeeper,
-                                  .events = core->events,
-                                  .auth = core->zookeeper_auth,
-                                  .auth_file = core->zookeeper_auth_file,
-                                  .session_timeout_ms = core->session_timeout_ms};
+    if (core->root != NULL) {
+        out->port = tree_port_new(core->io, core->redis, core->root);
+        out->options.port = tree_port_door(out->port);
+    }
     return SMQ_OK;
+}
+
+void fleet_used(struct fleet_use *use)
+{
+    tree_port_free(use->port);
 }
 
 smq_status admin_fleet_describe(struct core *core, const smq_fleet_visitor *visitor, smq_error *err)
 {
-    struct coord_options options;
-    smq_status status = fleet_options(&options, core, err);
+    struct fleet_use use;
+    smq_status status = fleet_use(&use, core, err);
 
-    return status == SMQ_OK ? coord_fleet_each(&options, visitor, err) : status;
+    if (status == SMQ_OK) {
+        status = coord_fleet_each(&use.options, visitor, err);
+    }
+    fleet_used(&use);
+    return status;
 }
 
 smq_status admin_fleet_evict(struct core *core, const char *member, int64_t incarnation,
                              smq_error *err)
 {
-    struct coord_options options;
-    smq_status status = fleet_options(&options, core, err);
+    struct fleet_use use;
+    smq_status status = fleet_use(&use, core, err);
 
     if (status == SMQ_OK && (member == NULL || member[0] == '\0' || strchr(member, '/') != NULL)) {
-        return status_set(err, SMQ_INVALID,
-                          "give the member by the name that smq_fleet_describe() shows");
+        status = status_set(err, SMQ_INVALID,
+                            "give the member by the name that smq_fleet_describe() shows");
     }
-    return status == SMQ_OK ? coord_fleet_evict(&options, member, incarnation, err) : status;
+    if (status == SMQ_OK) {
+        status = coord_fleet_evict(&use.options, member, incarnation, err);
+    }
+    fleet_used(&use);
+    return status;
 }
 
 smq_status admin_fleet_forget(size_t *removed, struct core *core, coord_keep_fn *keep, void *user,
                               smq_error *err)
 {
-    struct coord_options options;
+    struct fleet_use use;
+    smq_status status = SMQ_OK;
 
     *removed = 0;
-    return core->zookeeper == NULL || fleet_options(&options, core, err) != SMQ_OK
-               ? SMQ_OK
-               : coord_fleet_forget(removed, &options, keep, user, err);
+    if (fleet_use(&use, core, err) == SMQ_OK) {
+        status = coord_fleet_forget(removed, &use.options, keep, user, err);
+    }
+    fleet_used(&use);
+    return status;
 }

@@ -17,6 +17,7 @@
 #include "core/confirmation.h"
 #include "core/coord_link_internal.h"
 #include "core/core.h"
+#include "core/tree_port.h"
 
 static struct coord *coord_link_coord(struct coord_link *link)
 {
@@ -303,6 +304,7 @@ void coord_link_free(struct coord_link *link)
     if (coord != NULL) {
         coord_free(coord);
     }
+    tree_port_free(link->tree);
     closing->task.run = coord_link_on_closed;
     closing->link = link;
     loop_post(link->core->io, &closing->task);
@@ -320,7 +322,7 @@ void coord_link_binding(char out[COORD_BINDING_MAX], struct coord_link *link)
 
 smq_session coord_link_session(struct coord_link *link)
 {
-    if (link->core->zookeeper == NULL || coord_link_coord(link) == NULL) {
+    if (!core_has_fleet(link->core) || coord_link_coord(link) == NULL) {
         return SMQ_SESSION_NONE;
     }
     return clock_now_ms() < atomic_load(&link->leased_until_ms) ? SMQ_SESSION_LIVE
@@ -348,8 +350,13 @@ static smq_status coord_link_make_coord(struct coord **out, struct coord_link *l
                                                  .explained = coord_link_on_explained,
                                                  .user = link}};
 
-    if (core->zookeeper != NULL) {
-        return coord_zookeeper_new(out, &options, err);
+    if (core->root != NULL) {
+        link->tree = tree_port_new(core->io, core->redis, core->root);
+        options.port = tree_port_door(link->tree);
+        options.root = core->root;
+    }
+    if (core_has_fleet(core)) {
+        return coord_fleet_new(out, &options, err);
     }
     atomic_store(&link->membership->valid_ms, coord_link_topic_lease_ms(core) * 2 / 3);
     return coord_standalone_new(out, &options, coord_link_on_lease, link, err);
@@ -363,6 +370,10 @@ smq_status coord_link_open(struct coord_link *link, smq_error *err)
     pthread_mutex_lock(&link->opening);
     if (coord_link_coord(link) == NULL) {
         status = coord_link_make_coord(&coord, link, err);
+        if (status != SMQ_OK) {
+            tree_port_free(link->tree);
+            link->tree = NULL;
+        }
         pthread_mutex_lock(&link->state.lock);
         link->state.coord = coord;
         pthread_mutex_unlock(&link->state.lock);

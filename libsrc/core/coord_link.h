@@ -46,8 +46,8 @@ struct coord_link *coord_link_new(struct core *core);
  * core's. */
 void coord_link_free(struct coord_link *link);
 
-/* What topics are bound to: "standalone" or "zookeeper:/root IDENTITY"; "" if coord_link_open() has
- * not succeeded.  Thread: any. */
+/* What topics are bound to: "standalone", "zookeeper:/root IDENTITY" or "redis:/root"; "" if
+ * coord_link_open() has not succeeded.  Thread: any. */
 void coord_link_binding(char out[COORD_BINDING_MAX], struct coord_link *link);
 
 /* Is there a session with ZooKeeper, as far as this process knows?  Thread: any. */

@@ -40,6 +40,7 @@ struct coord_link {
     atomic_int references;
     _Atomic int64_t leased_until_ms; /* of the session, by clock_now_ms(); 0: it has not begun */
     pthread_mutex_t opening;         /* held while coordination is opened */
+    struct tree_port *tree;          /* guarded by `opening`: of a fleet in Redis, or NULL */
 
     /* smq:io */
     bool watching; /* the fingerprint and whether Redis answers are reported to coordination */

@@ -127,10 +127,31 @@ static smq_status core_check_zookeeper_auth(const smq_client_options *options, s
                       file != NULL ? "the first line of zookeeper_auth_file" : "zookeeper_auth");
 }
 
+/* The root of a fleet in Redis, or NULL. */
+static smq_status core_check_coordination(const char **root, const smq_client_options *options,
+                                          smq_error *err)
+{
+    *root = NULL;
+    if (options->coordination != SMQ_COORDINATION_REDIS) {
+        return options->root == NULL
+                   ? SMQ_OK
+                   : status_set(err, SMQ_INVALID,
+                                "the option root belongs to coordination=redis; with ZooKeeper the "
+                                "root follows the addresses in zookeeper");
+    }
+    if (options->zookeeper != NULL) {
+        return status_set(err, SMQ_INVALID,
+                          "coordination=redis and the option zookeeper are both given; give one");
+    }
+    *root = options->root != NULL ? options->root : "/slotmq";
+    return coord_check_root(*root, err);
+}
+
 static smq_status core_check_and_copy_servers(struct core *core, const smq_client_options *options,
                                               smq_error *err)
 {
     const struct redis_options redis = core_redis_options(options);
+    const char *in_redis = NULL;
     char root[1024];
     smq_status status;
 
@@ -144,10 +165,14 @@ static smq_status core_check_and_copy_servers(struct core *core, const smq_clien
     if (status == SMQ_OK) {
         status = core_check_zookeeper_auth(options, err);
     }
+    if (status == SMQ_OK) {
+        status = core_check_coordination(&in_redis, options, err);
+    }
     if (status != SMQ_OK) {
         return status;
     }
     core->zookeeper = memory_string(options->zookeeper);
+    core->root = memory_string(in_redis);
     core->zookeeper_auth = memory_string(options->zookeeper_auth);
     core->zookeeper_auth_file = memory_string(options->zookeeper_auth_file);
     return SMQ_OK;
@@ -274,6 +299,7 @@ static void core_free(struct core *core)
     disuse_free(core->disuse);
     events_free(core->events);
     free(core->zookeeper);
+    free(core->root);
     secret_free(core->zookeeper_auth);
     free(core->zookeeper_auth_file);
     topic_numbers_fini(&core->topic_numbers);

@@ -38,10 +38,12 @@ struct core {
     struct coord_link *link;
     struct metrics metrics;
     struct topic_numbers topic_numbers;
-    struct health_sources sources;    /* smq:io */
-    int64_t slots_owned;              /* smq:io: that workers look into, also of shared topics */
-    char name[128];                   /* of this member */
-    char *zookeeper, *zookeeper_auth; /* zookeeper NULL: standalone */
+    struct health_sources sources; /* smq:io */
+    int64_t slots_owned;           /* smq:io: that workers look into, also of shared topics */
+    char name[128];                /* of this member */
+    /* where the fleet is coordinated; both NULL: standalone */
+    char *zookeeper, *root; /* servers of ZooKeeper; root of a tree in Redis */
+    char *zookeeper_auth;
     char *zookeeper_auth_file;
     int64_t request_timeout_ms, session_timeout_ms;
     smq_zk_loss on_zk_loss;
@@ -52,6 +54,12 @@ struct core {
 smq_status core_new(struct core **out, const smq_client_options *options, disuse_expire_fn *expire,
                     smq_error *err);
 struct core *core_ref(struct core *core);
+
+/* Is there a fleet, in ZooKeeper or in Redis?  Thread: any. */
+static inline bool core_has_fleet(const struct core *core)
+{
+    return core->zookeeper != NULL || core->root != NULL;
+}
 
 /* Drop a reference; the last one ends everything, on a helper thread if this is a thread of the
  * core. */

@@ -174,6 +174,12 @@ const struct option option_table[] = {
      CHOSEN("info", SMQ_LEVEL_INFO), TEXT("Events below this level are not reported.")},
     {CLIENT(poll_events), SWITCH,
      TEXT("Events wait until they are polled, instead of being given to a callback.")},
+    {CLIENT(coordination), CHOICE("auto|redis", SMQ_COORDINATION_AUTO, SMQ_COORDINATION_REDIS),
+     CHOSEN("auto", SMQ_COORDINATION_AUTO),
+     TEXT("Who owns which slot is agreed on through Redis, or through ZooKeeper if its addresses "
+          "are given; without both one process owns all.")},
+    {CLIENT(root), STRING, SHOWN("/slotmq"),
+     TEXT("Root of the fleet in Redis, with coordination redis.")},
 
 #define TOPIC_OPTION(type, name, ...) {TOPIC(name), AS_FIELD(name), __VA_ARGS__},
 #define TOPIC_TEXT(name, ...)         {TOPIC(name), __VA_ARGS__},

@@ -105,8 +105,8 @@ static void trace_on_leased(void *user, int64_t until_ms, int64_t lease_ms)
     trace_listener.leased(user, until_ms, lease_ms);
 }
 
-smq_status __wrap_coord_zookeeper_new(struct coord **out, const struct coord_options *options,
-                                      smq_error *err)
+smq_status __wrap_coord_fleet_new(struct coord **out, const struct coord_options *options,
+                                  smq_error *err)
 {
     struct coord_options traced = *options;
 
@@ -115,7 +115,7 @@ smq_status __wrap_coord_zookeeper_new(struct coord **out, const struct coord_opt
     traced.listener.revoked = trace_on_revoked;
     traced.listener.lost = trace_on_lost;
     traced.listener.leased = trace_on_leased;
-    return __real_coord_zookeeper_new(out, &traced, err);
+    return __real_coord_fleet_new(out, &traced, err);
 }
 
 static void trace_answer(const char *what, const char *topic, int32_t slot, struct token token)

@@ -19,12 +19,12 @@
 uint64_t trace_claim(const smq_delivery *delivery);
 
 /* The functions that the library calls instead, and those that it would. */
-smq_status __wrap_coord_zookeeper_new(struct coord **out, const struct coord_options *options,
-                                      smq_error *err);
+smq_status __wrap_coord_fleet_new(struct coord **out, const struct coord_options *options,
+                                  smq_error *err);
 void __wrap_coord_answer(struct coord *coord, enum coord_answer answer, const char *topic,
                          int32_t slot, struct token token);
-smq_status __real_coord_zookeeper_new(struct coord **out, const struct coord_options *options,
-                                      smq_error *err);
+smq_status __real_coord_fleet_new(struct coord **out, const struct coord_options *options,
+                                  smq_error *err);
 void __real_coord_answer(struct coord *coord, enum coord_answer answer, const char *topic,
                          int32_t slot, struct token token);
 bool __wrap_push_take(struct owned_slot *slot, const char *data, size_t len);

@@ -39,6 +39,7 @@ bool consumer_may_have_new_identity(const smq_consumer *consumer, const struct s
 smq_status consumer_other_fleet(smq_error *err, const smq_consumer *consumer,
                                 const struct store_result *result)
 {
+    static const char redis[] = "redis:";
     char kind[COORD_BINDING_MAX], bound[COORD_BINDING_MAX];
 
     if (!store_bound_read(bound, sizeof(bound), result)) {
@@ -52,6 +53,15 @@ smq_status consumer_other_fleet(smq_error *err, const smq_consumer *consumer,
                           "ensemble, or ZooKeeper lost its data; in the latter case call slotmq "
                           "fleet raise-fence",
                           consumer->set.name);
+    }
+    if (strncmp(bound, redis, sizeof(redis) - 1) == 0 &&
+        strncmp(kind, redis, sizeof(redis) - 1) != 0) {
+        return status_set(err, SMQ_OTHER_FLEET,
+                          "topic %s belongs to a fleet in Redis with the root %.*s: give this "
+                          "process coordination=redis and that root, or move the topic to "
+                          "\"%.*s\" with slotmq topic rebind",
+                          consumer->set.name, BOUND_SHOWN_MAX, bound + sizeof(redis) - 1,
+                          BOUND_SHOWN_MAX, kind);
     }
     return status_set(
         err, SMQ_OTHER_FLEET,

@@ -321,7 +321,7 @@ static void consumer_on_binding(smq_consumer *consumer, const struct store_resul
  * coordination.  A standalone owner needs no check, because its lease shows it. */
 static void consumer_check_binding(smq_consumer *consumer)
 {
-    if (consumer->set.core->zookeeper != NULL && consumer->state == CONSUMER_RUNNING) {
+    if (core_has_fleet(consumer->set.core) && consumer->state == CONSUMER_RUNNING) {
         consumer_ask_binding(consumer, consumer_on_binding);
     }
 }

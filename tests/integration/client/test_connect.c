@@ -82,6 +82,18 @@ static void bad_options_are_refused(void **state)
     options.zookeeper_auth = "user:password";
     assert_int_equal(try(&options, &err), SMQ_INVALID);
     options = options_of("127.0.0.1:1");
+    options.root = "/r";
+    assert_int_equal(try(&options, &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "the option root belongs to coordination=redis"));
+    options.coordination = SMQ_COORDINATION_REDIS;
+    options.zookeeper = "127.0.0.1:2";
+    assert_int_equal(try(&options, &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "both given; give one"));
+    options.zookeeper = NULL;
+    options.root = "no/path";
+    assert_int_equal(try(&options, &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "is no path"));
+    options = options_of("127.0.0.1:1");
     options.on_zk_loss = (smq_zk_loss) 9;
     assert_int_equal(try(&options, &err), SMQ_INVALID);
     options = options_of("127.0.0.1:1");

@@ -306,7 +306,7 @@ int main(int argc, char **argv)
     options.on_zk_loss = strcmp(argv[4], "stop") == 0 ? SMQ_ZK_LOSS_STOP : SMQ_ZK_LOSS_CONTINUE;
     options.auth = argc > 5 ? argv[5] : NULL;
     options.events = events;
-    if (coord_zookeeper_new(&puppet.coord, &options, &err) == SMQ_OK) {
+    if (coord_fleet_new(&puppet.coord, &options, &err) == SMQ_OK) {
         pthread_mutex_lock(&puppet.lock);
         say("ready");
         say_flush();

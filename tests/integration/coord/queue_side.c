@@ -191,7 +191,7 @@ struct queue_side *queue_side_new(const char *name, const char *servers, int64_t
     }
     side->events = events_new(side->call, queue_side_on_event, SMQ_LEVEL_DEBUG, side);
     options.events = side->events;
-    if (coord_zookeeper_new(&side->coord, &options, &err) != SMQ_OK) {
+    if (coord_fleet_new(&side->coord, &options, &err) != SMQ_OK) {
         fail_msg("%s", err.text);
     }
     return side;

@@ -137,7 +137,7 @@ static struct many *many_new(void)
     assert_int_equal(loop_new(&many->call, "smq:call", &err), SMQ_OK);
     many->events = events_new(many->call, many_on_event, SMQ_LEVEL_ERROR, many);
     options.events = many->events;
-    assert_int_equal(coord_zookeeper_new(&many->coord, &options, &err), SMQ_OK);
+    assert_int_equal(coord_fleet_new(&many->coord, &options, &err), SMQ_OK);
     return many;
 }
 

@@ -500,7 +500,7 @@ static void nobody_answers(void **state)
     struct coord *coord = NULL;
     smq_error err;
 
-    assert_int_equal(coord_zookeeper_new(&coord, &options, &err), SMQ_UNAVAILABLE);
+    assert_int_equal(coord_fleet_new(&coord, &options, &err), SMQ_UNAVAILABLE);
     assert_non_null(strstr(err.text, "no ZooKeeper at 127.0.0.1:1 answered within 0.5 s"));
 }
 

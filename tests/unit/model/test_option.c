@@ -76,6 +76,8 @@ static const struct {
 } choices[] = {
     {SMQ_OPTION_SET_CLIENT, "on_zk_loss", SMQ_ZK_LOSS_CONTINUE, SMQ_ZK_LOSS_CONTINUE,
      SMQ_ZK_LOSS_STOP, "continue or stop"},
+    {SMQ_OPTION_SET_CLIENT, "coordination", SMQ_COORDINATION_AUTO, SMQ_COORDINATION_AUTO,
+     SMQ_COORDINATION_REDIS, "auto or redis"},
     {SMQ_OPTION_SET_CLIENT, "event_level", SMQ_LEVEL_INFO, SMQ_LEVEL_ERROR, SMQ_LEVEL_TRACE,
      "error, warn, info, debug or trace"},
     {SMQ_OPTION_SET_TOPIC, "layout", SMQ_LAYOUT_INLINE, SMQ_LAYOUT_INLINE, SMQ_LAYOUT_KEYED,
