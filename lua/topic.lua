@@ -3,7 +3,8 @@
 -- ARGV verb, operands...
 -- RETURN create: OK, state, definition, nonce, version, generation (of what is stored now)
 --        | ready, undone, keep, removed, forget, repair: OK | delete: OK, deletion: its number
---        | bind, rebind: OK, generation | follow: OK | alter: OK, version: now
+--        | bind: OK, generation, first: 1 it was bound to nothing | rebind: OK, generation
+--        | follow: OK | alter: OK, version: now
 --        | pause: OK, pauses: now | used: OK, left_ms: until it may be deleted as not used
 --        | CHANGED: it is not what the caller has read | OTHER_FLEET, coord
 --        | HELD, owner, remaining_ms | NO_TOPIC | DELETING
@@ -189,7 +190,7 @@ function op.bind(of, new_coord)
         return { 'OTHER_FLEET', coord }
     end
     redis.call('HSET', topic, 'coord', new_coord)
-    return { 'OK', generation }
+    return { 'OK', generation, coord and 0 or 1 }
 end
 
 -- The same fleet has another identity now.  The generation of its root is larger than that of all

@@ -145,6 +145,13 @@ void store_bind(struct store_call *call, struct redis *redis, const char *topic,
     call_submit(call, redis, 8, timeout_ms);
 }
 
+bool store_bound_first(const struct store_result *result)
+{
+    int64_t first;
+
+    return reply_number(&first, result->reply, 2) && first == 1;
+}
+
 bool store_bound_read(char *out, size_t size, const struct store_result *result)
 {
     return reply_text(out, size, result->reply, 1);

@@ -54,6 +54,7 @@ bool store_lease_read(struct token *token, int64_t *remaining_ms,
                       const struct store_result *result);
 void store_bind(struct store_call *call, struct redis *redis, const char *topic, const char *nonce,
                 const char *coord, int64_t timeout_ms);
+bool store_bound_first(const struct store_result *result); /* OK: this call has bound it first */
 bool store_bound_read(char *out, size_t size, const struct store_result *result); /* OTHER_FLEET */
 
 /* Bind the topic to another coordination, under a generation that is larger than any before and

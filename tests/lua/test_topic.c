@@ -77,8 +77,8 @@ static void test_a_creation_that_cannot_be_finished_leaves_nothing(void **state)
 static void test_the_first_consumer_binds_the_fleet(void **state)
 {
     static const struct script_row rows[] = {
-        {"topic bind n zookeeper:/slotmq", "OK 1"},
-        {"topic bind n zookeeper:/slotmq", "OK 1"},
+        {"topic bind n zookeeper:/slotmq", "OK 1 1"},
+        {"topic bind n zookeeper:/slotmq", "OK 1 0"},
         {"topic bind n standalone", "OTHER_FLEET zookeeper:/slotmq"},
         {"topic bind m zookeeper:/slotmq", "NO_TOPIC"},
         {"topic delete n 0 a", "OK 1"},
@@ -92,10 +92,10 @@ static void test_the_first_consumer_binds_the_fleet(void **state)
 static void test_a_rebind_raises_the_generation(void **state)
 {
     static const struct script_row rows[] = {
-        {"topic bind n standalone", "OK 1"},
+        {"topic bind n standalone", "OK 1 1"},
         {"topic rebind n zookeeper:/slotmq 0 0", "OK 2"},
         {"topic bind n standalone", "OTHER_FLEET zookeeper:/slotmq"},
-        {"topic bind n zookeeper:/slotmq", "OK 2"},
+        {"topic bind n zookeeper:/slotmq", "OK 2 0"},
         {"topic rebind n standalone 7 0", "OK 8"}, /* a slot has a token of generation 7 */
         {"topic rebind n standalone 3 0", "OK 9"}, /* the same again: still a new generation */
         {"topic rebind m standalone 0 1", "NO_TOPIC"},
@@ -115,10 +115,10 @@ static void test_a_topic_follows_its_fleet(void **state)
 {
     static const struct script_row rows[] = {
         {"topic follow n z:1 z:2", "OTHER_FLEET ''"},
-        {"topic bind n z:1", "OK 1"},
+        {"topic bind n z:1", "OK 1 1"},
         {"topic follow n z:1 z:2", "OK"},
         {"topic follow n z:1 z:2", "OK"}, /* a repeat */
-        {"topic bind n z:2", "OK 1"},
+        {"topic bind n z:2", "OK 1 0"},
         {"topic bind n z:1", "OTHER_FLEET z:2"},
         {"topic follow n z:3 z:4", "OTHER_FLEET z:2"},
         {"topic follow m z:2 z:3", "NO_TOPIC"},
@@ -131,11 +131,11 @@ static void test_a_topic_follows_its_fleet(void **state)
 static void test_a_rebind_ends_the_lease(void **state)
 {
     static const struct script_row rows[] = {
-        {"topic bind n standalone", "OK 1"},
+        {"topic bind n standalone", "OK 1 1"},
         {"lease acquire n me 15000", "OK 1 1 15000"},
         {"at 2000", ""},
         {"topic rebind n zookeeper:/slotmq 0 0", "HELD me 14000"},
-        {"topic bind n standalone", "OK 1"},
+        {"topic bind n standalone", "OK 1 0"},
         {"topic rebind n zookeeper:/slotmq 0 1", "OK 2"},
         {"lease renew n me 15000", "HELD '' 0"},
         {"lease acquire n me 15000", "OTHER_FLEET zookeeper:/slotmq"},
@@ -152,7 +152,7 @@ static void test_a_rebind_ends_the_lease(void **state)
 static void test_a_delete_is_finished_by_removed(void **state)
 {
     static const struct script_row rows[] = {
-        {"topic bind n standalone", "OK 1"},
+        {"topic bind n standalone", "OK 1 1"},
         {"lease acquire n me 15000", "OK 1 1 15000"},
         {"topic removed n 1", "CHANGED"}, /* nobody deletes it */
         {"topic delete n 0 a", "OK 1"},
@@ -408,7 +408,7 @@ static void test_what_it_was_bound_to_is_put_back(void **state)
         {"topic repair n slots=4 3 2 5 0 7 0.0.0.0 fleet", "OK"},
         {"topic repair n slots=4 3 2 5 0 7 0.0.0.0 fleet", "OK"},
         {"topic bind n other", "OTHER_FLEET fleet"},
-        {"topic bind n fleet", "OK 2"},
+        {"topic bind n fleet", "OK 2 0"},
         /* nobody had to be asked */
         {"topic repair n slots=5 4 2 6 0 7 3.2.5.7 ''", "OK"},
         {"topic bind n other", "OTHER_FLEET fleet"},
