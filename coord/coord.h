@@ -100,6 +100,7 @@ struct coord_topic {
     const char *nonce;   /* of the topic's creation; another nonce replaces the one in ZooKeeper */
     uint32_t generation; /* generation that tokens have at least */
     int32_t slots;
+    bool fresh;     /* no slot of it had an owner, because this process was the first to bind it */
     int32_t weight; /* weight of this member for the topic */
     int64_t drain_timeout_ms;
 };

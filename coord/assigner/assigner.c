@@ -123,10 +123,11 @@ static bool assigner_may_continue(struct assigner *assigner, enum session_status
  * assigner. */
 static void assigner_on_read(struct assigner *assigner, bool good)
 {
-    if (!good) {
+    if (!good || assigner->reign != assigner->ports.session->reign) {
         (void) assigner_may_continue(assigner, SESSION_AWAY);
         return;
     }
+    assigner->away_ms = clock_now_ms() - session_clock_ms(assigner->ports.session);
     assigner_decide(assigner, clock_now_ms());
     assigner_log_mismatch(assigner, clock_now_ms());
     assigner_write(assigner);
@@ -242,6 +243,10 @@ static void assigner_write(struct assigner *assigner)
         {.kind = SESSION_CHECK, .path = "leader_epoch", .version = assigner->epoch},
         {.kind = SESSION_SET, .path = path}};
 
+    if (assigner->reign != assigner->ports.session->reign) { /* what was read counts no more */
+        (void) assigner_may_continue(assigner, SESSION_AWAY);
+        return;
+    }
     LIST_FOREACH(topic, &assigner->topics, link)
     {
         if (topic->remove || (topic->read && topic->write && assigner_encode(assigner, topic))) {

@@ -28,8 +28,8 @@ struct assigner_member {
 /* When a slot's revocation was first seen. */
 struct assigner_revocation {
     int64_t mzxid; /* of a version in which the slot was REVOKING; 0: it is not */
-    int64_t at_ms;
-    bool late; /* its time has passed, which was reported */
+    int64_t at_ms; /* without the time in which the store was away */
+    bool late;     /* its time has passed, which was reported */
 };
 
 /* Does Redis answer a member?  MISSED: no longer, and its slots stay for now.  AWAY: no, and its
@@ -58,6 +58,8 @@ struct assigner_topic {
     int64_t mzxid;
     bool listed;        /* its node exists in this round */
     bool bare;          /* and its assignment is missing */
+    bool fresh;         /* no slot of it had an owner before this reign of the store */
+    bool past;          /* members may be missing that own slots of it: nothing of it is changed */
     bool denied;        /* ZooKeeper denies access to its nodes in this round */
     bool unwritable;    /* ZooKeeper denied the last write of its assignment */
     bool denied_logged; /* the denial was logged, and access was not granted since */
@@ -135,6 +137,8 @@ struct assigner {
     bool active;      /* between assigner_begin() and assigner_end() */
     bool busy, again; /* a round runs; another one must follow */
     int64_t epoch;
+    int64_t reign;                   /* of the store when the round began */
+    int64_t away_ms;                 /* for how long the store was away or unsettled, in all */
     struct assigner_member *members; /* of this round, by incarnation */
     size_t member_count;
     struct assigner_watch *watches;
@@ -189,6 +193,11 @@ void assigner_forget(struct assigner *assigner);
 /* Build `old` of every damaged topic that has no last good assignment from the slots that the
  * members own, once all of them have stated these. */
 void assigner_gather(struct assigner *assigner);
+
+/* Let the members' word stand beside that of assignments of an earlier reign of the store: they are
+ * written again, with the slots that members own.  Before all members can have come back nothing of
+ * a topic is changed, but for topics that are new. */
+void assigner_adopt(struct assigner *assigner);
 
 /* Set `next`, `write` and `remove` of every topic that was read, and `wake_at`. */
 void assigner_decide(struct assigner *assigner, int64_t now_ms);

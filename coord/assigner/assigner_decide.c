@@ -70,17 +70,18 @@ static bool assigner_decide_revoked(struct assigner *assigner, struct assigner_t
 {
     struct assigner_revocation *revocation = &topic->revocations[slot];
     const struct member_topic *line = former->line;
+    const int64_t clock_ms = now_ms - assigner->away_ms;
     int64_t until = 0;
 
     if (revocation->mzxid == 0) {
-        *revocation = (struct assigner_revocation){.mzxid = topic->mzxid, .at_ms = now_ms};
+        *revocation = (struct assigner_revocation){.mzxid = topic->mzxid, .at_ms = clock_ms};
     }
     if (line->applied >= revocation->mzxid && !member_slots_has(&line->held, slot)) {
         return true;
     }
     until = revocation->at_ms + line->drain_timeout_ms + assigner->env->timings.revoke_extra;
-    if (now_ms < until) {
-        assigner_wake_at(assigner, until);
+    if (clock_ms < until) {
+        assigner_wake_at(assigner, now_ms + until - clock_ms);
         return false;
     }
     if (!revocation->late) {
@@ -569,7 +570,7 @@ static void assigner_decide_remove(struct assigner *assigner, struct assigner_to
 {
     int64_t until = 0;
 
-    if (!topic->listed || topic->denied || assigner_decide_asked(assigner, topic)) {
+    if (!topic->listed || topic->denied || topic->past || assigner_decide_asked(assigner, topic)) {
         topic->idle_since = 0;
         return;
     }

@@ -16,6 +16,7 @@
  * only that it exists, so the incarnation of its member is that which the assignments name.
  *
  * Thread: smq:coord. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -333,16 +334,19 @@ static void assigner_keep_unread(struct assigner *assigner)
 
 /* Read the nonce and the slots of the topic's node; if the topic was created anew the old state is
  * dropped. */
-static void assigner_define(struct assigner_topic *topic, const struct session_reply *reply)
+static void assigner_define(struct assigner_topic *topic, const struct session_reply *reply,
+                            int64_t reign)
 {
     char nonce[MEMBER_WORD_MAX + 1] = "";
     char *text = memory_copy(reply->data, reply->len);
+    int64_t fresh = 0;
     int slots = 0;
 
-    if (sscanf(text, "nonce %255s slots %d", nonce, &slots) != 2 || slots < 1 ||
-        slots > MEMBER_SLOTS_MAX) {
+    if (sscanf(text, "nonce %255s slots %d fresh %" SCNd64, nonce, &slots, &fresh) < 2 ||
+        slots < 1 || slots > MEMBER_SLOTS_MAX) {
         slots = 0;
     }
+    topic->fresh = fresh != 0 && fresh == reign;
     free(text);
     if (strcmp(topic->nonce, nonce) != 0 || topic->slots != slots) {
         memcpy(topic->nonce, nonce, sizeof(nonce));
@@ -431,7 +435,7 @@ static void assigner_on_topic(void *user, const struct session_reply *reply)
         topic->listed = true;
         if (reply->status == SESSION_OK) {
             topic->node_version = reply->stat.version;
-            assigner_define(topic, reply);
+            assigner_define(topic, reply, assigner->reign);
             assigner_watched(assigner, job->path);
         } else {
             assigner_deny_topic(assigner, topic);
@@ -510,6 +514,7 @@ static void assigner_read_over(struct assigner *assigner)
             qsort(assigner->members, assigner->member_count, sizeof(*assigner->members),
                   assigner_compare_members);
         }
+        assigner_adopt(assigner);
         assigner_gather(assigner);
         assigner_drop_unlisted(assigner);
         assigner_read_allowed(assigner);
@@ -657,6 +662,7 @@ void assigner_read(struct assigner *assigner)
 {
     struct session *session = assigner->ports.session;
 
+    assigner->reign = session->reign;
     assigner_plan_whole(assigner, clock_now_ms());
     assigner_clear_jobs(assigner);
     assigner_add_members(assigner);

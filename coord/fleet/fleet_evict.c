@@ -34,7 +34,12 @@ static void fleet_evict_fail(struct fleet_evict *evict, enum session_status stat
         /* the node was written, or the member has left, in the meantime */
         fleet_evict_begin(evict);
     } else if (session_is_connected(evict->session.session)) {
-        short_session_end(&evict->session, SMQ_UNAVAILABLE, session_status_text(status));
+        short_session_end(
+            &evict->session, SMQ_UNAVAILABLE,
+            evict->session.session->unsettled
+                ? "it may have lost its last writes, and until members have come back "
+                  "none is evicted: repeat the call in a while"
+                : session_status_text(status));
     }
 }
 

@@ -325,9 +325,10 @@ static void member_replace(struct member *member, int64_t version)
 static void member_await_name(struct member *member, const char *text)
 {
     if (member->name_until == 0) { /* a tick is half a session at most */
-        member->name_until = clock_now_ms() + 2 * session_timeout(member->session);
+        member->name_until =
+            session_clock_ms(member->session) + 2 * session_timeout(member->session);
     }
-    if (clock_now_ms() >= member->name_until) {
+    if (session_clock_ms(member->session) >= member->name_until) {
         member_refuse(member, SMQ_NAME_TAKEN, text);
         return;
     }

@@ -295,8 +295,22 @@ static void ownership_missing(struct ownership *topic)
     ownership_doubt_node(topic);
 }
 
+/* The assignment is of an earlier reign, and the store may have forgotten a later one: it counts
+ * for nothing, and the last one that was read stays in force.  The member's node states which slots
+ * are owned, until the assigner has written one of this reign.  A slot that is being taken over is
+ * left, because it may have another owner. */
+static void ownership_of_past(struct ownership *topic, int64_t reign)
+{
+    if (topic->stated != reign) {
+        topic->stated = reign;
+        ownership_lose_taken(topic);
+    }
+    member_write_soon(topic->set->member);
+}
+
 static void ownership_act(struct ownership *topic, const struct session_reply *reply)
 {
+    const int64_t reign = ownership_session(topic)->reign;
     struct assignment assignment;
     bool listed = false;
 
@@ -305,6 +319,11 @@ static void ownership_act(struct ownership *topic, const struct session_reply *r
         return;
     }
     topic->missing = false;
+    if (reply->stat.mzxid < reign) {
+        ownership_of_past(topic, reign);
+        return;
+    }
+    topic->stated = 0;
     if (reply->len == 0) { /* no member owns anything yet */
         topic->damaged = 0;
         ownership_lose(topic);
@@ -493,6 +512,9 @@ static void ownership_on_leave_late(uv_timer_t *timer)
 void ownership_answer(struct ownership *topic, const struct coord_command *command)
 {
     ownership_slot_answer(topic, command);
+    if (topic->stated != 0) {
+        member_write_soon(topic->set->member);
+    }
     if (command->answer == COORD_ACQUIRED) {
         topic->backoff_ms = topic->set->env->timings.retry;
         return;
@@ -533,6 +555,7 @@ void ownership_join(struct ownership_set *set, const struct coord_topic *from)
     topic->generation = from->generation;
     topic->slots = from->slots;
     topic->weight = from->weight < 1 ? 1 : from->weight > INT16_MAX ? INT16_MAX : from->weight;
+    topic->fresh = from->fresh;
     topic->drain_timeout_ms = from->drain_timeout_ms;
     if (topic->drain_timeout_ms < 0 || topic->drain_timeout_ms > MEMBER_DRAIN_MAX_MS) {
         topic->drain_timeout_ms = MEMBER_DRAIN_MAX_MS;
@@ -608,7 +631,7 @@ void ownership_expired(struct ownership_set *set)
         topic->reading = topic->again = false;
         ownership_enter_node(topic, TOPIC_NODE_UNREAD);
         ownership_drop_holders(topic);
-        topic->applied = 0;
+        topic->applied = topic->stated = 0;
         uv_timer_stop(&topic->retry);
         ownership_lose(topic);
         if (topic->phase != OWNERSHIP_JOINED) {
@@ -683,7 +706,7 @@ static void ownership_encode(struct ownership *topic, struct buf *out, size_t ro
                                 .drain_timeout_ms = topic->drain_timeout_ms,
                                 .leaving = topic->phase != OWNERSHIP_JOINED,
                                 .applied = topic->applied,
-                                .stated = topic->damaged};
+                                .stated = topic->damaged != 0 ? topic->damaged : topic->stated};
     const size_t before = out->len;
 
     topic->omitted =
@@ -697,7 +720,8 @@ static void ownership_encode(struct ownership *topic, struct buf *out, size_t ro
         if (topic->states[i] == SLOT_STOPPING) {
             member_slots_add(&line.held, i);
         }
-        if (topic->damaged != 0 && topic->granted[i]) {
+        if ((topic->damaged != 0 && topic->granted[i]) ||
+            (topic->stated != 0 && topic->states[i] == SLOT_OWNED)) {
             member_slots_add(&line.owned, i);
         }
     }

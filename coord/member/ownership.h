@@ -93,7 +93,11 @@ struct ownership {
     bool unsynced;       /* the sync before the call in progress has failed */
     bool seen;           /* the node was OURS in any session */
     int64_t damaged;     /* mzxid of an assignment that cannot be read, else 0 */
-    bool missing;        /* the topic's node existed without an assignment */
+    bool fresh;          /* no slot of it had an owner when it was joined */
+    /* the reign of the store whose assignment is of an earlier one, so that the node of the member
+     * states what it owns; 0: none is */
+    int64_t stated;
+    bool missing; /* the topic's node existed without an assignment */
     enum topic_node_state node_state;
     struct ownership_node node;           /* as it was read last */
     char identity[ROOT_IDENTITY_LEN + 1]; /* of the root to which the topic is bound in Redis */

@@ -33,6 +33,7 @@ void ownership_read_assignment(struct ownership *topic);
 /* ownership_slots.c: the slots of a topic, without ZooKeeper */
 void ownership_apply(struct ownership *topic, const struct assignment *assignment, int64_t mzxid);
 void ownership_lose(struct ownership *topic);
+void ownership_lose_taken(struct ownership *topic); /* those that are being taken over */
 void ownership_revoke_all(struct ownership *topic);
 void ownership_slot_answer(struct ownership *topic, const struct coord_command *command);
 

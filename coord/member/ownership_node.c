@@ -9,6 +9,7 @@
  * continue.
  *
  * Thread: smq:coord. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,16 @@ static void ownership_get_node(struct ownership *topic, enum topic_node_state st
 static void ownership_definition(const struct ownership *topic, struct buf *out)
 {
     buf_printf(out, "nonce %s slots %d\n", topic->nonce, (int) topic->slots);
+}
+
+/* No slot of the topic has ever had an owner: in this reign of the store nobody waits for one. That
+ * is said once, because it is not true of a node that is lost later. */
+static void ownership_definition_fresh(struct ownership *topic, struct buf *out)
+{
+    if (topic->fresh && topic->set->session->reign != 0) {
+        buf_printf(out, "fresh %" PRId64 "\n", topic->set->session->reign);
+    }
+    topic->fresh = false;
 }
 
 /* The nodes were created, by this or another member, or not: read again. */
@@ -54,6 +65,7 @@ static void ownership_make(struct ownership *topic)
 
     ownership_enter_node(topic, TOPIC_NODE_MAKING);
     ownership_definition(topic, &text);
+    ownership_definition_fresh(topic, &text);
     ops[0].data = text.data;
     ops[0].len = text.len;
     if (topic->busy_slots > 0) { /* the nodes were deleted while this member owns slots */
@@ -171,7 +183,7 @@ static void ownership_found_holder(struct ownership *topic)
 {
     struct ownership_set *set = topic->set;
     int64_t timeout_ms = session_timeout(set->session);
-    int64_t now = clock_now_ms();
+    int64_t now = session_clock_ms(set->session);
     int64_t delay_ms = ownership_holder_delay(
         topic->backoff_ms, topic->holder_since == 0 ? 0 : now - topic->holder_since,
         2 * timeout_ms);

@@ -85,6 +85,19 @@ void ownership_lose(struct ownership *topic)
     free(lost.slots);
 }
 
+void ownership_lose_taken(struct ownership *topic)
+{
+    struct ownership_slots lost = ownership_slots_new(topic);
+
+    for (int32_t i = 0; i < topic->slots; i++) {
+        if (ownership_state(topic, i) == SLOT_ACQUIRING && ownership_step(topic, i, SLOT_LOSE)) {
+            ownership_slots_add(&lost, i);
+        }
+    }
+    coord_call_lost(topic->set->coord, topic->name, lost.slots, lost.count);
+    free(lost.slots);
+}
+
 void ownership_revoke_all(struct ownership *topic)
 {
     struct ownership_slots revoked = ownership_step_all(topic, SLOT_REVOKE);

@@ -122,6 +122,12 @@ static void root_on_changed(void *user, const struct session_reply *reply)
 {
     struct root *root = user;
 
+    if (reply->status == SESSION_NO_NODE && root->env->in_redis && !root->making &&
+        root_is_followed(root)) { /* the tree was lost, and its members are still there */
+        root->step = 0;
+        root_make(root);
+        return;
+    }
     if (reply->status != SESSION_OK || !root_is_followed(root)) {
         return; /* it is read again with the next connection, or when the member enters */
     }

@@ -3,6 +3,8 @@
  * Thread: smq:coord. */
 #include "coord/session/session.h"
 
+#include "base/clock.h"
+
 const char *session_status_text(enum session_status status)
 {
     static const char *const texts[SESSION_STATUSES] = {
@@ -60,6 +62,11 @@ int64_t session_id(const struct session *session)
 int64_t session_timeout(const struct session *session)
 {
     return session->kind->timeout(session);
+}
+
+int64_t session_clock_ms(const struct session *session)
+{
+    return session->kind->clock != NULL ? session->kind->clock(session) : clock_now_ms();
 }
 
 void session_get(struct session *session, const char *path, bool watch, session_reply_fn *fn,

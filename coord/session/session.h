@@ -108,6 +108,7 @@ struct session_kind {
     bool (*is_closed)(const struct session *session);
     int64_t (*id)(const struct session *session);
     int64_t (*timeout)(const struct session *session);
+    int64_t (*clock)(const struct session *session); /* NULL: clock_now_ms() */
     void (*get)(struct session *session, const char *path, bool watch, session_reply_fn *fn,
                 void *user);
     void (*children)(struct session *session, const char *path, bool watch, session_reply_fn *fn,
@@ -124,7 +125,7 @@ struct session {
     /* The store may have lost its last writes, and begun anew with what is left: since this change;
      * 0: this kind of store loses none. */
     int64_t reign;
-    bool unsettled; /* it did so a short time ago, and not all members may have noticed */
+    bool unsettled; /* it did so a short time ago: members that live may still be missing */
 };
 
 /* Begin a session; the callbacks follow. */
@@ -150,6 +151,10 @@ int64_t session_id(const struct session *session);
 
 /* The agreed timeout in milliseconds. */
 int64_t session_timeout(const struct session *session);
+
+/* The time by which members wait for one another, in milliseconds.  It stands still while the store
+ * does not answer, or is unsettled, if others may not be able to say that they live then. */
+int64_t session_clock_ms(const struct session *session);
 
 /* DENIED: the node exists, nothing else is known of it, and no watch is set. */
 void session_get(struct session *session, const char *path, bool watch, session_reply_fn *fn,

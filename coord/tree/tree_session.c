@@ -65,6 +65,7 @@ struct tree_session {
     struct tree_watches watches;
     struct tree_owns owns;
     bool away_logged;
+    int64_t ran_ms, runs_since; /* its clock; 0: it stands still */
     uv_timer_t ticks, turn, grace;
 };
 
@@ -88,11 +89,28 @@ bool tree_state_may(enum tree_state from, enum tree_state to)
     return steps_allow(steps, from, to);
 }
 
+static int64_t tree_session_clock(const struct session *door)
+{
+    const struct tree_session *session = tree_session_of(door);
+
+    return session->ran_ms + (session->runs_since != 0 ? clock_now_ms() - session->runs_since : 0);
+}
+
+/* The state has changed, or whether the tree is settled: the clock runs or stands still. */
+static void tree_session_run(struct tree_session *session)
+{
+    const bool runs = session->state == TREE_CONNECTED && !session->door.unsettled;
+
+    session->ran_ms = tree_session_clock(&session->door);
+    session->runs_since = runs ? clock_now_ms() : 0;
+}
+
 /* The one place where the state changes. */
 static void tree_session_enter(struct tree_session *session, enum tree_state state)
 {
     assert(tree_state_may(session->state, state));
     session->state = state;
+    tree_session_run(session);
 }
 
 static bool tree_session_is_connected(const struct session *door)
@@ -425,6 +443,7 @@ static bool tree_session_note(struct tree_session *session, const struct tree_he
 
     session->seen = head->last > session->seen ? head->last : session->seen;
     session->door.unsettled = head->grace_ms > 0;
+    tree_session_run(session);
     if (head->grace_ms > 0) {
         uv_timer_start(&session->grace, tree_session_on_grace, (uint64_t) head->grace_ms + 1, 0);
     }
@@ -705,6 +724,7 @@ struct session *tree_session_new(const struct coord_port *port)
                                              .is_closed = tree_session_is_closed,
                                              .id = tree_session_id,
                                              .timeout = tree_session_timeout,
+                                             .clock = tree_session_clock,
                                              .get = tree_session_get,
                                              .children = tree_session_children,
                                              .sync = tree_session_sync,
@@ -713,6 +733,7 @@ struct session *tree_session_new(const struct coord_port *port)
 
     session->door.kind = &kind;
     session->port = port;
+    session->ran_ms = 1; /* 0 is no time for those who wait */
     session->watches =
         (struct tree_watches){.port = port, .changed = tree_session_on_changed, .user = session};
     TAILQ_INIT(&session->sent);

@@ -87,6 +87,7 @@ static void coord_link_topic_join(struct coord_link *link, struct coord_link_top
     topic->rejoin = false;
     memcpy(topic->nonce, topic->wanted_nonce, sizeof(topic->nonce));
     coord_join(coord_link_coord(link), &topic->wanted);
+    topic->wanted.fresh = false; /* another time it is not */
 }
 
 static void coord_link_topic_dispatch(const struct coord_link_topic *topic,

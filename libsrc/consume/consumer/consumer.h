@@ -147,6 +147,7 @@ struct smq_consumer {
     enum consumer_state state;
     uint32_t generation; /* generation that new tokens have at least */
     bool turning;        /* a turn runs; a turn that is requested during it becomes a part of it */
+    bool fresh;          /* it was the first to bind the topic, so no slot had an owner */
     bool joined;         /* it has joined coordination, and `left` was not called yet */
     bool disposing;      /* consumer_free() waits for the end */
     bool damaged;        /* the loss of topic{T} was reported */

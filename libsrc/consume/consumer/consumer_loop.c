@@ -617,10 +617,12 @@ static void consumer_join(smq_consumer *consumer)
                                      .nonce = set->topic.nonce,
                                      .generation = consumer->generation,
                                      .slots = set->topic.slots,
+                                     .fresh = consumer->fresh,
                                      .weight = consumer->threads,
                                      .drain_timeout_ms = set->drain_timeout_ms};
 
     consumer->joined = true;
+    consumer->fresh = false;
     coord_link_join(set->core->link, &join);
 }
 

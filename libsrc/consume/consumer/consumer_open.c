@@ -47,6 +47,7 @@ static void consumer_opening_on_bound(struct store_call *call, const struct stor
     smq_consumer *consumer = opening->consumer;
 
     if (result->outcome == STORE_OK && store_topic_number_read(&consumer->generation, result)) {
+        consumer->fresh = store_bound_first(result);
         consumer_opening_bound(opening);
         return;
     }

@@ -1,4 +1,5 @@
 /* test_fleet.c - a fleet of processes under ZooKeeper on a Redis Cluster: joins, leaves, deaths. */
+#include <hiredis/hiredis.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,6 +21,36 @@
 #include "support/wait.h"
 
 enum { SLOTS = 64, KEYS = 5000, TOPICS = 36, ONE_WAY_MS = 80 };
+
+/* --- where the fleet is coordinated --- */
+
+static bool in_redis;
+
+static int choose_redis(void **state)
+{
+    (void) state;
+    in_redis = true;
+    return 0;
+}
+
+static int choose_zookeeper(void **state)
+{
+    (void) state;
+    in_redis = false;
+    return 0;
+}
+
+static void use_kind(struct members *members)
+{
+    members->zookeeper = !in_redis;
+    members->in_redis = in_redis;
+}
+
+/* The same test with the other kind of fleet. */
+#define IN_REDIS(test)                                                                             \
+    {                                                                                              \
+#test "_in_redis", test, choose_redis, choose_zookeeper, NULL                              \
+    }
 
 /* --- who owns what, as Redis says --- */
 
@@ -124,7 +155,7 @@ static void await_shares(struct load *load, int shares)
 static void start_four(struct members *members, smq_client *client)
 {
     members_init(members, cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS));
-    members->zookeeper = true;
+    use_kind(members);
     members->session_ms = 20000; /* nobody dies here, not even of slowness */
     members->work_us = 500;      /* so that there is something in flight whenever one leaves */
     for (int i = 0; i < 4; i++) {
@@ -179,7 +210,7 @@ static void join_and_leave_move_only_what_they_must(void **state)
     smq_stats stats;
 
     members_init(&members, cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS));
-    members.zookeeper = true;
+    use_kind(&members);
     members.session_ms = 20000; /* nobody dies here, not even of slowness */
     members.work_us = 200;
     for (int i = 0; i < 4; i++) {
@@ -342,7 +373,7 @@ static void nothing_is_lost_when_one_member_after_another_is_killed(void **state
     struct verdict verdict;
 
     members_init(&members, cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS));
-    members.zookeeper = true;
+    use_kind(&members);
     members.work_us = 2400; /* eight threads: 30 s of work, and something in flight at any time */
     for (int i = 0; i < 4; i++) {
         members_start(&members);
@@ -392,7 +423,7 @@ static void woken_zombie_changes_nothing(void **state)
     struct verdict verdict;
 
     members_init(&members, cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS));
-    members.zookeeper = true;
+    use_kind(&members);
     members.work_us = 1000;
     zombie = members_start(&members);
     members_start(&members);
@@ -410,6 +441,50 @@ static void woken_zombie_changes_nothing(void **state)
     assert_int_equal(verdict.handled, load.sent);
     member_leave(&members.member[0]);
     member_leave(&members.member[1]);
+    members_fini(&members);
+    smq_client_free(client);
+}
+
+/* The server of the tree starts anew with data from before the fourth member came: its former
+ * owners keep their slots under their tokens, also those on that server.  When the grace is over a
+ * fifth one gets its share, and no more moves. */
+static void who_lives_keeps_its_slots_when_the_tree_goes_back(void **state)
+{
+    smq_client *client = cluster_client();
+    struct members members;
+    struct load load = {.members = &members, .client = client, .each = 50};
+    struct server *server = servers_node_of(cluster_servers(), "tree{slotmq:/slotmq}");
+    redisContext *redis = NULL;
+    struct owners four;
+
+    assert_non_null(server);
+    members_init(&members, cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS));
+    use_kind(&members);
+    members.session_ms = 3000;
+    members.work_us = 200;
+    for (int i = 0; i < 3; i++) {
+        members_start(&members);
+    }
+    await_shares(&load, 3);
+    messages_await_counts(client, members.topic, (struct message_counts){.done = load.sent});
+    redis = redisConnect("127.0.0.1", server_port(server));
+    freeReplyObject(redisCommand(redis, "SAVE"));
+    redisFree(redis);
+    load.each = 0;
+    members_start(&members);
+    await_shares(&load, 4);
+    four = load.owners;
+
+    server_kill(server);
+    assert_true(server_restart(server));
+    members_start(&members);
+    load.each = 50;
+    await_shares(&load, 5);
+    assert_int_equal(tokens_changed(&four, &load.owners), SLOTS / 5);
+    assert_true(wait_until(all_is_handled, &load, TIMEOUT_MS));
+    for (int i = 0; i < 5; i++) {
+        member_leave(&members.member[i]);
+    }
     members_fini(&members);
     smq_client_free(client);
 }
@@ -490,6 +565,10 @@ TEST_GROUP(fleet)
         cmocka_unit_test(rolling_restart_costs_a_steady_flow_nothing),
         cmocka_unit_test(nothing_is_lost_when_one_member_after_another_is_killed),
         cmocka_unit_test(woken_zombie_changes_nothing),
+        IN_REDIS(join_and_leave_move_only_what_they_must),
+        IN_REDIS(rolling_restart_costs_no_message_a_retry),
+        IN_REDIS(woken_zombie_changes_nothing),
+        IN_REDIS(who_lives_keeps_its_slots_when_the_tree_goes_back),
         cmocka_unit_test(missing_zookeeper_is_said_in_time),
         cmocka_unit_test(an_assigner_at_work_is_not_blamed),
     };
