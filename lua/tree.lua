@@ -202,7 +202,7 @@ local function owns(path)
 end
 
 if verb == 'close' then
-    dirty = true
+    dirty, due = true, grace == 0 and clock or due -- the next call sees which time-outs are left
     if till then
         end_session(session, owned)
     end

@@ -340,7 +340,7 @@ static void tree_session_on_tick(uv_timer_t *timer)
 
     session->look |= session->seen != session->looked;
     session->beat = session->state != TREE_CONNECTED || session->verb != NULL ||
-                    clock_now_ms() - session->kept >= part_ms * 3 / 4;
+                    clock_now_ms() - session->kept >= part_ms - part_ms / 16;
     tree_session_pump(session);
 }
 
