@@ -129,11 +129,13 @@ class Install(unittest.TestCase):
                 "unset SLOTMQ_ZOOKEEPER",
                 "refused slotmq consume bound --count 1",
                 "slotmq topic create alone && slotmq send alone four && slotmq consume alone --count 1",
+                "slotmq topic create fleet && slotmq send fleet five",
+                "slotmq consume fleet --count 1 -X coordination=redis",
             ], **here)
         finally:
             self.follow(["./dev sandbox down"])
         lines = said.splitlines()
-        self.assertEqual([line for line in lines if " " not in line], ["one", "two", "four"], said)
+        self.assertEqual([line for line in lines if " " not in line], ["one", "two", "four", "five"], said)
         refusals = [line for line in lines if " " in line]
         self.assertEqual(len(refusals), 3, said)
         for line in refusals[:2]:
