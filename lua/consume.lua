@@ -358,7 +358,7 @@ local head_due, attempts = split(head or NEVER)
 if not lease or attempts % 2 == 0 then
     due = math.min(due, head and priority and now or head_due)
 end
-if tick then -- of one that has come, another caller looks a second later
+if tick and shared then -- of one that has come, another caller looks a second later
     due = math.min(due, tonumber(tick) > now and tonumber(tick) or now + 1000)
 end
 if due < NEVER then

@@ -405,7 +405,7 @@ local function next_claim()
 end
 
 local due = disputed and now + 1000 or next_claim()
-if tick and not paused then -- of one that has come, another caller looks a second later
+if tick and call.shared and not paused then -- of one that has come, another looks a second later
     due = math.min(due, tonumber(tick) > now and tonumber(tick) or now + 1000)
 end
 if call.holding then

@@ -14,7 +14,8 @@
 -- Order of writes: when it is due, then the first of all of them, then what is stored of it: until
 -- then the same call finds the version that it knows.
 
-local stored, parked, before = unpack(redis.call('HMGET', slot, 'def', 'parked', 'X' .. id))
+local stored, parked, before, tick = unpack(redis.call('HMGET', slot, 'def', 'parked', 'X' .. id,
+    'tick'))
 -- @include def
 local refused = def_refused(stored, def)
 if refused then
@@ -54,5 +55,7 @@ else
     end
     redis.call('HSET', slot, unpack(changed))
 end
-wake(parked, tonumber(first))
+if first ~= tick then
+    wake(parked, tonumber(first))
+end
 return { 'OK', version, failed }
