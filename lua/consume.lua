@@ -72,8 +72,7 @@ end
 -- 2. One message, as they come one by one: at most one answer, beside which nothing is in flight or
 -- rests, and at most one message that is due.  Layout inline, an owner.
 
-if many < 2 and n > 0 and stored == def and ARGV[ANSWERS] ~= ''
-    and not (body or leased or tick) then
+if many < 2 and n > 0 and stored == def and not (body or leased or tick) then
     local beside = redis.call('ZRANGE', prepare, '0', many)
     local is_alone = beside[many == 1 and beside[1] == ARGV[ANSWERS] and 2 or 1] == ''
     local head

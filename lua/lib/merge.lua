@@ -6,7 +6,7 @@
 -- of kind t are moved.  Returns the results, and when something may be claimed that could not
 -- before.
 local function merge(integer, call)
-    local members, is_added, placed, results, due = {}, {}, {}, {}, call.timed and integer or 0
+    local members, is_added, placed, results, due = {}, {}, {}, {}, integer
     for i = 1, call.many do
         members[i] = ARGV[MESSAGES + 2 * i - 2]
     end
