@@ -138,6 +138,100 @@ static int64_t start_one(struct stage *stage)
     return 1000 + COLD_MS;
 }
 
+/* --- another reign of the store --- */
+
+enum { REIGN = 1000, NOBODY = -1 };
+
+/* What the tree says of a slot, and what members say: by their indexes. */
+struct adopted {
+    int entry;
+    int owns, owns_too, holds;
+    int expected;
+    bool revoking;
+};
+
+static void state_slot(struct stage *stage, int member, int32_t slot, bool held)
+{
+    if (member != NOBODY) {
+        struct member_topic *line = &stage->assigner.members[member].info.topics[0];
+
+        line->stated = REIGN;
+        member_slots_add(held ? &line->held : &line->owned, slot);
+    }
+}
+
+/* Three members, the third of which came after what the tree still knows. */
+static void begin_reign(struct stage *stage, const struct adopted *cases, size_t count)
+{
+    struct assignment *old = &stage->topic.old;
+
+    for (int i = 0; i < 3; i++) {
+        join(stage);
+    }
+    stage->session.reign = stage->assigner.reign = REIGN;
+    stage->topic.mzxid = REIGN - 1;
+    old->slot_count = SLOTS;
+    old->slots = memory_new(SLOTS * sizeof(*old->slots));
+    old->members = memory_new(2 * sizeof(*old->members));
+    for (old->member_count = 0; old->member_count < 2; old->member_count++) {
+        old->members[old->member_count] = (struct assignment_member){
+            .incarnation = (int64_t) old->member_count + 1, .weight = 1, .id = memory_string("m")};
+    }
+    for (size_t i = 0; i < count; i++) {
+        old->slots[i] =
+            (uint16_t) ((cases[i].entry + 1) | (cases[i].revoking ? ASSIGNMENT_REVOKING : 0));
+        state_slot(stage, cases[i].owns, (int32_t) i, false);
+        state_slot(stage, cases[i].owns_too, (int32_t) i, false);
+        state_slot(stage, cases[i].holds, (int32_t) i, true);
+    }
+}
+
+static void what_members_own_counts_in_another_reign(void **state)
+{
+    static const struct adopted cases[] = {
+        {0, 0, NOBODY, NOBODY, 0, false},
+        {0, 2, NOBODY, NOBODY, 2, false}, /* a grant that was lost */
+        {0, NOBODY, NOBODY, NOBODY, 0, false},
+        {NOBODY, 1, NOBODY, NOBODY, 1, false},
+        {0, 0, 2, NOBODY, 2, false}, /* the first was passed over, and does not know it */
+        {1, NOBODY, NOBODY, NOBODY, 1, true},
+        {0, NOBODY, NOBODY, 1, 1, true},
+    };
+    const size_t count = sizeof(cases) / sizeof(cases[0]);
+    struct stage *stage = *state;
+    const struct assignment *old = &stage->topic.old;
+
+    begin_reign(stage, cases, count);
+    assigner_adopt(&stage->assigner);
+    assert_true(stage->topic.write && stage->topic.read);
+    assert_int_equal(stage->topic.mzxid, REIGN); /* earlier acknowledgements do not count */
+    for (size_t i = 0; i < count; i++) {
+        const uint16_t entry = old->slots[i];
+
+        assert_int_equal(old->members[(entry & ASSIGNMENT_MEMBER) - 1].incarnation,
+                         cases[i].expected + 1);
+        assert_int_equal((entry & ASSIGNMENT_REVOKING) != 0,
+                         cases[i].revoking || cases[i].holds != NOBODY);
+    }
+}
+
+/* While members may be missing only a topic that never had an owner is decided. */
+static void nothing_is_decided_while_members_may_be_missing(void **state)
+{
+    struct stage *stage = *state;
+
+    begin_reign(stage, NULL, 0);
+    stage->session.unsettled = true;
+    assigner_adopt(&stage->assigner);
+    assert_false(stage->topic.read || stage->topic.write);
+    assert_int_equal(stage->topic.mzxid, REIGN - 1);
+    stage->topic.read = stage->topic.fresh = true;
+    stage->topic.mzxid = REIGN + 1;
+    assigner_adopt(&stage->assigner);
+    assert_true(stage->topic.read);
+    assert_false(stage->topic.write);
+}
+
 static void a_join_waits_for_others(void **state)
 {
     struct stage *stage = *state;
@@ -668,6 +762,8 @@ TEST_GROUP(assigner_decide)
 {
 #define STAGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        STAGED(what_members_own_counts_in_another_reign),
+        STAGED(nothing_is_decided_while_members_may_be_missing),
         STAGED(a_join_waits_for_others),
         STAGED(a_join_does_not_wait_for_ever),
         STAGED(the_next_join_waits_for_others_too),
