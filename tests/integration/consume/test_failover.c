@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "integration/fixture/cluster.h"
+#include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/load.h"
 #include "integration/fixture/members.h"
@@ -193,6 +194,51 @@ static void owners_continue_when_a_replica_takes_over_without_the_last_writes(vo
     verdict = load_end(load);
     print_message("%d were handled more than once\n", (int) verdict.repeated);
     assert_in_range(verdict.repeated, 0, before);
+}
+
+/* --- schedules --- */
+
+enum { EVERY_MS = 100, TICKS_BETWEEN = 5 };
+
+/* Each failover by agreement, so no write is lost: the due times of the ticks differ, and rise. */
+static void a_schedule_ticks_on_once_over_failovers(void **state)
+{
+    smq_client *client = cluster_client();
+    const char *topic = cluster_topic(
+        client, &SMQ_TOPIC_OPTIONS(.layout = SMQ_LAYOUT_KEYED, .dedup_window_ms = 3600000));
+    struct handler_log *log = handler_log_new(NULL);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
+    const smq_message message = messages_text("x");
+    const smq_schedule schedule = SMQ_SCHEDULE(.every_ms = EVERY_MS, .message = &message);
+    smq_error err = SMQ_ERROR_INIT;
+    char key[64];
+    int64_t before = 0;
+
+    (void) state;
+    (void) snprintf(key, sizeof(key), "slot{%s_0}", topic);
+    assert_ok(smq_schedule_put(client, topic, "s", &schedule, NULL, &err), &err);
+    for (int i = 0; i < long_form(SIZE_FAILOVERS); i++) {
+        struct pair pair = pair_with(servers_node_of(cluster_servers(), key));
+
+        handler_log_await(log, handler_log_count(log) + TICKS_BETWEEN);
+        for (int asked = 0; asked < FAILOVERS_ASKED && !has_taken_over(&pair); asked++) {
+            freeReplyObject(keys_command_at(pair.replica, "CLUSTER FAILOVER"));
+            (void) wait_until(has_taken_over, &pair, FAILOVER_MS);
+        }
+        assert_true(has_taken_over(&pair));
+        assert_true(servers_wait(cluster_servers(), TIMEOUT_MS));
+    }
+    handler_log_await(log, handler_log_count(log) + TICKS_BETWEEN);
+    handler_log_stop_worker(worker);
+    for (int i = 0; i < handler_log_count(log); i++) {
+        const int64_t due = strtoll(handler_log_seen(log, i).id + strlen("s@"), NULL, 10);
+
+        assert_true(due > before && due % EVERY_MS == 0);
+        before = due;
+    }
+    assert_int_equal(messages_stats(client, topic).sent, handler_log_count(log));
+    handler_log_free(log);
+    smq_client_free(client);
 }
 
 /* --- a push that is lost ------------------------------------------------------------------- */
@@ -435,6 +481,7 @@ TEST_GROUP(failover)
         LOAD_TESTS(what_replicas_acknowledged_is_handled_when_a_master_stands_still),
         LOAD_TESTS(owners_continue_when_a_replica_takes_over_without_the_last_writes),
         LOAD_TESTS(lost_push_after_a_failover_without_the_last_writes_is_found_in_time),
+        cmocka_unit_test(a_schedule_ticks_on_once_over_failovers),
         cmocka_unit_test(sharers_hear_the_new_master_when_the_old_one_dies),
         cmocka_unit_test(sharers_hear_the_new_master_when_the_old_one_stands_still),
     };
