@@ -132,7 +132,7 @@ PATCHES = (
           "lua/lib/batch.lua", "look_again(call.looked, integer)", "look_again(false, integer)",
           tests=("lua_consume",)),
     Patch("passed-now", "a message of the millisecond that was passed over last is not found",
-          "lua/lib/looked.lua", "score >= now then", "false then", tests=("lua_consume",)),
+          "lua/lib/looked.lua", "score >= now then", "score >= now and false then", tests=("lua_consume",)),
     Patch("former-owner-forgotten", "what a former owner keeps is claimed after a strict takeover",
           "lua/lib/former.lua", "state.formers[state.keys.of(member)] = true",
           "state.formers[state.keys.of(member)] = nil",
