@@ -101,6 +101,8 @@ REMOVE_BODY = """
 }
 """
 HELPERS = {POLL: POLL_BODY, DROP: DROP_BODY, ANSWER: ANSWER_BODY, REMOVE: REMOVE_BODY}
+# What is visited.
+VISITED = ("message", "schedule", "topic")
 # A header declares for C compilers what cffi need not know.
 LEFT_OUT = [r"static inline smq_bytes smq_text\(.*?\n\}", r"typedef \w+ smq_worker\w*\s*;"]
 
@@ -180,7 +182,7 @@ def declarations():
     constants = re.findall(r"^#define (SMQ_\w+) +\(?-?\d+\)?$", preprocessed("-dM"), re.MULTILINE)
     return "\n".join([text, *(f"#define {name} ..." for name in sorted(constants)),
                       POLLED, *(f"{head};" for head in HELPERS),
-                      'extern "Python" bool slotmq_visit_message(const smq_message_info *, void *);'])
+                      *(f'extern "Python" bool slotmq_visit_{kind}(const smq_{kind}_info *, void *);' for kind in VISITED)])
 
 
 def version():

@@ -16,6 +16,8 @@ RECORDS = [
     (slotmq.Metrics, "smq_metrics", {"struct_size"}),
     (slotmq.Health, "smq_health", {"struct_size"}),
     (slotmq.TopicReport, "smq_topic_report", {"struct_size"}),
+    (slotmq.Schedule, "smq_schedule", {"struct_size"}),
+    (slotmq.StoredSchedule, "smq_schedule_info", {"struct_size"}),
 ]
 
 

@@ -1,5 +1,6 @@
 """What programs see of slotmq.  Nothing sleeps: polls, futures and events wait."""
 import asyncio
+import dataclasses
 import datetime
 import gc
 import logging
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 import warnings
+import zoneinfo
 
 import pytest
 import slotmq
@@ -112,6 +114,13 @@ WRONG = [
     (lambda send, topic: list(topic.messages(reason=b"x")), "reason must be a text"),
     (lambda send, topic: topic.alter(lease_ms=[1]), "lease_ms must be"),
     (lambda send, topic: topic._client.topic(5), "the name of a topic must be a text"),
+    (lambda send, topic: topic.schedules.put(3, slotmq.Schedule(every_ms=500)), "id must be a text"),
+    (lambda send, topic: topic.schedules.put("x", slotmq.Schedule(cron=5)), "cron must be a text"),
+    (lambda send, topic: topic.schedules.put("x", slotmq.Schedule(every_ms="5s")), "every_ms must be milliseconds"),
+    (lambda send, topic: topic.schedules.put("x", slotmq.Schedule(every_ms=500, missed="all")), "may be one or none"),
+    (lambda send, topic: slotmq.Schedule(every_ms=500, start_at_ms=datetime.datetime(2030, 1, 1)).next(), "time zone"),
+    (lambda send, topic: slotmq.Schedule("@daily", zone=datetime.timezone(datetime.timedelta(hours=1))).next(),
+     "zone has no name"),
 ]
 
 
@@ -144,6 +153,70 @@ def test_a_server_that_is_away(topic):
     with pytest.raises(slotmq.RetryError, match="127.0.0.1:1") as caught:
         slotmq.Client("127.0.0.1:1", connect_timeout_ms=200)
     assert caught.value.name == "UNAVAILABLE"
+
+
+# === Schedules ===
+
+
+def test_ticks_of_a_schedule_are_messages_with_ids_of_their_own(client, topic):
+    template = slotmq.Message("are you there", headers={"of": "pulse"})
+    topic.schedules.put("pulse", slotmq.Schedule(every_ms=datetime.timedelta(milliseconds=100), message=template))
+    with client.consumer(topic.name) as consumer:
+        ids = []
+        for _ in range(2):
+            [tick] = take(consumer, 1)
+            assert (tick.body, tick.key, tick.headers) == (b"are you there", b"pulse", {"of": b"pulse"})
+            ids.append(tick.id.decode())
+            tick.done()
+    names, times = zip(*(one.split("@") for one in ids))
+    assert names == ("pulse", "pulse") and int(times[0]) < int(times[1])
+    assert [int(time) % 100 for time in times] == [0, 0]
+
+
+def test_a_schedule_is_put_read_paused_run_and_removed(topic):
+    berlin = zoneinfo.ZoneInfo("Europe/Berlin")
+    start = datetime.datetime(2100, 1, 1, tzinfo=berlin)
+    message = slotmq.Message("all shops", key="shops", priority=0, ttl_ms=60_000, max_retries=3, headers={"a": "b"})
+    daily = slotmq.Schedule("30 2 * * *", zone=berlin, start_at_ms=start, limit=5, missed="none", message=message)
+    schedules = topic.schedules
+    other = dataclasses.replace(daily, message=slotmq.Message("others"))
+    later = dataclasses.replace(other, cron="31 2 * * *")
+    assert not schedules.exists("nightly")
+    assert [schedules.put("nightly", one) for one in (daily, daily, other, later)] == \
+        ["made", "same", "changed", "restarted"]
+    schedules.put("nightly", daily)
+    found = schedules.get("nightly")
+    assert found.schedule == slotmq.Schedule(
+        "30 2 * * *", zone="Europe/Berlin", start_at_ms=int(start.timestamp() * 1000), limit=5, missed="none",
+        message=slotmq.Message(b"all shops", key=b"shops", ttl_ms=60_000, max_retries=3, headers={"a": b"b"}))
+    assert [daily.next()[0].timestamp() * 1000] == [found.next_at_ms]
+    assert (found.id, found.topic, found.ticks, found.last_at_ms) == ("nightly", topic.name, 0, 0)
+    schedules.pause("nightly", "until käse comes")
+    [listed] = schedules.list()
+    assert (listed.paused, listed.note, listed.schedule.cron) == (True, "until käse comes", "30 2 * * *")
+    schedules.run("nightly")
+    [ran] = topic.messages()
+    assert (ran.body, ran.key, ran.id[:8]) == (b"all shops", b"shops", b"nightly@")
+    schedules.resume("nightly")
+    assert schedules.exists("nightly") and not schedules.get("nightly").paused
+    schedules.remove("nightly")
+    with pytest.raises(slotmq.NoSchedule, match="nightly"):
+        schedules.get("nightly")
+    assert schedules.list() == []
+
+
+def test_the_next_times_of_a_schedule_need_no_server():
+    after = datetime.datetime(2026, 3, 28, tzinfo=datetime.timezone.utc)
+    times = slotmq.Schedule("30 2 * * *", zone="Europe/Berlin").next(3, after)
+    assert [time.isoformat() for time in times] == [
+        "2026-03-28T01:30:00+00:00", "2026-03-29T01:00:00+00:00", "2026-03-30T00:30:00+00:00"]
+    assert len(slotmq.Schedule(every_ms=1000, limit=2).next(5, after)) <= 2
+    with pytest.raises(slotmq.Invalid, match=r"the hour is \* or 0 to 23"):
+        slotmq.Schedule("0 25 * * *").next()
+
+
+def test_the_topics_of_a_server_are_named(client, topic):
+    assert topic.name in client.topics()
 
 
 # === asyncio ===

@@ -86,6 +86,16 @@ def test_options_messages_topics(slotmq_server, orders):
         assert end(process) == "0 1 all is well\n"
 
 
+def test_schedules(slotmq_server, orders):
+    with begin(slotmq_server, program("schedules.put")) as process:
+        said = end(process).splitlines()
+    assert said[:3] == ["made same", "nightly False ", "pulse True until the shops open"]
+    assert "datetime.datetime(2026, 3, 29, 1, 0, tzinfo=datetime.timezone.utc)" in said[3]
+    with slotmq.Client(slotmq_server.address) as client:
+        reports = client.topic("reports")
+        assert [stored.id for stored in reports.schedules.list()] == ["nightly"] and reports.stats().waiting == 1
+
+
 def test_asyncio(slotmq_server, orders):
     with begin(slotmq_server, program("asyncio.run")) as process:
         assert end(process) == ""

@@ -21,6 +21,7 @@ from .errors import (AnsweredError, BadServer, Closed, Damaged, Denied, Duplicat
 from .producer import Producer
 from .records import (BACKOFF, NONE, TOPIC_DELAY, Health, Message, Metrics, Receipt, Stats, StoredMessage,
                       TopicReport, Try)
+from .schedules import Schedule, StoredSchedule
 from .worker import Reject, Release, Retry, Worker
 
 __version__ = f"{lib.SMQ_VERSION_MAJOR}.{lib.SMQ_VERSION_MINOR}.{lib.SMQ_VERSION_PATCH}"
@@ -30,7 +31,7 @@ __all__ = [
     "AnsweredError", "BadServer", "Client", "Closed", "Consumer", "Damaged", "Delivery", "Denied", "Duplicate", "Error",
     "FatalError", "Fenced", "Forked", "Full", "Health", "InWork", "Internal", "Invalid", "LeaseLost", "Limit",
     "LostError", "Message", "Metrics", "NameTaken", "NoMemory", "NoMessage", "NoSchedule", "NoTopic", "NotEmpty",
-    "OtherFleet", "Producer", "Receipt", "Reject", "Release", "Retry", "RetryError", "Stats", "StoredMessage",
-    "TimedOut", "TooBig", "Topic", "TopicDiffers", "TopicReport", "Try", "Unavailable", "UnknownError", "UsageError",
-    "Worker", "WrongThread", "WrongType", "answer_done", "answer_retry",
+    "OtherFleet", "Producer", "Receipt", "Reject", "Release", "Retry", "RetryError", "Schedule", "Stats",
+    "StoredMessage", "StoredSchedule", "TimedOut", "TooBig", "Topic", "TopicDiffers", "TopicReport", "Try",
+    "Unavailable", "UnknownError", "UsageError", "Worker", "WrongThread", "WrongType", "answer_done", "answer_retry",
 ]

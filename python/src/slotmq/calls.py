@@ -261,6 +261,39 @@ def wait_for(function: Any, *arguments: Any, keep: Any = None) -> None:
     interruptible(work)
 
 
+class _Visit:
+    """What a visit has shown, as `read` makes it of the struct, and the exception that ended it."""
+
+    def __init__(self, read: Callable[[Any], Any]) -> None:
+        self.read = read
+        self.seen: List[Any] = []
+        self.error: Optional[BaseException] = None
+
+
+def visited(function: Any, visit: Any, read: Callable[[Any], T], *arguments: Any, keep: Any = None) -> List[T]:
+    """Call a function of C that visits, with `visit`, which is lib.slotmq_visit_KIND.  `keep` must live as long."""
+    found = _Visit(read)
+    user = ffi.new_handle(found)
+    wait_for(function, *arguments, visit, user, keep=(keep, found, user))
+    if found.error:
+        raise found.error
+    return found.seen
+
+
+def _show(info: Any, user: Any) -> bool:
+    """On the thread that makes the call, which is not the main one, where signals raise exceptions."""
+    found: _Visit = ffi.from_handle(user)
+    try:
+        found.seen.append(found.read(info))
+    except BaseException as error:  # not through C
+        found.error = error
+    return found.error is None
+
+
+for _kind in ("message", "schedule", "topic"):
+    ffi.def_extern(f"slotmq_visit_{_kind}")(_show)
+
+
 def slices(timeout_ms: int) -> Iterator[int]:
     """The time-outs of one wait after the other, between which signals are handled."""
     if not in_main_thread():

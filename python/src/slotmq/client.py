@@ -9,11 +9,12 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 
 from ._native import ffi, lib
 from .calls import (Bytes, Handle, Option, Options, Owned, decoded, ended_in_time, in_main_thread, interruptible,
-                    made, put_bytes, report, sized, text_of, wait_for)
+                    made, put_bytes, report, sized, text_of, visited, wait_for)
 from .consumer import Consumer, Limit
 from .errors import NoTopic, error_of
 from .producer import Producer
 from .records import (Health, Message, Metrics, Stats, StoredMessage, TopicReport, message_struct, read, stored_message)
+from .schedules import Schedules
 from .worker import Handler, Worker
 
 LEVELS = {lib.SMQ_LEVEL_ERROR: logging.ERROR, lib.SMQ_LEVEL_WARN: logging.WARNING, lib.SMQ_LEVEL_INFO: logging.INFO,
@@ -54,6 +55,11 @@ class Client(Handle):
         topic = Topic(self, name)
         topic.create(**options)
         return topic
+
+    def topics(self) -> List[str]:
+        """The names of all topics: TOPIC/GROUP for each group, in place of a topic that has groups.  Blocks:
+        request_timeout_ms for each round trip."""
+        return visited(lib.smq_topic_each, lib.slotmq_visit_topic, lambda info: decoded(info.name), self)
 
     def producer(self, **options: Option) -> Producer:
         """Make a producer, with the options of a producer in docs/CONFIGURATION.md."""
@@ -174,6 +180,8 @@ class Topic:
         self._client = client
         self._name = text_of(name, "the name of a topic")
         self.name = name
+        #: Its schedules, messages that are stored at times which repeat.
+        self.schedules = Schedules(client, name)
 
     def __repr__(self) -> str:
         return f"<slotmq.Topic {self.name}>"
@@ -294,13 +302,8 @@ class Topic:
         return int(count[0])
 
     def _page(self, chosen: Any) -> List[StoredMessage]:
-        visit = _Visit()
-        user = ffi.new_handle(visit)
-        wait_for(lib.smq_message_each, self._client, self._name, chosen[0], lib.slotmq_visit_message, user,
-                 keep=(chosen, visit))
-        if visit.error:
-            raise visit.error
-        return visit.seen
+        return visited(lib.smq_message_each, lib.slotmq_visit_message, stored_message, self._client, self._name,
+                       chosen[0], keep=chosen)
 
 
 STATES: Dict[str, int] = {decoded(lib.smq_state_name(state)): state for state in (
@@ -327,25 +330,6 @@ def _reference(key: Optional[Bytes], id: Optional[Bytes], body: Optional[Bytes])
     """(an smq_message_ref, what must live as long)."""
     which = sized("smq_message_ref")
     return which, [put_bytes(which.key, key, "key"), put_bytes(which.id, id, "id"), put_bytes(which.body, body, "body")]
-
-
-class _Visit:
-    """What a call of smq_message_each() has shown, and the exception that ended it."""
-
-    def __init__(self) -> None:
-        self.seen: List[StoredMessage] = []
-        self.error: Optional[BaseException] = None
-
-
-@ffi.def_extern()  # type: ignore[misc]
-def slotmq_visit_message(info: Any, user: Any) -> bool:
-    """On the thread that calls smq_message_each(), which is not the main one, where signals raise exceptions."""
-    visit = ffi.from_handle(user)
-    try:
-        visit.seen.append(stored_message(info))
-    except BaseException as error:  # not through C
-        visit.error = error
-    return visit.error is None
 
 
 class _Events:

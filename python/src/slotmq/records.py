@@ -45,7 +45,7 @@ class Message:
         for name, converted in NUMBERS.items():
             value = getattr(self, name)
             if value is not None and value != 0:
-                _put_number(struct, name, converted(value, name))
+                put_number(struct, name, converted(value, name))
         keep = [put_bytes(struct.body, self.body, "the body"), put_bytes(struct.key, self.key, "key"),
                 put_bytes(struct.id, self.id, "id")]
         if self.headers is not None and self.headers != {}:
@@ -60,7 +60,7 @@ NUMBERS: Dict[str, Callable[[Any, str], int]] = {
     "priority": number_in, "delay_ms": span_ms, "due_at_ms": moment_ms, "ttl_ms": span_ms, "max_retries": number_in}
 
 
-def _put_number(struct: Any, name: str, value: int) -> None:
+def put_number(struct: Any, name: str, value: int) -> None:
     try:
         setattr(struct, name, value)
     except OverflowError:
