@@ -30,12 +30,14 @@ def pytest_configure(config):
 class Worker:
     """A real worker, in a process group of its own."""
 
+    words, ready = ("worker", "--without-mingle"), " ready."
+
     def __init__(self, url, options, settings, arguments):
         environment = {**os.environ, "SHOP_BROKER": url, "SHOP_OPTIONS": json.dumps(options),
                        "SHOP_SETTINGS": json.dumps(settings), "PYTHONUNBUFFERED": "1"}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "celery", "-A", "shop", "worker", "-l", "info", "--without-mingle", *arguments], cwd=FOLDER,
-            env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+            [sys.executable, "-m", "celery", "-A", "shop", *self.words, "-l", "info", *arguments], cwd=FOLDER, env=environment,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
         self.said = []
         self._ready = threading.Event()
         self._read_one = threading.Condition()
@@ -49,7 +51,7 @@ class Worker:
             with self._read_one:
                 self.said.append(line)
                 self._read_one.notify_all()
-            if " ready." in line:
+            if self.ready in line:
                 self._ready.set()
         self._ready.set()
 
@@ -82,6 +84,12 @@ class Worker:
         return "".join(self.said)
 
 
+class Beat(Worker):
+    """As Worker."""
+
+    words, ready = ("beat", "-S", "slotmq.celery:Scheduler"), "beat: Starting"
+
+
 def broker_url(servers=CLUSTER):
     return f"slotmq://{servers}/{uuid.uuid4().hex[:8]}"
 
@@ -98,6 +106,10 @@ class Shop:
         self.tasks = {name[len("shop."):]: task for name, task in self.app.tasks.items() if name.startswith("shop.")}
         self.workers = []
         self.may_fail = False  # a worker loses its connection
+
+    def begin_beat(self):
+        self.workers.append(Beat(self.url, self.options, self.settings, ()))
+        return self.workers[-1]
 
     def __getattr__(self, name):
         return self.__dict__["tasks"][name]

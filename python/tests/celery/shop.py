@@ -102,6 +102,13 @@ def again(task, name, most):
     return [float(began) for began in client.lrange(of(f"began.{name}"), 0, -1)]
 
 
+def mark(task, name):
+    """Say which task it is, and return its id."""
+    notes().rpush(of(f"began.{name}"), json.dumps({"id": task.request.id, "expires": task.request.expires,
+                                                   "began": time.time()}))
+    return task.request.id
+
+
 def key_of(task, most=0):
     if task.request.retries < most:
         raise task.retry(countdown=0)
@@ -116,7 +123,7 @@ def make(broker, options, **settings):
                      "task_reject_on_worker_lost": True, **settings})
     for function in (add, total, fail, note, clock, hold, alone, die, refuse, harm):
         app.task(function, name=f"shop.{function.__name__}")
-    for function in (again, key_of):
+    for function in (again, key_of, mark):
         app.task(function, name=f"shop.{function.__name__}", bind=True, max_retries=None)
     app.finalize()
     return app

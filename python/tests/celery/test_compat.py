@@ -1,6 +1,7 @@
 """What slotmq.celery.compat uses of kombu, Celery and redis-py that they do not promise, and QoS of kombu's."""
 import celery._state
 import celery.backends.base
+import celery.schedules
 import celery.worker.request
 import kombu
 import pytest
@@ -19,6 +20,8 @@ NAMES = [
     (lambda _: celery.Celery(backend="redis://", set_as_current=False).backend.result_consumer,
      ["_consume_from", "_decode_result", "_reconnect_pubsub"]),
     (lambda _: celery.Celery(set_as_current=False), ["_local"]),
+    (lambda _: celery.schedules.crontab(),
+     ["_orig_minute", "_orig_hour", "_orig_day_of_month", "_orig_month_of_year", "_orig_day_of_week"]),
     (lambda _: celery.worker.request.Request, ["on_failure"]),
     (lambda _: redis.Connection(), ["_sock"]),
     (lambda _: redis.cluster.ClusterPipeline, ["delete", "execute_command"]),

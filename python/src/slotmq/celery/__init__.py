@@ -6,6 +6,8 @@
 
 The import makes these schemes known.  Without it, broker_transport = "slotmq.celery:Transport" is the same.
 """
+from typing import Any
+
 from kombu.transport import TRANSPORT_ALIASES
 
 from .channel import Channel
@@ -23,3 +25,11 @@ else:
     from . import compat, deaths, hooks  # noqa: F401  two connect signals
     compat.hide_passwords()
     BACKEND_ALIASES.update({name: "slotmq.celery.results:Backend" for name in ("slotmq-results", "slotmqs-results")})
+
+
+def __getattr__(name: str) -> Any:
+    """Only `celery beat` needs its modules."""
+    if name == "Scheduler":
+        from .beat import Scheduler
+        return Scheduler
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from celery import Celery
     from celery.backends.base import Backend
     from celery.backends.redis import ResultConsumer
+    from celery.schedules import crontab
 
 RESULT_SCHEMES = ("slotmq-results://", "slotmqs-results://")
 
@@ -112,6 +113,15 @@ def hide_passwords() -> None:
     from celery.app import utils
     if hasattr(utils, "maybe_sanitize_url"):
         utils.maybe_sanitize_url = shown
+
+
+def crontab_texts(when: "crontab") -> Dict[str, str]:
+    """Its fields as cron writes them: what begins with "*" as it was given, else all numbers."""
+    found = {}
+    for name in ("minute", "hour", "day_of_month", "month_of_year", "day_of_week"):
+        given = str(getattr(when, f"_orig_{name}")).replace(" ", "")
+        found[name] = given if given.startswith("*") else ",".join(map(str, sorted(getattr(when, name))))
+    return found
 
 
 # === redis-py ===

@@ -1,12 +1,13 @@
 """Messages of kombu as messages of topics, and back."""
 import contextlib
+import dataclasses
 import datetime
 import itertools
 import json
 import logging
 import math
 import time
-from typing import Any, Dict, Optional, Protocol
+from typing import Any, Dict, Mapping, Optional, Protocol
 
 from kombu.utils.json import dumps, loads
 
@@ -27,6 +28,7 @@ NUMBERS = (("x-message-ttl", "ttl_ms", 1), ("x-max-length", "max_waiting", 1), (
 TIMED = (TYPE, "fixed_time")  # types whose messages may wait for a time of their own
 log = logging.getLogger("slotmq.celery")
 Payload = Dict[str, Any]  # a message as kombu writes it
+TICK = "slotmq_tick"  # the property of a message that is stored with each tick of a schedule
 _tags = itertools.count(1)
 _named: "set[str]" = set()
 
@@ -54,6 +56,30 @@ def message_of(settings: Settings, queue: str, message: Payload) -> Message:
         body, id=_identity(headers, properties), key=None if key is None else str(key),
         priority=_priority(properties, settings) if kind == TYPE else 0, ttl_ms=_ttl_ms(headers, properties),
         due_at_ms=math.ceil(eta * 1000) if eta and eta > time.time() and kind in TIMED else 0)
+
+
+def template_of(settings: Settings, queue: str, message: Payload, relative: Mapping[str, float]) -> Message:
+    """What is stored with each tick.  Each process that puts it makes the same.  `relative`: countdown and expires in
+    seconds, which count from when the tick is stored."""
+    properties, headers = message["properties"], message["headers"]
+    del properties["delivery_tag"]
+    headers["origin"], properties["reply_to"], properties[TICK] = "celery beat", "", dict(relative)
+    expires = relative.get("expires", 0) if headers.get("ignore_result") else 0
+    whole = message_of(settings, queue, message)
+    return dataclasses.replace(whole, id=None, due_at_ms=0, ttl_ms=math.ceil(expires * 1000) or whole.ttl_ms)
+
+
+def _fill_tick(payload: Payload, delivery: Delivery) -> None:
+    """The id of a tick is that of its message, ID@DUE, and its times count from when it was stored."""
+    relative = payload["properties"].pop(TICK, None)
+    if relative is None:
+        return
+    headers = payload["headers"]
+    headers["id"] = headers["root_id"] = payload["properties"]["correlation_id"] = delivery.id.decode()
+    for name, header in (("countdown", "eta"), ("expires", "expires")):
+        if name in relative:
+            at_s = delivery.sent_at_ms / 1000 + relative[name]
+            headers[header] = datetime.datetime.fromtimestamp(at_s, datetime.timezone.utc).isoformat()
 
 
 def _name_if_large(size: int, origin: str) -> None:
@@ -138,6 +164,7 @@ def raw_of(delivery: Delivery) -> Optional[Raw]:
     try:
         payload = loads(delivery.body.decode())
         payload["properties"]["delivery_info"]
+        _fill_tick(payload, delivery)
     except (ValueError, KeyError, TypeError, json.JSONDecodeError):
         delivery.reject("it is no message of kombu")
         return None

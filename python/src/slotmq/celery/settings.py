@@ -16,7 +16,8 @@ DAY_MS = 86_400_000
 # Of a flat name that several kinds have, the first kind gets it.
 KINDS = ("consumer", "client", "producer", "topic")
 NO_OPTIONS = {"struct_size", "redis", "topic", "poll_events", "poll_receipts"}
-OWN: Chosen = {"fanout_max_len": 10_000, "fanout_ttl_ms": 3_600_000, "requeue": "retry", "redis_priorities": False}
+OWN: Chosen = {"beat_owner": "", "fanout_max_len": 10_000, "fanout_ttl_ms": 3_600_000, "requeue": "retry",
+                "redis_priorities": False}
 REQUEUE = ("retry", "release")
 ORDER = "round_robin"  # of kombu's orders of queues, the only one
 # Options of kombu itself, which it reads where it needs them.
