@@ -104,8 +104,9 @@ smq_status schedule_check(struct ticks *out, smq_schedule *schedule, smq_error *
     if (schedule->cron != NULL && schedule->zone == NULL) {
         schedule->zone = "UTC";
     }
-    *out = (struct ticks){
-        .every_ms = schedule->every_ms, .start_ms = schedule->start_at_ms, .end_ms = schedule->end_at_ms};
+    *out = (struct ticks){.every_ms = schedule->every_ms,
+                          .start_ms = schedule->start_at_ms,
+                          .end_ms = schedule->end_at_ms};
     return schedule->cron != NULL ? cron_parse(&out->cron, schedule->cron, err) : SMQ_OK;
 }
 
