@@ -160,7 +160,7 @@ static smq_status alter(void)
 /* What inspect answers of a slot with one due and one dead message, and with two dead ones. */
 #define CLAIMS(stalled, attempts)                                                                  \
     " '' '' me " TOKEN " #0 #0 " stalled " '' '' '' " attempts                                     \
-    " #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0"
+    " #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0 #0"
 #define COUNTED  CLAIMS("#0", "#0")
 #define HOLDS    "OK #5 #1 #1 #0 #0 #1" COUNTED
 #define TWO_DEAD "OK #5 #0 #0 #0 #0 #2" COUNTED

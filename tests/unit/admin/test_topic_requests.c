@@ -63,9 +63,9 @@ static redisReply *serve_topic(const struct redis_command *command)
 
 static redisReply *serve_inspect(void)
 {
-    redisReply *reply = answer_of("OK", 33);
+    redisReply *reply = answer_of("OK", 34);
 
-    for (size_t i = 1; i < 33; i++) {
+    for (size_t i = 1; i < 34; i++) {
         bool is_text = (i >= 7 && i <= 10) || (i >= 14 && i <= 16);
 
         fake_put(reply, i, is_text ? fake_text("") : fake_integer(0));
