@@ -89,7 +89,7 @@ struct session_options {
     /* the old session has ended with all its calls; a new one begins */
     void (*expired)(void *user);
     void (*refused)(void *user); /* expired, because the servers refuse this session */
-    /* the store cannot be used, as `text` says; no further callback follows */
+    /* the store cannot be used, as `text` says, which stays valid; no further callback follows */
     void (*denied)(void *user, const char *text);
     /* a watch fired: read the node again; NULL: no call sets a watch */
     void (*changed)(void *user, const char *path);

@@ -65,7 +65,8 @@ struct tree_session {
     struct tree_watches watches;
     struct tree_owns owns;
     bool away_logged;
-    int64_t ran_ms, runs_since; /* its clock; 0: it stands still */
+    char refusal[COORD_PORT_TEXT_MAX]; /* why it was refused */
+    int64_t ran_ms, runs_since;        /* its clock; 0: it stands still */
     uv_timer_t ticks, turn, grace;
 };
 
@@ -398,9 +399,10 @@ static void tree_session_renew(struct session *door)
 
 static void tree_session_refuse(struct tree_session *session, const char *text)
 {
+    (void) snprintf(session->refusal, sizeof(session->refusal), "%s", text);
     tree_session_drop(session);
     tree_session_enter(session, TREE_NONE);
-    session->door.options.denied(session->door.options.user, text);
+    session->door.options.denied(session->door.options.user, session->refusal);
 }
 
 /* --- replies --- */

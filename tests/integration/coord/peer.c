@@ -267,7 +267,7 @@ static void end(void *user)
     session_stop(peer->session);
 }
 
-void peer_start(struct peer *peer, const char *redis, const char *root, int64_t timeout_ms)
+void peer_begin(struct peer *peer, const char *redis, const char *root, int64_t timeout_ms)
 {
     memset(peer, 0, sizeof(*peer));
     pthread_mutex_init(&peer->lock, NULL);
@@ -287,6 +287,11 @@ void peer_start(struct peer *peer, const char *redis, const char *root, int64_t 
                                              .changed = on_changed,
                                              .user = peer};
     loop_call(peer->loop, begin, peer);
+}
+
+void peer_start(struct peer *peer, const char *redis, const char *root, int64_t timeout_ms)
+{
+    peer_begin(peer, redis, root, timeout_ms);
     peer_await(peer, PEER_CONNECTED, 1);
 }
 

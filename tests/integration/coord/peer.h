@@ -36,7 +36,8 @@ struct peer_reply {
     char text[PEER_DATA_MAX];
 };
 
-/* Begin a session with the tree of `root`, and wait until it is connected. */
+/* Begin a session with the tree of `root`; and wait until it is connected. */
+void peer_begin(struct peer *peer, const char *redis, const char *root, int64_t timeout_ms);
 void peer_start(struct peer *peer, const char *redis, const char *root, int64_t timeout_ms);
 void peer_stop(struct peer *peer);
 

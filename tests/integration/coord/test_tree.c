@@ -304,6 +304,23 @@ static void a_right_that_is_missing_later_is_away(void **state)
     peer_stop(&peer);
 }
 
+/* At its beginning it is refused, because it will not come by itself. */
+static void a_right_that_is_missing_at_first_is_refused(void **state)
+{
+    static const char *const rule[] = {"ACL", "SETUSER", "default", "-info", NULL};
+    static const char *const back[] = {"ACL", "SETUSER", "default", "+info", NULL};
+    struct peer first, second;
+
+    (void) state;
+    start(&first, new_root(), LONG_MS);
+    (void) client_run(&first.client, NULL, rule);
+    peer_begin(&second, servers_redis(servers), new_root(), SHORT_MS);
+    peer_await(&second, PEER_DENIED, 1);
+    (void) client_run(&first.client, NULL, back);
+    peer_stop(&second);
+    peer_stop(&first);
+}
+
 TEST_GROUP(tree)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +333,7 @@ TEST_GROUP(tree)
         cmocka_unit_test(who_lives_resumes_in_a_new_reign),
         cmocka_unit_test(a_server_that_does_not_answer_is_away),
         cmocka_unit_test(a_right_that_is_missing_later_is_away),
+        cmocka_unit_test(a_right_that_is_missing_at_first_is_refused),
     };
 
     return cmocka_run_group_tests(tests, start_server, stop_server);
