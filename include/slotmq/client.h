@@ -107,8 +107,8 @@ typedef void smq_event_fn(const smq_event *event, void *user);
 
 /* === Client ============================================================= */
 
-/* What the owners of slots do while ZooKeeper does not answer.  Tokens protect the messages in
- * Redis in both cases. */
+/* What the owners of slots do while ZooKeeper, or the tree of a fleet in Redis, does not answer.
+ * Tokens protect the messages in Redis in both cases. */
 typedef enum smq_zk_loss {
     SMQ_ZK_LOSS_CONTINUE, /* owners keep their slots and continue to consume */
     SMQ_ZK_LOSS_STOP      /* once its membership is uncertain an owner claims nothing more, begins
@@ -154,7 +154,7 @@ typedef struct smq_client_options {
     const char *name;
     int64_t connect_timeout_ms; /* for smq_client_new(); default 5000 */
     int64_t request_timeout_ms; /* for the reply to one command; default 3000 */
-    int64_t session_timeout_ms; /* of the ZooKeeper session; default 10000 */
+    int64_t session_timeout_ms; /* of the session with the fleet; default 10000 */
     smq_zk_loss on_zk_loss;     /* default SMQ_ZK_LOSS_CONTINUE */
     smq_event_fn *event;        /* default: no events */
     smq_level event_level;      /* events below this level are not reported; default INFO */
