@@ -2,6 +2,7 @@
  *
  * Thread: serve:ask-N; edit_stop(), edit_jobs() and edit_job() run on that of the port. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/http/query.h"
 #include "cli/message/message.h"
@@ -82,6 +83,28 @@ struct answer *edit_alter(struct serve *serve, const json_t *query,
     options.name = query_text(query, "topic");
     if (status == SMQ_OK) {
         status = smq_topic_alter(client, &options, option, &err);
+    }
+    return edit_done(status, &err);
+}
+
+struct answer *edit_schedule(struct serve *serve, const json_t *query,
+                             const struct guard_caller *caller)
+{
+    const char *topic = query_text(query, "topic"), *id = query_text(query, "id");
+    const char *action = query_text(query, "action");
+    smq_error err = SMQ_ERROR_INIT;
+    smq_client *client = readings_client(serve->readings, &err);
+    smq_status status = err.status;
+
+    (void) caller;
+    if (client && strcmp(action, "pause") == 0) {
+        status = smq_schedule_pause(client, topic, id, query_text(query, "note"), &err);
+    } else if (client && strcmp(action, "resume") == 0) {
+        status = smq_schedule_resume(client, topic, id, &err);
+    } else if (client && strcmp(action, "run") == 0) {
+        status = smq_schedule_run(client, topic, id, &err);
+    } else if (client) {
+        return answer_problem(400, SMQ_INVALID, "action must be pause, resume or run");
     }
     return edit_done(status, &err);
 }

@@ -88,6 +88,8 @@ static const struct query_field for_messages[] = {TOPIC,
 static const struct query_field for_message[] = {TOPIC, MESSAGE(true), END};
 static const struct query_field for_dead[] = {TOPIC, NUMBER("limit", 1, 100000), END};
 static const struct query_field for_alter[] = {TOPIC, NEEDED("option"), NEEDED("value"), END};
+static const struct query_field for_schedule[] = {TOPIC, NEEDED("id"), NEEDED("action"),
+                                                  TEXT("note"), END};
 static const struct query_field named_message[] = {MESSAGE(false), END};
 
 #define SELECTION                                                                                  \
@@ -132,6 +134,7 @@ static const struct route routes[] = {
     ASK(API "messages", show_messages, 2000, for_messages),
     ASK(API "message", show_message, 1000, for_message),
     ASK(API "dead", show_dead, 2000, for_dead),
+    ASK(API "schedules", show_schedules, 2000, topic_only),
     ASK(API "fleet", show_fleet, 5000, nothing),
     ASK(API "servers", show_servers, 5000, nothing),
     ASK(API "doctor", show_doctor, 30000, nothing),
@@ -141,6 +144,7 @@ static const struct route routes[] = {
     EDIT(API "pause", edit_pause, topic_only),
     EDIT(API "resume", edit_resume, topic_only),
     EDIT(API "alter", edit_alter, for_alter),
+    EDIT(API "schedule", edit_schedule, for_schedule),
     EDIT(API "requeue", edit_requeue, for_requeue),
     EDIT(API "purge", edit_purge, for_purge),
     {PORT_POST, API "stop", ROUTE_WRITE, ROUTE_NOW, 0, edit_stop, id_only},

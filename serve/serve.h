@@ -31,9 +31,9 @@ void routes_handle(struct port_request *request, void *user);
 ask_fn show_self, show_topics, show_lag, show_metrics, show_health, show_ready;
 
 /* These block, as the library does. */
-ask_fn show_topic, show_work, show_messages, show_message, show_dead;
+ask_fn show_topic, show_work, show_messages, show_message, show_dead, show_schedules;
 ask_fn show_fleet, show_servers, show_doctor;
-ask_fn edit_remove, edit_pause, edit_resume, edit_alter, edit_requeue, edit_purge;
+ask_fn edit_remove, edit_pause, edit_resume, edit_alter, edit_requeue, edit_purge, edit_schedule;
 
 /* These do not block. */
 ask_fn edit_stop, edit_jobs, edit_job;

@@ -10,11 +10,24 @@ import { jobs, strip } from './jobs.js';
 import { message } from './message.js';
 import { messages } from './messages.js';
 import { ask, button, field, notice } from './parts.js';
+import { schedules } from './schedules.js';
 import { topic } from './topic.js';
 import { topics } from './topics.js';
 import { work } from './work.js';
 
-const VIEWS = { topics, topic, work, messages, message, dead, fleet, servers, doctor, jobs };
+const VIEWS = {
+    topics,
+    topic,
+    work,
+    messages,
+    message,
+    dead,
+    schedules,
+    fleet,
+    servers,
+    doctor,
+    jobs,
+};
 const TABS = [
     ['topics', 'Topics', 't'],
     ['work', 'In work', 'w'],

@@ -104,6 +104,7 @@ export function topicTabs(topic, shown, dead) {
         ['work', 'In work'],
         ['messages', 'Messages'],
         ['dead', 'Dead letters'],
+        ['schedules', 'Schedules'],
     ];
     return el(
         'nav',

@@ -206,6 +206,23 @@ class Page(unittest.TestCase):
         self.browser.find(button("Pause"))
         self.assertFalse(json.loads(self.call("topic", "show", "reports", "--json"))["paused"])
 
+    def test_a_schedule_is_shown_paused_run_and_resumed(self):
+        self.call("topic", "create", "planned", "--slots", "1")
+        self.call("schedule", "put", "planned", "nightly", "all shops", "--cron", "30 2 * * *", "--zone", "Europe/Berlin")
+        self.go("topic", topic="planned")
+        self.browser.click("//nav[@class='tabs']//a[.='Schedules']")
+        row = "//main//tr[td[1][.='nightly'] and td[3][.='30 2 * * * Europe/Berlin'] and count(td[4]//time) = 3]"
+        self.browser.find(f"{row}/td[2]/span[.='active']")
+        self.browser.click(f"{row}//button[.='Pause']")
+        self.browser.type("//dialog//input[@name='note']", "until the shops open")
+        self.browser.click("//dialog//button[.='Pause']")
+        self.browser.find(f"{row}[td[2]/span[.='paused'] and td[7][.='until the shops open']]")
+        self.browser.click(f"{row}//button[.='Run now']")
+        wait_until(lambda: self.stat("planned")["waiting"] == 1, TIMEOUT_S, "its message waits")
+        self.browser.click(f"{row}//button[.='Resume']")
+        self.browser.find(f"{row}/td[2]/span[.='active']")
+        self.assertFalse(json.loads(self.call("schedule", "get", "planned", "nightly", "--json"))["paused"])
+
     def test_many_are_requeued_at_a_rate_until_it_is_stopped(self):
         self.go("dead", topic="flood")
         self.browser.click(button("Requeue all"))

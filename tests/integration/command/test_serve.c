@@ -42,6 +42,8 @@ static int set_up(void **state)
                             "echo because >&2; exit 65"));
     command_done(NULL, ARGS("send", "orders", "a waiting body", "--id", "waits", "--key", "its key",
                             "--delay", "1h", "-H", "tenant=its own", "-H", "raw=\xff"));
+    command_done(NULL, ARGS("schedule", "put", "orders", "yearly", "x", "--cron", "@yearly"));
+    command_done(NULL, ARGS("schedule", "put", "grouped", "often", "x", "--every", "12h"));
     http_start(&http,
                ARGS("serve", "--listen", "127.0.0.1:0", "--token-file", http_token_file(&http),
                     "--write", "-z", servers_zookeeper(command_servers())));
@@ -72,6 +74,8 @@ static const struct {
     {"/api/v1/topic", "?topic=grouped%2Fone"},
     {"/api/v1/work", ""},
     {"/api/v1/work", "?topic=grouped"},
+    {"/api/v1/schedules", "?topic=orders"},
+    {"/api/v1/schedules", "?topic=grouped"},
     {"/api/v1/messages", "?topic=orders&state=waiting,dead"},
     {"/api/v1/messages", "?topic=inline"},
     {"/api/v1/message", "?topic=orders&id=waits&key=its+key"},

@@ -94,6 +94,67 @@ static void test_one_message_is_removed(void **state)
     http_fini(&answer);
 }
 
+/* The only schedule of the topic, as JSON; *document is to be freed. */
+static const json_t *get_schedule(json_t **document)
+{
+    *document = http_json(&http, "/api/v1/schedules?topic=planned");
+    openapi_assert_fits(openapi, "/api/v1/schedules", "get", "200", *document);
+    assert_int_equal(json_array_size(json_object_get(*document, "schedules")), 1);
+    return json_array_get(json_object_get(*document, "schedules"), 0);
+}
+
+static void assert_not_changed(const char *body, int status, const char *code, const char *why)
+{
+    struct http_answer answer;
+
+    http_post(&answer, &http, "/api/v1/schedule", body);
+    assert_problem(&answer, status, code, why);
+    http_fini(&answer);
+}
+
+static void test_a_schedule_is_shown_paused_run_and_resumed(void **state)
+{
+    static const char named[] = "{\"topic\":\"planned\",\"id\":\"käse\",\"action\":\"%s\"%s}";
+    char body[256];
+    json_t *document = NULL;
+
+    command_create_topic("planned", "fixed_time", "keyed");
+    command_done(NULL, ARGS("schedule", "put", "planned", "käse", "x", "--cron", "30 2 * * *",
+                            "--limit", "2"));
+    const json_t *schedule = get_schedule(&document);
+    const json_t *times = json_object_get(schedule, "times_at_ms");
+    assert_string_equal(json_text(schedule, "cron"), "30 2 * * *");
+    assert_int_equal(json_array_size(times), 2);
+    assert_int_equal(json_integer_value(json_array_get(times, 0)),
+                     json_number(schedule, "next_at_ms"));
+    assert_true(json_is_null(json_object_get(schedule, "late_ms")));
+    json_decref(document);
+
+    snprintf(body, sizeof(body), named, "pause", ",\"note\":\"no milk\"");
+    post_done("/api/v1/schedule", body);
+    schedule = get_schedule(&document);
+    assert_true(json_is_true(json_object_get(schedule, "paused")));
+    assert_string_equal(json_text(schedule, "note"), "no milk");
+    json_decref(document);
+
+    snprintf(body, sizeof(body), named, "run", "");
+    post_done("/api/v1/schedule", body);
+    json_t *stat = command_json(NULL, ARGS("stat", "planned", "--json"));
+    assert_int_equal(json_number(json_array_get(json_object_get(stat, "topics"), 0), "waiting"), 1);
+    json_decref(stat);
+
+    snprintf(body, sizeof(body), named, "resume", "");
+    post_done("/api/v1/schedule", body);
+    schedule = get_schedule(&document);
+    assert_true(json_is_false(json_object_get(schedule, "paused")));
+    json_decref(document);
+
+    snprintf(body, sizeof(body), named, "remove", "");
+    assert_not_changed(body, 400, "SMQ_INVALID", "pause, resume or run");
+    assert_not_changed("{\"topic\":\"planned\",\"id\":\"none\",\"action\":\"run\"}", 404,
+                       "SMQ_NO_SCHEDULE", "none");
+}
+
 /* === Jobs =============================================================== */
 
 /* Begins a job, and gives its id. */
@@ -250,6 +311,7 @@ TEST_GROUP(serve_edit)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_topic_is_altered_paused_and_resumed),
         cmocka_unit_test(test_one_message_is_removed),
+        cmocka_unit_test(test_a_schedule_is_shown_paused_run_and_resumed),
         cmocka_unit_test(test_a_selection_that_is_unclear_is_refused),
         cmocka_unit_test(test_dead_letters_are_requeued_by_their_reason),
         cmocka_unit_test(test_a_group_is_requeued_and_no_other),

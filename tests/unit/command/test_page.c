@@ -31,6 +31,7 @@ static const struct {
     {"/page/parts.js", "page/parts.js", "text/javascript; charset=utf-8"},
     {"/page/purge.js", "page/purge.js", "text/javascript; charset=utf-8"},
     {"/page/requeue.js", "page/requeue.js", "text/javascript; charset=utf-8"},
+    {"/page/schedules.js", "page/schedules.js", "text/javascript; charset=utf-8"},
     {"/page/selection.js", "page/selection.js", "text/javascript; charset=utf-8"},
     {"/page/topic.js", "page/topic.js", "text/javascript; charset=utf-8"},
     {"/page/topics.js", "page/topics.js", "text/javascript; charset=utf-8"},
