@@ -12,10 +12,10 @@
  *
  * Mutations, by the rules of docs/decisions/0072: BY_SERVER, NO_SALT (1); NO_GRACE,
  * GRACE_OF_THE_KNOWN, GRACE_GOES_ON (2); TAKES_IN_GRACE, ACQUIRING_KEPT, APPLIED_IN_GRACE,
- * GIVES_UP, ENDS_IN_GRACE (3); NO_RESUME, LATE_RESUME (4); NO_ADOPT, ANY_CLAIM, DRAINED_FORGOTTEN,
- * APPLIED_KEPT (5); BY_VERSION (6); CLOCK_JUMPS (7); NOT_RAISED (8); HINTS_ONLY (9); NO_STAMP (10);
- * ALWAYS_FIRST (11); AWAY_ENDS (15), and those of redis.pml. With these nothing fails: NO_LARGEST,
- * MOVES_IN_GRACE, UNCONFIRMED, OLD_REPORTS. */
+ * GIVES_UP, ENDS_IN_GRACE (3); NO_RESUME, LATE_RESUME (4); NO_ADOPT, ANY_CLAIM, NEWEST_MEMBER,
+ * TREES_WORD, DRAINED_FORGOTTEN, APPLIED_KEPT, ADOPTS_EARLY (5); BY_VERSION (6); CLOCK_JUMPS (7);
+ * NOT_RAISED (8); HINTS_ONLY (9); NO_STAMP (10); ALWAYS_FIRST (11); AWAY_ENDS (15), and those of
+ * redis.pml. With these nothing fails: NO_LARGEST, MOVES_IN_GRACE, UNCONFIRMED, OLD_REPORTS. */
 #define MEMBERS 2
 #define PROCESSES MEMBERS
 #define NUMBER short
@@ -436,6 +436,15 @@ proctype Member(byte m)
 #define IS_ACKNOWLEDGED(s) \
     (applied[AT(s, OWNER_OF(s))] >= revoked && !held[AT(s, OWNER_OF(s))])
 
+/* What is adopted was read after the grace. */
+#ifdef ADOPTS_EARLY
+#define MAY_ADOPT(s) (grace[s] != NO_GRACE_NOW)
+#define MAY_WRITE(s) (!plan_adopts || grace[s] != GRACE)
+#else
+#define MAY_ADOPT(s) (grace[s] == GRACE_OVER)
+#define MAY_WRITE(s) true
+#endif
+
 inline plan(s, what, whose)
 {
     plan_reign = reign[s];
@@ -445,7 +454,7 @@ inline plan(s, what, whose)
 #endif
     plan_kind = what;
     plan_owner = whose;
-    plan_adopts = (grace[s] == GRACE_OVER)
+    plan_adopts = (grace[s] != NO_GRACE_NOW && MAY_ADOPT(s))
 }
 
 inline forget_plan()
@@ -464,6 +473,11 @@ inline forget_plan()
 #endif
 #ifdef ANY_CLAIM
 #define IS_ADOPTED(s, m) CLAIMS(s, m)
+#elif defined(NEWEST_MEMBER)
+#define IS_ADOPTED(s, m) \
+    (CLAIMS(s, m) && (!CLAIMS(s, 1 - m) || node[AT(s, m)] > node[AT(s, 1 - m)]))
+#elif defined(TREES_WORD)
+#define IS_ADOPTED(s, m) (CLAIMS(s, m) && (!CLAIMS(s, 1 - m) || owner[s] != node[AT(s, 1 - m)]))
 #else
 #define IS_ADOPTED(s, m) \
     (CLAIMS(s, m) && (!CLAIMS(s, 1 - m) || confirmed[AT(s, m)] >= confirmed[AT(s, 1 - m)]))
@@ -573,7 +587,7 @@ proctype Assigner(byte s; byte number)
 
     do
     :: atomic { IS_IN_OFFICE(number) && plan_reign == 0 && !BEGINS(s, 0) &&
-                grace[s] == GRACE_OVER -> plan_adoption(s) }
+                MAY_ADOPT(s) -> plan_adoption(s) }
     :: atomic { IS_IN_OFFICE(number) && plan_reign == 0 && !BEGINS(s, 0) && MAY_DECIDE(s) &&
                 HAS_PLAN(s) -> plan_next(s) }
 #if ASSIGNERS > 1
@@ -581,7 +595,7 @@ proctype Assigner(byte s; byte number)
         office = number;
         revoked = 0 }
 #endif
-    :: atomic { plan_reign != 0 ->
+    :: atomic { plan_reign != 0 && MAY_WRITE(s) ->
         if
         :: BEGINS(s, 0) -> begin_reign(s, 0)
         :: else
@@ -734,14 +748,6 @@ proctype Faults()
 #endif
         }
 #endif
-    od
-}
-
-/* Whoever looks at a fleet has seen no zxid. */
-proctype Visitor(byte s)
-{
-    do
-    :: atomic { BEGINS(s, 0) -> begin_reign(s, 0) }
     od
 }
 

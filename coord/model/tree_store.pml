@@ -95,6 +95,14 @@ inline begin_reign(s, zxid)
 #endif
 }
 
+/* Whoever looks at a fleet has seen no zxid. */
+proctype Visitor(byte s)
+{
+    do
+    :: atomic { BEGINS(s, 0) -> begin_reign(s, 0) }
+    od
+}
+
 inline count(s)
 {
     last[s]++;
