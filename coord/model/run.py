@@ -188,8 +188,6 @@ RUNS = [
     Run("tree", "an owner does not ask its slot", f"{SAME} CUTS=1 UNCONFIRMED", long=True),
     Run("tree", "reports of an earlier grace count", f"{SAME} LOADS=2 OLD_REPORTS", long=True),
     Run("tree", "nobody says what it has seen", f"{SAME} LOADS=2 NO_LARGEST", long=True),
-    Run("tree", "both halves of a partition, another failover", f"{SAME} SPLITS=1 LOADS=2 MOVES=0", long=True),
-    Run("tree", "both halves of a partition, and a move", f"{SAME} SPLITS=1", long=True),
     Run("handover", "two moves, the end of a session", "MOVES=2 LATE=0 SUCCESSORS=0", long=True),
     Run("handover", "two moves, time-outs", "MOVES=2 EXPIRIES=0 SUCCESSORS=0", long=True),
     Run("writes", "two assigners, time-outs", "ASSIGNERS=2 LOST=0", long=True),
