@@ -32,7 +32,7 @@ EQUIVALENT = HERE / "equivalent.json"
 
 SECONDS = 90          # for one random mutant, with its build
 HANGS_S, HANGS = 20, 8  # a test hangs after this time, and this many times what it takes
-NAMED_S, HISTORY_S = 300, 300
+NAMED_S, NAMED_HANGS_S, HISTORY_S = 600, 300, 300
 LOCKSTEP = "lua_mutants"
 BUILD_S = 3600        # for all programs
 FIRST_TESTS = 4       # are built and run together; then twice as many, and so on
@@ -229,7 +229,7 @@ def judge_by_change(tree, patch, result, end):
                 result.verdict = "killed"
         else:
             trial = Trial(tree, end)
-            trial.run(list(patch.tests), lambda name: NAMED_S / HANGS)
+            trial.run(list(patch.tests), lambda name: NAMED_HANGS_S / HANGS)
             result.by, result.shown = trial.killer or "nothing", trial.shown
             result.verdict = "killed" if trial.killer else "survived"
 
