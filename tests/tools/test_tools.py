@@ -825,7 +825,7 @@ class Ci(Folder):
     def test_every_part_runs_and_the_count_is_the_last_line(self):
         status, lines, asked = self.ci()
         self.assertEqual((status, asked), (1, [
-            "test", "test --server valkey-8.1 short", "lint", "mixed", "tsan short", "fuzz --seconds 6", "model --short",
+            "test", "test --server valkey-8.1 short", "lint", "mixed", "tsan short", "fuzz --seconds 4", "model --short",
             "chaos --seed 1 --seconds 60"]))
         self.assertEqual(lines[-10:], [
             "failed: x (FAIL)", "ci: test N s, failed", "ci: valkey N s, SKIPPED: it cannot be had here",
