@@ -62,7 +62,8 @@ local function moved(state, version, due, next, what)
     elseif what == 'f' then
         count, last = count + 1, due
     end
-    return string.format('%s,%s,%.0f,%s,0,%s', its, next, tonumber(count), last, note)
+    return string.format('%.0f,%s,%.0f,%s,0,%s', math.max(its + 1, now), next, tonumber(count),
+        last, note)
 end
 
 for i = 1, MOST do
@@ -84,7 +85,7 @@ for i = 1, MOST do
 end
 
 redis.call('ZADD', schedule, '+inf', '')
-redis.call('ZREM', schedule, '-', unpack(gone))
+redis.call('ZREM', schedule, '\0', unpack(gone)) -- no id has a NUL
 tick_first()
 if #fired > 0 then
     local reply = send({ store, prepare, slot, body, done }, arguments)

@@ -276,33 +276,63 @@ static bool schedule_has_times(const struct schedule_op *op, const smq_schedule 
     return strcmp(now, before) == 0;
 }
 
+/* What is stored of it from now on, and given->change. */
+static smq_status schedule_change(struct schedule_state *out, const struct schedule_op *op,
+                                  struct schedule_given *given, smq_error *err)
+{
+    given->change = op->found ? SMQ_SCHEDULE_RESTARTED : SMQ_SCHEDULE_MADE;
+    if (op->found && schedule_has_times(op, &given->schedule)) {
+        given->change = SMQ_SCHEDULE_CHANGED;
+        *out = op->copy->state;
+        return SMQ_OK;
+    }
+    return schedule_start(out, op, given, err);
+}
+
 /* Store it in its slot, where op->copy has what was there. */
 static smq_status schedule_put_there(struct schedule_op *op, struct schedule_given *given,
                                      const struct buf *definition, smq_error *err)
 {
     struct schedule_state state;
-    smq_status status;
+    smq_status status = schedule_change(&state, op, given, err);
 
-    given->change = op->found ? SMQ_SCHEDULE_RESTARTED : SMQ_SCHEDULE_MADE;
-    if (op->found && schedule_has_times(op, &given->schedule)) {
-        given->change = SMQ_SCHEDULE_CHANGED;
-        state = op->copy->state;
-        if (definition->len == op->copy->definition.len &&
-            memcmp(definition->data, op->copy->definition.data, definition->len) == 0) {
-            given->change = SMQ_SCHEDULE_SAME;
-            op->moved = false;
-            return SMQ_OK;
-        }
-    } else {
-        status = schedule_start(&state, op, given, err);
-        if (status != SMQ_OK) {
-            return status;
-        }
+    if (status != SMQ_OK) {
+        return status;
+    }
+    if (given->change == SMQ_SCHEDULE_CHANGED && definition->len == op->copy->definition.len &&
+        memcmp(definition->data, op->copy->definition.data, definition->len) == 0) {
+        given->change = SMQ_SCHEDULE_SAME;
+        op->moved = false;
+        return SMQ_OK;
     }
     return schedule_store(op, &state, definition, err);
 }
 
-/* One try.  One that is in another slot, because its key was another, is removed there first. */
+/* Move it to the slot of its new key: removed where it is, once it is known what to store. */
+static smq_status schedule_put_elsewhere(struct schedule_op *op, struct schedule_given *given,
+                                         int32_t number, const struct buf *definition,
+                                         smq_error *err)
+{
+    char note[SMQ_REASON_MAX + 1];
+    struct schedule_state state = {.note = ""};
+    smq_status status = schedule_change(&state, op, given, err);
+
+    if (status != SMQ_OK) {
+        return status;
+    }
+    (void) snprintf(note, sizeof(note), "%s", state.note);
+    status = schedule_store(op, NULL, NULL, err);
+    if (status != SMQ_OK || op->moved) {
+        return status;
+    }
+    schedule_op_clear(op);
+    op->number = number;
+    store_slot_fill(&op->slot, op->topic, number);
+    state.note = note;
+    return schedule_store(op, &state, definition, err);
+}
+
+/* One try. */
 static smq_status schedule_put_once(struct schedule_op *op, struct schedule_given *given,
                                     smq_error *err)
 {
@@ -316,17 +346,9 @@ static smq_status schedule_put_once(struct schedule_op *op, struct schedule_give
     }
     op->number = number;
     status = schedule_find(op, err);
-    if (status == SMQ_OK && op->number != number) {
-        status = schedule_store(op, NULL, NULL, err);
-        if (status != SMQ_OK || op->moved) {
-            goto out;
-        }
-        schedule_op_clear(op);
-        op->number = number;
-        store_slot_fill(&op->slot, op->topic, number);
-    }
     if (status == SMQ_OK) {
-        status = schedule_put_there(op, given, &definition, err);
+        status = op->number == number ? schedule_put_there(op, given, &definition, err)
+                                      : schedule_put_elsewhere(op, given, number, &definition, err);
     }
 out:
     buf_fini(&definition);
@@ -354,10 +376,13 @@ static smq_status schedule_do(struct core *core, const struct topic *topic, cons
     return status;
 }
 
+/* A group that is newer than the schedule has none: NO_SCHEDULE if all parts lack it. */
 static smq_status schedule_do_parts(struct core *core, const char *topic, const char *id,
                                     schedule_once_fn *once, void *user, smq_error *err)
 {
     struct topic whole, part;
+    smq_error lacking = {SMQ_OK, ""};
+    int lacks = 0;
     smq_status status = schedule_check_id(id, err);
 
     if (status != SMQ_OK) {
@@ -365,8 +390,23 @@ static smq_status schedule_do_parts(struct core *core, const char *topic, const 
     }
     status = fanout_topic(&whole, core, topic, err);
     for (int i = 0; status == SMQ_OK && i < topic_parts(&whole); i++) {
+        smq_error found = {SMQ_OK, ""};
+
         topic_part(&part, &whole, i);
-        status = schedule_do(core, &part, id, once, user, err);
+        status = schedule_do(core, &part, id, once, user, &found);
+        if (status == SMQ_NO_SCHEDULE) {
+            lacking = found;
+            lacks++;
+            status = SMQ_OK;
+        } else if (status != SMQ_OK && err != NULL) {
+            *err = found;
+        }
+    }
+    if (status == SMQ_OK && lacks == topic_parts(&whole)) {
+        status = SMQ_NO_SCHEDULE;
+        if (err != NULL) {
+            *err = lacking;
+        }
     }
     return status;
 }

@@ -30,7 +30,7 @@ void store_schedule_due(struct store_call *call, struct redis *redis, const stru
 /* The reply to each of the three; then each of them. */
 struct store_schedules {
     int64_t now_ms;
-    uint64_t cursor;
+    uint64_t cursor; /* of those that are due: when the first of the slot is, in ms */
     size_t count;
 };
 bool store_schedules_read(struct store_schedules *out, const struct store_result *result);

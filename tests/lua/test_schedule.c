@@ -44,10 +44,10 @@ static void test_a_tick_is_stored_once_and_not_before_its_time(void **state)
         {"open t", "OK"},
         {"schedule_put s 0 5000 5000,0,,0, " INLINE, "OK 1000"},
         {"at 4999", ""},
-        {"schedule_read due 100", "OK 4999 0"},
+        {"schedule_read due 100", "OK 4999 5000"},
         {"schedule_tick s 1000 5000 6000 f", "OK o 5000"},
         {"at 5001", ""},
-        {"schedule_read due 100", "OK 5001 0 s 1000,5000,0,,0, s"},
+        {"schedule_read due 100", "OK 5001 5000 s 1000,5000,0,,0, s"},
         {"schedule_tick s 1001 5000 6000 f", "OK o 5000"},
         {"schedule_tick s 1000 4000 6000 f", "OK o 5000"},
         {"store", ""},
@@ -55,13 +55,14 @@ static void test_a_tick_is_stored_once_and_not_before_its_time(void **state)
         {"schedule_tick s 1000 5000 6000 f", "OK o 6000"},
         {"store", "m@5001"},
         {"field sent", "1"},
-        {"schedule_read get s", "OK 5001 0 s 1000,6000,1,5000,0, " INLINE},
+        {"schedule_read get s", "OK 5001 0 s 5001,6000,1,5000,0, " INLINE},
+        {"schedule_put s 1000 '' 5000,0,,1,late ''", "MOVED"},
         {"at 6500", ""},
-        {"schedule_tick s 1000 6000 7000 s", "OK s 7000"},
-        {"schedule_read get s", "OK 6500 0 s 1000,7000,1,5000,0, " INLINE},
+        {"schedule_tick s 5001 6000 7000 s", "OK s 7000"},
+        {"schedule_read get s", "OK 6500 0 s 6500,7000,1,5000,0, " INLINE},
         {"at 7000", ""},
-        {"schedule_tick s 1000 7000 '' f", "OK m 9007199254740992"},
-        {"schedule_read get s", "OK 7000 0 s 1000,,2,7000,0, " INLINE},
+        {"schedule_tick s 6500 7000 '' f", "OK m 9007199254740992"},
+        {"schedule_read get s", "OK 7000 0 s 7000,,2,7000,0, " INLINE},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -75,13 +76,13 @@ static void test_a_clock_that_steps_makes_no_tick_twice(void **state)
         {"at 5000", ""},
         {"schedule_tick s 1000 5000 6000 f", "OK a 6000"},
         {"at 1000", ""},
-        {"schedule_read due 100", "OK 1000 0"},
+        {"schedule_read due 100", "OK 1000 6000"},
         {"schedule_tick s 1000 5000 6000 f", "OK o 6000"},
-        {"schedule_tick s 1000 6000 7000 f", "OK o 6000"},
+        {"schedule_tick s 5000 6000 7000 f", "OK o 6000"},
         {"at 3600000", ""},
-        {"schedule_read due 100", "OK 3600000 0 s 1000,6000,1,5000,0, s"},
-        {"schedule_tick s 1000 6000 3601000 f", "OK m 3601000"},
-        {"schedule_tick s 1000 6000 3601000 f", "OK o 3601000"},
+        {"schedule_read due 100", "OK 3600000 6000 s 5000,6000,1,5000,0, s"},
+        {"schedule_tick s 5000 6000 3601000 f", "OK m 3601000"},
+        {"schedule_tick s 5000 6000 3601000 f", "OK o 3601000"},
         {"field sent", "1"},
     };
 
@@ -93,11 +94,13 @@ static void test_a_paused_one_does_not_fire_but_runs(void **state)
     static const struct script_row rows[] = {
         {"open t", "OK"},
         {"schedule_put s 0 '' 5000,0,,1,why " INLINE, "OK 1000"},
+        {"schedule_put - 0 9000 9000,0,,0, " INLINE, "OK 1000"},
         {"at 5000", ""},
-        {"schedule_tick s 1000 5000 6000 f", "OK o 9007199254740992"},
-        {"schedule_tick s 0 0 '' r", "OK a 9007199254740992"},
+        {"schedule_tick s 1000 5000 6000 f", "OK o 9000"},
+        {"schedule_tick s 0 0 '' r", "OK a 9000"},
         {"store", "m@5000"},
-        {"schedule_tick gone 0 0 '' r", "OK o 9007199254740992"},
+        {"schedule_tick gone 0 0 '' r", "OK o 9000"},
+        {"ticks", "-@9000"},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -226,7 +229,7 @@ static void test_a_time_without_a_schedule_is_removed(void **state)
         {"redis ZADD schedule{x} 500 lost", NULL},
         {"schedule_put s 0 5000 5000,0,,0, " INLINE, "OK 1000"},
         {"field tick", "500"},
-        {"schedule_read due 100", "OK 1000 0 lost '' ''"},
+        {"schedule_read due 100", "OK 1000 500 lost '' ''"},
         {"schedule_tick lost 0 0 '' s", "OK o 5000"},
         {"ticks", "s@5000"},
     };

@@ -156,8 +156,9 @@ void owned_slot_set_alarm(struct owned_slot *slot)
     int64_t at_us = owned_slot_earlier(owned_slot_earlier(slot->due_us, slot->drain_us),
                                        owned_slot_decides_us(slot));
 
-    at_us = owned_slot_earlier(at_us, slot->tick_us);
-
+    if (slot->state == OWNED_ACTIVE && !slot->ticking) {
+        at_us = owned_slot_earlier(at_us, slot->tick_us);
+    }
     if (at_us == 0) {
         alarm_clear(alarms, &slot->alarm);
     } else {

@@ -46,6 +46,7 @@ static void ticking_end(struct ticking_call *ticking)
     struct slot_set *set = slot->set;
 
     slot->ticking = false;
+    owned_slot_set_alarm(slot);
     if (slot->state == OWNED_ACTIVE) {
         slot_set_changed(slot);
     }
@@ -147,10 +148,11 @@ static void ticking_on_due(struct store_call *call, const struct store_result *r
         }
     }
     if (ticking->count == 0) {
-        if (is_good) {
+        if (is_good && ticking->era == ticking->slot->era && (int64_t) due.cursor > due.now_ms) {
+            ticking_know(ticking->slot, (int64_t) due.cursor, due.now_ms);
             ticking_end(ticking);
         } else {
-            ticking_fail(ticking, err.text);
+            ticking_fail(ticking, is_good ? NULL : err.text);
         }
         return;
     }

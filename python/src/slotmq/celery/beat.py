@@ -99,7 +99,10 @@ class Scheduler(AnyScheduler):
 
 def _owner(name: object, recorder: Recorder) -> str:
     """With what the ids of the schedules of this application begin."""
-    return f"{recorder.settings.prefix}{recorder.settings.own['beat_owner'] or name or 'celery'}:"
+    own = recorder.settings.own["beat_owner"] or name or "celery"
+    if ":" in str(own):  # the ids of "shop:eu" would begin as those of "shop"
+        raise ImproperlyConfigured(f'slotmq: the owner of beat_schedule "{own}" has a colon; give beat_owner without one')
+    return f"{recorder.settings.prefix}{own}:"
 
 
 def _remove_others(session: Session, prefix: str, owner: str, wanted: Set[Stored]) -> None:
