@@ -52,7 +52,6 @@ local call = {
     n = n, max_bytes = max_bytes, most = MOST, open = open == '1',
     passes = n > 0 and passes or '-', may_pass = passes ~= '-', shared = token == 'shared',
     fifo = kind == 'f', priority = kind == 'p' or kind == 'b',
-    skip_failed = string.find(flags, 's', 1, true),
     expired_to_dead = string.find(flags, 'x', 1, true)
 }
 passes = call.passes
@@ -103,7 +102,7 @@ local push_at = parked and string.byte(parked) == 45 and string.match(parked, '%
 -- @include body
 -- @include failed
 call.lease_end = now + tonumber(lease_ms)
-call.holding = call.fifo and not call.skip_failed -- a failed message holds its key
+call.holding = call.fifo and not string.find(flags, 's', 1, true) -- a failed message holds its key
 
 -- What moves messages, and ends them.  Few calls do that, so few make these functions.
 local moves

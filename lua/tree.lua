@@ -101,7 +101,7 @@ local function channel_of(path)
     return string.match(path, '^topics/[^/]+') or 'members'
 end
 
--- A lost publication is no harm: whoever misses it finds the change by the channel's last one.
+-- A lost publication is no harm: a member finds the change by the channel's last one.
 local function publish(channel, path, sign)
     local before = redis.call('HGET', tree, 'c:' .. channel)
     redis.call('HSET', tree, 'c:' .. channel, last)

@@ -7,7 +7,7 @@
 #include "cli/text/output.h"
 #include "serve/serve.h"
 
-/* So many are shown, each with its next times. */
+/* The most that are shown, each with its next times. */
 enum { SCHEDULES_MAX = 1000, SCHEDULE_TIMES = 3 };
 
 struct schedule_listing {

@@ -117,6 +117,7 @@ class Text:
     def __init__(self, source, folder, replaced):
         self.folder, self.replaced = folder, replaced
         self.whole, self.outline, self.modules, self.given = [], [], {}, set()
+        self.others = []  # the contracts of scripts that are functions in it
         self.splice(source)
 
     def splice(self, lines):
@@ -150,6 +151,7 @@ class Text:
         path = os.path.join(self.folder, name + ".lua")
         source = read_lines(path)
         contract = Contract(path, source)
+        self.others.append(contract)
         self.both(path, f"local {name.upper()}_{contract.tail.upper()} = {len(contract.argv) + 1}")
         self.both(path, f"local function {name}(KEYS, ARGV)")
         begun = len(self.outline)
@@ -303,21 +305,15 @@ def strip(lines, bindings):
     return "\n".join([shebang[1], *bindings, *(line for _, line in in_blocks(drop_unused(kept)))]) + "\n"
 
 
-def directives(word, lines):
-    """The names in lines `-- @word name`."""
-    return [line.split()[2] for _, line in lines if re.fullmatch(rf"-- @{word} \w+", line)]
-
-
 class Script:
     def __init__(self, path, options):
         self.name = os.path.splitext(os.path.basename(path))[0]
         source = read_lines(path)
         self.contract = contract = Contract(path, source)
         folder = os.path.dirname(path)
-        others = [os.path.join(folder, name + ".lua") for name in directives("script", source)]
         text = Text(source, folder, options.replaced)
-        keys = [name for of in (contract, *(Contract(one, read_lines(one)) for one in others)) for name in of.keys]
-        self.read = [path, *others, *(module.path for module in text.modules.values())]
+        keys = [name for one in (contract, *text.others) for name in one.keys]
+        self.read = [path, *(one.path for one in (*text.others, *text.modules.values()))]
         lines = list(drop_fences(text.whole, options.broken))
         check_keys(keys, contract.keys_tail, lines)
         if options.luac:

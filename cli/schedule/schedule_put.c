@@ -198,7 +198,7 @@ const struct verb schedule_put_verb = {
     .operands = "NAME ID [BODY]",
     .summary = "store a message at times that repeat",
     .text =
-        "Whoever consumes the topic makes the ticks, each once; while nobody does there are none. "
+        "The consumers of the topic make the ticks, each once; without a consumer there are none. "
         "To put what is there already changes nothing. Other times count from now; another "
         "message is stored from the next tick on. In layout keyed the id of each message is "
         "ID@DUE, "

@@ -29,7 +29,7 @@
 #define LOADS 1 /* older data is served */
 #endif
 #ifndef SPLITS
-#define SPLITS 0 /* of LOADS, so many leave the old master serving for a while */
+#define SPLITS 0 /* of LOADS, this number leave the old master serving for a while */
 #endif
 #ifndef CUTS
 #define CUTS 0 /* a member does not reach the tree for a while, or is dead */
@@ -303,7 +303,7 @@ inline report(m)
 
 #define OWNS(s, m) (owner[s] == incarnation[m])
 
-/* In a grace owners go on, and nobody takes over. */
+/* In a grace owners keep their slots, and nobody takes over. */
 #define IS_GRACE(m) (grace[SERVER(m)] != NO_GRACE_NOW)
 #ifdef TAKES_IN_GRACE
 #define MAY_LOSE(m) (!IS_GRACE(m))

@@ -95,7 +95,7 @@ inline begin_reign(s, zxid)
 #endif
 }
 
-/* Whoever looks at a fleet has seen no zxid. */
+/* An operator who looks at a fleet has seen no zxid. */
 proctype Visitor(byte s)
 {
     do

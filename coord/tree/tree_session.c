@@ -407,7 +407,7 @@ static void tree_session_refuse(struct tree_session *session, const char *text)
 
 /* --- replies --- */
 
-/* No answer has come, or none that can be used: the session goes on when one does. */
+/* No answer has come, or none that can be used: the session continues with the next one. */
 static void tree_session_lost(struct tree_session *session, const char *text)
 {
     const uint64_t number = session->number;

@@ -78,7 +78,7 @@ SMQ_API const char *smq_schedule_change_name(smq_schedule_change change);
  * In a topic with groups each group gets it; a group that is added later gets it with the next put.
  * *change may be NULL.
  *
- * Whoever consumes the topic makes the ticks; while nobody does there are none.  Each tick is
+ * The consumers of the topic make the ticks; without a consumer there are none.  Each tick is
  * stored once.  After a failover that lost it, it is stored again with the same id; in layout keyed
  * with a dedup_window_ms it is handled once even so.
  * Fails: INVALID (the schedule cannot be read, or is never due, or this machine does not know its

@@ -418,7 +418,7 @@ static smq_status schedule_put_part(struct schedule_op *op, void *user, smq_erro
     smq_status status = schedule_put_once(op, given, err);
 
     if (given->change < before) {
-        given->change = before; /* of several groups the largest change is told */
+        given->change = before; /* of several groups the largest change is returned */
     }
     return status;
 }

@@ -1,4 +1,4 @@
-/* ticks.h - when a schedule is due: by a cron expression in a zone, or every so many ms.
+/* ticks.h - when a schedule is due: by a cron expression in a zone, or at a fixed interval in ms.
  *
  * Summer time is that of Vixie's cron.  A time that does not exist is due at the end of the gap,
  * and one that comes twice is due at the first; but what has '*' or a step as its hour or minute

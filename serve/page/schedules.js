@@ -95,7 +95,7 @@ export const schedules = {
             el(
                 'p',
                 { class: 'foot' },
-                `${plural(rows.length, 'schedule')}, read at ${clock(data.at_ms)}. Whoever consumes the topic makes the `,
+                `${plural(rows.length, 'schedule')}, read at ${clock(data.at_ms)}. The consumers of the topic make the `,
                 'ticks. Times are those of this browser.',
             ),
         ];

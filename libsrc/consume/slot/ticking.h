@@ -1,7 +1,7 @@
 /* ticking.h - the schedules of a slot: when the first of them is due, and storing its message.
  *
- * The owner of a slot of an exclusive topic sets an alarm; in a shared topic whoever finds in a
- * reply that one is due makes its tick.  Of several that do, Redis lets the first.
+ * The owner of a slot of an exclusive topic sets an alarm; in a shared topic a caller that finds in
+ * a reply that one is due makes its tick.  Of several callers Redis accepts the first.
  *
  * Thread: smq:io. */
 #ifndef CONSUME_SLOT_TICKING_H

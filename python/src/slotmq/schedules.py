@@ -125,7 +125,7 @@ class Schedules:
     def put(self, id: str, schedule: Schedule) -> str:
         """Store a schedule, and return "made", "same" (an equal one was stored: nothing was changed), "changed" (its
         message was; it is due when it was) or "restarted" (its times were, and count from now).  So a program may
-        put its schedules whenever it starts.  Whoever consumes the topic makes the ticks.  Raises UsageError: INVALID,
+        put its schedules whenever it starts.  The consumers of the topic make the ticks.  Raises UsageError: INVALID,
         WRONG_TYPE, TOO_BIG; RetryError: FULL."""
         struct, keep = schedule._struct()
         change = ffi.new("smq_schedule_change *")

@@ -1,4 +1,4 @@
-/* test_schedules.c - schedules: each tick is stored once, whoever dies or pauses in the meantime.
+/* test_schedules.c - schedules: each tick is stored once, also if a consumer dies or pauses.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -198,7 +198,7 @@ static void callers_of_a_shared_topic_make_each_tick_once(void **state)
     smq_client_free(client);
 }
 
-/* Whoever owns the slot is killed, again and again. */
+/* The owner of the slot is killed, again and again. */
 static void killed_owners_lose_and_repeat_no_tick(void **state)
 {
     smq_client *client = cluster_client();
