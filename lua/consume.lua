@@ -69,10 +69,15 @@ if kind == 'f' or paused or former or leased and leased > now
     return { 'ANY' }
 end
 
--- 2. One message, as they come one by one: at most one answer, beside which nothing is in flight or
--- rests, and at most one message that is due.  Layout inline, an owner.
+-- Whole messages (lib/whole.lua) have nothing beside them.  WHOLE: the begin of the member of one
+-- that does not expire.  WHOLE_CLAIM: that of a claim of any.
+local WHOLE, WHOLE_CLAIM = '^%zw', '^%-?%d+c%d+:%z[we]'
 
-if many < 2 and n > 0 and stored == def and not (body or leased or tick) then
+-- 2. One message, as they come one by one: at most one answer, beside which nothing is in flight or
+-- rests, and at most one message that is due.  Layout inline or whole, an owner.
+
+if many < 2 and n > 0 and stored == def and not (leased or tick)
+    and not (body and many == 1 and not string.find(ARGV[ANSWERS], WHOLE_CLAIM)) then
     local beside = redis.call('ZRANGE', prepare, '0', many)
     local is_alone = beside[many == 1 and beside[1] == ARGV[ANSWERS] and 2 or 1] == ''
     local head
@@ -85,6 +90,7 @@ if many < 2 and n > 0 and stored == def and not (body or leased or tick) then
     local ready = priority and math.huge or now + 1
     local is_due = head and head[1] ~= '' and tonumber(score) < ready
     if head and not (is_due and (tonumber(score) % 1 ~= 0
+        or body and not string.find(head[1], WHOLE)
         or (n > 1 or priority) and after and tonumber(after) < ready)) then
         local removed = many == 1 and redis.call('ZREM', prepare, ARGV[ANSWERS])
         local done = removed == 1 and string.format('%d', (done_so_far or 0) + 1)
@@ -110,6 +116,11 @@ if many < 2 and n > 0 and stored == def and not (body or leased or tick) then
             end
             local due, attempts = split(after or NEVER)
             due = math.min(tonumber(lease_end), attempts % 2 == 0 and due or NEVER)
+            if body then
+                return {
+                    'OK', now, due, claims + 1, removed, due <= now and 1 or 0, entry, 0, '', ''
+                }
+            end
             return { 'OK', now, due, claims + 1, removed, due <= now and 1 or 0, entry, 0 }
         end
         local due = head[1] ~= '' and split(score) or NEVER
@@ -170,7 +181,11 @@ end
 -- Of the answers: their results; keyed, what is to be removed of prepare and body, and the scores
 -- of their claims.  Of a shared slot some may be gone, because their leases have ended.
 local results, present, ended, scores = '', nil, nil, nil
-if many > 0 and (body or shared and many > 1) then
+local has_bodies = false
+for i = ANSWERS, body and #ARGV or 0 do
+    has_bodies = has_bodies or not string.find(ARGV[i], WHOLE_CLAIM)
+end
+if has_bodies or shared and many > 1 then
     present, ended = {}, {}
     local fields, seen, found = {}, { [''] = true }, {}
     scores = redis.call('ZMSCORE', prepare, unpack(ARGV, ANSWERS, #ARGV))
@@ -183,7 +198,7 @@ if many > 0 and (body or shared and many > 1) then
         if score then
             present[#present + 1] = entry
         end
-        if score and body then
+        if score and has_bodies and not string.find(entry, WHOLE_CLAIM) then
             fields[#fields + 1] = 'h' .. string.sub(entry, string.find(entry, ':', 1, true) + 1)
         end
     end
@@ -196,7 +211,7 @@ if many > 0 and (body or shared and many > 1) then
     end
     results = table.concat(found)
 end
-for i = ANSWERS, body and 0 or #ARGV do
+for i = ANSWERS, has_bodies and 0 or #ARGV do
     if ARGV[i] == '' then
         return { 'ANY' }
     end
@@ -204,9 +219,9 @@ end
 
 -- The first that wait, up to n, as { fresh, entry, fresh, entry, ... }, how many, and the score of
 -- the next one (nil: none).  nil: one was tried before.  Puts them into the reply, or keyed their
--- fields into `headers`, with the first one that does not fit, because that may have expired.  It
--- reads a few, then more, as many as fit by the sizes seen.  Scores are expensive to read: where
--- some have the same one, it counts them and reads the members alone.
+-- fields into `headers` (false: whole), with the first one that does not fit, because that may have
+-- expired.  It reads a few, then more, as many as fit by the sizes seen.  Scores are expensive to
+-- read: where some have the same one, it counts them and reads the members alone.
 local function meet(ready, reply, headers, fresh, mark)
     local count, bytes, upto, moved, width = 0, 0, math.min(n, 3), nil, 2
     local score, number, prefix, begun, last_alike, part
@@ -241,7 +256,7 @@ local function meet(ready, reply, headers, fresh, mark)
             moved[at + 1], moved[at + 2] = fresh, entry
             count = count + 1
             if headers then
-                headers[count] = 'h' .. member
+                headers[count] = not string.find(member, '^%z[we]') and 'h' .. member
             else
                 reply[at + 7], reply[at + 8] = entry, 0
             end
@@ -268,26 +283,40 @@ end
 
 -- Keyed: their headers, and as many bodies as fit.
 if body and count > 0 then
-    local bodies, bytes = {}, 0
-    for i, header in ipairs(redis.call('HMGET', body, unpack(headers))) do
-        local expiry = header and string.match(header, '^%d+,[%d/]*,(%d+),')
+    local fields, bodies, places, bytes, from = {}, {}, {}, 0, 0
+    for i = 1, count do
+        fields[#fields + 1] = headers[i] or nil
+    end
+    fields = fields[1] and redis.call('HMGET', body, unpack(fields)) or fields
+    for i = 1, count do
+        local at, entry, header, expiry, field, size = 4 * i, moved[2 * i], '', nil, nil, nil
+        if headers[i] then
+            from, field = from + 1, 'b' .. string.sub(headers[i], 2)
+            header = fields[from]
+            expiry = header and string.match(header, '^%d+,[%d/]*,(%d+),')
+            size = #field - 1 + redis.call('HSTRLEN', body, field)
+        else -- of one that expires the ttl counts from its place
+            local place, ttl = string.match(entry, '^(%d+)c%d+:%ze[%d/]*,(%d+),')
+            expiry, size = place and place + ttl, #entry
+        end
         if not header or expiry and tonumber(expiry) <= now then
             return { 'ANY' }
         end
-        local field = 'b' .. string.sub(headers[i], 2)
-        bytes = bytes + #field - 1 + redis.call('HSTRLEN', body, field)
+        bytes = bytes + size
         if i > 1 and bytes > max_bytes then
-            count, head = i - 1, string.match(moved[2 * i], '^%-?%d+')
+            count, head = i - 1, string.match(entry, '^%-?%d+')
             break
         end
-        bodies[i], reply[4 * i + 3], reply[4 * i + 4] = field, moved[2 * i], 0
-        reply[4 * i + 5] = header
+        reply[at + 3], reply[at + 4], reply[at + 5], reply[at + 6] = entry, 0, header, ''
+        if field then
+            bodies[#bodies + 1], places[#places + 1] = field, at + 6
+        end
     end
-    for i, bytes_of in ipairs(redis.call('HMGET', body, unpack(bodies))) do
-        if not bytes_of then
+    for i, text in ipairs(bodies[1] and redis.call('HMGET', body, unpack(bodies)) or bodies) do
+        if not text then
             return { 'ANY' }
         end
-        reply[4 * i + 6] = bytes_of
+        reply[places[i]] = text
     end
 end
 

@@ -99,6 +99,7 @@ local push_at = parked and string.byte(parked) == 45 and string.match(parked, '%
 -- @include entry
 -- @include first
 -- @include count
+-- @include whole
 -- @include body
 -- @include failed
 call.lease_end = now + tonumber(lease_ms)
@@ -173,9 +174,11 @@ local results = {}
 -- unknown which.  But not if the name of one is empty.
 local function settle_first(many)
     local others = ANSWERS + many
-    local unread = not (call.shared or body or string.find(flags, 'r', 1, true))
+    local unread = not (call.shared or string.find(flags, 'r', 1, true))
+        and (not body or dedup_ms == 0)
     for i = ANSWERS, unread and others - 1 or 0 do
-        unread = unread and ARGV[i] ~= ''
+        local from = string.find(ARGV[i], ':', 1, true)
+        unread = unread and from and (not body or is_whole(string.sub(ARGV[i], from + 1)))
     end
     if unread then
         local removed = redis.call('ZREM', prepare, unpack(ARGV, ANSWERS, others - 1))

@@ -10,7 +10,8 @@
 -- It changes no claims, so it has no token.  requeue keeps the time, priority or place of each
 -- message, gives it all its retries, and removes its expiry; if it waits again, the body of the
 -- later send stays.
--- reschedule is a send with this `when` that keeps the number of used retries.
+-- reschedule is a send with this `when` that keeps the number of used retries.  A whole message
+-- (lib/whole.lua), whose time is its place, is divided before.
 --
 -- Order of writes: what is kept beside a message, the message.  What comes after the first write is
 -- tried before it (lib/try.lua), and a place is given out before a message has it.
@@ -26,6 +27,7 @@ end
 -- @include score
 -- @include entry
 -- @include count
+-- @include whole
 -- @include body
 -- @include reason
 -- @include look_again
@@ -147,8 +149,29 @@ local function reschedule_priority(member, when)
     return true
 end
 
+-- Order of writes: what is beside the message, the message.
+local function divide(member)
+    local score, plain = redis.call('ZSCORE', store, member), whole_member(member)
+    if not score or redis.call('HEXISTS', body, 'h' .. plain) == 1 then
+        return plain
+    end
+    local its, reason = whole_read(member), redis.call('HGET', why, 'R' .. member)
+    redis.call('ZADD', store, 'XX', 0, '\0')
+    redis.call('ZREM', store, '\0')
+    redis.call('HDEL', why, '-')
+    if reason then
+        redis.call('HSET', why, 'R' .. plain, reason)
+    end
+    redis.call('HSET', body, 'h' .. plain, whole_header(its, split(score)), 'b' .. plain, its.text)
+    redis.call('ZADD', store, score, plain)
+    redis.call('ZREM', store, member)
+    redis.call('HDEL', why, 'R' .. member)
+    return plain
+end
+
 function op.reschedule(member)
     local when = ARGV[OPERANDS + 1]
+    member = body and is_whole(member) and divide(member) or member
     if kind == 'p' or kind == 'b' then
         return reschedule_priority(member, when)
     end

@@ -29,10 +29,14 @@ end
 -- @include clock
 -- @include score
 -- @include entry
+-- @include whole
 -- @include oldest
 
 -- When the message was sent first; nil: that is not stored.
 local function sent_at(member)
+    if body and is_whole(member) then
+        return tonumber(string.sub(whole_read(member).id, 1, 12), 16)
+    end
     local header = body and redis.call('HGET', body, 'h' .. member)
     return header and tonumber(string.match(header, '^%d+'))
 end

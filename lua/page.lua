@@ -3,7 +3,7 @@
 -- ARGV def, kind, state (w waiting, s scheduled, c claimed, r resting, d dead), score, name, limit,
 --      max_bytes, bodies (0 or 1), member, contains, reason, exact (0: the reason contains this
 --      text; 1: it is this text), header, older_ms (these empty: whatever it is; but reason, if
---      exact: none)
+--      exact: none), whole (1: the message `member` may be whole, lib/whole.lua)
 -- RETURN OK, now, token, owner, base (the owner's claims have larger numbers), oldest (SINCE OWNER
 --        ENTRY; empty: this entry is none of those below), more (1: there are more after the last
 --        one read), score, name (of that, or as given), (name, score, reason [, header, body])...
@@ -28,6 +28,7 @@ end
 -- @include clock
 -- @include score
 -- @include entry
+-- @include whole
 -- @include bytes
 -- @include walk
 -- @include reason
@@ -88,6 +89,7 @@ local function is_among(headers)
 end
 
 local function in_text(its_member, its_body)
+    its_member = is_whole(its_member) and whole_member(its_member) or its_member
     local length, from = string.match(its_member, '^%z(%d+):()')
     if not length then
         return string.find(its_member, contains, 1, true)
@@ -116,10 +118,11 @@ local function look(its_name, its_score)
         before, _, its_member = decode(its_name)
         its_member = its_member or its_name
     end
-    if member ~= '' and its_member ~= member then
+    if member ~= '' and its_member ~= member
+        and not (is_whole(its_member) and whole_member(its_member) == member) then
         return 0
     end
-    local its_header = stored_header(state, its_name, its_member)
+    local its_header = stored_header(state, its_name, its_member, its_score)
     if newest then
         local at = since(its_score, before, its_header)
         if not at or at > newest then
@@ -145,12 +148,10 @@ local function look(its_name, its_score)
     return #its_stored
 end
 
-if state == 'w' and member ~= '' then
-    local its_score = redis.call('ZSCORE', store, member)
-    if its_score and name == '' then
-        look(member, its_score)
-    end
-else
+local member_score = state == 'w' and member ~= '' and redis.call('ZSCORE', store, member)
+if member_score and name == '' then
+    look(member, member_score)
+elseif state ~= 'w' or member == '' or whole == '1' then
     local rev = state == 'w' and (kind == 'p' or kind == 'b')
     local key, at, stop = bounds()
     if name ~= '' then

@@ -282,6 +282,7 @@ if added and (results or timed) then -- inline, stored already; some may have wa
     return finish(reply, results, (added > 0 or kind == 't') and is_late or math.huge)
 end
 
+-- @include whole
 -- @include body
 -- @include look_again
 -- @include batch

@@ -45,6 +45,7 @@ end
 -- @include entry
 -- @include first
 -- @include count
+-- @include whole
 -- @include body
 -- @include try
 -- @include look_again

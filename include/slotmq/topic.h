@@ -129,6 +129,19 @@ typedef struct smq_topic_options {
     int64_t expires_ms;
     /* Needs expires_ms: the topic is deleted also while it holds messages, with all of them. */
     bool expires_with_messages;
+
+    /* How messages are stored: 4 (default) or 5.  In format 5 a message is one entry of a sorted
+     * set, with everything that belongs to it, if the library made its id, it is due at once, and
+     * it is not larger than whole_max; that costs Redis about as much as an entry of a stream.  The
+     * topic has layout keyed, and neither debounce_ms nor dedup_window_ms; in kinds without times
+     * the message has no ttl_ms.  All other messages are stored as in format 4.
+     * Versions before 0.3.0 refuse a topic of format 5.  docs/upgrading.md says how a topic becomes
+     * one, and comes back.
+     */
+    int32_t format;
+    /* Format 5: most bytes, 1 .. 1024, that headers and body of such a message have together.
+     * SMQ_NONE: none is stored so.  Default 256: from 1 KiB on the other way is cheaper. */
+    int32_t whole_max;
 } smq_topic_options;
 #define SMQ_TOPIC_OPTIONS_INIT SMQ_INIT(smq_topic_options)
 #define SMQ_TOPIC_OPTIONS(...) SMQ_WITH(smq_topic_options, __VA_ARGS__)

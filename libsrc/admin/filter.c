@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "model/headers.h"
 #include "model/send.h"
+#include "model/whole.h"
 
 #define STATES_ALL                                                                                 \
     ((unsigned) (SMQ_STATE_WAITING | SMQ_STATE_CLAIMED | SMQ_STATE_RESTING | SMQ_STATE_DEAD))
@@ -45,6 +46,8 @@ smq_status message_ref_check_and_copy(struct message_ref *out, const struct topi
                           "no message given: topic %s has layout inline, so set the body",
                           topic->name);
     }
+    out->whole = topic->layout == SMQ_LAYOUT_KEYED && topic->format >= TOPIC_FORMAT_WHOLE &&
+                 whole_may_have_id(out->message.id.data, out->message.id.len);
     out->slot = send_slot(topic, &out->message);
     send_member(&out->member, &out->member_len, &out->scratch, topic, &out->message);
     return SMQ_OK;
@@ -223,6 +226,7 @@ bool filter_begin(const struct filter *filter, struct page_reader *reader, int32
     if (filter->one) {
         reader->query.member = filter->which.member;
         reader->query.member_len = filter->which.member_len;
+        reader->query.whole = filter->which.whole;
     }
     if (at_cursor && part == first) {
         reader->query.from = (struct store_position){.score = filter->cursor.score,

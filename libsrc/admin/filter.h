@@ -18,6 +18,7 @@ struct message_ref {
     int32_t slot;
     const void *member;
     size_t member_len;
+    bool whole;         /* it may be whole, and have another member (model/whole.h) */
     struct buf scratch; /* `member` may point into it */
 };
 

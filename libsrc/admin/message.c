@@ -118,7 +118,7 @@ static void message_find_continue(struct message_op *op, const struct store_find
     if (next->from.name_len > 0) {
         buf_add(bytes, next->from.name, next->from.name_len);
     }
-    op->find.next.dead = next->dead;
+    op->find.next.where = next->where;
     op->find.next.from = (struct store_position){
         .score = bytes->data, .name = bytes->data + score_len + 1, .name_len = next->from.name_len};
 }
@@ -146,7 +146,9 @@ static smq_status message_find(struct message_op *op, struct page *page, smq_err
 {
     op->find.page = page;
     op->find.next =
-        (struct store_find){.member = op->which.member, .member_len = op->which.member_len};
+        (struct store_find){.member = op->which.member,
+                            .member_len = op->which.member_len,
+                            .whole = op->which.whole};
     return fanout_one(op->core, message_find_send, message_find_done, op, err);
 }
 
@@ -246,6 +248,20 @@ static enum fanout_next message_rank_other_done(const struct store_result *resul
     return FANOUT_DONE;
 }
 
+/* The next try is for the message as it waits, which is another member if it is whole. */
+static void message_take_member(struct message_op *op, const struct store_page_row *row)
+{
+    struct message_ref *which = &op->which;
+
+    if (which->whole && !row->scheduled) {
+        buf_clear(&which->scratch);
+        buf_add(&which->scratch, row->name, row->name_len);
+        which->member = which->scratch.data;
+        which->member_len = which->scratch.len;
+        which->whole = false;
+    }
+}
+
 /* Fill `err` with the reason why the message does not wait. */
 static smq_status message_fail_not_waiting(struct message_op *op, smq_error *err)
 {
@@ -255,6 +271,7 @@ static smq_status message_fail_not_waiting(struct message_op *op, smq_error *err
     if (status == SMQ_OK) {
         switch (page.rows[0].state) {
         case SMQ_STATE_WAITING:
+            message_take_member(op, &page.rows[0]);
             break;
         case SMQ_STATE_CLAIMED:
             status = message_fail_claimed(op, err);

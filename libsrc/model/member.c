@@ -5,8 +5,10 @@
 
 #include <string.h>
 
+#include "model/message_id.h"
 #include "model/number.h"
 #include "model/topic.h"
+#include "model/whole.h"
 
 static bool member_has_own_key(const void *key, size_t key_len, const void *id, size_t id_len)
 {
@@ -30,12 +32,27 @@ void member_encode(struct buf *out, const void *key, size_t key_len, const void 
     buf_add(out, id, id_len);
 }
 
+static bool member_decode_whole(struct member *out, const char *data, size_t len)
+{
+    struct whole whole;
+
+    if (!whole_decode(&whole, data, len)) {
+        return false;
+    }
+    *out = (struct member){
+        .key = whole.key, .key_len = whole.key_len, .id = whole.id, .id_len = MESSAGE_ID_LEN};
+    return true;
+}
+
 bool member_decode(struct member *out, const char *data, size_t len)
 {
     struct member member = {.id = data, .id_len = len};
     const char *colon;
     int64_t key_len;
 
+    if (whole_begins(data, len)) {
+        return member_decode_whole(out, data, len);
+    }
     if (len > 0 && data[0] == '\0') {
         colon = memchr(data, ':', len);
         if (colon == NULL ||

@@ -6,7 +6,7 @@
  * length may be 0)
  *
  * A key that equals the id counts as none.  Messages with different keys share a slot, so an id
- * alone would not distinguish them.
+ * alone would not distinguish them.  Whole messages have members of their own (model/whole.h).
  *
  * Pure. */
 #ifndef MODEL_MEMBER_H
@@ -31,7 +31,7 @@ bool member_is_plain(const void *key, size_t key_len, const void *id, size_t id_
 /* Append the member to `out`. */
 void member_encode(struct buf *out, const void *key, size_t key_len, const void *id, size_t id_len);
 
-/* Returns false if the text is no member. */
+/* The key and the id of any member, also of a whole message.  Returns false if the text is none. */
 bool member_decode(struct member *out, const char *data, size_t len);
 
 #endif

@@ -5,11 +5,13 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/status.h"
 #include "model/headers.h"
 #include "model/member.h"
 #include "model/slot.h"
+#include "model/whole.h"
 
 /* --- what does not depend on the topic --- */
 
@@ -290,6 +292,23 @@ bool send_lacks_id(const struct topic *topic, const struct message *message)
     return topic->layout == SMQ_LAYOUT_KEYED && message->id.data == NULL;
 }
 
+/* Is all of the message in its member?  It is if no other send can have its id, if it is due at
+ * once, and if its place says when it expires. */
+static bool send_is_whole(const struct topic *topic, const struct message *message,
+                          const struct send_place *place)
+{
+    bool timed = topic->type == SMQ_TYPE_RANGE_MERGE || topic->type == SMQ_TYPE_FIXED_TIME;
+    bool at_once = topic->type == SMQ_TYPE_RANGE_MERGE
+                       ? strcmp(place->when, "+0") == 0
+                       : message->delay_ms <= 0 && message->due_at_ms == 0;
+
+    return topic->format >= TOPIC_FORMAT_WHOLE && topic->layout == SMQ_LAYOUT_KEYED &&
+           topic->debounce_ms == 0 && topic->dedup_window_ms == 0 && message->made &&
+           !message->restored && at_once && (timed || place->ttl_ms < 0) &&
+           (int64_t) (headers_size(message->headers, message->header_count) + message->body.len) <=
+               topic->whole_max;
+}
+
 smq_status send_place(struct send_place *out, const struct topic *topic,
                       const struct message *message, smq_error *err)
 {
@@ -316,6 +335,7 @@ smq_status send_place(struct send_place *out, const struct topic *topic,
     } else if (message->ttl_ms == 0 && !message->restored && topic->ttl_ms > 0) {
         place.ttl_ms = topic->ttl_ms;
     }
+    place.whole = send_is_whole(topic, message, &place);
     *out = place;
     return SMQ_OK;
 }
@@ -343,6 +363,21 @@ const char *send_when(char scratch[SEND_RESTORED_MAX], const struct send_place *
     snprintf(scratch, SEND_RESTORED_MAX, "%s/%" PRId32 "/%s/%s", place->when, message->attempt * 2,
              first, expiry);
     return scratch;
+}
+
+void send_member_whole(struct buf *out, const struct send_place *place,
+                       const struct message *message, smq_bytes stored, size_t headers_len)
+{
+    struct whole whole = {.key = message->key.data,
+                          .key_len = message->key.len,
+                          .id = message->id.data,
+                          .max_retries = place->max_retries,
+                          .ttl_ms = place->ttl_ms,
+                          .headers_len = headers_len,
+                          .stored = stored.data,
+                          .stored_len = stored.len};
+
+    whole_encode(out, &whole);
 }
 
 void send_member(const void **out, size_t *len, struct buf *scratch, const struct topic *topic,

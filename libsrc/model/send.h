@@ -11,6 +11,7 @@
 /* A message to send, or one to restore.  Its pointers belong to the caller. */
 struct message {
     smq_bytes body, key, id;
+    bool made; /* the library made the id */
     int64_t priority, delay_ms, due_at_ms;
     int64_t ttl_ms;
     int32_t max_retries;
@@ -36,6 +37,7 @@ struct send_place {
     /* argument of the script: "+MS" (relative), "MS" (absolute), a priority, alone or with "@+MS"
      * or "@MS" behind it, or "0" for fifo */
     char when[SEND_WHEN_MAX];
+    bool whole; /* all of the message is in its member (model/whole.h) */
 };
 
 /* Does the library have to make an id for the message? */
@@ -54,8 +56,12 @@ const char *send_when(char scratch[SEND_RESTORED_MAX], const struct send_place *
 /* The slot of a message, which has an id if it needs one. */
 int32_t send_slot(const struct topic *topic, const struct message *message);
 
-/* The member of the message in the sorted sets of its slot.  *out points into the message or into
- * `scratch`, which is overwritten. */
+/* Append the member of a message that is whole; `stored`: its headers and its body. */
+void send_member_whole(struct buf *out, const struct send_place *place,
+                       const struct message *message, smq_bytes stored, size_t headers_len);
+
+/* The member of any other message in the sorted sets of its slot.  *out points into the message or
+ * into `scratch`, which is overwritten. */
 void send_member(const void **out, size_t *len, struct buf *scratch, const struct topic *topic,
                  const struct message *message);
 

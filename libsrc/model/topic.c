@@ -209,6 +209,12 @@ static smq_status topic_check_together(const struct topic *topic, smq_error *err
         return status_set(err, SMQ_INVALID,
                           "expires_with_messages is for topics that expire: give expires_ms, too");
     }
+    if (topic->format < TOPIC_FORMAT_WHOLE &&
+        topic->whole_max != TOPIC_WHOLE_DEFAULT) {
+        return status_set(err, SMQ_INVALID,
+                          "whole_max is for topics of format %d: give format, too",
+                          TOPIC_FORMAT_WHOLE);
+    }
     if (topic->debounce_ms != 0 && topic->debounce_ms < topic->delay_ms) {
         return status_set(err, SMQ_INVALID,
                           "debounce_ms, %" PRId64 ", is less than delay_ms, %" PRId64

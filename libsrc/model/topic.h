@@ -27,14 +27,20 @@
     (INT64_C(1) << 43) /* limit of delays, times to live and points in time                        \
                         */
 
+#define TOPIC_FORMAT_LEAST  4 /* also the default */
+#define TOPIC_FORMAT_NEWEST 5
+#define TOPIC_WHOLE_MAX     1024
+#define TOPIC_WHOLE_DEFAULT 256
+
 enum {
     TOPIC_NAME_MAX = 120,
     TOPIC_NONCE_LEN = 16,
     TOPIC_STAMP_MAX = TOPIC_NONCE_LEN + 12,
     TOPIC_KEY_MAX = 1024, /* limit of keys and ids */
-    /* of the stored text and of the slots' contents.  In 3 a slot of layout keyed has the key
-     * done{T_i}; in 2 members contain the key, in both layouts; 1 was written without a number */
-    TOPIC_FORMAT = 4
+    /* of the stored text and of the slots' contents.  In 5 messages may be whole in their members
+     * (model/whole.h); in 3 a slot of layout keyed has the key done{T_i}; in 2 members contain the
+     * key, in both layouts; 1 was written without a number */
+    TOPIC_FORMAT_WHOLE = 5
 };
 
 /* A checked definition with all defaults filled in.  `nonce` ("" until it is stored) names one
@@ -105,7 +111,7 @@ static inline int64_t topic_default_body(smq_layout layout)
 }
 
 /* The stored text: fixed order, without name, nonce, version and generation, and without the
- * options from debounce_ms to groups that have their default:
+ * options from debounce_ms on that have their default; the format is at the begin:
  * "format=4 type=range_merge layout=inline slots=64 shared=no ties=arrival max_retries=16
  * backoff=exp:1000:600000 lease_ms=30000 delay_ms=none takeover=fast".  topic_parse() is for
  * untrusted text: another format fails as TOPIC_DIFFERS, and says what to do; unknown, missing or

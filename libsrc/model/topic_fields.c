@@ -26,6 +26,11 @@ bool topic_field_is_later(const struct option *field)
     return field->stored > TOPIC_ALWAYS_STORED;
 }
 
+bool topic_field_is_format(const struct option *field)
+{
+    return field->topic == offsetof(struct topic, format);
+}
+
 /* Can the field be "none"?  Then *out is the value that means it. */
 static bool topic_field_none(int64_t *out, const struct option *field)
 {

@@ -19,6 +19,9 @@ const struct option *topic_field(int place);
  * not have it can read the text? */
 bool topic_field_is_later(const struct option *field);
 
+/* Is it the format, with which the stored text begins? */
+bool topic_field_is_format(const struct option *field);
+
 /* The value of a field that is not a back-off, as a number. */
 int64_t topic_field_get(const struct option *field, const struct topic *topic);
 void topic_field_set(const struct option *field, struct topic *topic, int64_t value);

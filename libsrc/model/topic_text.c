@@ -17,8 +17,11 @@ void topic_format(struct buf *out, const struct topic *topic)
     const struct option *field;
     char value[TOPIC_VALUE_MAX];
 
-    buf_printf(out, TOPIC_FORMAT_NAME "%d", TOPIC_FORMAT);
+    buf_printf(out, TOPIC_FORMAT_NAME "%" PRId32, topic->format);
     for (int place = 1; (field = topic_field(place)) != NULL; place++) {
+        if (topic_field_is_format(field)) {
+            continue;
+        }
         if (topic_field_is_later(field) &&
             topic_field_get(field, topic) == topic_field_default(field, topic)) {
             continue;
@@ -58,7 +61,7 @@ static uint64_t topic_parse_field(struct topic *out, const char *text, size_t le
         size_t name_len = strlen(field->info.name);
         size_t value_len = len - name_len - 1;
 
-        if (len <= name_len || text[name_len] != '=' ||
+        if (topic_field_is_format(field) || len <= name_len || text[name_len] != '=' ||
             memcmp(text, field->info.name, name_len) != 0) {
             continue;
         }
@@ -139,16 +142,21 @@ static bool topic_has_no_format(const char *text, size_t len)
 /* Fill `err` with what to do about a definition that another version of slotmq has stored. */
 static smq_status topic_other_format(const char *name, int64_t format, smq_error *err)
 {
-    if (format > TOPIC_FORMAT) {
+    if (format > TOPIC_FORMAT_NEWEST) {
         return status_set(err, SMQ_TOPIC_DIFFERS,
                           "topic %s was made by a newer slotmq: its format is %" PRId64
                           ", and this version reads %d; update this program",
-                          name, format, TOPIC_FORMAT);
+                          name, format, TOPIC_FORMAT_NEWEST);
     }
     return status_set(err, SMQ_TOPIC_DIFFERS,
                       "topic %s was made by an older slotmq, whose messages this version does not "
                       "read; docs/upgrading.md says how they come over",
                       name);
+}
+
+static bool topic_format_is_read(int64_t format)
+{
+    return format >= TOPIC_FORMAT_LEAST && format <= TOPIC_FORMAT_NEWEST;
 }
 
 smq_status topic_parse(struct topic *out, const char *name, const char *text, size_t len,
@@ -164,10 +172,11 @@ smq_status topic_parse(struct topic *out, const char *name, const char *text, si
     }
     snprintf(topic.name, sizeof(topic.name), "%s", name);
     if (topic_has_no_format(text, len) ||
-        (topic_parse_format(&format, &text, &len) && format != TOPIC_FORMAT)) {
+        (topic_parse_format(&format, &text, &len) && !topic_format_is_read(format))) {
         return topic_other_format(name, format, err);
     }
-    good = format == TOPIC_FORMAT && topic_parse_fields(&topic, text, len);
+    good = topic_format_is_read(format) && topic_parse_fields(&topic, text, len);
+    topic.format = (int32_t) format;
     if (!good || topic_check(&topic, &why) != SMQ_OK) {
         return status_set(err, SMQ_INTERNAL, "the stored definition of topic %s cannot be read: %s",
                           name, why.text);

@@ -193,9 +193,11 @@ static void outbox_topic_identify(struct outbox_topic *topic, struct send *send)
             message_id_move(send->id, outbox_topic_spread(topic), topic->topic.slots);
         }
         send->message.id = (smq_bytes){send->id, MESSAGE_ID_LEN};
+        send->message.made = true;
     } else if (send->id[0] != '\0' && topic->topic.layout != SMQ_LAYOUT_KEYED) {
         send->id[0] = '\0';
         send->message.id = (smq_bytes){NULL, 0};
+        send->message.made = false;
     }
 }
 
@@ -215,6 +217,7 @@ static void outbox_topic_refuse(struct outbox_topic *topic, struct send *send, s
 /* May block the topic. */
 static void outbox_topic_place(struct outbox_topic *topic, struct send *send)
 {
+    bool was_whole = send->unknown && send->place.whole;
     smq_error err;
     smq_status status;
 
@@ -223,6 +226,9 @@ static void outbox_topic_place(struct outbox_topic *topic, struct send *send)
     if (status != SMQ_OK) {
         outbox_topic_refuse(topic, send, status, err.text);
         return;
+    }
+    if (send->unknown && topic->topic.layout == SMQ_LAYOUT_KEYED) {
+        send->place.whole = was_whole; /* what may be stored is sent again as it was */
     }
     outbox_add(outbox_topic_outbox(topic, send->place.slot), send);
 }

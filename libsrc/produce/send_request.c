@@ -92,6 +92,22 @@ static void send_request_add_body(struct store_message *out, struct buf *scratch
     }
 }
 
+static void send_request_add_member(struct send_request *request, struct store_message *out,
+                                    const struct send *send)
+{
+    struct buf *member = &request->all->member;
+
+    if (send->place.whole) {
+        buf_clear(member);
+        send_member_whole(member, &send->place, &send->message,
+                          (smq_bytes){out->body, out->body_len}, out->headers_len);
+        out->member = member->data;
+        out->member_len = member->len;
+    } else {
+        send_member(&out->member, &out->member_len, member, request->topic, &send->message);
+    }
+}
+
 static void send_request_add(struct send_request *request, struct send *send)
 {
     char restored[SEND_RESTORED_MAX];
@@ -100,8 +116,7 @@ static void send_request_add(struct send_request *request, struct send *send)
                                     .ttl_ms = send->place.ttl_ms};
 
     send_request_add_body(&message, &request->all->stored, &send->message);
-    send_member(&message.member, &message.member_len, &request->all->member, request->topic,
-                &send->message);
+    send_request_add_member(request, &message, send);
     store_send_add(&request->call, &request->slot, &message);
     STAILQ_INSERT_TAIL(&request->batch, send, link);
     request->count++;
@@ -131,6 +146,7 @@ static bool send_request_identify(struct send_request *request, struct send *sen
 static int64_t send_request_fill(struct send_request *request, struct send_list *queue)
 {
     bool has_ids = STAILQ_FIRST(queue)->sequence != 0;
+    bool whole = STAILQ_FIRST(queue)->place.whole;
     struct send *send;
     size_t bytes = 0;
     int64_t deadline_ms = INT64_MAX;
@@ -138,6 +154,7 @@ static int64_t send_request_fill(struct send_request *request, struct send_list 
     size_t most = SENDS_MAX / (size_t) topic_parts(request->topic);
 
     while ((send = STAILQ_FIRST(queue)) != NULL && request->count < most &&
+           send->place.whole == whole &&
            (request->count == 0 || bytes + send_request_size(send) <= BYTES_MAX) &&
            send_request_identify(request, send, has_ids)) {
         STAILQ_REMOVE_HEAD(queue, link);
@@ -163,6 +180,9 @@ void send_request_begin(struct send_requests *all, struct send_list *queue,
     request->sequence = sequence != 0 ? sequence : all->last_sequence + 1;
     request->begun_us = now_us;
     store_slot_fill(&request->slot, topic, slot);
+    if (STAILQ_FIRST(queue)->place.whole) {
+        request->slot.keyed = false; /* nothing is stored beside the members */
+    }
     store_send_begin(&request->call, &request->slot, topic, all->no_repeat ? NULL : all->producer,
                      request->sequence);
     deadline_ms = send_request_fill(request, queue);

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "model/headers.h"
 #include "model/number.h"
+#include "model/whole.h"
 #include "scripts.h"
 #include "store/call.h"
 #include "store/consume.h"
@@ -201,7 +202,8 @@ bool store_consume_read(struct store_consumed *out, const struct store_result *r
     return true;
 }
 
-bool store_stored_split(struct store_claimed *out, const char *stored, size_t len)
+/* Divide headers and body; false: these are no headers. */
+static bool consume_split(struct store_claimed *out, const char *stored, size_t len)
 {
     smq_header headers[SMQ_HEADERS_MAX];
     size_t headers_len = out->header.headers_len;
@@ -215,14 +217,42 @@ bool store_stored_split(struct store_claimed *out, const char *stored, size_t le
     return true;
 }
 
-static bool consume_read_body(struct store_claimed *out, const redisReply *reply, size_t at)
+static bool consume_fill_whole(struct store_claimed *out, char kind)
 {
-    const char *header, *stored;
-    size_t len, stored_len;
+    struct entry entry;
+    struct whole whole;
 
-    return reply_string(&header, &len, reply, at) && header_parse(&out->header, header, len) &&
-           reply_string(&stored, &stored_len, reply, at + 1) &&
-           store_stored_split(out, stored, stored_len);
+    if (!entry_decode(&entry, out->entry, out->entry_len) ||
+        !whole_decode(&whole, entry.member, entry.member_len)) {
+        return false;
+    }
+    whole_header(&out->header, &whole, kind, entry.before);
+    return consume_split(out, whole.stored, whole.stored_len);
+}
+
+bool store_claimed_fill(struct store_claimed *out, const struct store_slot *slot,
+                        const smq_bytes *header, const smq_bytes *stored)
+{
+    if (header->len == 0 && stored->len == 0) {
+        return consume_fill_whole(out, slot->kind);
+    }
+    return header_parse(&out->header, header->data, header->len) &&
+           consume_split(out, stored->data, stored->len);
+}
+
+static bool consume_read_body(struct store_claimed *out, const redisReply *reply,
+                              const struct store_slot *slot, size_t at)
+{
+    const char *header_text, *stored_text;
+    smq_bytes header = {NULL, 0}, stored = {NULL, 0};
+
+    if (!reply_string(&header_text, &header.len, reply, at) ||
+        !reply_string(&stored_text, &stored.len, reply, at + 1)) {
+        return false;
+    }
+    header.data = header_text;
+    stored.data = stored_text;
+    return store_claimed_fill(out, slot, &header, &stored);
 }
 
 static bool consume_read_attempts(struct attempts *out, const redisReply *reply, size_t at)
@@ -252,5 +282,5 @@ bool store_consume_message(struct store_claimed *out, const struct store_result 
 
     return reply_string(&out->entry, &out->entry_len, result->reply, at) &&
            consume_read_attempts(&out->attempts, result->reply, at + 1) &&
-           (!slot->keyed || consume_read_body(out, result->reply, at + 2));
+           (!slot->keyed || consume_read_body(out, result->reply, slot, at + 2));
 }

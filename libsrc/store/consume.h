@@ -5,6 +5,8 @@
 #ifndef STORE_CONSUME_H
 #define STORE_CONSUME_H
 
+#include <slotmq/message.h>
+
 #include "model/entry.h"
 #include "model/header.h"
 #include "model/token.h"
@@ -90,8 +92,11 @@ struct store_claimed {
     size_t body_len;
     struct header header;
 };
-/* Divide what is stored of a message, headers and body; false: these are no headers. */
-bool store_stored_split(struct store_claimed *out, const char *stored, size_t len);
+/* Fill in header, headers and body of a message of layout keyed whose entry is known: from what is
+ * stored beside it, or of a whole one, which has an empty header, from its entry.  false: they are
+ * malformed. */
+bool store_claimed_fill(struct store_claimed *out, const struct store_slot *slot,
+                        const smq_bytes *header, const smq_bytes *stored);
 bool store_consume_known(struct store_known *out, const struct store_result *result,
                          const struct store_slot *slot, size_t index);
 bool store_consume_message(struct store_claimed *out, const struct store_result *result,

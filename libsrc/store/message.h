@@ -30,6 +30,7 @@ struct store_page {
     bool bodies;       /* keyed: read the bodies, too */
     const char *member;
     size_t member_len;
+    bool whole; /* that message may be whole (model/whole.h) */
     const char *contains, *reason;
     bool exact;         /* `reason` is the whole reason; "": none was given */
     const void *header; /* a header that it has, as headers_encode() writes it */
@@ -87,7 +88,8 @@ enum { STORE_FIND_MAX = 1000 };
 struct store_find {
     const char *member;
     size_t member_len;
-    bool dead; /* continue among the dead ones */
+    bool whole; /* it may be whole (model/whole.h) */
+    char where; /* where to continue; 0: at the begin */
     struct store_position from;
 };
 struct store_found {

@@ -61,6 +61,7 @@ void store_page(struct store_call *call, struct redis *redis, const struct store
     } else {
         redis_arg_string(call_argv(call, SCRIPT_PAGE_ARGV_OLDER_MS), "");
     }
+    redis_arg_int(call_argv(call, SCRIPT_PAGE_ARGV_WHOLE), page->whole);
     call_submit(call, redis, PAGE_HEAD + page_row_width(slot) * (size_t) page->limit, timeout_ms);
 }
 
@@ -184,9 +185,12 @@ bool store_page_message(struct store_page_row *out, const struct store_result *r
 void store_find(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                 const struct store_find *find, int64_t timeout_ms)
 {
+    char where = find->where != 0 ? find->where : find->whole ? 'w' : 'p';
+
     call_begin_slot(call, &script_find, slot);
+    call_kind(call, SCRIPT_FIND_ARGV_KIND, slot);
     redis_arg(call_argv(call, SCRIPT_FIND_ARGV_MEMBER), find->member, find->member_len);
-    redis_arg_string(call_argv(call, SCRIPT_FIND_ARGV_WHERE), find->dead ? "d" : "p");
+    redis_arg(call_argv(call, SCRIPT_FIND_ARGV_WHERE), &where, 1);
     redis_arg_string(call_argv(call, SCRIPT_FIND_ARGV_FROM_SCORE),
                      find->from.name_len > 0 ? find->from.score : "");
     page_call_bytes(call, SCRIPT_FIND_ARGV_FROM_NAME, find->from.name, find->from.name_len);
@@ -208,8 +212,8 @@ static bool page_read_more(struct store_found *out, const redisReply *reply,
         !reply_string(&out->next.from.name, &out->next.from.name_len, reply, FIND_HEAD + 2)) {
         return false;
     }
-    out->next.dead = where[0] == 'd';
-    return true;
+    out->next.where = where[0];
+    return strchr("wvpd", where[0]) != NULL;
 }
 
 bool store_find_read(struct store_found *out, const struct store_result *result,

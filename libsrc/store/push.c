@@ -71,19 +71,18 @@ static bool push_read_entry(struct store_push *out, struct push_text *text, int6
     return true;
 }
 
-/* Layout keyed has a header and a body, layout inline none. */
+/* Layout keyed has a header and a body, layout inline and whole messages none. */
 static bool push_read_body(struct store_claimed *out, struct push_text *text, int64_t header_len,
-                           bool keyed)
+                           const struct store_slot *slot)
 {
     const char *header = push_read_bytes(text, header_len);
 
-    if (!keyed) {
+    if (!slot->keyed) {
         return header_len == 0 && text->len == 0;
     }
-    if (header == NULL || !header_parse(&out->header, header, (size_t) header_len)) {
-        return false;
-    }
-    return store_stored_split(out, text->data, text->len);
+    return header != NULL && store_claimed_fill(out, slot,
+                                                &(smq_bytes){header, (size_t) header_len},
+                                                &(smq_bytes){text->data, text->len});
 }
 
 bool store_push_read(struct store_push *out, const struct store_slot *slot, const char *data,
@@ -101,5 +100,5 @@ bool store_push_read(struct store_push *out, const struct store_slot *slot, cons
     }
     push_skip(&text, 1);
     return push_read_entry(out, &text, entry_len) &&
-           push_read_body(&out->message, &text, header_len, slot->keyed);
+           push_read_body(&out->message, &text, header_len, slot);
 }

@@ -1,5 +1,7 @@
--- GIVES header_split, header_refs, header_join, body_size, body_refer, body_drop, body_ends
+-- GIVES header_split, header_refs, header_join, header_of
+-- GIVES body_size, body_refer, body_drop, body_ends
 -- TAKES body
+-- USES is_whole
 
 -- Bodies of layout keyed (body is nil in the other one), in the hash body: b.. and the member ->
 -- its body; h.. and the member -> its header: FIRST, the time of the first send, or
@@ -28,14 +30,19 @@ local function header_join(first, limit, expiry, refs)
         expiry and string.format('%.0f', expiry) or '', refs)
 end
 
+-- What is stored beside a member; nil or false: nothing, as of whole messages (lib/whole.lua).
+local function header_of(member)
+    return body and not is_whole(member) and redis.call('HGET', body, 'h' .. member)
+end
+
 local function body_size(member)
-    return body and redis.call('HSTRLEN', body, 'b' .. member) or 0
+    return body and not is_whole(member) and redis.call('HSTRLEN', body, 'b' .. member) or 0
 end
 
 -- Adds this many references to the body of a member, or drops them.  Returns its header, if there
 -- is one.
 local function body_refer(member, by)
-    local text = body and redis.call('HGET', body, 'h' .. member)
+    local text = header_of(member)
     if text then
         local first, limit, expiry = header_split(text)
         local refs = header_refs(text)
@@ -52,14 +59,15 @@ end
 -- others.  Changes nothing.
 local function body_ends(members)
     local fields, gone, kept = {}, {}, {}
-    for i, member in ipairs(members) do
-        fields[i] = 'h' .. member
+    for _, member in ipairs(members) do
+        fields[#fields + 1] = not is_whole(member) and 'h' .. member or nil
     end
     for i, text in ipairs(#fields > 0 and redis.call('HMGET', body, unpack(fields)) or {}) do
+        local member = string.sub(fields[i], 2)
         if text and (not string.find(text, ',', 1, true) or string.sub(text, -2) == ',1') then
-            gone[#gone + 1], gone[#gone + 2] = fields[i], 'b' .. members[i]
+            gone[#gone + 1], gone[#gone + 2] = fields[i], 'b' .. member
         elseif text then
-            kept[#kept + 1] = members[i]
+            kept[#kept + 1] = member
         end
     end
     return gone, kept

@@ -1,6 +1,7 @@
 -- GIVES bury_all, bury
 -- TAKES dead, why, body
--- USES join, now, history_of, history_add, header_split, header_join, body_drop, count
+-- USES join, now, history_of, history_add, is_whole, whole_read, whole_member, whole_header
+-- USES header_split, header_join, body_drop, count
 
 -- How the try ended; other causes end none.
 local HOW = { rejected = 'x', failed = 't', crashed = 'l', timed_out = 'h' }
@@ -24,24 +25,45 @@ local function bury_tries(fields)
     return tried
 end
 
+-- Header and body of each, as layout keyed stores them, by its index, and its name when it is dead.
+local function bury_stored(letters)
+    local fields, at, stored = {}, {}, {}
+    for i, it in ipairs(letters) do
+        local n = #fields
+        if is_whole(it.member) then
+            local its = whole_read(it.member)
+            stored[i] = {
+                member = whole_member(it.member), header = whole_header(its, it.before),
+                text = its.text
+            }
+        else
+            stored[i], at[#at + 1] = { member = it.member }, i
+            fields[n + 1], fields[n + 2] = 'h' .. it.member, 'b' .. it.member
+        end
+    end
+    local found = body and #fields > 0 and redis.call('HMGET', body, unpack(fields)) or {}
+    for n, i in ipairs(at) do
+        stored[i].header, stored[i].text = found[2 * n - 1], found[2 * n] or ''
+    end
+    return stored
+end
+
 -- Makes dead letters of messages, a list of { member, before, attempts, cause, reason, had }, and
 -- counts them by their cause.  `had`: the attempts before the answer that ended it, if other ones.
 -- A dead letter holds everything that is kept of its message.  One of the same name and place is
 -- replaced and counted as a merge.  The caller has tried what removes bodies and entries
 -- (lib/try.lua), and removes the entries of the messages afterwards.
 local function bury_all(letters)
-    local placed, kept, reasons, fields, members = {}, {}, {}, {}, {}
+    local placed, kept, reasons, members = {}, {}, {}, {}
     for i, it in ipairs(letters) do
         members[i] = it.member
-        fields[2 * i - 1], fields[2 * i] = 'h' .. it.member, 'b' .. it.member
         if it.attempts >= 2 then
             reasons[#reasons + 1] = 'R' .. it.member
         end
     end
-    local tried = bury_tries(reasons)
-    local stored = body and redis.call('HMGET', body, unpack(fields)) or {}
+    local tried, stored = bury_tries(reasons), bury_stored(letters)
     for i, it in ipairs(letters) do
-        local entry, header = it.before .. 'd:' .. it.member, stored[2 * i - 1]
+        local entry, header = it.before .. 'd:' .. stored[i].member, stored[i].header
         local at, reason = #kept, it.attempts >= 2 and 'R' .. it.member
         count('dead_' .. it.cause)
         placed[2 * i - 1], placed[2 * i] = join(now, it.attempts), entry
@@ -52,7 +74,7 @@ local function bury_all(letters)
         if header then
             local first, limit, expiry = header_split(header)
             kept[at + 3], kept[at + 4] = 'H' .. entry, header_join(first, limit, expiry, 1)
-            kept[at + 5], kept[at + 6] = 'B' .. entry, stored[2 * i] or ''
+            kept[at + 5], kept[at + 6] = 'B' .. entry, stored[i].text
         end
     end
     redis.call('ZADD', dead, 'XX', 0, '-') -- a try

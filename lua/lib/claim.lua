@@ -1,6 +1,7 @@
 -- GIVES claimed, take, read_bodies, claim_waiting
 -- TAKES store, body, call, state, reply
--- USES now, split, before_score, join, first, header_split, body_size, deliver
+-- USES now, split, before_score, join, first, is_whole, whole_read, whole_header, header_split
+-- USES body_size, deliver
 
 -- Claiming messages that wait: up to n, and about max_bytes of them.  Messages that must not be
 -- handled are set aside on the way, and end before the claims are written, so that an error loses
@@ -38,10 +39,23 @@ local function set_aside(list, member, before, attempts, cause, reason)
     }
 end
 
+-- The header of a whole message that expires, and what is in the reply in the place of header and
+-- body of those that are whole.
+local function whole_parts(member, before)
+    if string.byte(member, 2) == 101 then
+        return whole_header(whole_read(member), before), ''
+    end
+    return nil, ''
+end
+
 -- Claims a message, or sets it aside if it has expired or its body was removed.  false: it does not
 -- fit, and stays where it is.
 local function take(mark, member, before, score, attempts, header)
-    local expired, size, bytes = header and has_expired(header), body_size(member), nil
+    local size, bytes = body_size(member), nil
+    if body and is_whole(member) then
+        header, bytes = whole_parts(member, before)
+    end
+    local expired = header and has_expired(header)
     if expired and not call.expired_to_dead then
         set_aside(claimed.dropped, member, before, attempts)
         return true
@@ -51,7 +65,9 @@ local function take(mark, member, before, score, attempts, header)
         set_aside(claimed.dying, member, before, attempts, 'expired', 'expired')
         return true
     end
-    if body then
+    if bytes then -- it is whole
+        header = ''
+    elseif body then
         bytes = header and (size > 0 or redis.call('HGET', body, 'b' .. member))
         if not bytes then
             set_aside(claimed.dying, member, before, attempts, 'bodiless', 'its body is missing')
@@ -96,11 +112,16 @@ end
 
 -- The headers of some of them.
 local function headers_of(found)
-    local fields = {}
+    local fields, at, headers = {}, {}, {}
     for i = 1, body and #found or 0, 2 do
-        fields[#fields + 1] = 'h' .. found[i]
+        if not is_whole(found[i]) then
+            fields[#fields + 1], at[#at + 1] = 'h' .. found[i], (i + 1) / 2
+        end
     end
-    return #fields > 0 and redis.call('HMGET', body, unpack(fields)) or {}
+    for i, header in ipairs(#fields > 0 and redis.call('HMGET', body, unpack(fields)) or {}) do
+        headers[at[i]] = header
+    end
+    return headers
 end
 
 -- Claims the messages of one read.  Returns how many were read, and whether to read again.

@@ -1,6 +1,6 @@
 -- GIVES claim_by_key
--- TAKES body, call, state
--- USES join, claimed, take
+-- TAKES call, state
+-- USES join, header_of, claimed, take
 
 -- Kind f by key: claims what no message of its own key holds.  Returns what stopped it.
 local function claim_by_key(mark)
@@ -9,7 +9,7 @@ local function claim_by_key(mark)
         if had == call.n or #claimed.dying + #claimed.dropped >= claimed.most then
             return 'full'
         end
-        local header = body and redis.call('HGET', body, 'h' .. member)
+        local header = header_of(member)
         local score = join(call.lease_end, attempts)
         if not take(mark, member, before, score, attempts, header) then
             return 'full'

@@ -1,6 +1,6 @@
 -- GIVES hand_over
 -- TAKES prepare, slot, body, call, state, moves
--- USES split, before_score, decode, join, by_place, sorts_before, body_size, deliver
+-- USES split, before_score, decode, join, by_place, sorts_before, is_whole, body_size, deliver
 
 -- Handing the newest claim over again to an owner that did not get its reply, as many messages per
 -- call as fit into one reply: those behind the last one that the owner names.
@@ -105,7 +105,9 @@ local function hand_over(position)
         if handed > 0 and bytes + size > call.max_bytes then
             return true
         end
-        if body then
+        if body and is_whole(it.member) then
+            header, text = '', ''
+        elseif body then
             header, text = unpack(redis.call('HMGET', body, 'h' .. it.member,
                 'b' .. it.member))
         end

@@ -1,5 +1,6 @@
 -- GIVES keys_open
 -- TAKES call
+-- USES is_whole, whole_read
 
 -- The keys of messages, and those that the caller has named in `passes`.
 local function keys_open()
@@ -8,7 +9,10 @@ local function keys_open()
     -- The key of a message, or its id without one; inline without one its body.
     function keys.of(member)
         local len, from = string.match(member, '^%z(%d+):()')
-        if not len then
+        if is_whole(member) then
+            local its = whole_read(member)
+            return its.upto < its.from and its.id or string.sub(member, its.from, its.upto)
+        elseif not len then
             return member
         elseif len == '0' then
             return string.sub(member, from)

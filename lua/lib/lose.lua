@@ -1,13 +1,15 @@
 -- GIVES limit_of, lose
--- TAKES body, max_retries
--- USES header_split, count, give_back, LOST, TIMED_OUT, history_keep, bury
+-- TAKES max_retries
+-- USES is_whole, whole_read, header_of, header_split, count, give_back, LOST, TIMED_OUT
+-- USES history_keep, bury
 
 -- The retry limit of a message.
 local function limit_of(member)
-    local text = body and redis.call('HGET', body, 'h' .. member)
-    local _, limit
+    local text, limit, _ = header_of(member), nil, nil
     if text then
         _, limit = header_split(text)
+    elseif is_whole(member) then
+        limit = whole_read(member).limit
     end
     return limit and tonumber(string.match(limit, '^%d+')) or max_retries
 end

@@ -1,6 +1,7 @@
 -- GIVES claim_passing
--- TAKES store, body, call, state
--- USES now, split, before_score, join, claimed, take, looked, read_looked, count_to, note
+-- TAKES store, call, state
+-- USES now, split, before_score, join, header_of, claimed, take
+-- USES looked, read_looked, count_to, note
 
 -- A claim that passes over the messages of some keys: their owner has some of them already, and
 -- would let the others wait, or a former owner keeps them.  It looks at PASS_MOST of the messages
@@ -23,7 +24,7 @@ local function meet(mark, member, score)
     elseif claimed.count == call.n then
         return 'full'
     end
-    local header = body and redis.call('HGET', body, 'h' .. member)
+    local header = header_of(member)
     local its_score = join(call.lease_end, attempts)
     if not take(mark, member, string.format('%.0f', before), its_score, attempts, header) then
         return 'full'

@@ -1,6 +1,6 @@
 -- GIVES remember
 -- TAKES done, dedup_ms
--- USES now
+-- USES now, is_whole, whole_member
 
 -- Remembers ids whose messages are done, for the window, if there is one.  A call also removes
 -- those that have left the window: more than it adds, so that they become fewer, but not many
@@ -13,7 +13,7 @@ local function remember(ids)
         return
     end
     for i, id in ipairs(ids) do
-        placed[2 * i - 1], placed[2 * i] = now, id
+        placed[2 * i - 1], placed[2 * i] = now, is_whole(id) and whole_member(id) or id
     end
     redis.call('ZADD', done, unpack(placed))
     local over = redis.call('ZCOUNT', done, '-inf', now - dedup_ms)

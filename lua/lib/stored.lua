@@ -1,15 +1,17 @@
 -- GIVES stored_header, stored_body, stored_reason, add_stored
 -- TAKES why, body, oldest
--- USES split, LOST, history_of
+-- USES split, decode, is_whole, whole_read, whole_header, LOST, history_of
 
--- The data stored for a message: of a dead letter in `why`, of all others of layout keyed in
--- `body`, inline nothing; and why it failed last.
+-- The data stored for a message: of a dead letter in `why`, of those that are whole in themselves,
+-- of all others of layout keyed in `body`, inline nothing; and why it failed last.
 
-local function stored_header(state, name, member)
+local function stored_header(state, name, member, score)
     if not body then
         return ''
     elseif state == 'd' then
         return redis.call('HGET', why, 'H' .. name) or ''
+    elseif is_whole(member) then
+        return whole_header(whole_read(member), state == 'w' and split(score) or decode(name))
     end
     return redis.call('HGET', body, 'h' .. member) or ''
 end
@@ -19,6 +21,8 @@ local function stored_body(state, name, member)
         return ''
     elseif state == 'd' then
         return redis.call('HGET', why, 'B' .. name) or ''
+    elseif is_whole(member) then
+        return whole_read(member).text
     end
     return redis.call('HGET', body, 'b' .. member) or ''
 end

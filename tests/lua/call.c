@@ -292,7 +292,7 @@ void call_args(struct args *args, const struct model *model, const struct call *
     bool has_token = call->kind == CALL_CONSUME || call->kind == CALL_RENEW ||
                      call->kind == CALL_TAKEOVER || call->kind == CALL_VACATE;
     bool has_kind = call->kind != CALL_RENEW && call->kind != CALL_VACATE &&
-                    call->kind != CALL_FIND && call->kind != CALL_PAUSE && call->kind != CALL_ALTER;
+                    call->kind != CALL_PAUSE && call->kind != CALL_ALTER;
 
     snprintf(def, sizeof(def), "%c.%d", call->other_topic ? 'o' : 'n', call->version);
     args_add(args, def);

@@ -32,7 +32,8 @@ static bool is_option(const char *word)
         "limit=",    "owner=",  "flags=",     "bound=",    "debounce=",   "dedup=",  "member=",
         "contains=", "reason=", "older=",     "bodies=",   "definition=", "oldest=", "gen=",
         "pauses=",   "paused=", "deletes=",   "deletion=", "coord=",      "open=",   "pushed=",
-        "passes=",   "id=",     "tombstone=", "caller=",   "exact=",      "age="};
+        "passes=",   "id=",     "tombstone=", "caller=",   "exact=",      "age=",
+        "whole="};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strncmp(word, names[i], strlen(names[i])) == 0) {
@@ -227,6 +228,7 @@ static void page_args(struct args *args, const struct words *words)
     args_add(args, option(words, "exact", "0"));
     args_add(args, ""); /* a header has a NUL */
     args_add(args, option(words, "older", ""));
+    args_add(args, option(words, "whole", "0"));
 }
 
 /* edit OP WORD... */
@@ -240,7 +242,8 @@ static void edit_args(struct args *args, const struct words *words)
 /* find MEMBER [WHERE SCORE NAME] */
 static void find_args(struct args *args, const struct words *words)
 {
-    args_add(args, word_at(words, 1));
+    args_add(args, kind);
+    args_add_name(args, word_at(words, 1));
     args_add(args, words->count > 2 ? words->word[2] : "p");
     args_add(args, words->count > 2 ? word_at(words, 3) : "");
     args_add(args, words->count > 2 ? word_at(words, 4) : "");
@@ -251,7 +254,7 @@ static void find_args(struct args *args, const struct words *words)
 static void rank_args(struct args *args, const struct words *words)
 {
     args_add(args, kind);
-    args_add(args, word_at(words, 1));
+    args_add_name(args, word_at(words, 1));
     args_add(args, words->count > 2 ? words->word[2] : "");
 }
 
@@ -366,7 +369,8 @@ static void show_zset(struct fixture *fixture, struct buf *out, enum fixture_key
     for (size_t i = 0; i < reply->elements; i += 2) {
         if (reply->element[i]->len > 0) {
             buf_add(out, " ", out->len > 0 ? 1 : 0);
-            buf_printf(out, "%s@", reply->element[i]->str);
+            text_format(out, reply->element[i]->str, reply->element[i]->len);
+            buf_add(out, "@", 1);
             score_format(out, reply->element[i + 1]->str);
         }
     }
@@ -393,7 +397,8 @@ static void show_hash(struct fixture *fixture, struct buf *out, enum fixture_key
 
         if (name[0] != '\0') {
             buf_add(out, " ", out->len > 0 ? 1 : 0);
-            buf_printf(out, "%s=", name);
+            text_format(out, name, reply->element[i]->len);
+            buf_add(out, "=", 1);
             if (reply->element[i + 1]->len > 0) {
                 text_format(out, reply->element[i + 1]->str, reply->element[i + 1]->len);
             }
@@ -548,7 +553,12 @@ static void script_table_words(struct fixture *fixture, struct buf *out, struct 
 {
     buf_add(out, "", 0);
     words_split(words, command);
-    if (!script_table_other(fixture, out, words, command)) {
+    if (strcmp(words->word[0], "whole") == 0) {
+        words->word[0] = "send";
+        fixture->keyed = false;
+        script_table_script(fixture, out, words);
+        fixture->keyed = true;
+    } else if (!script_table_other(fixture, out, words, command)) {
         script_table_script(fixture, out, words);
     }
 }

@@ -8,6 +8,7 @@
  *   heard                     what came with them: '' for a plain one
  *   SCRIPT WORD...            call a script; its fixed arguments have defaults, which NAME=VALUE
  *                             replaces, the words follow them
+ *   whole WORD...             send, of whole messages: without the keys of layout keyed
  *   store, prepare, dead, done, ticks  the members in order, each MEMBER@INTEGER, MEMBER@INTEGER~2s
  *   why, body, topic          the fields of a hash, sorted, each NAME=VALUE
  *   field NAME                a field of slot{x}

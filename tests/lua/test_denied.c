@@ -257,9 +257,11 @@ static const struct {
     {"edit", WALK_EDITOR},
 };
 
+enum { DENIALS_MAX = 160 };
+
 struct denials {
-    struct walk_denial item[128];
-    char commands[128][24];
+    struct walk_denial item[DENIALS_MAX];
+    char commands[DENIALS_MAX][24];
     size_t count;
 };
 
@@ -287,7 +289,7 @@ static void add_denial(struct denials *denials, enum walk_role role, const char 
             return;
         }
     }
-    assert_true(denials->count < 128);
+    assert_true(denials->count < DENIALS_MAX);
     snprintf(denials->commands[denials->count], 24, "%s", command);
     *denial = (struct walk_denial){role, denials->commands[denials->count], key};
     denials->count++;
