@@ -11,6 +11,7 @@ const struct verb *const verbs[] = {
     &topic_alter_verb,
     &topic_rebind_verb,
     &topic_repair_verb,
+    &topic_upgrade_verb,
     &topic_delete_verb,
     &send_verb,
     &copy_verb,

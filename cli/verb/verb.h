@@ -70,7 +70,7 @@ struct verb {
     .options_size = sizeof(struct_)
 
 extern const struct verb topic_create_verb, topic_list_verb, topic_show_verb, topic_alter_verb,
-    topic_rebind_verb, topic_repair_verb, topic_delete_verb;
+    topic_rebind_verb, topic_repair_verb, topic_upgrade_verb, topic_delete_verb;
 extern const struct verb send_verb, copy_verb, consume_verb, pause_verb, resume_verb, stat_verb,
     top_verb, work_verb;
 extern const struct verb peek_verb, get_verb, rank_verb, remove_verb, reschedule_verb, purge_verb;

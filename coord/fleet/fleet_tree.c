@@ -350,6 +350,7 @@ static bool fleet_tree_show_share(const struct fleet_tree *tree,
         shown.ranges = shown.slots > 0 ? ranges.data : "";
         shown.weight = asks != NULL ? asks->weight : 0;
         shown.leaving = asks != NULL && asks->leaving;
+        shown.format = member->info.format;
         shown.drain_timeout_ms = asks != NULL ? asks->drain_timeout_ms : 0;
         shown.stands_by = shown.slots == 0 && !shown.leaving
                               ? fleet_tree_stands_by(tree, topic, member, demand)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "model/topic.h"
 
 static const char member_first_line[] = "slotmq-member 1\n";
 static const char member_active[] = "ACTIVE", member_unreachable[] = "UNREACHABLE";
@@ -48,6 +49,7 @@ void member_text_head(struct buf *out, const struct member_info *info)
         fingerprint_format(fingerprint, &info->fingerprint);
         buf_printf(out, "marks %s\n", fingerprint);
     }
+    buf_printf(out, "format %d\n", TOPIC_FORMAT_NEWEST);
 }
 
 void member_text_topic(struct buf *out, const struct member_topic *topic)
@@ -119,6 +121,9 @@ static bool member_parse_line(struct member_info *out, const char *line)
         (void) fingerprint_parse(&out->fingerprint, line + 6);
         return true;
     }
+    if (strncmp(line, "format ", 7) == 0) {
+        return sscanf(line, "format %" SCNd32, &out->format) == 1;
+    }
     if (strncmp(line, "topic ", 6) == 0) {
         if ((out->topic_count & (out->topic_count - 1)) == 0) { /* room for twice as many */
             out->topics = memory_grow(out->topics, out->topic_count * 2 + 1, sizeof(*out->topics));
@@ -144,7 +149,7 @@ bool member_text_parse(struct member_info *out, const char *data, size_t len)
     char *rest = NULL;
     bool good = true;
 
-    *out = (struct member_info){0};
+    *out = (struct member_info){.format = TOPIC_FORMAT_LEAST};
     if (len > MEMBER_TEXT_MAX || len < strlen(member_first_line) ||
         memcmp(data, member_first_line, strlen(member_first_line)) != 0) {
         return false;

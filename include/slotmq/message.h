@@ -166,6 +166,7 @@ typedef struct smq_message_info {
      * the slot is known. */
     int64_t claimed_at_ms;
     const char *claimed_by;
+    bool whole; /* format 5: it is one entry of a sorted set, with all that belongs to it */
 } smq_message_info;
 
 /* The header of that name; NULL: the message has none.  It lives as long as `info`.

@@ -83,6 +83,7 @@ typedef struct smq_fleet_share {
     uint64_t slots;           /* number of slots that are granted to it */
     const char *ranges;       /* these slots, as in "0-5,9-9"; "": none */
     const char *stands_by;    /* why it has no slot; "": it has some, or is leaving */
+    int32_t format; /* the newest format of topics that the member knows; versions before 0.3.0: 4 */
 } smq_fleet_share;
 
 /* What a slot waits for while it moves away from its owner. */
@@ -280,6 +281,22 @@ SMQ_API smq_status smq_topic_binding(smq_client *client, const char *topic, smq_
  * the client's ZooKeeper). */
 SMQ_API smq_status smq_topic_rebind(smq_client *client, const char *topic, bool force,
                                     smq_error *err);
+
+/* Who uses a topic, as far as it can be seen, and would refuse its newest format. */
+typedef struct smq_topic_older {
+    size_t struct_size;
+    uint64_t members; /* of the fleet of the client, for each group that they consume */
+    /* producers that have sent to one slot within ten minutes, to that with the most of them */
+    uint64_t senders;
+} smq_topic_older;
+#define SMQ_TOPIC_OLDER_INIT SMQ_INIT(smq_topic_older)
+
+/* Look for members and producers of versions before 0.3.0, which refuse a topic of format 5.
+ * Consumers of shared topics, and producers with no_repeat, cannot be seen.
+ * Blocks: request_timeout_ms per round trip; every slot must answer.
+ * Fails: NO_TOPIC, DAMAGED, UNAVAILABLE (Redis, or what coordinates the fleet). */
+SMQ_API smq_status smq_topic_find_older(smq_client *client, const char *topic, smq_topic_older *out,
+                                        smq_error *err);
 
 /* === After a loss ======================================================= */
 

@@ -39,6 +39,10 @@ smq_status admin_topic_get(smq_topic_info **out, struct core *core, const char *
                            smq_error *err);
 void admin_topic_info_free(smq_topic_info *info);
 
+/* `out` has its full size, and zeros. */
+smq_status admin_topic_older(smq_topic_older *out, struct core *core, const char *topic,
+                             smq_error *err);
+
 smq_status admin_raise_fence(smq_fence *out, struct core *core, smq_error *err);
 
 smq_status admin_topic_binding(smq_binding *out, struct core *core, const char *topic,

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "model/headers.h"
 #include "model/member.h"
+#include "model/whole.h"
 
 struct page_item {
     size_t name_at, score_at, reason_at, stored_at;
@@ -191,6 +192,7 @@ static void page_describe_member(smq_message_info *out, const struct store_page_
     out->key = (smq_bytes){member.key, member.key_len};
     out->id.data = out->body.data = member.id;
     out->id.len = out->body.len = member.id_len;
+    out->whole = whole_begins(row->entry.member, row->entry.member_len);
 }
 
 /* Headers that were damaged by hand are shown as a part of the body. */

@@ -72,6 +72,23 @@ SMQ_API smq_status smq_topic_rebind(smq_client *client, const char *topic, bool 
     return status == SMQ_OK ? admin_topic_rebind(client->core, topic, force, err) : status;
 }
 
+SMQ_API smq_status smq_topic_find_older(smq_client *client, const char *topic, smq_topic_older *out,
+                                        smq_error *err)
+{
+    smq_topic_older older = SMQ_TOPIC_OLDER_INIT;
+    smq_status status = client_check_visit(client, true, err);
+
+    if (status == SMQ_OK) { /* before anything is asked: is the caller's struct one? */
+        status = options_copy_out(out, &older, sizeof(older), "SMQ_TOPIC_OLDER_INIT", err);
+    }
+    if (status == SMQ_OK) {
+        status = admin_topic_older(&older, client->core, topic, err);
+    }
+    return status == SMQ_OK
+               ? options_copy_out(out, &older, sizeof(older), "SMQ_TOPIC_OLDER_INIT", err)
+               : status;
+}
+
 SMQ_API smq_status smq_topic_get(smq_client *client, const char *topic, smq_topic_info **out,
                                  smq_error *err)
 {

@@ -227,7 +227,7 @@ static void outbox_topic_place(struct outbox_topic *topic, struct send *send)
         outbox_topic_refuse(topic, send, status, err.text);
         return;
     }
-    if (send->unknown && topic->topic.layout == SMQ_LAYOUT_KEYED) {
+    if (send->unknown && topic->topic.format >= TOPIC_FORMAT_WHOLE) {
         send->place.whole = was_whole; /* what may be stored is sent again as it was */
     }
     outbox_add(outbox_topic_outbox(topic, send->place.slot), send);

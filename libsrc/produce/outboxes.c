@@ -114,6 +114,7 @@ struct outboxes *outboxes_new(struct core *core, const struct outboxes_options *
                                            .turn = outboxes_turn,
                                            .user = all};
     random_hex(set->requests.producer, sizeof(set->requests.producer));
+    set->requests.producer[0] = 's'; /* versions before 0.3.0 have a hex digit: admin/format.c */
     set->sink.core = core;
     STAILQ_INIT(&set->sink.ended);
     TAILQ_INIT(&set->ready);

@@ -77,11 +77,30 @@ bool store_slot_foreign_read(char key[SLOT_KEY_MAX], const struct store_result *
            reply_text(key, SLOT_KEY_MAX, result->reply, 1);
 }
 
-void store_slot_read(struct store_call *call, struct redis *redis, const struct store_slot *slot,
-                     int64_t timeout_ms)
+static void slot_begin_read(struct store_call *call, const struct store_slot *slot)
 {
     call_begin_keys(call, &script_slot_read, slot);
     slot_add_tombstone(call, SCRIPT_SLOT_READ_ARGV_TOMBSTONE, slot);
+}
+
+void store_slot_old_senders(struct store_call *call, struct redis *redis,
+                            const struct store_slot *slot, int64_t sent_ms)
+{
+    slot_begin_read(call, slot);
+    redis_arg_int(call_argv(call, SCRIPT_SLOT_READ_ARGV_SENT_MS), sent_ms);
+    call_submit(call, redis, 16, 0);
+}
+
+bool store_slot_old_senders_read(uint64_t *out, const struct store_result *result)
+{
+    return reply_count(out, result->reply, 12);
+}
+
+void store_slot_read(struct store_call *call, struct redis *redis, const struct store_slot *slot,
+                     int64_t timeout_ms)
+{
+    slot_begin_read(call, slot);
+    redis_arg_string(call_argv(call, SCRIPT_SLOT_READ_ARGV_SENT_MS), "");
     call_submit(call, redis, 16, timeout_ms);
 }
 

@@ -28,6 +28,11 @@ void store_slot_read(struct store_call *call, struct redis *redis, const struct 
 /* The texts point into the reply. */
 bool store_slot_notes_read(struct slot_notes *out, const struct store_result *result);
 
+/* How many producers of versions before 0.3.0 have sent to the slot within that time. */
+void store_slot_old_senders(struct store_call *call, struct redis *redis,
+                            const struct store_slot *slot, int64_t sent_ms);
+bool store_slot_old_senders_read(uint64_t *out, const struct store_result *result);
+
 /* Store an altered definition, a pause or a resume in the slot.  STALE: the slot has a newer
  * definition; REFUSED "CHANGED": it has a later pause or resume. */
 void store_slot_alter(struct store_call *call, struct redis *redis, const struct store_slot *slot,
