@@ -165,6 +165,38 @@ class OneFleet(Servers):
                 self.stop(worker)
         self.wait_for(bodies)
 
+    def test_to_the_newest_format_and_back(self):
+        """The workers are replaced, a sender of the old version lives on, and the topic gets the format of this one."""
+        topic = "format"
+        self.must(OLD, "topic", "create", topic)
+        fleet = [self.start(OLD, topic) for _ in range(2)]
+        wait_until(lambda: len(self.owned(topic)) == 2 and all(self.owned(topic)), WAIT_S, "each owns slots")
+        self.assertIn("is used by 2 consumers", self.run_command(NEW, "topic", "upgrade", topic).stderr)
+        sender = subprocess.Popen([OLD, "send", topic, "--file", "-", "--key-field", "1"], env=self.environment,
+                                  stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(sender.kill)
+        bodies = [f"k{i % KEYS} {i}" for i in range(EACH)]
+        sender.stdin.write("".join(f"{body}\n" for body in bodies))
+        sender.stdin.flush()
+        for place, worker in enumerate(fleet):
+            fleet[place] = self.start(NEW, topic)
+            self.stop(worker)
+        wait_until(lambda: len(self.handled()) >= len(bodies), WAIT_S, "what the old version has sent is handled")
+        self.assertIn("is used by 0 consumers and 1 producers", self.run_command(NEW, "topic", "upgrade", topic).stderr)
+        self.must(NEW, "topic", "upgrade", topic, "--force")
+        more = [f"k{i % KEYS} {i}" for i in range(EACH, 2 * EACH)]
+        self.send(NEW, topic, more)
+        _, said = sender.communicate("k1 refused\n", WAIT_S)
+        self.assertNotEqual(sender.returncode, 0)
+        self.assertIn("was made by a newer slotmq: its format is 5", said)
+        self.wait_for(bodies + more)
+        self.must(NEW, "topic", "upgrade", topic, "--back")
+        self.must(OLD, "send", topic, "k1 last", "--key", "k1")
+        for place, worker in enumerate(fleet):
+            fleet[place] = self.start(OLD, topic)
+            self.stop(worker)
+        self.wait_for([*bodies, *more, "k1 last"])
+
     def test_what_one_leaves_the_other_finds(self):
         """Retries and dead letters, requeues and alterations, in both directions."""
         for number, (one, other) in enumerate([(OLD, NEW), (NEW, OLD)]):
