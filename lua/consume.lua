@@ -77,7 +77,7 @@ local WHOLE, WHOLE_CLAIM = '^%zw', '^%-?%d+c%d+:%z[we]'
 -- rests, and at most one message that is due.  Layout inline or whole, an owner.
 
 if many < 2 and n > 0 and stored == def and not (leased or tick)
-    and not (body and many == 1 and not string.find(ARGV[ANSWERS], WHOLE_CLAIM)) then
+    and not (body and many == 1 and not string.find(flags, 'e', 1, true)) then
     local beside = redis.call('ZRANGE', prepare, '0', many)
     local is_alone = beside[many == 1 and beside[1] == ARGV[ANSWERS] and 2 or 1] == ''
     local head
@@ -181,10 +181,7 @@ end
 -- Of the answers: their results; keyed, what is to be removed of prepare and body, and the scores
 -- of their claims.  Of a shared slot some may be gone, because their leases have ended.
 local results, present, ended, scores = '', nil, nil, nil
-local has_bodies = false
-for i = ANSWERS, body and #ARGV or 0 do
-    has_bodies = has_bodies or not string.find(ARGV[i], WHOLE_CLAIM)
-end
+local has_bodies = body and many > 0 and not string.find(flags, 'e', 1, true)
 if has_bodies or shared and many > 1 then
     present, ended = {}, {}
     local fields, seen, found = {}, { [''] = true }, {}
@@ -215,6 +212,11 @@ for i = ANSWERS, has_bodies and 0 or #ARGV do
     if ARGV[i] == '' then
         return { 'ANY' }
     end
+end
+
+-- Has a whole message expired?  Its ttl counts from its place.
+local function has_expired(score, member)
+    return score + string.match(member, '^%ze[%d/]*,(%d+)') <= now
 end
 
 -- The first that wait, up to n, as { fresh, entry, fresh, entry, ... }, how many, and the score of
@@ -256,7 +258,16 @@ local function meet(ready, reply, headers, fresh, mark)
             moved[at + 1], moved[at + 2] = fresh, entry
             count = count + 1
             if headers then
-                headers[count] = not string.find(member, '^%z[we]') and 'h' .. member
+                local nul, letter = string.byte(member, 1, 2)
+                if nul ~= 0 or letter ~= 119 and letter ~= 101 then
+                    headers[count], headers.beside = 'h' .. member, true
+                elseif letter == 101 and has_expired(score, member) then
+                    return nil
+                else
+                    at = 2 * at
+                    reply[at + 7], reply[at + 8], reply[at + 9], reply[at + 10] = entry, 0, '', ''
+                    headers[count] = false
+                end
             else
                 reply[at + 7], reply[at + 8] = entry, 0
             end
@@ -281,35 +292,35 @@ if not moved then
     return { 'ANY' }
 end
 
--- Keyed: their headers, and as many bodies as fit.
-if body and count > 0 then
+-- Keyed: their headers, and as many bodies as fit, if they are not all whole.
+if body and headers.beside then
     local fields, bodies, places, bytes, from = {}, {}, {}, 0, 0
     for i = 1, count do
         fields[#fields + 1] = headers[i] or nil
     end
     fields = fields[1] and redis.call('HMGET', body, unpack(fields)) or fields
     for i = 1, count do
-        local at, entry, header, expiry, field, size = 4 * i, moved[2 * i], '', nil, nil, nil
+        local at, entry, size = 4 * i, moved[2 * i], #moved[2 * i]
         if headers[i] then
-            from, field = from + 1, 'b' .. string.sub(headers[i], 2)
-            header = fields[from]
-            expiry = header and string.match(header, '^%d+,[%d/]*,(%d+),')
+            local field = 'b' .. string.sub(headers[i], 2)
+            from = from + 1
+            local header = fields[from]
+            local expiry = header and string.match(header, '^%d+,[%d/]*,(%d+),')
+            if not header or expiry and tonumber(expiry) <= now then
+                return { 'ANY' }
+            end
             size = #field - 1 + redis.call('HSTRLEN', body, field)
-        else -- of one that expires the ttl counts from its place
-            local place, ttl = string.match(entry, '^(%d+)c%d+:%ze[%d/]*,(%d+),')
-            expiry, size = place and place + ttl, #entry
-        end
-        if not header or expiry and tonumber(expiry) <= now then
-            return { 'ANY' }
+            reply[at + 3], reply[at + 4], reply[at + 5], reply[at + 6] = entry, 0, header, ''
+            bodies[#bodies + 1], places[#places + 1] = field, at + 6
         end
         bytes = bytes + size
         if i > 1 and bytes > max_bytes then
+            for left = #reply, at + 3, -1 do
+                reply[left] = nil
+            end
+            bodies[headers[i] and #bodies or #bodies + 1] = nil
             count, head = i - 1, string.match(entry, '^%-?%d+')
             break
-        end
-        reply[at + 3], reply[at + 4], reply[at + 5], reply[at + 6] = entry, 0, header, ''
-        if field then
-            bodies[#bodies + 1], places[#places + 1] = field, at + 6
         end
     end
     for i, text in ipairs(bodies[1] and redis.call('HMGET', body, unpack(bodies)) or bodies) do

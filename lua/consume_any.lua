@@ -19,7 +19,8 @@
 -- pushed: the time in the newest push that the caller has got.  Shared: 0
 -- passes: the keys whose messages are not to be claimed, each as LEN:KEY; or -
 -- flags: s skip failed, x expired ones die, r the call is repeated, w what the former owner has
---        claimed keeps its keys (strict takeover); or -
+--        claimed keeps its keys (strict takeover), e the answers that are done are all of whole
+--        messages (lib/whole.lua); or -
 -- answers: ndone entries that are done and have no retries used, then (op, entry, delay, reason)...
 -- with op d done with retries used, t retry, x reject, b release, h hung
 --
@@ -176,9 +177,9 @@ local function settle_first(many)
     local others = ANSWERS + many
     local unread = not (call.shared or string.find(flags, 'r', 1, true))
         and (not body or dedup_ms == 0)
+    unread = unread and (not body or string.find(flags, 'e', 1, true))
     for i = ANSWERS, unread and others - 1 or 0 do
-        local from = string.find(ARGV[i], ':', 1, true)
-        unread = unread and from and (not body or is_whole(string.sub(ARGV[i], from + 1)))
+        unread = unread and ARGV[i] ~= ''
     end
     if unread then
         local removed = redis.call('ZREM', prepare, unpack(ARGV, ANSWERS, others - 1))

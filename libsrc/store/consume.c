@@ -58,10 +58,37 @@ static void consume_arg_oldest(struct store_call *call, const struct store_slot 
     }
 }
 
+static size_t consume_count_done(const struct store_answer *answers, size_t count)
+{
+    size_t done = 0;
+
+    while (done < count && answers[done].op == STORE_DONE) {
+        done++;
+    }
+    return done;
+}
+
+/* Are all answers that are done of whole messages, and is there one? */
+static bool consume_all_whole(const struct store_consume *consume)
+{
+    size_t done = consume_count_done(consume->answers, consume->answer_count);
+
+    for (size_t i = 0; i < done; i++) {
+        const struct store_answer *answer = &consume->answers[i];
+        const char *colon = memchr(answer->entry, ':', answer->entry_len);
+        size_t head = colon != NULL ? (size_t) (colon + 1 - answer->entry) : answer->entry_len;
+
+        if (!whole_begins(answer->entry + head, answer->entry_len - head)) {
+            return false;
+        }
+    }
+    return done > 0;
+}
+
 static void consume_arg_flags(struct store_call *call, const struct store_slot *slot,
                               const struct store_consume *consume)
 {
-    char flags[5] = "-";
+    char flags[6] = "-";
     size_t count = 0;
 
     if (slot->skip_failed) {
@@ -76,17 +103,10 @@ static void consume_arg_flags(struct store_call *call, const struct store_slot *
     if (slot->strict_takeover && !slot->shared) {
         flags[count++] = 'w';
     }
-    redis_arg_string(call_argv(call, SCRIPT_CONSUME_ARGV_FLAGS), flags);
-}
-
-static size_t consume_count_done(const struct store_answer *answers, size_t count)
-{
-    size_t done = 0;
-
-    while (done < count && answers[done].op == STORE_DONE) {
-        done++;
+    if (slot->keyed && consume_all_whole(consume)) {
+        flags[count++] = 'e';
     }
-    return done;
+    redis_arg_string(call_argv(call, SCRIPT_CONSUME_ARGV_FLAGS), flags);
 }
 
 static void consume_arg_answers(struct store_call *call, const struct store_answer *answers,
