@@ -226,7 +226,7 @@ end
 -- read: where some have the same one, it counts them and reads the members alone.
 local function meet(ready, reply, headers, fresh, mark)
     local count, bytes, upto, moved, width = 0, 0, math.min(n, 3), nil, 2
-    local score, number, prefix, begun, last_alike, part
+    local least, score, number, prefix, begun, last_alike, part = headers and 1 or 0, nil
     while true do
         if width == 1 then
             part = priority and redis.call('ZRANGE', store, count, upto, 'REV')
@@ -249,7 +249,7 @@ local function meet(ready, reply, headers, fresh, mark)
             end
             bytes = bytes + #member
             if count == n or number >= ready
-                or bytes - (headers and #member or 0) > max_bytes and count > 0 then
+                or bytes - least * #member > max_bytes and count > least then
                 return moved, count, score
             elseif number % 1 ~= 0 then
                 return nil
@@ -263,6 +263,8 @@ local function meet(ready, reply, headers, fresh, mark)
                     headers[count], headers.beside = 'h' .. member, true
                 elseif letter == 101 and has_expired(score, member) then
                     return nil
+                elseif bytes > max_bytes and count > 1 then
+                    return moved, count - 1, score
                 else
                     at = 2 * at
                     reply[at + 7], reply[at + 8], reply[at + 9], reply[at + 10] = entry, 0, '', ''
@@ -300,7 +302,8 @@ if body and headers.beside then
     end
     fields = fields[1] and redis.call('HMGET', body, unpack(fields)) or fields
     for i = 1, count do
-        local at, entry, size = 4 * i, moved[2 * i], #moved[2 * i]
+        local at, entry = 4 * i, moved[2 * i]
+        local size = #entry - string.find(entry, ':', 1, true)
         if headers[i] then
             local field = 'b' .. string.sub(headers[i], 2)
             from = from + 1

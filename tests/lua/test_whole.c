@@ -158,6 +158,25 @@ static void test_found_by_key_and_id(void **state)
 
     SCRIPT_TABLE(state, rows);
 }
+/* Of a reply it takes the room of its member, however it is claimed. */
+static void test_room(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"whole " W_A " +0 " W_B " +0", "OK aa"},
+        {"consume 1 n=2 bytes=82", "OK 1000 1000 1 '' 1 1000c1:" W_A " 0 '' ''"},
+        {"consume 1 n=0 last=1 release 1000c1:" W_A " 0", NULL},
+        {"consume 1 n=2 last=1 bytes=83",
+         "OK 1000 31000 2 '' 0 1000c2:" W_A " 0 '' '' 1000c2:" W_B " 0 '' ''"},
+        {"whole " W_A " +0", "OK a"},
+        {"send z +0 text '' 5", "OK a"},
+        {"at 1005", ""}, /* behind one that fills the reply */
+        {"consume 1 n=2 last=2 bytes=1", "OK 1005 31000 3 '' 0 1000c3:" W_A " 0 '' '' 1"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
 /* clang-format on */
 
 TEST_GROUP(whole)
@@ -169,6 +188,7 @@ TEST_GROUP(whole)
         cmocka_unit_test(test_reject_release_and_loss),
         cmocka_unit_test(test_handed_over_and_taken_over),
         cmocka_unit_test(test_found_by_key_and_id),
+        cmocka_unit_test(test_room),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
