@@ -64,15 +64,20 @@ local function look(name, score)
     return 0
 end
 
--- The first place of the store that is of the time in the id, or later.
+-- The first place of the store that is of the time in the id, or later.  In kinds p and b the
+-- sentinel comes first.
+local priority = kind == 'p' or kind == 'b'
 local function place_of_id()
     local ms = (kind == 'm' or kind == 't') and tonumber(string.sub(tail, 1, 12), 16)
-    return ms and redis.call('ZCOUNT', store, '-inf', before_score(ms - 1000)) or 0
+    if ms then
+        return redis.call('ZCOUNT', store, '-inf', before_score(ms - 1000))
+    end
+    return priority and 1 or 0
 end
 
 -- Returns true if the search ends here.
 local function search(key)
-    local at, stop = 0, redis.call('ZCARD', key) - 1
+    local at, stop = 0, redis.call('ZCARD', key) - (key == store and priority and 0 or 1)
     if where == 'w' then
         at = place_of_id()
     elseif where == 'v' then

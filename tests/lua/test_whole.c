@@ -177,6 +177,20 @@ static void test_room(void **state)
 
     SCRIPT_TABLE(state, rows);
 }
+
+/* In kinds without times it may wait anywhere. */
+static void test_found_by_priority(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open b keyed", "OK"},
+        {"whole " W_A " 5 " W_B " 7", "OK aa"},
+        {"find " A " w '' ''", "OK 1000 000000000000000000000000 '' 0 '' w " W_A " 5 '' 1000 one"},
+        {"find !1:k" B " w '' ''", "OK 1000 000000000000000000000000 '' 0 '' w " W_B " 7 '' 1000 two"},
+        {"find " C " w '' ''", "OK 1000 000000000000000000000000 '' 0 '' -"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
 /* clang-format on */
 
 TEST_GROUP(whole)
@@ -189,6 +203,7 @@ TEST_GROUP(whole)
         cmocka_unit_test(test_handed_over_and_taken_over),
         cmocka_unit_test(test_found_by_key_and_id),
         cmocka_unit_test(test_room),
+        cmocka_unit_test(test_found_by_priority),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
