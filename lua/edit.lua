@@ -149,23 +149,32 @@ local function reschedule_priority(member, when)
     return true
 end
 
--- Order of writes: what is beside the message, the message.
+-- If there is another entry of the message, which is not whole, its body stays, and they are one.
+-- Order of writes: what is beside the message, the message; what comes later is tried first.
 local function divide(member)
     local score, plain = redis.call('ZSCORE', store, member), whole_member(member)
-    if not score or redis.call('HEXISTS', body, 'h' .. plain) == 1 then
+    if not score then
         return plain
     end
-    local its, reason = whole_read(member), redis.call('HGET', why, 'R' .. member)
+    local its, before, attempts = whole_read(member), split(score)
+    local reason = attempts >= 2 and redis.call('HGET', why, 'R' .. member)
+    unpass(before)
     redis.call('ZADD', store, 'XX', 0, '\0')
+    redis.call('ZSCORE', store, '\0')
     redis.call('ZREM', store, '\0')
     redis.call('HDEL', why, '-')
+    if not redis.acl_check_cmd('HSET', body, '', '') then
+        redis.call('HSET', body, '', '') -- ends the call
+    end
     if reason then
         redis.call('HSET', why, 'R' .. plain, reason)
     end
-    redis.call('HSET', body, 'h' .. plain, whole_header(its, split(score)), 'b' .. plain, its.text)
-    redis.call('ZADD', store, score, plain)
+    if not body_refer(plain, 1) then
+        redis.call('HSET', body, 'h' .. plain, whole_header(its, before), 'b' .. plain, its.text)
+    end
+    give_back(plain, before, attempts)
     redis.call('ZREM', store, member)
-    redis.call('HDEL', why, 'R' .. member)
+    reason_drop(member, attempts)
     return plain
 end
 

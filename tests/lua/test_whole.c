@@ -191,6 +191,32 @@ static void test_found_by_priority(void **state)
 
     SCRIPT_TABLE(state, rows);
 }
+
+/* A whole message whose time changes becomes one with what has its id already. */
+static void test_divided_beside_another(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"whole " W_B " +0", "OK a"},
+        {"consume 1 n=1", NULL},
+        {"consume 1 n=0 last=1 retry 1000c1:" W_B " 0 why", NULL},
+        {"send !1:k" B " +0 later '' ''", "OK a"},
+        {"consume 1 n=1 last=1", "OK 1000 1000 2 '' 1 1000c2:!1:k" B " 0 1000 later"},
+        {"edit reschedule " W_B " +10", "OK 1"},
+        {"store", "!1:k" B "@1010~1"},
+        {"body", "b!1:k" B "=later h!1:k" B "=1000,,,2"},
+        {"why", "R!1:k" B "=why|t1000"},
+        {"whole " W_B " +0", "OK a"},
+        {"edit reschedule " W_B " +20", "OK 1"},
+        {"store", "!1:k" B "@1020~1"},
+        {"body", "b!1:k" B "=later h!1:k" B "=1000,,,2"},
+        {"field merged", "1"},
+        {"field sent", "3"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
 /* clang-format on */
 
 TEST_GROUP(whole)
@@ -204,6 +230,7 @@ TEST_GROUP(whole)
         cmocka_unit_test(test_found_by_key_and_id),
         cmocka_unit_test(test_room),
         cmocka_unit_test(test_found_by_priority),
+        cmocka_unit_test(test_divided_beside_another),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
