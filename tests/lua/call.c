@@ -10,9 +10,9 @@ const char *call_script(const struct call *call)
     static const char *const names[] = {
         [CALL_SEND] = "send",         [CALL_CONSUME] = "consume", [CALL_RENEW] = "renew",
         [CALL_TAKEOVER] = "takeover", [CALL_VACATE] = "vacate",   [CALL_INSPECT] = "inspect",
-        [CALL_RANK] = "rank",         [CALL_FIND] = "find",       [CALL_REQUEUE] = "edit",
-        [CALL_REMOVE] = "edit",       [CALL_RESCHEDULE] = "edit", [CALL_PAUSE] = "slot_pause",
-        [CALL_ALTER] = "slot_alter"};
+        [CALL_RANK] = "rank",         [CALL_FIND] = "find",       [CALL_PAGE] = "page",
+        [CALL_REQUEUE] = "edit",      [CALL_REMOVE] = "edit",     [CALL_RESCHEDULE] = "edit",
+        [CALL_PAUSE] = "slot_pause",  [CALL_ALTER] = "slot_alter"};
 
     return names[call->kind];
 }
@@ -76,13 +76,13 @@ static void add_sends(struct args *args, const struct model *model, const struct
     args_add_int(args, call->dedup);
     add_send_id(args, call);
     for (size_t i = 0; i < call->count; i++) {
-        char text[32];
+        char text[MODEL_NAME];
 
         args_add_name(args, model_members[call->sends[i].member]);
         add_when(args, call, i);
-        if (model->keyed) {
+        if (model->keyed && !call->whole) {
             model_text(text, call->sends[i].text);
-            args_add(args, text);
+            args_add_name(args, text);
             add_limit(args, call->sends[i].limit, call->sends[i].headers);
             add_optional(args, call->sends[i].ttl);
         }
@@ -110,20 +110,36 @@ static void add_answers(struct args *args, const struct call *call)
     }
 }
 
+bool call_all_whole(const struct call *call)
+{
+    size_t done = 0;
+
+    while (done < call->count && call->answers[done].op == 'd') {
+        const char *member = strchr(call->answers[done].entry, ':') + 1;
+
+        if (member[0] != '!' || (member[1] != 'w' && member[1] != 'e')) {
+            return false;
+        }
+        done++;
+    }
+    return done > 0;
+}
+
 static void add_flags(struct args *args, const struct model *model, const struct call *call)
 {
-    char flags[5];
+    char flags[6];
 
-    snprintf(flags, sizeof(flags), "%s%s%s%s", call->skip_failed ? "s" : "",
+    snprintf(flags, sizeof(flags), "%s%s%s%s%s", call->skip_failed ? "s" : "",
              call->expired_to_dead ? "x" : "", call->repeated ? "r" : "",
-             call->strict && !model->shared ? "w" : "");
+             call->strict && !model->shared ? "w" : "",
+             model->keyed && call_all_whole(call) ? "e" : "");
     args_add(args, flags[0] != '\0' ? flags : "-");
 }
 
 /* "16", or "16,2,20c17:a". */
 static void add_last(struct args *args, const struct call *call)
 {
-    char last[128];
+    char last[MODEL_NAME + 32];
 
     snprintf(last, sizeof(last), "%" PRIu64, call->last);
     if (call->position[0] != '\0') {
@@ -198,11 +214,32 @@ static void add_entries(struct args *args, const struct call *call)
 
 static void add_find(struct args *args, const struct call *call)
 {
+    const char state[2] = {call->state, '\0'};
+
     args_add_name(args, model_members[call->sends[0].member]);
-    args_add(args, "p");
+    args_add(args, state);
     args_add(args, "");
     args_add(args, "");
     args_add(args, "1000");
+}
+
+static void add_page(struct args *args, const struct call *call)
+{
+    const char state[2] = {call->state, '\0'};
+
+    args_add(args, state);
+    args_add(args, "");
+    args_add(args, "");
+    args_add(args, "1000");
+    args_add(args, "1048576");
+    args_add(args, "1");
+    args_add_name(args, model_members[call->sends[0].member]);
+    args_add(args, "");
+    args_add(args, "");
+    args_add(args, "0");
+    args_add(args, "");
+    args_add(args, "");
+    args_add(args, "1");
 }
 
 static void add_remove(struct args *args, const struct call *call)
@@ -264,6 +301,9 @@ static void add_own(struct args *args, const struct model *model, const struct c
         break;
     case CALL_FIND:
         add_find(args, call);
+        break;
+    case CALL_PAGE:
+        add_page(args, call);
         break;
     case CALL_REQUEUE:
     case CALL_REMOVE:

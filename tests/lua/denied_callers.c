@@ -40,7 +40,7 @@ static void begin(struct walk *walk, struct walker *walker, const char *entry, i
                   const char *text, uint64_t known)
 {
     struct held *held = &walker->in_flight[walker->count];
-    char expected[32];
+    char expected[MODEL_NAME];
 
     snprintf(walker->position, sizeof(walker->position), "%s", entry);
     walker->position_attempts = attempts;

@@ -1,6 +1,7 @@
 /* lockstep.c - see lockstep.h. */
 #include "lockstep_round.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,26 +119,34 @@ static void drain(struct round *round)
 static void begin(struct round *round)
 {
     bool shared = round_chance(round, 4) == 0;
-    char kind = round->kinds[round_chance(round, strlen(round->kinds))];
+    char letter = round->kinds[round_chance(round, strlen(round->kinds))];
+    char kind = (char) tolower(letter);
 
     shared = shared && kind != 'f';
-    model_init(round->model, kind, shared, kind == 'f' || round_percent(round, 55));
+    round->whole = letter != kind;
+    model_init(round->model, kind, shared, round->whole || kind == 'f' || round_percent(round, 55));
     round->calm = round->pushing && round_percent(round, 40);
     round->model->heard =
         round->pushing ? round_percent(round, round->calm ? 90 : 50) : round_chance(round, 2) == 0;
-    round->model->now = 1700000000000 + (int64_t) round_chance(round, 1000);
+    round->model->now = MODEL_BEGIN + (int64_t) round_chance(round, 1000);
     round->strict = round_chance(round, 3) == 0;
     round->faults = round_chance(round, 5) != 0;
     round->lease = 20 + (int64_t) round_chance(round, 60);
-    round->max_bytes = round_chance(round, 3) == 0 ? MODEL_FEW_BYTES : 1048576;
-    round->members = 4 + round_chance(round, MODEL_MEMBERS - 3);
+    round->max_bytes = round_chance(round, 3) != 0 ? 1048576
+                       : round->whole              ? MODEL_SOME_BYTES
+                                                   : MODEL_FEW_BYTES;
+    /* With those that are whole at most 12 ids: more are not forgotten at once. */
+    round->members = round->whole ? 3 + round_chance(round, MODEL_WHOLE - 2)
+                                  : 4 + round_chance(round, MODEL_PLAIN - 3);
     for (size_t i = 0; i < SHARERS; i++) {
         round->consumers[i].ready = shared;
     }
     buf_clear(round->report);
     buf_printf(round->report, "kind %c, %s, %s, %s, lease %" PRId64 "\n", kind,
-               round->model->keyed ? "keyed" : "inline", shared ? "shared" : "exclusive",
-               round->strict ? "strict" : "fast", round->lease);
+               round->whole          ? "whole"
+               : round->model->keyed ? "keyed"
+                                     : "inline",
+               shared ? "shared" : "exclusive", round->strict ? "strict" : "fast", round->lease);
     round->definition.version = 7 + (int) round_chance(round, 3); /* 9 and 10 are near */
     round_new_definition(round);
     round->model->version = round->definition.version;
@@ -174,6 +183,7 @@ bool lockstep_run(struct fixture *fixture, const char *const scripts[], uint64_t
     struct model *model = memory_new(sizeof(*model));
     uint64_t random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
     uint64_t done = 0, ordinary = 0, any = 0;
+    bool all = kinds == NULL || strcmp(kinds, LOCKSTEP_PLAIN) == 0;
     bool failed = false;
 
     fixture_store_compactly(fixture);
@@ -182,7 +192,7 @@ bool lockstep_run(struct fixture *fixture, const char *const scripts[], uint64_t
 
         round->fixture = fixture;
         round->scripts = scripts;
-        round->kinds = kinds == NULL ? "mtpbfm" : kinds;
+        round->kinds = kinds == NULL ? LOCKSTEP_PLAIN "MTPBFM" : kinds;
         round->report = report;
         round->pushing = pushing;
         round->model = model;
@@ -199,7 +209,7 @@ bool lockstep_run(struct fixture *fixture, const char *const scripts[], uint64_t
     free(model);
     /* of few calls the share varies more */
     const uint64_t most = ordinary + any > 5000 ? 10 : 20;
-    if (!failed && kinds == NULL && ordinary + any > 500 &&
+    if (!failed && all && ordinary + any > 500 &&
         (ordinary < any / most || any < ordinary / most)) {
         buf_printf(report, "consume has taken %" PRIu64 " calls, and %" PRIu64 " not\n", ordinary,
                    any);

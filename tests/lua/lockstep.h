@@ -15,8 +15,12 @@
 #include "fixture.h"
 #include "model.h"
 
+/* The kinds of slots, without messages that are whole. */
+#define LOCKSTEP_PLAIN "mtpbfm"
+
 /* Run about `calls` calls from `seed`.  `scripts[i]` is the SHA1 to run for scripts_all[i].
- * `kinds`: of the slots, a letter each; NULL: all.  `pushing`: sends may
+ * `kinds`: of the slots, a letter each, a capital of those whose messages are of both forms; NULL:
+ * all.  `pushing`: sends may
  * claim for owners that sleep, and failovers happen.  false: the scripts and the model differ, or a
  * law is broken; `report` says how and after which calls. */
 bool lockstep_run(struct fixture *fixture, const char *const scripts[], uint64_t seed,

@@ -11,7 +11,7 @@
 
 /* --- edits --- */
 
-static void choose_name(struct round *round, char name[64], char state)
+static void choose_name(struct round *round, char name[MODEL_NAME], char state)
 {
     const struct model_list *list = state == 'w'   ? &round->model->waiting
                                     : state == 'd' ? &round->model->dead
@@ -19,12 +19,12 @@ static void choose_name(struct round *round, char name[64], char state)
     const struct model_message *message;
 
     if (list->count == 0 || round_percent(round, 5)) {
-        snprintf(name, 64, "%s", state == 'w' ? "nobody" : "1d:nobody");
+        snprintf(name, MODEL_NAME, "%s", state == 'w' ? "nobody" : "1d:nobody");
         return;
     }
     message = &list->item[round_chance(round, list->count)];
     if (state == 'w') {
-        snprintf(name, 64, "%s", model_members[message->member]);
+        snprintf(name, MODEL_NAME, "%s", model_members[message->member]);
     } else if (state != 'd') {
         model_entry(name, message); /* of a claimed one, or another state, too: it is refused */
     } else {
@@ -54,6 +54,9 @@ static void edit(struct round *round)
 
     if (kind == CALL_RESCHEDULE) {
         round_fill_sends(round, call);
+        if (round->whole) {
+            call->sends[0].member = round_choose_member(round);
+        }
     } else {
         choose_some(round, call, kind == CALL_REQUEUE ? "d" : "wrsd");
     }
@@ -75,9 +78,10 @@ void round_new_definition(struct round *round)
     definition->version++;
     definition->max_retries = retries[round_chance(round, 5)];
     definition->max_waiting = round_percent(round, 70) ? 0 : 1 + (int64_t) round_chance(round, 4);
-    definition->debounce =
-        debounced && round_percent(round, 60) ? 1 + (int64_t) round_chance(round, 40) : 0;
-    definition->dedup = round->model->keyed && round_percent(round, 35)
+    definition->debounce = debounced && round_percent(round, round->whole ? 20 : 60)
+                               ? 1 + (int64_t) round_chance(round, 40)
+                               : 0;
+    definition->dedup = round->model->keyed && round_percent(round, round->whole ? 20 : 35)
                             ? 1 + (int64_t) round_chance(round, 200)
                             : 0;
     definition->skip_failed = round->model->kind == 'f' && round_percent(round, 40);
@@ -124,6 +128,23 @@ void round_resume(struct round *round)
 
 /* --- looks, and who was cut off --- */
 
+/* What is looked for: some may be whole. */
+static void choose_look(struct round *round, struct call *call)
+{
+    int member = round_choose_member(round);
+
+    call->state = 'p';
+    if (call->kind == CALL_FIND && round->whole && round_percent(round, 50)) {
+        call->kind = CALL_PAGE;
+    }
+    call->sends[0].member = call->kind == CALL_RANK ? member : model_plain(member);
+    if (call->kind == CALL_PAGE) {
+        call->state = "wcrd"[round_chance(round, 4)];
+    } else if (round->whole) {
+        call->state = (member < MODEL_PLAIN ? "pppd" : "wwvp")[round_chance(round, 4)];
+    }
+}
+
 static void call_plainly(struct round *round, enum call_kind kind, uint64_t token)
 {
     struct call *call = round_new_call(round, kind, token);
@@ -131,7 +152,7 @@ static void call_plainly(struct round *round, enum call_kind kind, uint64_t toke
 
     call->limit = 1 + (int32_t) round_chance(round, 3);
     call->n = 2;
-    call->sends[0].member = (int) round_chance(round, MODEL_MEMBERS);
+    choose_look(round, call);
     round_execute(round, call, &seen);
     buf_fini(&seen);
     free(call);

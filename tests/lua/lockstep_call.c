@@ -194,12 +194,16 @@ static void report_call(struct round *round, const struct args *args, const char
     buf_printf(round->report, "\n    %s\n", reply);
 }
 
-static redisReply *run(struct round *round, const char *name, const struct args *args, bool look)
+/* whole: a send of whole messages, which gets no keys for what is beside them. */
+static redisReply *run(struct round *round, const char *name, const struct args *args, bool look,
+                       bool whole)
 {
     size_t index = script_index(name);
 
     append(round, "SET test.now %lld", (long long) round->model->now);
+    round->fixture->keyed = round->model->keyed && !whole;
     fixture_append(round->fixture, scripts_all[index], round->scripts[index], args);
+    round->fixture->keyed = round->model->keyed;
     if (look) {
         append(round, LOOK, look_text);
     }
@@ -214,9 +218,9 @@ static redisReply *consume(struct round *round, const struct args *args, bool lo
 
     round->model->ordinary = round->model->step * 2654435761U % 100 < 70;
     if (!round->model->ordinary) {
-        return run(round, "consume_any", args, look);
+        return run(round, "consume_any", args, look, false);
     }
-    reply = run(round, "consume", args, look);
+    reply = run(round, "consume", args, look, false);
     if (!fixture_is_any(reply)) {
         round->ordinary += reply->type == REDIS_REPLY_ARRAY && reply->elements > 2 ? 1 : 0;
         return reply;
@@ -227,7 +231,7 @@ static redisReply *consume(struct round *round, const struct args *args, bool lo
         compare_state(round); /* it wrote nothing */
     }
     round->model->ordinary = false;
-    return run(round, "consume_any", args, look);
+    return run(round, "consume_any", args, look, false);
 }
 
 void round_execute(struct round *round, const struct call *call, struct buf *seen)
@@ -239,7 +243,7 @@ void round_execute(struct round *round, const struct call *call, struct buf *see
 
     call_args(args, round->model, call);
     reply = call->kind == CALL_CONSUME ? consume(round, args, look)
-                                       : run(round, call_script(call), args, look);
+                                       : run(round, call_script(call), args, look, call->whole);
     buf_clear(seen);
     reply_format(seen, reply);
     freeReplyObject(reply);

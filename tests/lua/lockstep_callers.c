@@ -133,10 +133,44 @@ void round_choose_time(char time[32], struct round *round)
     }
 }
 
+int round_choose_member(struct round *round)
+{
+    if (round->whole && round_percent(round, 60)) {
+        return MODEL_PLAIN + (int) round_chance(round, 2UL * MODEL_WHOLE);
+    }
+    return (int) round_chance(round, round->whole ? round->members : MODEL_PLAIN);
+}
+
+/* The library sends messages whole that are due at once, where no ids are remembered. */
+static void choose_form(struct round *round, struct call *call)
+{
+    call->whole = call->kind == CALL_SEND && round->whole && call->debounce == 0 &&
+                  call->dedup == 0 && round_percent(round, 65);
+}
+
+/* The member of a send, and when it is due if it is whole.  Some send what once was whole. */
+static void fill_member(struct round *round, struct call *call, size_t index)
+{
+    bool timed = round->model->kind == 'm' || round->model->kind == 't';
+    uint64_t some = MODEL_WHOLE - (timed ? 0 : MODEL_TIMED);
+
+    if (call->whole) {
+        call->sends[index].member = MODEL_PLAIN + (int) round_chance(round, some);
+        call->sends[index].time[0] = '\0';
+        if (timed) {
+            call->sends[index].when = call->sends[index].relative ? 0 : round->model->now - 1;
+        }
+    } else if (round->whole && round_percent(round, 20)) {
+        call->sends[index].member =
+            MODEL_PLAIN + MODEL_WHOLE + (int) round_chance(round, MODEL_WHOLE);
+    }
+}
+
 void round_fill_sends(struct round *round, struct call *call)
 {
     bool timed = round->model->kind == 'm' || round->model->kind == 't';
 
+    choose_form(round, call);
     call->count = round->calm && round_percent(round, 80) ? 1 : 1 + round_chance(round, 3);
     for (size_t i = 0; i < call->count; i++) {
         bool relative = round->model->kind == 'm' || (timed && round_chance(round, 2) == 0);
@@ -152,6 +186,7 @@ void round_fill_sends(struct round *round, struct call *call)
         call->sends[i].limit = round_percent(round, 70) ? -1 : (int32_t) round_chance(round, 4);
         call->sends[i].headers = round->texts % 5 == 0 ? 1 + round->texts % 3 : 0;
         call->sends[i].ttl = round_percent(round, 75) ? -1 : 1 + (int64_t) round_chance(round, 60);
+        fill_member(round, call, i);
     }
 }
 
@@ -469,7 +504,9 @@ void round_consume(struct round *round, struct consumer *consumer)
     }
     call->n = sizes[round_chance(round, 5)];
     if (round_percent(round, 30)) {
-        call->max_bytes = MODEL_FEW_BYTES; /* so that a lost reply comes again in parts */
+        call->max_bytes = round->whole
+                              ? MODEL_SOME_BYTES
+                              : MODEL_FEW_BYTES; /* so that a lost reply comes again in parts */
     }
     call->caller = (int) (consumer - round->consumers);
     call->last = consumer->last;

@@ -10,7 +10,7 @@ enum { IN_FLIGHT_MAX = 256, LATE_MAX = 8, SHARERS = 3, PUSHES_MAX = 4 };
 
 /* A claimed message, as its consumer knows it. */
 struct held {
-    char entry[64];
+    char entry[MODEL_NAME];
     char op; /* the answer, once decided: a repeated call must give the same one; 0: in work */
     int64_t delay;
     const char *reason;
@@ -22,7 +22,7 @@ struct held {
 struct pushed {
     uint64_t token, claim;
     int64_t at;
-    char entry[64];
+    char entry[MODEL_NAME];
     bool undone; /* a failover has lost it */
 };
 
@@ -32,12 +32,12 @@ struct consumer {
     bool ready;
     uint64_t token;
     uint64_t last;
-    char position[64];
+    char position[MODEL_NAME];
     int position_attempts;
-    int64_t pushed;  /* the time of the newest push that it has got; 0: none */
-    int64_t called;  /* Redis' time in the newest reply that it has seen */
-    char got[64];    /* the newest push that it has got */
-    bool got_undone; /* a failover had lost that push */
+    int64_t pushed;       /* the time of the newest push that it has got; 0: none */
+    int64_t called;       /* Redis' time in the newest reply that it has seen */
+    char got[MODEL_NAME]; /* the newest push that it has got */
+    bool got_undone;      /* a failover had lost that push */
     struct held in_flight[IN_FLIGHT_MAX];
     size_t count;
 };
@@ -64,7 +64,8 @@ struct round {
     struct definition definition;
     int64_t lease;
     int32_t max_bytes;
-    uint64_t members;                   /* that are sent */
+    bool whole;                         /* messages that are whole are sent, too */
+    uint64_t members;                   /* that are sent, of those that are not */
     int texts;                          /* bodies that were sent */
     uint64_t tokens;                    /* given out */
     uint64_t sequence;                  /* of the last send that has an id, of any producer */
@@ -110,6 +111,8 @@ struct call *round_new_call(struct round *round, enum call_kind kind, uint64_t t
 void round_send_through(struct round *round, const struct call *call, struct buf *seen);
 
 void round_choose_time(char time[32], struct round *round);
+/* A member, also of a message that is whole, or was. */
+int round_choose_member(struct round *round);
 void round_fill_sends(struct round *round, struct call *call);
 void round_send_some(struct round *round);
 void round_consume(struct round *round, struct consumer *consumer);

@@ -110,7 +110,7 @@ static int64_t oldest_due(struct model *model)
     if (model_timed(model)) {
         return first->at <= model->now ? first->at : INT64_MAX;
     }
-    return model->bodies[first->member].first;
+    return model_body_of(model, first->member, first->at).first;
 }
 
 /* Since when the message is due, as far as that is stored. */
@@ -119,7 +119,7 @@ static int64_t due_since(const struct model *model, const struct model_message *
     if (model_timed(model)) {
         return message->before;
     }
-    return model->keyed ? model->bodies[message->member].first : INT64_MAX;
+    return model->keyed ? model_body_of(model, message->member, message->before).first : INT64_MAX;
 }
 
 /* The claims whose leases have ended, and the oldest claim. */
@@ -180,19 +180,13 @@ static void model_inspect(struct model *model, struct buf *reply, const struct c
 void model_call(struct model *model, struct buf *reply, const struct call *call)
 {
     static void (*const functions[])(struct model *, struct buf *, const struct call *) = {
-        [CALL_SEND] = model_send,
-        [CALL_CONSUME] = model_consume,
-        [CALL_RENEW] = model_renew,
-        [CALL_TAKEOVER] = model_takeover,
-        [CALL_VACATE] = model_vacate,
-        [CALL_INSPECT] = model_inspect,
-        [CALL_RANK] = model_rank,
-        [CALL_FIND] = model_find,
-        [CALL_REQUEUE] = model_requeue,
-        [CALL_REMOVE] = model_remove,
-        [CALL_RESCHEDULE] = model_reschedule,
-        [CALL_PAUSE] = model_pause,
-        [CALL_ALTER] = model_alter,
+        [CALL_SEND] = model_send,     [CALL_CONSUME] = model_consume,
+        [CALL_RENEW] = model_renew,   [CALL_TAKEOVER] = model_takeover,
+        [CALL_VACATE] = model_vacate, [CALL_INSPECT] = model_inspect,
+        [CALL_RANK] = model_rank,     [CALL_FIND] = model_find,
+        [CALL_PAGE] = model_page,     [CALL_REQUEUE] = model_requeue,
+        [CALL_REMOVE] = model_remove, [CALL_RESCHEDULE] = model_reschedule,
+        [CALL_PAUSE] = model_pause,   [CALL_ALTER] = model_alter,
     };
 
     functions[call->kind](model, reply, call);

@@ -15,14 +15,20 @@
 #include "base/buf.h"
 
 enum {
-    MODEL_MEMBERS = 12, /* the messages that there are; '!' stands for a NUL byte */
-    MODEL_MAX = 512,    /* of one state at a time */
+    MODEL_PLAIN = 12, /* the messages that there are; '!' stands for a NUL byte */
+    MODEL_WHOLE = 6,  /* and of format 5, behind them */
+    MODEL_TIMED = 2,  /* the last ones of these expire, so they are for kinds with times */
+    MODEL_MEMBERS = MODEL_PLAIN + 2 * MODEL_WHOLE,
+    MODEL_NAME = 512, /* room for a member or an entry */
+    MODEL_MAX = 512,  /* of one state at a time */
     MODEL_FEW_BYTES = 12,
+    MODEL_SOME_BYTES = 80, /* two small whole messages */
     MODEL_PRODUCERS = 4,
     MODEL_SLEEPERS = 8,
     MODEL_TEXTS = 4096, /* sends of one round */
     CALL_ITEMS_MAX = 64
 };
+#define MODEL_BEGIN INT64_C(1700000000000) /* when rounds begin */
 extern const char *const model_members[MODEL_MEMBERS];
 
 /* The key of a member, or its name without one; and the first member with that key. */
@@ -61,7 +67,7 @@ struct model_attempts {
 /* Layout keyed: what is stored beside a member.  How many refer to it is not kept: it is the number
  * of entries, and without any there is none. */
 struct model_body {
-    int text; /* see model_text() */
+    int text; /* see model_text(); of one that is whole < 0 */
     int64_t first;
     int32_t limit;  /* of retries; -1: the topic's */
     int headers;    /* how many of its bytes are headers; 0: it has none */
@@ -134,19 +140,19 @@ struct model {
     uint64_t owner; /* its name is that of its token; 0: none */
     uint64_t bound; /* to the fleet of that token, as the slot stores it; 0: it does not */
     uint64_t base, claims, seq;
-    int64_t former;        /* when the last lease of the former owner ends, if awaited; -1 */
-    int64_t claimed_until; /* the leases of the newest claim that its owner has not renewed; -1 */
-    int64_t leased;        /* what the clock showed at the last lease for which others wait; -1 */
-    char noted[64];        /* the claim that has been in work for longest; "": none was noted */
-    int64_t noted_since;   /* ... and since when it has */
-    int64_t parked;        /* -1: nobody sleeps */
+    int64_t former;         /* when the last lease of the former owner ends, if awaited; -1 */
+    int64_t claimed_until;  /* the leases of the newest claim that its owner has not renewed; -1 */
+    int64_t leased;         /* what the clock showed at the last lease for which others wait; -1 */
+    char noted[MODEL_NAME]; /* the claim that has been in work for longest; "": none was noted */
+    int64_t noted_since;    /* ... and since when it has */
+    int64_t parked;         /* -1: nobody sleeps */
     struct model_sleepers sleepers; /* shared; then `parked` is -1 while somebody sleeps */
-    int64_t push_lease;  /* while its owner sleeps, sends may claim for it; 0: they may not */
-    int64_t pushed_at;   /* a send did, and the owner has not called since; -1 */
-    int64_t push_again;  /* and it was woken once more; -1 */
-    char published[192]; /* what the last send pushed; "": nothing */
-    bool heard;          /* a client listens for wake-ups */
-    int wakes;           /* that were heard, and pushes */
+    int64_t push_lease; /* while its owner sleeps, sends may claim for it; 0: they may not */
+    int64_t pushed_at;  /* a send did, and the owner has not called since; -1 */
+    int64_t push_again; /* and it was woken once more; -1 */
+    char published[2 * MODEL_NAME]; /* what the last send pushed; "": nothing */
+    bool heard;                     /* a client listens for wake-ups */
+    int wakes;                      /* that were heard, and pushes */
     uint64_t counters[MODEL_COUNTERS];
     struct model_record records[MODEL_PRODUCERS + 1]; /* by producer, which begin at 1 */
     bool swept;                                       /* there was a first record */
@@ -182,6 +188,7 @@ enum call_kind {
     CALL_INSPECT,
     CALL_RANK,
     CALL_FIND,
+    CALL_PAGE,
     CALL_REQUEUE,
     CALL_REMOVE,
     CALL_RESCHEDULE,
@@ -191,7 +198,7 @@ enum call_kind {
 
 struct call_answer {
     char op; /* d done, D done with retries used, t retry, x reject, b release, h hung */
-    char entry[64];
+    char entry[MODEL_NAME];
     int64_t delay;
     const char *reason; /* "" none */
 };
@@ -212,17 +219,20 @@ struct call {
     uint64_t sequence;
     int64_t lease;
     uint64_t last;
-    char position[64]; /* consume: up to this entry of the next claim is known, too; "": nothing */
+    char position[MODEL_NAME]; /* consume: up to this entry of the next claim is known, too; "":
+                                  nothing */
     int position_attempts;
     uint64_t oldest; /* consume: claim of which the caller has a message; or last + 1 */
     bool open;       /* consume: sends may claim for it while it sleeps */
     unsigned passes; /* consume: keys that it passes over, as bits: see model_key() */
     int64_t pushed;  /* consume: the time of the newest push that it has got; 0: none */
     bool strict;     /* takeover, consume: the former owner's claims last as their leases */
-    char state;      /* remove: w waiting, s scheduled, r resting, d dead */
+    bool whole;      /* send: all of its messages are whole */
+    char state;      /* remove, page: w waiting, s scheduled, r resting, d dead, page: c claimed;
+                      * find: where it begins */
     bool paused;     /* pause: or not any more */
     int pauses;      /* its number */
-    char noted[64];  /* renew: the oldest claim of its caller, which it has had for `age` */
+    char noted[MODEL_NAME]; /* renew: the oldest claim of its caller, which it has had for `age` */
     int64_t age;
     size_t count;
     struct call_answer answers[CALL_ITEMS_MAX]; /* d first; entries of renew and of edits */
@@ -238,6 +248,9 @@ struct call {
     } sends[CALL_ITEMS_MAX];
 };
 
+/* Are all answers of a consume that are done of whole messages, and is there one? */
+bool call_all_whole(const struct call *call);
+
 /* The slot is open, and no process owns it. */
 void model_init(struct model *model, char kind, bool shared, bool keyed);
 
@@ -252,13 +265,13 @@ void model_call(struct model *model, struct buf *reply, const struct call *call)
 void model_show(struct buf *out, const struct model *model);
 
 /* "20c17:order-7" of a claimed or resting message, "20s:order-7" of one that is scheduled. */
-void model_entry(char out[64], const struct model_message *message);
+void model_entry(char out[MODEL_NAME], const struct model_message *message);
 
 /* The name of a producer in send ids. */
 void model_producer(char out[8], int producer);
 
-/* The bytes of a body: some empty, some long. */
-void model_text(char out[32], int text);
+/* The bytes of a body: some empty, some long, some with headers in front. */
+void model_text(char out[MODEL_NAME], int text);
 
 /* NULL, or the law that the state breaks. */
 const char *model_broken_law(const struct model *model);

@@ -70,7 +70,7 @@ static bool claim_one(struct claim *claim, struct model_message *message)
     int key = model_key(message->member), taken = claim->taken;
     struct model_list *list = resting ? &model->prepare : &model->waiting;
 
-    if (claim->taken == claim->call->n || !claim_fits(claim, message->member)) {
+    if (claim->taken == claim->call->n || !claim_fits(claim, message)) {
         return false;
     }
     claim_take(claim, list_take(list, (size_t) (message - list->item)));

@@ -28,7 +28,7 @@ struct claim {
 };
 
 /* Does the reply have room for the message?  What is dropped takes none. */
-bool claim_fits(struct claim *claim, int member);
+bool claim_fits(struct claim *claim, const struct model_message *message);
 
 /* What was taken out of its list is claimed, unless it has expired. */
 void claim_take(struct claim *claim, struct model_message message);

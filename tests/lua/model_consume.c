@@ -53,7 +53,7 @@ static void remember_done(struct model *model, const struct call *call, int memb
     if (!model->keyed || call->dedup == 0) {
         return;
     }
-    model->done_at[member] = model->now;
+    model->done_at[model_plain(member)] = model->now;
     for (int i = 0; i < MODEL_MEMBERS; i++) {
         if (!model_is_in_window(model, i, call->dedup)) {
             model->done_at[i] = 0;
@@ -100,7 +100,7 @@ static void settle(struct model *model, struct buf *results, const struct call_a
 /* Of few bytes the scripts read sixteen at once and no more. */
 static int sweep_limit(const struct model *model, const struct call *call)
 {
-    return call->max_bytes == MODEL_FEW_BYTES ? 16 : model->keyed ? 200 : MODEL_MAX;
+    return call->max_bytes <= MODEL_SOME_BYTES ? 16 : model->keyed ? 200 : MODEL_MAX;
 }
 
 /* Does the caller not know the newest claim? */
@@ -201,15 +201,17 @@ static bool bring_back(struct model *model, const struct call *call)
 static void deliver(const struct model *model, struct buf *delivered,
                     const struct model_message *message)
 {
-    const struct model_body *body = &model->bodies[message->member];
-    char entry[64], text[32];
+    const struct model_body body = model_body_of(model, message->member, message->before);
+    char entry[MODEL_NAME], text[MODEL_NAME];
 
     model_entry(entry, message);
     buf_printf(delivered, " %s %d", entry, attempts_number(message->attempts));
-    if (model->keyed) {
-        model_text(text, body->text);
+    if (model_is_whole(message->member)) {
+        buf_printf(delivered, " '' ''");
+    } else if (model->keyed) {
+        model_text(text, body.text);
         buf_printf(delivered, " ");
-        add_header(delivered, body, model_references(model, message->member));
+        add_header(delivered, &body, model_references(model, message->member));
         buf_printf(delivered, " %s", text[0] == '\0' ? "''" : text);
     }
 }
@@ -217,21 +219,23 @@ static void deliver(const struct model *model, struct buf *delivered,
 static size_t size_of(const struct model *model, int member)
 {
     size_t size = strlen(model_members[member]);
-    char text[32];
+    char text[MODEL_NAME];
 
-    if (model->keyed) {
+    if (model->keyed && !model_is_whole(member)) {
         model_text(text, model->bodies[member].text);
         size += strlen(text);
     }
     return size;
 }
 
-bool claim_fits(struct claim *claim, int member)
+bool claim_fits(struct claim *claim, const struct model_message *message)
 {
-    if (model_has_expired(claim->model, member) && !claim->call->expired_to_dead) {
+    int64_t place = message->resting ? message->before : message->at;
+
+    if (model_has_expired(claim->model, message->member, place) && !claim->call->expired_to_dead) {
         return true;
     }
-    claim->bytes += size_of(claim->model, member);
+    claim->bytes += size_of(claim->model, message->member);
     if (claim->met > 0 && claim->bytes > (size_t) claim->call->max_bytes) {
         return false;
     }
@@ -260,7 +264,7 @@ void claim_take(struct claim *claim, struct model_message message)
         message.before = message.at;
         message.claimed_step = model->step;
     }
-    if (model_has_expired(model, message.member)) {
+    if (model_has_expired(model, message.member, message.before)) {
         expire(claim, &message);
         return;
     }
@@ -316,7 +320,7 @@ static void claim_others(struct claim *claim, int64_t up_to)
             passed++;
             continue;
         }
-        if (claim->taken == claim->call->n || !claim_fits(claim, next->member)) {
+        if (claim->taken == claim->call->n || !claim_fits(claim, next)) {
             claim->stopped = STOP_FULL;
             return;
         }
@@ -338,7 +342,7 @@ static void claim_waiting(struct claim *claim, int64_t up_to)
         const struct model_message *next = index < 0 ? NULL : &model->waiting.item[index];
 
         if (next == NULL || next->at > up_to || !may_join(model, next) ||
-            !claim_fits(claim, next->member)) {
+            !claim_fits(claim, next)) {
             return;
         }
         claim_take(claim, list_take(&model->waiting, (size_t) index));
@@ -378,7 +382,7 @@ static void claim_passing(struct claim *claim)
 
         behind = rested->before;
         if (!is_kept(claim, rested) && rested->at <= model->now && claim->taken < claim->call->n &&
-            may_join(model, rested) && claim_fits(claim, rested->member)) {
+            may_join(model, rested) && claim_fits(claim, rested)) {
             claim_take(claim, list_take(&model->prepare, (size_t) index));
         }
     }
@@ -437,7 +441,7 @@ static int compare_places(const void *a, const void *b)
 static int compare_to_position(const struct model_message *message, const struct call *call)
 {
     int order = attempts_number(message->attempts) - call->position_attempts;
-    char entry[64];
+    char entry[MODEL_NAME];
 
     model_entry(entry, message);
     return order != 0 ? order : strcmp(entry, call->position);
@@ -612,8 +616,8 @@ static void reply_consumed(const struct claim *claim, struct buf *reply, int64_t
     }
 }
 
-/* Inline, an owner's answers are not looked up unless it is unsure itself: when some are gone, each
- * may be one of them. */
+/* Beside inline and whole messages nothing is stored.  So an owner's answers are not looked up
+ * unless it is unsure itself: when some are gone, each may be one of them. */
 static void blur_results(const struct model *model, struct buf *results, const struct call *call)
 {
     size_t done = 0, gone = 0;
@@ -621,7 +625,8 @@ static void blur_results(const struct model *model, struct buf *results, const s
     while (done < call->count && call->answers[done].op == 'd') {
         gone += results->data[done++] == '0';
     }
-    if (gone > 0 && gone < done && !model->shared && !model->keyed && !call->repeated) {
+    if (gone > 0 && gone < done && !model->shared && !call->repeated &&
+        (!model->keyed || (call->dedup == 0 && call_all_whole(call)))) {
         memset(results->data, 'u', done);
     }
 }

@@ -2,6 +2,7 @@
 #include "model_slot.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* --- look --- */
@@ -52,21 +53,25 @@ void model_rank(struct model *model, struct buf *reply, const struct call *call)
     add_score(reply, waiting);
 }
 
-static void add_found(struct buf *reply, const struct model *model, char state, const char *name,
-                      const struct model_message *message)
+/* Its place is, or was while it waited, that. */
+static void add_row(struct buf *reply, const struct model *model, char state, const char *name,
+                    const struct model_message *message)
 {
-    const struct model_body *body = state == 'd' ? &message->body : &model->bodies[message->member];
+    int64_t place = state == 'w' ? message->at : message->before;
+    struct model_body body =
+        state == 'd' ? message->body : model_body_of(model, message->member, place);
     struct model_tries why = state == 'd' ? message->why : model_why(model, message);
-    char text[32];
+    bool alone = state == 'd' || model_is_whole(message->member);
+    char text[MODEL_NAME];
 
-    buf_printf(reply, " %c %s", state, name);
+    buf_printf(reply, " %s", name);
     add_score(reply, message);
     buf_printf(reply, " ");
     add_tries(reply, &why);
     if (model->keyed) {
-        model_text(text, body->text);
+        model_text(text, body.text);
         buf_printf(reply, " ");
-        add_header(reply, body, state == 'd' ? 1 : model_references(model, message->member));
+        add_header(reply, &body, alone ? 1 : model_references(model, message->member));
         buf_printf(reply, " %s", text[0] == '\0' ? "''" : text);
     }
 }
@@ -75,7 +80,7 @@ static void add_found(struct buf *reply, const struct model *model, char state, 
 static void add_holder(struct buf *reply, const struct model *model,
                        const struct model_message *claimed)
 {
-    char entry[64] = "";
+    char entry[MODEL_NAME] = "";
 
     if (claimed != NULL) {
         model_entry(entry, claimed);
@@ -91,12 +96,81 @@ static void add_holder(struct buf *reply, const struct model *model,
     }
 }
 
-/* Waiting, else scheduled, claimed, resting, dead. */
-void model_find(struct model *model, struct buf *reply, const struct call *call)
+/* Is it the message of that member, also if it is whole? */
+static bool is_of(const struct model_message *message, int member)
+{
+    return message->member == member || model_plain(message->member) == member;
+}
+
+static const struct model_message *find_of(const struct model_list *list, size_t from, size_t to,
+                                           int member)
+{
+    for (size_t i = from; i < to; i++) {
+        if (is_of(&list->item[i], member)) {
+            return &list->item[i];
+        }
+    }
+    return NULL;
+}
+
+/* Those that wait and are whole are sought from a second before the time in the id on (w), then
+ * before it (v). */
+static const struct model_message *find_whole(struct model *model, int member, char where)
+{
+    size_t from = 0;
+
+    sort_waiting(&model->waiting);
+    while (model_timed(model) && member >= MODEL_PLAIN + MODEL_WHOLE &&
+           from < model->waiting.count &&
+           model->waiting.item[from].at < model_made_at(member) - 1000) {
+        from++;
+    }
+    return where == 'w' ? find_of(&model->waiting, from, model->waiting.count, member)
+                        : find_of(&model->waiting, 0, from, member);
+}
+
+/* Waiting, else scheduled, then from where it begins: waiting whole, claimed, resting, dead. */
+static const struct model_message *find_one(struct model *model, const struct call *call,
+                                            char *state)
 {
     int member = call->sends[0].member;
+    const struct model_message *found = list_find(&model->waiting, member);
+    const char *where = strchr("wvpd", call->state);
+
+    *state = 'w';
+    if (found == NULL && model_find_scheduled(model, member) >= 0) {
+        found = &model->prepare.item[model_find_scheduled(model, member)];
+        *state = 's';
+    }
+    for (; found == NULL && *where != '\0'; where++) {
+        if (*where == 'p') {
+            found = find_of(&model->prepare, 0, model->prepare.count, member);
+            *state = found != NULL && found->resting ? 'r' : 'c';
+        } else if (*where == 'd') {
+            found = find_of(&model->dead, 0, model->dead.count, member);
+            *state = 'd';
+        } else {
+            found = find_whole(model, member, *where);
+        }
+    }
+    return found;
+}
+
+static void name_of(char out[MODEL_NAME], const struct model_message *message, char state)
+{
+    if (state == 'w') {
+        snprintf(out, MODEL_NAME, "%s", model_members[message->member]);
+    } else if (state == 'd') {
+        model_dead_entry(out, message);
+    } else {
+        model_entry(out, message);
+    }
+}
+
+void model_find(struct model *model, struct buf *reply, const struct call *call)
+{
     const struct model_message *found;
-    char entry[64];
+    char name[MODEL_NAME], state;
 
     if (model_refused(model, reply, call, false)) {
         return;
@@ -104,25 +178,73 @@ void model_find(struct model *model, struct buf *reply, const struct call *call)
     buf_printf(reply, "OK %" PRId64 " ", model->now);
     sort_prepare(&model->prepare);
     sort_dead(&model->dead);
-    found = list_find(&model->waiting, member) == NULL && model_find_scheduled(model, member) < 0
-                ? list_find(&model->prepare, member)
-                : NULL;
-    add_holder(reply, model, found != NULL && !found->resting ? found : NULL);
-    if ((found = list_find(&model->waiting, member)) != NULL) {
-        add_found(reply, model, 'w', model_members[member], found);
-    } else if (model_find_scheduled(model, member) >= 0) {
-        found = &model->prepare.item[model_find_scheduled(model, member)];
-        model_entry(entry, found);
-        add_found(reply, model, 's', entry, found);
-    } else if ((found = list_find(&model->prepare, member)) != NULL) {
-        model_entry(entry, found);
-        add_found(reply, model, found->resting ? 'r' : 'c', entry, found);
-    } else if ((found = list_find(&model->dead, member)) != NULL) {
-        model_dead_entry(entry, found);
-        add_found(reply, model, 'd', entry, found);
-    } else {
+    found = find_one(model, call, &state);
+    add_holder(reply, model, found != NULL && state == 'c' ? found : NULL);
+    if (found == NULL) {
         buf_printf(reply, " -");
+        return;
     }
+    name_of(name, found, state);
+    buf_printf(reply, " %c", state);
+    add_row(reply, model, state, name, found);
+}
+
+/* Those of a state, in the order in which they are read. */
+static size_t page_of(struct model *model, const struct model_message *rows[], char state)
+{
+    const struct model_list *list = state == 'w'   ? &model->waiting
+                                    : state == 'd' ? &model->dead
+                                                   : &model->prepare;
+    size_t count = 0;
+
+    sort_waiting(&model->waiting);
+    sort_prepare(&model->prepare);
+    sort_dead(&model->dead);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct model_message *row =
+            &list->item[state == 'w' && model_by_priority(model) ? list->count - 1 - i : i];
+
+        if (list != &model->prepare || state == (row->scheduled ? 's' : row->resting ? 'r' : 'c')) {
+            rows[count++] = row;
+        }
+    }
+    return count;
+}
+
+/* All of one state, read at once, that are the message of that member. */
+void model_page(struct model *model, struct buf *reply, const struct call *call)
+{
+    const struct model_message *rows[MODEL_MAX], *noted = NULL;
+    int member = call->sends[0].member;
+    bool alone = call->state == 'w' && list_find(&model->waiting, member) != NULL;
+    struct buf found = {0};
+    size_t count;
+    char name[MODEL_NAME];
+
+    if (model_refused(model, reply, call, false)) {
+        return;
+    }
+    count = page_of(model, rows, call->state);
+    buf_add(&found, "", 0);
+    for (size_t i = 0; i < count; i++) {
+        if (alone ? rows[i]->member == member : is_of(rows[i], member)) {
+            name_of(name, rows[i], call->state);
+            noted = strcmp(name, model->noted) == 0 ? rows[i] : noted;
+            add_row(&found, model, call->state, name, rows[i]);
+        }
+    }
+    buf_printf(reply, "OK %" PRId64 " ", model->now);
+    add_holder(reply, model, noted);
+    buf_printf(reply, " 0");
+    if (alone || count == 0) {
+        buf_printf(reply, " '' ''");
+    } else {
+        add_score(reply, rows[count - 1]);
+        name_of(name, rows[count - 1], call->state);
+        buf_printf(reply, " %s", name);
+    }
+    buf_printf(reply, "%s", found.data);
+    buf_fini(&found);
 }
 
 /* --- edit --- */
@@ -141,7 +263,7 @@ static int64_t revive(struct model *model, const struct model_message *message)
 
 static size_t dead_find(const struct model *model, const char *name)
 {
-    char entry[64];
+    char entry[MODEL_NAME];
     size_t index = 0;
 
     for (; index < model->dead.count; index++) {
@@ -183,7 +305,7 @@ void model_requeue(struct model *model, struct buf *reply, const struct call *ca
 
 static int find_rest(const struct model *model, char state, const char *name)
 {
-    char entry[64];
+    char entry[MODEL_NAME];
 
     for (size_t i = 0; i < model->prepare.count; i++) {
         model_entry(entry, &model->prepare.item[i]);
@@ -252,17 +374,46 @@ void model_remove(struct model *model, struct buf *reply, const struct call *cal
     }
 }
 
+/* One that is whole becomes one that is not: they are one message if both exist. */
+static void divide(struct model *model, int member)
+{
+    const struct model_message *waiting = list_find(&model->waiting, member);
+    int plain = model_plain(member);
+    struct model_message message;
+
+    if (waiting == NULL) {
+        return;
+    }
+    message = list_take(&model->waiting, (size_t) (waiting - model->waiting.item));
+    message.before = message.at;
+    message.claimed_step = model->step;
+    model_handled(model, &message);
+    if (model_references(model, plain) == 0) {
+        model->bodies[plain] = model_body_of(model, member, message.at);
+    }
+    if (message.attempts.retries > 0 && model->tries[member].count > 0) {
+        model->tries[plain] = model->tries[member];
+        model->tries[member].count = 0;
+    }
+    message.member = plain;
+    (void) model_give_back(model, &message, message.attempts);
+}
+
 void model_reschedule(struct model *model, struct buf *reply, const struct call *call)
 {
+    int member = model_plain(call->sends[0].member);
     struct model_message *waiting;
 
     if (model_refused(model, reply, call, false)) {
         return;
     }
     model_keep_version(model, call);
-    waiting = list_find(&model->waiting, call->sends[0].member);
+    if (model_is_whole(call->sends[0].member)) {
+        divide(model, call->sends[0].member);
+    }
+    waiting = list_find(&model->waiting, member);
     if (model_by_priority(model)) {
-        struct model_message message = {.member = call->sends[0].member};
+        struct model_message message = {.member = member};
         bool stored = waiting != NULL || model_find_scheduled(model, message.member) >= 0;
 
         buf_printf(reply, "OK %d", stored);

@@ -12,7 +12,8 @@ static bool push_fits_prepare(const struct model *model, int member)
         const struct model_message *message = &model->prepare.item[i];
 
         if (message->resting != message->scheduled || message->at <= model->now ||
-            ((model->keyed || message->scheduled) && message->member == member)) {
+            ((model->keyed || message->scheduled) && message->member == member &&
+             !model_is_whole(member))) {
             return false;
         }
     }
@@ -60,11 +61,11 @@ static void push_publish(struct model *model, const struct model_message *messag
 {
     const struct model_body *body = &model->bodies[message->member];
     struct buf header = {0};
-    char entry[64], text[32] = "";
+    char entry[MODEL_NAME], text[MODEL_NAME] = "";
 
     model_entry(entry, message);
     buf_add(&header, "", 0);
-    if (model->keyed) {
+    if (model->keyed && !model_is_whole(message->member)) {
         add_header(&header, body, 1);
         model_text(text, body->text);
     }
@@ -82,7 +83,7 @@ bool model_push(struct model *model, const struct call *call)
     if (!push_may(model, call)) {
         return false;
     }
-    if (model->keyed) {
+    if (model->keyed && !call->whole) {
         model->bodies[message.member] = (struct model_body){
             .text = call->sends[0].text,
             .first = model->now,

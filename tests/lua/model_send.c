@@ -129,7 +129,9 @@ static int64_t put(struct model *model, const struct call *call, size_t index,
     struct model_message message = {.member = call->sends[index].member};
     int64_t latest;
 
-    keep_body(model, call, index, is_stored(model, message.member));
+    if (!call->whole) {
+        keep_body(model, call, index, is_stored(model, message.member));
+    }
     if (model_by_priority(model)) {
         return model_put_priority(model, call->sends[index].when, call->sends[index].time,
                                   &message);

@@ -15,7 +15,7 @@ static void show_score(struct buf *out, int64_t at, struct model_attempts attemp
 
 static void show_body(struct buf *out, const char *field, const struct model_body *body)
 {
-    char text[32];
+    char text[MODEL_NAME];
 
     model_text(text, body->text);
     buf_printf(out, "%s %s\n", field, text[0] == '\0' ? "''" : text);
@@ -24,7 +24,7 @@ static void show_body(struct buf *out, const char *field, const struct model_bod
 /* What a dead letter holds beside its name. */
 static void show_letter(struct buf *out, const struct model_message *message, bool keyed)
 {
-    char entry[64], field[80];
+    char entry[MODEL_NAME], field[MODEL_NAME + 8];
 
     model_dead_entry(entry, message);
     buf_printf(out, "why %s ", entry);
@@ -55,8 +55,8 @@ static void show_bodies(struct buf *out, const struct model *model)
 {
     buf_printf(out, "body '' ''\n");
     for (int i = 0; i < MODEL_MEMBERS; i++) {
-        int references = model_references(model, i);
-        char field[80];
+        int references = model_is_whole(i) ? 0 : model_references(model, i);
+        char field[MODEL_NAME + 8];
 
         if (references > 0) {
             snprintf(field, sizeof(field), "body b%s", model_members[i]);
@@ -82,7 +82,7 @@ static void show_list(struct buf *out, const char *name, const struct model_list
 {
     for (size_t i = 0; i < list->count; i++) {
         const struct model_message *message = &list->item[i];
-        char entry[64];
+        char entry[MODEL_NAME];
 
         if (strcmp(name, "store") == 0) {
             snprintf(entry, sizeof(entry), "%s", model_members[message->member]);
@@ -271,7 +271,7 @@ static const char *law_of_claims(const struct model *model)
         if (is_of_former(model, message)) {
             return "a message was claimed while the former owner has one of its key";
         }
-        if (model_has_expired(model, message->member)) {
+        if (model_has_expired(model, message->member, message->before)) {
             return "a message was claimed that had expired";
         }
     }

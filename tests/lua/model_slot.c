@@ -8,10 +8,6 @@
 
 #include "fixture.h"
 
-/* Some look like entries, patterns or formats.  Some have a key, "!1:kb" the key k, which two of
- * them share with others; and the key of "!1:br" is the id of another one. */
-const char *const model_members[MODEL_MEMBERS] = {"a",  "!1:kb", "!1:kc", "b",     "20c1:d", "%s",
-                                                  "-5", "1r",    "!1:k%", "!1:br", "inf",    "r"};
 const char *const model_counters[MODEL_COUNTERS] = {
     [MODEL_SENT] = "sent",
     [MODEL_MERGED] = "merged",
@@ -35,29 +31,6 @@ void model_add_counters(struct args *args)
     for (int i = 0; i < MODEL_COUNTERS; i++) {
         args_add(args, model_counters[i]);
     }
-}
-
-const char *model_key_text(int member, int *len)
-{
-    const char *name = model_members[member];
-
-    *len = name[0] == '!' ? 1 : (int) strlen(name);
-    return name[0] == '!' ? name + 3 : name;
-}
-
-int model_key(int member)
-{
-    int len, other_len;
-    const char *key = model_key_text(member, &len);
-
-    for (int i = 0; i < member; i++) {
-        const char *other = model_key_text(i, &other_len);
-
-        if (len == other_len && memcmp(key, other, (size_t) len) == 0) {
-            return i;
-        }
-    }
-    return member;
 }
 
 bool model_by_priority(const struct model *model)
@@ -110,19 +83,20 @@ static int compare_numbers(int64_t a, int64_t b)
     return (a > b) - (a < b);
 }
 
-void model_entry(char out[64], const struct model_message *message)
+void model_entry(char out[MODEL_NAME], const struct model_message *message)
 {
     if (message->scheduled) {
-        snprintf(out, 64, "%" PRId64 "s:%s", message->before, model_members[message->member]);
+        snprintf(out, MODEL_NAME, "%" PRId64 "s:%s", message->before,
+                 model_members[message->member]);
         return;
     }
-    snprintf(out, 64, "%" PRId64 "%c%" PRIu64 ":%s", message->before, message->resting ? 'r' : 'c',
-             message->claim, model_members[message->member]);
+    snprintf(out, MODEL_NAME, "%" PRId64 "%c%" PRIu64 ":%s", message->before,
+             message->resting ? 'r' : 'c', message->claim, model_members[message->member]);
 }
 
-void model_dead_entry(char out[64], const struct model_message *message)
+void model_dead_entry(char out[MODEL_NAME], const struct model_message *message)
 {
-    snprintf(out, 64, "%" PRId64 "d:%s", message->before, model_members[message->member]);
+    snprintf(out, MODEL_NAME, "%" PRId64 "d:%s", message->before, model_members[message->member]);
 }
 
 /* As a sorted set orders: the whole number, the attempts, then the bytes. */
@@ -144,7 +118,7 @@ static int compare_waiting(const void *left, const void *right)
 static int compare_prepare(const void *left, const void *right)
 {
     const struct model_message *a = left, *b = right;
-    char a_entry[64], b_entry[64];
+    char a_entry[MODEL_NAME], b_entry[MODEL_NAME];
     int order = (int) a->resting - (int) b->resting;
 
     order = order != 0 ? order : (int) a->scheduled - (int) b->scheduled;
@@ -160,7 +134,7 @@ static int compare_prepare(const void *left, const void *right)
 static int compare_dead(const void *left, const void *right)
 {
     const struct model_message *a = left, *b = right;
-    char a_entry[64], b_entry[64];
+    char a_entry[MODEL_NAME], b_entry[MODEL_NAME];
     int order = compare_scores(a, b);
 
     if (order != 0) {
@@ -248,7 +222,7 @@ void model_keep_leases(struct model *model)
 int model_find_claim(const struct model *model, const char *name)
 {
     for (size_t i = 0; i < model->prepare.count; i++) {
-        char entry[64];
+        char entry[MODEL_NAME];
 
         model_entry(entry, &model->prepare.item[i]);
         if (!model->prepare.item[i].resting && strcmp(entry, name) == 0) {
@@ -280,16 +254,16 @@ bool model_is_in_window(const struct model *model, int member, int64_t dedup)
     return dedup > 0 && model->done_at[member] > 0 && model->done_at[member] > model->now - dedup;
 }
 
-bool model_has_expired(const struct model *model, int member)
+bool model_has_expired(const struct model *model, int member, int64_t place)
 {
-    int64_t expiry = model->bodies[member].expiry;
+    int64_t expiry = model_body_of(model, member, place).expiry;
 
     return model->keyed && expiry >= 0 && expiry <= model->now;
 }
 
 int32_t model_limit(const struct model *model, int member, int32_t max_retries)
 {
-    int32_t limit = model->bodies[member].limit;
+    int32_t limit = model_body_of(model, member, 0).limit;
 
     return model->keyed && limit >= 0 ? limit : max_retries;
 }
@@ -349,11 +323,12 @@ void model_bury(struct model *model, const struct model_message *message,
     corpse.at = model->now;
     corpse.attempts = attempts;
     corpse.resting = false;
-    corpse.body = model->bodies[message->member];
+    corpse.body = model_body_of(model, message->member, message->before);
+    corpse.member = model_plain(message->member);
     for (size_t i = 0; i < model->dead.count; i++) {
         const struct model_message *other = &model->dead.item[i];
 
-        if (other->member == message->member && other->before == message->before) {
+        if (other->member == corpse.member && other->before == message->before) {
             (void) list_take(&model->dead, i);
             model->counters[MODEL_MERGED]++;
             model->joined++;
@@ -485,12 +460,4 @@ void add_header(struct buf *out, const struct model_body *body, int references)
         buf_printf(out, "%" PRId64, body->expiry);
     }
     buf_printf(out, ",%d", references);
-}
-
-void model_text(char out[32], int text)
-{
-    out[0] = '\0';
-    if (text % 7 > 0) {
-        snprintf(out, 32, "t%d%s", text, text % 7 == 1 ? "-0123456789" : "");
-    }
 }

@@ -10,6 +10,15 @@
 bool model_by_priority(const struct model *model); /* the largest comes first */
 bool model_timed(const struct model *model);       /* what waits is due at a time */
 
+/* Is it whole in its member?  The member that it has as soon as it is not; and the time in the id
+ * of a member that is one of these. */
+bool model_is_whole(int member);
+int model_plain(int member);
+int64_t model_made_at(int member);
+
+/* What is known of a message whose place, while it waits, is or was that. */
+struct model_body model_body_of(const struct model *model, int member, int64_t place);
+
 /* --- lists --- */
 
 struct model_message list_take(struct model_list *list, size_t index);
@@ -17,7 +26,7 @@ void list_put(struct model_list *list, const struct model_message *message);
 struct model_message *list_find(struct model_list *list, int member);
 
 /* "20d:order-7" of a dead letter. */
-void model_dead_entry(char out[64], const struct model_message *message);
+void model_dead_entry(char out[MODEL_NAME], const struct model_message *message);
 
 /* In the order of the sorted sets. */
 void sort_waiting(struct model_list *list);
@@ -55,7 +64,7 @@ struct model_attempts model_join(struct model_attempts a, struct model_attempts 
 int model_references(const struct model *model, int member);
 /* Was a message of that id done within the window? */
 bool model_is_in_window(const struct model *model, int member, int64_t dedup);
-bool model_has_expired(const struct model *model, int member);
+bool model_has_expired(const struct model *model, int member, int64_t place);
 int32_t model_limit(const struct model *model, int member, int32_t max_retries);
 
 /* Back to the waiting ones; answers where it stands then.  Of the lists it is taken out before,
@@ -133,6 +142,7 @@ bool model_push(struct model *model, const struct call *call);
 void model_consume(struct model *model, struct buf *reply, const struct call *call);
 
 void model_rank(struct model *model, struct buf *reply, const struct call *call);
+void model_page(struct model *model, struct buf *reply, const struct call *call);
 void model_find(struct model *model, struct buf *reply, const struct call *call);
 void model_requeue(struct model *model, struct buf *reply, const struct call *call);
 void model_remove(struct model *model, struct buf *reply, const struct call *call);

@@ -15,7 +15,7 @@ struct mutant {
     const char *script;
     const char *from;
     const char *to;
-    const char *kinds; /* NULL: all */
+    const char *kinds; /* NULL: all, without messages that are whole */
     bool pushing;
     uint64_t seed; /* finds it within CALLS_FEW; 0, or useless after a change: costs only time */
 };
@@ -43,6 +43,7 @@ static void mutate(struct buf *out, const struct mutant *mutant)
 
 static bool is_found(const struct mutant *mutant)
 {
+    const char *kinds = mutant->kinds != NULL ? mutant->kinds : LOCKSTEP_PLAIN;
     const char *scripts[SCRIPTS_COUNT];
     char sha1[SHA1_SIZE];
     struct buf text = {0}, report = {0};
@@ -55,12 +56,11 @@ static bool is_found(const struct mutant *mutant)
             strcmp(scripts_all[i]->name, mutant->script) == 0 ? sha1 : scripts_all[i]->sha1;
     }
     if (mutant->seed != 0) {
-        same = lockstep_run(fixture, scripts, mutant->seed, CALLS_FEW, mutant->kinds,
-                            mutant->pushing, &report);
+        same = lockstep_run(fixture, scripts, mutant->seed, CALLS_FEW, kinds, mutant->pushing,
+                            &report);
     }
     for (uint64_t seed = 1; same && seed <= SEEDS; seed++) {
-        same = lockstep_run(fixture, scripts, seed, CALLS_MAX, mutant->kinds, mutant->pushing,
-                            &report);
+        same = lockstep_run(fixture, scripts, seed, CALLS_MAX, kinds, mutant->pushing, &report);
     }
     buf_fini(&text);
     buf_fini(&report);

@@ -23,7 +23,7 @@ class Mistake:
     old: str
     new: str
     seed: int = 0  # shows it in one round of calls, or in 3,000; the first seeds take up to 35 s.  0: seed 1
-    kinds: str = ""  # of the slots of the rounds; "": all
+    kinds: str = ""  # of the slots of the rounds, in capitals with whole messages; "": all without
     pushing: bool = False  # owners sleep open for pushes, and Redis fails over
 
     @property
