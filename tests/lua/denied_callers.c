@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "denied_round.h"
+#include "model_slot.h"
 #include "support/testing.h"
 
 static int member_of(const char *name)
@@ -21,6 +22,17 @@ static int member_of(const char *name)
 static int member_of_entry(const char *entry)
 {
     return member_of(strchr(entry, ':') + 1);
+}
+
+static struct fate *fate_of(struct walk *walk, int member)
+{
+    return &walk->fates[model_plain(member)];
+}
+
+/* The body of a member, which is always the same; see model_text(). */
+static int text_of(int member)
+{
+    return member < MODEL_PLAIN ? member + 1 : MODEL_PLAIN + MODEL_WHOLE - 1 - member;
 }
 
 /* --- what consumers get --- */
@@ -40,7 +52,8 @@ static void begin(struct walk *walk, struct walker *walker, const char *entry, i
                   const char *text, uint64_t known)
 {
     struct held *held = &walker->in_flight[walker->count];
-    char expected[MODEL_NAME];
+    int member = member_of_entry(entry);
+    char expected[MODEL_NAME] = "";
 
     snprintf(walker->position, sizeof(walker->position), "%s", entry);
     walker->position_attempts = attempts;
@@ -51,13 +64,15 @@ static void begin(struct walk *walk, struct walker *walker, const char *entry, i
         return;
     }
     assert_true(walker->count++ < IN_FLIGHT_MAX);
-    *held = (struct held){.member = member_of_entry(entry),
+    *held = (struct held){.member = model_plain(member),
                           .claim = strtoull(strchr(entry, 'c') + 1, NULL, 10),
                           .retried = attempts > 1,
                           .until = walk->now + LEASE_MS};
     snprintf(held->entry, sizeof(held->entry), "%s", entry);
     held->sends = walk->fates[held->member].sends;
-    model_text(expected, held->member + 1);
+    if (!model_is_whole(member)) {
+        model_text(expected, text_of(member));
+    }
     if (text != NULL && strcmp(text, expected[0] != '\0' ? expected : "''") != 0) {
         walk_fail(walk, "another body", text);
     }
@@ -66,7 +81,7 @@ static void begin(struct walk *walk, struct walker *walker, const char *entry, i
 static void hear_push(struct walk *walk, const char *text)
 {
     struct walker *walker = &walk->walkers[0];
-    char stored[32], token[32], entry[64];
+    char stored[32], token[32], entry[MODEL_NAME];
     long long at, lease;
     int entry_len, header_len;
     const char *body = strchr(text, '\n') + 1;
@@ -183,7 +198,7 @@ static void see_consumed(struct walk *walk, struct walker *walker, const struct 
 static void see_sent(struct walk *walk, const struct call *call, bool done, const char *seen)
 {
     for (size_t i = 0; i < call->count; i++) {
-        struct fate *fate = &walk->fates[call->sends[i].member];
+        struct fate *fate = fate_of(walk, call->sends[i].member);
         char result = (char) (done ? seen[3 + i] : '?');
 
         fate->expires = fate->expires || call->sends[i].ttl >= 0;
@@ -217,6 +232,30 @@ static void choose_time(char time[32], struct walk *walk)
     snprintf(time, 32, "%s", priority && walk_percent(walk, 30) ? "@+9" : "");
 }
 
+/* Those that are whole are due at once, and kinds without times have none that expire. */
+static void fill_whole(struct walk *walk, struct call *call, bool timed)
+{
+    uint64_t some = MODEL_WHOLE - (timed ? 0 : MODEL_TIMED);
+
+    for (size_t i = 0; i < call->count; i++) {
+        call->sends[i].member = MODEL_PLAIN + (int) walk_chance(walk, some);
+        call->sends[i].when = timed ? 0 : choose_when(walk);
+        call->sends[i].time[0] = '\0';
+        if (call->sends[i].member >= MODEL_PLAIN + MODEL_WHOLE - MODEL_TIMED) {
+            fate_of(walk, call->sends[i].member)->expires = true;
+        }
+    }
+}
+
+/* Some have the id of one that is whole. */
+static int choose_member(struct walk *walk)
+{
+    if (walk->model->keyed && walk_percent(walk, 20)) {
+        return MODEL_PLAIN + MODEL_WHOLE + (int) walk_chance(walk, MODEL_WHOLE);
+    }
+    return (int) walk_chance(walk, MODEL_PLAIN);
+}
+
 void walk_send(struct walk *walk)
 {
     bool timed = walk->topic->kind == 'm' || walk->topic->kind == 't';
@@ -230,13 +269,18 @@ void walk_send(struct walk *walk)
     call->producer = ids ? 1 + (int) walk_chance(walk, 2) : 0;
     call->sequence = ids ? walk->sequence += 10 : 0;
     for (size_t i = 0; i < call->count; i++) {
-        call->sends[i].member = (int) walk_chance(walk, MODEL_MEMBERS);
+        call->sends[i].member = choose_member(walk);
         call->sends[i].relative = timed;
         call->sends[i].when = one_time ? when : choose_when(walk);
         choose_time(call->sends[i].time, walk);
-        call->sends[i].text = call->sends[i].member + 1;
+        call->sends[i].text = text_of(call->sends[i].member);
         call->sends[i].limit = -1;
         call->sends[i].ttl = walk_percent(walk, 90) ? -1 : 1 + (int64_t) walk_chance(walk, 60);
+    }
+    call->whole =
+        walk->model->keyed && call->debounce == 0 && call->dedup == 0 && walk_percent(walk, 40);
+    if (call->whole) {
+        fill_whole(walk, call, timed);
     }
     done = walk_call(walk, WALK_SENDER, call, &seen);
     see_sent(walk, call, done, seen.data);
@@ -336,8 +380,8 @@ void walk_renew(struct walk *walk, struct walker *walker)
     size_t first = walker->count > CALL_ITEMS_MAX ? walker->count - CALL_ITEMS_MAX : 0;
 
     for (size_t i = first; i < walker->count; i++) {
-        memcpy(call->answers[call->count++].entry, walker->in_flight[i].entry, 64);
-        memcpy(call->noted, walker->in_flight[i].entry, 64);
+        memcpy(call->answers[call->count++].entry, walker->in_flight[i].entry, MODEL_NAME);
+        memcpy(call->noted, walker->in_flight[i].entry, MODEL_NAME);
     }
     if (walk_call(walk, WALK_OWNER, call, &seen)) {
         for (size_t i = first; i < walker->count; i++) {
@@ -402,7 +446,7 @@ void walk_take_over(struct walk *walk)
 }
 
 /* Something of a state, chosen at random; "": there is nothing. */
-static void choose_entry(struct walk *walk, enum fixture_key key, char letter, char out[64])
+static void choose_entry(struct walk *walk, enum fixture_key key, char letter, char out[MODEL_NAME])
 {
     redisReply *all = redisCommand(walk->fixture->redis, "ZRANGE %s 0 -1", fixture_keys[key]);
     struct buf text = {0};
@@ -414,7 +458,7 @@ static void choose_entry(struct walk *walk, enum fixture_key key, char letter, c
         buf_clear(&text);
         text_format(&text, name->str, (size_t) name->len);
         if (name->len > 0 && (letter == 0 || strchr(text.data, letter) != NULL)) {
-            snprintf(out, 64, "%s", text.data);
+            snprintf(out, MODEL_NAME, "%s", text.data);
         }
     }
     buf_fini(&text);
@@ -429,7 +473,7 @@ static void requeue(struct walk *walk)
     call->count = 1;
     choose_entry(walk, KEY_DEAD, 'd', call->answers[0].entry);
     if (call->answers[0].entry[0] != '\0') {
-        struct fate *fate = &walk->fates[member_of_entry(call->answers[0].entry)];
+        struct fate *fate = fate_of(walk, member_of_entry(call->answers[0].entry));
 
         (void) walk_call(walk, WALK_EDITOR, call, &seen);
         fate->copies++;
@@ -444,7 +488,7 @@ static void reschedule(struct walk *walk)
     struct call *call = walk_new_call(walk, CALL_RESCHEDULE, 0);
     bool scheduled = walk_percent(walk, 50);
     struct buf seen = {0};
-    char member[64];
+    char member[MODEL_NAME];
 
     if (walk_percent(walk, 20)) {
         walk_pass_time(walk, LEASE_MS + 7);
@@ -483,7 +527,7 @@ static void remove_one(struct walk *walk)
         int member = x == 0 ? member_of(name) : member_of_entry(name);
 
         (void) walk_call(walk, WALK_EDITOR, call, &seen);
-        walk->fates[member].by_hand = true;
+        fate_of(walk, member)->by_hand = true;
     }
     buf_fini(&seen);
     free(call);

@@ -11,8 +11,8 @@ enum { IN_FLIGHT_MAX = 128, SHARERS = 2, LEASE_MS = 1000 };
 
 /* A claimed message, as its consumer knows it. */
 struct held {
-    char entry[64];
-    int member;
+    char entry[MODEL_NAME];
+    int member; /* also of one that is whole model_plain() */
     uint64_t claim;
     char op; /* the answer, once decided; 0: in work */
     int64_t delay;
@@ -25,7 +25,7 @@ struct held {
 struct walker {
     bool ready;
     uint64_t token, last;
-    char position[64];
+    char position[MODEL_NAME];
     int position_attempts;
     int64_t pushed, called;
     struct held in_flight[IN_FLIGHT_MAX];
@@ -33,7 +33,7 @@ struct walker {
     struct call *call;
 };
 
-/* What the callers know of a member. */
+/* What the callers know of a member; of one that is whole it is that of model_plain(). */
 struct fate {
     int sends;   /* acknowledged */
     int copies;  /* that may have been stored, or brought back from the dead */

@@ -6,9 +6,9 @@
 
 #include "fixture.h"
 
-/* What is wrong: a sentinel is gone; or in layout keyed a message has no body, a body other
- * references than messages, or a dead letter not what is kept of its message.  NULL: nothing.  The
- * text lasts until the next call. */
+/* What is wrong: a sentinel is gone; or in layout keyed a message has no body, a whole one has
+ * one, a body has other references than messages, or a dead letter not what is kept of its message.
+ * NULL: nothing.  The text lasts until the next call. */
 const char *state_broken(struct fixture *fixture);
 
 /* When nothing waits or is in flight: what is kept of a message that is gone.  NULL: nothing. */

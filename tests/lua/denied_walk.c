@@ -162,7 +162,9 @@ bool walk_call(struct walk *walk, enum walk_role role, const struct call *call, 
     call_args(args, walk->model, call);
     walk->fixture->redis = walk->users->connection[role];
     walk->fixture->any = walk_percent(walk, 40);
+    walk->fixture->keyed = walk->model->keyed && !call->whole;
     reply = fixture_call(walk->fixture, fixture_script(call_script(call)), args);
+    walk->fixture->keyed = walk->model->keyed;
     walk->fixture->redis = admin;
     walk->fixture->any = false;
     buf_clear(seen);

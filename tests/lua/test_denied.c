@@ -447,6 +447,8 @@ static void test_an_error_at_any_command_of_a_script_is_mended(void **state)
 enum { STEPS_MAX = 5 };
 
 #define SCHEDULE "1:s2:s@2:+01:x0:0:"
+#define ID       "0000000003e80000000000000000000a"
+#define WHOLE    "!w,,1:k" ID "text"
 
 static const struct topic_change {
     const char *steps[STEPS_MAX];
@@ -476,6 +478,11 @@ static const struct topic_change {
     {{"open m keyed", "schedule_put s 0 500 500,0,,0, " SCHEDULE}, "schedule_tick s 1000 500 '' f"},
     {{"open m", "schedule_put s 0 500 500,0,,0, " SCHEDULE}, "schedule_tick s 1000 500 900 f"},
     {{"open m", "schedule_put s 0 500 500,0,,0, " SCHEDULE}, "schedule_tick s 1000 500 900 s"},
+    {{"open t keyed", "whole " WHOLE " +0", "takeover 1", "consume 1 n=1",
+      "consume 1 n=0 last=1 retry 1000c1:" WHOLE " 0 why"},
+     "edit reschedule " WHOLE " +10"},
+    {{"open t keyed", "send !1:k" ID " +0 text '' ''", "whole " WHOLE " +0"},
+     "edit reschedule " WHOLE " +10"},
     {{NULL}, "topic create slots=4 n 0 3 2"},
     {{"topic create slots=4 n 0 0 0"}, "topic ready n"},
     {{"topic create slots=4 n 0 0 0"}, "topic undone n"},
