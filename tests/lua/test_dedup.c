@@ -271,9 +271,9 @@ static void test_a_key_of_another_program(void **state)
         {"slot_open t 0", "OK 1"},
         {"done", ""},
         {"redis DEL done{x}", "1"},
-        {"slot_read", "OK n.1 text 1 1 000000000000000000000000 0 0 0 0 0 ''"},
+        {"slot_read", "OK n.1 text 1 1 000000000000000000000000 0 0 0 0 0 '' 0"},
         {"slot_open t 0", "OK 0"},
-        {"slot_read", "OK n.1 text 1 1 000000000000000000000000 0 0 0 0 1 ''"},
+        {"slot_read", "OK n.1 text 1 1 000000000000000000000000 0 0 0 0 1 '' 0"},
         {"slot_remove", "OK"},
         {"redis DBSIZE", "0"},
     };

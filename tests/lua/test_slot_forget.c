@@ -37,7 +37,7 @@ static void test_a_late_call_does_not_open_it(void **state)
         {"slot_open m 0 tombstone=" TOMBSTONE " deletes=1 gen=0", "GONE"},
         {"send a +0", "NO_TOPIC"},
         {"slot_unseal", "GONE"},
-        {"slot_read " TOMBSTONE, "OK '' '' 0 1 '' 0 0 1 0 0 ''"},
+        {"slot_read " TOMBSTONE, "OK '' '' 0 1 '' 0 0 1 0 0 '' 0"},
         {"redis EXISTS x prepare{x} dead{x} why{x} slot{x}", "0"},
         {"slot_open m 0 tombstone=" TOMBSTONE " deletes=1 gen=2", "OK 1"},
         {"field sealed", "1"},

@@ -180,7 +180,7 @@ static void test_what_it_knows_of_its_topic(void **state)
 {
     static const struct script_row rows[] = {
         {"open m", "OK"},
-        {"slot_read", "OK n.1 text 1 1 000000000000000000000000 0 0 0 0 1 ''"},
+        {"slot_read", "OK n.1 text 1 1 000000000000000000000000 0 0 0 0 1 '' 0"},
         {"takeover 7", "OK 0 0 0"},
         {"at 1000", ""},
         {"send a +0 b +0", "OK aa"},
@@ -188,11 +188,11 @@ static void test_what_it_knows_of_its_topic(void **state)
         {"slot_alter def=n.3 definition=other gen=4", "OK"},
         {"send def=n.4 c +0", "OK a"},
         {"slot_pause def=n.4 1 pauses=5", "OK"},
-        {"slot_read", "OK n.4 other 3 4 000000010000000000000007 5 1 0 3 1 1 fleet"},
+        {"slot_read", "OK n.4 other 3 4 000000010000000000000007 5 1 0 3 1 1 fleet 0"},
         {"slot_seal def=n.4 1 deletion=9", "OK"},
-        {"slot_read", "OK '' other 3 4 000000010000000000000007 5 1 9 3 1 1 fleet"},
+        {"slot_read", "OK '' other 3 4 000000010000000000000007 5 1 9 3 1 1 fleet 0"},
         {"slot_clear 10 deletion=9", "OK 0"},
-        {"slot_read", "OK '' '' 0 4 000000010000000000000007 0 0 9 0 1 ''"},
+        {"slot_read", "OK '' '' 0 4 000000010000000000000007 0 0 9 0 1 '' 0"},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -208,7 +208,7 @@ static void test_a_slot_without_keys(void **state)
     };
     static const struct script_row after[] = {
         {"slot_open def=n.3 m 0 gen=2 pauses=3 paused=1", "OK 1"},
-        {"slot_read", "OK n.3 text 3 2 000000000000000000000000 3 1 0 0 1 ''"},
+        {"slot_read", "OK n.3 text 3 2 000000000000000000000000 3 1 0 0 1 '' 0"},
         /* once more, and with what is newer */
         {"slot_open def=n.3 m 0 gen=2 pauses=3 paused=1", "OK 0"},
         {"slot_open def=n.3 m 0 gen=2 pauses=2 paused=0", "OK 0"},
@@ -224,7 +224,7 @@ static void test_a_slot_without_keys(void **state)
     fixture_flush(*state);
     struct args args = {0};
     redisReply *reply = fixture_call(*state, fixture_script("slot_read"), &args);
-    assert_int_equal(reply->elements, 12);
+    assert_int_equal(reply->elements, 13);
     assert_string_equal(reply->element[1]->str, "");
     assert_int_equal(reply->element[10]->integer, 0);
     freeReplyObject(reply);
