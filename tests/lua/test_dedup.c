@@ -5,6 +5,8 @@
 #include "script_table.h"
 #include "support/group.h"
 
+#define ID "0000000003e80000000000000000000"
+
 static void test_from_the_claim_to_the_end_of_the_window(void **state)
 {
     static const struct script_row rows[] = {
@@ -70,6 +72,27 @@ static void test_only_what_is_done_is_remembered(void **state)
         {"consume 1 last=1 dedup=500", "OK 1100 '' 1 '' 0 1"},
         {"done", ""},
         {"send dedup=500 a 0 two '' '' b 0 two '' '' c 0 two '' ''", "OK aaa"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+/* A whole message, of before there was a window, is remembered as one that is not whole. */
+static void test_a_whole_message_is_remembered(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"whole !w,,1:k" ID "a 0 !w,,0:" ID "b 0 !w,,0:" ID "c 0", "OK aaa"},
+        {"consume 1", NULL},
+        {"consume 1 n=0 last=1 dedup=500 flags=e done 1000c1:!w,,1:k" ID "a done 1000c1:!w,,0:" ID
+         "b",
+         "OK 1000 31000 1 11 0"},
+        {"consume 1 n=0 last=1 dedup=500 retried-done 1000c1:!w,,0:" ID "c 0", "OK 1000 '' 1 1 0"},
+        {"done", "!1:k" ID "a@1000 " ID "b@1000 " ID "c@1000"},
+        {"send dedup=500 !1:k" ID "a 0 two '' '' " ID "b 0 two '' '' " ID "a 0 two '' ''",
+         "OK dda"},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -325,6 +348,7 @@ TEST_GROUP(dedup)
         cmocka_unit_test(test_from_the_claim_to_the_end_of_the_window),
         cmocka_unit_test(test_what_waits_merges),
         cmocka_unit_test(test_only_what_is_done_is_remembered),
+        cmocka_unit_test(test_a_whole_message_is_remembered),
         cmocka_unit_test(test_edits_pass),
         cmocka_unit_test(test_without_a_window_all_is_as_ever),
         cmocka_unit_test(test_several_in_a_call),

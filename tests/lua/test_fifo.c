@@ -16,6 +16,8 @@
     {"send !1:kc 0 1 '' '' !1:ka 0 2 '' '' !1:kb 0 3 '' ''", "OK aaa"}
 /* clang-format on */
 
+#define WHOLE(key, last) "!w," key "0000000003e80000000000000000000" last
+
 static void test_messages_come_in_the_order_of_sends(void **state)
 {
     static const struct script_row rows[] = {
@@ -260,6 +262,32 @@ static void test_a_failure_holds_back_its_key_only(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* Its key is in the member, or is its id. */
+static void test_a_whole_message_holds_back_its_key(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open f keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"whole " WHOLE(",1:k", "a") " 0 " WHOLE(",0:", "b") " 0", "OK aa"},
+        {"send !1:kc 0 3 '' '' d 0 4 '' ''", "OK aa"},
+        {"whole " WHOLE(",0:", "c") " 0", "OK a"},
+        {"consume 1 n=2", NULL},
+        {"consume 1 n=9 last=1 retry 1c1:" WHOLE(",1:k", "a") " 500 why retry 2c1:" WHOLE(
+             ",0:", "b") " 500 why",
+         "OK 1000 1500 2 11 0 4c2:d 0 1000 4 5c2:" WHOLE(",0:", "c") " 0 '' ''"},
+        {"store", "!1:kc@3"},
+        {"field passed", "3:3:1:k"},
+        {"at 1500", ""},
+        {"consume 1 n=9 last=2", "OK 1500 31000 3 '' 0 1c3:" WHOLE(
+                                     ",1:k", "a") " 2 '' '' 2c3:" WHOLE(",0:", "b") " 2 '' ''"},
+        {"consume 1 n=9 last=3 retried-done 1c3:" WHOLE(",1:k", "a") " 0",
+         "OK 1500 31000 4 1 0 3c4:!1:kc 0 1000 3"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 static void test_what_is_given_back_is_found(void **state)
 {
     static const struct script_row rows[] = {
@@ -365,6 +393,7 @@ TEST_GROUP(fifo)
         cmocka_unit_test(test_rests_count_for_the_size_of_a_claim),
         cmocka_unit_test(test_a_skipped_rest_ends_in_time),
         cmocka_unit_test(test_a_failure_holds_back_its_key_only),
+        cmocka_unit_test(test_a_whole_message_holds_back_its_key),
         cmocka_unit_test(test_what_is_given_back_is_found),
         cmocka_unit_test(test_a_suspect_is_alone_in_its_slot),
         cmocka_unit_test(test_a_suspect_of_a_key_that_is_passed_over_stops_no_claim),

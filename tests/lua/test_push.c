@@ -10,6 +10,8 @@
 #define HEAD  "000000010000000000000001 1000 30000"
 
 /* clang-format off */
+#define WHOLE "!w,,1:k0000000003e80000000000000000000a"
+
 static void test_a_send_claims_for_an_owner_that_sleeps(void **state)
 {
     static const struct script_row rows[] = {
@@ -107,6 +109,33 @@ static void test_a_body_is_pushed_with_its_header(void **state)
         {"send b 0 text '' 0", "OK a"}, /* it has expired */
         {"heard", "''"},
         {"store", "b@1000"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+/* Its entry is all that is pushed, also while another copy is in flight. */
+static void test_a_whole_message_is_pushed_alone(void **state)
+{
+    static const struct script_row rows[] = {
+        {"listen", ""},
+        {"heard", NULL},
+        {"open t keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"consume 1 open=1", "OK 1000 '' 0 '' 0"},
+        {"whole " WHOLE " 0", "OK a"},
+        {"heard", HEAD " 46 0\n1000c1:" WHOLE},
+        {"prepare", "1000c1:" WHOLE "@31000"},
+        {"body", ""},
+        {"consume 1 open=1", "OK 1000 31000 1 '' 1 1000c1:" WHOLE " 0 '' ''"}, /* it was lost */
+        {"consume 1 last=1 oldest=1 open=1", "OK 1000 31000 1 '' 0"},
+        {"whole " WHOLE " 0", "OK a"},
+        {"heard", HEAD " 46 0\n1000c2:" WHOLE},
+        {"consume 1 last=2 pushed=1000 oldest=1 open=1 flags=e done 1000c1:" WHOLE
+         " done 1000c2:" WHOLE,
+         "OK 1000 '' 2 11 0"},
+        {"store", ""},
+        {"prepare", ""},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -758,6 +787,7 @@ TEST_GROUP(push)
         cmocka_unit_test(test_a_send_claims_for_an_owner_that_sleeps),
         cmocka_unit_test(test_each_kind_is_pushed_with_its_place),
         cmocka_unit_test(test_a_body_is_pushed_with_its_header),
+        cmocka_unit_test(test_a_whole_message_is_pushed_alone),
         cmocka_unit_test(test_a_push_does_not_pass_a_suspect_that_is_due),
         cmocka_unit_test(test_only_an_owner_that_sleeps_and_says_so_is_pushed_to),
         cmocka_unit_test(test_shared_slots_are_never_open),

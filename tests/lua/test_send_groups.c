@@ -137,7 +137,7 @@ static void add_words(struct args *args, const char *words)
 
     snprintf(line, sizeof(line), "%s", words);
     for (char *word = strtok_r(line, " ", &save); word != NULL; word = strtok_r(NULL, " ", &save)) {
-        args_add(args, strcmp(word, "''") == 0 ? "" : word);
+        args_add_name(args, strcmp(word, "''") == 0 ? "" : word);
     }
 }
 
@@ -183,6 +183,7 @@ static const char *send_to(struct fixture *fixture, int count, const char *def, 
     return line;
 }
 
+#define ID   "0000000003e80000000000000000000a"
 #define FREE "0 0 0 - 0" /* no bound, no debounce, no window, no send ids */
 
 static const char *store_of(struct fixture *fixture, const char *group)
@@ -216,6 +217,26 @@ static void test_each_group_gets_all(void **state)
         assert_string_equal(store_of(fixture, groups[i]), "one 1000 two 2000 '' inf");
         assert_string_equal(ask(fixture, "HGET slot.%s{x} sent", groups[i]), "2");
     }
+}
+
+/* Nothing is stored beside a whole message; another copy of its id, which is not whole, is another
+ * message. */
+static void test_whole_ones_are_members_of_each_group(void **state)
+{
+    struct fixture *fixture = *state;
+
+    open_all(fixture, "t", true);
+    fixture_set_time(fixture, 1000);
+    assert_string_equal(send_plain(fixture, "b", FREE, ID " 0 text '' ''"), "OK a");
+    keyed = false;
+    assert_string_equal(send_to(fixture, 3, "n.1", FREE, "!w,,0:" ID "one 0"), "OK a");
+    assert_string_equal(send_to(fixture, 3, "n.1", FREE, "!w,,0:" ID "one 0"), "OK m");
+    for (int i = 0; i < GROUPS; i++) {
+        assert_waiting(fixture, groups[i], groups[i][0] == 'b' ? 2 : 1);
+    }
+    assert_string_equal(store_of(fixture, "c"), "!w,,0:" ID "one 1000 '' inf");
+    assert_string_equal(ask(fixture, "HLEN body.c{x}"), "1");
+    assert_string_equal(ask(fixture, "HLEN body.b{x}"), "3");
 }
 
 static void test_merged_in_one_is_merged(void **state)
@@ -721,6 +742,7 @@ TEST_GROUP(send_groups)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_group_gets_all),
+        cmocka_unit_test(test_whole_ones_are_members_of_each_group),
         cmocka_unit_test(test_merged_in_one_is_merged),
         cmocka_unit_test(test_full_in_one_is_refused_in_all),
         cmocka_unit_test(test_an_error_stores_in_all_groups_or_in_none),

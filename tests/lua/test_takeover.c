@@ -2,6 +2,9 @@
 #include "script_table.h"
 #include "support/group.h"
 
+#define ID                 "0000000003e80000000000000000000"
+#define WHOLE(limit, last) "!w" limit ",,1:k" ID last
+
 static void test_the_first_owner(void **state)
 {
     static const struct script_row rows[] = {
@@ -87,6 +90,48 @@ static void test_gives_back_in_steps(void **state)
         {"takeover 2 limit=2", "OK 1 1 0"},
         {"takeover 2 limit=2", "OK 1 0 0"},
         {"store", "a@1000~0s b@1000~0s c@1000~0s"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+/* A whole message has its limit in its member; dead, it has the member of all others. */
+static void test_a_whole_message_has_its_own_limit(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"whole " WHOLE("0", "a") " +0 " WHOLE("", "b") " +0", "OK aa"},
+        {"consume 1", NULL},
+        {"takeover 2", "OK 1 2 0"},
+        {"store", WHOLE("", "b") "@1000~0s " WHOLE("0", "a") "@1000~0s"},
+        {"consume 2 last=1 n=1", NULL},
+        {"takeover 3", "OK 2 1 0"},
+        {"consume 3 last=2 n=1", "OK 1000 31000 3 '' 0 1000c3:" WHOLE("0", "a") " 1 '' ''"},
+        {"takeover 4", "OK 3 1 0"},
+        {"store", WHOLE("", "b") "@1000~1s"},
+        {"dead", "1000d:!1:k" ID "a@1000~0s"},
+        {"why", "1000d:!1:k" ID "a=its process died or hung|l1000|l: B1000d:!1:k" ID
+                "a= H1000d:!1:k" ID "a=1000,0,,1 R" WHOLE("", "b") "=|l1000|l:"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+/* Its key is in its member. */
+static void test_strict_keeps_the_key_of_a_whole_message(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"whole " WHOLE("", "a") " +0", "OK a"},
+        {"consume 1", NULL},
+        {"takeover 2 mode=strict", "OK 1 0 0"},
+        {"send !1:kc +0 c '' '' d +0 d '' ''", "OK aa"},
+        {"consume 2 last=1 flags=w", "OK 1000 31000 2 '' 0 1000c2:d 0 1000 d"},
+        {"store", "!1:kc@1000"},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -309,6 +354,8 @@ TEST_GROUP(takeover)
         cmocka_unit_test(test_a_suspect_uses_a_retry_and_dies_without_one),
         cmocka_unit_test(test_resting_messages_are_left_alone),
         cmocka_unit_test(test_gives_back_in_steps),
+        cmocka_unit_test(test_a_whole_message_has_its_own_limit),
+        cmocka_unit_test(test_strict_keeps_the_key_of_a_whole_message),
         cmocka_unit_test(test_strict_waits_for_the_leases),
         cmocka_unit_test(test_strict_keeps_the_keys_of_what_is_claimed),
         cmocka_unit_test(test_what_a_strict_owner_leaves_unclaimed_keeps_nothing),
