@@ -101,7 +101,8 @@ static enum exit_code upgrade_check_whole(smq_client *client, const smq_topic_in
     }
     if (code == EXIT_DONE && count > 0) {
         return say_error(EXIT_NOT_DONE,
-                         "%" PRIu64 " messages of topic %s are stored as format %d stores them, and "
+                         "%" PRIu64
+                         " messages of topic %s are stored as format %d stores them, and "
                          "new ones are not any more: run this again when they are handled",
                          count, topic->name, UPGRADE_FORMAT);
     }

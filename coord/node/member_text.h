@@ -1,9 +1,9 @@
 /* member_text.h - the text of a member's node.
  *
  * Lines: "slotmq-member 1", "uuid U", "host H", "boot B", "pid P", "pid_namespace N", "started S",
- * "state ACTIVE" or "state UNREACHABLE", "marks 0a1b2c3d,99aabbcc" unless none are known, "format 5"
- * (versions before 0.3.0 write none, which means 4), and per
- * topic "topic NAME NONCE WEIGHT DRAIN_MS LEAVING APPLIED HELD STATED OWNED" with HELD and OWNED
+ * "state ACTIVE" or "state UNREACHABLE", "marks 0a1b2c3d,99aabbcc" unless none are known, "format
+ * 5" (versions before 0.3.0 write none, which means 4), and per topic "topic NAME NONCE WEIGHT
+ * DRAIN_MS LEAVING APPLIED HELD STATED OWNED" with HELD and OWNED
  * "-" or "0-5,9-9".
  *
  * Below: member_slots.h.  Pure. */
@@ -48,7 +48,7 @@ struct member_info {
     char state[MEMBER_STATE_MAX + 1]; /* as it was read; other words than these two mean ACTIVE */
     struct fingerprint
         fingerprint; /* of the cluster on which it works; empty: unknown or not readable */
-    int32_t format;              /* the newest format of topics that it knows */
+    int32_t format;  /* the newest format of topics that it knows */
     struct member_topic *topics; /* by name, then by nonce */
     size_t topic_count;
 };

@@ -83,7 +83,8 @@ typedef struct smq_fleet_share {
     uint64_t slots;           /* number of slots that are granted to it */
     const char *ranges;       /* these slots, as in "0-5,9-9"; "": none */
     const char *stands_by;    /* why it has no slot; "": it has some, or is leaving */
-    int32_t format; /* the newest format of topics that the member knows; versions before 0.3.0: 4 */
+    int32_t
+        format; /* the newest format of topics that the member knows; versions before 0.3.0: 4 */
 } smq_fleet_share;
 
 /* What a slot waits for while it moves away from its owner. */

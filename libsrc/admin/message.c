@@ -145,10 +145,8 @@ static enum fanout_next message_find_done(const struct store_result *result, voi
 static smq_status message_find(struct message_op *op, struct page *page, smq_error *err)
 {
     op->find.page = page;
-    op->find.next =
-        (struct store_find){.member = op->which.member,
-                            .member_len = op->which.member_len,
-                            .whole = op->which.whole};
+    op->find.next = (struct store_find){
+        .member = op->which.member, .member_len = op->which.member_len, .whole = op->which.whole};
     return fanout_one(op->core, message_find_send, message_find_done, op, err);
 }
 

@@ -209,8 +209,7 @@ static smq_status topic_check_together(const struct topic *topic, smq_error *err
         return status_set(err, SMQ_INVALID,
                           "expires_with_messages is for topics that expire: give expires_ms, too");
     }
-    if (topic->format < TOPIC_FORMAT_WHOLE &&
-        topic->whole_max != TOPIC_WHOLE_DEFAULT) {
+    if (topic->format < TOPIC_FORMAT_WHOLE && topic->whole_max != TOPIC_WHOLE_DEFAULT) {
         return status_set(err, SMQ_INVALID,
                           "whole_max is for topics of format %d: give format, too",
                           TOPIC_FORMAT_WHOLE);

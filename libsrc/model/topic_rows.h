@@ -81,9 +81,10 @@ TOPIC_OPTION(
     TEXT("The topic is deleted when it was not used for this time, unless it holds messages."))
 TOPIC_OPTION(bool, expires_with_messages, PLACES(21, 22), SINCE("0.2.0"), SWITCH,
              TEXT("With expires_ms: the topic is deleted also while it holds messages, with them."))
-TOPIC_OPTION(int32_t, format, PLACES(22, 23), SINCE("0.3.0"),
-             INTEGER(TOPIC_FORMAT_LEAST, TOPIC_FORMAT_NEWEST), DEFAULT(TOPIC_FORMAT_LEAST),
-             TEXT("How its messages are stored; 5 is cheaper, and versions before 0.3.0 refuse it."))
+TOPIC_OPTION(
+    int32_t, format, PLACES(22, 23), SINCE("0.3.0"),
+    INTEGER(TOPIC_FORMAT_LEAST, TOPIC_FORMAT_NEWEST), DEFAULT(TOPIC_FORMAT_LEAST),
+    TEXT("How its messages are stored; 5 is cheaper, and versions before 0.3.0 refuse it."))
 TOPIC_OPTION(int32_t, whole_max, PLACES(23, 24), SINCE("0.3.0"),
              INTEGER_OR_NONE(1, TOPIC_WHOLE_MAX), WORD("none", SMQ_NONE), MEANING("SMQ_NONE", 0),
              DEFAULT(TOPIC_WHOLE_DEFAULT),

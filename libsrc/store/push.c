@@ -80,9 +80,9 @@ static bool push_read_body(struct store_claimed *out, struct push_text *text, in
     if (!slot->keyed) {
         return header_len == 0 && text->len == 0;
     }
-    return header != NULL && store_claimed_fill(out, slot,
-                                                &(smq_bytes){header, (size_t) header_len},
-                                                &(smq_bytes){text->data, text->len});
+    return header != NULL &&
+           store_claimed_fill(out, slot, &(smq_bytes){header, (size_t) header_len},
+                              &(smq_bytes){text->data, text->len});
 }
 
 bool store_push_read(struct store_push *out, const struct store_slot *slot, const char *data,

@@ -32,8 +32,7 @@ static bool is_option(const char *word)
         "limit=",    "owner=",  "flags=",     "bound=",    "debounce=",   "dedup=",  "member=",
         "contains=", "reason=", "older=",     "bodies=",   "definition=", "oldest=", "gen=",
         "pauses=",   "paused=", "deletes=",   "deletion=", "coord=",      "open=",   "pushed=",
-        "passes=",   "id=",     "tombstone=", "caller=",   "exact=",      "age=",
-        "whole="};
+        "passes=",   "id=",     "tombstone=", "caller=",   "exact=",      "age=",    "whole="};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strncmp(word, names[i], strlen(names[i])) == 0) {

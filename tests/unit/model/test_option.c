@@ -46,6 +46,8 @@ static const struct {
     {SMQ_OPTION_SET_TOPIC, "max_body", 65536, 1, 268435456, REFUSED},
     {SMQ_OPTION_SET_TOPIC, "max_waiting", 0, 1, NUMBERS, 0},
     {SMQ_OPTION_SET_TOPIC, "rate_per_s", 0, 1, 1000000000, 0},
+    {SMQ_OPTION_SET_TOPIC, "format", 4, 4, 5, REFUSED},
+    {SMQ_OPTION_SET_TOPIC, "whole_max", 256, 1, 1024, 0},
     {SMQ_OPTION_SET_TOPIC, "dedup_window_ms", 0, 1, 604800000, 0},
     {SMQ_OPTION_SET_TOPIC, "expires_ms", 0, 1000, TIME_MOST, 0},
     {SMQ_OPTION_SET_PRODUCER, "replicas", 0, 0, 16, REFUSED},

@@ -451,6 +451,65 @@ static void only_keyed_messages_lack_an_id(void **state)
     assert_false(send_lacks_id(&keyed, &message));
 }
 
+/* All of a message is in its member if no other send has its id, its place says when it expires,
+ * and it is not larger than the topic allows. */
+static void which_messages_are_whole(void **state)
+{
+    static const struct {
+        struct message message;
+        smq_topic_type type;
+        int32_t format, whole_max;
+        int64_t dedup_ms, debounce_ms;
+        bool whole;
+    } rows[] = {
+        {{MESSAGE}, SMQ_TYPE_FIXED_TIME, 5, 256, 0, 0, true},
+        {{MESSAGE}, SMQ_TYPE_FIFO, 5, 256, 0, 0, true},
+        {{MESSAGE, .delay_ms = SMQ_TOPIC_DELAY}, SMQ_TYPE_RANGE_MERGE, 5, 256, 0, 0, true},
+        {{MESSAGE, .priority = 3}, SMQ_TYPE_PRIORITY, 5, 256, 0, 0, true},
+        {{MESSAGE}, SMQ_TYPE_FIXED_TIME, 4, 256, 0, 0, false},
+        {{MESSAGE}, SMQ_TYPE_FIXED_TIME, 5, 0, 0, 0, false},
+        {{MESSAGE}, SMQ_TYPE_FIXED_TIME, 5, 3, 0, 0, true},
+        {{MESSAGE}, SMQ_TYPE_FIXED_TIME, 5, 2, 0, 0, false},
+        {{MESSAGE, .headers = one_header, .header_count = 1},
+         SMQ_TYPE_FIXED_TIME,
+         5,
+         9,
+         0,
+         0,
+         false},
+        {{MESSAGE}, SMQ_TYPE_FIXED_TIME, 5, 256, 5, 0, false},
+        {{MESSAGE, .delay_ms = SMQ_TOPIC_DELAY}, SMQ_TYPE_RANGE_MERGE, 5, 256, 0, 5, false},
+        {{MESSAGE, .delay_ms = 1}, SMQ_TYPE_FIXED_TIME, 5, 256, 0, 0, false},
+        {{MESSAGE, .due_at_ms = 1}, SMQ_TYPE_FIXED_TIME, 5, 256, 0, 0, false},
+        {{MESSAGE, .due_at_ms = 1}, SMQ_TYPE_PRIORITY, 5, 256, 0, 0, false},
+        {{MESSAGE, .delay_ms = 1}, SMQ_TYPE_RANGE_MERGE, 5, 256, 0, 0, false},
+        {{MESSAGE, .ttl_ms = 1}, SMQ_TYPE_FIXED_TIME, 5, 256, 0, 0, true},
+        {{MESSAGE, .ttl_ms = 1}, SMQ_TYPE_FIFO, 5, 256, 0, 0, false},
+        {{MESSAGE, .restored = true}, SMQ_TYPE_FIXED_TIME, 5, 256, 0, 0, false},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct topic topic = keyed;
+        struct message message = rows[i].message;
+        struct send_place place;
+
+        topic.type = rows[i].type;
+        topic.format = rows[i].format;
+        topic.whole_max = rows[i].whole_max;
+        topic.dedup_window_ms = rows[i].dedup_ms;
+        topic.debounce_ms = rows[i].debounce_ms;
+        topic.delay_ms = SMQ_NONE;
+        topic.ttl_ms = 0;
+        message.id = (smq_bytes){"0000000003e8abcdef0000000000000a", 32};
+        message.made = true;
+        assert_int_equal(send_place(&place, &topic, &message, NULL), SMQ_OK);
+        assert_int_equal(place.whole, rows[i].whole);
+        message.made = false;
+        assert_int_equal(send_place(&place, &topic, &message, NULL), SMQ_OK);
+        assert_false(place.whole);
+    }
+}
+
 TEST_GROUP(send)
 {
     const struct CMUnitTest tests[] = {
@@ -464,6 +523,7 @@ TEST_GROUP(send)
         cmocka_unit_test(empty_bodies_are_for_keyed),
         cmocka_unit_test(member_is_the_body_or_the_id_and_the_key),
         cmocka_unit_test(only_keyed_messages_lack_an_id),
+        cmocka_unit_test(which_messages_are_whole),
     };
 
     return cmocka_run_group_tests(tests, fill_big, NULL);

@@ -409,6 +409,10 @@ static void described_options_make_the_same_topic(void **state)
         "format=4 type=fifo layout=keyed slots=64 shared=no ties=arrival max_retries=16 "
         "backoff=none "
         "lease_ms=30000 delay_ms=none takeover=fast skip_failed=yes",
+        "format=5 type=fixed_time layout=keyed slots=64 shared=no ties=arrival max_retries=16 "
+        "backoff=none lease_ms=30000 delay_ms=none takeover=fast",
+        "format=5 type=fixed_time layout=keyed slots=64 shared=no ties=arrival max_retries=16 "
+        "backoff=none lease_ms=30000 delay_ms=none takeover=fast whole_max=0",
         "format=4 type=priority layout=inline slots=64 shared=no ties=arrival max_retries=16 "
         "backoff=none lease_ms=30000 "
         "delay_ms=none takeover=fast max_body=100",
@@ -453,6 +457,10 @@ static const struct {
     TEXT("format=-1 type=priority"),
     TEXT("format=5"),
     TEXT("format=5x "),
+    TEXT("format=4 type=fixed_time layout=keyed slots=64 shared=no ties=arrival max_retries=16 "
+         "backoff=none lease_ms=30000 delay_ms=none takeover=fast whole_max=9"),
+    TEXT("format=4 type=fixed_time layout=keyed slots=64 shared=no ties=arrival max_retries=16 "
+         "backoff=none lease_ms=30000 delay_ms=none takeover=fast format=5"),
     TEXT("format=99999999999999999999 type=priority"),
     TEXT(HEAD "lease_ms=30000 delay_ms=none"),
     TEXT(HEAD "lease_ms=30000 delay_ms=none takeover=fast "),
@@ -535,8 +543,8 @@ static void definitions_of_other_versions_say_what_to_do(void **state)
     static const struct {
         const char *text, *said;
     } rows[] = {
-        {"format=5 type=stack", "topic jobs was made by a newer slotmq: its format is 5, and this "
-                                "version reads 4; update this program"},
+        {"format=6 type=stack", "topic jobs was made by a newer slotmq: its format is 6, and this "
+                                "version reads 5; update this program"},
         {"format=2147483647 ?", "update this program"},
         {"format=1 type=priority", "made by an older slotmq"},
         {"format=2 type=priority", "made by an older slotmq"},

@@ -20,6 +20,9 @@
 #define FIFO                                                                                       \
     "format=4 type=fifo layout=keyed slots=64 shared=no ties=arrival max_retries=16 backoff=none " \
     "lease_ms=30000 delay_ms=none takeover=fast"
+#define FORMAT_5                                                                                   \
+    "format=5 type=fixed_time layout=keyed slots=64 shared=no ties=arrival max_retries=16 "        \
+    "backoff=none lease_ms=30000 delay_ms=none takeover=fast"
 #define SHARED                                                                                     \
     "format=4 type=priority layout=inline slots=64 shared=yes ties=arrival max_retries=16 "        \
     "backoff=none lease_ms=30000 "                                                                 \
@@ -77,6 +80,9 @@ static void altered_options_differ(void **state)
         {FIFO " expires_ms=5000", "expires_ms", "none", "expires_ms is none, not 5000"},
         {KEYED " expires_ms=5000", "expires_with_messages", "true",
          "expires_with_messages is yes, not no"},
+        {KEYED, "format", "5", "format is 5, not 4"},
+        {FORMAT_5, "format", "4", "format is 4, not 5"},
+        {FORMAT_5, "whole_max", "none", "whole_max is 0, not 256"},
         {KEYED, "expired_to_dead", "true", "expired_to_dead is yes, not no"},
         {KEYED, "max_body", "67108864", "max_body is 67108864, not 1048576"},
         {KEYED, "max_body", "64MiB", "max_body is 67108864, not 1048576"},
@@ -165,6 +171,10 @@ static const struct {
      "expires_with_messages is for topics that expire: give expires_ms, too"},
     {INLINE " expires_ms=5000 expires_with_messages=yes", "expires_ms", "none",
      "expires_with_messages is for topics that expire: give expires_ms, too"},
+    {KEYED, "whole_max", "9", "whole_max is for topics of format 5: give format, too"},
+    {FORMAT_5, "whole_max", "1025",
+     "whole_max \"1025\" cannot be used; give a whole number, 1 to 1024, or none"},
+    {KEYED, "format", "6", "format \"6\" cannot be used; give a whole number, 4 to 5"},
     {INLINE, "ttl_ms", "5", "ttl_ms is for topics of layout keyed, not inline"},
     {KEYED, "ttl_ms", "0",
      "ttl_ms \"0\" cannot be used; give a duration such as 500ms, 30s or 5m, 1ms to 101806d, "
