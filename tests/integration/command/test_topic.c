@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#include <hiredis/hiredis.h>
 
 static const char *const topic_members[] = {"name",
                                             "type",
@@ -29,6 +32,8 @@ static const char *const topic_members[] = {"name",
                                             "groups",
                                             "expires_ms",
                                             "expires_with_messages",
+                                            "format",
+                                            "whole_max",
                                             "paused",
                                             "damaged",
                                             NULL};
@@ -316,6 +321,85 @@ static void test_a_topic_is_rebound(void **state)
     command_refused(1, "nowhere", NULL, ARGS("topic", "rebind", "nowhere"));
 }
 
+/* As if a producer of a version before 0.3.0 had just sent: its name begins with a hex digit. */
+static void old_producer_sends(const char *slot)
+{
+    for (size_t i = 0; i < servers_count(command_servers()); i++) {
+        redisContext *redis =
+            redisConnect("127.0.0.1", server_port(servers_node(command_servers(), i)));
+
+        freeReplyObject(redisCommand(redis, "HSET %s P0123456789abcdef 1,1,%lld,a", slot,
+                                     (long long) time(NULL) * 1000));
+        redisFree(redis);
+    }
+}
+
+static void topic_has_format(const char *name, int64_t format)
+{
+    json_t *topic = command_json(NULL, ARGS("topic", "show", name, "--json"));
+
+    assert_int_equal(json_number(topic, "format"), format);
+    json_decref(topic);
+}
+
+static void is_upgraded(const char *const *arguments, const char *said)
+{
+    char *err = command_err(NULL, arguments);
+
+    assert_string_equal(err, said);
+    free(err);
+}
+
+static void test_a_topic_gets_the_newest_format_and_the_one_before_again(void **state)
+{
+    command_done(NULL, ARGS("topic", "create", "form", "--slots", "1"));
+    command_done(NULL, ARGS("send", "form", "four"));
+    old_producer_sends("slot{form_0}");
+    command_refused(1, "is used by 0 consumers and 1 producers of versions before 0.3.0", NULL,
+                    ARGS("topic", "upgrade", "form"));
+    is_upgraded(ARGS("topic", "upgrade", "form", "--force", "--dry-run"),
+                "topic form can get format 5\n");
+    topic_has_format("form", 4);
+    is_upgraded(ARGS("topic", "upgrade", "form", "--force"), "topic form has format 5 now\n");
+    is_upgraded(ARGS("topic", "upgrade", "form"), "topic form has format 5\n");
+    command_done(NULL, ARGS("send", "form", "five", "--key", "k", "--header", "a=b"));
+    command_refused(1, "1 messages of topic form are stored as format 5 stores them", NULL,
+                    ARGS("topic", "upgrade", "form", "--back"));
+    topic_has_format("form", 5);
+    command_done(NULL, ARGS("send", "form", "after"));
+    char *out = command_out(NULL, ARGS("consume", "form", "--exit-when-empty", "--threads", "1"));
+    assert_string_equal(out, "four\nfive\nafter\n");
+    free(out);
+    is_upgraded(ARGS("topic", "upgrade", "form", "--back"), "topic form has format 4 now\n");
+    topic_has_format("form", 4);
+}
+
+/* By key and id, whether it waits, rests or is dead. */
+static void test_a_message_of_the_newest_format_is_found_and_moved(void **state)
+{
+    command_done(NULL, ARGS("topic", "create", "named", "--slots", "1", "--format", "5"));
+    command_done(NULL, ARGS("send", "named", "first", "--key", "k", "--ttl", "1h"));
+    command_done(NULL, ARGS("send", "named", "second", "--key", "k"));
+    json_t *first = command_json(NULL, ARGS("peek", "named", "--json", "--limit", "1"));
+    const char *const id = json_text(first, "id");
+    assert_string_equal(json_text(first, "body"), "first");
+    json_t *found = command_json(NULL, ARGS("get", "named", "--key", "k", "--id", id, "--json"));
+    assert_string_equal(json_text(found, "body"), "first");
+    assert_int_equal(json_number(found, "expires_at_ms"),
+                     json_number(found, "sent_at_ms") + 3600000);
+    json_decref(found);
+    char *out = command_out(NULL, ARGS("rank", "named", "--key", "k", "--id", id));
+    assert_string_equal(out, "0\n");
+    free(out);
+    command_done(NULL, ARGS("reschedule", "named", "--key", "k", "--id", id, "--delay", "1h"));
+    out = command_out(NULL, ARGS("consume", "named", "--count", "1"));
+    assert_string_equal(out, "second\n");
+    free(out);
+    command_done(NULL, ARGS("remove", "named", "--key", "k", "--id", id));
+    command_refused(1, "no such message", NULL, ARGS("get", "named", "--key", "k", "--id", id));
+    json_decref(first);
+}
+
 static void test_an_unknown_topic_is_not_found(void **state)
 {
     command_refused(1, "nowhere", NULL, ARGS("topic", "show", "nowhere"));
@@ -388,6 +472,8 @@ TEST_GROUP(topic)
         cmocka_unit_test(test_definitions_that_cannot_be_are_refused_and_nothing_is_made),
         cmocka_unit_test(test_a_name_may_have_120_bytes_and_no_more),
         cmocka_unit_test(test_a_topic_is_rebound),
+        cmocka_unit_test(test_a_topic_gets_the_newest_format_and_the_one_before_again),
+        cmocka_unit_test(test_a_message_of_the_newest_format_is_found_and_moved),
         cmocka_unit_test(test_an_unknown_topic_is_not_found),
         cmocka_unit_test(test_a_person_is_asked_before_messages_are_thrown_away),
         cmocka_unit_test(test_bad_names_are_refused_by_every_verb),
