@@ -89,7 +89,7 @@ struct coord_options {
     const char *auth;           /* zookeeper: digest "user:password", or NULL */
     const char *auth_file;      /* in its place: the file that has it, or NULL */
     int64_t session_timeout_ms; /* zookeeper */
-    smq_zk_loss on_zk_loss;
+    smq_coordination_loss on_coordination_loss;
     struct events *events;
     struct coord_listener listener;
 };

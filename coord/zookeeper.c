@@ -61,7 +61,7 @@ static void zookeeper_on_connected(void *user)
 static void zookeeper_on_disconnected(void *user)
 {
     struct zookeeper *zookeeper = user;
-    bool stop = zookeeper->coord->options.on_zk_loss == SMQ_ZK_LOSS_STOP;
+    bool stop = zookeeper->coord->options.on_coordination_loss == SMQ_COORDINATION_LOSS_STOP;
 
     events_emit(zookeeper->env.events, SMQ_EVENT_DISCONNECTED, NULL, "no connection to %s%s: %s",
                 zookeeper->env.in_redis ? "the fleet in " : "", zookeeper->store.name,

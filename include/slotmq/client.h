@@ -109,11 +109,11 @@ typedef void smq_event_fn(const smq_event *event, void *user);
 
 /* What the owners of slots do while ZooKeeper, or the tree of a fleet in Redis, does not answer.
  * Tokens protect the messages in Redis in both cases. */
-typedef enum smq_zk_loss {
-    SMQ_ZK_LOSS_CONTINUE, /* owners keep their slots and continue to consume */
-    SMQ_ZK_LOSS_STOP      /* once its membership is uncertain an owner claims nothing more, begins
-                             no handler, and requeues the messages that were not begun */
-} smq_zk_loss;
+typedef enum smq_coordination_loss {
+    SMQ_COORDINATION_LOSS_CONTINUE, /* owners keep their slots and continue to consume */
+    SMQ_COORDINATION_LOSS_STOP /* once its membership is uncertain an owner claims nothing more,
+                        begins no handler, and requeues the messages that were not begun */
+} smq_coordination_loss;
 
 /* Through what the processes of a fleet agree on who owns which slot of an exclusive topic. */
 typedef enum smq_coordination {
@@ -152,13 +152,13 @@ typedef struct smq_client_options {
     /* Name of this member; default host-pid-random.  A process that restarts under a fixed name
      * gets its former slots back. */
     const char *name;
-    int64_t connect_timeout_ms; /* for smq_client_new(); default 5000 */
-    int64_t request_timeout_ms; /* for the reply to one command; default 3000 */
-    int64_t session_timeout_ms; /* of the session with the fleet; default 10000 */
-    smq_zk_loss on_zk_loss;     /* default SMQ_ZK_LOSS_CONTINUE */
-    smq_event_fn *event;        /* default: no events */
-    smq_level event_level;      /* events below this level are not reported; default INFO */
-    void *event_user;           /* passed to `event` */
+    int64_t connect_timeout_ms;                 /* for smq_client_new(); default 5000 */
+    int64_t request_timeout_ms;                 /* for the reply to one command; default 3000 */
+    int64_t session_timeout_ms;                 /* of the session with the fleet; default 10000 */
+    smq_coordination_loss on_coordination_loss; /* default SMQ_COORDINATION_LOSS_CONTINUE */
+    smq_event_fn *event;                        /* default: no events */
+    smq_level event_level; /* events below this level are not reported; default INFO */
+    void *event_user;      /* passed to `event` */
     /* For rediss:// servers.  A file of PEM certificates that are trusted, or a folder of them with
      * the names by which OpenSSL finds them (openssl rehash FOLDER); default: the system's.  The
      * files of these three options, also those in the folder, are read again when they have changed

@@ -94,9 +94,9 @@ SMQ_API const smq_message_info *smq_delivery_info(const smq_delivery *delivery);
  *   CLOSED              it does, but the consumer stops: finish soon, or release
  *   FORKED              this is a child of the process that holds it: do not handle it here
  *
- * With on_zk_loss STOP the check also returns LEASE_LOST while the membership has expired by the
- * clock of this process.  When the membership is confirmed again it returns SMQ_OK again; an answer
- * in between is sent to Redis as usual. */
+ * With on_coordination_loss STOP the check also returns LEASE_LOST while the membership has expired
+ * by the clock of this process.  When the membership is confirmed again it returns SMQ_OK again; an
+ * answer in between is sent to Redis as usual. */
 SMQ_API smq_status smq_delivery_check(const smq_delivery *delivery);
 
 #ifdef __cplusplus

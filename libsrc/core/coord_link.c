@@ -238,7 +238,7 @@ static void coord_link_on_leased(void *user, int64_t until_ms, int64_t lease_ms)
 
     atomic_store(&link->membership->valid_ms, lease_ms);
     atomic_store(&link->leased_until_ms, until_ms);
-    if (link->core->on_zk_loss == SMQ_ZK_LOSS_STOP) {
+    if (link->core->on_coordination_loss == SMQ_COORDINATION_LOSS_STOP) {
         atomic_store(&link->membership->until_ms, until_ms);
     }
 }
@@ -338,7 +338,7 @@ static smq_status coord_link_make_coord(struct coord **out, struct coord_link *l
                                     .auth = core->zookeeper_auth,
                                     .auth_file = core->zookeeper_auth_file,
                                     .session_timeout_ms = core->session_timeout_ms,
-                                    .on_zk_loss = core->on_zk_loss,
+                                    .on_coordination_loss = core->on_coordination_loss,
                                     .events = core->events,
                                     .listener = {.check = coord_link_on_check,
                                                  .granted = coord_link_on_granted,

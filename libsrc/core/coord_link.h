@@ -82,8 +82,8 @@ void coord_link_explain(struct coord_link *link, const char *topic);
 void coord_link_answer(struct coord_link *link, enum coord_answer answer, const char *topic,
                        int32_t slot, struct token token);
 
-/* May messages be claimed now?  No, if on_zk_loss is STOP and the lease of this member has
- * expired. */
+/* May messages be claimed now?  No, if on_coordination_loss is STOP and the lease of this member
+ * has expired. */
 bool coord_link_may_claim(const struct coord_link *link);
 
 /* The membership by which handlers decide whether they may begin; the reference belongs to the

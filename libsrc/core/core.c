@@ -189,7 +189,7 @@ static smq_status core_check_and_copy_options(struct core *core, const smq_clien
     if (options->hooks != NULL) {
         core->hooks = *options->hooks;
     }
-    core->on_zk_loss = options->on_zk_loss;
+    core->on_coordination_loss = options->on_coordination_loss;
     core->request_timeout_ms = options->request_timeout_ms;
     core->session_timeout_ms = options->session_timeout_ms;
     return core_check_and_copy_name(core, options->name, err);

@@ -46,7 +46,7 @@ struct core {
     char *zookeeper_auth;
     char *zookeeper_auth_file;
     int64_t request_timeout_ms, session_timeout_ms;
-    smq_zk_loss on_zk_loss;
+    smq_coordination_loss on_coordination_loss;
 };
 
 /* Start the threads and connect.  The options are complete, and so are their hooks.  `expire`

@@ -155,8 +155,9 @@ const struct option option_table[] = {
      TEXT("How long to wait for the reply to one command.")},
     {CLIENT(session_timeout_ms), DURATION(10, ms, 10, m), LASTING(10, s),
      TEXT("How long a fleet waits for a silent member before it counts as dead.")},
-    {CLIENT(on_zk_loss), CHOICE("continue|stop", SMQ_ZK_LOSS_CONTINUE, SMQ_ZK_LOSS_STOP),
-     CHOSEN("continue", SMQ_ZK_LOSS_CONTINUE),
+    {CLIENT(on_coordination_loss),
+     CHOICE("continue|stop", SMQ_COORDINATION_LOSS_CONTINUE, SMQ_COORDINATION_LOSS_STOP),
+     CHOSEN("continue", SMQ_COORDINATION_LOSS_CONTINUE),
      TEXT("What owners of slots do while ZooKeeper, or the tree of the fleet in Redis, is away.")},
     {CLIENT(tls_ca), STRING, SHOWN("the system's"),
      TEXT("TLS: file of PEM certificates that are trusted, or a folder of them with names made by "

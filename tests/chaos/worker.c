@@ -24,7 +24,7 @@ enum { FEW = 4, MOST_IN_FLIGHT = 6 };
 
 static atomic_uint_least64_t worker_runs;
 static int32_t worker_push_slots; /* of each topic */
-static smq_zk_loss worker_zk_loss;
+static smq_coordination_loss worker_zk_loss;
 
 /* Thread: smq:call. */
 static void worker_on_event(const smq_event *event, void *user)
@@ -108,13 +108,15 @@ int main(int argc, char **argv)
     }
     log_open(argv[6], argv[3]);
     wall_open(argv[7]);
-    worker_zk_loss = strcmp(argv[5], "stop") == 0 ? SMQ_ZK_LOSS_STOP : SMQ_ZK_LOSS_CONTINUE;
+    worker_zk_loss =
+        strcmp(argv[5], "stop") == 0 ? SMQ_COORDINATION_LOSS_STOP : SMQ_COORDINATION_LOSS_CONTINUE;
     worker_push_slots = (int32_t) strtol(argv[4], NULL, 10);
     worker_push_slots = worker_push_slots > 0 ? worker_push_slots : SMQ_NONE;
     smq_client_options client =
         SMQ_CLIENT_OPTIONS(.redis = argv[1], .zookeeper = argv[2], .name = argv[3],
-                           .session_timeout_ms = LOAD_SESSION_MS, .on_zk_loss = worker_zk_loss,
-                           .event = worker_on_event, .event_level = SMQ_LEVEL_DEBUG);
+                           .session_timeout_ms = LOAD_SESSION_MS,
+                           .on_coordination_loss = worker_zk_loss, .event = worker_on_event,
+                           .event_level = SMQ_LEVEL_DEBUG);
     for (int i = 0; i < LOAD_TOPICS; i++) {
         consumers[i] = worker_options(i);
     }

@@ -94,7 +94,7 @@ static void bad_options_are_refused(void **state)
     assert_int_equal(try(&options, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "is no path"));
     options = options_of("127.0.0.1:1");
-    options.on_zk_loss = (smq_zk_loss) 9;
+    options.on_coordination_loss = (smq_coordination_loss) 9;
     assert_int_equal(try(&options, &err), SMQ_INVALID);
     options = options_of("127.0.0.1:1");
     options.event_level = (smq_level) 9;

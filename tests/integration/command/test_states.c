@@ -328,8 +328,8 @@ static void stop_without_zookeeper_uses_no_retry(void **state)
     command_done(NULL, ARGS("-r", servers_redis(servers), "send", "t", "a"));
     command_start(&run, NULL,
                   ARGS("-r", servers_redis(servers), "-z", servers_zookeeper(servers), "-X",
-                       "on_zk_loss=stop", "-X", "session_timeout_ms=2s", "consume", "t", "--", "sh",
-                       "-c", "echo attempt $SLOTMQ_ATTEMPT.; exec sleep 1000"));
+                       "on_coordination_loss=stop", "-X", "session_timeout_ms=2s", "consume", "t",
+                       "--", "sh", "-c", "echo attempt $SLOTMQ_ATTEMPT.; exec sleep 1000"));
     assert_true(run_wait_out(&run, "attempt 1.\n", TIMEOUT_MS));
     server_kill(zookeeper);
     assert_said(&run, "nothing is claimed or begun");

@@ -17,11 +17,12 @@ struct loss {
     smq_consumer *worker;
 };
 
-static void loss_init(struct loss *loss, smq_zk_loss on_zk_loss)
+static void loss_init(struct loss *loss, smq_coordination_loss on_coordination_loss)
 {
     smq_client_options options =
         SMQ_CLIENT_OPTIONS(.zookeeper = servers_zookeeper(cluster_servers()),
-                           .session_timeout_ms = 2000, .on_zk_loss = on_zk_loss);
+                           .session_timeout_ms = 2000,
+                           .on_coordination_loss = on_coordination_loss);
     smq_topic_options topic = SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME);
     loss->client = cluster_client_with(&options);
     loss->topic = cluster_topic(loss->client, &topic);
@@ -50,7 +51,7 @@ static void owners_go_on_by_default(void **state)
 {
     struct loss loss;
 
-    loss_init(&loss, SMQ_ZK_LOSS_CONTINUE);
+    loss_init(&loss, SMQ_COORDINATION_LOSS_CONTINUE);
     server_kill(servers_zookeeper_server(cluster_servers()));
     messages_send(loss.client, loss.topic, (struct test_message){.body = "during"});
     handler_log_await(loss.log, 2);
@@ -66,7 +67,7 @@ static void owners_claim_no_more_when_told_to_stop(void **state)
 {
     struct loss loss;
 
-    loss_init(&loss, SMQ_ZK_LOSS_STOP);
+    loss_init(&loss, SMQ_COORDINATION_LOSS_STOP);
     server_kill(servers_zookeeper_server(cluster_servers()));
     assert_true(wait_until(may_not_claim, &loss, TIMEOUT_MS));
     messages_send(loss.client, loss.topic, (struct test_message){.body = "during"});
@@ -86,7 +87,7 @@ static void owners_begin_no_more_when_told_to_stop(void **state)
     enum { COUNT = 10 };
     struct loss loss;
 
-    loss_init(&loss, SMQ_ZK_LOSS_STOP);
+    loss_init(&loss, SMQ_COORDINATION_LOSS_STOP);
     handler_log_gate(loss.log);
     messages_send_numbers(loss.client, loss.topic, 0, COUNT);
     handler_log_await(loss.log, 2);
@@ -110,7 +111,7 @@ static void worker_ends_cleanly_while_zookeeper_is_away(void **state)
 {
     struct loss loss;
 
-    loss_init(&loss, SMQ_ZK_LOSS_CONTINUE);
+    loss_init(&loss, SMQ_COORDINATION_LOSS_CONTINUE);
     server_kill(servers_zookeeper_server(cluster_servers()));
     loss_fini(&loss);
     assert_true(server_restart(servers_zookeeper_server(cluster_servers())));

@@ -72,7 +72,7 @@ int fixture_teardown_raw(void **state)
 
 struct queue_side *fixture_member(const char *name)
 {
-    return queue_side_new(name, fixture.fleet, fixture.session_ms, SMQ_ZK_LOSS_CONTINUE);
+    return queue_side_new(name, fixture.fleet, fixture.session_ms, SMQ_COORDINATION_LOSS_CONTINUE);
 }
 
 struct queue_side *fixture_consumer(const char *name)

@@ -303,7 +303,8 @@ int main(int argc, char **argv)
     options.servers = argv[1];
     options.name = argv[2];
     options.session_timeout_ms = strtoll(argv[3], NULL, 10);
-    options.on_zk_loss = strcmp(argv[4], "stop") == 0 ? SMQ_ZK_LOSS_STOP : SMQ_ZK_LOSS_CONTINUE;
+    options.on_coordination_loss =
+        strcmp(argv[4], "stop") == 0 ? SMQ_COORDINATION_LOSS_STOP : SMQ_COORDINATION_LOSS_CONTINUE;
     options.auth = argc > 5 ? argv[5] : NULL;
     options.events = events;
     if (coord_fleet_new(&puppet.coord, &options, &err) == SMQ_OK) {

@@ -167,13 +167,13 @@ bool queue_side_is_leased(struct queue_side *side)
 }
 
 struct queue_side *queue_side_new(const char *name, const char *servers, int64_t session_ms,
-                                  smq_zk_loss on_zk_loss)
+                                  smq_coordination_loss on_coordination_loss)
 {
     struct queue_side *side = memory_new(sizeof(*side));
     struct coord_options options = {.name = name,
                                     .servers = servers,
                                     .session_timeout_ms = session_ms,
-                                    .on_zk_loss = on_zk_loss,
+                                    .on_coordination_loss = on_coordination_loss,
                                     .listener = {.check = queue_side_on_check,
                                                  .granted = queue_side_on_granted,
                                                  .revoked = queue_side_on_revoked,

@@ -41,7 +41,7 @@ struct queue_side {
 
 /* A member of the fleet at `servers`; stops the test when it cannot be made. */
 struct queue_side *queue_side_new(const char *name, const char *servers, int64_t session_ms,
-                                  smq_zk_loss on_zk_loss);
+                                  smq_coordination_loss on_coordination_loss);
 void queue_side_free(struct queue_side *side);
 
 void queue_side_join(struct queue_side *side, const char *topic, const char *nonce, int32_t slots,

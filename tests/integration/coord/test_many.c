@@ -121,7 +121,7 @@ static struct many *many_new(void)
     struct coord_options options = {.name = "many",
                                     .servers = fixture.fleet,
                                     .session_timeout_ms = SESSION_MS,
-                                    .on_zk_loss = SMQ_ZK_LOSS_CONTINUE,
+                                    .on_coordination_loss = SMQ_COORDINATION_LOSS_CONTINUE,
                                     .listener = {.check = many_on_check,
                                                  .granted = many_on_granted,
                                                  .revoked = many_on_revoked,

@@ -228,7 +228,8 @@ static bool is_leased(void *arg)
 
 static void lease_ends_while_zookeeper_does_not_answer(void **state)
 {
-    struct queue_side *a = queue_side_new("a", fixture.fleet, SESSION_MS, SMQ_ZK_LOSS_STOP);
+    struct queue_side *a =
+        queue_side_new("a", fixture.fleet, SESSION_MS, SMQ_COORDINATION_LOSS_STOP);
 
     queue_side_join(a, "t", "n1", SLOTS, DRAIN_MS);
     assert_true(queue_side_owns(a, SLOTS));
@@ -389,7 +390,7 @@ static _Noreturn void child_main(const char *name, const char *where)
     struct queue_side *side = NULL;
 
     fixture_wait_little();
-    side = queue_side_new(name, where, SESSION_MS, SMQ_ZK_LOSS_CONTINUE);
+    side = queue_side_new(name, where, SESSION_MS, SMQ_COORDINATION_LOSS_CONTINUE);
     queue_side_join(side, "t", "n1", SLOTS, DRAIN_MS);
     for (;;) {
         if (wait_until(child_changed, side, WAIT_MS)) {

@@ -44,7 +44,7 @@ static void texts_become_fields(void **state)
     } rows[] = {
         {SMQ_OPTION_SET_CLIENT, "redis", "h:1"},
         {SMQ_OPTION_SET_CLIENT, "request_timeout_ms", "2s"},
-        {SMQ_OPTION_SET_CLIENT, "on_zk_loss", "stop"},
+        {SMQ_OPTION_SET_CLIENT, "on_coordination_loss", "stop"},
         {SMQ_OPTION_SET_CLIENT, "event_level", "debug"},
         {SMQ_OPTION_SET_TOPIC, "type", "fixed_time"},
         {SMQ_OPTION_SET_TOPIC, "slots", "8"},
@@ -68,7 +68,7 @@ static void texts_become_fields(void **state)
     }
     assert_string_equal(all.client.redis, "h:1");
     assert_int_equal(all.client.request_timeout_ms, 2000);
-    assert_int_equal(all.client.on_zk_loss, SMQ_ZK_LOSS_STOP);
+    assert_int_equal(all.client.on_coordination_loss, SMQ_COORDINATION_LOSS_STOP);
     assert_int_equal(all.client.event_level, SMQ_LEVEL_DEBUG);
     assert_int_equal(all.topic.type, SMQ_TYPE_FIXED_TIME);
     assert_int_equal(all.topic.slots, 8);
@@ -107,7 +107,7 @@ static void fields_become_texts(void **state)
     } rows[] = {
         {SMQ_OPTION_SET_CLIENT, "redis", "h:1", "h:1"},
         {SMQ_OPTION_SET_CLIENT, "zookeeper", NULL, ""},
-        {SMQ_OPTION_SET_CLIENT, "on_zk_loss", NULL, "continue"},
+        {SMQ_OPTION_SET_CLIENT, "on_coordination_loss", NULL, "continue"},
         {SMQ_OPTION_SET_CLIENT, "request_timeout_ms", "2s", "2000"},
         {SMQ_OPTION_SET_TOPIC, "type", NULL, "fixed_time"},
         {SMQ_OPTION_SET_TOPIC, "layout", NULL, "keyed"},

@@ -76,8 +76,8 @@ static const struct {
     int meaning, first, last;
     const char *words;
 } choices[] = {
-    {SMQ_OPTION_SET_CLIENT, "on_zk_loss", SMQ_ZK_LOSS_CONTINUE, SMQ_ZK_LOSS_CONTINUE,
-     SMQ_ZK_LOSS_STOP, "continue or stop"},
+    {SMQ_OPTION_SET_CLIENT, "on_coordination_loss", SMQ_COORDINATION_LOSS_CONTINUE,
+     SMQ_COORDINATION_LOSS_CONTINUE, SMQ_COORDINATION_LOSS_STOP, "continue or stop"},
     {SMQ_OPTION_SET_CLIENT, "coordination", SMQ_COORDINATION_AUTO, SMQ_COORDINATION_AUTO,
      SMQ_COORDINATION_REDIS, "auto or redis"},
     {SMQ_OPTION_SET_CLIENT, "event_level", SMQ_LEVEL_INFO, SMQ_LEVEL_ERROR, SMQ_LEVEL_TRACE,
