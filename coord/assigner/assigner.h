@@ -138,6 +138,7 @@ struct assigner {
     bool busy, again; /* a round runs; another one must follow */
     int64_t epoch;
     int64_t reign;                   /* of the store when the round began */
+    bool unsettled;                  /* the store was it then: members may have been missing */
     int64_t away_ms;                 /* for how long the store was away or unsettled, in all */
     struct assigner_member *members; /* of this round, by incarnation */
     size_t member_count;

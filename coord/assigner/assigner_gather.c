@@ -26,46 +26,16 @@ static bool assigner_gather_complete(const struct assigner *assigner,
     return true;
 }
 
-/* Add the slots of one member, number `me`. */
-static void assigner_gather_member(struct assignment *out, const struct member_topic *line,
-                                   uint16_t me)
-{
-    for (int32_t i = 0; i < out->slot_count; i++) {
-        bool held = member_slots_has(&line->held, i);
+/* --- what members state --- */
 
-        if (out->slots[i] == 0 && (held || member_slots_has(&line->owned, i))) {
-            out->slots[i] = me | (held ? ASSIGNMENT_REVOKING : 0);
-        }
-    }
-}
+/* Which member has stated a slot. */
+struct assigner_claim {
+    struct token token;
+    bool is_stated;
+};
 
-static void assigner_gather_topic(const struct assigner *assigner, struct assigner_topic *topic)
-{
-    struct assignment *out = &topic->old;
-
-    out->slot_count = topic->slots;
-    out->slots = memory_new((size_t) topic->slots * sizeof(*out->slots));
-    out->members = memory_new((assigner->member_count + 1) * sizeof(*out->members));
-    for (size_t i = 0; i < assigner->member_count; i++) {
-        const struct assigner_member *member = &assigner->members[i];
-        const struct member_topic *line =
-            member_info_topic(&member->info, topic->name, topic->nonce);
-
-        if (line == NULL) {
-            continue;
-        }
-        out->members[out->member_count++] =
-            (struct assignment_member){.incarnation = member->incarnation,
-                                       .weight = line->weight,
-                                       .id = memory_string(member->id)};
-        assigner_gather_member(out, line, (uint16_t) out->member_count);
-    }
-}
-
-/* --- another reign of the store --- */
-
-/* The number of the member in the topic's assignment, to which it is added. */
-static uint16_t assigner_adopt_number(struct assignment *old, const struct assigner_member *member,
+/* The number of the member in the topic's assignment, to which it is added; 0: it has no room. */
+static uint16_t assigner_claim_number(struct assignment *old, const struct assigner_member *member,
                                       int32_t weight)
 {
     uint16_t number = assignment_find(old, member->incarnation);
@@ -80,33 +50,36 @@ static uint16_t assigner_adopt_number(struct assignment *old, const struct assig
 }
 
 /* A member states that it owns slots, or that it still holds them: they are its own.  Of two that
- * say so it is the one that came last, because the other one was passed over. */
-static void assigner_adopt_slots(struct assigner_topic *topic, const struct member_topic *line,
-                                 const struct assigner_member *member)
+ * say so it is the one with the larger token, because the slot's master refuses the other one. */
+static void assigner_claim_slots(struct assigner_topic *topic, const struct member_topic *line,
+                                 const struct assigner_member *member,
+                                 struct assigner_claim *claims)
 {
     uint16_t number = 0;
 
     for (int32_t i = 0; i < topic->slots; i++) {
-        const bool held = member_slots_has(&line->held, i);
+        const struct member_piece *held = member_slots_find(&line->held, i);
+        const struct member_piece *piece = held != NULL ? held : member_slots_find(&line->owned, i);
 
-        if (!held && !member_slots_has(&line->owned, i)) {
+        if (piece == NULL ||
+            (claims[i].is_stated && token_compare(piece->token, claims[i].token) <= 0)) {
             continue;
         }
-        number = number != 0 ? number : assigner_adopt_number(&topic->old, member, line->weight);
+        number = number != 0 ? number : assigner_claim_number(&topic->old, member, line->weight);
         if (number != 0) {
-            topic->old.slots[i] = number | (held ? ASSIGNMENT_REVOKING : 0);
+            topic->old.slots[i] = number | (held != NULL ? ASSIGNMENT_REVOKING : 0);
+            claims[i] = (struct assigner_claim){.token = piece->token, .is_stated = true};
         }
     }
 }
 
-/* Acknowledgements of the past count for nothing, so the assignment counts as written now. */
-static void assigner_adopt_topic(const struct assigner *assigner, struct assigner_topic *topic)
+/* Let what members have stated about the version `stated` count.  What nobody has stated stays as
+ * it is. */
+static void assigner_claim_all(const struct assigner *assigner, struct assigner_topic *topic,
+                               int64_t stated)
 {
-    topic->mzxid = assigner->reign;
-    memset(topic->revocations, 0, (size_t) topic->slots * sizeof(*topic->revocations));
-    if (topic->damaged && topic->old.slots == NULL) {
-        return; /* it is gathered */
-    }
+    struct assigner_claim *claims = memory_new((size_t) topic->slots * sizeof(*claims));
+
     if (topic->old.slots == NULL) {
         topic->old.slots = memory_new((size_t) topic->slots * sizeof(*topic->old.slots));
         topic->old.slot_count = topic->slots;
@@ -116,11 +89,39 @@ static void assigner_adopt_topic(const struct assigner *assigner, struct assigne
         const struct member_topic *line =
             member_info_topic(&member->info, topic->name, topic->nonce);
 
-        if (line != NULL && line->stated == assigner->reign) {
-            assigner_adopt_slots(topic, line, member);
+        if (line != NULL && line->stated == stated) {
+            assigner_claim_slots(topic, line, member, claims);
         }
     }
+    free(claims);
     topic->read = topic->write = true;
+}
+
+static void assigner_gather_topic(const struct assigner *assigner, struct assigner_topic *topic)
+{
+    for (size_t i = 0; i < assigner->member_count; i++) {
+        const struct assigner_member *member = &assigner->members[i];
+        const struct member_topic *line =
+            member_info_topic(&member->info, topic->name, topic->nonce);
+
+        if (line != NULL) {
+            (void) assigner_claim_number(&topic->old, member, line->weight);
+        }
+    }
+    assigner_claim_all(assigner, topic, topic->mzxid);
+}
+
+/* --- another reign of the store --- */
+
+/* Acknowledgements of the past count for nothing, so the assignment counts as written now. */
+static void assigner_adopt_topic(const struct assigner *assigner, struct assigner_topic *topic)
+{
+    topic->mzxid = assigner->reign;
+    memset(topic->revocations, 0, (size_t) topic->slots * sizeof(*topic->revocations));
+    if (topic->damaged && topic->old.slots == NULL) {
+        return; /* it is gathered */
+    }
+    assigner_claim_all(assigner, topic, assigner->reign);
 }
 
 void assigner_adopt(struct assigner *assigner)
@@ -129,7 +130,7 @@ void assigner_adopt(struct assigner *assigner)
 
     LIST_FOREACH(topic, &assigner->topics, link)
     {
-        topic->past = assigner->ports.session->unsettled && !topic->fresh;
+        topic->past = assigner->unsettled && !topic->fresh;
         if (topic->past) {
             topic->read = topic->write = topic->damaged = false;
         } else if (topic->listed && !topic->bare && topic->slots > 0 && !topic->denied &&
@@ -150,7 +151,6 @@ void assigner_gather(struct assigner *assigner)
         if (topic->damaged && topic->old.slots == NULL && topic->slots > 0 &&
             assigner_gather_complete(assigner, topic)) {
             assigner_gather_topic(assigner, topic);
-            topic->read = topic->write = true;
         }
     }
 }

@@ -662,7 +662,11 @@ void assigner_read(struct assigner *assigner)
 {
     struct session *session = assigner->ports.session;
 
+    if (assigner->reign != session->reign || assigner->unsettled != session->unsettled) {
+        assigner_doubt(assigner, NULL); /* it was read while members may have been missing */
+    }
     assigner->reign = session->reign;
+    assigner->unsettled = session->unsettled;
     assigner_plan_whole(assigner, clock_now_ms());
     assigner_clear_jobs(assigner);
     assigner_add_members(assigner);

@@ -717,12 +717,14 @@ static void ownership_encode(struct ownership *topic, struct buf *out, size_t ro
     (void) snprintf(line.name, sizeof(line.name), "%s", topic->name);
     (void) snprintf(line.nonce, sizeof(line.nonce), "%s", topic->nonce);
     for (int32_t i = 0; topic->busy_slots > 0 && i < topic->slots; i++) {
+        const struct token token = topic->stated != 0 ? topic->tokens[i] : (struct token){0};
+
         if (topic->states[i] == SLOT_STOPPING) {
-            member_slots_add(&line.held, i);
+            member_slots_add_token(&line.held, i, token);
         }
         if ((topic->damaged != 0 && topic->granted[i]) ||
             (topic->stated != 0 && topic->states[i] == SLOT_OWNED)) {
-            member_slots_add(&line.owned, i);
+            member_slots_add_token(&line.owned, i, token);
         }
     }
     member_text_topic(out, &line);

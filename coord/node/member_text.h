@@ -3,8 +3,8 @@
  * Lines: "slotmq-member 1", "uuid U", "host H", "boot B", "pid P", "pid_namespace N", "started S",
  * "state ACTIVE" or "state UNREACHABLE", "marks 0a1b2c3d,99aabbcc" unless none are known, "format
  * 5" (versions before 0.3.0 write none, which means 4), and per topic "topic NAME NONCE WEIGHT
- * DRAIN_MS LEAVING APPLIED HELD STATED OWNED" with HELD and OWNED
- * "-" or "0-5,9-9".
+ * DRAIN_MS LEAVING APPLIED HELD STATED OWNED" with HELD and OWNED "-" or "0-5,9-9", or "0-5=TOKEN"
+ * where tokens decide between two members.
  *
  * Below: member_slots.h.  Pure. */
 #ifndef COORD_NODE_MEMBER_TEXT_H

@@ -221,6 +221,14 @@ static void a_round_reads_what_has_changed(void **state)
     assert_int_equal(count_topics(&assigner), 2);
     assigner.whole_at = 0;
     assert_int_equal(read_round(&assigner, 2), 4);
+    assigner.whole_at = INT64_MAX;
+    session.unsettled =
+        true; /* what was read before another reign, or in its grace, is read again */
+    assert_int_equal(read_round(&assigner, 2), 4);
+    assigner.whole_at = INT64_MAX;
+    session.unsettled = false;
+    assert_int_equal(read_round(&assigner, 2), 4);
+    assert_false(assigner.unsettled);
     assigner_forget(&assigner);
 }
 

@@ -27,7 +27,8 @@ static void assert_slots(const struct member_slots *found, const int32_t *slots,
 
 static void member_comes_back(void **state)
 {
-    static const int32_t held[] = {0, 5, 6, MEMBER_SLOTS_MAX - 1}, owned[] = {1, 2};
+    static const int32_t held[] = {0, 5, 6, MEMBER_SLOTS_MAX - 1}, owned[] = {1, 2, 3};
+    static const struct token tokens[] = {{.epoch = 5}, {.generation = 9, .epoch = UINT64_MAX}};
     struct member_info info = {.uuid = "u",
                                .host = "h",
                                .boot = "b",
@@ -47,7 +48,9 @@ static void member_comes_back(void **state)
     const struct member_topic *found = NULL;
 
     add_slots(&topic.held, held, sizeof(held) / sizeof(held[0]));
-    add_slots(&topic.owned, owned, sizeof(owned) / sizeof(owned[0]));
+    for (int32_t slot = 1; slot <= 3; slot++) {
+        member_slots_add_token(&topic.owned, slot, tokens[slot == 3]);
+    }
     member_text_head(&text, &info);
     member_text_topic(&text, &topic);
     assert_true(member_text_parse(&got, text.data, text.len));
@@ -63,6 +66,11 @@ static void member_comes_back(void **state)
     assert_slots(&found->held, held, sizeof(held) / sizeof(held[0]));
     assert_int_equal(found->stated, 1LL << 34);
     assert_slots(&found->owned, owned, sizeof(owned) / sizeof(owned[0]));
+    assert_int_equal(found->owned.count, 2);
+    for (int32_t slot = 1; slot <= 3; slot++) {
+        assert_int_equal(
+            token_compare(member_slots_find(&found->owned, slot)->token, tokens[slot == 3]), 0);
+    }
     member_info_fini(&got);
     member_slots_fini(&topic.held);
     member_slots_fini(&topic.owned);
@@ -152,6 +160,9 @@ static void bad_members_are_refused(void **state)
         "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 - 0 0-65535,0-65535\n",
         "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 - x -\n",
         "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 - 1 2\n",
+        "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 - 1 2-2=\n",
+        "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 - 1 2-2=0000000000000000000000z1\n",
+        "slotmq-member 1\nuuid u\ntopic t n 1 1 0 0 - 1 2-2=0000000000000000000001,\n",
     };
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
