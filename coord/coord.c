@@ -86,6 +86,14 @@ void coord_raise(struct coord *coord, const char *topic, uint32_t generation)
     loop_post(coord->loop, &command->task);
 }
 
+void coord_surpassed(struct coord *coord, const char *topic, struct token token)
+{
+    struct coord_command *command = coord_command_new(coord, COORD_SURPASSED, topic);
+
+    command->token = token;
+    loop_post(coord->loop, &command->task);
+}
+
 void coord_explain(struct coord *coord, const char *topic)
 {
     struct coord_command *command = coord_command_new(coord, COORD_EXPLAIN, topic);

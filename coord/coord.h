@@ -210,6 +210,10 @@ void coord_checked(struct coord *coord, const char *topic, smq_status status, co
  * are granted again at once.  Standalone: no effect, because the lease gives the generation. */
 void coord_raise(struct coord *coord, const char *topic, uint32_t generation);
 
+/* Redis has refused a slot of a consumed topic, because it has `token`.  A tree in Redis, which may
+ * have forgotten numbers, goes above it, and grants again; nothing else does so. */
+void coord_surpassed(struct coord *coord, const char *topic, struct token token);
+
 /* Set the fingerprint of the cluster on which this process works.  Zookeeper: the node of the
  * member shows it, so that the assigner notices members of one topic that work on different
  * clusters. Standalone: no effect. */

@@ -14,6 +14,7 @@ enum coord_command_kind {
     COORD_ANSWERED,
     COORD_CHECKED,
     COORD_RAISED,
+    COORD_SURPASSED,
     COORD_EXPLAIN,
     COORD_FINGERPRINT,
     COORD_REACHABLE,
@@ -28,8 +29,8 @@ struct coord_command {
     struct coord_topic topic; /* JOIN: all of it; RAISED: name, generation; others: name */
     enum coord_answer answer; /* ANSWERED, as slot and token */
     int32_t slot;
-    struct token token;
-    uint64_t cookie; /* REPLIED */
+    struct token token; /* SURPASSED, too */
+    uint64_t cookie;    /* REPLIED */
     struct coord_lease_reply reply;
     smq_status status; /* CHECKED */
     char *text;

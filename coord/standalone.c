@@ -453,6 +453,7 @@ static void standalone_run(struct coord *coord, const struct coord_command *comm
         break;
     case COORD_CHECKED:
     case COORD_RAISED:
+    case COORD_SURPASSED:
     case COORD_FINGERPRINT:
     case COORD_REACHABLE:
         break;

@@ -328,6 +328,9 @@ static void zookeeper_run(struct coord *coord, const struct coord_command *comma
     case COORD_RAISED:
         ownership_raise(topic, command->topic.generation);
         break;
+    case COORD_SURPASSED:
+        ownership_surpassed(topic, command->token);
+        break;
     case COORD_EXPLAIN:
         zookeeper_explain(zookeeper, topic);
         break;

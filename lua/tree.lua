@@ -2,10 +2,11 @@
 -- KEYS tree
 -- ARGV verb (open, resume, read, write or close), session, reign, seen, salt, timeout_ms,
 --      operands...
--- RETURN OK, verdict, reign, last, grace_ms, and of the verdict OK what the verb says; verdicts:
---        REIGN: another reign than the caller's, resume first | GONE: the tree does not know the
---        session | REFUSED, a status for each operation | HIDDEN: INFO does not say which life of
---        which server this is | LATER: a later version wrote the tree | FULL: no larger era is left
+-- RETURN OK, verdict, reign, last, grace_ms, young 0/1, and of the verdict OK what the verb says;
+--        verdicts: REIGN: another reign than the caller's, resume first | GONE: the tree does not
+--        know the session | REFUSED, a status for each operation | HIDDEN: INFO does not say which
+--        life of which server this is | LATER: a later version wrote the tree | FULL: no larger era
+--        is left
 --
 -- The store of a fleet that has Redis alone: a tree of nodes in one hash, so that a hash slot that
 -- moves has all of it or nothing.  Fields: `meta`; `n:PATH` for each node; `s:SESSION` for each
@@ -16,7 +17,8 @@
 -- took over, the last writes may be lost: then a new reign begins, also when a caller has seen a
 -- later change than the last one.  For as long as the longest time-out its sessions have grace:
 -- none ends, each may resume with its nodes and their incarnations, and no node of a session that
--- is not the caller's is deleted.
+-- is not the caller's is deleted.  The reign is young if the server had answered for no longer than
+-- that when it began, or was ever promoted: it may have forgotten a topic's first owner, too.
 --
 -- The clock of the tree is not that of the server: a call advances it by what has passed since the
 -- call before, a third of the shortest time-out at most, and never back.
@@ -25,32 +27,46 @@
 -- operands are `gPATH` (returned: the node, or ''), `lPATH` (`.` and the names of children, a
 -- space before each, or '') and `wCHANNEL` (its last change, and its name).  write: operands are
 -- kind, path, version and data of each operation, which are done together; returned is the head of
--- each node, or ''.  close: ends the session, and its nodes with it.
+-- each node, or ''.  The data of a raise is a number: those of changes go above it, and the node is
+-- written as it is.  close: ends the session, and its nodes with it.
 --
 -- Order of writes: nodes and the channels' last changes, then sessions, then `meta`.
 
-local FORMAT, NO_CHANGE, ENDED_MOST = 1, '0000000000000000', 16
+local FORMAT, NO_CHANGE, ENDED_MOST, LOOKS = 1, '0000000000000000', 16, 12
 local EPOCH_S, ERA_MOST = 1577836800, 2147483647 -- 2020-01-01
 
-local lineage = string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')
-if not lineage then
-    return { 'OK', 'HIDDEN', '', '', '0' }
-end
-local time = redis.call('TIME')
-local wall = time[1] * 1000 + math.floor(time[2] / 1000)
+-- @include clock
 local meta = redis.call('HGET', tree, 'meta')
 local format, rest = string.match(meta or '', '^(%d+) (.*)$')
 if format and tonumber(format) > FORMAT then
-    return { 'OK', 'LATER', '', '', '0' }
+    return { 'OK', 'LATER', '', '', '0', '0' }
 end
-local of, current, last, clock, was, grace, longest, shortest, due =
-    string.match(rest or '', '^(%x+) (%x+) (%x+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
+local of, current, last, clock, was, grace, longest, shortest, due, looked, young =
+    string.match(rest or '',
+        '^(%x+) (%x+) (%x+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) ([01])$')
 timeout_ms = math.min(math.max(tonumber(timeout_ms), 1000), 60000)
-clock, was, grace, due = tonumber(clock or 0), tonumber(was or wall), tonumber(grace or 0),
+clock, was, grace, due = tonumber(clock or 0), tonumber(was or now), tonumber(grace or 0),
     tonumber(due or 0)
 longest, shortest = tonumber(longest or timeout_ms), tonumber(shortest or timeout_ms)
 last = last or NO_CHANGE
-clock = clock + math.max(0, math.min(wall - was, math.floor(shortest / 3)))
+clock = clock + math.max(0, math.min(now - was, math.floor(shortest / 3)))
+
+local till, owned = string.match(redis.call('HGET', tree, 's:' .. session) or '',
+    '^(%d+) %d+(.*)$')
+
+-- INFO costs as much as all the rest of a call that only keeps a session.  Of these, one in a part
+-- of the shortest time-out asks; each other call does, and each that may end a session.
+looked = tonumber(looked or 0)
+local lineage, promoted = of, false
+if not till or verb ~= 'read' or ARGV[OPERANDS] or reign ~= current or seen > last or grace ~= 0
+    or clock >= due or now < looked or now - looked >= shortest / LOOKS then
+    local info = redis.call('INFO', 'replication')
+    lineage, looked = string.match(info, 'master_replid:(%x+)'), now
+    promoted = not string.find(info, 'master_replid2:0+%s')
+    if not lineage then
+        return { 'OK', 'HIDDEN', '', '', '0', '0' }
+    end
+end
 
 local function era_of(change)
     return tonumber(string.sub(change, 1, 8), 16)
@@ -69,14 +85,16 @@ end
 
 local began = of ~= lineage or seen > last
 if began then
-    local era = math.max(era_of(last), era_of(seen)) + 1
-    if time[1] - EPOCH_S <= ERA_MOST then
-        era = math.max(era, time[1] - EPOCH_S)
+    local era, seconds = math.max(era_of(last), era_of(seen)) + 1, math.floor(now / 1000)
+    if seconds - EPOCH_S <= ERA_MOST then
+        era = math.max(era, seconds - EPOCH_S)
     end
     if era >= ERA_MOST then
-        return { 'OK', 'FULL', '', '', '0' }
+        return { 'OK', 'FULL', '', '', '0', '0' }
     end
     longest = math.max(longest, timeout_ms)
+    local up = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
+    young = (promoted or tonumber(up or 0) * 1000 <= longest) and '1' or '0'
     current = string.format('%08x', era) .. salt .. '00000'
     last, grace, due = current, clock + longest, clock + longest
 elseif grace ~= 0 and clock >= grace then
@@ -130,7 +148,7 @@ local function made(before, data, owner, czxid)
     local created, writes = string.match(before or '', '^%x+ %x+ %x+ (%d+) %d+ (%d+)')
     czxid = czxid or before and string.sub(before, 1, 16) or last
     owner = owner or before and owner_of(before) or NO_CHANGE
-    return string.format('%s %s %s %d %d %d\n', czxid, last, owner, created or wall, wall,
+    return string.format('%s %s %s %d %d %d\n', czxid, last, owner, created or now, now,
         (writes or -1) + 1) .. data
 end
 
@@ -166,16 +184,15 @@ local function end_late()
     end
 end
 
-local till, owned = string.match(redis.call('HGET', tree, 's:' .. session) or '',
-    '^(%d+) %d+(.*)$')
 local verdict, out, dirty = 'OK', {}, began
 
 local function answer()
     if dirty then
-        redis.call('HSET', tree, 'meta', string.format('%d %s %s %s %d %d %d %d %d %d', FORMAT,
-            lineage, current, last, clock, wall, grace, longest, shortest, due))
+        redis.call('HSET', tree, 'meta', string.format('%d %s %s %s %d %d %d %d %d %d %d %s',
+            FORMAT, lineage, current, last, clock, now, grace, longest, shortest, due, looked,
+            young))
     end
-    return { 'OK', verdict, current, last, string.format('%d', math.max(grace - clock, 0)),
+    return { 'OK', verdict, current, last, string.format('%d', math.max(grace - clock, 0)), young,
         unpack(out) }
 end
 
@@ -219,13 +236,18 @@ end
 
 if verb == 'resume' then
     owned = owned or ''
-    for i = OPERANDS, grace ~= 0 and #ARGV or 0, 3 do
-        local path, czxid, data = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-        local node = node_of(path)
-        if node and owner_of(node) ~= session and string.sub(node, 1, 16) > czxid then
+    local most = grace ~= 0 and #ARGV or 0
+    for i = OPERANDS, most, 3 do
+        local node = node_of(ARGV[i])
+        if node and owner_of(node) ~= session and string.sub(node, 1, 16) > ARGV[i + 1] then
             verdict = 'GONE' -- a later process has the name
             return answer()
-        elseif not node or owner_of(node) ~= session then
+        end
+    end
+    for i = OPERANDS, most, 3 do
+        local path, czxid, data = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+        local node = node_of(path)
+        if not node or owner_of(node) ~= session then
             tick()
             redis.call('HSET', tree, 'n:' .. path, made(false, data, session, czxid))
             tell(path, '+')
@@ -255,7 +277,7 @@ local function has_children(path)
 end
 
 -- Why the operation cannot be done, or OK.
-local function status_of(kind, path, version, node)
+local function status_of(kind, path, version, data, node)
     if kind == 'create' or kind == 'ephemeral' then
         local above = string.match(path, '^(.*)/[^/]*$') or ''
         return node and 'EXISTS' or path ~= '' and not seen_node(above) and 'NO_NODE' or 'OK'
@@ -269,8 +291,18 @@ local function status_of(kind, path, version, node)
             return grace ~= 0 and owner ~= session and 'GRACE' or 'OK'
         end
         return has_children(path) and 'NOT_EMPTY' or 'OK'
+    elseif kind == 'raise' then
+        return grace ~= 0 and 'GRACE' or era_of(data) >= ERA_MOST and 'FULL' or 'OK'
     end
     return 'OK'
+end
+
+-- Redis has a token with this number: numbers go above it, and the node is written again.
+local function raised(node, above)
+    if above >= last then
+        last = string.format('%08x', era_of(above) + 1) .. string.sub(last, 9, 11) .. '00000'
+    end
+    return made(node, string.match(node, '\n(.*)$'))
 end
 
 local function write()
@@ -279,13 +311,15 @@ local function write()
     for i = OPERANDS, #ARGV, 4 do
         local kind, path, version, data = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
         local node = seen_node(path)
-        local status = status_of(kind, path, version, node)
+        local status = status_of(kind, path, version, data, node)
         out[#out + 1] = status
         if status ~= 'OK' then
             verdict, last = 'REFUSED', before
             return
         elseif kind == 'delete' then
             after[path] = false
+        elseif kind == 'raise' then
+            after[path] = raised(node, data)
         elseif kind ~= 'check' then
             after[path] = made(node, data, kind == 'ephemeral' and session)
         end
@@ -302,7 +336,7 @@ local function write()
             remove(path)
         elseif kind ~= 'check' then
             redis.call('HSET', tree, 'n:' .. path, node)
-            tell(path, kind == 'set' and '=' or '+')
+            tell(path, (kind == 'set' or kind == 'raise') and '=' or '+')
         end
     end
 end

@@ -669,6 +669,27 @@ void ownership_raise(struct ownership *topic, uint32_t generation)
     }
 }
 
+/* The watch of the assignment fires, or it has another version already. */
+static void ownership_on_surpassed(void *user, const struct session_reply *reply)
+{
+    (void) user;
+    (void) reply;
+}
+
+void ownership_surpassed(struct ownership *topic, struct token token)
+{
+    const struct token ours = ownership_token(topic, topic->applied);
+    struct session_op op = {.kind = SESSION_RAISE,
+                            .path = topic->assignment_path,
+                            .version = topic->applied,
+                            .above = (int64_t) token.epoch};
+
+    if (ownership_session(topic)->reign != 0 && topic->applied != 0 && op.above > topic->applied &&
+        token.generation == ours.generation) {
+        session_write(ownership_session(topic), &op, 1, ownership_on_surpassed, NULL);
+    }
+}
+
 void ownership_fail_all(struct ownership_set *set, smq_status status, const char *text)
 {
     struct ownership *topic = NULL;

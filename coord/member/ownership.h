@@ -147,6 +147,7 @@ void ownership_leave(struct ownership *topic);
 void ownership_checked(struct ownership *topic, smq_status status, const char *text);
 void ownership_answer(struct ownership *topic, const struct coord_command *command);
 void ownership_raise(struct ownership *topic, uint32_t generation);
+void ownership_surpassed(struct ownership *topic, struct token token);
 
 /* Read the assignments of all topics again, and act on them. */
 void ownership_read_all(struct ownership_set *set);

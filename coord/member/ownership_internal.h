@@ -36,6 +36,8 @@ void ownership_lose(struct ownership *topic);
 void ownership_lose_taken(struct ownership *topic); /* those that are being taken over */
 void ownership_revoke_all(struct ownership *topic);
 void ownership_slot_answer(struct ownership *topic, const struct coord_command *command);
+/* The token of what the assignment with this number grants. */
+struct token ownership_token(const struct ownership *topic, int64_t mzxid);
 
 /* ownership_node.c */
 /* When to check the members that list the nonce of the topic's node again, `waited_ms` after they

@@ -33,8 +33,10 @@ static void ownership_definition(const struct ownership *topic, struct buf *out)
  * is said once, because it is not true of a node that is lost later. */
 static void ownership_definition_fresh(struct ownership *topic, struct buf *out)
 {
-    if (topic->fresh && topic->set->session->reign != 0) {
-        buf_printf(out, "fresh %" PRId64 "\n", topic->set->session->reign);
+    const struct session *session = topic->set->session;
+
+    if (topic->fresh && session->reign != 0 && !session->young) {
+        buf_printf(out, "fresh %" PRId64 "\n", session->reign);
     }
     topic->fresh = false;
 }

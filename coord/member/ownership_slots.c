@@ -134,12 +134,18 @@ static void ownership_apply_losses(struct ownership *topic, const struct assignm
     free(lost.slots);
 }
 
+struct token ownership_token(const struct ownership *topic, int64_t mzxid)
+{
+    const uint32_t fence = root_known(topic->set->root)->generation;
+
+    return (struct token){.generation = fence > topic->generation ? fence : topic->generation,
+                          .epoch = (uint64_t) mzxid};
+}
+
 static void ownership_apply_grants(struct ownership *topic, int64_t mzxid)
 {
     struct coord_grant *grants = memory_new(sizeof(*grants) * (size_t) topic->slots);
-    uint32_t fence = root_known(topic->set->root)->generation;
-    struct token token = {.generation = fence > topic->generation ? fence : topic->generation,
-                          .epoch = (uint64_t) mzxid};
+    const struct token token = ownership_token(topic, mzxid);
     size_t count = 0;
 
     for (int32_t i = 0; i < topic->slots; i++) {

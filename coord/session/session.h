@@ -68,7 +68,10 @@ enum session_op_kind {
     SESSION_CREATE,
     SESSION_CREATE_EPHEMERAL,
     SESSION_SET,
-    SESSION_DELETE
+    SESSION_DELETE,
+    /* numbers of changes go above `above`, and the text is written as it is; only a store with
+     * reigns does so, and it is AWAY while that is unsettled */
+    SESSION_RAISE
 };
 
 struct session_op {
@@ -76,7 +79,8 @@ struct session_op {
     const char *path;
     const char *data;
     size_t len;
-    int64_t version; /* CHECK, SET, DELETE: that the node must have */
+    int64_t version; /* CHECK, SET, DELETE, RAISE: that the node must have */
+    int64_t above;   /* RAISE */
 };
 
 struct session_options {
@@ -126,6 +130,7 @@ struct session {
      * 0: this kind of store loses none. */
     int64_t reign;
     bool unsettled; /* it did so a short time ago: members that live may still be missing */
+    bool young;     /* it may have lost that a topic had an owner */
 };
 
 /* Begin a session; the callbacks follow. */

@@ -55,12 +55,17 @@ static void tree_call_encode_op(struct tree_exchange *exchange, const struct ses
                                         [SESSION_CREATE] = "create",
                                         [SESSION_CREATE_EPHEMERAL] = "ephemeral",
                                         [SESSION_SET] = "set",
-                                        [SESSION_DELETE] = "delete"};
+                                        [SESSION_DELETE] = "delete",
+                                        [SESSION_RAISE] = "raise"};
 
     tree_exchange_add_string(exchange, kinds[op->kind]);
     tree_exchange_add_string(exchange, op->path);
     tree_exchange_add_change(exchange, op->version);
-    tree_exchange_add(exchange, op->data, op->len);
+    if (op->kind == SESSION_RAISE) {
+        tree_exchange_add_change(exchange, op->above);
+    } else {
+        tree_exchange_add(exchange, op->data, op->len);
+    }
 }
 
 void tree_call_encode(struct tree_exchange *exchange, const struct tree_call *call)

@@ -28,7 +28,8 @@ enum {
     TREE_RETRY_MS = 200, /* when the tree does not answer; then TREE_AWAY_MS */
     TREE_AWAY_MS = 500,
     TREE_CLOSE_MS = 500,
-    TREE_READS_MAX = 64 /* in one call of the script */
+    TREE_READS_MAX = 64, /* in one call of the script */
+    TREE_CHANNELS_MAX = 1024
 };
 
 static const char tree_hidden[] =
@@ -62,6 +63,8 @@ struct tree_session {
     int64_t looked; /* the last one when the channels were compared */
     bool look;      /* the channels must be compared */
     bool looking;   /* `out` does so */
+    uint64_t round; /* of looks, which may need several calls */
+    bool more;      /* the round is not over */
     struct tree_watches watches;
     struct tree_owns owns;
     bool away_logged;
@@ -175,20 +178,25 @@ static void tree_session_send(struct tree_session *session, struct tree_exchange
     tree_exchange_send(exchange, session->port, session->timeout_ms / TREE_ANSWERS);
 }
 
-/* Ask what the channels' last changes are. */
-static void tree_session_add_channels(struct tree_session *session, struct tree_exchange *exchange)
+/* Ask what the last changes of the channels are that were not asked about in this round of looks,
+ * as a call has room for them; returns whether some are left. */
+static bool tree_session_add_channels(struct tree_session *session, struct tree_exchange *exchange)
 {
-    struct tree_channel *channel = NULL;
-    struct tree_channel *next = NULL;
+    struct tree_channel *channel = session->watches.channels;
     struct buf operand = {0};
+    int count = 0;
 
-    HASH_ITER(hh, session->watches.channels, channel, next)
-    {
-        buf_clear(&operand);
-        buf_printf(&operand, "w%s", channel->name);
-        tree_exchange_add(exchange, operand.data, operand.len);
+    for (; channel != NULL && count < TREE_CHANNELS_MAX; channel = channel->hh.next) {
+        if (channel->round != session->round) {
+            channel->round = session->round;
+            buf_clear(&operand);
+            buf_printf(&operand, "w%s", channel->name);
+            tree_exchange_add(exchange, operand.data, operand.len);
+            count++;
+        }
     }
     buf_fini(&operand);
+    return channel != NULL;
 }
 
 /* The answers for the channels: the last change, and the name. */
@@ -231,10 +239,9 @@ static void tree_session_send_look(struct tree_session *session)
     struct tree_exchange *exchange = tree_session_call(session, "read");
 
     session->looking = session->look;
-    if (session->look) {
-        tree_session_add_channels(session, exchange);
-    }
-    session->look = false;
+    session->round += session->look && !session->more ? 1 : 0;
+    session->more = session->look && tree_session_add_channels(session, exchange);
+    session->look = session->more;
     tree_session_send(session, exchange);
 }
 
@@ -360,6 +367,7 @@ static void tree_session_drop(struct tree_session *session)
 {
     session->number++;
     session->out = NULL;
+    session->look = session->looking = session->more = false;
     tree_calls_free(&session->sent);
     tree_calls_free(&session->queue);
     tree_watches_clear(&session->watches);
@@ -445,6 +453,7 @@ static bool tree_session_note(struct tree_session *session, const struct tree_he
 
     session->seen = head->last > session->seen ? head->last : session->seen;
     session->door.unsettled = head->grace_ms > 0;
+    session->door.young = head->young;
     tree_session_run(session);
     if (head->grace_ms > 0) {
         uv_timer_start(&session->grace, tree_session_on_grace, (uint64_t) head->grace_ms + 1, 0);

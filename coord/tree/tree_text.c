@@ -68,6 +68,7 @@ bool tree_head_parse(struct tree_head *out, const struct coord_word *words, size
     }
     memcpy(number, words[3].data, words[3].len);
     out->grace_ms = strtoll(number, NULL, 10);
+    out->young = !tree_word_is(&words[4], "0");
     return tree_change_parse(&out->reign, words[1].data, words[1].len) &&
            tree_change_parse(&out->last, words[2].data, words[2].len);
 }

@@ -34,9 +34,10 @@ struct tree_head {
     enum tree_verdict verdict;
     int64_t reign, last; /* its first change; the last change of the tree */
     int64_t grace_ms;    /* for how long the grace lasts; 0: there is none */
+    bool young;          /* it may have forgotten the first owner of a topic */
 };
 
-enum { TREE_HEAD_WORDS = 4 };
+enum { TREE_HEAD_WORDS = 5 };
 
 /* Read the head of a reply; false: it has another form. */
 bool tree_head_parse(struct tree_head *out, const struct coord_word *words, size_t count);

@@ -21,6 +21,7 @@ struct tree_watch;
 struct tree_channel {
     UT_hash_handle hh; /* by `name` */
     int64_t seen;      /* the last change that is known */
+    uint64_t round;    /* in which its last change was asked for last */
     int64_t unused_ms; /* since when messages come that nothing watches; 0: something does */
     char name[];
 };

@@ -272,6 +272,8 @@ static void zk_call_op_init(zoo_op_t *out, const struct session_op *op, const ch
     case SESSION_DELETE:
         zoo_delete_op_init(out, full, (int) op->version);
         break;
+    case SESSION_RAISE: /* not called: ZooKeeper has no reigns */
+        break;
     }
 }
 

@@ -460,6 +460,11 @@ void coord_link_raise(struct coord_link *link, const char *topic, uint32_t gener
     coord_raise(coord_link_coord(link), topic, generation);
 }
 
+void coord_link_surpassed(struct coord_link *link, const char *topic, struct token token)
+{
+    coord_surpassed(coord_link_coord(link), topic, token);
+}
+
 void coord_link_explain(struct coord_link *link, const char *topic)
 {
     coord_explain(coord_link_coord(link), topic);

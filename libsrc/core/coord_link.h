@@ -75,6 +75,9 @@ void coord_link_leave(struct coord_link *link, const char *name);
  * it. */
 void coord_link_raise(struct coord_link *link, const char *topic, uint32_t generation);
 
+/* Redis has this token in a slot of a joined topic, and refuses a smaller one. */
+void coord_link_surpassed(struct coord_link *link, const char *topic, struct token token);
+
 /* Ask why no slot of a joined topic is owned; `explained` follows, unless the topic is left. */
 void coord_link_explain(struct coord_link *link, const char *topic);
 

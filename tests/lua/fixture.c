@@ -156,20 +156,11 @@ static void key_range(enum fixture_key keys[], const struct script *script)
     static const struct {
         const char *name;
         const enum fixture_key *keys;
-    } known[] = {{"send", send},
-                 {"renew", renew},
-                 {"vacate", slot},
-                 {"rank", send},
-                 {"slot_alter", alter},
-                 {"slot_pause", slot},
-                 {"slot_unseal", slot},
-                 {"topic", topic},
-                 {"lease", topic},
-                 {"owner", renew},
-                 {"slot_bind", slot},
-                 {"expiring", expiring},
-                 {"schedule_put", schedule},
-                 {"schedule_read", schedule},
+    } known[] = {{"send", send},         {"renew", renew},           {"vacate", slot},
+                 {"rank", send},         {"slot_alter", alter},      {"slot_pause", slot},
+                 {"slot_unseal", slot},  {"topic", topic},           {"lease", topic},
+                 {"tree", topic},        {"owner", renew},           {"slot_bind", slot},
+                 {"expiring", expiring}, {"schedule_put", schedule}, {"schedule_read", schedule},
                  {"schedule_tick", tick}};
     const enum fixture_key *found = all;
 

@@ -322,6 +322,22 @@ static void tick_args(struct args *args, const struct words *words)
     add_words(args, words, 1);
 }
 
+/* tree VERB SESSION REIGN OPERAND... */
+static void tree_args(struct args *args, const struct words *words)
+{
+    static const char none[] = "0000000000000000";
+    char session[24];
+
+    args_add(args, word_at(words, 1));
+    snprintf(session, sizeof(session), "%016lx", strtoul(word_at(words, 2), NULL, 10));
+    args_add(args, session);
+    args_add(args, strcmp(word_at(words, 3), "-") == 0 ? none : words->word[3]);
+    args_add(args, option(words, "last", none));
+    args_add(args, "abc");
+    args_add(args, option(words, "lease", "60000"));
+    add_words(args, words, 4);
+}
+
 static void plain_args(struct args *args, const struct words *words)
 {
     add_words(args, words, 1);
@@ -348,6 +364,7 @@ static const struct {
     {"slot_bind", plain_args, true},     {"rights", rights_args, false},
     {"expiring", plain_args, false},     {"schedule_put", schedule_args, true},
     {"schedule_read", plain_args, true}, {"schedule_tick", tick_args, true},
+    {"tree", tree_args, false},
 };
 
 /* --- what is not a script --- */

@@ -451,6 +451,9 @@ static void slot_life_fenced(struct owned_slot *slot, const struct store_result 
     if (slot->grant == OWNED_GRANT_HELD) {
         slot->grant = OWNED_GRANT_NONE;
         coord_link_answer(set->core->link, COORD_REFUSED, set->name, slot->number, slot->token);
+        if (known) {
+            coord_link_surpassed(set->core->link, set->name, stored);
+        }
     }
     slot_life_drop(slot, SMQ_FENCED, "it has a newer owner");
 }

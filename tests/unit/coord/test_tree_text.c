@@ -46,22 +46,22 @@ static void changes_are_hex_digits(void **state)
 static void heads_are_read_or_refused(void **state)
 {
     static const struct {
-        const char *words[4];
+        const char *words[TREE_HEAD_WORDS];
         bool good;
         enum tree_verdict verdict;
         int64_t grace_ms;
     } cases[] = {
-        {{"OK", CHANGE_1, CHANGE_2, "0"}, true, TREE_OK, 0},
-        {{"REIGN", CHANGE_1, CHANGE_2, "10000"}, true, TREE_REIGN, 10000},
-        {{"GONE", CHANGE_1, CHANGE_2, "7"}, true, TREE_GONE, 7},
-        {{"REFUSED", CHANGE_1, CHANGE_2, "0"}, true, TREE_REFUSED, 0},
-        {{"HIDDEN", "", "", "0"}, true, TREE_HIDDEN, 0},
-        {{"LATER", "", "", "0"}, true, TREE_LATER, 0},
-        {{"FULL", "", "", "0"}, true, TREE_FULL, 0},
-        {{"OKAY", CHANGE_1, CHANGE_2, "0"}, false, TREE_OK, 0},
-        {{"OK", "1", CHANGE_2, "0"}, false, TREE_OK, 0},
-        {{"OK", CHANGE_1, "", "0"}, false, TREE_OK, 0},
-        {{"OK", CHANGE_1, CHANGE_2, ""}, false, TREE_OK, 0},
+        {{"OK", CHANGE_1, CHANGE_2, "0", "0"}, true, TREE_OK, 0},
+        {{"REIGN", CHANGE_1, CHANGE_2, "10000", "0"}, true, TREE_REIGN, 10000},
+        {{"GONE", CHANGE_1, CHANGE_2, "7", "1"}, true, TREE_GONE, 7},
+        {{"REFUSED", CHANGE_1, CHANGE_2, "0", "0"}, true, TREE_REFUSED, 0},
+        {{"HIDDEN", "", "", "0", "0"}, true, TREE_HIDDEN, 0},
+        {{"LATER", "", "", "0", "0"}, true, TREE_LATER, 0},
+        {{"FULL", "", "", "0", "0"}, true, TREE_FULL, 0},
+        {{"OKAY", CHANGE_1, CHANGE_2, "0", "0"}, false, TREE_OK, 0},
+        {{"OK", "1", CHANGE_2, "0", "0"}, false, TREE_OK, 0},
+        {{"OK", CHANGE_1, "", "0", "0"}, false, TREE_OK, 0},
+        {{"OK", CHANGE_1, CHANGE_2, "", "0"}, false, TREE_OK, 0},
     };
 
     (void) state;
@@ -78,6 +78,7 @@ static void heads_are_read_or_refused(void **state)
             assert_true(tree_head_parse(&head, words, TREE_HEAD_WORDS));
             assert_int_equal(head.verdict, cases[i].verdict);
             assert_int_equal(head.grace_ms, cases[i].grace_ms);
+            assert_int_equal(head.young, strcmp(cases[i].words[4], "1") == 0);
             assert_true(head.verdict >= TREE_HIDDEN || head.last == era + first + 1);
         }
     }

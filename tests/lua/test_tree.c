@@ -1,0 +1,116 @@
+/* test_tree.c - the tree script: what a call that is refused leaves behind, numbers that go above
+ * one that Redis has, and which calls look whether the server is still the same. */
+#include "script_table.h"
+#include "support/group.h"
+
+/* The first change of the reign, 100 s after 2020 began, and one of a later era. */
+#define REIGN "00000064abc00000"
+#define LATER "0000006500000007"
+#define AHEAD "7fffffff00000007"
+
+#define OPEN(session)                                                                              \
+    {                                                                                              \
+        "tree open " session " -", "OK OK " REIGN " ..."                                           \
+    }
+
+static void test_a_resume_is_done_as_a_whole_or_not_at_all(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"at 1577836900000", NULL},
+        OPEN("1"),
+        OPEN("2"),
+        {"tree write 1 " REIGN " create '' - - create members - -", "OK OK " REIGN " ..."},
+        {"tree write 2 " REIGN " ephemeral members/b - 2", "OK OK " REIGN " ..."},
+        /* another process has the second name since */
+        {"tree resume 1 " REIGN " members/a 0000000000000001 1 members/b 0000000000000002 1",
+         "OK GONE " REIGN " ..."},
+        {"redis HEXISTS topic{x} n:members/a", "0"},
+        {"tree resume 1 " REIGN " members/a 0000000000000001 1", "OK OK " REIGN " ..."},
+        {"redis HEXISTS topic{x} n:members/a", "1"},
+        {"tree close 1 " REIGN, "OK OK " REIGN " ..."},
+        {"redis HEXISTS topic{x} n:members/a", "0"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+static void test_numbers_go_above_those_that_redis_has(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"at 1577836900000", NULL},
+        OPEN("1"),
+        {"tree write 1 " REIGN " create '' - text", "OK OK " REIGN " 00000064abc00001 ..."},
+        {"tree write 1 " REIGN " raise '' 00000064abc00001 " LATER,
+         "OK REFUSED " REIGN " 00000064abc00001 60000 1 GRACE"},
+        /* the clock of the tree is not that of the server */
+        {"at 1577936900000", NULL},
+        {"tree read 1 " REIGN, "OK OK " REIGN " 00000064abc00001 40000 1"},
+        {"at 1577956900000", NULL},
+        {"tree read 1 " REIGN, "OK OK " REIGN " 00000064abc00001 20000 1"},
+        {"at 1577976900000", NULL},
+        {"tree read 1 " REIGN, "OK OK " REIGN " 00000064abc00001 0 1"},
+        {"tree write 1 " REIGN " raise '' 00000064abc00000 " LATER,
+         "OK REFUSED " REIGN " 00000064abc00001 0 1 CHANGED"},
+        {"tree write 1 " REIGN " raise no 00000064abc00000 " LATER,
+         "OK REFUSED " REIGN " 00000064abc00001 0 1 NO_NODE"},
+        {"tree write 1 " REIGN " raise '' 00000064abc00001 " AHEAD,
+         "OK REFUSED " REIGN " 00000064abc00001 0 1 FULL"},
+        {"tree write 1 " REIGN " raise '' 00000064abc00001 " LATER,
+         "OK OK " REIGN " 00000066abc00000 0 1 ..."},
+        {"tree write 1 " REIGN " raise '' 00000066abc00000 " LATER,
+         "OK OK " REIGN " 00000066abc00001 0 1 ..."},
+        {"redis HGET topic{x} n:", "00000064abc00001 00000066abc00001 0000000000000000 ..."},
+        {"redis HSTRLEN topic{x} n:", "85"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+/* Only a call that does no more than to keep its session trusts that the server is the same. */
+static void test_one_call_of_some_looks_at_the_server(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"at 1577836900000", NULL},
+        OPEN("1"),
+        {"at 1577856900000", NULL},
+        {"tree read 1 " REIGN, NULL},
+        {"at 1577876900000", NULL},
+        {"tree read 1 " REIGN, NULL},
+        {"at 1577896900000", NULL},
+        {"tree read 1 " REIGN, "OK OK " REIGN " " REIGN " 0 1"},
+        {"redis ACL SETUSER default -info", "OK"},
+        {"at 1577896900001", NULL},
+        {"tree read 1 " REIGN, "OK OK " REIGN " " REIGN " 0 1"},
+        {"at 1577896904999", NULL},
+        {"tree read 1 " REIGN, "OK OK " REIGN " " REIGN " 0 1"},
+        {"tree read 1 " REIGN " g", "ERROR ..."},
+        {"tree read 1 " LATER, "ERROR ..."},
+        {"tree read 1 " REIGN " last=" LATER, "ERROR ..."},
+        {"tree read 2 " REIGN, "ERROR ..."},
+        {"tree open 2 " REIGN, "ERROR ..."},
+        {"tree close 1 " REIGN, "ERROR ..."},
+        {"at 1577896905000", NULL},
+        {"tree read 1 " REIGN, "ERROR ..."},
+        {"at 1577896900000", NULL}, /* the clock has gone back */
+        {"tree read 1 " REIGN, "OK OK " REIGN " " REIGN " 0 1"},
+        {"at 1577896899999", NULL},
+        {"tree read 1 " REIGN, "ERROR ..."},
+        {"redis ACL SETUSER default +info", "OK"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+TEST_GROUP(tree)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_resume_is_done_as_a_whole_or_not_at_all),
+        cmocka_unit_test(test_numbers_go_above_those_that_redis_has),
+        cmocka_unit_test(test_one_call_of_some_looks_at_the_server),
+    };
+
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}
