@@ -73,8 +73,8 @@ smq_status coord_check_root(const char *root, smq_error *err)
 {
     if (root[0] != '/' || !servers_check_root(root) || strlen(root) > SERVERS_ROOT_MAX) {
         return status_set(err, SMQ_INVALID,
-                          "the root \"%.64s\" is no path of 1 .. %d bytes such as /slotmq", root,
-                          SERVERS_ROOT_MAX);
+                          "root is \"%.64s\", and must be a path of 2 .. %d bytes such as /slotmq",
+                          root, SERVERS_ROOT_MAX);
     }
     return SMQ_OK;
 }

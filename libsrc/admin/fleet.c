@@ -68,7 +68,11 @@ smq_status admin_fleet_forget(size_t *removed, struct core *core, coord_keep_fn 
     smq_status status = SMQ_OK;
 
     *removed = 0;
-    if (fleet_use(&use, core, err) == SMQ_OK) {
+    if (!core_has_fleet(core)) {
+        return SMQ_OK;
+    }
+    status = fleet_use(&use, core, err);
+    if (status == SMQ_OK) {
         status = coord_fleet_forget(removed, &use.options, keep, user, err);
     }
     fleet_used(&use);

@@ -127,6 +127,9 @@ static smq_status core_check_zookeeper_auth(const smq_client_options *options, s
                       file != NULL ? "the first line of zookeeper_auth_file" : "zookeeper_auth");
 }
 
+/* Of a session with a tree in Redis, as tree.lua has them. */
+enum { CORE_SESSION_MIN_MS = 1000, CORE_SESSION_MAX_MS = 60000 };
+
 /* The root of a fleet in Redis, or NULL. */
 static smq_status core_check_coordination(const char **root, const smq_client_options *options,
                                           smq_error *err)
@@ -142,6 +145,12 @@ static smq_status core_check_coordination(const char **root, const smq_client_op
     if (options->zookeeper != NULL) {
         return status_set(err, SMQ_INVALID,
                           "coordination=redis and the option zookeeper are both given; give one");
+    }
+    if (options->session_timeout_ms < CORE_SESSION_MIN_MS ||
+        options->session_timeout_ms > CORE_SESSION_MAX_MS) {
+        return status_set(err, SMQ_INVALID,
+                          "with coordination=redis session_timeout_ms is %d .. %d, not %" PRId64,
+                          CORE_SESSION_MIN_MS, CORE_SESSION_MAX_MS, options->session_timeout_ms);
     }
     *root = options->root != NULL ? options->root : "/slotmq";
     return coord_check_root(*root, err);

@@ -92,7 +92,16 @@ static void bad_options_are_refused(void **state)
     options.zookeeper = NULL;
     options.root = "no/path";
     assert_int_equal(try(&options, &err), SMQ_INVALID);
-    assert_non_null(strstr(err.text, "is no path"));
+    assert_non_null(strstr(err.text, "root is \"no/path\", and must be a path"));
+    options.root = "";
+    assert_int_equal(try(&options, &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "root is \"\", and must be a path"));
+    options.root = NULL;
+    options.session_timeout_ms = 999;
+    assert_int_equal(try(&options, &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "session_timeout_ms is 1000 .. 60000, not 999"));
+    options.session_timeout_ms = 60001;
+    assert_int_equal(try(&options, &err), SMQ_INVALID);
     options = options_of("127.0.0.1:1");
     options.on_coordination_loss = (smq_coordination_loss) 9;
     assert_int_equal(try(&options, &err), SMQ_INVALID);
