@@ -60,11 +60,10 @@ struct tree_session {
     bool beat;      /* a call that keeps the session is due */
     int64_t kept;   /* when the last call was sent that has kept it */
     int64_t seen;   /* the last change of the tree that is known */
-    int64_t looked; /* the last one when the channels were compared */
-    bool look;      /* the channels must be compared */
+    int64_t looked; /* the last one when all channels were compared */
+    int64_t aim;    /* what `looked` is when no channel is doubted any more */
+    bool look;      /* some channels may be doubted */
     bool looking;   /* `out` does so */
-    uint64_t round; /* of looks, which may need several calls */
-    bool more;      /* the round is not over */
     struct tree_watches watches;
     struct tree_owns owns;
     bool away_logged;
@@ -178,8 +177,8 @@ static void tree_session_send(struct tree_session *session, struct tree_exchange
     tree_exchange_send(exchange, session->port, session->timeout_ms / TREE_ANSWERS);
 }
 
-/* Ask what the last changes of the channels are that were not asked about in this round of looks,
- * as a call has room for them; returns whether some are left. */
+/* Ask what the last changes of the channels are that are doubted, as far as a call has room for
+ * them; returns whether some are left. */
 static bool tree_session_add_channels(struct tree_session *session, struct tree_exchange *exchange)
 {
     struct tree_channel *channel = session->watches.channels;
@@ -187,8 +186,8 @@ static bool tree_session_add_channels(struct tree_session *session, struct tree_
     int count = 0;
 
     for (; channel != NULL && count < TREE_CHANNELS_MAX; channel = channel->hh.next) {
-        if (channel->round != session->round) {
-            channel->round = session->round;
+        if (channel->doubted) {
+            channel->doubted = false;
             buf_clear(&operand);
             buf_printf(&operand, "w%s", channel->name);
             tree_exchange_add(exchange, operand.data, operand.len);
@@ -239,9 +238,7 @@ static void tree_session_send_look(struct tree_session *session)
     struct tree_exchange *exchange = tree_session_call(session, "read");
 
     session->looking = session->look;
-    session->round += session->look && !session->more ? 1 : 0;
-    session->more = session->look && tree_session_add_channels(session, exchange);
-    session->look = session->more;
+    session->look = session->look && tree_session_add_channels(session, exchange);
     tree_session_send(session, exchange);
 }
 
@@ -346,7 +343,11 @@ static void tree_session_on_tick(uv_timer_t *timer)
     struct tree_session *session = timer->data;
     const int64_t part_ms = session->timeout_ms / TREE_BEATS;
 
-    session->look |= session->seen != session->looked;
+    if (session->seen != session->looked) {
+        session->aim = session->seen;
+        session->look = true;
+        tree_watches_doubt(&session->watches, NULL);
+    }
     session->beat = session->state != TREE_CONNECTED || session->verb != NULL ||
                     clock_now_ms() - session->kept >= part_ms - part_ms / 16;
     tree_session_pump(session);
@@ -367,7 +368,7 @@ static void tree_session_drop(struct tree_session *session)
 {
     session->number++;
     session->out = NULL;
-    session->look = session->looking = session->more = false;
+    session->look = session->looking = false;
     tree_calls_free(&session->sent);
     tree_calls_free(&session->queue);
     tree_watches_clear(&session->watches);
@@ -420,6 +421,7 @@ static void tree_session_lost(struct tree_session *session, const char *text)
 {
     const uint64_t number = session->number;
 
+    session->aim = session->looked; /* what was asked for is not known */
     if (!session->away_logged) {
         session->away_logged = true;
         events_log(session->door.options.events, SMQ_LEVEL_WARN,
@@ -499,7 +501,7 @@ static void tree_session_replied(struct tree_session *session, const struct tree
 
     if (session->looking) {
         session->looking = false;
-        session->looked = head->last;
+        session->looked = session->look ? session->looked : session->aim;
         tree_session_compare(session, words, count);
     }
     while (more && (call = TAILQ_FIRST(&session->sent)) != NULL) {
@@ -579,6 +581,7 @@ static void tree_session_on_heard_task(struct loop_task *task)
 
     if (heard->again) {
         session->look = true;
+        tree_watches_doubt(&session->watches, heard->channel);
         tree_session_turn(session);
     } else if (session->state != TREE_NEW && session->state != TREE_NONE) {
         tree_watches_hear(&session->watches, heard->channel, heard->data, heard->len,

@@ -151,6 +151,16 @@ void tree_watches_fire(struct tree_watches *watches)
     tree_watches_fire_some(watches, NULL);
 }
 
+void tree_watches_doubt(struct tree_watches *watches, const char *channel)
+{
+    for (struct tree_channel *each = watches->channels; each != NULL; each = each->hh.next) {
+        each->doubted |= channel == NULL;
+    }
+    if (channel != NULL && tree_channel_find(watches, channel) != NULL) {
+        tree_channel_find(watches, channel)->doubted = true;
+    }
+}
+
 void tree_watches_compare(struct tree_watches *watches, const char *channel, int64_t change)
 {
     struct tree_channel *found = tree_channel_find(watches, channel);

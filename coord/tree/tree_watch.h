@@ -21,7 +21,7 @@ struct tree_watch;
 struct tree_channel {
     UT_hash_handle hh; /* by `name` */
     int64_t seen;      /* the last change that is known */
-    uint64_t round;    /* in which its last change was asked for last */
+    bool doubted;      /* its last change must be asked for */
     int64_t unused_ms; /* since when messages come that nothing watches; 0: something does */
     char name[];
 };
@@ -43,6 +43,9 @@ void tree_watches_remove(struct tree_watches *watches, const char *path);
 /* A message has come.  A channel that nothing watches for `unused_ms` is unsubscribed. */
 void tree_watches_hear(struct tree_watches *watches, const char *channel, const char *data,
                        size_t len, int64_t unused_ms);
+
+/* The last change of a channel, or of all (NULL), must be asked for. */
+void tree_watches_doubt(struct tree_watches *watches, const char *channel);
 
 /* The last change of a channel is `change`; if it is another one, something was missed. */
 void tree_watches_compare(struct tree_watches *watches, const char *channel, int64_t change);
