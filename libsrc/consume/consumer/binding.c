@@ -39,7 +39,7 @@ bool consumer_may_have_new_identity(const smq_consumer *consumer, const struct s
 smq_status consumer_other_fleet(smq_error *err, const smq_consumer *consumer,
                                 const struct store_result *result)
 {
-    static const char redis[] = "redis:";
+    static const char redis[] = "redis:", zookeeper[] = "zookeeper:";
     char kind[COORD_BINDING_MAX], bound[COORD_BINDING_MAX];
 
     if (!store_bound_read(bound, sizeof(bound), result)) {
@@ -62,6 +62,17 @@ smq_status consumer_other_fleet(smq_error *err, const smq_consumer *consumer,
                           "\"%.*s\" with slotmq topic rebind",
                           consumer->set.name, BOUND_SHOWN_MAX, bound + sizeof(redis) - 1,
                           BOUND_SHOWN_MAX, kind);
+    }
+    if (strncmp(bound, zookeeper, sizeof(zookeeper) - 1) == 0 &&
+        strncmp(kind, redis, sizeof(redis) - 1) == 0) {
+        const char *root = bound + sizeof(zookeeper) - 1;
+
+        return status_set(err, SMQ_OTHER_FLEET,
+                          "topic %s belongs to a fleet in ZooKeeper with the root %.*s: give this "
+                          "process its zookeeper option in the place of coordination=redis, or "
+                          "move the topic to \"%.*s\" with slotmq topic rebind",
+                          consumer->set.name, (int) strcspn(root, " "), root, BOUND_SHOWN_MAX,
+                          kind);
     }
     return status_set(
         err, SMQ_OTHER_FLEET,

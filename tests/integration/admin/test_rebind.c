@@ -32,8 +32,8 @@ static void rebind_refused(smq_client *client, const char *topic, smq_status sta
     }
 }
 
-/* A worker of this client is refused; the text names the verb. */
-static void worker_refused(smq_client *client, const char *topic)
+/* A worker of this client is refused; the text names the verb, and what else would help. */
+static void worker_refused_with(smq_client *client, const char *topic, const char *cure)
 {
     smq_consumer *worker = NULL;
     smq_error err = SMQ_ERROR_INIT;
@@ -42,6 +42,13 @@ static void worker_refused(smq_client *client, const char *topic)
         SMQ_CONSUMER_OPTIONS(.topic = topic, .handler = (smq_handler_fn *) abort);
     assert_int_equal(smq_consumer_new(&worker, client, &options, &err), SMQ_OTHER_FLEET);
     assert_non_null(strstr(err.text, "slotmq topic rebind"));
+    assert_non_null(strstr(err.text, cure));
+    assert_null(strchr(err.text, '\n'));
+}
+
+static void worker_refused(smq_client *client, const char *topic)
+{
+    worker_refused_with(client, topic, "");
 }
 
 /* The worker ends by itself: its topic is another fleet's. */
@@ -132,6 +139,88 @@ static void refused_while_a_standalone_owner_lives(void **state)
     handler_log_free(log);
     smq_client_free(fleet);
     smq_client_free(standalone);
+}
+
+/* --- from one kind of fleet to the other --- */
+
+enum { KINDS = 2, BEFORE = 200, SOME = 20, SESSION_MS = 2000 };
+
+static smq_client *fleet_of(int kind)
+{
+    return kind == 0
+               ? cluster_fleet_client(SESSION_MS)
+               : cluster_client_with(&SMQ_CLIENT_OPTIONS(.coordination = SMQ_COORDINATION_REDIS,
+                                                         .session_timeout_ms = SESSION_MS));
+}
+
+static void from_one_kind_of_fleet_to_the_other_and_back(void **state)
+{
+    static const char *const cures[KINDS] = {"its zookeeper option", "coordination=redis and that"};
+    smq_client *fleets[KINDS] = {fleet_of(0), fleet_of(1)};
+    const char *topic = cluster_typed_topic(fleets[0], SMQ_TYPE_FIXED_TIME, SLOTS);
+    char tokens[3][32];
+
+    (void) state;
+    for (int i = 0; i < 3; i++) {
+        if (i > 0) {
+            worker_refused_with(fleets[i % KINDS], topic, cures[(i + 1) % KINDS]);
+            rebind(fleets[i % KINDS], topic, false);
+        }
+        consume_one(fleets[i % KINDS], topic, "a", tokens[i]);
+        assert_true(i == 0 || strcmp(tokens[i], tokens[i - 1]) > 0);
+    }
+    messages_await_counts(fleets[0], topic, (struct message_counts){.done = 3, .waiting = 0});
+    smq_client_free(fleets[0]);
+    smq_client_free(fleets[1]);
+}
+
+struct flow {
+    smq_client *client;
+    const char *topic;
+    struct handler_log *log;
+    int sent;
+};
+
+/* The new fleet does; until then, and for the owners that sleep, more messages come. */
+static bool handles_some(void *arg)
+{
+    struct flow *flow = arg;
+
+    messages_send_numbers(flow->client, flow->topic, flow->sent, SOME);
+    flow->sent += SOME;
+    return handler_log_count(flow->log) >= SOME;
+}
+
+/* By force, while messages come and are handled: none is lost, and the former fleet ends. */
+static void moved_under_load(int from, int to)
+{
+    smq_client *fleets[KINDS] = {fleet_of(0), fleet_of(1)};
+    const char *topic = cluster_typed_topic(fleets[0], SMQ_TYPE_FIXED_TIME, 1);
+    struct handler_log *before = handler_log_new(NULL), *after = handler_log_new(NULL);
+    smq_consumer *missed = handler_log_worker(fleets[from], topic, before), *worker;
+    struct flow flow = {fleets[0], topic, after, BEFORE};
+
+    messages_send_numbers(fleets[0], topic, 0, BEFORE);
+    handler_log_await(before, SOME);
+    rebind(fleets[to], topic, true);
+    worker = handler_log_worker(fleets[to], topic, after);
+    assert_true(wait_until(handles_some, &flow, TIMEOUT_MS));
+    ends_as_other_fleet(missed);
+    messages_await_counts(fleets[0], topic,
+                          (struct message_counts){.done = flow.sent, .waiting = 0});
+    assert_true(strcmp(handler_log_seen(after, 0).token, handler_log_seen(before, 0).token) > 0);
+    handler_log_stop_worker(worker);
+    handler_log_free(before);
+    handler_log_free(after);
+    smq_client_free(fleets[0]);
+    smq_client_free(fleets[1]);
+}
+
+static void a_topic_moves_to_the_other_kind_under_load(void **state)
+{
+    (void) state;
+    moved_under_load(0, 1);
+    moved_under_load(1, 0);
 }
 
 struct attempt {
@@ -293,6 +382,8 @@ TEST_GROUP(rebind)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(from_standalone_to_a_fleet_and_back),
         cmocka_unit_test(from_a_mistyped_root_to_the_right_one),
+        cmocka_unit_test(from_one_kind_of_fleet_to_the_other_and_back),
+        cmocka_unit_test(a_topic_moves_to_the_other_kind_under_load),
         cmocka_unit_test(refused_while_a_standalone_owner_lives),
         cmocka_unit_test(refused_while_a_fleet_listens),
         cmocka_unit_test(refused_while_a_claim_is_leased),
