@@ -469,6 +469,9 @@ static void sharers_hear_the_new_master_when_the_old_one_stands_still(void **sta
     sharers_hear_the_new_master(server_pause, server_resume);
 }
 
+/* The master of the tree of a fleet is the one that fails. */
+#define IN_REDIS(test) cmocka_unit_test_prestate(test, &load_in_redis)
+
 TEST_GROUP(failover)
 {
     const struct CMUnitTest tests[] = {
@@ -480,6 +483,9 @@ TEST_GROUP(failover)
                                   &load_shared),
         LOAD_TESTS(what_replicas_acknowledged_is_handled_when_a_master_stands_still),
         LOAD_TESTS(owners_continue_when_a_replica_takes_over_without_the_last_writes),
+        IN_REDIS(nothing_is_lost_or_handled_twice_in_failovers_by_agreement),
+        IN_REDIS(what_replicas_acknowledged_is_handled_when_a_master_stands_still),
+        IN_REDIS(owners_continue_when_a_replica_takes_over_without_the_last_writes),
         LOAD_TESTS(lost_push_after_a_failover_without_the_last_writes_is_found_in_time),
         cmocka_unit_test(a_schedule_ticks_on_once_over_failovers),
         cmocka_unit_test(sharers_hear_the_new_master_when_the_old_one_dies),

@@ -124,6 +124,25 @@ static void nothing_is_lost_or_handled_twice_when_slots_move_at_once(void **stat
     move_all(*state, move_at_once);
 }
 
+/* The tree of a fleet in Redis: before its key has moved, when it has, and when all know it. */
+static void members_keep_their_slots_when_their_tree_moves(void **state)
+{
+    struct load *load = load_start(&load_in_redis);
+    struct hash_slot_move move = hash_slot_of_key(LOAD_TREE);
+
+    (void) state;
+    load_round(load);
+    hash_slot_open(&move);
+    half_moved(load, long_form(SIZE_HALF_MOVED_MS));
+    while (hash_slot_move_key(&move)) {
+    }
+    half_moved(load, long_form(SIZE_HALF_MOVED_MS));
+    hash_slot_close(&move);
+    load_round(load);
+    hash_slot_await(&move);
+    load_end_each_once(load);
+}
+
 /* Who sleeps in a shared topic, and has no messages while its slot moves. */
 static void sharers_hear_the_master_to_which_their_slot_moves(void **state)
 {
@@ -165,6 +184,7 @@ TEST_GROUP(migration)
 {
     const struct CMUnitTest sleeping[] = {
         cmocka_unit_test(sharers_hear_the_master_to_which_their_slot_moves),
+        cmocka_unit_test(members_keep_their_slots_when_their_tree_moves),
     };
     int failed = 0;
 

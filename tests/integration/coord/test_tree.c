@@ -1,12 +1,18 @@
 /* test_tree.c - sessions with a tree in a real Redis: nodes and checks, the end of a session, what
- * is published, a server that starts anew with older data, one that does not answer. */
+ * is published, a server that starts anew with older data, and what else Redis does to them. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <hiredis/hiredis.h>
+
+#include "base/clock.h"
 #include "base/random.h"
 #include "peer.h"
 #include "support/group.h"
 #include "support/servers.h"
+#include "support/wait.h"
 
 enum { SHORT_MS = 1000, LONG_MS = 10000 };
 
@@ -225,6 +231,34 @@ static void await_settled(struct peer *peer, int64_t reign)
     }
 }
 
+/* A call has room for a part of the channels only: what was not published is found on each. */
+static void as_many_channels_as_there_are_topics_are_compared(void **state)
+{
+    enum { TOPICS = 8300 };
+    static const char *const rule[] = {"ACL", "SETUSER", "default", "-spublish", NULL};
+    static const char *const back[] = {"ACL", "SETUSER", "default", "+spublish", NULL};
+    const char *root = new_root();
+    struct peer first, second;
+    char path[32];
+
+    (void) state;
+    start(&first, root, SHORT_MS);
+    start(&second, root, SHORT_MS);
+    make_folders(&first);
+    await_settled(&first, 0);
+    for (int i = 0; i < TOPICS; i++) {
+        (void) snprintf(path, sizeof(path), "topics/%d", i);
+        (void) peer_list(&first, path, true);
+    }
+    (void) client_run(&first.client, NULL, rule);
+    (void) peer_do(&second, SESSION_CREATE, "topics/8299", "", 0);
+    (void) peer_do(&second, SESSION_CREATE, "topics/8299/assignment", "", 0);
+    peer_await_change(&first, "topics/8299");
+    (void) client_run(&first.client, NULL, back);
+    peer_stop(&second);
+    peer_stop(&first);
+}
+
 /* The server starts anew with data from before the second one came: that one resumes with its
  * incarnation, the third one, which has died, ends when the grace is over, and nobody who lives has
  * lost the session. */
@@ -266,41 +300,163 @@ static void who_lives_resumes_in_a_new_reign(void **state)
     peer_stop(&first);
 }
 
-/* A tree that does not answer for longer than the time-out is away, and no session has ended. */
-static void a_server_that_does_not_answer_is_away(void **state)
+/* A text and its number; the number of Redis may be of another era. */
+static void numbers_go_above_those_of_redis(void **state)
 {
     struct peer peer;
     struct peer_reply node;
+    struct session_op op = {.kind = SESSION_RAISE, .path = "topics/t"};
+
+    (void) state;
+    start(&peer, new_root(), SHORT_MS);
+    make_folders(&peer);
+    await_settled(&peer, 0);
+    node = peer_do(&peer, SESSION_CREATE, "topics/t", "text", 0);
+    op.version = node.stat.version;
+    op.above = node.stat.mzxid + (INT64_C(9) << 32);
+    assert_int_equal(peer_write(&peer, &op, 1).status, SESSION_OK);
+    assert_int_equal(peer_write(&peer, &op, 1).status, SESSION_CHANGED);
+    node = peer_get(&peer, "topics/t", false);
+    assert_true(node.stat.mzxid > op.above);
+    assert_string_equal(node.text, "text");
+    assert_true(peer_do(&peer, SESSION_CREATE, "topics/u", "", 0).stat.mzxid > node.stat.mzxid);
+    peer_stop(&peer);
+}
+
+/* --- what Redis does --- */
+
+/* A command in which %s stands for `last`. */
+static redisReply *run(const char *command, const char *last)
+{
+    redisContext *redis = redisConnect("127.0.0.1", server_port(server));
+    redisReply *reply = NULL;
+
+    assert_true(redis != NULL && redis->err == 0);
+    reply = redisCommand(redis, command, last);
+    assert_non_null(reply);
+    assert_int_not_equal(reply->type, REDIS_REPLY_ERROR);
+    redisFree(redis);
+    return reply;
+}
+
+static void do_command(const char *command)
+{
+    freeReplyObject(run(command, NULL));
+}
+
+static void stand_still(bool begins)
+{
+    if (begins) {
+        server_pause(server);
+    } else {
+        server_resume(server);
+    }
+}
+
+static void pause_clients(bool begins)
+{
+    if (begins) { /* it ends by itself */
+        do_command("CLIENT PAUSE 2500 ALL");
+    }
+}
+
+static void lack_replicas(bool begins)
+{
+    do_command(begins ? "CONFIG SET min-replicas-to-write 1"
+                      : "CONFIG SET min-replicas-to-write 0");
+}
+
+static void lack_memory(bool begins)
+{
+    do_command(begins ? "CONFIG SET maxmemory 1" : "CONFIG SET maxmemory 0");
+}
+
+static void lack_info(bool begins)
+{
+    do_command(begins ? "ACL SETUSER default -info" : "ACL SETUSER default +info");
+}
+
+static void lack_keys(bool begins)
+{
+    do_command(begins ? "ACL SETUSER default resetkeys" : "ACL SETUSER default allkeys");
+}
+
+static bool has_failed_to_save(void *arg)
+{
+    redisReply *reply = run("INFO persistence", NULL);
+    const bool failed = strstr(reply->str, "rdb_last_bgsave_status:err") != NULL;
+
+    (void) arg;
+    freeReplyObject(reply);
+    return failed;
+}
+
+static void fail_to_save(bool begins)
+{
+    char path[64];
+
+    (void) snprintf(path, sizeof(path), "/proc/%d/cwd/dump.rdb", (int) server_pid(server));
+    if (begins) {
+        (void) unlink(path);
+        assert_int_equal(mkdir(path, 0700), 0);
+        freeReplyObject(run("CONFIG SET save %s", "3600 1"));
+        do_command("BGSAVE");
+        assert_true(wait_until(has_failed_to_save, NULL, LONG_MS));
+    } else {
+        assert_int_equal(rmdir(path), 0);
+        freeReplyObject(run("CONFIG SET save %s", ""));
+        do_command("SAVE");
+    }
+}
+
+static bool has_passed(void *arg)
+{
+    const int64_t *at_ms = arg;
+
+    return clock_now_ms() >= *at_ms;
+}
+
+/* Whatever Redis does for longer than the time-out: the tree is away, or nothing is noticed, and no
+ * session has ended. */
+static void what_redis_does_not_do_is_never_the_end_of_a_session(void **state)
+{
+    static const struct {
+        const char *name;
+        void (*set)(bool begins);
+        bool passes;
+    } cases[] = {
+        {"SIGSTOP", stand_still, false},           {"CLIENT PAUSE", pause_clients, false},
+        {"NOREPLICAS", lack_replicas, false},      {"OOM", lack_memory, true},
+        {"NOPERM of a command", lack_info, false}, {"NOPERM of keys", lack_keys, false},
+        {"MISCONF", fail_to_save, false},
+    };
+    struct peer peer;
+    struct peer_reply node, now;
 
     (void) state;
     start(&peer, new_root(), SHORT_MS);
     make_folders(&peer);
     node = peer_do(&peer, SESSION_CREATE_EPHEMERAL, "members/a", "a", 0);
-    server_pause(server);
-    peer_await(&peer, PEER_DISCONNECTED, 1);
-    assert_int_equal(peer_get(&peer, "members/a", false).status, SESSION_AWAY);
-    server_resume(server);
-    peer_await(&peer, PEER_CONNECTED, 2);
-    assert_int_equal(peer_get(&peer, "members/a", false).stat.czxid, node.stat.czxid);
-    assert_int_equal(peer_events(&peer, PEER_EXPIRED), 0);
-    peer_stop(&peer);
-}
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const int away = peer_events(&peer, PEER_DISCONNECTED);
+        const int back = peer_events(&peer, PEER_CONNECTED);
+        int64_t at_ms = clock_now_ms() + 3 * SHORT_MS / 2;
 
-/* Nor is a right that is missing in mid-life the end of a session. */
-static void a_right_that_is_missing_later_is_away(void **state)
-{
-    static const char *const rule[] = {"ACL", "SETUSER", "default", "-info", NULL};
-    static const char *const back[] = {"ACL", "SETUSER", "default", "+info", NULL};
-    struct peer peer;
-
-    (void) state;
-    start(&peer, new_root(), SHORT_MS);
-    make_folders(&peer);
-    (void) client_run(&peer.client, NULL, rule);
-    peer_await(&peer, PEER_DISCONNECTED, 1);
-    (void) client_run(&peer.client, NULL, back);
-    peer_await(&peer, PEER_CONNECTED, 2);
-    assert_int_equal(peer_events(&peer, PEER_EXPIRED), 0);
+        print_message("%s\n", cases[i].name);
+        cases[i].set(true);
+        if (!cases[i].passes) {
+            peer_await(&peer, PEER_DISCONNECTED, away + 1);
+        }
+        (void) wait_until(has_passed, &at_ms, LONG_MS);
+        cases[i].set(false);
+        if (!cases[i].passes) {
+            peer_await(&peer, PEER_CONNECTED, back + 1);
+        }
+        now = peer_get(&peer, "members/a", false);
+        assert_int_equal(now.stat.czxid, node.stat.czxid);
+        assert_int_equal(peer_events(&peer, PEER_DISCONNECTED), away + (cases[i].passes ? 0 : 1));
+        assert_int_equal(peer_events(&peer, PEER_EXPIRED), 0);
+    }
     peer_stop(&peer);
 }
 
@@ -330,9 +486,10 @@ TEST_GROUP(tree)
         cmocka_unit_test(a_session_that_is_not_kept_ends),
         cmocka_unit_test(watches_fire_at_once),
         cmocka_unit_test(a_change_that_was_not_published_is_found),
+        cmocka_unit_test(as_many_channels_as_there_are_topics_are_compared),
         cmocka_unit_test(who_lives_resumes_in_a_new_reign),
-        cmocka_unit_test(a_server_that_does_not_answer_is_away),
-        cmocka_unit_test(a_right_that_is_missing_later_is_away),
+        cmocka_unit_test(numbers_go_above_those_of_redis),
+        cmocka_unit_test(what_redis_does_not_do_is_never_the_end_of_a_session),
         cmocka_unit_test(a_right_that_is_missing_at_first_is_refused),
     };
 
