@@ -124,6 +124,24 @@ static void assigner_adopt_topic(const struct assigner *assigner, struct assigne
     assigner_claim_all(assigner, topic, assigner->reign);
 }
 
+/* The topic's nodes were made in this reign, but members have stated what they own: they had it
+ * before the store lost the topic. */
+static bool assigner_is_claimed(const struct assigner *assigner, const struct assigner_topic *topic)
+{
+    bool claimed = false;
+
+    for (size_t i = 0; assigner->reign != 0 && topic->old.slots == NULL && !topic->damaged &&
+                       i < assigner->member_count;
+         i++) {
+        const struct member_topic *line =
+            member_info_topic(&assigner->members[i].info, topic->name, topic->nonce);
+
+        claimed |= line != NULL && line->stated == assigner->reign &&
+                   line->owned.count + line->held.count > 0;
+    }
+    return claimed;
+}
+
 void assigner_adopt(struct assigner *assigner)
 {
     struct assigner_topic *topic = NULL;
@@ -134,7 +152,7 @@ void assigner_adopt(struct assigner *assigner)
         if (topic->past) {
             topic->read = topic->write = topic->damaged = false;
         } else if (topic->listed && !topic->bare && topic->slots > 0 && !topic->denied &&
-                   topic->mzxid < assigner->reign) {
+                   (topic->mzxid < assigner->reign || assigner_is_claimed(assigner, topic))) {
             assigner_adopt_topic(assigner, topic);
         }
     }

@@ -308,9 +308,19 @@ static void ownership_of_past(struct ownership *topic, int64_t reign)
     member_write_soon(topic->set->member);
 }
 
+/* Does the assignment count for nothing?  An empty one of this reign, too, if it was made when
+ * members might be missing: by one that came after the store had lost the topic. */
+static bool ownership_is_of_past(struct ownership *topic, const struct session_reply *reply)
+{
+    const struct session *session = ownership_session(topic);
+
+    return reply->stat.mzxid < session->reign ||
+           (session->reign != 0 && reply->len == 0 &&
+            (session->unsettled || topic->stated == session->reign));
+}
+
 static void ownership_act(struct ownership *topic, const struct session_reply *reply)
 {
-    const int64_t reign = ownership_session(topic)->reign;
     struct assignment assignment;
     bool listed = false;
 
@@ -319,8 +329,8 @@ static void ownership_act(struct ownership *topic, const struct session_reply *r
         return;
     }
     topic->missing = false;
-    if (reply->stat.mzxid < reign) {
-        ownership_of_past(topic, reign);
+    if (ownership_is_of_past(topic, reply)) {
+        ownership_of_past(topic, ownership_session(topic)->reign);
         return;
     }
     topic->stated = 0;

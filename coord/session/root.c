@@ -155,6 +155,8 @@ static void root_made(struct root *root)
     root->making = root->entering = false;
     if (entering) {
         root_enter(root);
+    } else if (root->env->in_redis) { /* this member has made it, and follows it again */
+        root_look_again(root);
     }
 }
 

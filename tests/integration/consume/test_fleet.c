@@ -490,6 +490,41 @@ static void who_lives_keeps_its_slots_when_the_tree_goes_back(void **state)
     smq_client_free(client);
 }
 
+/* The tree is gone.  The member that makes it again raises the generation, and has the new one as
+ * all others: what they had goes to it when they leave. */
+static void a_tree_that_is_lost_is_made_again(void **state)
+{
+    smq_client *client = cluster_client();
+    struct members members;
+    struct load load = {.members = &members, .client = client, .each = 50};
+    struct owners two;
+
+    members_init(&members, cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS));
+    use_kind(&members);
+    members.session_ms = 3000;
+    members.work_us = 200;
+    for (int i = 0; i < 2; i++) {
+        members_start(&members);
+    }
+    await_shares(&load, 2);
+    keys_await_open(members.topic, SLOTS, SLOTS);
+    two = load.owners;
+    freeReplyObject(keys_command("tree{slotmq:/slotmq}", "DEL tree{slotmq:/slotmq}"));
+    members_start(&members);
+    await_shares(&load, 3);
+    assert_in_range(tokens_changed(&two, &load.owners), SLOTS / 3, SLOTS / 3 + 1);
+    load.leaving = members.member[2].pid;
+    kill(load.leaving, SIGTERM);
+    await_shares(&load, 2);
+    members.member[2].pid = 0;
+    assert_true(wait_until(all_is_handled, &load, TIMEOUT_MS));
+    for (int i = 0; i < 2; i++) {
+        member_leave(&members.member[i]);
+    }
+    members_fini(&members);
+    smq_client_free(client);
+}
+
 static void missing_zookeeper_is_said_in_time(void **state)
 {
     smq_client *client;
@@ -569,6 +604,7 @@ TEST_GROUP(fleet)
         /* with the shortest session: the first to come to a server that has just begun waits for it
          */
         IN_REDIS(who_lives_keeps_its_slots_when_the_tree_goes_back),
+        IN_REDIS(a_tree_that_is_lost_is_made_again),
         IN_REDIS(join_and_leave_move_only_what_they_must),
         IN_REDIS(rolling_restart_costs_no_message_a_retry),
         IN_REDIS(woken_zombie_changes_nothing),

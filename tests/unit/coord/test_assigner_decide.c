@@ -217,6 +217,23 @@ static void what_members_own_counts_in_another_reign(void **state)
     }
 }
 
+/* A member that came after the store had lost the topic made its nodes again, without owners. */
+static void what_members_own_counts_when_nobody_knows_of_it(void **state)
+{
+    struct stage *stage = *state;
+
+    begin_reign(stage, NULL, 0);
+    assignment_fini(&stage->topic.old);
+    stage->topic.mzxid = REIGN + 1;
+    stage->topic.write = false;
+    assigner_adopt(&stage->assigner);
+    assert_false(stage->topic.write);
+    state_slot(stage, 1, 0, false, 1);
+    assigner_adopt(&stage->assigner);
+    assert_true(stage->topic.write);
+    assert_int_equal(stage->topic.old.members[stage->topic.old.slots[0] - 1].incarnation, 2);
+}
+
 /* While members may be missing only a topic that never had an owner is decided. */
 static void nothing_is_decided_while_members_may_be_missing(void **state)
 {
@@ -765,6 +782,7 @@ TEST_GROUP(assigner_decide)
 #define STAGED(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         STAGED(what_members_own_counts_in_another_reign),
+        STAGED(what_members_own_counts_when_nobody_knows_of_it),
         STAGED(nothing_is_decided_while_members_may_be_missing),
         STAGED(a_join_waits_for_others),
         STAGED(a_join_does_not_wait_for_ever),
