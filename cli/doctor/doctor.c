@@ -97,7 +97,8 @@ enum exit_code doctor_probe_code(enum doctor_severity worst)
 enum exit_code doctor_examine(struct doctor_report *report, struct doctor_facts *facts,
                               const struct command *command)
 {
-    const char *zookeeper = command->global.client.zookeeper;
+    const smq_client_options *client_options = &command->global.client;
+    const char *zookeeper = client_options->zookeeper;
     smq_client *client = NULL;
     smq_error err = SMQ_ERROR_INIT;
     const enum exit_code code = connect_check(command);
@@ -106,7 +107,10 @@ enum exit_code doctor_examine(struct doctor_report *report, struct doctor_facts 
         return code;
     }
     facts->within_ms = ((const struct look *) command->options)->timeout.value;
-    facts->has_zookeeper = zookeeper && zookeeper[0] != '\0';
+    facts->in_redis = client_options->coordination == SMQ_COORDINATION_REDIS;
+    facts->has_fleet = facts->in_redis || (zookeeper && zookeeper[0] != '\0');
+    facts->stops = client_options->on_coordination_loss == SMQ_COORDINATION_LOSS_STOP;
+    facts->session_ms = client_options->session_timeout_ms;
     facts->has_auth =
         command->global.client.zookeeper_auth || command->global.client.zookeeper_auth_file;
     facts->redis.tried = true;

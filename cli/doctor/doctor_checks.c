@@ -13,6 +13,7 @@ const struct doctor_check doctor_checks[] = {
     {"cluster", doctor_check_cluster, true},
     {"clocks", doctor_check_clocks, false},
     {"zookeeper", doctor_check_zookeeper, true},
+    {"tree", doctor_check_tree, true},
     {"definitions", doctor_check_definitions, true},
     {"list", doctor_check_list, true},
     {"damage", doctor_check_damage, true},

@@ -49,7 +49,7 @@ doctor_check_fn doctor_check_definitions, doctor_check_list, doctor_check_damage
     doctor_check_rights;
 
 /* doctor_fleet.c */
-doctor_check_fn doctor_check_zookeeper, doctor_check_fleet, doctor_check_members,
+doctor_check_fn doctor_check_zookeeper, doctor_check_tree, doctor_check_fleet, doctor_check_members,
     doctor_check_moves, doctor_check_nodes;
 
 #endif

@@ -516,7 +516,7 @@ void doctor_facts_gather(struct doctor_facts *facts, smq_client *client)
     doctor_look_at_topics(facts, client, begun_at_ms);
     doctor_look_for_idle_owners(facts, client);
     doctor_look_at_senders(facts, client);
-    if (facts->has_zookeeper) {
+    if (facts->has_fleet) {
         doctor_describe_fleet(facts, client);
     }
 }

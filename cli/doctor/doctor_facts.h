@@ -47,8 +47,11 @@ struct doctor_sender {
 
 /* Strings live until doctor_facts_fini(). */
 struct doctor_facts {
-    int64_t now_ms; /* wall clock of this machine */
-    bool has_zookeeper;
+    int64_t now_ms;              /* wall clock of this machine */
+    bool has_fleet;              /* its ZooKeeper was given, or */
+    bool in_redis;               /* ... it is in Redis alone */
+    bool stops;                  /* its members may not work while it is away */
+    int64_t session_ms;          /* the time-out of their sessions */
     bool has_auth;               /* its credentials were given */
     bool probe;                  /* for slotmq check: only what keeps messages from being handled */
     bool deep;                   /* look at all keys of Redis, if no time is given */
@@ -87,7 +90,7 @@ struct doctor_facts {
 
 /* Finds out all that a connected client can find out.  Topics are not looked at while a Redis
  * master is away, as each of them would cost a time-out.  `facts` is all zero but for
- * has_zookeeper, `probe`, `deep`, `only` and `within_ms`. */
+ * has_fleet, `probe`, `deep`, `only` and `within_ms`. */
 void doctor_facts_gather(struct doctor_facts *facts, smq_client *client);
 
 /* No client could be made. */

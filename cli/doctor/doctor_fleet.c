@@ -1,4 +1,4 @@
-/* doctor_fleet.c - checks of ZooKeeper and of the fleet.
+/* doctor_fleet.c - checks of ZooKeeper, of a tree in Redis, and of the fleet.
  *
  * Pure. */
 #include <inttypes.h>
@@ -6,11 +6,13 @@
 
 #include "cli/doctor/doctor_checks.h"
 
-/* Says that nothing is known when there is a ZooKeeper and it was not read. */
+enum { DOCTOR_SHARES_MOST = 1000 }; /* more are not compared with each other */
+
+/* Says that nothing is known when there is a fleet and it was not read. */
 static bool doctor_has_fleet(struct doctor_report *report, const struct doctor_facts *facts)
 {
-    if (facts->has_zookeeper && (!facts->described.tried || facts->described.status != SMQ_OK)) {
-        doctor_report_add(report, DOCTOR_UNKNOWN, "", "", "not known: ZooKeeper was not read");
+    if (facts->has_fleet && (!facts->described.tried || facts->described.status != SMQ_OK)) {
+        doctor_report_add(report, DOCTOR_UNKNOWN, "", "", "not known: the fleet was not read");
     }
     return facts->described.tried && facts->described.status == SMQ_OK;
 }
@@ -30,7 +32,10 @@ static const char *doctor_session_advice(smq_status status)
 
 void doctor_check_zookeeper(struct doctor_report *report, const struct doctor_facts *facts)
 {
-    if (!facts->has_zookeeper) {
+    if (facts->in_redis) {
+        return;
+    }
+    if (!facts->has_fleet) {
         doctor_report_add(report, DOCTOR_UNKNOWN, "", "",
                           "not known: no ZooKeeper was given with -z");
         return;
@@ -45,6 +50,111 @@ void doctor_check_zookeeper(struct doctor_report *report, const struct doctor_fa
             report, DOCTOR_OK, "", "",
             "everyone who reaches it can write the nodes of the fleet; zookeeper_auth "
             "of all members and of this command prevents that");
+    }
+}
+
+/* === A tree in Redis ==================================================== */
+
+/* The longest that the cluster needs until a replica has taken over; 0: not known, or never. */
+static int64_t doctor_failover_ms(const struct doctor_facts *facts)
+{
+    int64_t longest = 0;
+
+    for (size_t i = 0; i < facts->server_count; i++) {
+        const int64_t timeout_ms = facts->server[i].node_timeout_ms;
+
+        longest = facts->server[i].status == SMQ_OK && timeout_ms > longest ? timeout_ms : longest;
+    }
+    return longest * 3 / 2;
+}
+
+/* Two thirds of the time-out after the last answer an owner stops, if it was told to. */
+static void doctor_judge_timeouts(struct doctor_report *report, const struct doctor_facts *facts)
+{
+    const int64_t failover_ms = doctor_failover_ms(facts);
+
+    if (facts->stops && facts->session_ms * 2 / 3 < failover_ms) {
+        doctor_report_add(report, DOCTOR_WARNING, "",
+                          "give members on_coordination_loss=continue, a session_timeout_ms above "
+                          "three halves of that, or the cluster a shorter cluster-node-timeout",
+                          "an unplanned failover takes up to %" PRId64
+                          " s, and with on_coordination_loss=stop all members stop after %" PRId64
+                          " s of it",
+                          failover_ms / 1000, facts->session_ms * 2 / 3 / 1000);
+    }
+}
+
+/* Have both a member or a topic in common?  Groups of a topic are of the topic. */
+static bool doctor_is_related(const smq_fleet_share *one, const smq_fleet_share *other)
+{
+    const size_t length = strcspn(one->topic, "/");
+
+    return strcmp(one->member, other->member) == 0 ||
+           (length == strcspn(other->topic, "/") && strncmp(one->topic, other->topic, length) == 0);
+}
+
+/* Members that have a topic in common, also by others, are one application. */
+static size_t doctor_count_applications(const struct doctor_facts *facts)
+{
+    const size_t count =
+        facts->share_count < DOCTOR_SHARES_MOST ? facts->share_count : DOCTOR_SHARES_MOST;
+    size_t applications = 0, of[DOCTOR_SHARES_MOST];
+
+    for (size_t i = 0; i < count; i++) {
+        of[i] = i;
+        applications++;
+        for (size_t j = 0; j < i; j++) {
+            const size_t joined = of[j];
+
+            if (joined == of[i] || !doctor_is_related(&facts->share[i], &facts->share[j])) {
+                continue;
+            }
+            applications--;
+            for (size_t k = 0; k <= i; k++) {
+                of[k] = of[k] == joined ? of[i] : of[k];
+            }
+        }
+    }
+    return applications;
+}
+
+static const char *doctor_tree_advice(smq_status status)
+{
+    if (status == SMQ_DENIED) {
+        return "give the user the tree of the root and +info (SECURITY.md), as the members have it";
+    }
+    return status == SMQ_INVALID ? "use ZooKeeper, or a Redis that shows INFO replication"
+                                 : "let a replica take over; owners stay owners, and no slot moves "
+                                   "until then";
+}
+
+void doctor_check_tree(struct doctor_report *report, const struct doctor_facts *facts)
+{
+    if (!facts->in_redis) {
+        return;
+    }
+    if (!facts->described.tried) {
+        doctor_report_add(report, DOCTOR_UNKNOWN, "", "", "not known: it is asked after Redis");
+        return;
+    }
+    if (facts->described.status != SMQ_OK) {
+        doctor_report_add(report, DOCTOR_ERROR, "", doctor_tree_advice(facts->described.status),
+                          "the tree cannot be used: %s", facts->described.text);
+        return;
+    }
+    if (facts->fleet.grace_ms > 0) {
+        doctor_report_add(report, DOCTOR_OK, "", "",
+                          "its master is another one or was restarted: for %" PRId64
+                          " ms more joins, and the slots of the dead, wait for members",
+                          facts->fleet.grace_ms);
+    }
+    doctor_judge_timeouts(report, facts);
+    if (doctor_count_applications(facts) > 1) {
+        doctor_report_add(report, DOCTOR_WARNING, facts->fleet.root,
+                          "give each application a root of its own, by -X root=PATH",
+                          "its members fall into %zu groups that share no topic, and each may take "
+                          "or stop the slots of the others",
+                          doctor_count_applications(facts));
     }
 }
 
@@ -169,7 +279,8 @@ static void doctor_count_forgotten(struct doctor_report *report, const struct do
         doctor_report_add(report, DOCTOR_WARNING, "",
                           "slotmq topic repair --all; the next member at this root removes them, "
                           "too",
-                          "ZooKeeper has nodes of %zu deleted %s", count,
+                          "%s has nodes of %zu deleted %s",
+                          facts->in_redis ? "the tree" : "ZooKeeper", count,
                           count == 1 ? "topic" : "topics");
     }
 }

@@ -28,14 +28,18 @@ static void doctor_binding_here(char *out, size_t size, const struct doctor_fact
 {
     out[0] = '\0';
     if (facts->described.tried && facts->described.status == SMQ_OK) {
-        snprintf(out, size, "zookeeper:%s %s", facts->fleet.root, facts->fleet.identity);
+        snprintf(out, size, facts->in_redis ? "redis:%s" : "zookeeper:%s %s", facts->fleet.root,
+                 facts->fleet.identity);
     }
 }
 
 static bool doctor_is_bound_here(const struct doctor_topic *topic, const struct doctor_facts *facts)
 {
+    const bool in_redis = strncmp(topic->binding.coordination, "redis:", strlen("redis:")) == 0;
+
     return facts->described.tried && facts->described.status == SMQ_OK && topic->bound.tried &&
-           topic->bound.status == SMQ_OK && topic_is_bound_to(&topic->binding, facts->fleet.root);
+           topic->bound.status == SMQ_OK && in_redis == facts->in_redis &&
+           topic_is_bound_to(&topic->binding, facts->fleet.root);
 }
 
 /* What to do when something cannot be read for this reason. */
@@ -157,15 +161,16 @@ static void doctor_judge_binding(struct doctor_report *report, const struct doct
                               ? "it is bound to the root %s, which is missing in ZooKeeper"
                               : "it is bound to another identity than the root %s has",
                           facts->fleet.root);
-    } else if (strcmp(bound, "standalone") != 0 && facts->has_zookeeper && here[0] == '\0') {
+    } else if (strcmp(bound, "standalone") != 0 && facts->has_fleet && here[0] == '\0') {
         doctor_report_add(report, DOCTOR_UNKNOWN, topic->name, "",
-                          "not known: ZooKeeper was not read");
+                          "not known: the fleet was not read");
     } else if (strcmp(bound, "standalone") != 0) {
         /* topics of several fleets may be side by side */
-        const bool wanted = facts->probe && (facts->only || !facts->has_zookeeper);
+        const bool wanted = facts->probe && (facts->only || !facts->has_fleet);
         doctor_report_add(report, wanted ? DOCTOR_BLIND : DOCTOR_UNKNOWN, topic->name, "",
                           "whether its slots have owners is not known: it is bound to %s; name "
-                          "that ZooKeeper and root with -z",
+                          "that ZooKeeper and root with -z, or give -X coordination=redis and -X "
+                          "root=PATH",
                           bound);
     }
 }
@@ -200,7 +205,7 @@ static bool doctor_is_ahead(const smq_binding *binding, const smq_fleet_info *fl
 
 void doctor_check_tokens(struct doctor_report *report, const struct doctor_facts *facts)
 {
-    if (!facts->has_zookeeper || !doctor_has_topics(report, facts)) {
+    if (!facts->has_fleet || !doctor_has_topics(report, facts)) {
         return;
     }
     if (!facts->described.tried || facts->described.status != SMQ_OK ||
@@ -215,9 +220,10 @@ void doctor_check_tokens(struct doctor_report *report, const struct doctor_facts
         if (doctor_is_bound_here(topic, facts) && doctor_is_ahead(&topic->binding, &facts->fleet)) {
             doctor_report_add(report, DOCTOR_ERROR, topic->name, "slotmq fleet raise-fence",
                               "slot %" PRId32 " has a token of generation %" PRIu32
-                              " that is larger than those which ZooKeeper grants: it has lost its "
-                              "data, and no owner is accepted",
-                              topic->binding.token_slot, topic->binding.token_generation);
+                              " that is larger than those which %s grants: it has lost its data, "
+                              "and no owner is accepted",
+                              topic->binding.token_slot, topic->binding.token_generation,
+                              facts->in_redis ? "the fleet" : "ZooKeeper");
         }
     }
 }

@@ -122,6 +122,14 @@ void fleet_tables_add_fleet(struct fleet_tables *tables, const smq_fleet_info *f
     snprintf(cell, sizeof(cell), "%" PRId32, fleet->epoch);
     table_pair(table, "epoch", fleet->epoch == SMQ_NONE ? "-" : cell);
     table_pair(table, "fence generation", fleet_number(cell, fleet->generation));
+    if (fleet->reign != 0) {
+        snprintf(cell, sizeof(cell), "%016" PRIx64, (uint64_t) fleet->reign);
+        table_pair(table, "reign of the tree in Redis", cell);
+    }
+    if (fleet->grace_ms > 0) {
+        snprintf(cell, sizeof(cell), "%" PRId64 " ms more", fleet->grace_ms);
+        table_pair(table, "waits for its members", cell);
+    }
 }
 
 void fleet_tables_add_member(struct fleet_tables *tables, const smq_fleet_member *member)

@@ -277,6 +277,8 @@ static void fleet_read_on_dropped(void *user)
 
 static void fleet_read_over(struct fleet_read *read)
 {
+    read->tree.reign = read->session.session->reign;
+    read->tree.grace_ms = read->session.session->grace_ms;
     if (read->failed == SESSION_OK) {
         short_session_end(&read->session, SMQ_OK, "");
     } else if (!session_is_connected(read->session.session)) {

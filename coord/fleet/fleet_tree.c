@@ -509,7 +509,9 @@ static bool fleet_tree_show_fleet(const struct fleet_tree *tree, const smq_fleet
                                   .members = tree->member_count,
                                   .topics = tree->topic_count,
                                   .unreadable = fleet_tree_unreadable(tree),
-                                  .zxid = tree->zxid};
+                                  .zxid = tree->zxid,
+                                  .reign = tree->reign,
+                                  .grace_ms = tree->grace_ms};
 
     return visitor->fleet == NULL || visitor->fleet(&shown, visitor->user);
 }

@@ -46,8 +46,9 @@ struct fleet_tree {
     struct root_info root; /* generation 0: the root is missing */
     char assigner[MEMBER_WORD_MAX + 1];
     int64_t assigner_since_ms;
-    int32_t epoch; /* -1: unknown */
-    int64_t zxid;  /* the largest zxid of all nodes that were read */
+    int32_t epoch;           /* -1: unknown */
+    int64_t zxid;            /* the largest zxid of all nodes that were read */
+    int64_t reign, grace_ms; /* as a session has them */
     struct fleet_tree_member *members;
     size_t member_count;
     struct fleet_tree_topic *topics;

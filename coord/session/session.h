@@ -129,8 +129,9 @@ struct session {
     /* The store may have lost its last writes, and begun anew with what is left: since this change;
      * 0: this kind of store loses none. */
     int64_t reign;
-    bool unsettled; /* it did so a short time ago: members that live may still be missing */
-    bool young;     /* it may have lost that a topic had an owner */
+    bool unsettled;   /* it did so a short time ago: members that live may still be missing */
+    bool young;       /* it may have lost that a topic had an owner */
+    int64_t grace_ms; /* for how long it was still unsettled when it answered last */
 };
 
 /* Begin a session; the callbacks follow. */

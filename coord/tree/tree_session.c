@@ -456,6 +456,7 @@ static bool tree_session_note(struct tree_session *session, const struct tree_he
     session->seen = head->last > session->seen ? head->last : session->seen;
     session->door.unsettled = head->grace_ms > 0;
     session->door.young = head->young;
+    session->door.grace_ms = head->grace_ms;
     tree_session_run(session);
     if (head->grace_ms > 0) {
         uv_timer_start(&session->grace, tree_session_on_grace, (uint64_t) head->grace_ms + 1, 0);

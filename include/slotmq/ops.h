@@ -32,6 +32,10 @@ typedef struct smq_fleet_info {
     uint64_t members, topics;     /* how many nodes of each exist */
     uint64_t unreadable;          /* those of them that are damaged or may not be read */
     int64_t zxid;                 /* number of the newest change in ZooKeeper that was seen */
+    /* of a fleet in Redis alone, whose `root`, nodes and changes are those of a tree there */
+    int64_t reign; /* the number with which the present life of its master began; 0: ZooKeeper */
+    int64_t
+        grace_ms; /* how long members that Redis may have forgotten are waited for; 0: not now */
 } smq_fleet_info;
 
 typedef enum smq_member_state {
@@ -385,7 +389,8 @@ typedef struct smq_server_info {
     /* whether a send would be stored now; nothing is written to find out */
     smq_status writes; /* SMQ_OK: it would; FULL, UNAVAILABLE: the server refuses writes; DENIED:
                           this user may not ask */
-    const char *writes_why; /* the words of Redis; "" for SMQ_OK */
+    const char *writes_why;  /* the words of Redis; "" for SMQ_OK */
+    int64_t node_timeout_ms; /* cluster-node-timeout; 0: not known */
 } smq_server_info;
 
 /* The visitor runs on the calling thread.  What it is shown is valid until it returns.  If it

@@ -226,6 +226,7 @@ static bool server_show(const struct server_look *look, smq_server_fn *visit, vo
         .clock_error_ms = look->error_ms,
         .writes = look->refused[STORE_SERVER_WRITES].status,
         .writes_why = server_writes_why(look),
+        .node_timeout_ms = facts->node_timeout_ms,
     };
 
     return visit(&shown, user);

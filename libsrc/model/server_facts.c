@@ -160,5 +160,7 @@ void server_facts_take_setting(struct server_facts *facts, const char *name, con
         (void) snprintf(facts->appendfsync, sizeof(facts->appendfsync), "%s", value);
     } else if (strcmp(name, "save") == 0) {
         (void) snprintf(facts->save, sizeof(facts->save), "%s", value);
+    } else if (strcmp(name, "cluster-node-timeout") == 0) {
+        facts->node_timeout_ms = strtoll(value, NULL, 10);
     }
 }

@@ -30,6 +30,7 @@ struct server_facts {
     bool configured;          /* CONFIG GET was answered, and the next two are known */
     char appendfsync[16];     /* "always", "everysec", "no" */
     char save[128];           /* "3600 1 300 100"; "": no snapshots */
+    int64_t node_timeout_ms;  /* of the cluster; 0: not known */
 };
 
 extern const struct server_facts server_facts_none;

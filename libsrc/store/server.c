@@ -15,7 +15,7 @@ void store_server(struct store_call *call, struct redis *redis, int32_t hash_slo
     static const char *const words[STORE_SERVER_QUESTIONS][SERVER_WORDS_MAX] = {
         [STORE_SERVER_INFO] = {"INFO"},
         [STORE_SERVER_TIME] = {"TIME"},
-        [STORE_SERVER_CONFIG] = {"CONFIG", "GET", "appendfsync", "save"},
+        [STORE_SERVER_CONFIG] = {"CONFIG", "GET", "appendfsync", "save", "cluster-node-timeout"},
         [STORE_SERVER_CLUSTER] = {"CLUSTER", "INFO"},
         [STORE_SERVER_NODES] = {"CLUSTER", "NODES"},
         [STORE_SERVER_WRITES] = {"OK"},

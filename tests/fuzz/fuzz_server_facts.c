@@ -37,6 +37,7 @@ FUZZ_TARGET(server_facts)
     check_facts(&facts);
     server_facts_take_setting(&facts, "appendfsync", text);
     server_facts_take_setting(&facts, "save", text);
+    server_facts_take_setting(&facts, "cluster-node-timeout", text);
     FUZZ_CHECK(memchr(facts.appendfsync, '\0', sizeof(facts.appendfsync)) != NULL);
     FUZZ_CHECK(memchr(facts.save, '\0', sizeof(facts.save)) != NULL);
     free(text);

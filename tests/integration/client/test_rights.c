@@ -403,6 +403,53 @@ static void what_is_missing_is_named(void **state)
     }
 }
 
+/* A consumer of a fleet in Redis with the rights that the file adds, without one of them, and
+ * again with all. */
+static void a_member_of_a_fleet_in_redis_needs_its_tree(void **state)
+{
+    static const char all[] = "~tree{slotmq:/slotmq} &tree{slotmq:/slotmq}:*";
+    static const struct {
+        const char *change, *named;
+    } missing[] = {
+        {"&tree{slotmq:/slotmq}:*", "key"},
+        {"~tree{slotmq:/slotmq} &tree{slotmq:/slotmq}:* -info", "info"},
+    };
+    const smq_client_options in_redis =
+        SMQ_CLIENT_OPTIONS(.coordination = SMQ_COORDINATION_REDIS, .session_timeout_ms = 2000);
+    smq_client *client = cluster_client();
+    const char *topic = "orders";
+    struct handler_log *log = handler_log_new(NULL);
+    smq_error err = SMQ_ERROR_INIT;
+
+    (void) state;
+    assert_ok(smq_topic_rebind(client, topic, true, &err), &err);
+    smq_client_free(client);
+    for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++) {
+        roles_make_user("consumer", missing[i].change);
+        client = roles_client_of("consumer", &in_redis);
+        assert_int_equal(consume_some(client, &err), SMQ_DENIED);
+        assert_non_null(strstr(err.text, missing[i].named));
+        smq_client_free(client);
+    }
+    client = cluster_client_with(&in_redis);
+    assert_ok(smq_topic_rebind(client, topic, true, &err), &err);
+    smq_client_free(client);
+    roles_make_user("consumer", all);
+    client = roles_client_of("consumer", &in_redis);
+    {
+        smq_consumer *worker = handler_log_worker(client, topic, log);
+
+        messages_send_numbers(client, topic, 0, 1);
+        handler_log_await(log, 1);
+        handler_log_stop_worker(worker);
+    }
+    handler_log_free(log);
+    smq_client_free(client);
+    client = cluster_client(); /* for the other tests */
+    assert_ok(smq_topic_rebind(client, topic, true, &err), &err);
+    smq_client_free(client);
+}
+
 /* --- rights without which all is done, but later or at a higher price --- */
 
 static int times_heard(const char *text)
@@ -608,6 +655,7 @@ TEST_GROUP(rights)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(producer_and_consumer_have_enough),
+        cmocka_unit_test(a_member_of_a_fleet_in_redis_needs_its_tree),
         cmocka_unit_test(admin_has_enough),
         cmocka_unit_test(monitor_sees_all_and_changes_nothing),
         cmocka_unit_test(what_is_missing_is_named),

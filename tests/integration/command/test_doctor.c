@@ -254,7 +254,7 @@ static void test_zookeeper_that_is_away_is_found(void **state)
     server_stop(server);
     document = doctor_run(2, ARGS("-z", zookeeper, "-X", "session_timeout_ms=2000"));
     assert_found(document, "zookeeper", "error", "", "no session can be used");
-    assert_found(document, "members", "unknown", "", "ZooKeeper was not read");
+    assert_found(document, "members", "unknown", "", "the fleet was not read");
     json_decref(document);
     assert_true(server_restart(server));
     json_decref(doctor_run(0, ARGS("-z", zookeeper)));

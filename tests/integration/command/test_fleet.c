@@ -109,6 +109,50 @@ static void test_verbs_leave_no_nodes(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* === A fleet in Redis alone ============================================= */
+
+static void test_verbs_of_a_fleet_in_redis(void **state)
+{
+    static const struct {
+        const char *words[6];
+        int code;
+        const char *said;
+        bool standalone; /* without the option */
+    } rows[] = {
+        {{"topic", "create", "trees"}, 0, "", false},
+        {{"fleet", "show"}, 1, "there is no fleet at /verbs", false},
+        {{"fleet", "evict", "nobody", "--yes"}, 1, "no member nobody", false},
+        {{"consume", "trees", "--exit-when-empty"}, 0, "", false},
+        {{"fleet", "show"}, 0, "reign of the tree in Redis", false},
+        {{"fleet", "raise-fence", "--yes"}, 0, "", false},
+        {{"consume", "trees", "--exit-when-empty"}, 0, "", false},
+        {{"check", "trees"}, 0, "", false},
+        {{"consume", "trees"}, 73, "give this process coordination=redis and that root", true},
+        {{"topic", "rebind", "trees"}, 0, "", true},
+        {{"consume", "trees"}, 73, "slotmq topic rebind", false},
+        {{"topic", "rebind", "trees"}, 0, "", false},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *words[16] = {"-X", "coordination=redis",     "-X", "root=/verbs",
+                                 "-X", "session_timeout_ms=1000"};
+        const char **from = rows[i].standalone ? words + 6 : words;
+        struct run run;
+
+        for (size_t w = 0; w < 6 && rows[i].words[w] != NULL; w++) {
+            words[w + 6] = rows[i].words[w];
+        }
+        command_run(&run, NULL, from);
+        if (run.exit_code != rows[i].code ||
+            (!strstr(run.out, rows[i].said) && !strstr(run.err, rows[i].said))) {
+            fail_msg("row %zu: exit %d, not %d: %s%s", i + 1, run.exit_code, rows[i].code, run.out,
+                     run.err);
+        }
+        run_fini(&run);
+    }
+}
+
 TEST_GROUP(fleet)
 {
     const struct CMUnitTest tests[] = {
@@ -116,6 +160,7 @@ TEST_GROUP(fleet)
         cmocka_unit_test(test_it_asks_first),
         cmocka_unit_test(test_it_needs_a_zookeeper),
         cmocka_unit_test(test_verbs_leave_no_nodes),
+        cmocka_unit_test(test_verbs_of_a_fleet_in_redis),
     };
 
     return cmocka_run_group_tests(tests, command_setup, command_teardown);

@@ -27,7 +27,7 @@ static struct doctor_facts healthy(smq_server_info *server, size_t count)
 {
     return (struct doctor_facts){
         .now_ms = NOW_MS,
-        .has_zookeeper = true,
+        .has_fleet = true,
         .redis = done,
         .servers = done,
         .server = server,
@@ -210,7 +210,7 @@ static void test_masters_that_differ(void **state)
 
 static void test_no_client_can_be_made(void **state)
 {
-    struct doctor_facts facts = {.has_zookeeper = true,
+    struct doctor_facts facts = {.has_fleet = true,
                                  .redis = {true, SMQ_UNAVAILABLE, "nobody answers"}};
 
     assert_found(&facts, "redis", DOCTOR_ERROR, "nobody answers");
@@ -218,6 +218,38 @@ static void test_no_client_can_be_made(void **state)
     assert_found(&facts, "tokens", DOCTOR_UNKNOWN, "not known");
     assert_found(&facts, "zookeeper", DOCTOR_UNKNOWN, "after Redis");
     assert_worst(&facts, DOCTOR_ERROR);
+}
+
+/* === A tree in Redis ==================================================== */
+
+static void test_the_tree_of_a_fleet_in_redis(void **state)
+{
+    smq_server_info servers[] = {MASTER(.status = SMQ_OK, .node_timeout_ms = 15000)};
+    smq_fleet_share shares[] = {{.member = "a", .topic = "t", .stands_by = ""},
+                                {.member = "b", .topic = "t/group", .stands_by = ""},
+                                {.member = "b", .topic = "u", .stands_by = ""},
+                                {.member = "c", .topic = "u", .stands_by = ""}};
+    struct doctor_facts facts = healthy(servers, 1);
+
+    (void) state;
+    assert_found(&facts, "tree", DOCTOR_OK, "nothing");
+    facts.in_redis = true;
+    facts.session_ms = 10000;
+    facts.share = shares;
+    facts.share_count = 4;
+    assert_found(&facts, "zookeeper", DOCTOR_OK, "nothing");
+    assert_found(&facts, "tree", DOCTOR_OK, "nothing");
+    facts.fleet.grace_ms = 4000;
+    assert_found(&facts, "tree", DOCTOR_OK, "for 4000 ms more joins");
+    facts.fleet.grace_ms = 0;
+    facts.stops = true;
+    assert_found(&facts, "tree", DOCTOR_WARNING, "takes up to 22 s");
+    facts.session_ms = 40000;
+    assert_found(&facts, "tree", DOCTOR_OK, "nothing");
+    shares[2].member = "c";
+    assert_found(&facts, "tree", DOCTOR_WARNING, "fall into 2 groups");
+    facts.described = (struct doctor_outcome){true, SMQ_DENIED, "no permissions to run the 'info'"};
+    assert_found(&facts, "tree", DOCTOR_ERROR, "no permissions");
 }
 
 /* === Topics ============================================================= */
@@ -250,6 +282,7 @@ static void test_judgement_of_tokens(void **state)
         {"zookeeper:/r abc", 2, 9999, "tokens", DOCTOR_OK, "nothing"},
         {"zookeeper:/r abc", 4, 1, "tokens", DOCTOR_ERROR, "larger than those"},
         {"zookeeper:/r abc", 0, 0, "tokens", DOCTOR_OK, "nothing"},
+        {"redis:/r", 4, 1, "bindings", DOCTOR_UNKNOWN, "bound to redis:/r"},
         {"zookeeper:/r xyz", 3, 5001, "tokens", DOCTOR_ERROR, "larger than those"},
         {"zookeeper:/r xyz", 3, 1, "bindings", DOCTOR_ERROR, "another identity than the root /r"},
         {"zookeeper:/q abc", 9, 9999, "tokens", DOCTOR_OK, "nothing"},
@@ -430,7 +463,7 @@ static void test_what_a_probe_cannot_tell(void **state)
     facts.only = NULL;
     facts.described = (struct doctor_outcome){true, SMQ_INVALID, "built without ZooKeeper"};
     assert_found(&facts, "zookeeper", DOCTOR_ERROR, "built without ZooKeeper");
-    facts.has_zookeeper = false;
+    facts.has_fleet = false;
     facts.described.tried = false;
     assert_found(&facts, "bindings", DOCTOR_BLIND, "bound to zookeeper:/q abc");
     topic =
@@ -582,10 +615,10 @@ static void test_judgement_of_zookeeper(void **state)
     assert_found(&facts, "zookeeper", DOCTOR_OK, "nothing");
     facts.described = (struct doctor_outcome){true, SMQ_UNAVAILABLE, "no quorum"};
     assert_found(&facts, "zookeeper", DOCTOR_ERROR, "no quorum");
-    assert_found(&facts, "members", DOCTOR_UNKNOWN, "ZooKeeper was not read");
+    assert_found(&facts, "members", DOCTOR_UNKNOWN, "the fleet was not read");
     facts.described = (struct doctor_outcome){true, SMQ_INVALID, "built without ZooKeeper"};
     assert_found(&facts, "zookeeper", DOCTOR_ERROR, "built without ZooKeeper");
-    facts.has_zookeeper = false;
+    facts.has_fleet = false;
     facts.described.tried = false;
     assert_found(&facts, "zookeeper", DOCTOR_UNKNOWN, "no ZooKeeper was given");
     assert_found(&facts, "members", DOCTOR_OK, "nothing");
@@ -599,6 +632,7 @@ TEST_GROUP(doctor_checks)
         cmocka_unit_test(test_nothing_is_given_away_while_a_master_is_away),
         cmocka_unit_test(test_masters_that_differ),
         cmocka_unit_test(test_no_client_can_be_made),
+        cmocka_unit_test(test_the_tree_of_a_fleet_in_redis),
         cmocka_unit_test(test_judgement_of_tokens),
         cmocka_unit_test(test_a_root_that_is_missing),
         cmocka_unit_test(test_work_of_those_who_are_gone),

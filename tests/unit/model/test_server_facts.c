@@ -92,9 +92,11 @@ static void test_settings(void **state)
 
     server_facts_take_setting(&facts, "appendfsync", "everysec");
     server_facts_take_setting(&facts, "save", "3600 1 300 100");
+    server_facts_take_setting(&facts, "cluster-node-timeout", "15000");
     server_facts_take_setting(&facts, "hz", "10");
     assert_true(facts.configured);
     assert_string_equal(facts.appendfsync, "everysec");
+    assert_int_equal(facts.node_timeout_ms, 15000);
     assert_string_equal(facts.save, "3600 1 300 100");
 }
 
