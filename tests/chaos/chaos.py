@@ -76,7 +76,7 @@ class Fleet:
 class World:
     """All that faults act on.  Thread: one for each series of faults; each has its own hosts."""
 
-    def __init__(self, folder, programs, seed=0, seconds=0):
+    def __init__(self, folder, programs, seed=0, seconds=0, in_redis=False):
         self.seconds = seconds  # of the time of faults
         chance = random.Random(f"{seed} pushes")
         # One of the first three may be away for half of the time.
@@ -91,13 +91,14 @@ class World:
         self.failed = []
         self.lock = threading.Lock()
         self.log = open(folder / "faults.log", "w", encoding="utf-8", buffering=1)
-        hosts = [f"r{i + 1}" for i in range(2 * servers.MASTERS)] + ["z1", "z2", "z3"]
+        hosts = [f"r{i + 1}" for i in range(2 * servers.MASTERS)]
+        hosts += [] if in_redis else ["z1", "z2", "z3"]
         hosts += [f"w{i + 1}" for i in range(WORKERS + SPARE)] + ["s1", "s2"]
         self.network = Network(hosts)
         self.cluster = servers.Cluster(self.network, folder / "processes")
-        self.ensemble = servers.Ensemble(self.network, folder / "processes")
+        self.ensemble = None if in_redis else servers.Ensemble(self.network, folder / "processes")
         self.fleet = Fleet(self.network, folder, programs, self.cluster.addresses,
-                           self.ensemble.addresses,
+                           "-" if in_redis else self.ensemble.addresses,
                            list(zip(self.push_slots, self.zk_losses)))
         self.topics, self.exclusive = list(TOPICS), EXCLUSIVE
         self.monitors = []
@@ -115,14 +116,15 @@ class World:
         return f"{topic}_{chance.randrange(SLOTS[topic])}"
 
     def command(self, *words, check=True):
-        return subprocess.run([f"{self.programs}/cli/slotmq", *words], check=check, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              env={**os.environ, "SLOTMQ_REDIS": self.cluster.addresses,
-                                   "SLOTMQ_ZOOKEEPER": self.ensemble.addresses}).stdout
+        kind = ["-z", self.ensemble.addresses] if self.ensemble else ["-X", "coordination=redis"]
+        return subprocess.run([f"{self.programs}/cli/slotmq", *kind, *words], check=check,
+                              text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env={**os.environ, "SLOTMQ_REDIS": self.cluster.addresses}).stdout
 
     def start(self):
         self.cluster.start()
-        self.ensemble.start()
+        if self.ensemble:
+            self.ensemble.start()
         self.monitors = [Monitor(node, self.folder) for node in self.cluster.nodes]
         for topic, options in TOPICS.items():
             self.command("topic", "create", topic, *options)
@@ -181,7 +183,8 @@ class World:
 
     def torment(self, options):
         threads = [threading.Thread(target=self.series, args=(options.seed, name))
-                   for name in faults.FORMS[options.series]]
+                   for name in (faults.FORMS if self.ensemble else
+                                faults.FORMS_IN_REDIS)[options.series]]
         threads.append(threading.Thread(target=self.operate))
         self.note("faults-begin")
         for thread in threads:
@@ -206,7 +209,8 @@ class World:
 
     def heal(self):
         servers.wait_until(self.cluster.is_whole, 60, "the cluster is whole")
-        servers.wait_until(self.ensemble.is_whole, 60, "the ensemble is whole")
+        if self.ensemble:
+            servers.wait_until(self.ensemble.is_whole, 60, "the ensemble is whole")
         if self.fence_was_raised:
             self.fence_again()
         for worker in self.fleet.workers[:WORKERS]:
@@ -257,12 +261,13 @@ class World:
 
 def run_once(folder, options):
     """One run; what went wrong with it, as lines."""
-    world = World(folder, options.programs, options.seed, options.seconds)
+    in_redis = options.coordination == "redis"
+    world = World(folder, options.programs, options.seed, options.seconds, in_redis)
     try:
         world.start()
         (folder / "run.json").write_text(json.dumps(
             {"seed": options.seed, "seconds": options.seconds, "series": options.series,
-             "commit": commit(), "server": servers.version(),
+             "coordination": options.coordination, "commit": commit(), "server": servers.version(),
              "topics": SLOTS, "strict": STRICT, "replicated": REPLICATED, "shared": SHARED,
              "push_slots": world.push_slots, "zk_losses": world.zk_losses,
              "wall_minus_monotonic_ns": time.time_ns() - time.monotonic_ns()}))
@@ -329,7 +334,7 @@ def run_seed(options, seed):
     print(f"chaos: seed {seed}, {options.seconds} s", flush=True)
     more = ["--record", options.record] if options.record else []
     good = isolated([options.programs, "--seed", str(seed), "--seconds", str(options.seconds),
-                     "--series", options.series, "--keep", str(folder), *more]) == 0
+                     "--series", options.series, "--coordination", options.coordination, "--keep", str(folder), *more]) == 0
     if good and options.self_test:
         good = not selftest.run(folder)
     if not good:
@@ -364,6 +369,8 @@ def parse():
                         help="go on with new seeds for so long")
     parser.add_argument("--series", choices=list(faults.FORMS), default="faults",
                         help="what is done; damage: Redis also loses keys; %(default)s")
+    parser.add_argument("--coordination", choices=("zookeeper", "redis"), default="zookeeper",
+                        help="in what the fleet agrees who owns which slot; %(default)s")
     parser.add_argument("--keep", metavar="FOLDER", help="keep the logs of a good run here")
     parser.add_argument("--record", metavar="FILE",
                         help="append a line of JSON with the figures of each run to this file")

@@ -30,7 +30,7 @@ AWAY_MS = 20_000                 # how long one without Redis may keep its slots
 LEAST_RATE, LEAST_MOVES_S = 200, 1
 LEAST_BESIDE = 50                # handlers a second in whole slots while others are damaged
 TRACED = 8                       # slots whose coordination is held against the model
-LOSSY = {"KillMaster", "FreezeMaster", "CutMaster"}  # after these Redis may have lost writes
+LOSSY = {"KillMaster", "FreezeMaster", "CutMaster", "LoseTreeWrites"}  # after these Redis may have lost writes
 LOSSY_BEFORE_MS = 2000           # what was acknowledged so shortly before is lost with the master
 LEAST_BESIDE_KEY = 200           # handlers that begin beside one of another key of their slot
 LEAST_CHOICES = 10               # claims by priority that leave messages waiting
@@ -44,20 +44,23 @@ MOVES = {
                      "LoseZooKeeperReplies", "LoseRequests", "LoseReplies", "FlapWorker",
                      "DeleteMember", "DamageMember", "EvictMember", "ExpireSession",
                      "DeleteAssignment", "DamageAssignment", "DeleteTopicNode",
-                     "KillMaster", "FreezeMaster", "CutMaster"), 0.5),
+                     "KillMaster", "FreezeMaster", "CutMaster", "LoseTreeWrites",
+                     "CutWorkerFromTree", "EvictFromTree"), 0.5),
     **dict.fromkeys(("LoseRedis", "KillZooKeeperLeader", "FreezeZooKeeperLeader",
                      "CutZooKeeperLeader", "LoseQuorum", "LoseSlot", "LoseDefinition"), 1),
     **dict.fromkeys(("JumpWorkerClock", "JumpSenderClock", "KillReplica", "Failover", "Migrate",
                      "MigrateAtomically", "OutOfMemory", "PauseClients", "KillClients",
-                     "FlushScripts", "DenyCommand", "LoseRegistry", "DeleteLeader", "DamageLeader", "DeleteLeaderEpoch"), 0)}
+                     "FlushScripts", "DenyCommand", "LoseRegistry", "DeleteLeader", "DamageLeader",
+                     "DeleteLeaderEpoch", "FailOverTree", "OlderTree", "WipeTree",
+                     "MigrateTree"), 0)}
 # Which faults an operator must be told of, and with which words; nothing else is of level ERROR.
 ERROR = 1                        # SMQ_LEVEL_ERROR
 ALARM_AFTER_MS = 10_000          # how long after its fault an alarm may come
 ALARMS = (
     # The last three are those of test_cut_off.py.
     (r"no Redis node has answered this member for ", {"LoseRedis", "one", "all", "return"}),
-    (r"topic \S+: its assignment in ZooKeeper cannot be read",
-     {"DamageAssignment", "DeleteAssignment", "DeleteTopicNode", "DeleteTopicNodes"}),
+    (r"topic \S+: its assignment in (ZooKeeper|Redis) cannot be read",
+     {"DamageAssignment", "DeleteAssignment", "DeleteTopicNode", "DeleteTopicNodes", "WipeTree"}),
     (r"topic \S+: Redis has larger tokens than ZooKeeper", {"LoseZooKeeperData"}),
     (r"topic \S+ is bound to .* but the root of ZooKeeper", {"LoseZooKeeperData"}),
     (r"Redis has lost the (keys|definition) of |.*\bdamaged\b",

@@ -6,6 +6,7 @@ import random
 
 import faults_damage as on_data
 import faults_redis as on_redis
+import faults_tree as on_tree
 import faults_workers as on_workers
 import faults_zookeeper as on_zookeeper
 
@@ -29,9 +30,22 @@ SERIES = {
                   on_zookeeper.DamageLeader, on_zookeeper.DeleteLeaderEpoch],
     "damage": [on_data.LoseSlot, on_data.LoseSlot, on_data.LoseDefinition, on_data.EmptyNode],
 }
+# Those of a fleet in Redis alone: the master of its tree is a server as any other, so what is done to
+# servers is done one after another.
+SERIES["members"] = [
+    on_workers.KillWorker, on_workers.FreezeWorker, on_workers.LeaveAndJoin, on_workers.Join,
+    on_workers.CutWorker, on_workers.LoseRequests, on_workers.LoseReplies, on_workers.FlapWorker,
+    on_workers.JumpWorkerClock, on_workers.JumpSenderClock, on_tree.CutWorkerFromTree,
+    on_tree.EvictFromTree]
+SERIES["masters"] = [
+    on_redis.KillMaster, on_redis.FreezeMaster, on_redis.CutMaster, on_redis.Failover,
+    on_redis.Migrate, on_redis.PauseClients, on_redis.KillClients, on_redis.DenyCommand,
+    on_tree.LoseTreeWrites, on_tree.FailOverTree, on_tree.OlderTree, on_tree.WipeTree,
+    on_tree.MigrateTree]
 # This takes long, so it comes in half of the runs, once and early.
 LONG, LONG_RUN_S, EARLY = on_workers.LoseRedis, 60, 3
 FORMS = {"faults": ["workers", "redis", "zookeeper"], "damage": ["workers", "zookeeper", "damage"]}
+FORMS_IN_REDIS = {"faults": ["members", "masters"], "damage": ["members", "damage"]}
 
 
 def long_at(seconds, seed, series):

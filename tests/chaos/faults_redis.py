@@ -103,9 +103,12 @@ class Migrate(RedisFault):
 
     shortest, longest = 0.5, 4.0
 
+    def tag(self):
+        return self.world.slot_key(self.chance)
+
     def run(self):
-        chance, cluster = self.chance, self.world.cluster
-        tag = self.world.slot_key(chance)
+        cluster = self.world.cluster
+        tag = self.tag()
         source, masters = self.holder(tag), cluster.masters()
         number = source.ask("CLUSTER", "KEYSLOT", tag)
         ids = {node: node.ask("CLUSTER", "MYID") for node in masters}

@@ -94,7 +94,7 @@ class CutWorker(WorkerFault):
 
     def servers(self):
         names = [(node.host, REDIS_PORT) for node in self.world.cluster.nodes] if self.redis else []
-        if self.zookeeper:
+        if self.zookeeper and self.world.ensemble:
             names += [(server.host, ZOOKEEPER_PORT) for server in self.world.ensemble.servers]
         return names
 
@@ -128,8 +128,7 @@ class LoseRedis(CutWorkerFromRedis):
     def member(self, worker):
         """What the fleet says of it.  Nothing, too, while ZooKeeper cannot be asked."""
         try:
-            shown = self.world.command("--json", "fleet", "show", "-z",
-                                       self.world.ensemble.addresses)
+            shown = self.world.command("--json", "fleet", "show")
         except subprocess.CalledProcessError:
             return {}
         return next((member for member in json.loads(shown)["members"]

@@ -1,6 +1,7 @@
 /* worker.c - a process that consumes in a chaos run, and writes down what its handlers do.
  *
- * usage: chaos-worker REDIS ZOOKEEPER NAME PUSH_SLOTS continue|stop LOG CLOCK.
+ * usage: chaos-worker REDIS ZOOKEEPER NAME PUSH_SLOTS continue|stop LOG CLOCK; ZOOKEEPER is "-" for
+ * a fleet that has Redis alone.
  * SIGTERM ends it gracefully.
  *
  * Thread: main, and the library's own for handlers and events. */
@@ -117,6 +118,10 @@ int main(int argc, char **argv)
                            .session_timeout_ms = LOAD_SESSION_MS,
                            .on_coordination_loss = worker_zk_loss, .event = worker_on_event,
                            .event_level = SMQ_LEVEL_DEBUG);
+    if (strcmp(argv[2], "-") == 0) {
+        client.zookeeper = NULL;
+        client.coordination = SMQ_COORDINATION_REDIS;
+    }
     for (int i = 0; i < LOAD_TOPICS; i++) {
         consumers[i] = worker_options(i);
     }
