@@ -118,6 +118,16 @@ static bool root_is_followed(const struct root *root)
     return root->listener.is_followed(root->listener.user);
 }
 
+/* The tree was lost, and one that did not know the generation has made the root again. */
+static bool root_is_older(const struct root *root, const struct session_reply *reply)
+{
+    struct root_info info;
+
+    return root->env->in_redis && !root->making &&
+           root_text_parse(&info, reply->data, reply->len) &&
+           info.generation < root->info.generation;
+}
+
 static void root_on_changed(void *user, const struct session_reply *reply)
 {
     struct root *root = user;
@@ -128,19 +138,25 @@ static void root_on_changed(void *user, const struct session_reply *reply)
         root_make(root);
         return;
     }
-    if (reply->status != SESSION_OK || !root_is_followed(root)) {
+    if (reply->status != SESSION_OK || !(root_is_followed(root) || root->env->in_redis)) {
         return; /* it is read again with the next connection, or when the member enters */
+    }
+    if (root_is_followed(root) && root_is_older(root, reply)) {
+        root_fill(root, reply->stat.version);
+        return;
     }
     if (!root_use(root, reply)) {
         root_refuse_text(root);
-        return;
+    } else if (root_is_followed(root)) {
+        root->listener.changed(root->listener.user);
     }
-    root->listener.changed(root->listener.user);
 }
 
+/* In Redis the watch also fires when a grace begins and ends, perhaps before the member is in: it
+ * is set again. */
 void root_look_again(struct root *root)
 {
-    if (root_is_followed(root)) {
+    if (root_is_followed(root) || root->env->in_redis) {
         session_get(root->session, "", true, root_on_changed, root);
     }
 }
@@ -219,8 +235,8 @@ static void root_make(struct root *root)
     free(parent);
 }
 
-/* The root exists, but is empty, because an operator created it: write its content, then create the
- * folders. */
+/* The root exists, but is empty, because an operator created it, or has an older generation: write
+ * its content, then create the folders. */
 static void root_fill(struct root *root, int64_t version)
 {
     char text[ROOT_TEXT_MAX];

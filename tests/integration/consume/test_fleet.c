@@ -8,6 +8,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <slotmq/ops.h>
+
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/flow.h"
 #include "integration/fixture/keys.h"
@@ -45,6 +47,8 @@ static void use_kind(struct members *members)
     members->zookeeper = !in_redis;
     members->in_redis = in_redis;
 }
+
+#define TREE "tree{slotmq:/slotmq}"
 
 /* The same test with the other kind of fleet. */
 #define IN_REDIS(test)                                                                             \
@@ -453,7 +457,7 @@ static void who_lives_keeps_its_slots_when_the_tree_goes_back(void **state)
     smq_client *client = cluster_client();
     struct members members;
     struct load load = {.members = &members, .client = client, .each = 50};
-    struct server *server = servers_node_of(cluster_servers(), "tree{slotmq:/slotmq}");
+    struct server *server = servers_node_of(cluster_servers(), TREE);
     redisContext *redis = NULL;
     struct owners four;
 
@@ -490,27 +494,48 @@ static void who_lives_keeps_its_slots_when_the_tree_goes_back(void **state)
     smq_client_free(client);
 }
 
-/* The tree is gone.  The member that makes it again raises the generation, and has the new one as
- * all others: what they had goes to it when they leave. */
+static bool tree_has_a_root(void *arg)
+{
+    (void) arg;
+    return keys_number(TREE, "HEXISTS " TREE " n:members") == 1;
+}
+
+/* The tree is gone, and one that was no member makes it again, with the first generation.
+ * Members raise that above their own, and all have it: what one had goes to others when it leaves.
+ */
 static void a_tree_that_is_lost_is_made_again(void **state)
 {
     smq_client *client = cluster_client();
     struct members members;
     struct load load = {.members = &members, .client = client, .each = 50};
     struct owners two;
+    smq_client *operator=
+        cluster_client_with(&SMQ_CLIENT_OPTIONS(.coordination = SMQ_COORDINATION_REDIS));
+    smq_fence fence = SMQ_FENCE_INIT;
+    smq_error err = SMQ_ERROR_INIT;
 
     members_init(&members, cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, SLOTS));
     use_kind(&members);
     members.session_ms = 3000;
     members.work_us = 200;
+    while (fence.generation < 2) { /* beyond that of a new root */
+        assert_ok(smq_fleet_raise_fence(operator, & fence, &err), &err);
+    }
     for (int i = 0; i < 2; i++) {
         members_start(&members);
     }
     await_shares(&load, 2);
     keys_await_open(members.topic, SLOTS, SLOTS);
     two = load.owners;
-    freeReplyObject(keys_command("tree{slotmq:/slotmq}", "DEL tree{slotmq:/slotmq}"));
+    for (int i = 0; i < 2; i++) {
+        assert_true(process_pause(members.member[i].pid));
+    }
+    freeReplyObject(keys_command(TREE, "DEL " TREE));
     members_start(&members);
+    assert_true(wait_until(tree_has_a_root, NULL, TIMEOUT_MS));
+    for (int i = 0; i < 2; i++) {
+        assert_true(process_resume(members.member[i].pid));
+    }
     await_shares(&load, 3);
     assert_in_range(tokens_changed(&two, &load.owners), SLOTS / 3, SLOTS / 3 + 1);
     load.leaving = members.member[2].pid;
@@ -522,6 +547,7 @@ static void a_tree_that_is_lost_is_made_again(void **state)
         member_leave(&members.member[i]);
     }
     members_fini(&members);
+    smq_client_free(operator);
     smq_client_free(client);
 }
 
