@@ -15,13 +15,19 @@ MEMBERS = 40  # incarnations of a slot that one search looks at
 NOT_RELEASED = re.compile(r"topic (\S+): member (\S+) at host \S+ did not release \d+ slots "
                           r"\(([-,\d]+)")
 RANGE = re.compile(r"(\d+)-(\d+)")
+# After these a tree in Redis may have gone back, which is outside of the model.
+FORGETS = {"KillMaster", "FreezeMaster", "CutMaster", "LoseTreeWrites", "OlderTree", "WipeTree"}
 TOPIC_NODE = re.compile(r"/slotmq/topics/([^/]+)")
 
 
 def ended(history):
     """By topic the time of the first fault that lies outside of the model."""
     ends = {}
+    in_redis = history.run.get("coordination") == "redis"
     for note in history.notes:
+        if in_redis and note.what == "begin" and note.who in FORGETS:
+            for topic in history.run["topics"]:
+                ends.setdefault(topic, note.at_ns)
         if note.what == "tree":
             found = TOPIC_NODE.match(note.who)
             of_all = note.who in ("/", "/slotmq/topics")

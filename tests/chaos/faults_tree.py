@@ -19,18 +19,10 @@ class TreeFault(RedisFault):
         return wait_until(found, 20, "the master of the tree has a replica")
 
 
-class ForgetfulFault(TreeFault):
-    """The tree goes back, so the history of coordination ends."""
-
-    ends_history = True
-
-    def forget(self):
-        self.world.note("tree", "/")
-
-
-class LoseTreeWrites(ForgetfulFault):
+class LoseTreeWrites(TreeFault):
     """The master of the tree dies, and its replica lacks the last writes."""
 
+    ends_history = True
     shortest, longest = 0.5, 3.0
 
     def run(self):
@@ -40,7 +32,6 @@ class LoseTreeWrites(ForgetfulFault):
         node.ask("CLIENT", "KILL", "TYPE", "replica")
         self.pause()
         self.must(replica.info("replication", "master_link_status") == "down", "it has the writes")
-        self.forget()
         self.kill(node)
         wait_until(lambda: replica.role() == "master", 30, f"{replica.host} is a master")
         node.start()
@@ -61,9 +52,10 @@ class FailOverTree(TreeFault, Failover):
             self.pause()
 
 
-class OlderTree(ForgetfulFault):
+class OlderTree(TreeFault):
     """The master starts again in place, and the tree is what it was a while before."""
 
+    ends_history = True
     shortest, longest = 0.5, 3.0
 
     def run(self):
@@ -75,22 +67,21 @@ class OlderTree(ForgetfulFault):
             self.must(older, "there is no tree")
             self.pause()
             self.world.note("older", node.host, node.pid)
-            self.forget()
             self.must(client.restore(TREE, 0, older, replace=True), "it was refused")
         self.kill(node)
         node.start()
         self.heal()
 
 
-class WipeTree(ForgetfulFault):
+class WipeTree(TreeFault):
     """The tree is gone: the members make it again."""
 
+    ends_history = True
     shortest, longest = 0.5, 2.0
 
     def run(self):
         node = self.holder(TAG)
         self.world.note("wiped", node.host, node.pid)
-        self.forget()
         self.must(node.ask("DEL", TREE), "there was no tree")
         self.pause()
         wait_until(lambda: node.ask("EXISTS", TREE), 10, "the tree is made again")
