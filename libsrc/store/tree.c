@@ -37,6 +37,17 @@ void store_tree_call(struct store_call *call, struct redis *redis, int64_t timeo
     call_submit(call, redis, STORE_TREE_WORDS_MAX, timeout_ms);
 }
 
+void store_tree_touch(struct store_call *call, struct redis *redis, const struct store_tree *tree,
+                      int64_t timeout_ms)
+{
+    call_begin(call, NULL, tree->hash_slot);
+    redis_arg_string(&call->command, "HSET");
+    redis_arg_string(&call->command, tree->key);
+    redis_arg_string(&call->command, "");
+    redis_arg_string(&call->command, "");
+    call_submit(call, redis, 1, timeout_ms);
+}
+
 size_t store_tree_count(const struct store_result *result)
 {
     return result->reply->elements - 1;

@@ -25,6 +25,10 @@ void store_tree_begin(struct store_call *call, const struct store_tree *tree);
 void store_tree_add(struct store_call *call, const char *data, size_t len);
 void store_tree_call(struct store_call *call, struct redis *redis, int64_t timeout_ms);
 
+/* A write in the tree's master that changes nothing, for a WAIT behind it. */
+void store_tree_touch(struct store_call *call, struct redis *redis, const struct store_tree *tree,
+                      int64_t timeout_ms);
+
 /* Words of the reply behind OK: how many there are, and one of them. */
 size_t store_tree_count(const struct store_result *result);
 bool store_tree_word(const char **data, size_t *len, const struct store_result *result,

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "consume/slot/damage.h"
 #include "store/owner.h"
+#include "store/tree.h"
 
 /* One takeover, its repeat for replicas, or a vacate in progress. */
 struct takeover_call {
@@ -143,25 +144,81 @@ static void takeover_on_repeated(struct store_call *call, const struct store_res
     takeover_call_end(takeover);
 }
 
-/* The token is stored.  WAIT covers the writes of its own connection, so the takeover is repeated
- * on the connection for replicas, where one WAIT covers all slots of a server. */
-static void takeover_repeat_for_replicas(const struct takeover_call *taken, uint64_t base)
+/* A call on the connection for replicas, and how long it may take. */
+static struct takeover_call *takeover_for_replicas(
+    const struct takeover_call *taken, uint64_t base, store_done_fn *written,
+    void (*known)(const struct redis_result *redis, void *user), int64_t *left_ms)
 {
     struct owned_slot *slot = taken->slot;
     struct slot_set *set = slot->set;
-    struct takeover_call *takeover = takeover_call_new(slot, takeover_on_repeated);
-    int64_t now_ms = clock_now_ms(), left_ms;
+    struct takeover_call *takeover = takeover_call_new(slot, written);
+    const int64_t now_ms = clock_now_ms();
 
     if (slot->replicas_until == 0) {
         slot->replicas_until = now_ms + set->core->request_timeout_ms;
     }
-    left_ms = slot->replicas_until - now_ms;
+    *left_ms = slot->replicas_until > now_ms ? slot->replicas_until - now_ms : 1;
     takeover->among = taken->among;
     takeover->base = base;
-    takeover->await.done = takeover_on_acknowledged;
+    takeover->await.done = known;
     takeover->await.user = takeover;
     store_replicas(&takeover->call, set->topic.takeover_replicas, slot->replicas_until);
-    takeover_send(takeover, left_ms > 0 ? left_ms : 1);
+    return takeover;
+}
+
+/* The token is stored.  WAIT covers the writes of its own connection, so the takeover is repeated
+ * on the connection for replicas, where one WAIT covers all slots of a server. */
+static void takeover_repeat_for_replicas(const struct takeover_call *taken, uint64_t base)
+{
+    int64_t left_ms = 0;
+    struct takeover_call *takeover = takeover_for_replicas(taken, base, takeover_on_repeated,
+                                                           takeover_on_acknowledged, &left_ms);
+
+    takeover_send(takeover, left_ms);
+}
+
+static void takeover_on_tree_known(const struct redis_result *redis, void *user)
+{
+    struct takeover_call *takeover = user;
+    const struct store_result result = {
+        .outcome = STORE_UNKNOWN, .status = redis->status, .word = "", .text = redis->text};
+
+    if (takeover_counts(takeover, OWNED_ACQUIRING)) {
+        if (redis->outcome == REDIS_DONE) {
+            takeover_repeat_for_replicas(takeover, takeover->base);
+        } else {
+            takeover_not_acknowledged(takeover, &result);
+        }
+    }
+    takeover_call_end(takeover);
+}
+
+static void takeover_on_tree_written(struct store_call *call, const struct store_result *result)
+{
+    struct takeover_call *takeover = call->user;
+
+    if (takeover_counts(takeover, OWNED_ACQUIRING) && result->outcome == STORE_OK) {
+        store_await(&takeover->await, call);
+        return;
+    }
+    if (takeover_counts(takeover, OWNED_ACQUIRING)) {
+        takeover_not_acknowledged(takeover, result);
+    }
+    takeover_call_end(takeover);
+}
+
+/* The grant of a fleet in Redis may be lost with the master of its tree, as the takeover with that
+ * of the slot: replicas know the grant first.  WAIT covers all that was written there before. */
+static void takeover_await_tree(const struct takeover_call *taken, uint64_t base)
+{
+    struct core *core = taken->slot->set->core;
+    int64_t left_ms = 0;
+    struct takeover_call *takeover = takeover_for_replicas(taken, base, takeover_on_tree_written,
+                                                           takeover_on_tree_known, &left_ms);
+    struct store_tree tree;
+
+    store_tree_fill(&tree, core->root);
+    store_tree_touch(&takeover->call, core->redis, &tree, left_ms);
 }
 
 /* --- taking over --- */
@@ -180,6 +237,8 @@ static void takeover_on_taken(struct store_call *call, const struct store_result
             slot->set->ended(slot, SLOT_CALL_TAKEOVER, false, result);
         } else if (more) {
             takeover_begin(slot);
+        } else if (slot->set->topic.takeover_replicas > 0 && slot->set->core->root != NULL) {
+            takeover_await_tree(takeover, base);
         } else if (slot->set->topic.takeover_replicas > 0) {
             takeover_repeat_for_replicas(takeover, base);
         } else {

@@ -77,13 +77,21 @@ struct stage {
     struct handler_log *log;
 };
 
-static void stage_init(struct stage *stage, int32_t slots, int64_t request_timeout_ms)
+/* The replica that a master began with. */
+static struct server *replica_of(const struct server *master)
 {
     size_t number = 0;
 
-    smq_client_options client =
-        SMQ_CLIENT_OPTIONS(.request_timeout_ms = request_timeout_ms, .event = on_event,
-                           .event_level = SMQ_LEVEL_DEBUG);
+    while (servers_node(cluster_servers(), number) != master) {
+        number++;
+    }
+    return servers_node(cluster_servers(), (number + MASTERS) % ((size_t) 2 * MASTERS));
+}
+
+static void stage_init_with(struct stage *stage, int32_t slots, smq_client_options client)
+{
+    client.event = on_event;
+    client.event_level = SMQ_LEVEL_DEBUG;
     smq_topic_options topic =
         SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .slots = slots, .takeover_replicas = 1);
     stage->client = cluster_client_with(&client);
@@ -91,10 +99,12 @@ static void stage_init(struct stage *stage, int32_t slots, int64_t request_timeo
     stage->log = handler_log_new(NULL);
     snprintf(stage->slot, sizeof(stage->slot), "slot{%s_0}", stage->topic);
     stage->master = servers_node_of(cluster_servers(), stage->slot);
-    while (servers_node(cluster_servers(), number) != stage->master) {
-        number++;
-    }
-    stage->replica = servers_node(cluster_servers(), (number + MASTERS) % ((size_t) 2 * MASTERS));
+    stage->replica = replica_of(stage->master);
+}
+
+static void stage_init(struct stage *stage, int32_t slots, int64_t request_timeout_ms)
+{
+    stage_init_with(stage, slots, SMQ_CLIENT_OPTIONS(.request_timeout_ms = request_timeout_ms));
 }
 
 static void stage_fini(struct stage *stage)
@@ -119,15 +129,24 @@ static void token_at(char out[64], const struct stage *stage, const struct serve
     redisFree(redis);
 }
 
+/* Does a WAIT block a connection of the master? */
+static bool is_blocked(void *arg)
+{
+    const struct stage *stage = arg;
+    redisReply *reply = keys_command_at(stage->master, "INFO clients");
+    bool blocked = strstr(reply->str, "blocked_clients:0") == NULL;
+
+    freeReplyObject(reply);
+    return blocked;
+}
+
 /* Is the token stored, and does a WAIT of the new owner block its connection? */
 static bool is_waiting(void *arg)
 {
     const struct stage *stage = arg;
-    redisReply *reply = keys_command_at(stage->master, "INFO clients");
-    bool waiting = strstr(reply->str, "blocked_clients:0") == NULL;
+    bool waiting = is_blocked(arg);
     char token[64];
 
-    freeReplyObject(reply);
     token_at(token, stage, stage->master);
     return waiting && token[0] != '\0';
 }
@@ -155,6 +174,37 @@ static void no_handler_begins_before_the_replica_knows_the_owner(void **state)
 }
 
 /* A worker that is stopped while it waits neither begins nor keeps the slot. */
+/* The grant of a fleet in Redis is known by a replica of the tree's master, too, which has no slot
+ * of the topic. */
+static void no_handler_begins_before_a_replica_knows_the_grant(void **state)
+{
+    struct server *master = servers_node_of(cluster_servers(), "tree{slotmq:/slotmq}");
+    struct server *replica = replica_of(master);
+    const smq_client_options client =
+        SMQ_CLIENT_OPTIONS(.request_timeout_ms = LONGEST_MS, .session_timeout_ms = 2000,
+                           .coordination = SMQ_COORDINATION_REDIS);
+    struct stage stage;
+    smq_consumer *worker;
+
+    (void) state;
+    stage_init_with(&stage, 1, client);
+    while (stage.master == master) {
+        stage_fini(&stage);
+        stage_init_with(&stage, 1, client);
+    }
+    server_pause(replica);
+    worker = handler_log_worker(stage.client, stage.topic, stage.log);
+    messages_send(stage.client, stage.topic, (struct test_message){.body = "a"});
+    stage.master = master;
+    assert_true(wait_until(is_blocked, &stage, TIMEOUT_MS));
+    assert_int_equal(handler_log_count(stage.log), 0);
+    server_resume(replica);
+    handler_log_await(stage.log, 1);
+    assert_int_equal(report_of(&reported.without_replicas), 0);
+    handler_log_stop_worker(worker);
+    stage_fini(&stage);
+}
+
 static void a_stop_does_not_wait_for_the_handlers(void **state)
 {
     struct stage stage;
@@ -238,6 +288,7 @@ TEST_GROUP(takeover_replicas)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(no_handler_begins_before_the_replica_knows_the_owner, set_up),
+        cmocka_unit_test_setup(no_handler_begins_before_a_replica_knows_the_grant, set_up),
         cmocka_unit_test_setup(a_stop_does_not_wait_for_the_handlers, set_up),
         cmocka_unit_test_setup(a_missing_replica_is_said_once_and_stops_nobody, set_up),
         cmocka_unit_test_setup(an_owner_outlives_the_master_of_its_slot, set_up),
