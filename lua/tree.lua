@@ -54,12 +54,24 @@ clock = clock + math.max(0, math.min(now - was, math.floor(shortest / 3)))
 local till, owned = string.match(redis.call('HGET', tree, 's:' .. session) or '',
     '^(%d+) %d+(.*)$')
 
--- INFO costs as much as all the rest of a call that only keeps a session.  Of these, one in a part
--- of the shortest time-out asks; each other call does, and each that may end a session.
+-- INFO costs as much as all the rest of a call that only keeps a session, or also reads a node of
+-- its own.  Of these, one in a part of the shortest time-out asks; each other call does, and each
+-- that may end a session.
+local function owns(path)
+    for own in string.gmatch(owned, '%S+') do
+        if own == path then
+            return true
+        end
+    end
+    return false
+end
+local reads = ARGV[OPERANDS]
+local keeps = till and verb == 'read' and not ARGV[OPERANDS + 1]
+    and (not reads or string.sub(reads, 1, 1) == 'g' and owns(string.sub(reads, 2)))
 looked = tonumber(looked or 0)
 local lineage, promoted = of, false
-if not till or verb ~= 'read' or ARGV[OPERANDS] or reign ~= current or seen > last or grace ~= 0
-    or clock >= due or now < looked or now - looked >= shortest / LOOKS then
+if not keeps or reign ~= current or seen > last or grace ~= 0 or clock >= due or now < looked
+    or now - looked >= shortest / LOOKS then
     local info = redis.call('INFO', 'replication')
     lineage, looked = string.match(info, 'master_replid:(%x+)'), now
     promoted = not string.find(info, 'master_replid2:0+%s')
@@ -207,15 +219,6 @@ local function renew()
     end
     due = math.min(due, till)
     longest, shortest = math.max(longest, timeout_ms), math.min(shortest, timeout_ms)
-end
-
-local function owns(path)
-    for own in string.gmatch(owned, '%S+') do
-        if own == path then
-            return true
-        end
-    end
-    return false
 end
 
 if verb == 'close' then

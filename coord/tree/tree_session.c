@@ -337,7 +337,8 @@ static void tree_session_tick_in(struct tree_session *session, int64_t delay_ms)
                    (uint64_t) (away ? TREE_AWAY_MS : part_ms));
 }
 
-/* The session is kept, and what was published is compared, unless another call has just done so. */
+/* What was published is compared.  The session is kept, unless other calls do so: a member reads its
+ * own node as often, perhaps a moment later. */
 static void tree_session_on_tick(uv_timer_t *timer)
 {
     struct tree_session *session = timer->data;
@@ -349,7 +350,7 @@ static void tree_session_on_tick(uv_timer_t *timer)
         tree_watches_doubt(&session->watches, NULL);
     }
     session->beat = session->state != TREE_CONNECTED || session->verb != NULL ||
-                    clock_now_ms() - session->kept >= part_ms - part_ms / 16;
+                    clock_now_ms() - session->kept >= part_ms + part_ms / 8;
     tree_session_pump(session);
 }
 

@@ -1,6 +1,7 @@
 """Faults of the tree of a fleet in Redis, and of the master that has it."""
 import subprocess
 
+from fault import DidNotBite
 from faults_redis import Failover, Migrate, RedisFault
 from faults_workers import CutWorker
 from servers import REDIS_PORT, wait_until
@@ -10,10 +11,19 @@ TREE = f"tree{{{TAG}}}"
 
 
 class TreeFault(RedisFault):
+    def tree_master(self):
+        """It may be lost, or its master away, because of another fault."""
+        def found():
+            try:
+                return self.holder(TAG)
+            except DidNotBite:
+                return None
+        return wait_until(found, 30, "a master has the tree")
+
     def with_replica(self):
         """The master of the tree, when it has a replica in sync, and that."""
         def found():
-            node = self.holder(TAG)
+            node = self.tree_master()
             replica = self.world.cluster.replica_of(node)
             return replica and (node, replica)
         return wait_until(found, 20, "the master of the tree has a replica")
@@ -59,7 +69,7 @@ class OlderTree(TreeFault):
     shortest, longest = 0.5, 3.0
 
     def run(self):
-        node = self.holder(TAG)
+        node = self.tree_master()
         with node.client() as client:
             client.connection_pool.connection_kwargs["decode_responses"] = False
             client.connection_pool.reset()
@@ -80,7 +90,7 @@ class WipeTree(TreeFault):
     shortest, longest = 0.5, 2.0
 
     def run(self):
-        node = self.holder(TAG)
+        node = self.tree_master()
         self.world.note("wiped", node.host, node.pid)
         self.must(node.ask("DEL", TREE), "there was no tree")
         self.pause()
@@ -103,7 +113,7 @@ class CutWorkerFromTree(TreeFault, CutWorker):
         return [(self.node.host, REDIS_PORT)]
 
     def run(self):
-        self.node = self.holder(TAG)
+        self.node = self.tree_master()
         CutWorker.run(self)
 
 
