@@ -259,6 +259,20 @@ static void as_many_channels_as_there_are_topics_are_compared(void **state)
     peer_stop(&first);
 }
 
+/* A slow machine may answer late, which is away; then it is asked again. */
+static struct peer_reply get_when_there(struct peer *peer, const char *path)
+{
+    for (;;) {
+        const int told = peer_told(peer);
+        const struct peer_reply reply = peer_get(peer, path, false);
+
+        if (reply.status != SESSION_AWAY) {
+            return reply;
+        }
+        peer_await_told(peer, told);
+    }
+}
+
 /* The server starts anew with data from before the second one came: that one resumes with its
  * incarnation, the third one, which has died, ends when the grace is over, and nobody who lives has
  * lost the session. */
@@ -290,7 +304,7 @@ static void who_lives_resumes_in_a_new_reign(void **state)
     await_settled(&first, reign);
     assert_true(peer_reign(&first) > reign);
     assert_string_equal(peer_list(&first, "members", false).text, "a b ");
-    node = peer_get(&second, "members/b", false);
+    node = get_when_there(&second, "members/b");
     assert_int_equal(node.stat.czxid, before.stat.czxid);
     assert_int_equal(node.stat.owner, before.stat.owner);
     assert_int_equal(peer_events(&first, PEER_EXPIRED), 0);
@@ -452,9 +466,9 @@ static void what_redis_does_not_do_is_never_the_end_of_a_session(void **state)
         if (!cases[i].passes) {
             peer_await(&peer, PEER_CONNECTED, back + 1);
         }
-        now = peer_get(&peer, "members/a", false);
+        now = get_when_there(&peer, "members/a");
         assert_int_equal(now.stat.czxid, node.stat.czxid);
-        assert_int_equal(peer_events(&peer, PEER_DISCONNECTED), away + (cases[i].passes ? 0 : 1));
+        assert_true(peer_events(&peer, PEER_DISCONNECTED) >= away + (cases[i].passes ? 0 : 1));
         assert_int_equal(peer_events(&peer, PEER_EXPIRED), 0);
     }
     peer_stop(&peer);
