@@ -3,9 +3,10 @@
 -- ARGV def, verb, operands...
 -- RETURN OK, now, cursor (0: there are no more), (id, state, definition)... | NO_TOPIC | STALE
 --
--- verb: due (limit), those that are due, the first one first, and in the place of the cursor when
--- the first of the slot is due, whether or not that has come; their definitions are the first part
--- alone, and one that is not stored any more has an empty state.  get (id), one with its whole
+-- verb: due (limit, skip), those that are due, the first one first, without as many of the first
+-- ones as skip says, and in the place of the cursor when the first of the others is due (2^53: none
+-- is); their definitions are the first part alone, and one that is not stored any more has an empty
+-- state.  get (id), one with its whole
 -- definition, or none.  list (cursor, limit), some, with the first part: a schedule may come twice.
 -- What is stored of a schedule: see schedule_put.
 
@@ -16,6 +17,7 @@ if refused then
     return refused
 end
 -- @include clock
+-- @include tick
 
 local reply, op = { 'OK', now, 0 }, {}
 
@@ -34,9 +36,9 @@ local function read(id, whole)
     end
 end
 
-function op.due(limit)
-    reply[3] = redis.call('HGET', slot, 'tick') or '0'
-    local due = redis.call('ZRANGE', schedule, '-inf', now, 'BYSCORE', 'LIMIT', 0, limit)
+function op.due(limit, skip)
+    reply[3] = tick_first('(' .. now)
+    local due = redis.call('ZRANGE', schedule, '-inf', now, 'BYSCORE', 'LIMIT', skip or 0, limit)
     for _, id in ipairs(due) do
         read(id)
     end

@@ -312,6 +312,7 @@ static void core_free(struct core *core)
     secret_free(core->zookeeper_auth);
     free(core->zookeeper_auth_file);
     topic_numbers_fini(&core->topic_numbers);
+    zones_fini(&core->zones);
     free(core);
 }
 

@@ -20,6 +20,7 @@
 #include "core/health.h"
 #include "core/metrics.h"
 #include "core/topic_numbers.h"
+#include "core/zones.h"
 #include "redis/redis.h"
 
 struct coord_link; /* core/coord_link.h */
@@ -38,6 +39,7 @@ struct core {
     struct coord_link *link;
     struct metrics metrics;
     struct topic_numbers topic_numbers;
+    struct zones zones;            /* smq:io */
     struct health_sources sources; /* smq:io */
     int64_t slots_owned;           /* smq:io: that workers look into, also of shared topics */
     char name[128];                /* of this member */

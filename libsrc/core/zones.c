@@ -4,14 +4,17 @@
 #include "core/zones.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
+#include "base/memory.h"
 #include "base/status.h"
 
 #define ZONES_FOLDER "/usr/share/zoneinfo/"
 
-enum { FILE_MOST = 65536 };
+enum { FILE_MOST = 65536, KEEP_MS = 60000 };
 
 /* false: it could name a file in another folder. */
 static bool zones_name_is_safe(const char *name)
@@ -35,7 +38,7 @@ static bool zones_name_is_safe(const char *name)
 
 smq_status zones_load(struct zone *out, const char *name, smq_error *err)
 {
-    unsigned char data[FILE_MOST];
+    unsigned char *data = NULL;
     char path[sizeof(ZONES_FOLDER) + ZONE_NAME_MAX];
     struct stat about;
     bool is_read = false;
@@ -52,9 +55,11 @@ smq_status zones_load(struct zone *out, const char *name, smq_error *err)
     (void) snprintf(path, sizeof(path), "%s%s", ZONES_FOLDER, name);
     file = fopen(path, "rbe");
     if (file != NULL) {
+        data = memory_new(FILE_MOST);
         is_read = fstat(fileno(file), &about) == 0 && S_ISREG(about.st_mode) &&
-                  zone_parse(out, data, fread(data, 1, sizeof(data), file));
+                  zone_parse(out, data, fread(data, 1, FILE_MOST, file));
         (void) fclose(file);
+        free(data);
     }
     if (!is_read) {
         return status_set(err, SMQ_INVALID,
@@ -63,4 +68,51 @@ smq_status zones_load(struct zone *out, const char *name, smq_error *err)
                           name);
     }
     return SMQ_OK;
+}
+
+/* The entry of that name, or one that is used for it from now on. */
+static struct zones_entry *zones_entry_of(struct zones *zones, const char *name)
+{
+    struct zones_entry *entry;
+
+    for (size_t i = 0; i < ZONES_KEPT; i++) {
+        if (strcmp(zones->kept[i].name, name) == 0) {
+            return &zones->kept[i];
+        }
+    }
+    entry = &zones->kept[zones->next++ % ZONES_KEPT];
+    zone_fini(&entry->zone);
+    *entry = (struct zones_entry){.until_ms = 0};
+    return entry;
+}
+
+const struct zone *zones_get(struct zones *zones, const char *name, smq_error *err)
+{
+    static const struct zone utc;
+    const int64_t now_ms = clock_now_ms();
+    struct zones_entry *entry;
+    struct zone zone;
+
+    if (name == NULL || strcmp(name, "UTC") == 0) {
+        return &utc;
+    }
+    entry = zones_entry_of(zones, name);
+    if (now_ms < entry->until_ms) {
+        return &entry->zone;
+    }
+    if (zones_load(&zone, name, err) != SMQ_OK) {
+        return NULL;
+    }
+    zone_fini(&entry->zone);
+    entry->zone = zone;
+    entry->until_ms = now_ms + KEEP_MS;
+    (void) snprintf(entry->name, sizeof(entry->name), "%s", name);
+    return &entry->zone;
+}
+
+void zones_fini(struct zones *zones)
+{
+    for (size_t i = 0; i < ZONES_KEPT; i++) {
+        zone_fini(&zones->kept[i].zone);
+    }
 }

@@ -13,4 +13,20 @@
  * has no such zone), and then *out is UTC.  Free with zone_fini(). */
 smq_status zones_load(struct zone *out, const char *name, smq_error *err);
 
+/* Some zones that were read, each for a minute, so that a tick need not read a file.  One thread
+ * has it; zeroed it is empty. */
+enum { ZONES_KEPT = 16 };
+struct zones {
+    struct zones_entry {
+        char name[ZONE_NAME_MAX + 1];
+        struct zone zone;
+        int64_t until_ms;
+    } kept[ZONES_KEPT];
+    size_t next;
+};
+
+/* NULL is UTC.  What is returned is valid up to the next call; NULL: INVALID, as above. */
+const struct zone *zones_get(struct zones *zones, const char *name, smq_error *err);
+void zones_fini(struct zones *zones);
+
 #endif

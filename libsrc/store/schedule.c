@@ -48,10 +48,11 @@ void store_schedule_list(struct store_call *call, struct redis *redis,
 }
 
 void store_schedule_due(struct store_call *call, struct redis *redis, const struct store_slot *slot,
-                        int64_t timeout_ms)
+                        size_t skip, int64_t timeout_ms)
 {
     schedule_begin_read(call, slot, "due", true);
     redis_arg_int(call_argv(call, SCRIPT_SCHEDULE_READ_ARGV_OPERANDS), STORE_SCHEDULES_DUE);
+    redis_arg_int(&call->command, (int64_t) skip);
     call_submit(call, redis, HEAD + WIDTH * STORE_SCHEDULES_DUE, timeout_ms);
 }
 

@@ -20,17 +20,18 @@ struct store_schedule {
 void store_schedule_get(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                         const char *id, int64_t timeout_ms);
 
-/* Read some of them, from `cursor` on, which begins and ends as 0; or those that are due. */
+/* Read some of them, from `cursor` on, which begins and ends as 0; or those that are due, without
+ * the first `skip`. */
 enum { STORE_SCHEDULES_DUE = 100 };
 void store_schedule_list(struct store_call *call, struct redis *redis,
                          const struct store_slot *slot, uint64_t cursor, int64_t timeout_ms);
 void store_schedule_due(struct store_call *call, struct redis *redis, const struct store_slot *slot,
-                        int64_t timeout_ms);
+                        size_t skip, int64_t timeout_ms);
 
 /* The reply to each of the three; then each of them. */
 struct store_schedules {
     int64_t now_ms;
-    uint64_t cursor; /* of those that are due: when the first of the slot is, in ms */
+    uint64_t cursor; /* of those that are due: when the first of the others is, in ms */
     size_t count;
 };
 bool store_schedules_read(struct store_schedules *out, const struct store_result *result);

@@ -10,16 +10,16 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "core/plan.h"
 #include "store/schedule.h"
 
-enum { AGAIN_US = 1000000 };
+enum { AGAIN_MS = 1000 };
 
 struct ticking_call {
     struct store_call call;
     struct owned_slot *slot;
     struct store_slot target;
     uint32_t era;
+    size_t skip;    /* how many of those that are due cannot be followed here */
     size_t count;   /* ticks in the call */
     int64_t now_ms; /* by the clock of Redis */
     int64_t due_ms[STORE_SCHEDULES_DUE];
@@ -56,13 +56,13 @@ static void ticking_end(struct ticking_call *ticking)
     slot_set_turn(set);
 }
 
-/* Nothing was done: it is tried again a moment later. */
-static void ticking_fail(struct ticking_call *ticking, const char *text)
+/* Nothing was done: it is tried again a moment later, or when another one is due. */
+static void ticking_fail(struct ticking_call *ticking, int64_t wait_ms, const char *text)
 {
     struct owned_slot *slot = ticking->slot;
 
     if (ticking->era == slot->era) {
-        slot->tick_us = clock_now_us() + AGAIN_US;
+        slot->tick_us = clock_now_us() + (wait_ms < AGAIN_MS ? wait_ms : AGAIN_MS) * 1000;
         owned_slot_set_alarm(slot);
     }
     if (text != NULL && episode_trouble(&slot->set->ticks_fail, clock_now_ms())) {
@@ -71,6 +71,14 @@ static void ticking_fail(struct ticking_call *ticking, const char *text)
                    slot->number, slot->set->name, text);
     }
     ticking_end(ticking);
+}
+
+static void ticking_read(struct ticking_call *ticking)
+{
+    const struct core *core = ticking->slot->set->core;
+
+    store_schedule_due(&ticking->call, core->redis, &ticking->target, ticking->skip,
+                       core->request_timeout_ms);
 }
 
 void ticking_decide(struct owned_slot *slot)
@@ -90,8 +98,7 @@ void ticking_decide(struct owned_slot *slot)
     store_call_init(&ticking->call, ticking_on_due, ticking);
     store_slot_fill(&ticking->target, &slot->set->topic, slot->number);
     owned_slot_call_begin(slot);
-    store_schedule_due(&ticking->call, slot->set->core->redis, &ticking->target,
-                       slot->set->core->request_timeout_ms);
+    ticking_read(ticking);
 }
 
 /* Add the tick of a schedule to the call.  false: *err says why it cannot be followed here. */
@@ -103,7 +110,8 @@ static bool ticking_add(struct ticking_call *ticking, const struct store_schedul
     char times[SCHEDULE_TIMES_MAX];
     smq_schedule schedule;
     struct schedule_step step;
-    struct plan plan;
+    struct ticks ticks;
+    const struct zone *zone;
 
     if (stored->there) {
         if (stored->definition_len >= sizeof(times)) {
@@ -111,12 +119,15 @@ static bool ticking_add(struct ticking_call *ticking, const struct store_schedul
         }
         memcpy(times, stored->definition, stored->definition_len);
         times[stored->definition_len] = '\0';
-        if (!schedule_parse_times(&schedule, times) || plan_open(&plan, &schedule, err) != SMQ_OK) {
+        if (!schedule_parse_times(&schedule, times) ||
+            schedule_check(&ticks, &schedule, err) != SMQ_OK) {
             return false;
         }
-        step =
-            schedule_step_of(&plan.ticks, &plan.zone, &schedule, &stored->state, ticking->now_ms);
-        plan_close(&plan);
+        zone = zones_get(&ticking->slot->set->core->zones, schedule.zone, err);
+        if (zone == NULL) {
+            return false;
+        }
+        step = schedule_step_of(&ticks, zone, &schedule, &stored->state, ticking->now_ms);
         tick.version = stored->state.version;
         tick.due_ms = stored->state.due_ms;
         tick.next_ms = step.next_ms;
@@ -133,29 +144,36 @@ static void ticking_on_due(struct store_call *call, const struct store_result *r
     smq_error err = {SMQ_INTERNAL, "it cannot be read"};
     struct store_schedules due;
     struct store_schedule stored;
-    bool is_good = true;
+    size_t lost = 0;
 
     if (result->outcome != STORE_OK || !store_schedules_read(&due, result)) {
-        ticking_fail(ticking, result->status == SMQ_DENIED ? result->text : NULL);
+        ticking_fail(ticking, AGAIN_MS, result->status == SMQ_DENIED ? result->text : NULL);
         return;
     }
     ticking->now_ms = due.now_ms;
-    ticking->call.done = ticking_on_made;
     store_ticks_begin(call, &ticking->target);
     for (size_t i = 0; i < due.count && ticking->count < STORE_SCHEDULES_DUE; i++) {
         if (!store_schedule_read(&stored, result, i) || !ticking_add(ticking, &stored, &err)) {
-            is_good = false;
+            lost++;
         }
     }
-    if (ticking->count == 0) {
-        if (is_good && ticking->era == ticking->slot->era && (int64_t) due.cursor > due.now_ms) {
-            ticking_know(ticking->slot, (int64_t) due.cursor, due.now_ms);
-            ticking_end(ticking);
-        } else {
-            ticking_fail(ticking, is_good ? NULL : err.text);
-        }
+    ticking->skip += lost;
+    if (lost == STORE_SCHEDULES_DUE) { /* others may be behind them */
+        ticking_read(ticking);
         return;
     }
+    if (ticking->count == 0) {
+        if (ticking->skip > 0) {
+            ticking_fail(ticking, (int64_t) due.cursor - due.now_ms, err.text);
+            return;
+        }
+        if (ticking->era == ticking->slot->era) {
+            ticking_know(ticking->slot, (int64_t) due.cursor, due.now_ms);
+        }
+        ticking_end(ticking);
+        return;
+    }
+    ticking->call.done = ticking_on_made;
     store_ticks(call, ticking->slot->set->core->redis,
                 ticking->slot->set->core->request_timeout_ms);
 }
@@ -185,7 +203,7 @@ static void ticking_on_made(struct store_call *call, const struct store_result *
     if (result->outcome != STORE_OK ||
         !store_ticks_read(&results, &tick_ms, result, ticking->count) ||
         !ticking_count(ticking, results)) {
-        ticking_fail(ticking, result->status == SMQ_DENIED ? result->text : NULL);
+        ticking_fail(ticking, AGAIN_MS, result->status == SMQ_DENIED ? result->text : NULL);
         return;
     }
     episode_good(&ticking->slot->set->ticks_fail);
