@@ -102,7 +102,7 @@ struct answer *edit_schedule(struct serve *serve, const json_t *query,
     } else if (client && strcmp(action, "resume") == 0) {
         status = smq_schedule_resume(client, topic, id, &err);
     } else if (client && strcmp(action, "run") == 0) {
-        status = smq_schedule_run(client, topic, id, &err);
+        status = smq_schedule_run(client, topic, id, NULL, &err);
     } else if (client) {
         return answer_problem(400, SMQ_INVALID, "action must be pause, resume or run");
     }

@@ -31,7 +31,7 @@ static void schedule_time(char out[TIME_ROOM], int64_t at_ms)
 {
     (void) snprintf(out, TIME_ROOM, "-");
     if (at_ms != 0) {
-        output_time(out, TIME_ROOM, at_ms);
+        output_time_exact(out, TIME_ROOM, at_ms);
     }
 }
 
@@ -183,7 +183,7 @@ static enum exit_code schedule_end(smq_client *client, const struct command *com
     if (command->global.json) {
         json_t *document = json_object();
         output_set(document, "topic", json_string(command->words[0]));
-        output_set(document, "id", output_text(command->words[1]));
+        output_set_bytes(document, "id", command->words[1], strlen(command->words[1]));
         output_set(document, "change", json_string(done));
         output_json(document);
     } else if (!command->global.quiet) {
@@ -245,12 +245,28 @@ const struct verb schedule_resume_verb = {
     .connected = schedule_resume,
 };
 
+static const struct flag schedule_run_flags[] = {
+    {.name = "at",
+     .type = FLAG_TIME,
+     .operand = "WHEN",
+     .min = "1",
+     .max = "8796093022208",
+     .help = "the time in the id of the message, to repeat a run that failed; default now"},
+};
+
 static enum exit_code schedule_run(smq_client *client, const struct command *command)
 {
+    const struct flag_value *at = command->options;
+    int64_t at_ms = at->value;
     smq_error err;
-    smq_status status = smq_schedule_run(client, command->words[0], command->words[1], &err);
+    smq_status status =
+        smq_schedule_run(client, command->words[0], command->words[1], &at_ms, &err);
+    enum exit_code code = schedule_end(client, command, status, "run", &err);
 
-    return schedule_end(client, command, status, "run", &err);
+    if (status != SMQ_OK && at_ms != 0 && !command->global.quiet) {
+        say("a group may have its message already; to repeat this, give --at %" PRId64, at_ms);
+    }
+    return code;
 }
 
 const struct verb schedule_run_verb = {
@@ -258,6 +274,7 @@ const struct verb schedule_run_verb = {
     .operands = "NAME ID",
     .summary = "store the message of a schedule now, also while it is paused",
     .text = "Its next tick stays.",
+    VERB_FLAGS(schedule_run_flags, struct flag_value),
     .min_words = 2,
     .max_words = 2,
     .connected = schedule_run,

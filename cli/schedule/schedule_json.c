@@ -1,6 +1,8 @@
 /* schedule_json.c - schedules as JSON. */
 #include "cli/schedule/schedule_json.h"
 
+#include <string.h>
+
 #include "cli/text/output.h"
 #include "cli/verb/headers.h"
 
@@ -40,7 +42,7 @@ json_t *schedule_json(const smq_schedule_info *info)
     json_t *object = json_object();
 
     output_set(object, "topic", json_string(info->topic));
-    schedule_json_text(object, "id", info->id);
+    output_set_bytes(object, "id", info->id, strlen(info->id));
     schedule_json_text(object, "cron", schedule->cron);
     schedule_json_number(object, "every_ms", schedule->every_ms);
     schedule_json_text(object, "zone", schedule->zone);
@@ -52,7 +54,7 @@ json_t *schedule_json(const smq_schedule_info *info)
     schedule_json_number(object, "last_at_ms", info->last_at_ms);
     output_set(object, "ticks", json_integer(info->ticks));
     output_set(object, "paused", json_boolean(info->paused));
-    schedule_json_text(object, "note", info->note);
+    output_set_bytes(object, "note", info->note, strlen(info->note));
     output_set(object, "version", json_integer(info->version));
     output_set(object, "slot", json_integer(info->slot));
     if (schedule->message != NULL) {

@@ -29,26 +29,31 @@ struct schedule_next_options {
     struct flag_value from, count;
 };
 
+#define TIME_MOST "8796093022208" /* 2^43 ms, in the year 2248 */
+
 #define PUT(member)  offsetof(struct schedule_put_options, member)
 #define NEXT(member) offsetof(struct schedule_next_options, member)
 
 /* Rows for a `struct schedule_times times` in the verb's `struct_`. */
-#define TIME_ROW(name_, type_, at_, operand_, help_)                                               \
+#define TIME_ROW(name_, type_, at_, operand_, min_, max_, help_)                                   \
     {                                                                                              \
-        .name = (name_), .type = (type_), .offset = (at_), .operand = (operand_), .help = (help_)  \
+        .name = (name_), .type = (type_), .offset = (at_), .operand = (operand_), .min = (min_),   \
+        .max = (max_), .help = (help_)                                                             \
     }
-#define TIMES(struct_, member) offsetof(struct_, times.member)
+#define WHEN_ROW(name_, at_, help_) TIME_ROW(name_, FLAG_TIME, at_, "WHEN", "0", TIME_MOST, help_)
+#define TIMES(struct_, member)      offsetof(struct_, times.member)
 #define TIME_FLAGS(struct_)                                                                        \
     TEXT_FLAG("cron", TIMES(struct_, cron), "EXPR",                                                \
               "minute, hour, day of month, month and day of week, as '30 6 * * MON-FRI'; with a "  \
               "second in front; or @daily and the like"),                                          \
-        TIME_ROW("every", FLAG_DURATION, TIMES(struct_, every), "TIME",                            \
-                 "that far apart, counted from --start or from 1970; at least 100ms"),             \
+        TIME_ROW("every", FLAG_DURATION, TIMES(struct_, every), "TIME", "100ms", "100000d",        \
+                 "that far apart, counted from --start or from 1970"),                             \
         TEXT_FLAG("zone", TIMES(struct_, zone), "ZONE",                                            \
                   "of --cron, as Europe/Berlin; default UTC"),                                     \
-        TIME_ROW("start", FLAG_TIME, TIMES(struct_, start), "WHEN", "no tick before this time"),   \
-        TIME_ROW("end", FLAG_TIME, TIMES(struct_, end), "WHEN", "no tick after this time"),        \
-        NUMBER_FLAG("limit", TIMES(struct_, limit), "how many ticks there are; default no limit")
+        WHEN_ROW("start", TIMES(struct_, start), "no tick before this time"),                      \
+        WHEN_ROW("end", TIMES(struct_, end), "no tick after this time"),                           \
+        TIME_ROW("limit", FLAG_NUMBER, TIMES(struct_, limit), "N", "1", TIME_MOST,                 \
+                 "how many ticks there are; default no limit")
 
 static const struct flag schedule_put_flags[] = {
     TIME_FLAGS(struct schedule_put_options),
@@ -75,7 +80,7 @@ static const struct flag schedule_put_flags[] = {
 
 static const struct flag schedule_next_flags[] = {
     TIME_FLAGS(struct schedule_next_options),
-    TIME_ROW("from", FLAG_TIME, NEXT(from), "WHEN", "the times after this one; default now"),
+    WHEN_ROW("from", NEXT(from), "the times after this one; default now"),
     {.name = "count",
      .type = FLAG_NUMBER,
      .offset = NEXT(count),
@@ -96,6 +101,9 @@ static enum exit_code schedule_fill(smq_schedule *out, const struct schedule_tim
     *out = (smq_schedule) SMQ_SCHEDULE_INIT;
     if ((times->cron != NULL) == times->every.given) {
         return say_error(EXIT_USAGE, "give either --cron or --every");
+    }
+    if (times->end.given && times->end.value < times->start.value) {
+        return say_error(EXIT_USAGE, "--end is before --start: there would be no tick");
     }
     if (times->missed != NULL && strcmp(times->missed, "one") != 0 &&
         strcmp(times->missed, "none") != 0) {
@@ -148,7 +156,7 @@ static void schedule_put_report(const struct command *command, smq_schedule_chan
     if (command->global.json) {
         json_t *document = json_object();
         output_set(document, "topic", json_string(command->words[0]));
-        output_set(document, "id", output_text(command->words[1]));
+        output_set_bytes(document, "id", command->words[1], strlen(command->words[1]));
         output_set(document, "change", json_string(smq_schedule_change_name(change)));
         output_set(document, "window", json_boolean(has_window));
         output_json(document);
@@ -230,7 +238,7 @@ static enum exit_code schedule_next(const struct command *command)
     for (size_t i = 0; i < count; i++) {
         output_append(array, json_integer(times_at_ms[i]));
         if (!command->global.json) {
-            output_time(text, sizeof(text), times_at_ms[i]);
+            output_time_exact(text, sizeof(text), times_at_ms[i]);
             printf("%s\n", text);
         }
     }

@@ -138,6 +138,15 @@ void output_time(char *text, size_t size, int64_t at_ms)
     }
 }
 
+void output_time_exact(char *text, size_t size, int64_t at_ms)
+{
+    output_time(text, size, at_ms);
+    const size_t length = strlen(text);
+    if (at_ms % 1000 > 0 && text[length - 1] == 'Z') {
+        snprintf(text + length - 1, size - length + 1, ".%03dZ", (int) (at_ms % 1000));
+    }
+}
+
 bool output_write(const void *bytes, size_t size)
 {
     const char *next = bytes;

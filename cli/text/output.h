@@ -42,6 +42,9 @@ size_t output_width(void);
 /* A time in milliseconds since 1970 as "2026-01-31T07:00:00Z". */
 void output_time(char *text, size_t size, int64_t at_ms);
 
+/* The same, and milliseconds where the time has some: "2026-01-31T07:00:00.250Z". */
+void output_time_exact(char *text, size_t size, int64_t at_ms);
+
 /* Writes all bytes to standard output past its buffer.  false: errno says why. */
 bool output_write(const void *bytes, size_t size);
 

@@ -74,7 +74,8 @@ typedef enum smq_schedule_change {
 SMQ_API const char *smq_schedule_change_name(smq_schedule_change change);
 
 /* Store a schedule.  To put an equal one changes nothing, so a program may do it whenever it
- * starts.  A paused one stays paused.  `id` has 1 .. 200 bytes of UTF-8 without control characters.
+ * starts.  A paused one stays paused.  `id` has 1 .. 200 bytes, not blanks alone, without
+ * control characters.
  * In a topic with groups each group gets it; a group that is added later gets it with the next put.
  * *change may be NULL.
  *
@@ -115,10 +116,13 @@ SMQ_API smq_status smq_schedule_pause(smq_client *client, const char *topic, con
 SMQ_API smq_status smq_schedule_resume(smq_client *client, const char *topic, const char *id,
                                        smq_error *err);
 
-/* Store its message now, also while it is paused, with the time that it is now in its id.  Its next
- * tick stays.  Fails: NO_SCHEDULE, FULL (max_waiting), DUPLICATE. */
+/* Store its message now, also while it is paused.  Its next tick stays.  *at_ms is the time in the
+ * id of the message, in ms since 1970: 0, or at_ms NULL, is now, and then *at_ms is set, also if
+ * the call fails.  To repeat a call that failed with the same time stores nothing twice, as groups
+ * of the topic may have the message already; what was handled is known in layout keyed with a
+ * dedup_window_ms.  Fails: NO_SCHEDULE, FULL (max_waiting), INVALID. */
 SMQ_API smq_status smq_schedule_run(smq_client *client, const char *topic, const char *id,
-                                    smq_error *err);
+                                    int64_t *at_ms, smq_error *err);
 
 /* Without a server: the first `capacity` times after `after_at_ms` at which a schedule is due, its
  * limit included, in ms since 1970; *count is how many there are.  The message is not looked at.

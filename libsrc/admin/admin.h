@@ -95,7 +95,8 @@ smq_status admin_schedule_remove(struct core *core, const char *topic, const cha
                                  smq_error *err);
 smq_status admin_schedule_pause(struct core *core, const char *topic, const char *id,
                                 const char *note, smq_error *err);
-smq_status admin_schedule_run(struct core *core, const char *topic, const char *id, smq_error *err);
+smq_status admin_schedule_run(int64_t *at_ms, struct core *core, const char *topic, const char *id,
+                              smq_error *err);
 
 smq_status admin_dead_requeue(uint64_t *count, struct core *core, const char *topic,
                               const smq_filter *filter, smq_progress_fn *progress, void *user,

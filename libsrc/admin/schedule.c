@@ -5,6 +5,7 @@
  * there is looked for in all slots, as its key may have been another one.
  *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -240,11 +241,16 @@ static smq_status schedule_fail_moved(const struct schedule_op *op, smq_error *e
                       op->id, op->topic->name);
 }
 
-/* What is to be put. */
+/* What is to be put.  The reply of a try may have been lost: an equal schedule that is found then
+ * is what the try has changed. */
 struct schedule_given {
     smq_schedule schedule;
     struct plan plan;
-    smq_schedule_change change;
+    smq_schedule_change change, largest; /* of this group, and of all */
+    smq_schedule_change tried;           /* what a try has sent; SMQ_SCHEDULE_SAME: none has */
+    struct schedule_state taken; /* if `is_taken`: what a try has removed, to store it elsewhere */
+    char note[SMQ_REASON_MAX + 1];
+    bool is_taken;
 };
 
 /* The state of a schedule that is stored anew, or with other times: it counts from now. */
@@ -259,10 +265,6 @@ static smq_status schedule_start(struct schedule_state *out, const struct schedu
                           op->id);
     }
     *out = (struct schedule_state){.due_ms = next_ms, .last_ms = -1, .note = ""};
-    if (op->found) {
-        out->paused = op->copy->state.paused;
-        out->note = op->copy->state.note;
-    }
     return SMQ_OK;
 }
 
@@ -280,13 +282,25 @@ static bool schedule_has_times(const struct schedule_op *op, const smq_schedule 
 static smq_status schedule_change(struct schedule_state *out, const struct schedule_op *op,
                                   struct schedule_given *given, smq_error *err)
 {
-    given->change = op->found ? SMQ_SCHEDULE_RESTARTED : SMQ_SCHEDULE_MADE;
+    smq_status status;
+
+    if (!op->found && given->is_taken) {
+        given->change = given->tried;
+        *out = given->taken;
+        return SMQ_OK;
+    }
     if (op->found && schedule_has_times(op, &given->schedule)) {
         given->change = SMQ_SCHEDULE_CHANGED;
         *out = op->copy->state;
         return SMQ_OK;
     }
-    return schedule_start(out, op, given, err);
+    given->change = op->found ? SMQ_SCHEDULE_RESTARTED : SMQ_SCHEDULE_MADE;
+    status = schedule_start(out, op, given, err);
+    if (status == SMQ_OK && op->found) {
+        out->paused = op->copy->state.paused;
+        out->note = op->copy->state.note;
+    }
+    return status;
 }
 
 /* Store it in its slot, where op->copy has what was there. */
@@ -301,10 +315,11 @@ static smq_status schedule_put_there(struct schedule_op *op, struct schedule_giv
     }
     if (given->change == SMQ_SCHEDULE_CHANGED && definition->len == op->copy->definition.len &&
         memcmp(definition->data, op->copy->definition.data, definition->len) == 0) {
-        given->change = SMQ_SCHEDULE_SAME;
+        given->change = given->tried;
         op->moved = false;
         return SMQ_OK;
     }
+    given->tried = given->change;
     return schedule_store(op, &state, definition, err);
 }
 
@@ -313,14 +328,15 @@ static smq_status schedule_put_elsewhere(struct schedule_op *op, struct schedule
                                          int32_t number, const struct buf *definition,
                                          smq_error *err)
 {
-    char note[SMQ_REASON_MAX + 1];
-    struct schedule_state state = {.note = ""};
-    smq_status status = schedule_change(&state, op, given, err);
+    smq_status status = schedule_change(&given->taken, op, given, err);
 
     if (status != SMQ_OK) {
         return status;
     }
-    (void) snprintf(note, sizeof(note), "%s", state.note);
+    (void) snprintf(given->note, sizeof(given->note), "%s", given->taken.note);
+    given->taken.note = given->note;
+    given->is_taken = true;
+    given->tried = given->change;
     status = schedule_store(op, NULL, NULL, err);
     if (status != SMQ_OK || op->moved) {
         return status;
@@ -328,8 +344,7 @@ static smq_status schedule_put_elsewhere(struct schedule_op *op, struct schedule
     schedule_op_clear(op);
     op->number = number;
     store_slot_fill(&op->slot, op->topic, number);
-    state.note = note;
-    return schedule_store(op, &state, definition, err);
+    return schedule_store(op, &given->taken, definition, err);
 }
 
 /* One try. */
@@ -414,11 +429,15 @@ static smq_status schedule_do_parts(struct core *core, const char *topic, const 
 static smq_status schedule_put_part(struct schedule_op *op, void *user, smq_error *err)
 {
     struct schedule_given *given = user;
-    const smq_schedule_change before = given->change;
-    smq_status status = schedule_put_once(op, given, err);
+    smq_status status;
 
-    if (given->change < before) {
-        given->change = before; /* of several groups the largest change is returned */
+    if (op->put.id == NULL) { /* the first try in this part */
+        given->is_taken = false;
+        given->tried = SMQ_SCHEDULE_SAME;
+    }
+    status = schedule_put_once(op, given, err);
+    if (status == SMQ_OK && !op->moved && given->change > given->largest) {
+        given->largest = given->change;
     }
     return status;
 }
@@ -435,7 +454,7 @@ smq_status admin_schedule_put(smq_schedule_change *change, struct core *core, co
     status = schedule_do_parts(core, topic, id, schedule_put_part, &given, err);
     plan_close(&given.plan);
     if (status == SMQ_OK && change != NULL) {
-        *change = given.change;
+        *change = given.largest;
     }
     return status;
 }
@@ -518,17 +537,21 @@ static enum fanout_next schedule_run_done(const struct store_result *result, voi
     return FANOUT_DONE;
 }
 
+/* `user`: the time in the id of the message, the same in all groups; 0: it is not known yet. */
 static smq_status schedule_run_part(struct schedule_op *op, void *user, smq_error *err)
 {
+    int64_t *at_ms = user;
     smq_status status = schedule_find_existing(op, err);
 
-    (void) user;
     if (status != SMQ_OK) {
         return status;
     }
+    if (*at_ms == 0) {
+        *at_ms = op->now_ms;
+    }
     op->tick = (struct store_tick){.id = op->id,
                                    .version = op->copy->state.version,
-                                   .due_ms = op->now_ms,
+                                   .due_ms = *at_ms,
                                    .next_ms = -1,
                                    .what = STORE_TICK_RUN};
     status = fanout_one(op->core, schedule_run_send, schedule_run_done, op, err);
@@ -536,15 +559,17 @@ static smq_status schedule_run_part(struct schedule_op *op, void *user, smq_erro
         return status_set(err, SMQ_FULL, "slot %d of topic %s has max_waiting messages",
                           (int) op->number, op->topic->name);
     }
-    if (status == SMQ_OK && op->result == 'd') {
-        return status_set(err, SMQ_DUPLICATE, "a message with the same id was stored just now");
-    }
-    return status;
+    return status; /* a duplicate: this call has stored it, and its reply was lost */
 }
 
-smq_status admin_schedule_run(struct core *core, const char *topic, const char *id, smq_error *err)
+smq_status admin_schedule_run(int64_t *at_ms, struct core *core, const char *topic, const char *id,
+                              smq_error *err)
 {
-    return schedule_do_parts(core, topic, id, schedule_run_part, NULL, err);
+    if (*at_ms < 0 || *at_ms > TOPIC_TIME_MAX_MS) {
+        return status_set(err, SMQ_INVALID, "the time must be from 0 to %" PRId64 ", not %" PRId64,
+                          TOPIC_TIME_MAX_MS, *at_ms);
+    }
+    return schedule_do_parts(core, topic, id, schedule_run_part, at_ms, err);
 }
 
 /* --- reading some --- */

@@ -88,11 +88,14 @@ SMQ_API smq_status smq_schedule_resume(smq_client *client, const char *topic, co
 }
 
 SMQ_API smq_status smq_schedule_run(smq_client *client, const char *topic, const char *id,
-                                    smq_error *err)
+                                    int64_t *at_ms, smq_error *err)
 {
+    int64_t now_ms = 0;
     smq_status status = client_check(client, err);
 
-    return status == SMQ_OK ? admin_schedule_run(client->core, topic, id, err) : status;
+    return status == SMQ_OK
+               ? admin_schedule_run(at_ms != NULL ? at_ms : &now_ms, client->core, topic, id, err)
+               : status;
 }
 
 SMQ_API smq_status smq_schedule_next(const smq_schedule *schedule, int64_t after_at_ms,

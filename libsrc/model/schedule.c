@@ -46,6 +46,9 @@ smq_status schedule_check_id(const char *id, smq_error *err)
         return status_set(err, SMQ_INVALID, "the id of a schedule has 1 to %d bytes, not %zu",
                           SMQ_SCHEDULE_ID_MAX, len);
     }
+    if (strspn(id, " ") == len) {
+        return status_set(err, SMQ_INVALID, "the id of a schedule is not of blanks alone");
+    }
     return SMQ_OK;
 }
 
@@ -166,6 +169,13 @@ static smq_status schedule_make_message(struct message *out, char *id_at, size_t
                           "schedule says when it is stored, and its id is ID@DUE");
     }
     (void) snprintf(id_at, size, "%s@", id);
+    if (topic->layout == SMQ_LAYOUT_KEYED && given->key.len >= strlen(id_at) &&
+        memcmp(given->key.data, id_at, strlen(id_at)) == 0) {
+        return status_set(err, SMQ_INVALID,
+                          "the key of a schedule's message does not begin with \"%.120s\": so do "
+                          "the ids of its messages",
+                          id_at);
+    }
     *out = (struct message){.body = given->body,
                             .key = given->key.data != NULL ? given->key : smq_text(id),
                             .priority = given->priority,

@@ -49,6 +49,9 @@ int64_t ticks_after(const struct ticks *ticks, const struct zone *zone, int64_t 
     int64_t from_ms = after_ms < ticks->start_ms ? ticks->start_ms - 1 : after_ms;
     int64_t next_ms, rest;
 
+    if (from_ms >= TICKS_LAST_MS) {
+        return TICKS_NEVER;
+    }
     if (ticks->every_ms > 0) {
         next_ms =
             ticks->start_ms +

@@ -194,9 +194,10 @@ def test_a_schedule_is_put_read_paused_run_and_removed(topic):
     schedules.pause("nightly", "until käse comes")
     [listed] = schedules.list()
     assert (listed.paused, listed.note, listed.schedule.cron) == (True, "until käse comes", "30 2 * * *")
-    schedules.run("nightly")
+    at_ms = schedules.run("nightly")
+    assert schedules.run("nightly", at_ms) == at_ms
     [ran] = topic.messages()
-    assert (ran.body, ran.key, ran.id[:8]) == (b"all shops", b"shops", b"nightly@")
+    assert (ran.body, ran.key, ran.id) == (b"all shops", b"shops", b"nightly@%d" % at_ms)
     schedules.resume("nightly")
     assert schedules.exists("nightly") and not schedules.get("nightly").paused
     schedules.remove("nightly")

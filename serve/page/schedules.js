@@ -67,7 +67,7 @@ function cells(page, row) {
         moment(row.last_at_ms),
         count(row.ticks),
         text(row, 'note') || null,
-        page.self.write && acts(page, row),
+        page.self.write && row.id !== undefined && acts(page, row),
     ];
 }
 
@@ -82,7 +82,7 @@ export const schedules = {
     render(data, parameters, page) {
         const topic = parameters.get('topic');
         const rows = data.schedules.map((row) => ({
-            key: `${row.topic} ${row.id}`,
+            key: `${row.topic} ${text(row, 'id')}`,
             cells: cells(page, row),
         }));
         return [

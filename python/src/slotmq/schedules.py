@@ -164,10 +164,12 @@ class Schedules:
     def resume(self, id: str) -> None:
         self._call(lib.smq_schedule_resume, id)
 
-    def run(self, id: str) -> None:
-        """Store its message now, also while it is paused; its next tick stays.  Raises RetryError: FULL; UsageError:
-        DUPLICATE."""
-        self._call(lib.smq_schedule_run, id)
+    def run(self, id: str, at_ms: int = 0) -> int:
+        """Store its message now, also while it is paused; its next tick stays.  Returns the time in the id of the
+        message; to repeat a call that failed with the same `at_ms` stores nothing twice.  Raises RetryError: FULL."""
+        at = ffi.new("int64_t *", at_ms)
+        self._call(lib.smq_schedule_run, id, at)
+        return int(at[0])
 
     def _call(self, function: Any, id: str, *arguments: Any, keep: Any = None) -> None:
         wait_for(function, self._client, self._topic, text_of(id, "id"), *arguments, keep=keep)

@@ -68,6 +68,18 @@ static void test_a_schedule_from_put_to_remove(void **state)
     free(out);
 }
 
+static const struct {
+    const char *flag, *value, *other, *other_value, *says;
+} REFUSED[] = {
+    {"--every", "0", "--count", "1", "--every \"0\" cannot be used"},
+    {"--every", "99ms", "--count", "1", "100ms to 100000d"},
+    {"--every", "1s", "--limit", "99999999999999", "1 to 8796093022208"},
+    {"--every", "1s", "--from", "-1", "--from \"-1\" cannot be used"},
+    {"--every", "1s", "--start", "99999999999999", "0 to 8796093022208"},
+    {"--start=2026-12-02T00:00:00Z", "--every=1s", "--end", "2026-12-01T00:00:00Z",
+     "--end is before --start"},
+};
+
 static void test_what_is_wrong_is_said_in_one_line(void **state)
 {
     char *err;
@@ -84,6 +96,33 @@ static void test_what_is_wrong_is_said_in_one_line(void **state)
                     ARGS("schedule", "put", "forgets", "s", "x"));
     command_refused(1, "no schedule \"other\"", NULL,
                     ARGS("schedule", "remove", "forgets", "other"));
+    for (size_t i = 0; i < sizeof(REFUSED) / sizeof(REFUSED[0]); i++) {
+        command_refused(64, REFUSED[i].says, NULL,
+                        ARGS("schedule", "next", REFUSED[i].flag, REFUSED[i].value,
+                             REFUSED[i].other, REFUSED[i].other_value));
+    }
+}
+
+static void test_a_time_is_shown_with_its_milliseconds(void **state)
+{
+    char *out = command_out(NULL, ARGS("schedule", "next", "--every", "750ms", "--count", "2",
+                                       "--from", "1774692000000"));
+
+    assert_string_equal(out, "2026-03-28T10:00:00.750Z\n2026-03-28T10:00:01.500Z\n");
+    free(out);
+}
+
+static void test_what_is_not_utf_8_has_another_form(void **state)
+{
+    json_t *document, *one;
+
+    command_done(NULL, ARGS("topic", "create", "latin"));
+    command_done(NULL, ARGS("schedule", "put", "latin", "caf\xe9", "--every", "1d", "-q"));
+    document = command_json(NULL, ARGS("schedule", "list", "latin", "--json"));
+    one = json_array_get(json_object_get(document, "schedules"), 0);
+    assert_string_equal(json_text(one, "id_base64"), "Y2Fm6Q==");
+    assert_null(json_object_get(one, "id"));
+    json_decref(document);
 }
 
 TEST_GROUP(schedule)
@@ -91,6 +130,8 @@ TEST_GROUP(schedule)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_schedule_from_put_to_remove),
         cmocka_unit_test(test_what_is_wrong_is_said_in_one_line),
+        cmocka_unit_test(test_a_time_is_shown_with_its_milliseconds),
+        cmocka_unit_test(test_what_is_not_utf_8_has_another_form),
     };
 
     return cmocka_run_group_tests(tests, command_setup, command_teardown);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
+#include "integration/fixture/keys.h"
 #include "integration/fixture/members.h"
 #include "integration/fixture/messages.h"
 #include "support/group.h"
@@ -141,6 +142,39 @@ static void an_owner_without_room_makes_them_too(void **state)
     smq_client_free(client);
 }
 
+/* More than are read at once, and due before the one that can be followed. */
+static void what_cannot_be_followed_hides_no_other(void **state)
+{
+    smq_client *client = cluster_client();
+    smq_topic_options options =
+        SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .layout = SMQ_LAYOUT_KEYED, .slots = 1);
+    const char *topic = cluster_topic(client, &options);
+    struct handler_log *log = handler_log_new(NULL);
+    char slot[64], schedule[64];
+    smq_consumer *worker;
+    smq_metrics metrics = SMQ_METRICS_INIT;
+    smq_error err = SMQ_ERROR_INIT;
+
+    (void) snprintf(slot, sizeof(slot), "slot{%s_0}", topic);
+    (void) snprintf(schedule, sizeof(schedule), "schedule{%s_0}", topic);
+    put_every(client, topic, "s", EVERY_MS, "x");
+    freeReplyObject(keys_command(slot, "EVAL %s 2 %s %s",
+                                 "local times = '* * * * *\\n0\\nMars/Olympus\\n0\\n0\\n0\\none' "
+                                 "for i = 1, 250 do "
+                                 "redis.call('HSET', KEYS[1], 'X' .. i, '1,' .. i .. ',0,,0,', "
+                                 "'Y' .. i, #times .. ':' .. times .. '1:k2:+00:0:0:') "
+                                 "redis.call('ZADD', KEYS[2], i, i) end",
+                                 slot, schedule));
+    worker = handler_log_worker(client, topic, log);
+    handler_log_await(log, TICKS);
+    handler_log_stop_worker(worker);
+    check_ticks(log, "s");
+    assert_ok(smq_client_metrics(client, &metrics, &err), &err);
+    assert_int_equal(metrics.ticks, handler_log_count(log));
+    handler_log_free(log);
+    smq_client_free(client);
+}
+
 static bool a_tick_is_late(void *arg)
 {
     const struct awaited *awaited = arg;
@@ -237,6 +271,9 @@ static void each_group_gets_each_tick(void **state)
     smq_client *client = cluster_client();
     smq_topic_options options = cluster_topic_options("grouped", SMQ_TYPE_FIXED_TIME, 2);
     struct handler_log *log[2] = {handler_log_new(NULL), handler_log_new(NULL)};
+    smq_message_ref which = SMQ_MESSAGE_REF(.key = smq_text("s"));
+    char id[40];
+    int64_t at_ms = 0;
     smq_consumer *workers[2];
     smq_error err = SMQ_ERROR_INIT;
 
@@ -255,6 +292,14 @@ static void each_group_gets_each_tick(void **state)
         check_ticks(log[i], "s");
         handler_log_free(log[i]);
     }
+    put_every(client, "grouped", "s", 86400000, "x"); /* one message, by any number of repeats */
+    assert_ok(smq_schedule_run(client, "grouped/b", "s", &at_ms, &err), &err);
+    assert_ok(smq_schedule_run(client, "grouped", "s", &at_ms, &err), &err);
+    (void) snprintf(id, sizeof(id), "s@%" PRId64, at_ms);
+    which.id = smq_text(id);
+    assert_ok(smq_message_get(client, "grouped/a", &which, NULL, &err), &err);
+    assert_ok(smq_message_get(client, "grouped/b", &which, NULL, &err), &err);
+    assert_int_equal(messages_stats(client, "grouped/b").waiting, 1);
     smq_client_free(client);
 }
 
@@ -377,6 +422,7 @@ static void missed_ticks_follow_the_policy(void **state)
 
 static void one_runs_at_once_and_keeps_its_time(void **state)
 {
+    int64_t at_ms = 0;
     smq_client *client = cluster_client();
     const char *topic = topic_of(client, false);
     struct handler_log *log = handler_log_new(NULL);
@@ -387,8 +433,10 @@ static void one_runs_at_once_and_keeps_its_time(void **state)
     put_every(client, topic, "s", 86400000, "x");
     info = get(client, topic, "s");
     assert_ok(smq_schedule_pause(client, topic, "s", "while the store moves", &err), &err);
-    assert_ok(smq_schedule_run(client, topic, "s", &err), &err);
-    handler_log_await(log, 1);
+    assert_ok(smq_schedule_run(client, topic, "s", &at_ms, &err), &err);
+    messages_await_counts(client, topic, (struct message_counts){.done = 1});
+    assert_ok(smq_schedule_run(client, topic, "s", &at_ms, &err), &err); /* a repeat */
+    assert_int_equal(messages_stats(client, topic).waiting, 0);
     again = get(client, topic, "s");
     assert_true(again->paused);
     assert_string_equal(again->note, "while the store moves");
@@ -409,6 +457,7 @@ static const struct {
 } REFUSED[] = {
     {"", {.every_ms = 1000}, "1 to 200 bytes"},
     {"a\nb", {.every_ms = 1000}, "no control characters"},
+    {"  ", {.every_ms = 1000}, "not of blanks alone"},
     {"s", {.every_ms = 0}, "either cron or every_ms"},
     {"s", {.every_ms = 1000, .cron = "@daily"}, "either cron or every_ms"},
     {"s", {.every_ms = 99}, "every_ms must be from 100"},
@@ -445,7 +494,11 @@ static void what_cannot_be_is_refused_in_one_line(void **state)
     message.id = smq_text("an id");
     assert_int_equal(smq_schedule_put(client, topic, "s", &schedule, NULL, &err), SMQ_INVALID);
     assert_non_null(strstr(err.text, "its id is ID@DUE"));
-    assert_int_equal(smq_schedule_run(client, topic, "s", &err), SMQ_NO_SCHEDULE);
+    message.id = smq_text(NULL);
+    message.key = smq_text("s@");
+    assert_int_equal(smq_schedule_put(client, topic, "s", &schedule, NULL, &err), SMQ_INVALID);
+    assert_non_null(strstr(err.text, "does not begin with \"s@\""));
+    assert_int_equal(smq_schedule_run(client, topic, "s", NULL, &err), SMQ_NO_SCHEDULE);
     assert_int_equal(smq_schedule_remove(client, topic, "s", &err), SMQ_NO_SCHEDULE);
     assert_int_equal(smq_schedule_put(client, "no-topic", "s", &schedule, NULL, &err),
                      SMQ_NO_TOPIC);
@@ -474,6 +527,7 @@ TEST_GROUP(schedules)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_owner_makes_each_tick_once),
         cmocka_unit_test(an_owner_without_room_makes_them_too),
+        cmocka_unit_test(what_cannot_be_followed_hides_no_other),
         cmocka_unit_test(what_nobody_makes_is_late),
         cmocka_unit_test(callers_of_a_shared_topic_make_each_tick_once),
         cmocka_unit_test(killed_owners_lose_and_repeat_no_tick),

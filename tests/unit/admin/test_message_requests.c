@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <slotmq/admin.h>
+#include <slotmq/schedule.h>
 #include <slotmq/topic.h>
 
 #include "support/group.h"
@@ -240,6 +241,41 @@ static void keyed_nonsense_is_refused(void **state)
     assert_int_equal(get(), SMQ_OK);
 }
 
+/* A repeat finds another version: that which its first try has stored, or another one. */
+#define NO_SCHEDULE    "OK #5 #0"
+#define SCHEDULE(body) "OK #5 #0 s 9,6000,0,,0, 16:\n1000\n\n0\n0\n0\none1:" body "2:+00:0:0:"
+
+static void what_a_put_has_changed_is_known_without_its_reply(void **state)
+{
+    static const struct {
+        const char *lines[5];
+        smq_schedule_change change;
+    } cases[] = {
+        {{NO_SCHEDULE, "OK #9"}, SMQ_SCHEDULE_MADE},
+        {{SCHEDULE("s")}, SMQ_SCHEDULE_SAME},
+        {{NO_SCHEDULE, "", "MOVED", SCHEDULE("s")}, SMQ_SCHEDULE_MADE},
+        {{SCHEDULE("z"), "", "MOVED", SCHEDULE("s")}, SMQ_SCHEDULE_CHANGED},
+        {{NO_SCHEDULE, "MOVED", SCHEDULE("z"), "OK #10"}, SMQ_SCHEDULE_CHANGED},
+    };
+    const smq_message message = SMQ_MESSAGE(.body = {"s", 1});
+    const smq_schedule schedule = SMQ_SCHEDULE(.every_ms = 1000, .message = &message);
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        smq_schedule_change change;
+        smq_error err = SMQ_ERROR_INIT;
+        size_t count = 0;
+
+        while (cases[i].lines[count] != NULL) {
+            count++;
+        }
+        answer_with(cases[i].lines, count);
+        if (smq_schedule_put(client, "t", "s", &schedule, &change, &err) != SMQ_OK ||
+            change != cases[i].change) {
+            fail_msg("row %zu: %s %s", i, smq_schedule_change_name(change), err.text);
+        }
+    }
+}
+
 static void what_a_slot_says_is_passed_on(void **state)
 {
     ANSWER("FULL");
@@ -358,6 +394,7 @@ TEST_GROUP(message_requests)
     const struct CMUnitTest tests[] = {
         EDITING_TEST(nonsense_is_refused),
         EDITING_TEST(keyed_nonsense_is_refused),
+        EDITING_TEST(what_a_put_has_changed_is_known_without_its_reply),
         EDITING_TEST(what_a_slot_says_is_passed_on),
         EDITING_TEST(a_slot_that_does_not_know_its_topic_is_damaged_unless_that_was_altered),
         EDITING_TEST(a_removal_whose_reply_was_lost_is_done),

@@ -201,6 +201,9 @@ static void intervals_count_from_the_start(void **state)
         {86400000, 5, 0, 1700000000000, 1700006400005},
         {1000, INT64_C(1) << 43, 0, 1, INT64_C(1) << 43},
         {1000, INT64_C(1) << 43, 0, INT64_C(1) << 43, TICKS_NEVER},
+        {1000, 250, 0, INT64_MAX, TICKS_NEVER},
+        {INT64_C(1) << 43, 0, 0, INT64_MAX - 1, TICKS_NEVER},
+        {1000, 250, 0, INT64_MIN, 250},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
