@@ -34,7 +34,7 @@ local sleepers = idle_wake
 -- @include wake
 -- @include tick
 
-redis.call('ZADD', schedule, '+inf', '')
+tick_keep()
 if due == '' then
     redis.call('ZREM', schedule, id)
 else

@@ -1,7 +1,7 @@
 #!lua
 -- KEYS store, prepare, slot, schedule, [body], [done]
 -- ARGV def, kind, channel, max_waiting (0: no bound), debounce_ms (0: none), dedup_ms (0: none),
---      calls...
+--      ttl_ms (empty: none; of a message that says nothing else), calls...
 -- RETURN OK, results (one character per call: those of send; s skipped; o other: the schedule or
 --        the slot is paused, or it is gone, or another call was first), tick (of the slot:
 --        schedule_put), [failed]
@@ -9,6 +9,7 @@
 --
 -- calls: (id, version, due, next, what).  what: f fire, store the message of the schedule with its
 -- id and the time that it was due; s skip; r run, store it with the time `due`, whatever that is.
+-- A call without calls makes a key `schedule` anew that Redis has lost.
 -- A call to fire or skip is for the version and the due time that its caller has read, which has
 -- come; the schedule is due at `next` then, or never again if that is empty.  So of callers that do
 -- the same one is the first.  A refused message leaves its schedule due.
@@ -32,7 +33,8 @@ local MOST, WIDTH = (#ARGV - CALLS + 1) / 5, body and 5 or 2
 local results, fired, moves, gone = {}, {}, {}, {}
 local arguments = { def, kind, channel, max_waiting, debounce_ms, dedup_ms, '-', 0 }
 
--- The parts of the message in a definition: member, when, body, limit, ttl.
+-- The parts of the message in a definition: member, when, body, limit, ttl (empty: that of the
+-- topic; -: none).
 local function parts_of(definition)
     local parts, length, at = {}, nil, 1
     for i = 0, 5 do
@@ -49,6 +51,7 @@ local function fire(i, definition, time)
     end
     if body then
         arguments[n + 1] = parts[1] .. time
+        arguments[n + 5] = parts[5] == '' and ttl_ms or parts[5] ~= '-' and parts[5] or ''
     end
     fired[#fired + 1] = i
 end
@@ -84,7 +87,7 @@ for i = 1, MOST do
     end
 end
 
-redis.call('ZADD', schedule, '+inf', '')
+tick_keep()
 redis.call('ZREM', schedule, '\0', unpack(gone)) -- no id has a NUL
 tick_first()
 if #fired > 0 then

@@ -1,4 +1,5 @@
-/* copy.c - the messages of a topic are stored in another topic too, there or in another cluster. */
+/* copy.c - the messages of a topic are stored in another topic too, there or in another cluster;
+ * then its schedules are. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ struct copy_options {
     const char *to_redis, *state, *match, *cursor;
     struct flag_value limit;
     struct headers headers;
+    bool messages_only;
 };
 
 #define COPY(member) offsetof(struct copy_options, member)
@@ -35,12 +37,16 @@ static const struct flag copy_flags[] = {
     NUMBER_FLAG("limit", COPY(limit), "at most N; default all"),
     TEXT_FLAG("cursor", COPY(cursor), "CURSOR",
               "continue where the copy that showed this cursor ended"),
+    SWITCH_FLAG("messages-only", COPY(messages_only),
+                "leave out the schedules; as --match, --header and --limit do"),
 };
 
 /* One run of the verb. */
 struct copy {
     const struct command *command;
     const char *to; /* the name of the target */
+    smq_client *from, *into;
+    uint64_t schedules; /* that were copied */
     struct topic_facts to_facts;
     smq_producer *producer; /* of the target */
     struct progress progress;
@@ -69,6 +75,12 @@ static void copy_settle(struct copy *copy)
     }
 }
 
+/* How to continue; nothing was stored for certain: anew. */
+static const char *copy_cursor(const struct copy *copy)
+{
+    return copy->stored[0] != '\0' ? copy->stored : "''";
+}
+
 static bool copy_message(const smq_message_info *info, void *user)
 {
     struct copy *copy = user;
@@ -88,13 +100,56 @@ static bool copy_message(const smq_message_info *info, void *user)
     return !tally_has_failed(&copy->tally);
 }
 
-/* === The end ============================================================ */
+/* === Schedules ========================================================== */
 
-/* How to continue; nothing was stored for certain: anew. */
-static const char *copy_cursor(const struct copy *copy)
+/* It counts from now there, with the ticks that it has left. */
+static smq_status copy_put_schedule(const struct copy *copy, const smq_schedule_info *info,
+                                    smq_error *err)
 {
-    return copy->stored[0] != '\0' ? copy->stored : "''";
+    smq_schedule schedule = info->schedule;
+    smq_status status;
+
+    schedule.limit -= schedule.limit > 0 ? info->ticks : 0;
+    status = smq_schedule_put(copy->into, copy->to, info->id, &schedule, NULL, err);
+    return status == SMQ_OK && info->paused
+               ? smq_schedule_pause(copy->into, copy->to, info->id, info->note, err)
+               : status;
 }
+
+/* One that has ended is left out. */
+static bool copy_schedule(const smq_schedule_info *listed, void *user)
+{
+    struct copy *copy = user;
+    smq_schedule_info *info = NULL;
+    smq_error err;
+    smq_status status = SMQ_OK;
+
+    if (signals_came()) {
+        return false;
+    }
+    if (listed->next_at_ms != 0) {
+        status = smq_schedule_get(copy->from, listed->topic, listed->id, &info, &err);
+    }
+    if (info) {
+        status = copy_put_schedule(copy, info, &err);
+        copy->schedules += status == SMQ_OK;
+    }
+    smq_schedule_info_free(info);
+    if (status != SMQ_OK && status != SMQ_NO_SCHEDULE) {
+        copy->tally.code =
+            say_error(exit_code_of(status), "schedule %s: %s; to continue: --cursor %s", listed->id,
+                      say_text(&err), copy_cursor(copy));
+    }
+    return copy->tally.code == EXIT_DONE;
+}
+
+static bool copy_has_schedules(const struct copy_options *flags)
+{
+    return !flags->messages_only && !flags->match && flags->headers.count == 0 &&
+           !flags->limit.given;
+}
+
+/* === The end ============================================================ */
 
 /* All before the message that failed first are stored, so the copy continues at it; one that can
  * never be stored is to be left out. */
@@ -122,6 +177,10 @@ static enum exit_code copy_report(struct copy *copy, smq_status status, const sm
     char counts[TALLY_COUNTS_SIZE];
 
     tally_counts(counts, tally, "copied");
+    if (copy->schedules > 0) {
+        const size_t length = strlen(counts);
+        snprintf(counts + length, sizeof(counts) - length, " schedules %" PRIu64, copy->schedules);
+    }
     if (tally->code != EXIT_DONE) {
         return copy_report_failure(copy, counts);
     }
@@ -138,6 +197,7 @@ static enum exit_code copy_report(struct copy *copy, smq_status status, const sm
         output_set(document, "copied", json_integer((json_int_t) tally->sent));
         output_set(document, "merged", json_integer((json_int_t) tally->merged));
         output_set(document, "duplicates", json_integer((json_int_t) tally->duplicates));
+        output_set(document, "schedules", json_integer((json_int_t) copy->schedules));
         output_set(document, "cursor", json_string(copy->stored));
         output_json(document);
     } else if (tally->duplicates > 0) {
@@ -190,9 +250,15 @@ static enum exit_code copy_all(struct copy *copy, smq_client *from)
     signals_catch();
     copy->total = copy_total(from, topic, filter.states);
     copy->progress = progress_begin(copy->command, "copied");
-    const smq_status status = smq_message_each(from, topic, &filter, copy_message, copy, &err);
+    smq_status status = smq_message_each(from, topic, &filter, copy_message, copy, &err);
     copy_settle(copy);
     progress_end(&copy->progress);
+    if (status == SMQ_OK && copy->tally.code == EXIT_DONE && copy_has_schedules(flags)) {
+        status = smq_schedule_each(from, topic, copy_schedule, copy, &err);
+        if (copy->tally.code != EXIT_DONE) {
+            return copy->tally.code; /* it was said */
+        }
+    }
     return copy_report(copy, status, &err);
 }
 
@@ -216,6 +282,8 @@ static enum exit_code copy_between(struct copy *copy, smq_client *from, smq_clie
     if (smq_producer_new(&copy->producer, to, &options, &err) != SMQ_OK) {
         return say_failure(&err);
     }
+    copy->from = from;
+    copy->into = to;
     copy_keep(&copy->seen, flags->cursor ? flags->cursor : "");
     copy_keep(&copy->stored, copy->seen);
     code = copy_all(copy, from);
@@ -266,13 +334,14 @@ static enum exit_code copy_check(const struct command *command)
 const struct verb copy_verb = {
     .name = "copy",
     .operands = "NAME TO",
-    .summary = "store the messages of a topic in another topic or cluster, too",
+    .summary = "store the messages and schedules of a topic in another one or a cluster, too",
     .text = "The messages keep key, id, body, time, priority, retry limit and attempts; the topic "
             "TO must exist, with the same type and layout. NAME keeps its messages. A message that "
             "waits in TO already is merged, so a copy can be run again. Dead letters, if --state "
             "names them, wait in TO, with all their retries. What TO refuses as a duplicate "
             "(dedup_window_ms) is counted, and the exit code is 1. Interrupted by Ctrl-C or a "
-            "failure, it prints a cursor to continue with.",
+            "failure, it prints a cursor to continue with. Then the schedules are put in TO, which "
+            "makes ticks of its own; they count from now, and paused ones stay paused.",
     VERB_FLAGS(copy_flags, struct copy_options),
     .min_words = 2,
     .max_words = 2,

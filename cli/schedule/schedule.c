@@ -249,8 +249,6 @@ static const struct flag schedule_run_flags[] = {
     {.name = "at",
      .type = FLAG_TIME,
      .operand = "WHEN",
-     .min = "1",
-     .max = "8796093022208",
      .help = "the time in the id of the message, to repeat a run that failed; default now"},
 };
 

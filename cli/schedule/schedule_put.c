@@ -29,7 +29,7 @@ struct schedule_next_options {
     struct flag_value from, count;
 };
 
-#define TIME_MOST "8796093022208" /* 2^43 ms, in the year 2248 */
+#define LIMIT_MOST "8796093022208" /* 2^43 */
 
 #define PUT(member)  offsetof(struct schedule_put_options, member)
 #define NEXT(member) offsetof(struct schedule_next_options, member)
@@ -40,7 +40,7 @@ struct schedule_next_options {
         .name = (name_), .type = (type_), .offset = (at_), .operand = (operand_), .min = (min_),   \
         .max = (max_), .help = (help_)                                                             \
     }
-#define WHEN_ROW(name_, at_, help_) TIME_ROW(name_, FLAG_TIME, at_, "WHEN", "0", TIME_MOST, help_)
+#define WHEN_ROW(name_, at_, help_) TIME_ROW(name_, FLAG_TIME, at_, "WHEN", NULL, NULL, help_)
 #define TIMES(struct_, member)      offsetof(struct_, times.member)
 #define TIME_FLAGS(struct_)                                                                        \
     TEXT_FLAG("cron", TIMES(struct_, cron), "EXPR",                                                \
@@ -52,7 +52,7 @@ struct schedule_next_options {
                   "of --cron, as Europe/Berlin; default UTC"),                                     \
         WHEN_ROW("start", TIMES(struct_, start), "no tick before this time"),                      \
         WHEN_ROW("end", TIMES(struct_, end), "no tick after this time"),                           \
-        TIME_ROW("limit", FLAG_NUMBER, TIMES(struct_, limit), "N", "1", TIME_MOST,                 \
+        TIME_ROW("limit", FLAG_NUMBER, TIMES(struct_, limit), "N", "1", LIMIT_MOST,                \
                  "how many ticks there are; default no limit")
 
 static const struct flag schedule_put_flags[] = {
@@ -96,9 +96,25 @@ static void schedule_put_init(void *options)
     when_init(&((struct schedule_put_options *) options)->when);
 }
 
+/* Times are from 1970 to 2248, which is 2^43 ms. */
+static enum exit_code schedule_check_time(const char *name, const struct flag_value *time)
+{
+    return time->value >= 0 && time->value <= INT64_C(1) << 43
+               ? EXIT_DONE
+               : say_error(EXIT_USAGE, "%s is before 1970, or after 2248", name);
+}
+
 static enum exit_code schedule_fill(smq_schedule *out, const struct schedule_times *times)
 {
+    enum exit_code code = schedule_check_time("--start", &times->start);
+
     *out = (smq_schedule) SMQ_SCHEDULE_INIT;
+    if (code == EXIT_DONE) {
+        code = schedule_check_time("--end", &times->end);
+    }
+    if (code != EXIT_DONE) {
+        return code;
+    }
     if ((times->cron != NULL) == times->every.given) {
         return say_error(EXIT_USAGE, "give either --cron or --every");
     }
@@ -230,6 +246,9 @@ static enum exit_code schedule_next(const struct command *command)
     size_t count = 0;
     enum exit_code code = schedule_fill(&schedule, &flags->times);
 
+    if (code == EXIT_DONE) {
+        code = schedule_check_time("--from", &flags->from);
+    }
     if (code == EXIT_DONE &&
         smq_schedule_next(&schedule, flags->from.given ? flags->from.value : moment_wall_ms(),
                           times_at_ms, (size_t) flags->count.value, &count, &err) != SMQ_OK) {

@@ -98,6 +98,10 @@ smq_status admin_schedule_pause(struct core *core, const char *topic, const char
 smq_status admin_schedule_run(int64_t *at_ms, struct core *core, const char *topic, const char *id,
                               smq_error *err);
 
+/* Store the schedules of a group, as they are, in another group of the same topic too. */
+smq_status admin_schedules_copy(struct core *core, const char *from, const char *to,
+                                smq_error *err);
+
 smq_status admin_dead_requeue(uint64_t *count, struct core *core, const char *topic,
                               const smq_filter *filter, smq_progress_fn *progress, void *user,
                               smq_error *err);

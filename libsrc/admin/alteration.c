@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "admin/admin.h"
 #include "base/status.h"
 
 /* The group may be missing: Redis has lost it. */
@@ -65,6 +66,21 @@ smq_status alteration_check_dropped(const struct alteration *alteration, smq_err
     return status;
 }
 
+/* A new group has the schedules of the first one; of one that Redis has lost it has none. */
+static smq_status alteration_copy_schedules(const struct topic_change *change, const char *group,
+                                            smq_error *err)
+{
+    char first[TOPIC_NAME_MAX + 1];
+    smq_error own;
+    smq_status status;
+
+    topic_part_name(first, &change->stored, 0);
+    status = admin_schedules_copy(change->core, first, group, &own);
+    return status == SMQ_OK || status == SMQ_DAMAGED || status == SMQ_NO_TOPIC
+               ? SMQ_OK
+               : status_copy(err, &own);
+}
+
 smq_status alteration_make_added(struct alteration *alteration, smq_error *err)
 {
     const struct topic_change *change = &alteration->change;
@@ -80,6 +96,9 @@ smq_status alteration_make_added(struct alteration *alteration, smq_error *err)
         if (!topic_has_part(&change->stored, part.name)) {
             status = create_one(&report, change->core, &part, err);
             alteration->made[i] = alteration->made[i] || (status == SMQ_OK && report.created);
+            if (status == SMQ_OK && alteration->made[i]) {
+                status = alteration_copy_schedules(change, part.name, err);
+            }
         }
     }
     return status;

@@ -600,7 +600,7 @@ smq_status admin_schedule_get(smq_schedule_info **out, struct core *core, const 
     return status;
 }
 
-/* All schedules of a part of a topic. */
+/* All schedules of a part of a topic, with the first parts of their definitions. */
 struct schedule_list {
     struct core *core;
     const struct topic *topic;
@@ -673,24 +673,27 @@ static bool schedule_list_visit(const struct schedule_list *list, smq_schedule_f
     return true;
 }
 
-static smq_status schedule_each_part(struct core *core, const struct topic *topic, bool *more,
-                                     smq_schedule_fn *visit, void *user, smq_error *err)
+/* Free what it has read with schedule_list_fini(). */
+static smq_status schedule_list_read(struct schedule_list *list, smq_error *err)
 {
-    struct schedule_list list = {.core = core, .topic = topic};
     smq_status status;
 
-    list.cursors = memory_new((size_t) topic->slots * sizeof(*list.cursors));
-    status = fanout_many(core, topic->slots, schedule_list_send, schedule_list_done, &list, err);
-    if (status == SMQ_OK && list.count > 0) {
-        qsort(list.copies, list.count, sizeof(*list.copies), schedule_list_compare);
-        *more = schedule_list_visit(&list, visit, user);
+    list->cursors = memory_new((size_t) list->topic->slots * sizeof(*list->cursors));
+    status = fanout_many(list->core, list->topic->slots, schedule_list_send, schedule_list_done,
+                         list, err);
+    if (list->count > 0) {
+        qsort(list->copies, list->count, sizeof(*list->copies), schedule_list_compare);
     }
-    for (size_t i = 0; i < list.count; i++) {
-        schedule_copy_free(list.copies[i]);
-    }
-    free(list.copies);
-    free(list.cursors);
     return status;
+}
+
+static void schedule_list_fini(struct schedule_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        schedule_copy_free(list->copies[i]);
+    }
+    free(list->copies);
+    free(list->cursors);
 }
 
 smq_status admin_schedule_each(struct core *core, const char *topic, smq_schedule_fn *visit,
@@ -701,8 +704,50 @@ smq_status admin_schedule_each(struct core *core, const char *topic, smq_schedul
     smq_status status = fanout_topic(&whole, core, topic, err);
 
     for (int i = 0; status == SMQ_OK && more && i < topic_parts(&whole); i++) {
+        struct schedule_list list = {.core = core, .topic = &part};
+
         topic_part(&part, &whole, i);
-        status = schedule_each_part(core, &part, &more, visit, user, err);
+        status = schedule_list_read(&list, err);
+        more = status == SMQ_OK && schedule_list_visit(&list, visit, user);
+        schedule_list_fini(&list);
     }
+    return status;
+}
+
+/* Store it in the same slot of another group, if that has none of this id. */
+static smq_status schedule_copy_to(const struct schedule_copy *listed, struct core *core,
+                                   const struct topic *from, const struct topic *to, smq_error *err)
+{
+    struct schedule_op op = {
+        .core = core, .topic = from, .id = listed->info.id, .number = listed->info.slot};
+    smq_status status = schedule_find(&op, err);
+
+    if (status == SMQ_OK && op.found) {
+        op.topic = to;
+        op.found = false;
+        store_slot_fill(&op.slot, to, op.number);
+        status = schedule_store(&op, &op.copy->state, &op.copy->definition, err);
+    }
+    schedule_op_clear(&op);
+    return status;
+}
+
+smq_status admin_schedules_copy(struct core *core, const char *from, const char *to, smq_error *err)
+{
+    struct topic source, target;
+    struct schedule_list list = {.core = core, .topic = &source};
+    smq_status status = fanout_definition(&source, core, from, err);
+
+    if (status == SMQ_OK) {
+        status = fanout_definition(&target, core, to, err);
+    }
+    if (status != SMQ_OK) {
+        return status;
+    }
+    status = schedule_list_read(&list, err);
+    for (size_t i = 0; i < list.count && status == SMQ_OK; i++) {
+        status = schedule_copy_to(list.copies[i], core, &source, &target, err);
+    }
+    schedule_list_fini(&list);
     return status;
 }

@@ -189,7 +189,8 @@ static smq_status schedule_make_message(struct message *out, char *id_at, size_t
     return send_check(out, err);
 }
 
-/* Headers and body, "LIMIT/BYTES", and the time to live. */
+/* Headers and body, "LIMIT/BYTES", and the time to live: empty, that of the topic at the tick; "-",
+ * none. */
 static void schedule_add_keyed(struct buf *out, const struct message *message,
                                const struct send_place *place)
 {
@@ -210,8 +211,8 @@ static void schedule_add_keyed(struct buf *out, const struct message *message,
         (void) snprintf(text + used, sizeof(text) - used, "/%zu", headers_len);
     }
     schedule_add_text(out, text);
-    (void) snprintf(text, sizeof(text), "%" PRId64, place->ttl_ms);
-    schedule_add_text(out, place->ttl_ms >= 0 ? text : "");
+    (void) snprintf(text, sizeof(text), "%" PRId64, message->ttl_ms);
+    schedule_add_text(out, message->ttl_ms > 0 ? text : message->ttl_ms < 0 ? "-" : "");
     buf_fini(&stored);
 }
 
@@ -294,7 +295,9 @@ static bool schedule_read_keyed(smq_message *message, smq_header *headers, const
     if (message->max_retries == 0 && schedule_number(part[4], -1) == 0) {
         message->max_retries = SMQ_NONE;
     }
-    message->ttl_ms = schedule_number(part[5], 0);
+    message->ttl_ms = part[5].len == 1 && *(const char *) part[5].data == '-'
+                          ? SMQ_NONE
+                          : schedule_number(part[5], 0);
     message->headers = headers;
     if (headers_len > 0) {
         message->header_count = headers_decode(headers, part[3].data, (size_t) headers_len);

@@ -32,7 +32,8 @@ static bool is_option(const char *word)
         "limit=",    "owner=",  "flags=",     "bound=",    "debounce=",   "dedup=",  "member=",
         "contains=", "reason=", "older=",     "bodies=",   "definition=", "oldest=", "gen=",
         "pauses=",   "paused=", "deletes=",   "deletion=", "coord=",      "open=",   "pushed=",
-        "passes=",   "id=",     "tombstone=", "caller=",   "exact=",      "age=",    "whole="};
+        "passes=",   "id=",     "tombstone=", "caller=",   "exact=",      "age=",    "whole=",
+        "ttl="};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strncmp(word, names[i], strlen(names[i])) == 0) {
@@ -319,6 +320,7 @@ static void tick_args(struct args *args, const struct words *words)
     args_add(args, option(words, "bound", "0"));
     args_add(args, option(words, "debounce", "0"));
     args_add(args, option(words, "dedup", "0"));
+    args_add(args, option(words, "ttl", ""));
     add_words(args, words, 1);
 }
 

@@ -118,6 +118,9 @@ static void test_a_message_has_the_time_of_its_tick_in_its_id(void **state)
         {"body", "bs@5000=body bz@4000= hs@5000=5500,3/,65500,1 hz@4000=5500"},
         {"schedule_tick dedup=1000 s 0 0 '' r z 0 0 '' r", "OK aa 5600"},
         {"schedule_tick dedup=1000 s 0 0 '' r z 0 0 '' r", "OK mm 5600"},
+        {"schedule_put y 0 4000 4000,0,,0, 1:s2:y@2:+00:0:1:-", "OK 5500"},
+        {"schedule_tick ttl=100 y 0 1 '' r z 0 1 '' r", "OK aa 4000"},
+        {"redis HMGET body{x} hy@1 hz@1", "5500 5500,,5600,1"},
     };
 
     SCRIPT_TABLE(state, rows);
@@ -238,6 +241,27 @@ static void test_a_time_without_a_schedule_is_removed(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* Redis has lost the times: they are made of what is stored. */
+static void test_times_that_are_lost_are_made_anew(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"schedule_put s 0 5000 5000,0,,0, " INLINE, "OK 1000"},
+        {"schedule_put z 0 6000 6000,1,5000,0, " INLINE, "OK 1000"},
+        {"schedule_put y 0 '' 4000,0,,1,paused " INLINE, "OK 1000"},
+        {"redis DEL schedule{x}", NULL},
+        {"schedule_read due 100", "OK 1000 9007199254740992"},
+        {"schedule_tick", "OK '' 5000"},
+        {"ticks", "s@5000 z@6000"},
+        {"redis DEL schedule{x}", NULL},
+        {"schedule_put x 0 7000 7000,0,,0, " INLINE, "OK 1000"},
+        {"ticks", "s@5000 z@6000 x@7000"},
+        {"field tick", "5000"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 /* clang-format on */
 
 TEST_GROUP(schedule)
@@ -254,6 +278,7 @@ TEST_GROUP(schedule)
         cmocka_unit_test(test_callers_of_a_shared_slot_look_when_it_is_due),
         cmocka_unit_test(test_a_deleted_topic_has_none_left),
         cmocka_unit_test(test_a_time_without_a_schedule_is_removed),
+        cmocka_unit_test(test_times_that_are_lost_are_made_anew),
     };
 
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

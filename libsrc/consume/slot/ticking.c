@@ -167,12 +167,14 @@ static void ticking_on_due(struct store_call *call, const struct store_result *r
             ticking_fail(ticking, (int64_t) due.cursor - due.now_ms, err.text);
             return;
         }
-        if (ticking->era == ticking->slot->era) {
-            ticking_know(ticking->slot, (int64_t) due.cursor, due.now_ms);
+        if (due.cursor <= (uint64_t) TOPIC_TIME_MAX_MS) {
+            if (ticking->era == ticking->slot->era) {
+                ticking_know(ticking->slot, (int64_t) due.cursor, due.now_ms);
+            }
+            ticking_end(ticking);
+            return;
         }
-        ticking_end(ticking);
-        return;
-    }
+    } /* none: was one removed, or has Redis lost their times?  A call without ticks knows. */
     ticking->call.done = ticking_on_made;
     store_ticks(call, ticking->slot->set->core->redis,
                 ticking->slot->set->core->request_timeout_ms);
@@ -182,7 +184,7 @@ static void ticking_on_due(struct store_call *call, const struct store_result *r
 static bool ticking_count(const struct ticking_call *ticking, const char *results)
 {
     struct metrics *metrics = &ticking->slot->set->core->metrics;
-    bool moved = false;
+    bool moved = ticking->count == 0;
 
     for (size_t i = 0; i < ticking->count; i++) {
         if (results[i] == 'a' || results[i] == 'm') {

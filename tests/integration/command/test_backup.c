@@ -262,8 +262,23 @@ static void test_a_topic_is_copied_to_another_cluster(void **state)
     free(said);
     json_decref(part);
     assert_same_messages("moved", 3);
+    command_done(NULL, ARGS("schedule", "put", "moved", "nightly", "all", "--cron", "30 2 * * *",
+                            "--limit", "9", "--ttl", "1h", "-H", "kind=pdf", "-q"));
+    command_done(NULL, ARGS("schedule", "pause", "moved", "nightly", "later", "-q"));
     said = command_err(NULL, ARGS("copy", "moved", "moved", "--to-redis", servers_redis(other)));
-    assert_string_equal(said, "copied 0 merged 3\n"); /* by their ids */
+    assert_string_equal(said, "copied 0 merged 3 schedules 1\n"); /* by their ids */
+    free(said);
+    json_t *schedule = command_json(
+        NULL, ARGS("-r", servers_redis(other), "schedule", "get", "moved", "nightly", "--json"));
+    json_t *was = command_json(NULL, ARGS("schedule", "get", "moved", "nightly", "--json"));
+    json_object_del(schedule, "version");
+    json_object_del(was, "version");
+    assert_true(json_equal(schedule, was));
+    json_decref(schedule);
+    json_decref(was);
+    said = command_err(NULL, ARGS("copy", "moved", "moved", "--to-redis", servers_redis(other),
+                                  "--messages-only"));
+    assert_string_equal(said, "copied 0 merged 3\n");
     free(said);
     assert_int_equal(command_stat("moved", "waiting"), 3);
 }

@@ -142,6 +142,29 @@ static void an_owner_without_room_makes_them_too(void **state)
     smq_client_free(client);
 }
 
+/* Redis loses a key that says when they are due. */
+static void lost_times_are_made_anew(void **state)
+{
+    smq_client *client = cluster_client();
+    const char *topic = topic_of(client, false);
+    struct awaited awaited = {client, topic, TICKS};
+    struct handler_log *log = handler_log_new(NULL);
+    smq_consumer *worker = handler_log_worker(client, topic, log);
+    char key[64];
+
+    put_every(client, topic, "s", EVERY_MS, "x");
+    handler_log_await(log, 1);
+    for (int i = 0; i < 4; i++) {
+        (void) snprintf(key, sizeof(key), "schedule{%s_%d}", topic, i);
+        freeReplyObject(keys_command(key, "DEL %s", key));
+    }
+    assert_true(wait_until(has_ticks, &awaited, TIMEOUT_MS));
+    handler_log_stop_worker(worker);
+    check_ticks(log, "s");
+    handler_log_free(log);
+    smq_client_free(client);
+}
+
 /* More than are read at once, and due before the one that can be followed. */
 static void what_cannot_be_followed_hides_no_other(void **state)
 {
@@ -272,6 +295,7 @@ static void each_group_gets_each_tick(void **state)
     smq_topic_options options = cluster_topic_options("grouped", SMQ_TYPE_FIXED_TIME, 2);
     struct handler_log *log[2] = {handler_log_new(NULL), handler_log_new(NULL)};
     smq_message_ref which = SMQ_MESSAGE_REF(.key = smq_text("s"));
+    smq_schedule_info *info, *added;
     char id[40];
     int64_t at_ms = 0;
     smq_consumer *workers[2];
@@ -300,6 +324,13 @@ static void each_group_gets_each_tick(void **state)
     assert_ok(smq_message_get(client, "grouped/a", &which, NULL, &err), &err);
     assert_ok(smq_message_get(client, "grouped/b", &which, NULL, &err), &err);
     assert_int_equal(messages_stats(client, "grouped/b").waiting, 1);
+    assert_ok(cluster_alter(client, "grouped", "groups", "a,b,new", &err), &err);
+    info = get(client, "grouped/a", "s");
+    added = get(client, "grouped/new", "s");
+    assert_int_equal(added->next_at_ms, info->next_at_ms);
+    assert_memory_equal(added->schedule.message->body.data, "x", 1);
+    smq_schedule_info_free(info);
+    smq_schedule_info_free(added);
     smq_client_free(client);
 }
 
@@ -527,6 +558,7 @@ TEST_GROUP(schedules)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_owner_makes_each_tick_once),
         cmocka_unit_test(an_owner_without_room_makes_them_too),
+        cmocka_unit_test(lost_times_are_made_anew),
         cmocka_unit_test(what_cannot_be_followed_hides_no_other),
         cmocka_unit_test(what_nobody_makes_is_late),
         cmocka_unit_test(callers_of_a_shared_topic_make_each_tick_once),

@@ -56,6 +56,7 @@ static void a_definition_is_read_as_it_was_written(void **state)
          .headers = &header,
          .header_count = 1},
         {.struct_size = sizeof(smq_message), .body = {"x", 1}, .max_retries = 3},
+        {.struct_size = sizeof(smq_message), .body = {"x", 1}, .ttl_ms = SMQ_NONE},
     };
 
     for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
@@ -64,7 +65,8 @@ static void a_definition_is_read_as_it_was_written(void **state)
                                     .layout =
                                         i < 3 && i % 2 == 1 ? SMQ_LAYOUT_INLINE : SMQ_LAYOUT_KEYED,
                                     .slots = 4,
-                                    .max_body = 100};
+                                    .max_body = 100,
+                                    .ttl_ms = 70000};
         const smq_schedule schedule = {
             .every_ms = 1000, .limit = 2, .missed = SMQ_MISSED_NONE, .message = &messages[i]};
         char times[SCHEDULE_TIMES_MAX];
