@@ -26,6 +26,7 @@ const struct doctor_check doctor_checks[] = {
     {"consumers", doctor_check_consumers, true},
     {"work", doctor_check_work, true},
     {"rights", doctor_check_rights, false},
+    {"zones", doctor_check_zones, false},
 };
 
 const size_t doctor_check_count = sizeof(doctor_checks) / sizeof(doctor_checks[0]);

@@ -46,7 +46,7 @@ doctor_check_fn doctor_check_redis, doctor_check_writes, doctor_check_versions, 
 /* doctor_topics.c */
 doctor_check_fn doctor_check_definitions, doctor_check_list, doctor_check_damage,
     doctor_check_bindings, doctor_check_tokens, doctor_check_consumers, doctor_check_work,
-    doctor_check_rights;
+    doctor_check_rights, doctor_check_zones;
 
 /* doctor_fleet.c */
 doctor_check_fn doctor_check_zookeeper, doctor_check_tree, doctor_check_fleet, doctor_check_members,

@@ -210,6 +210,49 @@ static void doctor_look_at_senders(struct doctor_facts *facts, smq_client *clien
     }
 }
 
+/* === Zones ============================================================== */
+
+struct doctor_zones {
+    struct doctor_facts *facts;
+    const char *topic;
+};
+
+static bool doctor_take_schedule(const smq_schedule_info *info, void *user)
+{
+    const struct doctor_zones *zones = user;
+    struct doctor_facts *facts = zones->facts;
+    const char *topic = zones->topic, *zone = info->schedule.zone;
+    size_t i = facts->zone_count;
+    size_t count = 0;
+
+    if (!zone || smq_schedule_next(&info->schedule, 0, NULL, 0, &count, NULL) == SMQ_OK) {
+        return true;
+    }
+    while (i > 0 && strcmp(facts->zone[i - 1].topic, topic) == 0) {
+        if (strcmp(facts->zone[--i].zone, zone) == 0) {
+            facts->zone[i].schedules++;
+            return true;
+        }
+    }
+    facts->zone = say_grow(facts->zone, facts->zone_count, sizeof(*facts->zone));
+    facts->zone[facts->zone_count++] =
+        (struct doctor_zone){.topic = topic, .zone = doctor_keep(facts, zone), .schedules = 1};
+    return true;
+}
+
+/* What cannot be read of a topic is another finding. */
+static void doctor_look_at_zones(struct doctor_facts *facts, smq_client *client)
+{
+    for (size_t i = 0; i < facts->topic_count && !facts->probe && facts->within_ms == 0; i++) {
+        const struct doctor_topic *topic = &facts->topic[i];
+        struct doctor_zones zones = {facts, topic->name};
+
+        if (topic->looked.tried && topic->looked.status == SMQ_OK) {
+            (void) smq_schedule_each(client, topic->name, doctor_take_schedule, &zones, NULL);
+        }
+    }
+}
+
 /* === The fleet ========================================================== */
 
 static bool doctor_take_fleet(const smq_fleet_info *fleet, void *user)
@@ -516,6 +559,7 @@ void doctor_facts_gather(struct doctor_facts *facts, smq_client *client)
     doctor_look_at_topics(facts, client, begun_at_ms);
     doctor_look_for_idle_owners(facts, client);
     doctor_look_at_senders(facts, client);
+    doctor_look_at_zones(facts, client);
     if (facts->has_fleet) {
         doctor_describe_fleet(facts, client);
     }
@@ -543,6 +587,7 @@ void doctor_facts_fini(struct doctor_facts *facts)
     free(facts->topic);
     free(facts->work);
     free(facts->sender);
+    free(facts->zone);
     free(facts->member);
     free(facts->fleet_topic);
     free(facts->share);

@@ -45,6 +45,12 @@ struct doctor_sender {
     size_t others; /* topics like `topic` */
 };
 
+/* A zone that schedules of a topic use, and this machine does not know. */
+struct doctor_zone {
+    const char *topic, *zone;
+    size_t schedules;
+};
+
 /* Strings live until doctor_facts_fini(). */
 struct doctor_facts {
     int64_t now_ms;              /* wall clock of this machine */
@@ -74,6 +80,8 @@ struct doctor_facts {
     struct doctor_outcome senders; /* of the first topic of which they are not known */
     struct doctor_sender *sender;
     size_t sender_count;
+    struct doctor_zone *zone; /* those of a topic one after the other */
+    size_t zone_count;
     struct doctor_outcome described; /* the fleet */
     smq_fleet_info fleet;
     smq_fleet_member *member;

@@ -400,3 +400,19 @@ void doctor_check_rights(struct doctor_report *report, const struct doctor_facts
         doctor_judge_sender(report, &facts->sender[i]);
     }
 }
+
+/* === Zones of schedules ================================================= */
+
+void doctor_check_zones(struct doctor_report *report, const struct doctor_facts *facts)
+{
+    if (!doctor_has_topics(report, facts)) {
+        return;
+    }
+    for (size_t i = 0; i < facts->zone_count; i++) {
+        doctor_report_add(report, DOCTOR_WARNING, facts->zone[i].topic,
+                          "install or update the package tzdata on this machine",
+                          "%zu of its schedules use the zone %.100s, which this machine does not "
+                          "know: a consumer that runs here makes none of their ticks",
+                          facts->zone[i].schedules, facts->zone[i].zone);
+    }
+}

@@ -527,6 +527,18 @@ static void test_judgement_of_rights_of_senders(void **state)
     assert_found(&facts, "rights", DOCTOR_UNKNOWN, "may not be asked: NOPERM");
 }
 
+static void test_judgement_of_zones(void **state)
+{
+    smq_server_info servers[] = {MASTER(.status = SMQ_OK)};
+    struct doctor_facts facts = healthy(servers, 1);
+    struct doctor_zone zone = {"jobs", "Mars/Olympus", 3};
+
+    assert_found(&facts, "zones", DOCTOR_OK, "nothing");
+    facts.zone = &zone;
+    facts.zone_count = 1;
+    assert_found(&facts, "zones", DOCTOR_WARNING, "3 of its schedules use the zone Mars/Olympus");
+}
+
 /* === The fleet ========================================================== */
 
 static void test_judgement_of_members(void **state)
@@ -639,6 +651,7 @@ TEST_GROUP(doctor_checks)
         cmocka_unit_test(test_judgement_of_topics),
         cmocka_unit_test(test_what_a_probe_cannot_tell),
         cmocka_unit_test(test_judgement_of_rights_of_senders),
+        cmocka_unit_test(test_judgement_of_zones),
         cmocka_unit_test(test_judgement_of_members),
         cmocka_unit_test(test_judgement_of_slots_that_move),
         cmocka_unit_test(test_nodes_of_deleted_topics_are_counted),
