@@ -7,12 +7,22 @@
 
 const char *call_script(const struct call *call)
 {
-    static const char *const names[] = {
-        [CALL_SEND] = "send",         [CALL_CONSUME] = "consume", [CALL_RENEW] = "renew",
-        [CALL_TAKEOVER] = "takeover", [CALL_VACATE] = "vacate",   [CALL_INSPECT] = "inspect",
-        [CALL_RANK] = "rank",         [CALL_FIND] = "find",       [CALL_PAGE] = "page",
-        [CALL_REQUEUE] = "edit",      [CALL_REMOVE] = "edit",     [CALL_RESCHEDULE] = "edit",
-        [CALL_PAUSE] = "slot_pause",  [CALL_ALTER] = "slot_alter"};
+    static const char *const names[] = {[CALL_SEND] = "send",
+                                        [CALL_CONSUME] = "consume",
+                                        [CALL_RENEW] = "renew",
+                                        [CALL_TAKEOVER] = "takeover",
+                                        [CALL_VACATE] = "vacate",
+                                        [CALL_INSPECT] = "inspect",
+                                        [CALL_RANK] = "rank",
+                                        [CALL_FIND] = "find",
+                                        [CALL_PAGE] = "page",
+                                        [CALL_REQUEUE] = "edit",
+                                        [CALL_REMOVE] = "edit",
+                                        [CALL_RESCHEDULE] = "edit",
+                                        [CALL_PAUSE] = "slot_pause",
+                                        [CALL_ALTER] = "slot_alter",
+                                        [CALL_SCHEDULE_PUT] = "schedule_put",
+                                        [CALL_TICK] = "schedule_tick"};
 
     return names[call->kind];
 }
@@ -86,6 +96,51 @@ static void add_sends(struct args *args, const struct model *model, const struct
             add_limit(args, call->sends[i].limit, call->sends[i].headers);
             add_optional(args, call->sends[i].ttl);
         }
+    }
+}
+
+static void add_schedule(struct args *args, const struct model *model,
+                         const struct call_schedule *given)
+{
+    const struct model_schedule its = {
+        .due = given->due, .ticks = -1, .last = -1, .paused = given->paused};
+    const char id[] = {'s', (char) ('0' + given->id), '\0'};
+    struct buf state = {0}, definition = {0};
+
+    buf_add(&state, "", 0);
+    buf_add(&definition, "", 0);
+    if (given->what != '-') {
+        model_state(&state, &its);
+    }
+    if (given->what == '+') {
+        model_definition(&definition, model, given);
+    }
+    args_add(args, "wake{x}");
+    args_add(args, id);
+    args_add_int(args, given->version);
+    add_optional(args, given->what == '-' || given->paused ? -1 : given->due);
+    args_add(args, state.data);
+    args_add_name(args, definition.data);
+    buf_fini(&state);
+    buf_fini(&definition);
+}
+
+static void add_ticks(struct args *args, const struct call *call)
+{
+    args_add(args, "wake{x}");
+    args_add_int(args, call->max_waiting);
+    args_add_int(args, call->debounce);
+    args_add_int(args, call->dedup);
+    add_optional(args, call->schedule_ttl);
+    for (size_t i = 0; i < call->count; i++) {
+        const struct call_schedule *tick = &call->schedules[i];
+        const char id[] = {'s', (char) ('0' + tick->id), '\0'}, what[] = {tick->what, '\0'};
+
+        args_add(args, id);
+        args_add_int(args, tick->version);
+        add_optional(args, tick->due);
+        add_optional(args, tick->next);
+        args_add(args, what);
     }
 }
 
@@ -322,6 +377,12 @@ static void add_own(struct args *args, const struct model *model, const struct c
         args_add(args, "1");
         args_add_int(args, call->dedup);
         break;
+    case CALL_SCHEDULE_PUT:
+        add_schedule(args, model, &call->schedules[0]);
+        break;
+    case CALL_TICK:
+        add_ticks(args, call);
+        break;
     }
 }
 
@@ -332,7 +393,8 @@ void call_args(struct args *args, const struct model *model, const struct call *
     bool has_token = call->kind == CALL_CONSUME || call->kind == CALL_RENEW ||
                      call->kind == CALL_TAKEOVER || call->kind == CALL_VACATE;
     bool has_kind = call->kind != CALL_RENEW && call->kind != CALL_VACATE &&
-                    call->kind != CALL_PAUSE && call->kind != CALL_ALTER;
+                    call->kind != CALL_PAUSE && call->kind != CALL_ALTER &&
+                    call->kind != CALL_SCHEDULE_PUT;
 
     snprintf(def, sizeof(def), "%c.%d", call->other_topic ? 'o' : 'n', call->version);
     args_add(args, def);

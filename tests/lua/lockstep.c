@@ -55,6 +55,10 @@ static void step(struct round *round)
         round_lose_slot(round);
         consumer = &round->consumers[0];
     }
+    if (round->scheduling && !shared && round_percent(round, 8)) {
+        round_schedule(round);
+        return;
+    }
     if (x < 30 && !(round->calm && round->model->waiting.count > 0)) {
         round_send_some(round);
     } else if (x < 41) {
@@ -178,7 +182,8 @@ static void round_run(struct round *round)
 }
 
 bool lockstep_run(struct fixture *fixture, const char *const scripts[], uint64_t seed,
-                  uint64_t calls, const char *kinds, bool pushing, struct buf *report)
+                  uint64_t calls, const char *kinds, bool pushing, bool scheduling,
+                  struct buf *report)
 {
     struct model *model = memory_new(sizeof(*model));
     uint64_t random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
@@ -195,6 +200,7 @@ bool lockstep_run(struct fixture *fixture, const char *const scripts[], uint64_t
         round->kinds = kinds == NULL ? LOCKSTEP_PLAIN "MTPBFM" : kinds;
         round->report = report;
         round->pushing = pushing;
+        round->scheduling = scheduling;
         round->model = model;
         round->random = random;
         round_run(round);

@@ -20,10 +20,11 @@
 
 /* Run about `calls` calls from `seed`.  `scripts[i]` is the SHA1 to run for scripts_all[i].
  * `kinds`: of the slots, a letter each, a capital of those whose messages are of both forms; NULL:
- * all.  `pushing`: sends may
- * claim for owners that sleep, and failovers happen.  false: the scripts and the model differ, or a
- * law is broken; `report` says how and after which calls. */
+ * all.  `pushing`: sends may claim for owners that sleep, and failovers happen.  `scheduling`:
+ * exclusive slots have schedules (those of shared ones: test_schedule.c).  false: the scripts and
+ * the model differ, or a law is broken; `report` says how and after which calls. */
 bool lockstep_run(struct fixture *fixture, const char *const scripts[], uint64_t seed,
-                  uint64_t calls, const char *kinds, bool pushing, struct buf *report);
+                  uint64_t calls, const char *kinds, bool pushing, bool scheduling,
+                  struct buf *report);
 
 #endif

@@ -24,6 +24,10 @@ static const char look_text[] =
     "    out[#out + 1] = name out[#out + 1] = all[j] out[#out + 1] = all[j + 1] "
     "  end "
     "end "
+    "for i, name in ipairs(redis.call('ZRANGE', KEYS[8], 0, -2)) do "
+    "  out[#out + 1] = 'schedule' out[#out + 1] = name "
+    "  out[#out + 1] = redis.call('ZSCORE', KEYS[8], name) "
+    "end "
     "for i, name in ipairs({'why', 'slot', 'body'}) do "
     "  local all = redis.call('HGETALL', KEYS[i + 4]) "
     "  for j = 1, #all, 2 do "
@@ -32,7 +36,7 @@ static const char look_text[] =
     "end "
     "return out";
 
-#define LOOK "EVAL %s 7 x prepare{x} dead{x} done{x} why{x} slot{x} body{x}"
+#define LOOK "EVAL %s 8 x prepare{x} dead{x} done{x} why{x} slot{x} body{x} schedule{x}"
 
 /* --- chance --- */
 
@@ -254,8 +258,8 @@ void round_execute(struct round *round, const struct call *call, struct buf *see
         compare_state(round);
     }
     check_laws(round, call);
-    if (call->kind == CALL_SEND) {
-        if (!round->model->sent_before) {
+    if (call->kind == CALL_SEND || call->kind == CALL_TICK) {
+        if (call->kind == CALL_SEND && !round->model->sent_before) {
             note_sends(round, call, seen->data);
         }
         if (round->model->published[0] != '\0' && !round->failed) {

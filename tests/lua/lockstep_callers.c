@@ -378,6 +378,9 @@ static void see_consumed(struct round *round, struct consumer *consumer, const s
     claims = strtoull(words[3], NULL, 10);
     consumer->last = claims < known && !round->model->shared ? known : claims;
     consumer->position[0] = '\0';
+    if (round->model->first_tick >= 0 && strcmp(words[5], "2") != 0) {
+        (void) strtok_r(NULL, " ", &save); /* when the first schedule is due */
+    }
     see_messages(round, consumer, save != NULL ? save : nothing, known);
     if (claims != call->last || round->model->shared) {
         consumer->position[0] = '\0';

@@ -11,7 +11,7 @@
 struct snapshot {
     struct model model;
     uint64_t sent_step[MODEL_MEMBERS];
-    redisReply *keys[KEY_DONE + 1];
+    redisReply *keys[KEY_DONE + 1], *schedule;
 };
 
 static size_t count_keys(const struct round *round)
@@ -23,6 +23,9 @@ void round_drop_replica(struct round *round)
 {
     for (size_t i = 0; round->replica != NULL && i < count_keys(round); i++) {
         freeReplyObject(round->replica->keys[i]);
+    }
+    if (round->replica != NULL) {
+        freeReplyObject(round->replica->schedule);
     }
     free(round->replica);
     round->replica = NULL;
@@ -41,6 +44,7 @@ void round_note_replica(struct round *round)
         assert_non_null(replica->keys[i]);
         assert_int_equal(replica->keys[i]->type, REDIS_REPLY_STRING);
     }
+    replica->schedule = redisCommand(round->fixture->redis, "DUMP schedule{x}");
 }
 
 /* What is not of the slot continues. */
@@ -58,6 +62,13 @@ static void restore_model(struct round *round)
 
 static void restore_keys(struct round *round)
 {
+    const redisReply *schedule = round->replica->schedule;
+
+    freeReplyObject(redisCommand(round->fixture->redis, "DEL schedule{x}"));
+    if (schedule->type == REDIS_REPLY_STRING) {
+        freeReplyObject(redisCommand(round->fixture->redis, "RESTORE schedule{x} 0 %b",
+                                     schedule->str, (size_t) schedule->len));
+    }
     for (size_t i = 0; i < count_keys(round); i++) {
         const redisReply *key = round->replica->keys[i];
         redisReply *reply = redisCommand(round->fixture->redis, "RESTORE %s 0 %b REPLACE",

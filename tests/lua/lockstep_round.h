@@ -60,7 +60,8 @@ struct round {
     uint64_t random;
     bool strict, faults;
     bool pushing; /* owners sleep open for pushes, and Redis fails over */
-    bool calm;    /* messages come one by one, and mostly go well: their owner often sleeps */
+    bool scheduling;
+    bool calm; /* messages come one by one, and mostly go well: their owner often sleeps */
     struct definition definition;
     int64_t lease;
     int32_t max_bytes;
@@ -141,6 +142,9 @@ void round_lose_slot(struct round *round);
 
 void round_new_definition(struct round *round);
 void round_look_after(struct round *round);
+
+/* A schedule is put or removed, or ticks are made: lockstep_schedule.c. */
+void round_schedule(struct round *round);
 
 /* The owner before continues as if nothing had happened. */
 void round_former_owner_calls(struct round *round);

@@ -180,13 +180,22 @@ static void model_inspect(struct model *model, struct buf *reply, const struct c
 void model_call(struct model *model, struct buf *reply, const struct call *call)
 {
     static void (*const functions[])(struct model *, struct buf *, const struct call *) = {
-        [CALL_SEND] = model_send,     [CALL_CONSUME] = model_consume,
-        [CALL_RENEW] = model_renew,   [CALL_TAKEOVER] = model_takeover,
-        [CALL_VACATE] = model_vacate, [CALL_INSPECT] = model_inspect,
-        [CALL_RANK] = model_rank,     [CALL_FIND] = model_find,
-        [CALL_PAGE] = model_page,     [CALL_REQUEUE] = model_requeue,
-        [CALL_REMOVE] = model_remove, [CALL_RESCHEDULE] = model_reschedule,
-        [CALL_PAUSE] = model_pause,   [CALL_ALTER] = model_alter,
+        [CALL_SEND] = model_send,
+        [CALL_CONSUME] = model_consume,
+        [CALL_RENEW] = model_renew,
+        [CALL_TAKEOVER] = model_takeover,
+        [CALL_VACATE] = model_vacate,
+        [CALL_INSPECT] = model_inspect,
+        [CALL_RANK] = model_rank,
+        [CALL_FIND] = model_find,
+        [CALL_PAGE] = model_page,
+        [CALL_REQUEUE] = model_requeue,
+        [CALL_REMOVE] = model_remove,
+        [CALL_RESCHEDULE] = model_reschedule,
+        [CALL_PAUSE] = model_pause,
+        [CALL_ALTER] = model_alter,
+        [CALL_SCHEDULE_PUT] = model_schedule_put,
+        [CALL_TICK] = model_tick,
     };
 
     functions[call->kind](model, reply, call);
@@ -213,6 +222,10 @@ void model_clear(struct model *model)
     model->swept = false;
     memset(model->tries, 0, sizeof(model->tries));
     memset(model->done_at, 0, sizeof(model->done_at));
+    for (int i = 0; i < MODEL_SCHEDULES; i++) {
+        model->schedules[i].stored = false;
+    }
+    model->first_tick = -1;
 }
 
 void model_init(struct model *model, char kind, bool shared, bool keyed)
@@ -222,6 +235,9 @@ void model_init(struct model *model, char kind, bool shared, bool keyed)
     model->shared = shared;
     model->keyed = keyed;
     model->version = 1;
-    model->claimed_until = model->former = model->leased = -1;
+    model->claimed_until = model->former = model->leased = model->first_tick = -1;
+    for (int i = 0; i < MODEL_SCHEDULES; i++) {
+        model->schedules[i].listed = -1;
+    }
     model_unpark(model);
 }

@@ -25,6 +25,7 @@ enum {
     MODEL_SOME_BYTES = 80, /* two small whole messages */
     MODEL_PRODUCERS = 4,
     MODEL_SLEEPERS = 8,
+    MODEL_SCHEDULES = 3,
     MODEL_TEXTS = 4096, /* sends of one round */
     CALL_ITEMS_MAX = 64
 };
@@ -127,6 +128,26 @@ struct model_sleepers {
     struct model_sleeper item[MODEL_SLEEPERS];
 };
 
+/* Of one call: put a schedule ('+'), with the definition that it has ('='), or remove it ('-');
+ * or make its tick: f fire, s skip, r run. */
+struct call_schedule {
+    int id;
+    char what;
+    bool paused;
+    int64_t version, due, next; /* -1: never */
+    /* its messages */
+    int member, text;
+    int32_t limit;
+    const char *ttl; /* "": the topic's; "-": none; "7" */
+};
+
+struct model_schedule {
+    bool stored, paused;
+    int64_t version, due, ticks, last; /* -1: none */
+    int64_t listed;                    /* when it is due, by the key of all; -1: it is not there */
+    struct call_schedule given;
+};
+
 struct model {
     char kind;
     bool shared, keyed;
@@ -157,9 +178,11 @@ struct model {
     struct model_record records[MODEL_PRODUCERS + 1]; /* by producer, which begin at 1 */
     bool swept;                                       /* there was a first record */
     struct model_list waiting, prepare, dead;
-    unsigned passes; /* the keys that the last consume passed over */
-    int stopped;     /* of the call in progress: why its claim passed over no more keys */
-    bool ordinary;   /* of the call in progress: consume has answered it, not consume_any */
+    struct model_schedule schedules[MODEL_SCHEDULES];
+    int64_t first_tick; /* when the first is due, 2^53: none is; -1: there never was one */
+    unsigned passes;    /* the keys that the last consume passed over */
+    int stopped;        /* of the call in progress: why its claim passed over no more keys */
+    bool ordinary;      /* of the call in progress: consume has answered it, not consume_any */
     int64_t due; /* the last consume says that something may be claimed then; -1: it was refused,
                   * or it is in doubt after a failover what its owner has */
     struct model_body bodies[MODEL_MEMBERS];
@@ -193,7 +216,9 @@ enum call_kind {
     CALL_REMOVE,
     CALL_RESCHEDULE,
     CALL_PAUSE,
-    CALL_ALTER
+    CALL_ALTER,
+    CALL_SCHEDULE_PUT,
+    CALL_TICK
 };
 
 struct call_answer {
@@ -234,6 +259,8 @@ struct call {
     int pauses;      /* its number */
     char noted[MODEL_NAME]; /* renew: the oldest claim of its caller, which it has had for `age` */
     int64_t age;
+    struct call_schedule schedules[MODEL_SCHEDULES];
+    int64_t schedule_ttl; /* tick: that of the topic; -1: none */
     size_t count;
     struct call_answer answers[CALL_ITEMS_MAX]; /* d first; entries of renew and of edits */
     struct {
@@ -272,6 +299,13 @@ void model_producer(char out[8], int producer);
 
 /* The bytes of a body: some empty, some long, some with headers in front. */
 void model_text(char out[MODEL_NAME], int text);
+
+/* What is stored of the messages of a schedule, and of it but for its version; and the time with
+ * which it is run, where its messages have one; -1: none. */
+void model_definition(struct buf *out, const struct model *model,
+                      const struct call_schedule *given);
+void model_state(struct buf *out, const struct model_schedule *its);
+int64_t model_run_time(const struct model *model, int id);
 
 /* NULL, or the law that the state breaks. */
 const char *model_broken_law(const struct model *model);

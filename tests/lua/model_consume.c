@@ -609,8 +609,12 @@ static void reply_consumed(const struct claim *claim, struct buf *reply, int64_t
 
     buf_printf(reply, "OK %" PRId64, model->now);
     add_time(reply, model->paused ? INT64_MAX : next);
-    buf_printf(reply, " %" PRIu64 " %s %d%s", claims, results->len > 0 ? results->data : "''",
-               model->paused ? 2 : again, claim->delivered->data);
+    buf_printf(reply, " %" PRIu64 " %s %d", claims, results->len > 0 ? results->data : "''",
+               model->paused ? 2 : again);
+    if (model->first_tick >= 0 && !model->paused) {
+        buf_printf(reply, " %" PRId64, model->first_tick);
+    }
+    buf_printf(reply, "%s", claim->delivered->data);
     if (claim->expired > 0) {
         buf_printf(reply, " %d", claim->expired);
     }

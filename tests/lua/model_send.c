@@ -184,23 +184,25 @@ static int64_t send_all(struct model *model, char *results, const struct call *c
     return due;
 }
 
+void model_send_all(struct model *model, char *results, const struct call *call)
+{
+    if (model_push(model, call)) {
+        results[0] = 'a';
+        return;
+    }
+    model_keep_version(model, call);
+    model_wake(model, send_all(model, results, call));
+}
+
 void model_send(struct model *model, struct buf *reply, const struct call *call)
 {
     char results[CALL_ITEMS_MAX + 1] = "";
-    int64_t due;
 
     model->published[0] = '\0';
     if (model_refused(model, reply, call, false) || model_sent_before(model, reply, call)) {
         return;
     }
-    if (model_push(model, call)) {
-        model_remember(model, call, "a");
-        buf_printf(reply, "OK a");
-        return;
-    }
-    model_keep_version(model, call);
-    due = send_all(model, results, call);
+    model_send_all(model, results, call);
     model_remember(model, call, results);
     buf_printf(reply, "OK %s", results);
-    model_wake(model, due);
 }

@@ -212,6 +212,7 @@ void model_show(struct buf *out, const struct model *model)
         show_done(out, model);
     }
     show_slot(out, model);
+    model_show_schedules(out, model);
 }
 
 /* --- laws --- */

@@ -121,6 +121,12 @@ void add_tries(struct buf *out, const struct model_tries *tries);
 /* FIRST or FIRST,LIMIT,EXPIRY,REFS */
 void add_header(struct buf *out, const struct model_body *body, int references);
 
+/* Adds, merges, refuses or pushes the messages of a send that is none of before. */
+void model_send_all(struct model *model, char *results, const struct call *call);
+void model_schedule_put(struct model *model, struct buf *reply, const struct call *call);
+void model_tick(struct model *model, struct buf *reply, const struct call *call);
+void model_show_schedules(struct buf *out, const struct model *model);
+
 /* A new place in the store. */
 int64_t model_place(struct model *model, bool relative, int64_t when);
 /* Kind p: does a place have that priority? */

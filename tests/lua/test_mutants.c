@@ -16,7 +16,7 @@ struct mutant {
     const char *from;
     const char *to;
     const char *kinds; /* NULL: all, without messages that are whole */
-    bool pushing;
+    bool pushing, scheduling;
     uint64_t seed; /* finds it within CALLS_FEW; 0, or useless after a change: costs only time */
 };
 
@@ -57,10 +57,11 @@ static bool is_found(const struct mutant *mutant)
     }
     if (mutant->seed != 0) {
         same = lockstep_run(fixture, scripts, mutant->seed, CALLS_FEW, kinds, mutant->pushing,
-                            &report);
+                            mutant->scheduling, &report);
     }
     for (uint64_t seed = 1; same && seed <= SEEDS; seed++) {
-        same = lockstep_run(fixture, scripts, seed, CALLS_MAX, kinds, mutant->pushing, &report);
+        same = lockstep_run(fixture, scripts, seed, CALLS_MAX, kinds, mutant->pushing,
+                            mutant->scheduling, &report);
     }
     buf_fini(&text);
     buf_fini(&report);

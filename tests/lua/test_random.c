@@ -31,7 +31,7 @@ static void run(struct fixture *fixture, bool pushing)
     }
     printf("SMQ_TEST_SEED=%" PRIu64 " SMQ_TEST_STEPS=%" PRIu64 "\n", seed, steps);
     fflush(stdout);
-    same = lockstep_run(fixture, scripts, seed, steps, NULL, pushing, &report);
+    same = lockstep_run(fixture, scripts, seed, steps, NULL, pushing, true, &report);
     if (!same) { /* cmocka would cut it off */
         fputs(report.data, stderr);
     }

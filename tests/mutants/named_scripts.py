@@ -25,6 +25,7 @@ class Mistake:
     seed: int = 0  # shows it in one round of calls, or in 3,000; the first seeds take up to 35 s.  0: seed 1
     kinds: str = ""  # of the slots of the rounds, in capitals with whole messages; "": all without
     pushing: bool = False  # owners sleep open for pushes, and Redis fails over
+    scheduling: bool = False  # slots have schedules
 
     @property
     def name(self):
@@ -906,8 +907,20 @@ OF_FIFO = (
             "call.debounce_ms == 0 or call.kind == 'f'", "call.debounce_ms == 0"),
 )
 
+OF_SCHEDULES = (
+    Mistake("a tick is made at another time", "schedule_tick", "its ~= version or at ~= due or", "its ~= version or"),
+    Mistake("a tick is made twice", "schedule_tick", "its ~= version or at ~= due or", "at ~= due or"),
+    Mistake("a paused slot makes ticks", "schedule_tick", "or is_paused or", "or"),
+    Mistake("a tick that was refused is lost", "schedule_tick", "results[i] ~= 'f' and moves[i]", "moves[i]"),
+    Mistake("a tick lives for ever", "schedule_tick", "parts[5] == '' and ttl_ms or", ""),
+    Mistake("of two changes the second is stored", "schedule_put", "if version ~= tonumber(known) then",
+            "if version < tonumber(known) then"),
+    Mistake("a schedule that is removed stays due", "schedule_put", "redis.call('ZREM', schedule, id)", ""),
+    Mistake("a schedule that is the first wakes nobody", "schedule_put", "if first ~= tick then", "if false then"),
+)
 
-SCRIPTS = (*ANYWHERE, *(dataclasses.replace(one, pushing=True) for one in OF_PUSHES),
+
+SCRIPTS = (*ANYWHERE, *(dataclasses.replace(one, scheduling=True) for one in OF_SCHEDULES), *(dataclasses.replace(one, pushing=True) for one in OF_PUSHES),
            *(dataclasses.replace(one, kinds="f") for one in OF_FIFO))
 
 
@@ -916,7 +929,8 @@ def table():
     for one in SCRIPTS:
         texts = [json.dumps(text) for text in (one.name, one.script, one.old, one.new)]
         kinds = json.dumps(one.kinds) if one.kinds else "NULL"
-        yield f"{{{', '.join(texts)}, {kinds}, {str(one.pushing).lower()}, {one.seed}}},"
+        yield f"{{{', '.join(texts)}, {kinds}, {str(one.pushing).lower()}, "\
+              f"{str(one.scheduling).lower()}, {one.seed}}},"
 
 
 if __name__ == "__main__":
