@@ -20,4 +20,7 @@ struct awake {
 void awake_start(struct awake *awake);
 void awake_stop(struct awake *awake);
 
+/* One process on this core that does not come after others, so that they have half of it. */
+void awake_compete(struct awake *awake, int core);
+
 #endif

@@ -15,7 +15,7 @@
 #include "relay.h"
 #include "scene.h"
 #include "stalls.h"
-#include "ways.h"
+#include "steady.h"
 
 enum {
     THOUSAND = 1000,
@@ -27,7 +27,7 @@ enum {
     BESIDE = 3
 };
 enum { FIRST_GUESS = 60000 }; /* of the most */
-enum { WORD_SIZE = 24, NAME_SIZE = 64 };
+enum { NAME_SIZE = 64 };
 enum { ONE_WAY_US = 500 }; /* a round trip of 1 ms */
 
 #define CLOSE_ENOUGH 1.06 /* between a rate that goes through and one that does not */
@@ -55,36 +55,12 @@ static const struct form forms[FORMS] = {
     {"steady-inline-8-threads-1ms", SMQ_LAYOUT_INLINE, 8, 1, false},
 };
 
-/* Of the trials of one run that measure lateness. */
-struct stillness {
-    double percent; /* how long processors stood still, all trials together */
-    int trials, repeated;
-};
-
-struct steady {
-    struct lab *lab;
-    struct stillness *stillness;
-    smq_client *client;
-    const char *address; /* of Redis, for ways by hand */
-    double most;         /* of the first form, as found last */
-    double least_ms;     /* no message can be handled earlier; 0: any can */
-};
-
-/* One rate, sent by one way. */
-struct trial {
-    double rate, seconds, give_up_s;
-    struct flow_result result;
-    double waits_ms[WAITS]; /* of the library */
-    double redis_us, client_us, scripts;
-    double stood_still; /* percent of the time */
-};
+const struct form *const steady_form = &forms[0];
 
 /* === One trial ========================================================== */
 
-enum way { LIBRARY, STREAMS, TWO_SCRIPTS };
-
-static bool send_by(const struct steady *steady, enum way way, const struct form *form,
-                    struct flow *flow, struct meter *cost, double waits_ms[WAITS])
+bool steady_send(const struct steady *steady, enum way way, const struct form *form,
+                 struct flow *flow, struct meter *cost, struct way_found *found)
 {
     switch (way) {
     case STREAMS:
@@ -94,12 +70,11 @@ static bool send_by(const struct steady *steady, enum way way, const struct form
     case LIBRARY:
         break;
     }
-    return way_library(steady->lab, steady->client, form, flow, cost, waits_ms);
+    return way_library(steady->lab, steady->client, form, flow, cost, found);
 }
 
-/* `name`: of the run and of its figures. */
-static bool try_rate(const struct steady *steady, enum way way, const struct form *form,
-                     struct trial *trial, const char *name)
+bool steady_try(const struct steady *steady, enum way way, const struct form *form,
+                struct trial *trial, const char *name)
 {
     struct flow flow;
     struct meter cost;
@@ -108,7 +83,7 @@ static bool try_rate(const struct steady *steady, enum way way, const struct for
     flow_init(&flow, trial->rate, trial->seconds);
     flow.give_up_s = trial->give_up_s;
     stalls_start(&stalls);
-    bool good = send_by(steady, way, form, &flow, &cost, trial->waits_ms);
+    bool good = steady_send(steady, way, form, &flow, &cost, &trial->found);
     trial->stood_still = stalls_stop(&stalls);
     if (good) {
         double handled = (double) flow.sent;
@@ -132,13 +107,13 @@ static bool try_until_quiet(const struct steady *steady, enum way way, const str
                             struct trial *trial, const char *name)
 {
     int attempts = (int) lab_count(steady->lab, ATTEMPTS, ATTEMPTS_QUICK);
-    bool good = try_rate(steady, way, form, trial, name);
+    bool good = steady_try(steady, way, form, trial, name);
 
     while (good && trial->stood_still > STOOD_STILL && --attempts > 0) {
         fprintf(stderr, "%s: again, because processors stood still for %.1f %% of the time\n", name,
                 trial->stood_still);
         steady->stillness->repeated++;
-        good = try_rate(steady, way, form, trial, name);
+        good = steady_try(steady, way, form, trial, name);
     }
     steady->stillness->percent += trial->stood_still;
     steady->stillness->trials++;
@@ -179,10 +154,12 @@ static void report_waits(struct report *report, const struct trial *trial, const
 
     for (int i = 0; i < WAITS; i++) {
         snprintf(figure, sizeof(figure), "%.40s-wait-%s", name, words[i]);
-        report_value(report, figure, "ms", trial->waits_ms[i]);
+        report_value(report, figure, "ms", trial->found.waits_ms[i]);
     }
     snprintf(figure, sizeof(figure), "%.48s-scripts", name);
     report_value(report, figure, "a message", trial->scripts);
+    snprintf(figure, sizeof(figure), "%.48s-batch", name);
+    report_value(report, figure, "messages a send", trial->found.batch);
 }
 
 /* Has the earliest message come earlier than any can?  Then what was measured is another way. */
@@ -226,7 +203,7 @@ static bool goes_through(const struct steady *steady, const struct form *form, d
     char name[NAME_SIZE];
 
     snprintf(name, sizeof(name), "%.28s-%.0f/s", form->name, rate);
-    bool good = try_rate(steady, LIBRARY, form, &trial, name);
+    bool good = steady_try(steady, LIBRARY, form, &trial, name);
     *out = good && !trial.result.gave_up && trial.result.growth <= GROWS;
     if (good) {
         fprintf(stderr, "%s: %s, %.4f s later with each second\n", name,
@@ -235,8 +212,8 @@ static bool goes_through(const struct steady *steady, const struct form *form, d
     return good;
 }
 
-/* The highest rate whose backlog does not grow, to within CLOSE_ENOUGH; 0: none was found. */
-static bool find_most(const struct steady *steady, const struct form *form, double guess,
+/* To within CLOSE_ENOUGH. */
+bool steady_find_most(const struct steady *steady, const struct form *form, double guess,
                       double *out)
 {
     int probes = (int) lab_count(steady->lab, PROBES, PROBES_QUICK);
@@ -260,14 +237,14 @@ static bool find_most(const struct steady *steady, const struct form *form, doub
 
 /* === A form of use ====================================================== */
 
-static const char *word_of(char out[WORD_SIZE], double rate)
+const char *steady_word(char out[STEADY_WORD_SIZE], double rate)
 {
     long number = lround(rate);
 
     if (number % THOUSAND == 0) {
-        snprintf(out, WORD_SIZE, "%ldk", number / THOUSAND);
+        snprintf(out, STEADY_WORD_SIZE, "%ldk", number / THOUSAND);
     } else {
-        snprintf(out, WORD_SIZE, "%ld", number);
+        snprintf(out, STEADY_WORD_SIZE, "%ld", number);
     }
     return out;
 }
@@ -287,7 +264,7 @@ static bool near_most(const struct steady *steady, const struct form *form, doub
 {
     char name[NAME_SIZE];
 
-    if (!find_most(steady, form, guess, most)) {
+    if (!steady_find_most(steady, form, guess, most)) {
         return false;
     }
     if (*most <= 0) {
@@ -310,13 +287,13 @@ static bool measure_form(const struct steady *steady, const struct form *form)
     double guess =
         form->handler_ms > 0 ? 900.0 / form->handler_ms * form->threads : first_guess(steady);
     double most, redis_us;
-    char name[NAME_SIZE], word[WORD_SIZE];
+    char name[NAME_SIZE], word[STEADY_WORD_SIZE];
 
     if (!near_most(steady, form, guess, &most)) {
         return false;
     }
     for (int i = 0; i < RATES && rates[i] <= most; i++) {
-        snprintf(name, sizeof(name), "%.30s-%s", form->name, word_of(word, rates[i]));
+        snprintf(name, sizeof(name), "%.30s-%s", form->name, steady_word(word, rates[i]));
         if (!measure_rate(steady, LIBRARY, form, rates[i], name, &redis_us)) {
             return false;
         }
@@ -339,10 +316,10 @@ static void compare(const struct steady *steady, const char *prefix, const char 
 static bool side_by_side(const struct steady *steady, const char *prefix, double rate)
 {
     enum { LAST_OF_TWO_SCRIPTS = 10000 };
-    char word[WORD_SIZE], name[NAME_SIZE];
+    char word[STEADY_WORD_SIZE], name[NAME_SIZE];
     double streams_us, two_us, library_us;
 
-    word_of(word, rate);
+    steady_word(word, rate);
     snprintf(name, sizeof(name), "%sstreams-%s", prefix, word);
     if (!measure_rate(steady, STREAMS, NULL, rate, name, &streams_us)) {
         return false;
@@ -403,11 +380,7 @@ static void report_stillness(struct report *report, struct stillness *stillness)
     *stillness = (struct stillness){.trials = 0};
 }
 
-typedef bool steady_fn(struct steady *steady);
-
-/* One master, with so many replicas.  Processors are kept awake before there are connections, which
- * the processes that do it would keep open. */
-static bool repeat(struct lab *lab, int runs, int replicas, steady_fn *measure)
+bool steady_repeat(struct lab *lab, int runs, int replicas, steady_fn *measure)
 {
     struct stillness stillness = {.trials = 0};
     struct steady steady = {.lab = lab, .stillness = &stillness};
@@ -446,7 +419,7 @@ static bool measure_near(struct steady *steady)
 
 bool bench_steady(struct lab *lab)
 {
-    return repeat(lab, lab_runs(lab, LAB_LONG), 0, measure_near);
+    return steady_repeat(lab, lab_runs(lab, LAB_LONG), 0, measure_near);
 }
 
 static bool measure_forms(struct steady *steady)
@@ -465,7 +438,7 @@ static bool measure_forms(struct steady *steady)
 /* Once: it takes minutes. */
 bool bench_steady_forms(struct lab *lab)
 {
-    return repeat(lab, 1, 0, measure_forms);
+    return steady_repeat(lab, 1, 0, measure_forms);
 }
 
 static bool measure_far(struct steady *steady)
@@ -475,7 +448,7 @@ static bool measure_far(struct steady *steady)
 
 bool bench_steady_far(struct lab *lab)
 {
-    return repeat(lab, lab_runs(lab, LAB_LONG), 0, measure_far);
+    return steady_repeat(lab, lab_runs(lab, LAB_LONG), 0, measure_far);
 }
 
 static bool measure_replica(struct steady *steady)
@@ -486,5 +459,5 @@ static bool measure_replica(struct steady *steady)
 /* A publication of a shard goes to its replicas, too. */
 bool bench_steady_replica(struct lab *lab)
 {
-    return repeat(lab, lab_runs(lab, LAB_LONG), 1, measure_replica);
+    return steady_repeat(lab, lab_runs(lab, LAB_LONG), 1, measure_replica);
 }

@@ -26,6 +26,8 @@ bool bench_steady(struct lab *lab);
 bool bench_steady_far(struct lab *lab);
 bool bench_steady_replica(struct lab *lab);
 bool bench_steady_forms(struct lab *lab);
+bool bench_busy(struct lab *lab);
+bool bench_stall(struct lab *lab);
 bool bench_shared(struct lab *lab);
 bool bench_lanes(struct lab *lab);
 bool bench_hot(struct lab *lab);

@@ -216,6 +216,11 @@ struct server *lab_zookeeper_server(const struct lab *lab)
     return servers_zookeeper_server(lab->servers);
 }
 
+struct server *lab_node(const struct lab *lab, int master)
+{
+    return servers_node(lab->servers, (size_t) master);
+}
+
 int lab_masters(const struct lab *lab)
 {
     return lab->masters;

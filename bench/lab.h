@@ -51,6 +51,7 @@ const char *lab_redis(const struct lab *lab);     /* addresses, as smq_client_op
 const char *lab_redis_tls(const struct lab *lab); /* NULL: without --tls */
 const char *lab_zookeeper(const struct lab *lab); /* NULL: none */
 struct server *lab_zookeeper_server(const struct lab *lab);
+struct server *lab_node(const struct lab *lab, int master);
 int lab_masters(const struct lab *lab);
 struct wire *lab_wire(struct lab *lab, int master); /* a connection for questions */
 

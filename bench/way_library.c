@@ -19,6 +19,8 @@ struct by_library {
     char topic[LAB_NAME_SIZE];
     int64_t late_ns; /* how late the sender called, all messages together */
     atomic_ulong failed;
+    int32_t last_slot;             /* of the last receipt */
+    atomic_uint_fast64_t requests; /* the receipts of a request come one after the other */
 };
 
 /* === Sending ============================================================ */
@@ -29,6 +31,10 @@ static void note_stored(const smq_receipt *receipt, void *user)
 
     if (receipt->status != SMQ_OK) {
         atomic_fetch_add(&way->failed, 1);
+    }
+    if (receipt->slot != way->last_slot) {
+        way->last_slot = receipt->slot;
+        atomic_fetch_add(&way->requests, 1);
     }
 }
 
@@ -119,9 +125,10 @@ static void find_waits(const struct by_library *way, const smq_metrics *before,
 }
 
 bool way_library(struct lab *lab, smq_client *client, const struct form *form, struct flow *flow,
-                 struct meter *cost, double waits_ms[WAITS])
+                 struct meter *cost, struct way_found *found)
 {
-    struct by_library way = {.form = form, .flow = flow, .producer = library_producer(client)};
+    struct by_library way = {
+        .form = form, .flow = flow, .last_slot = -1, .producer = library_producer(client)};
     struct library_consumer consumer = {.threads = form->threads, .seen = seen, .user = &way};
     smq_metrics before, after;
     bool good = way.producer != NULL && lab_empty(lab) && read_metrics(client, &before) &&
@@ -134,7 +141,8 @@ bool way_library(struct lab *lab, smq_client *client, const struct form *form, s
     smq_producer_free(way.producer);
     good = good && read_metrics(client, &after);
     if (good) {
-        find_waits(&way, &before, &after, waits_ms);
+        find_waits(&way, &before, &after, found->waits_ms);
+        found->batch = (double) flow->sent / (double) (way.requests > 0 ? way.requests : 1);
     }
     return good;
 }

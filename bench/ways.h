@@ -38,8 +38,14 @@ enum wait {
     WAITS
 };
 
+/* What the library says of its messages. */
+struct way_found {
+    double waits_ms[WAITS];
+    double batch; /* messages of a request that sends */
+};
+
 bool way_library(struct lab *lab, smq_client *client, const struct form *form, struct flow *flow,
-                 struct meter *cost, double waits_ms[WAITS]);
+                 struct meter *cost, struct way_found *found);
 
 /* `address`: of the Redis node, or of a relay to it. */
 bool way_streams(struct lab *lab, const char *address, struct flow *flow, struct meter *cost);
