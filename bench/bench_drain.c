@@ -1,9 +1,10 @@
 /* bench_drain.c - a backlog is consumed with an empty handler: from the default topic and beside it
- * by Redis Streams; then from a topic of layout inline, by the library and by a hand-written loop
- * of the same script.
+ * by Redis Streams; with 5 % of retries, and with 2 % of keys busy; then from a topic of layout
+ * inline, by the library and by a hand-written loop of the same script.
  *
  * Thread: main. */
 #include "benches.h"
+#include "library.h"
 #include "peers/streams.h"
 #include "scene.h"
 
@@ -83,6 +84,78 @@ static bool measure_tls(struct lab *lab, const struct outcome *plain)
     return true;
 }
 
+/* === Mishaps ============================================================ */
+
+static smq_verdict fail_some(const smq_message_info *info, void *user)
+{
+    (void) user;
+    return library_fails(info) ? SMQ_RETRY : SMQ_DONE;
+}
+
+static void handle_busy(const smq_message_info *info, void *user)
+{
+    (void) user;
+    library_sleep_if_busy(info);
+}
+
+static bool drain_by(struct lab *lab, struct library_consumer *consumer, smq_client *client,
+                     const char *topic, struct meter *cost)
+{
+    if (!meter_start(cost, lab)) {
+        return false;
+    }
+    bool good = library_consumer_start(consumer, client, topic, SCENE_BATCH);
+    if (good) {
+        library_consumer_await(consumer);
+    }
+    library_consumer_stop(consumer);
+    return good && meter_stop(cost, lab);
+}
+
+/* The default topic, whose messages have keys if `shape` gives them some. */
+static bool measure_mishaps(struct lab *lab, smq_client *client, library_shape_fn *shape,
+                            struct library_consumer consumer, const char *name, struct outcome *out)
+{
+    uint64_t count = lab_count(lab, 1000000, 200000);
+    struct library_key key;
+    char topic[LAB_NAME_SIZE];
+    struct meter stored, cost;
+
+    consumer.tally = tally_new(count, SCENE_SLOTS);
+    consumer.messages = count;
+    bool good =
+        lab_empty(lab) &&
+        lab_topic_with(lab, client, topic,
+                       SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .slots = SCENE_SLOTS,
+                                         .layout = SMQ_LAYOUT_KEYED, .backoff = "fixed:10")) &&
+        library_store_shaped(lab, client, topic, count, shape, &key, &stored) &&
+        drain_by(lab, &consumer, client, topic, &cost);
+
+    if (good) {
+        *out = scene_tell(lab, name, tally_counts(consumer.tally), &cost);
+    }
+    tally_free(consumer.tally);
+    return good;
+}
+
+static bool compare_mishaps(struct lab *lab, smq_client *client, const struct outcome *keyed)
+{
+    const struct library_consumer failing = {.answer = fail_some};
+    const struct library_consumer busy = {.threads = MISHAPS_THREADS, .seen = handle_busy};
+    struct outcome retries, keys;
+
+    if (!measure_mishaps(lab, client, NULL, failing, "drain-retries", &retries) ||
+        !measure_mishaps(lab, client, library_give_key, busy, "drain-busy", &keys)) {
+        return false;
+    }
+    report_ratio(lab_report(lab), "drain-retries/none", retries.rate, keyed->rate);
+    report_ratio(lab_report(lab), "drain-retries-redis-cpu/none", retries.redis_us,
+                 keyed->redis_us);
+    report_ratio(lab_report(lab), "drain-busy/none", keys.rate, keyed->rate);
+    report_ratio(lab_report(lab), "drain-busy-redis-cpu/none", keys.redis_us, keyed->redis_us);
+    return true;
+}
+
 static bool measure(struct lab *lab, smq_client *client)
 {
     struct report *report = lab_report(lab);
@@ -96,6 +169,9 @@ static bool measure(struct lab *lab, smq_client *client)
     }
     report_ratio(report, "drain/streams", keyed.rate, streams.rate);
     report_ratio(report, "drain-redis-cpu/streams", keyed.redis_us, streams.redis_us);
+    if (!compare_mishaps(lab, client, &keyed)) {
+        return false;
+    }
     compare_with_raw(report, &plain, &raw, raw.rate >= RAW_LEAST * streams.rate);
     report_ratio(report, "drain-inline/streams", plain.rate, streams.rate);
     report_ratio(report, "raw/streams", raw.rate, streams.rate);

@@ -12,6 +12,7 @@
 #include "announce.h"
 #include "awake.h"
 #include "benches.h"
+#include "library.h"
 #include "relay.h"
 #include "scene.h"
 #include "stalls.h"
@@ -23,8 +24,8 @@ enum {
     PROBES_QUICK = 3,
     RATES = 5,
     FAR_RATES = 2,
-    FORMS = 9,
-    BESIDE = 3
+    FORMS = 11,
+    BESIDE = 5
 };
 enum { FIRST_GUESS = 60000 }; /* of the most */
 enum { NAME_SIZE = 64 };
@@ -44,15 +45,17 @@ static const double rates[RATES] = {1000, 10000, 30000, 50000, 100000};
 
 /* The first BESIDE are measured beside each other, the others by themselves. */
 static const struct form forms[FORMS] = {
-    {"steady", SMQ_LAYOUT_KEYED, 1, 0, false},
-    {"steady-keys", SMQ_LAYOUT_KEYED, 1, 0, true},
-    {"steady-inline", SMQ_LAYOUT_INLINE, 1, 0, false},
-    {"steady-8-threads", SMQ_LAYOUT_KEYED, 8, 0, false},
-    {"steady-1ms", SMQ_LAYOUT_KEYED, 1, 1, false},
-    {"steady-8-threads-1ms", SMQ_LAYOUT_KEYED, 8, 1, false},
-    {"steady-inline-8-threads", SMQ_LAYOUT_INLINE, 8, 0, false},
-    {"steady-inline-1ms", SMQ_LAYOUT_INLINE, 1, 1, false},
-    {"steady-inline-8-threads-1ms", SMQ_LAYOUT_INLINE, 8, 1, false},
+    {"steady", SMQ_LAYOUT_KEYED, .threads = 1},
+    {"steady-keys", SMQ_LAYOUT_KEYED, .threads = 1, .keys = true},
+    {"steady-inline", SMQ_LAYOUT_INLINE, .threads = 1},
+    {"steady-retries", SMQ_LAYOUT_KEYED, .threads = 1, .retries = true},
+    {"steady-busy", SMQ_LAYOUT_KEYED, .threads = MISHAPS_THREADS, .busy = true},
+    {"steady-8-threads", SMQ_LAYOUT_KEYED, .threads = 8},
+    {"steady-1ms", SMQ_LAYOUT_KEYED, .threads = 1, .handler_ms = 1},
+    {"steady-8-threads-1ms", SMQ_LAYOUT_KEYED, .threads = 8, .handler_ms = 1},
+    {"steady-inline-8-threads", SMQ_LAYOUT_INLINE, .threads = 8},
+    {"steady-inline-1ms", SMQ_LAYOUT_INLINE, .threads = 1, .handler_ms = 1},
+    {"steady-inline-8-threads-1ms", SMQ_LAYOUT_INLINE, .threads = 8, .handler_ms = 1},
 };
 
 const struct form *const steady_form = &forms[0];

@@ -212,6 +212,30 @@ bool library_store(struct lab *lab, smq_client *client, const char *topic, uint6
     return library_store_shaped(lab, client, topic, count, NULL, NULL, cost);
 }
 
+/* === Mishaps ============================================================ */
+
+void library_give_key(smq_message *message, uint64_t number, void *key)
+{
+    struct library_key *out = key;
+
+    snprintf(out->key, sizeof(out->key), "key%d", (int) (number % MISHAPS_KEYS));
+    message->key = smq_text(out->key);
+}
+
+bool library_fails(const smq_message_info *info)
+{
+    return info->attempt == 1 && tally_number(info->body.data, info->body.len) % MISHAPS_EACH == 0;
+}
+
+void library_sleep_if_busy(const smq_message_info *info)
+{
+    const struct timespec time = {.tv_nsec = 1000000};
+
+    if (tally_number(info->body.data, info->body.len) % MISHAPS_KEYS < MISHAPS_BUSY) {
+        clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+    }
+}
+
 /* === Consuming ========================================================== */
 
 static smq_verdict handle(smq_delivery *delivery, void *user)

@@ -38,6 +38,17 @@ bool library_store(struct lab *lab, smq_client *client, const char *topic, uint6
 bool library_store_shaped(struct lab *lab, smq_client *client, const char *topic, uint64_t count,
                           library_shape_fn *shape, void *user, struct meter *cost);
 
+/* The forms of use that cost more: the first try of one message of MISHAPS_EACH fails, and the
+ * handlers of MISHAPS_BUSY of MISHAPS_KEYS keys take 1 ms.  `key` is that of the message that is
+ * made now. */
+enum { MISHAPS_EACH = 20, MISHAPS_KEYS = 1000, MISHAPS_BUSY = 20, MISHAPS_THREADS = 8 };
+struct library_key {
+    char key[16];
+};
+void library_give_key(smq_message *message, uint64_t number, void *key);
+bool library_fails(const smq_message_info *info);
+void library_sleep_if_busy(const smq_message_info *info);
+
 /* Called for each message, on the thread of the handler. */
 typedef void library_seen_fn(const smq_message_info *info, void *user);
 

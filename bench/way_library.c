@@ -43,10 +43,13 @@ static bool send_one(void *user, uint64_t number)
     struct by_library *way = user;
     char body[TALLY_BODY];
     smq_message message = library_message(body, number);
+    struct library_key key;
     smq_error err = SMQ_ERROR_INIT;
 
     if (way->form->keys) { /* the id is also the key */
         message.id = (smq_bytes){body, TALLY_DIGITS};
+    } else if (way->form->busy) {
+        library_give_key(&message, number, &key);
     }
     way->late_ns += meter_now_ns() - flow_due_ns(way->flow, number);
     return lab_good(smq_send_async(way->producer, way->topic, &message, note_stored, way, &err),
@@ -72,10 +75,22 @@ static void seen(const smq_message_info *info, void *user)
     struct by_library *way = user;
     const struct timespec time = {.tv_nsec = way->form->handler_ms * 1000000L};
 
-    flow_seen(way->flow, info->slot, info->body.data, info->body.len);
+    if (info->attempt == 1) {
+        flow_seen(way->flow, info->slot, info->body.data, info->body.len);
+    }
+    if (way->form->busy) {
+        library_sleep_if_busy(info);
+    }
     if (way->form->handler_ms > 0) {
         clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
     }
+}
+
+static smq_verdict answer(const smq_message_info *info, void *user)
+{
+    struct by_library *way = user;
+
+    return way->form->retries && library_fails(info) ? SMQ_RETRY : SMQ_DONE;
 }
 
 /* ======================================================================== */
@@ -129,10 +144,13 @@ bool way_library(struct lab *lab, smq_client *client, const struct form *form, s
 {
     struct by_library way = {
         .form = form, .flow = flow, .last_slot = -1, .producer = library_producer(client)};
-    struct library_consumer consumer = {.threads = form->threads, .seen = seen, .user = &way};
+    struct library_consumer consumer = {
+        .threads = form->threads, .seen = seen, .answer = answer, .user = &way};
     smq_metrics before, after;
     bool good = way.producer != NULL && lab_empty(lab) && read_metrics(client, &before) &&
-                lab_topic_laid_out(lab, client, way.topic, FLOW_SLOTS, form->layout);
+                lab_topic_with(lab, client, way.topic,
+                               SMQ_TOPIC_OPTIONS(.type = SMQ_TYPE_FIXED_TIME, .slots = FLOW_SLOTS,
+                                                 .layout = form->layout, .backoff = "fixed:10"));
 
     if (good) {
         good = library_consumer_start(&consumer, client, way.topic, 0) && run(&way, lab, cost);

@@ -19,6 +19,8 @@ struct form {
     int threads;    /* of handlers */
     int handler_ms; /* that each handler sleeps */
     bool keys;      /* each message has a key and an id of its own; layout keyed */
+    bool retries;   /* the first try of 5 % of the messages fails */
+    bool busy;      /* of 1,000 keys 2 % are busy */
 };
 
 /* For what a message of the library waits on average, one after the other, from when it is due
