@@ -1,0 +1,312 @@
+/* handle.c - the handles of the library that JavaScript has, their descriptors, and the end of all
+ * of them.  Thread: that of the loop; handle_free_native(): any. */
+#include "handle.h"
+
+#include <stdlib.h>
+
+#include "call.h"
+#include "consumer.h"
+
+struct addon *addon_of(napi_env env)
+{
+    void *addon = NULL;
+
+    (void) napi_get_instance_data(env, &addon);
+    return addon;
+}
+
+void addon_drop(struct addon *addon)
+{
+    if (--addon->owners == 0) {
+        arena_free(&addon->arena);
+        free(addon);
+    }
+}
+
+void handle_free_native(enum handle_kind kind, void *native)
+{
+    switch (kind) {
+    case HANDLE_CLIENT:
+        smq_client_free(native);
+        break;
+    case HANDLE_PRODUCER:
+        smq_producer_free(native);
+        break;
+    case HANDLE_CONSUMER:
+        smq_consumer_free(native);
+        break;
+    case HANDLE_LIMIT:
+        smq_limit_free(native);
+        break;
+    }
+}
+
+/* Its memory goes when nobody knows it any more. */
+static void handle_settle(struct handle *handle)
+{
+    if (handle->native == NULL && handle->is_dropped && handle->poll_state == HANDLE_POLL_NONE) {
+        struct addon *addon = handle->addon;
+
+        LIST_REMOVE(handle, entry);
+        free(handle->held);
+        free(handle);
+        addon_drop(addon);
+    }
+}
+
+static void handle_drop(napi_env env, void *data, void *hint)
+{
+    struct handle *handle = data;
+
+    (void) env;
+    (void) hint;
+    handle->is_dropped = true;
+    handle_settle(handle);
+}
+
+napi_value handle_new(struct addon *addon, enum handle_kind kind, void *native)
+{
+    struct handle *handle = calloc(1, sizeof(*handle));
+    napi_value value = NULL;
+
+    if (handle == NULL) {
+        abort();
+    }
+    handle->addon = addon;
+    handle->kind = kind;
+    handle->native = native;
+    addon->owners++;
+    LIST_INSERT_HEAD(&addon->handles, handle, entry);
+    if (napi_create_external(addon->env, handle, handle_drop, NULL, &value) != napi_ok) {
+        handle->is_dropped = true;
+    }
+    return value;
+}
+
+struct handle *handle_get(napi_env env, napi_value value, enum handle_kind kind)
+{
+    void *data = NULL;
+
+    if (napi_get_value_external(env, value, &data) != napi_ok ||
+        ((struct handle *) data)->kind != kind) {
+        (void) napi_throw_type_error(env, "ERR_INVALID_ARG_TYPE", "another handle is expected");
+        return NULL;
+    }
+    struct handle *handle = data;
+    if (handle->closed) {
+        call_throw(env, SMQ_CLOSED, "it was closed");
+        return NULL;
+    }
+    return handle;
+}
+
+/* === Descriptors ======================================================== */
+
+/* The callback of JavaScript takes what there is.  What it throws is an uncaught exception. */
+static void handle_on_readable(uv_poll_t *poll, int status, int events)
+{
+    struct handle *handle = poll->data;
+    napi_env env = handle->addon->env;
+    napi_value callback = NULL, error;
+    napi_handle_scope scope;
+
+    (void) status;
+    (void) events;
+    handle->wakes++;
+    if (napi_open_handle_scope(env, &scope) != napi_ok) {
+        (void) uv_poll_stop(poll);
+        return;
+    }
+    (void) napi_get_reference_value(env, handle->callback, &callback);
+    napi_status made = napi_make_callback(env, NULL, callback, callback, 0, NULL, NULL);
+    if (made == napi_pending_exception &&
+        napi_get_and_clear_last_exception(env, &error) == napi_ok) {
+        (void) napi_fatal_exception(env, error);
+    } else if (made != napi_ok) {
+        (void) uv_poll_stop(poll); /* the environment ends */
+    }
+    (void) napi_close_handle_scope(env, scope);
+}
+
+static int handle_descriptor(const struct handle *handle)
+{
+    switch (handle->kind) {
+    case HANDLE_CLIENT:
+        return smq_client_fd(handle->native);
+    case HANDLE_PRODUCER:
+        return smq_producer_fd(handle->native);
+    case HANDLE_CONSUMER:
+        return smq_consumer_fd(handle->native);
+    case HANDLE_LIMIT:
+        break;
+    }
+    return -1;
+}
+
+/* The handle of the first argument, whatever its kind, also a closed one; the second is *flag. */
+static struct handle *handle_of(napi_env env, napi_callback_info info, napi_value argv[2])
+{
+    size_t argc = 2;
+    void *data = NULL;
+
+    (void) napi_get_cb_info(env, info, &argc, argv, NULL, NULL);
+    return napi_get_value_external(env, argv[0], &data) == napi_ok ? data : NULL;
+}
+
+/* watch(handle, callback): the callback takes what comes once listen() was called. */
+napi_value handle_watch(napi_env env, napi_callback_info info)
+{
+    napi_value argv[2];
+    struct handle *handle = handle_of(env, info, argv);
+
+    if (handle != NULL && !handle->closed && handle->poll_state == HANDLE_POLL_NONE &&
+        uv_poll_init(handle->addon->loop, &handle->poll, handle_descriptor(handle)) == 0) {
+        handle->poll.data = handle;
+        handle->poll_state = HANDLE_POLL_OPEN;
+        (void) napi_create_reference(env, argv[1], 1, &handle->callback);
+    }
+    return NULL;
+}
+
+/* listen(handle, flag) */
+napi_value handle_listen(napi_env env, napi_callback_info info)
+{
+    napi_value argv[2];
+    struct handle *handle = handle_of(env, info, argv);
+
+    if (handle != NULL && handle->poll_state == HANDLE_POLL_OPEN) {
+        (void) (value_bool(env, argv[1])
+                    ? uv_poll_start(&handle->poll, UV_READABLE, handle_on_readable)
+                    : uv_poll_stop(&handle->poll));
+    }
+    return NULL;
+}
+
+/* hold(handle, flag): whether the process lives as long as it listens. */
+napi_value handle_hold(napi_env env, napi_callback_info info)
+{
+    napi_value argv[2];
+    struct handle *handle = handle_of(env, info, argv);
+
+    if (handle != NULL && handle->poll_state == HANDLE_POLL_OPEN) {
+        uv_handle_t *poll = (uv_handle_t *) &handle->poll;
+
+        if (value_bool(env, argv[1])) {
+            uv_ref(poll);
+        } else {
+            uv_unref(poll);
+        }
+    }
+    return NULL;
+}
+
+/* wakes(handle): how often its descriptor has woken the loop. */
+napi_value handle_wakes(napi_env env, napi_callback_info info)
+{
+    napi_value argv[2];
+    const struct handle *handle = handle_of(env, info, argv);
+
+    return value_of_number(env, handle != NULL ? (double) handle->wakes : 0);
+}
+
+/* === Ends =============================================================== */
+
+static void handle_on_closed(uv_handle_t *poll)
+{
+    struct handle *handle = poll->data;
+    struct addon *addon = handle->addon;
+
+    handle->poll_state = HANDLE_POLL_NONE;
+    handle_settle(handle);
+    if (addon->closing > 0 && --addon->closing == 0) {
+        (void) napi_remove_async_cleanup_hook(addon->hook);
+        addon_drop(addon);
+    }
+}
+
+static void handle_close_poll(struct handle *handle)
+{
+    if (handle->poll_state == HANDLE_POLL_OPEN) {
+        handle->poll_state = HANDLE_POLL_CLOSING;
+        (void) uv_poll_stop(&handle->poll);
+        uv_ref((uv_handle_t *) &handle->poll);
+        uv_close((uv_handle_t *) &handle->poll, handle_on_closed);
+    }
+}
+
+static void handle_run_end(struct call *call)
+{
+    handle_free_native(call->handle->kind, call->data);
+}
+
+static napi_value handle_ended(napi_env env, struct call *call)
+{
+    struct handle *handle = call->handle;
+
+    call->handle = NULL;
+    consumer_release_held(handle);
+    handle_settle(handle);
+    return value_undefined(env);
+}
+
+void handle_leave(struct handle *handle)
+{
+    struct call *end = handle->end;
+
+    handle->calls--;
+    if (handle->calls == 0 && end != NULL && handle->native != NULL) {
+        end->data = handle->native;
+        handle->native = NULL;
+        (void) napi_queue_async_work(handle->addon->env, end->work);
+    }
+    handle_settle(handle);
+}
+
+/* close(handle): a promise of its end, which waits for calls that run. */
+napi_value handle_close(napi_env env, napi_callback_info info)
+{
+    napi_value argv[2];
+    struct handle *handle = handle_of(env, info, argv);
+
+    if (handle == NULL || handle->closed) {
+        return NULL;
+    }
+    handle->closed = true;
+    handle_close_poll(handle);
+    if (handle->callback != NULL) {
+        (void) napi_delete_reference(env, handle->callback);
+        handle->callback = NULL;
+    }
+    struct call *call = call_new(env, NULL);
+    call->handle = handle;
+    napi_value promise = call_prepare(env, call, handle_run_end, handle_ended);
+    handle->end = call;
+    handle->calls++;
+    handle_leave(handle);
+    return promise;
+}
+
+/* No call runs here: the environment waits for them. */
+void handle_end_all(napi_async_cleanup_hook_handle hook, void *arg)
+{
+    struct addon *addon = arg;
+    struct handle *handle, *next;
+
+    addon->closing = 1;
+    for (handle = LIST_FIRST(&addon->handles); handle != NULL; handle = next) {
+        next = LIST_NEXT(handle, entry);
+        addon->closing += handle->poll_state != HANDLE_POLL_NONE;
+        handle_close_poll(handle);
+        handle->closed = true;
+        if (handle->native != NULL) {
+            handle_free_native(handle->kind, handle->native);
+            handle->native = NULL;
+        }
+        consumer_release_held(handle);
+        handle_settle(handle);
+    }
+    if (--addon->closing == 0) {
+        (void) napi_remove_async_cleanup_hook(hook);
+        addon_drop(addon);
+    }
+}
