@@ -9,7 +9,7 @@ import json
 import re
 import sys
 
-STRUCTS = ["event", "health", "message_info", "metrics", "schedule", "schedule_info", "stats", "topic_report"]
+STRUCTS = ["event", "health", "message_info", "metrics", "schedule", "schedule_info", "stats"]
 KINDS = {"int64_t": "I64", "uint64_t": "U64", "int32_t": "I32", "bool": "BOOL", "const char *": "TEXT",
          "smq_bytes": "BYTES"}
 

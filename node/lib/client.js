@@ -1,206 +1,168 @@
 // client.js - the connections of this thread to Redis, its events, and limits of several queues.
 'use strict';
 const { EventEmitter } = require('node:events');
-const native = require('./native.js');
-const { closed } = require('./errors.js');
+const { native, closed } = require('./native.js');
 const values = require('./values.js');
 
-const LEVELS = ['default', 'error', 'warn', 'info', 'debug', 'trace'];
-const MOST_CALLS = 11;
+const LEVELS = ['', 'error', 'warn', 'info', 'debug', 'trace'];
+const LOCAL = '127.0.0.1:6379';
 
-// Throw from the loop what a listener of the application has thrown: it is an uncaught exception.
-function rethrow(failure) {
-    process.nextTick(() => {
-        throw failure;
-    });
-}
-
+// What a listener of the application throws is an uncaught exception, and ends nothing here.
 function emit(emitter, ...words) {
     try {
-        return emitter.emit(...words);
+        emitter.emit(...words);
     } catch (failure) {
-        rethrow(failure);
-        return false;
+        process.nextTick(() => {
+            throw failure;
+        });
     }
 }
 
-// Events: 'event' with {kind, level, id, text, topic, slot, ...}.  Those of a worker come to it.
-class Client extends EventEmitter {
-    #handle;
-    #opening;
-    #options;
-    #topics = new Map();
-    #closing;
-    // Of a client that several objects share by the text of their option `connection`.
-    users = 0;
-    sources = new Map();
+// Make a step once; one that has failed is made again by the next call.
+function once(owner, name, step) {
+    owner[name] ??= step().catch((failure) => {
+        owner[name] = undefined;
+        throw failure;
+    });
+    return owner[name];
+}
 
-    // `redis`: 'host:port,host:port', 'redis://...' or 'rediss://...'; or an object with it and further options.
+// Names with `_` are the package's own.  Event: 'event', with {id, level, text, topic, slot, messageId, ...}.
+class Client extends EventEmitter {
+    _sources = new Map(); // the worker or consumer of a topic
+    _users = 0;
+
+    // `redis`: 'host:port,host:port', 'redis://...' or 'rediss://...', or an object with that and further options.
     constructor(redis, options) {
         super();
         const given = typeof redis === 'object' && redis !== null ? redis : { redis, ...values.object(options, 'options') };
         values.text(given.redis, 'redis');
-        this.#options = values.pairs(given);
+        this._options = values.pairs(given);
+        this._topics = {};
     }
 
-    // Internal: the handle of the library, once it is connected.  A call that failed is tried again by the next.
-    open() {
-        if (this.#closing) {
-            return Promise.reject(closed('client'));
-        }
-        this.#opening ??= this.#connect().catch((failure) => {
-            this.#opening = undefined;
-            throw failure;
+    _open() {
+        return this._closing ? Promise.reject(closed('client')) : once(this, '_opening', async () => {
+            this._handle = await native.clientNew(this._options);
+            native.watch(this._handle, () => this._takeEvents());
+            native.hold(this._handle, false);
+            native.listen(this._handle, true);
+            return this._handle;
         });
-        return this.#opening;
     }
 
-    async #connect() {
-        const handle = await native.clientNew(this.#options);
-        this.#handle = handle;
-        native.watch(handle, () => this.takeEvents());
-        native.hold(handle, false);
-        native.listen(handle, true);
-        return handle;
-    }
-
-    waitUntilReady() {
-        return this.open().then(() => this);
-    }
-
-    // Internal.
-    takeEvents() {
-        if (!this.#handle || this.#closing) {
-            return;
-        }
-        for (const event of native.clientPoll(this.#handle)) {
+    _takeEvents() {
+        for (const event of this._handle && !this._closing ? native.clientPoll(this._handle) : []) {
             event.level = LEVELS[event.level];
             emit(this, 'event', event);
-            this.sources.get(event.topic)?.onEvent(event);
+            this._sources.get(event.topic)?._event(event);
         }
     }
 
-    // Internal: a call of the library with a topic.
-    async call(kind, { topic, text, which, filter, message, options, schedule, flag, more } = {}) {
-        const handle = await this.open();
-        const words = [handle, kind, topic, text, which ?? [], filter ?? [], message ?? [], options, schedule ?? [], flag, more];
-        return native.call(...words.slice(0, MOST_CALLS));
+    async _call(kind, { topic, text, note, flag, which = [], filter = [], message = [], schedule = [], options } = {}) {
+        const handle = await this._open();
+        return native.call(handle, kind, topic, text, note, flag, which, filter, message, schedule, options);
     }
 
-    // Internal: create the topic, or with no options one of the default kind, if there is none.
-    ensure(topic, options) {
-        if (options === false) {
-            return Promise.resolve();
+    // Create the topic with these options, or without any one of the default kind if there is none.
+    async _ensure(topic, options) {
+        if (options !== false) {
+            await once(this._topics, JSON.stringify([topic, options]), () => this._create(topic, options));
         }
-        const known = JSON.stringify([topic, options]);
-        if (!this.#topics.has(known)) {
-            this.#topics.set(known, this.#create(topic, options).catch((failure) => {
-                this.#topics.delete(known);
-                throw failure;
-            }));
-        }
-        return this.#topics.get(known);
     }
 
-    async #create(topic, options) {
+    async _create(topic, options) {
         if (options === undefined) {
-            try {
-                return await this.call('exists', { topic });
-            } catch (failure) {
-                if (failure.code !== 'NO_TOPIC') {
-                    throw failure;
-                }
+            const found = await this._call('exists', { topic }).catch((failure) => failure);
+            if (found?.code !== 'NO_TOPIC') {
+                return found && Promise.reject(found);
             }
         }
         const shared = options?.type !== 'fifo';
-        return this.call('create', { topic, options: values.topicPairs({ shared, ...options }) });
+        return this._call('create', { topic, options: values.topicPairs({ shared, ...values.object(options, 'topic') }) });
     }
 
-    // At most so many unanswered jobs of all workers and consumers that get the limit.
+    async waitUntilReady() {
+        await this._open();
+        return this;
+    }
+
+    // At most so many unanswered jobs of all workers and consumers that get it.
     limit(most) {
         return new Limit(this, most);
     }
 
-    // The names of all topics.
-    async topics() {
-        return (await this.call('topics')).map((topic) => topic.topic);
-    }
-
+    // The health of this process: smq_health of slotmq/health.h.
     health() {
-        return this.call('health');
+        return this._call('health');
     }
 
-    // What this process has done by all objects of this client.
+    // What it has done: smq_metrics of slotmq/metrics.h.
     metrics() {
-        return this.call('metrics');
+        return this._call('metrics');
     }
 
-    // The same as Prometheus text, with the stats of the topics 'a,b' or '*'.
+    // The same as Prometheus text, with the stats of the topics 'a,b', or '*'.
     metricsText(topics) {
-        return this.call('metricsText', { text: topics === undefined ? undefined : values.text(topics, 'topics') });
+        return this._call('metricsText', { text: topics });
     }
 
     // After the queues, workers and consumers that use it.
-    close() {
-        this.#closing ??= Promise.resolve(this.#opening).catch(() => {}).then(() => this.#handle && native.close(this.#handle));
-        return this.#closing;
+    async close() {
+        this._closing ??= Promise.resolve(this._opening).catch(() => {}).then(() => this._handle && native.close(this._handle));
+        await this._closing;
     }
 }
 
 class Limit {
-    #client;
-    #most;
-    #handle;
-
     constructor(client, most) {
-        this.#client = client;
-        this.#most = values.whole(most, 'a limit');
+        this._client = client;
+        this._most = values.whole(most, 'a limit');
     }
 
-    // Internal.
-    async open(client) {
-        if (client !== this.#client) {
-            throw new TypeError('a limit is for workers whose connection is the client that has made it');
+    async _open(client) {
+        if (client !== this._client) {
+            values.refuse('a limit', 'of the client that is the connection', 'of another one');
         }
-        const handle = await client.open();
-        this.#handle ??= native.limitNew(handle, this.#most);
-        return this.#handle;
+        this._handle ??= native.limitNew(await client._open(), this._most);
+        return this._handle;
     }
 
     // Change it; 0: no more jobs begin until it is changed again.
     async set(most) {
-        this.#most = values.whole(most, 'a limit');
-        if (this.#handle) {
-            await native.setMost(this.#handle, this.#most);
-        }
+        this._most = values.whole(most, 'a limit');
+        await (this._handle && native.setMost(this._handle, this._most, true));
     }
 }
 
 const shared = new Map();
 
-// The client of an option `connection`: a Client, or what one is made of.  Equal ones share a client, which has one
-// consumer for each topic.
-function connect(connection, topic) {
+// The client of an option `connection`.  Equal ones share a client, which has one consumer for each topic.
+function connect(connection = LOCAL, topic = undefined) {
     if (connection instanceof Client) {
         return connection;
     }
-    const name = JSON.stringify(connection ?? '127.0.0.1:6379');
+    const name = JSON.stringify(connection);
     const clients = shared.get(name) ?? [];
-    let client = clients.find((one) => !topic || !one.sources.has(topic));
+    let client = clients.find((one) => !one._sources.has(topic));
     if (!client) {
-        client = new Client(connection ?? '127.0.0.1:6379');
-        clients.push(client);
-        shared.set(name, clients);
-        client.release = async () => {
-            client.users -= 1;
-            if (client.users === 0) {
-                clients.splice(clients.indexOf(client), 1);
-                await client.close();
-            }
-        };
+        client = new Client(connection);
+        shared.set(name, clients.concat(client));
     }
-    client.users += 1;
+    client._users += 1;
     return client;
 }
 
-module.exports = { Client, Limit, connect, emit, rethrow };
+// The end of a use: the last one closes a client that the application has not made.
+async function disconnect(client) {
+    client._users -= 1;
+    if (client._users === 0) {
+        for (const [name, clients] of shared) {
+            const left = clients.filter((one) => one !== client);
+            left.length > 0 ? shared.set(name, left) : shared.delete(name);
+        }
+        await client.close();
+    }
+}
+
+module.exports = { Client, Limit, connect, disconnect, emit, once };

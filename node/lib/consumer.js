@@ -1,47 +1,32 @@
 // consumer.js - jobs by `for await`, which the application answers itself.
 'use strict';
 const { Source } = require('./source.js');
+const { once } = require('./client.js');
 
 const AT_ONCE = 64;
 
-class Consumer {
-    #source;
+class Consumer extends Source {
     #ready = [];
     #waiting = [];
     #failure;
-    #opening;
-    #signal;
-    #onAbort = () => this.close();
 
     // The options of a consumer in docs/CONFIGURATION.md in camelCase, and connection, topic, limit, signal.
-    constructor(name, { signal, ...options } = {}) {
-        this.#source = new Source(name, options, {
-            room: () => (this.#waiting.length > 0 ? AT_ONCE : 0),
-            take: (jobs) => this.#take(jobs),
-            ended: (failure) => this.#ended(failure),
-            event: () => {},
-        });
-        this.#signal = signal;
-        if (signal?.aborted) {
-            this.close();
-        }
-        signal?.addEventListener('abort', this.#onAbort);
+    constructor(name, options = {}) {
+        super(name, options);
     }
 
-    get name() {
-        return this.#source.name;
+    _room() {
+        return this.#waiting.length > 0 ? AT_ONCE : 0;
     }
-
-    #take(jobs) {
+    _event() {}
+    _take(jobs) {
         this.#ready.push(...jobs);
         while (this.#waiting.length > 0 && this.#ready.length > 0) {
             this.#waiting.shift().resolve({ value: this.#ready.shift(), done: false });
         }
     }
-
-    #ended(failure) {
+    _ended(failure) {
         this.#failure = failure;
-        this.#signal?.removeEventListener('abort', this.#onAbort);
         for (const { resolve, reject } of this.#waiting.splice(0)) {
             failure ? reject(failure) : resolve({ value: undefined, done: true });
         }
@@ -51,48 +36,33 @@ class Consumer {
         return { next: () => this.next(), return: async (value) => ({ value, done: true }) };
     }
 
-    // The next job.  {done: true}: it was closed.  Rejects with the error that has ended it.
+    // The next job; {done: true}: it was closed.  Rejects with what has ended it.
     async next() {
-        if (this.#source.closed) {
-            if (this.#failure) {
-                throw this.#failure;
-            }
-            return { value: undefined, done: true };
+        if (!this._isClosed) {
+            await this.waitUntilReady();
         }
-        await this.waitUntilReady();
         if (this.#ready.length > 0) {
             return { value: this.#ready.shift(), done: false };
         }
-        if (this.#source.closed) {
-            return this.next();
+        if (this.#failure) {
+            throw this.#failure;
         }
-        return new Promise((resolve, reject) => {
+        return this._isClosed ? { value: undefined, done: true } : new Promise((resolve, reject) => {
             this.#waiting.push({ resolve, reject });
-            this.#source.plan();
+            this._plan();
         });
     }
 
     waitUntilReady() {
-        this.#opening ??= this.#source.open().catch((failure) => {
-            this.#opening = undefined;
-            throw failure;
-        });
-        return this.#opening;
+        return once(this, '_opening', () => this._open());
     }
 
-    // Take no more, give back what was not taken, and wait for the answers of the jobs that were: drainTimeoutMs at most.
+    // Give back what was not taken, and wait for the answers of the jobs that were, drainTimeoutMs at most.
     async close() {
-        await this.#opening?.catch(() => {});
-        for (const job of this.#ready.splice(0)) {
-            job.release();
-        }
-        if (this.#source.handle) {
-            this.#source.stop();
-            this.#source.plan();
-        } else {
-            this.#source.abandon();
-        }
-        await this.#source.ended;
+        await this._opening?.catch(() => {});
+        this.#ready.splice(0).forEach((job) => job._answer('release', 0));
+        this._handle ? this._stop() : this._abandon();
+        await this._end;
     }
 }
 

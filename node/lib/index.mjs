@@ -1,7 +1,7 @@
 import slotmq from './index.js';
 
 export const {
-    Client, Queue, Worker, Consumer, Job, StoredJob, Limit, nextTimes, version, SlotmqError, UsageError, RetryError,
-    UnknownError, LostError, FatalError, UnrecoverableError,
+    Client, Limit, Queue, Worker, Consumer, Job, StoredJob, UnrecoverableError, SlotmqError, UsageError, RetryError,
+    UnknownError, LostError, FatalError, version,
 } = slotmq;
 export default slotmq;

@@ -1,53 +1,58 @@
 // source.js - what a worker and a consumer have in common: they poll by the loop, and answer many jobs in one call.
 'use strict';
-const native = require('./native.js');
-const { connect } = require('./client.js');
-const { Job, refusal, DONE } = require('./job.js');
+const { EventEmitter } = require('node:events');
+const { native } = require('./native.js');
+const { connect, disconnect, emit } = require('./client.js');
+const { Job, VERDICTS } = require('./job.js');
 const values = require('./values.js');
 
 const AT_ONCE = 256;
 const DEFAULT_GAP_MS = 300000;
 
-// `user` has room(), which says how many jobs it takes now, take(jobs), ended(failure) and event(event).
-class Source {
-    handle;
-    closed = false;
-    #user;
+// A subclass has _room(): how many jobs it takes now; _take(jobs), _event(event) and _ended(failure).
+class Source extends EventEmitter {
     #options;
+    #gap;
     #listening = false;
-    #timer;
     #planned = false;
     #stopping = false;
-    #gap;
+    #timer;
+    #places = [];
+    #then = [];
     #finish;
-    #done = [];
-    #onDone = [];
+    #signal;
+    #onAbort = () => this.close();
 
-    constructor(name, { connection, topic, limit, ...options }, user) {
+    constructor(name, { connection, topic, limit, signal, ...options }) {
+        super();
         this.name = values.text(name, 'the name of a queue');
-        this.#user = user;
         this.#gap = options.maxPollGapMs ?? DEFAULT_GAP_MS;
         this.#options = { topic, limit, pairs: values.pairs(options) };
         this.client = connect(connection, name);
-        this.client.sources.set(name, this);
-        this.ended = new Promise((resolve) => (this.#finish = resolve));
+        this.client._sources.set(name, this);
+        this._end = new Promise((resolve) => (this.#finish = resolve));
+        this._isClosed = false;
+        this.#signal = signal;
+        signal?.addEventListener('abort', this.#onAbort);
+        if (signal?.aborted) {
+            process.nextTick(this.#onAbort);
+        }
     }
 
-    async open() {
+    async _open() {
         const { topic, limit, pairs } = this.#options;
-        const client = await this.client.open();
-        await this.client.ensure(this.name, topic);
-        const handle = await native.consumerNew(client, this.name, pairs, await limit?.open(this.client));
-        this.handle = handle;
-        native.watch(handle, () => this.#wake());
+        const client = await this.client._open();
+        await this.client._ensure(this.name, topic);
+        this._handle = await native.consumerNew(client, this.name, pairs, await limit?._open(this.client));
+        native.watch(this._handle, () => this.#wake());
         if (this.#stopping) {
-            native.stop(handle);
+            native.stop(this._handle);
         }
-        this.plan();
+        this._plan();
     }
 
     // Soon, when all that runs now has run: give the answers, and listen if there is room.
-    plan() {
+    _plan() {
         if (!this.#planned) {
             this.#planned = true;
             process.nextTick(() => this.#update());
@@ -56,112 +61,85 @@ class Source {
 
     #update() {
         this.#planned = false;
-        this.flush();
-        const wanted = !this.closed && this.handle !== undefined && (this.#stopping || this.#user.room() > 0);
-        if (wanted === this.#listening || this.handle === undefined) {
+        this.#flush();
+        const wanted = this.#stopping || this._room() > 0;
+        if (wanted === this.#listening || !this._handle || this._isClosed) {
             return;
         }
         this.#listening = wanted;
-        native.listen(this.handle, wanted);
+        native.listen(this._handle, wanted);
         clearInterval(this.#timer);
-        if (!wanted && !this.closed) {
-            // While nothing is polled this keeps the slots; the descriptor does it else.
-            this.#timer = setInterval(() => this.poll(0), this.#gap / 3).unref();
-        }
+        // What is not polled keeps its slots by this; else the descriptor wakes in time.
+        this.#timer = wanted ? undefined : setInterval(() => this.#poll(0), this.#gap / 3).unref();
     }
 
     #wake() {
-        const room = this.#stopping ? 1 : this.#user.room();
-        const jobs = room > 0 ? this.poll(Math.min(room, AT_ONCE)) : [];
+        const room = this.#stopping ? 1 : this._room();
+        const jobs = room > 0 ? this.#poll(Math.min(room, AT_ONCE)) : [];
         if (jobs.length > 0) {
-            this.#user.take(jobs);
+            this._take(jobs);
         }
-        this.plan();
+        this._plan();
     }
 
-    poll(capacity) {
+    #poll(capacity) {
         try {
-            const buffer = native.consumerPoll(this.handle, capacity);
-            return buffer ? Job.all(this, buffer) : [];
+            const buffer = native.consumerPoll(this._handle, capacity);
+            return buffer ? Job._all(this, buffer) : [];
         } catch (failure) {
-            this.#end(failure.code === 'CLOSED' ? undefined : failure);
+            this._abandon(failure.code === 'CLOSED' ? undefined : failure);
             return [];
         }
     }
 
-    // Answer one now.  Returns why that changed nothing.
-    answer(job, verdict, delay, reason) {
-        const number = Float64Array.of(job.number);
-        native.answer(this.handle, number, 1, verdict, delay, reason);
-        this.plan();
-        return refusal(number[0]);
+    // Answer now.  Returns for each place why that changed nothing.
+    _answer(places, verdict, delay, reason) {
+        const statuses = Float64Array.from(places);
+        native.answer(this._handle, statuses, VERDICTS[verdict], delay, reason);
+        this._plan();
+        return Array.from(statuses, (status) => (status === 0 ? undefined : native.error(status)));
     }
 
     // Answer it with `done`, together with others; `then` gets why that changed nothing.
-    done(job, then) {
+    _done(job, then) {
         job.answered = true;
-        this.#done.push(job.number);
-        this.#onDone.push(then);
-        this.plan();
+        this.#places.push(job._place);
+        this.#then.push(then);
+        this._plan();
     }
 
-    flush() {
-        if (this.#done.length === 0) {
-            return;
+    #flush() {
+        if (this.#places.length > 0) {
+            const then = this.#then.splice(0);
+            this._answer(this.#places.splice(0), 'done').forEach((lost, index) => then[index](lost));
         }
-        const numbers = Float64Array.from(this.#done), then = this.#onDone;
-        this.#done = [];
-        this.#onDone = [];
-        native.answer(this.handle, numbers, numbers.length, DONE, 0);
-        then.forEach((one, index) => one(refusal(numbers[index])));
     }
 
-    onEvent(event) {
-        this.#user.event(event);
-    }
-
-    stop() {
+    // Take no more, and wait for the answers of what was taken.
+    _stop() {
         this.#stopping = true;
-        if (this.handle && !this.closed) {
-            native.stop(this.handle);
-            this.plan();
+        if (this._handle && !this._isClosed) {
+            native.stop(this._handle);
+            this._plan();
         }
     }
 
-    // Nothing comes any more.  Calls `ended` of the user once.
-    async #end(failure) {
-        if (this.closed) {
+    // Nothing comes any more.
+    async _abandon(failure) {
+        if (this._isClosed) {
             return;
         }
-        this.closed = true;
+        this._isClosed = true;
         clearInterval(this.#timer);
-        this.flush();
-        await native.close(this.handle);
-        this.client.takeEvents();
-        this.#leave();
-        this.#user.ended(failure);
+        this.#signal?.removeEventListener('abort', this.#onAbort);
+        this.#flush();
+        await (this._handle && native.close(this._handle));
+        this.client._takeEvents();
+        this.client._sources.delete(this.name);
+        await disconnect(this.client);
+        this._ended(failure);
         this.#finish();
-    }
-
-    // Of one that was never opened, or at once.
-    async abandon(failure) {
-        if (this.handle) {
-            return this.#end(failure);
-        }
-        if (!this.closed) {
-            this.closed = true;
-            this.#leave();
-            this.#user.ended(failure);
-            this.#finish();
-        }
-        return undefined;
-    }
-
-    #leave() {
-        if (this.client.sources.get(this.name) === this) {
-            this.client.sources.delete(this.name);
-        }
-        this.client.release?.();
+        emit(this, 'closed');
     }
 }
 

@@ -1,146 +1,90 @@
 // values.js - what the application gives is checked, and becomes what the addon takes.
 'use strict';
 
-const refuse = (what, expected, value) => {
-    throw Object.assign(new TypeError(`${what} must be ${expected}, not ${shown(value)}`), {
-        code: 'ERR_INVALID_ARG_TYPE',
-    });
-};
+const JOB_OPTIONS = new Set(['key', 'id', 'priority', 'delay', 'dueAt', 'ttl', 'attempts', 'headers', 'signal']);
+const NO_RETRY = -1;
+const REASON_MOST = 1000;
 
-// Any value as a short text, also one that refuses to be one.
+// Any value as a text, also one that refuses to be one.
 function shown(value) {
     try {
-        const text = typeof value === 'string' ? JSON.stringify(value) : String(value);
-        return text.slice(0, 100);
-    } catch {
-        return `a value of type ${typeof value}`;
-    }
-}
-
-// Why a handler failed, as a text for the library.
-function reason(failure) {
-    try {
-        const text = failure instanceof Error ? failure.message : failure;
-        return String(text).slice(0, 1000).replaceAll('\0', '\\0');
+        return String(value instanceof Error ? value.message : value).slice(0, REASON_MOST).replaceAll('\0', '\\0');
     } catch {
         return 'a value that has no text';
     }
 }
 
-function whole(value, what) {
-    if (value === undefined || value === null) {
-        return 0;
-    }
-    return Number.isSafeInteger(value) ? value : refuse(what, 'a whole number', value);
+function refuse(what, expected, value) {
+    const error = new TypeError(`${what} must be ${expected}, not ${shown(value).slice(0, 100)}`);
+    throw Object.assign(error, { code: 'ERR_INVALID_ARG_TYPE' });
 }
 
-// Milliseconds, or a Date.
-function moment(value, what) {
-    return whole(value instanceof Date ? value.getTime() : value, what);
-}
+const isNone = (value) => value === undefined || value === null;
+
+const whole = (value, what) => (isNone(value) ? 0 : Number.isSafeInteger(value) ? value : refuse(what, 'a whole number', value));
+const moment = (value, what) => whole(value instanceof Date ? value.getTime() : value, what);
 
 function text(value, what) {
-    if (typeof value !== 'string' || value.includes('\0')) {
-        refuse(what, 'a text without NUL', value);
-    }
-    return value;
+    return typeof value === 'string' && !value.includes('\0') ? value : refuse(what, 'a text without NUL', value);
 }
 
-// A key, an id or a value of a header.
+// A key, an id or the value of a header.
 function bytes(value, what) {
-    if (value === undefined || value === null || value instanceof Uint8Array) {
-        return value;
-    }
-    if (typeof value !== 'string' || /\p{Surrogate}/u.test(value)) {
-        refuse(what, 'a text that has UTF-8, or a Buffer', value);
-    }
-    return value;
+    const isFit = isNone(value) || value instanceof Uint8Array || (typeof value === 'string' && !/\p{Surrogate}/u.test(value));
+    return isFit ? value : refuse(what, 'a Buffer or a text that has UTF-8', value);
 }
 
 function object(value, what, known) {
-    if (value === undefined || value === null) {
-        return {};
-    }
-    if (typeof value !== 'object') {
+    if (!isNone(value) && typeof value !== 'object') {
         refuse(what, 'an object', value);
     }
     for (const name in value) {
         if (known && !known.has(name)) {
-            throw Object.assign(new TypeError(`${what} have no ${name}; they may have ${[...known].join(', ')}`), {
-                code: 'ERR_INVALID_ARG_VALUE',
-            });
+            refuse(what, `of ${[...known].join(', ')}`, name);
         }
     }
-    return value;
-}
-
-function headers(value) {
-    return value && Object.entries(object(value, 'headers'))
-        .flatMap(([name, one]) => [text(name, 'the name of a header'), bytes(one, `the header ${name}`)]);
+    return value ?? {};
 }
 
 function body(value) {
-    if (value instanceof Uint8Array) {
-        return value;
-    }
-    const json = JSON.stringify(value);
-    return json === undefined ? refuse('a body', 'a Buffer or a value that JSON has', value) : json;
+    return value instanceof Uint8Array ? value : JSON.stringify(value) ?? refuse('a body', 'a Buffer or a value that JSON has', value);
 }
 
-const JOB_OPTIONS = new Set(['key', 'id', 'priority', 'delay', 'dueAt', 'ttl', 'attempts', 'headers', 'signal']);
-const NO_RETRY = -1;
-
-// attempts: how often a job is tried; the library counts the retries after the first.
+// How often a job is tried; the library counts the retries after the first try.
 function retries(attempts) {
-    const count = whole(attempts, 'attempts');
-    if (attempts !== undefined && count < 1) {
-        refuse('attempts', '1 or more', attempts);
+    if (isNone(attempts)) {
+        return 0;
     }
-    return attempts === undefined ? 0 : count - 1 || NO_RETRY;
+    return whole(attempts, 'attempts') >= 1 ? attempts - 1 || NO_RETRY : refuse('attempts', '1 or more', attempts);
 }
 
-// The words of a message: body, key, id, priority, delay, dueAt, ttl, maxRetries, headers.
+// The words of a message (src/addon.h).
 function message(value, options) {
-    const given = options === undefined ? {} : object(options, 'options of a job', JOB_OPTIONS);
-    return [
-        body(value), bytes(given.key, 'key'), bytes(given.id, 'id'), whole(given.priority, 'priority'),
-        whole(given.delay, 'delay'), moment(given.dueAt, 'dueAt'), whole(given.ttl, 'ttl'), retries(given.attempts),
-        headers(given.headers),
-    ];
+    const given = object(options, 'options of a job', JOB_OPTIONS);
+    const headers = given.headers && Object.entries(object(given.headers, 'headers')).flatMap(([name, one]) =>
+        [text(name, 'the name of a header'), bytes(one, `the header ${name}`) ?? '']);
+    return [body(value), bytes(given.key, 'key'), bytes(given.id, 'id'), whole(given.priority, 'priority'),
+        whole(given.delay, 'delay'), moment(given.dueAt, 'dueAt'), whole(given.ttl, 'ttl'), retries(given.attempts), headers];
 }
 
-const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-
-// Options of the library by their names in camelCase, as [name, text, ...].
+// Options of the library in camelCase, as [name, text, ...].
 function pairs(options) {
-    const found = [];
-    for (const [name, value] of Object.entries(options)) {
-        if (value === undefined || value === null) {
-            continue;
-        }
-        if (!['string', 'number', 'boolean'].includes(typeof value)) {
-            refuse(name, 'a text, a number or a boolean', value);
-        }
-        found.push(snake(name), text(String(value), name));
-    }
-    return found;
+    return Object.entries(options).filter(([, value]) => !isNone(value)).flatMap(([name, value]) => [
+        text(name, 'the name of an option').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+        ['string', 'number', 'boolean'].includes(typeof value) ? text(String(value), name)
+            : refuse(name, 'a text, a number or a boolean', value)]);
 }
 
-// Options of a topic.  attempts and backoff may have the form of BullMQ.
+// Those of a topic.  attempts and backoff may have the form of BullMQ.
 function topicPairs(options) {
     const { attempts, backoff, ...rest } = object(options, 'topic');
-    if (attempts !== undefined) {
-        rest.maxRetries = retries(attempts);
-    }
-    if (backoff !== null && typeof backoff === 'object') {
-        const delay = whole(backoff.delay, 'backoff.delay');
-        rest.backoff = backoff.type === 'fixed' ? `fixed:${delay}` : `exp:${delay}:${Math.max(delay, 600000)}`;
-    } else if (backoff !== undefined) {
+    const { type, delay } = object(typeof backoff === 'object' ? backoff : undefined, 'backoff');
+    if (!isNone(type)) {
+        rest.backoff = type === 'fixed' ? `fixed:${whole(delay, 'delay')}` : `exp:${whole(delay, 'delay')}:${24 * 3600000}`;
+    } else if (!isNone(backoff)) {
         rest.backoff = typeof backoff === 'number' ? `fixed:${backoff}` : backoff;
     }
-    return pairs(rest);
+    return pairs(isNone(attempts) ? rest : { ...rest, maxRetries: retries(attempts) });
 }
 
-module.exports = {
-    refuse, shown, reason, whole, moment, text, bytes, object, headers, body, message, pairs, snake, topicPairs,
-};
+module.exports = { shown, refuse, whole, moment, text, bytes, object, message, pairs, topicPairs };

@@ -1,29 +1,27 @@
 /* handle.c - the handles of the library that JavaScript has, their descriptors, and the end of all
- * of them.  Thread: that of the loop; handle_free_native(): any. */
-#include "handle.h"
-
+ * of them. */
 #include <stdlib.h>
 
-#include "call.h"
-#include "consumer.h"
+#include "addon.h"
 
 struct addon *addon_of(napi_env env)
 {
     void *addon = NULL;
 
-    (void) napi_get_instance_data(env, &addon);
+    napi_get_instance_data(env, &addon);
     return addon;
 }
 
 void addon_drop(struct addon *addon)
 {
     if (--addon->owners == 0) {
-        arena_free(&addon->arena);
+        arena_reset(&addon->arena);
         free(addon);
     }
 }
 
-void handle_free_native(enum handle_kind kind, void *native)
+/* Thread: any. */
+static void handle_free_native(enum handle_kind kind, void *native)
 {
     switch (kind) {
     case HANDLE_CLIENT:
@@ -44,7 +42,8 @@ void handle_free_native(enum handle_kind kind, void *native)
 /* Its memory goes when nobody knows it any more. */
 static void handle_settle(struct handle *handle)
 {
-    if (handle->native == NULL && handle->is_dropped && handle->poll_state == HANDLE_POLL_NONE) {
+    if (handle->native == NULL && handle->end == NULL && handle->is_dropped &&
+        handle->poll_state == POLL_NONE) {
         struct addon *addon = handle->addon;
 
         LIST_REMOVE(handle, entry);
@@ -89,15 +88,31 @@ struct handle *handle_get(napi_env env, napi_value value, enum handle_kind kind)
 
     if (napi_get_value_external(env, value, &data) != napi_ok ||
         ((struct handle *) data)->kind != kind) {
-        (void) napi_throw_type_error(env, "ERR_INVALID_ARG_TYPE", "another handle is expected");
+        napi_throw_type_error(env, "ERR_INVALID_ARG_TYPE", "another handle is expected");
         return NULL;
     }
-    struct handle *handle = data;
-    if (handle->closed) {
+    if (((struct handle *) data)->closed) {
         call_throw(env, SMQ_CLOSED, "it was closed");
         return NULL;
     }
-    return handle;
+    return data;
+}
+
+struct handle *handle_arg(napi_env env, napi_callback_info info, size_t count, napi_value *argv,
+                          enum handle_kind kind)
+{
+    napi_get_cb_info(env, info, &count, argv, NULL, NULL);
+    return handle_get(env, argv[0], kind);
+}
+
+/* A handle of any kind, also a closed one. */
+static struct handle *handle_any(napi_env env, napi_callback_info info, napi_value argv[2])
+{
+    size_t count = 2;
+    void *data = NULL;
+
+    napi_get_cb_info(env, info, &count, argv, NULL, NULL);
+    return napi_get_value_external(env, argv[0], &data) == napi_ok ? data : NULL;
 }
 
 /* === Descriptors ======================================================== */
@@ -113,19 +128,16 @@ static void handle_on_readable(uv_poll_t *poll, int status, int events)
     (void) status;
     (void) events;
     handle->wakes++;
-    if (napi_open_handle_scope(env, &scope) != napi_ok) {
-        (void) uv_poll_stop(poll);
-        return;
-    }
-    (void) napi_get_reference_value(env, handle->callback, &callback);
+    napi_open_handle_scope(env, &scope);
+    napi_get_reference_value(env, handle->callback, &callback);
     napi_status made = napi_make_callback(env, NULL, callback, callback, 0, NULL, NULL);
     if (made == napi_pending_exception &&
         napi_get_and_clear_last_exception(env, &error) == napi_ok) {
-        (void) napi_fatal_exception(env, error);
+        napi_fatal_exception(env, error);
     } else if (made != napi_ok) {
-        (void) uv_poll_stop(poll); /* the environment ends */
+        uv_poll_stop(poll); /* the environment ends */
     }
-    (void) napi_close_handle_scope(env, scope);
+    napi_close_handle_scope(env, scope);
 }
 
 static int handle_descriptor(const struct handle *handle)
@@ -143,68 +155,52 @@ static int handle_descriptor(const struct handle *handle)
     return -1;
 }
 
-/* The handle of the first argument, whatever its kind, also a closed one; the second is *flag. */
-static struct handle *handle_of(napi_env env, napi_callback_info info, napi_value argv[2])
-{
-    size_t argc = 2;
-    void *data = NULL;
-
-    (void) napi_get_cb_info(env, info, &argc, argv, NULL, NULL);
-    return napi_get_value_external(env, argv[0], &data) == napi_ok ? data : NULL;
-}
-
-/* watch(handle, callback): the callback takes what comes once listen() was called. */
-napi_value handle_watch(napi_env env, napi_callback_info info)
+/* watch(handle, callback): the callback takes what comes, once listen() was called. */
+ADDON_CALL(handle_watch)
 {
     napi_value argv[2];
-    struct handle *handle = handle_of(env, info, argv);
+    struct handle *handle = handle_any(env, info, argv);
 
-    if (handle != NULL && !handle->closed && handle->poll_state == HANDLE_POLL_NONE &&
+    if (handle != NULL && !handle->closed && handle->poll_state == POLL_NONE &&
         uv_poll_init(handle->addon->loop, &handle->poll, handle_descriptor(handle)) == 0) {
         handle->poll.data = handle;
-        handle->poll_state = HANDLE_POLL_OPEN;
-        (void) napi_create_reference(env, argv[1], 1, &handle->callback);
+        handle->poll_state = POLL_OPEN;
+        napi_create_reference(env, argv[1], 1, &handle->callback);
     }
     return NULL;
 }
 
 /* listen(handle, flag) */
-napi_value handle_listen(napi_env env, napi_callback_info info)
+ADDON_CALL(handle_listen)
 {
     napi_value argv[2];
-    struct handle *handle = handle_of(env, info, argv);
+    struct handle *handle = handle_any(env, info, argv);
 
-    if (handle != NULL && handle->poll_state == HANDLE_POLL_OPEN) {
-        (void) (value_bool(env, argv[1])
-                    ? uv_poll_start(&handle->poll, UV_READABLE, handle_on_readable)
-                    : uv_poll_stop(&handle->poll));
+    if (handle != NULL && handle->poll_state == POLL_OPEN && value_bool(env, argv[1])) {
+        uv_poll_start(&handle->poll, UV_READABLE, handle_on_readable);
+    } else if (handle != NULL && handle->poll_state == POLL_OPEN) {
+        uv_poll_stop(&handle->poll);
     }
     return NULL;
 }
 
 /* hold(handle, flag): whether the process lives as long as it listens. */
-napi_value handle_hold(napi_env env, napi_callback_info info)
+ADDON_CALL(handle_hold)
 {
     napi_value argv[2];
-    struct handle *handle = handle_of(env, info, argv);
+    struct handle *handle = handle_any(env, info, argv);
 
-    if (handle != NULL && handle->poll_state == HANDLE_POLL_OPEN) {
-        uv_handle_t *poll = (uv_handle_t *) &handle->poll;
-
-        if (value_bool(env, argv[1])) {
-            uv_ref(poll);
-        } else {
-            uv_unref(poll);
-        }
+    if (handle != NULL && handle->poll_state == POLL_OPEN) {
+        (value_bool(env, argv[1]) ? uv_ref : uv_unref)((uv_handle_t *) &handle->poll);
     }
     return NULL;
 }
 
 /* wakes(handle): how often its descriptor has woken the loop. */
-napi_value handle_wakes(napi_env env, napi_callback_info info)
+ADDON_CALL(handle_wakes)
 {
     napi_value argv[2];
-    const struct handle *handle = handle_of(env, info, argv);
+    const struct handle *handle = handle_any(env, info, argv);
 
     return value_of_number(env, handle != NULL ? (double) handle->wakes : 0);
 }
@@ -216,77 +212,73 @@ static void handle_on_closed(uv_handle_t *poll)
     struct handle *handle = poll->data;
     struct addon *addon = handle->addon;
 
-    handle->poll_state = HANDLE_POLL_NONE;
+    handle->poll_state = POLL_NONE;
     handle_settle(handle);
     if (addon->closing > 0 && --addon->closing == 0) {
-        (void) napi_remove_async_cleanup_hook(addon->hook);
+        napi_remove_async_cleanup_hook(addon->hook);
         addon_drop(addon);
     }
 }
 
 static void handle_close_poll(struct handle *handle)
 {
-    if (handle->poll_state == HANDLE_POLL_OPEN) {
-        handle->poll_state = HANDLE_POLL_CLOSING;
-        (void) uv_poll_stop(&handle->poll);
-        uv_ref((uv_handle_t *) &handle->poll);
+    handle->closed = true;
+    if (handle->poll_state == POLL_OPEN) {
+        handle->poll_state = POLL_CLOSING;
+        uv_poll_stop(&handle->poll);
         uv_close((uv_handle_t *) &handle->poll, handle_on_closed);
     }
 }
 
 static void handle_run_end(struct call *call)
 {
-    handle_free_native(call->handle->kind, call->data);
+    handle_free_native(((struct handle *) call->data)->kind,
+                       ((struct handle *) call->data)->native);
 }
 
 static napi_value handle_ended(napi_env env, struct call *call)
 {
-    struct handle *handle = call->handle;
+    struct handle *handle = call->data;
 
-    call->handle = NULL;
+    (void) env;
+    handle->native = NULL;
+    handle->end = NULL;
     consumer_release_held(handle);
     handle_settle(handle);
-    return value_undefined(env);
+    return NULL;
 }
 
 void handle_leave(struct handle *handle)
 {
-    struct call *end = handle->end;
-
-    handle->calls--;
-    if (handle->calls == 0 && end != NULL && handle->native != NULL) {
-        end->data = handle->native;
-        handle->native = NULL;
-        (void) napi_queue_async_work(handle->addon->env, end->work);
+    if (--handle->calls == 0 && handle->end != NULL) {
+        napi_queue_async_work(handle->addon->env, handle->end->work);
     }
-    handle_settle(handle);
 }
 
 /* close(handle): a promise of its end, which waits for calls that run. */
-napi_value handle_close(napi_env env, napi_callback_info info)
+ADDON_CALL(handle_close)
 {
     napi_value argv[2];
-    struct handle *handle = handle_of(env, info, argv);
+    struct handle *handle = handle_any(env, info, argv);
 
     if (handle == NULL || handle->closed) {
         return NULL;
     }
-    handle->closed = true;
     handle_close_poll(handle);
     if (handle->callback != NULL) {
-        (void) napi_delete_reference(env, handle->callback);
-        handle->callback = NULL;
+        napi_delete_reference(env, handle->callback);
     }
-    struct call *call = call_new(env, NULL);
-    call->handle = handle;
-    napi_value promise = call_prepare(env, call, handle_run_end, handle_ended);
-    handle->end = call;
+    handle->end = call_new(env, NULL);
+    handle->end->data = handle;
+    handle->end->run = handle_run_end;
+    handle->end->result = handle_ended;
+    napi_value promise = call_prepare(env, handle->end);
     handle->calls++;
     handle_leave(handle);
     return promise;
 }
 
-/* No call runs here: the environment waits for them. */
+/* The environment ends, and no call runs: it has waited for them. */
 void handle_end_all(napi_async_cleanup_hook_handle hook, void *arg)
 {
     struct addon *addon = arg;
@@ -295,18 +287,15 @@ void handle_end_all(napi_async_cleanup_hook_handle hook, void *arg)
     addon->closing = 1;
     for (handle = LIST_FIRST(&addon->handles); handle != NULL; handle = next) {
         next = LIST_NEXT(handle, entry);
-        addon->closing += handle->poll_state != HANDLE_POLL_NONE;
         handle_close_poll(handle);
-        handle->closed = true;
-        if (handle->native != NULL) {
-            handle_free_native(handle->kind, handle->native);
-            handle->native = NULL;
-        }
+        addon->closing += handle->poll_state != POLL_NONE;
+        handle_free_native(handle->kind, handle->native);
+        handle->native = NULL;
         consumer_release_held(handle);
         handle_settle(handle);
     }
     if (--addon->closing == 0) {
-        (void) napi_remove_async_cleanup_hook(hook);
+        napi_remove_async_cleanup_hook(hook);
         addon_drop(addon);
     }
 }

@@ -1,62 +1,47 @@
-/* producer.c - sends, and their receipts.  Thread: that of the loop. */
-#include "producer.h"
-
-#include "call.h"
+/* producer.c - sends, and their receipts. */
+#include "addon.h"
 
 /* producerNew(client, options) */
-napi_value producer_new(napi_env env, napi_callback_info info)
+ADDON_CALL(producer_new)
 {
     napi_value argv[2];
-    size_t argc = 2;
-    smq_status status;
     smq_error err = SMQ_ERROR_INIT;
     smq_producer *producer = NULL;
 
-    (void) napi_get_cb_info(env, info, &argc, argv, NULL, NULL);
-    struct handle *client = handle_get(env, argv[0], HANDLE_CLIENT);
-    if (client == NULL) {
+    struct handle *client = handle_arg(env, info, 2, argv, HANDLE_CLIENT);
+    smq_producer_options *options =
+        client != NULL ? value_options(env, argv[1], SMQ_OPTION_SET_PRODUCER) : NULL;
+    if (options == NULL) {
         return NULL;
     }
-    struct addon *addon = addon_of(env);
-    void *options =
-        value_options(env, argv[1], SMQ_OPTION_SET_PRODUCER, &addon->arena, &status, &err);
-    if (status == SMQ_OK) {
-        ((smq_producer_options *) options)->poll_receipts = true;
-        status = smq_producer_new(&producer, client->native, options, &err);
-    }
+    options->poll_receipts = true;
+    smq_status status = smq_producer_new(&producer, client->native, options, &err);
     smq_options_free(options);
-    arena_reset(&addon->arena);
-    if (status != SMQ_OK) {
-        call_throw(env, status, err.text);
-        return NULL;
-    }
-    return handle_new(addon, HANDLE_PRODUCER, producer);
+    return status == SMQ_OK ? handle_new(client->addon, HANDLE_PRODUCER, producer)
+                            : call_throw(env, status, err.text);
 }
 
-/* send(producer, topic, user, ...the words of a message): SMQ_OK, or SMQ_FULL. */
-napi_value producer_send(napi_env env, napi_callback_info info)
+/* send(producer, topic, user, message): false: there is no room. */
+ADDON_CALL(producer_send)
 {
-    enum { BEFORE = 3 };
-    napi_value argv[BEFORE + VALUE_MESSAGE_WORDS];
-    size_t argc = BEFORE + VALUE_MESSAGE_WORDS;
+    napi_value argv[4], result = NULL;
     const char *topic;
     int64_t user = 0;
     smq_message message;
     smq_error err = SMQ_ERROR_INIT;
-    napi_value result = NULL;
 
-    (void) napi_get_cb_info(env, info, &argc, argv, NULL, NULL);
-    struct handle *handle = handle_get(env, argv[0], HANDLE_PRODUCER);
+    struct handle *handle = handle_arg(env, info, 4, argv, HANDLE_PRODUCER);
     if (handle == NULL) {
         return NULL;
     }
     struct arena *arena = &handle->addon->arena;
     if (value_text(env, argv[1], arena, &topic) && value_int(env, argv[2], &user) &&
-        value_message(env, argv + BEFORE, arena, &message)) {
+        value_message(env, argv[3], arena, &message)) {
         smq_status status =
             smq_send_async(handle->native, topic, &message, NULL, (void *) (intptr_t) user, &err);
+
         if (status == SMQ_OK || status == SMQ_FULL) {
-            result = value_of_number(env, status);
+            napi_get_boolean(env, status == SMQ_OK, &result);
         } else {
             call_throw(env, status, err.text);
         }
@@ -65,57 +50,49 @@ napi_value producer_send(napi_env env, napi_callback_info info)
     return result;
 }
 
-enum { PRODUCER_AT_ONCE = 256, PRODUCER_FACTS = 4 };
-
-/* poll(producer): {facts: Float64Array of user, status, merged and slot of each, ids: the ids that
- * the library made with newlines between them, texts: why sends failed, room} */
-napi_value producer_poll(napi_env env, napi_callback_info info)
+/* producerPoll(producer): [facts, ids, errors]: `facts` is a Float64Array of user, merged and slot
+ * of each receipt, `ids` has those that the library made with newlines between them, `errors` those
+ * of sends that failed. */
+ADDON_CALL(producer_poll)
 {
-    smq_receipt receipts[PRODUCER_AT_ONCE];
-    napi_value argv[1], buffer = NULL, facts = NULL, texts = NULL, result = NULL, ids = NULL,
-                        flag = NULL;
-    char text[PRODUCER_AT_ONCE * SMQ_ID_SIZE], *end = text;
-    size_t argc = 1, count = 0;
-    bool room = false;
+    enum { AT_ONCE = 256, FACTS = 3 };
+    smq_receipt receipts[AT_ONCE];
+    char text[AT_ONCE * SMQ_ID_SIZE], *end = text;
+    napi_value argv[1], buffer = NULL, parts[3] = {NULL}, result = NULL;
+    size_t count = 0;
     smq_error err = SMQ_ERROR_INIT;
     void *data = NULL;
 
-    (void) napi_get_cb_info(env, info, &argc, argv, NULL, NULL);
-    struct handle *handle = handle_get(env, argv[0], HANDLE_PRODUCER);
+    struct handle *handle = handle_arg(env, info, 1, argv, HANDLE_PRODUCER);
     if (handle == NULL) {
         return NULL;
     }
-    smq_status status =
-        smq_producer_poll(handle->native, receipts, PRODUCER_AT_ONCE, &count, &room, 0, &err);
+    smq_status status = smq_producer_poll(handle->native, receipts, AT_ONCE, &count, NULL, 0, &err);
     if (status != SMQ_OK) {
-        call_throw(env, status, err.text);
-        return NULL;
+        return call_throw(env, status, err.text);
     }
-    (void) napi_create_arraybuffer(env, count * PRODUCER_FACTS * sizeof(double), &data, &buffer);
-    (void) napi_create_array(env, &texts);
+    napi_create_arraybuffer(env, count * FACTS * sizeof(double), &data, &buffer);
+    napi_create_typedarray(env, napi_float64_array, count * FACTS, buffer, 0, &parts[0]);
+    napi_create_array(env, &parts[2]);
     for (size_t i = 0; i < count; i++) {
-        double *fact = (double *) data + i * PRODUCER_FACTS;
+        double *fact = (double *) data + i * FACTS;
         size_t len = strlen(receipts[i].id);
 
         fact[0] = (double) (intptr_t) receipts[i].user;
-        fact[1] = receipts[i].status;
-        fact[2] = receipts[i].merged;
-        fact[3] = receipts[i].slot;
+        fact[1] = receipts[i].merged;
+        fact[2] = receipts[i].slot;
         memcpy(end, receipts[i].id, len);
         end[len] = '\n';
         end += len + 1;
-        if (receipts[i].text != NULL) {
-            (void) napi_set_element(env, texts, (uint32_t) i, value_of_text(env, receipts[i].text));
+        if (receipts[i].status != SMQ_OK) {
+            const char *why = receipts[i].text != NULL ? receipts[i].text : "";
+            napi_set_element(env, parts[2], (uint32_t) i, call_error(env, receipts[i].status, why));
         }
     }
-    (void) napi_create_typedarray(env, napi_float64_array, count * PRODUCER_FACTS, buffer, 0,
-                                  &facts);
-    (void) napi_create_string_latin1(env, text, (size_t) (end - text), &ids);
-    (void) napi_get_boolean(env, room, &flag);
-    (void) napi_create_object(env, &result);
-    value_set(env, result, "facts", facts);
-    value_set(env, result, "ids", ids);
-    value_set(env, result, "texts", texts);
-    value_set(env, result, "room", flag);
+    napi_create_string_latin1(env, text, (size_t) (end - text), &parts[1]);
+    napi_create_array(env, &result);
+    for (uint32_t i = 0; i < 3; i++) {
+        napi_set_element(env, result, i, parts[i]);
+    }
     return result;
 }
