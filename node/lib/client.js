@@ -124,8 +124,7 @@ class Limit {
         if (client !== this._client) {
             values.refuse('a limit', 'of the client that is the connection', 'of another one');
         }
-        this._handle ??= native.limitNew(await client._open(), this._most);
-        return this._handle;
+        return once(this, '_opening', async () => (this._handle = native.limitNew(await client._open(), this._most)));
     }
 
     // Change it; 0: no more jobs begin until it is changed again.
