@@ -25,7 +25,7 @@ class Job {
     #at;
     #data;
     #controller;
-    answered = false;
+    #answered = false;
 
     constructor(source, facts, bytes, at) {
         this._source = source;
@@ -49,7 +49,12 @@ class Job {
         return this.#bytes.subarray(begin, begin + this.#facts[this.#at + part]);
     }
 
-    get _place() {
+    get answered() {
+        return this.#answered;
+    }
+    // Its place in the addon, for its one answer.
+    _take() {
+        this.#answered = true;
         return this.#facts[this.#at + PLACE];
     }
     // The bytes that were sent.
@@ -138,11 +143,10 @@ class Job {
     }
     // Returns why it changed nothing.
     _answer(verdict, delay, reason) {
-        if (this.answered) {
+        if (this.#answered) {
             return new errors.UsageError('ANSWERED', 'the job was answered before');
         }
-        this.answered = true;
-        return this._source._answer([this._place], verdict, delay, reason === undefined ? reason : values.shown(reason))[0];
+        return this._source._answer([this._take()], verdict, delay, reason === undefined ? reason : values.shown(reason))[0];
     }
 }
 

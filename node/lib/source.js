@@ -102,8 +102,7 @@ class Source extends EventEmitter {
 
     // Answer it with `done`, together with others; `then` gets why that changed nothing.
     _done(job, then) {
-        job.answered = true;
-        this.#places.push(job._place);
+        this.#places.push(job._take());
         this.#then.push(then);
         this._plan();
     }

@@ -190,7 +190,7 @@ test('jobs come by for await, and a signal ends it', async (t) => {
 });
 
 test('what a consumer was given and does not answer is delivered again', async (t) => {
-    const queue = await queueOf(t);
+    const queue = await queueOf(t, { topic: { leaseMs: 1000 } });
     await queue.addBulk([{ body: 1 }, { body: 2 }, { body: 3 }]);
     const first = new Consumer(queue.name, { connection, topic: false, drainTimeoutMs: 100 });
     const kept = (await first.next()).value;

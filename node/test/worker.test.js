@@ -131,7 +131,7 @@ test('close waits for the handlers that run, and gives back the rest', async (t)
 });
 
 test('close by force leaves jobs to others', async (t) => {
-    const queue = await queueOf(t);
+    const queue = await queueOf(t, { topic: { leaseMs: 1000 } });
     const worker = workerOf(t, queue, () => new Promise(() => {}), { concurrency: 2 });
     const active = events(worker, 'active', 2);
     await queue.addBulk([{ body: 1 }, { body: 2 }]);
