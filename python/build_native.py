@@ -27,7 +27,7 @@ SOURCES = FOLDER / "library" if (FOLDER / "library").exists() else FOLDER.parent
 LIBRARIES = {"bundled": "enabled", "without-zookeeper": "disabled", "shared": None}
 # What the build of the library reads.
 PARTS = ["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "coord", "docs", "examples", "include", "libsrc", "lua",
-         "meson.build", "meson_options.txt", "packaging", "tools"]
+         "meson.build", "meson_options.txt", "node", "packaging", "tools"]
 # What a poll has got belongs to this struct, from which an answer takes it: also an exception that comes between two
 # steps of Python loses none.
 POLLED = """typedef struct slotmq_polled {
@@ -122,7 +122,7 @@ def copy_library(folder):
     for part in PARTS:
         if (SOURCES / part).is_dir():
             shutil.copytree(SOURCES / part, folder / part,
-                            ignore=shutil.ignore_patterns("__pycache__", "abi", "pictures"))
+                            ignore=shutil.ignore_patterns("__pycache__", "abi", "build", "node_modules", "pictures"))
         else:
             shutil.copy(SOURCES / part, folder / part)
 

@@ -9,7 +9,13 @@ const slotmq = require('../lib/index.js');
 const connection = process.env.SLOTMQ_TEST_CLUSTER;
 const isLong = process.env.SLOTMQ_TEST_LONG === '1';
 let number = 0;
-const test = (name, run) => nodeTest(name, { timeout: isLong ? 1200000 : 120000 }, run);
+const TIMEOUT_MS = isLong ? 1200000 : 120000;
+
+function test(name, ...more) {
+    const run = more.pop();
+    return nodeTest(name, { timeout: TIMEOUT_MS, ...more[0] }, run);
+}
+
 
 const unique = (name) => `${name}-${process.pid}-${++number}`;
 

@@ -11,6 +11,7 @@
 const { spawn } = require('node:child_process');
 const { Queue, Worker, Consumer, Client, UnrecoverableError } = require('../lib/index.js');
 
+process.env.UV_THREADPOOL_SIZE = '64'; // for calls to servers that do not answer, which wait there
 const connection = process.env.SLOTMQ_TEST_CLUSTER;
 const BOUND_MS = 30000;
 const AT_ONCE = 25;
