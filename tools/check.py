@@ -20,7 +20,7 @@ import script_table
 
 # --- names ---
 
-ROOMS = ["libsrc", "coord", "cli", "serve"]
+ROOMS = ["libsrc", "coord", "cli", "serve", "node"]
 FUNCTION = re.compile(r"^(?:SMQ_API )?(?:static )?(?:inline )?(?:const )?(?:struct |enum |unsigned )?\w+[ *]+"
                       r"(\w+)\([^;{]*\)\s*\{", re.MULTILINE)
 DECLARED = re.compile(r"^(?!static|typedef| |/|#)[\w ]+[ *](\w+)\([^{}]*?\)[^;{]*;", re.MULTILINE | re.DOTALL)
@@ -65,7 +65,7 @@ def names(root):
 
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/first-change.md", "docs/deployment.md",
          "docs/release.md", "lua/README.md", "bench/README.md", "coord/model/README.md"]
-NAMED = re.compile(r"`((?:libsrc|coord|cli|serve|lua|tests|tools|docs|include|bench|demo|examples|deploy)/[\w./*-]*)`")
+NAMED = re.compile(r"`((?:libsrc|coord|cli|serve|node|lua|tests|tools|docs|include|bench|demo|examples|deploy)/[\w./*-]*)`")
 # The README of a folder names its files without the folder.
 BESIDE = re.compile(r"`(\w+\.(?:[ch]|js))`")
 # A page of architecture names files of the library as the code includes them.

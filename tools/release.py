@@ -65,6 +65,8 @@ class Release:
         soversion = version.soversion(self.version)
         if f'"version": "{self.version}"' not in self.text("packaging/vcpkg/slotmq/vcpkg.json"):
             raise Refused(f"packaging/vcpkg/slotmq/vcpkg.json: the version is not {self.version}")
+        if f'"version": "{self.version}"' not in self.text("node/package.json"):
+            raise Refused(f"node/package.json: the version is not {self.version}")
         first = self.text("debian/changelog").splitlines()[0]
         if not first.startswith(f"slotmq ({self.version}-") or "UNRELEASED" in first:
             raise Refused(f"debian/changelog must begin with an entry of {self.version} that is not UNRELEASED")

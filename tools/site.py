@@ -24,7 +24,7 @@ SUMMARY = ("Message queues on Redis Cluster for fleets of consumers: a C library
 GROUPS = {
     "Begin": ["README.md", "docs/start.md", "docs/INSTALL.md", "docs/choosing.md", "docs/compare.md",
               "docs/migrating.md", "docs/FEATURES.md"],
-    "Use": ["docs/lifecycle.md", "docs/guarantees.md", "docs/headers.md", "docs/schedules.md", "docs/tracing.md", "docs/errors.md", "docs/events.md", "docs/event-loops.md", "docs/python.md", "docs/celery.md", "docs/CONFIGURATION.md", "CHANGELOG.md"],
+    "Use": ["docs/lifecycle.md", "docs/guarantees.md", "docs/headers.md", "docs/schedules.md", "docs/tracing.md", "docs/errors.md", "docs/events.md", "docs/event-loops.md", "docs/python.md", "docs/celery.md", "docs/node.md", "docs/CONFIGURATION.md", "CHANGELOG.md"],
     "Operate": ["docs/deployment.md", "docs/upgrading.md", "docs/operations.md", "docs/serve.md", "docs/METRICS.md", "docs/compatibility.md", "SECURITY.md"],
     "Internals": ["docs/coordination.md", "docs/architecture.md", "docs/first-change.md", "docs/BENCHMARKS.md", "docs/TRACK-RECORD.md",
                "docs/release.md", "CONTRIBUTING.md", "lua/README.md"],

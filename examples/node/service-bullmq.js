@@ -7,8 +7,9 @@
 'use strict';
 const { Queue, Worker } = require('bullmq');
 
-const [host, port] = (process.env.REDIS ?? '127.0.0.1:6379').split(':');
-const connection = { host, port: Number(port), maxRetriesPerRequest: null };
+const { REDIS = '127.0.0.1:6379' } = process.env;
+const connection = REDIS.startsWith('/') ? { path: REDIS, maxRetriesPerRequest: null }
+    : { host: REDIS.split(':')[0], port: Number(REDIS.split(':')[1]), maxRetriesPerRequest: null };
 const name = process.env.QUEUE ?? 'mails';
 const defaultJobOptions = { attempts: 3, backoff: { type: 'exponential', delay: 1000 }, removeOnComplete: true };
 

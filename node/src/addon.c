@@ -28,7 +28,7 @@ static void addon_finalize(napi_env env, void *addon, void *hint)
 }
 
 /* init(errorOf): what makes errors. */
-static ADDON_CALL(addon_init)
+static napi_value addon_init(napi_env env, napi_callback_info info)
 {
     napi_value argv[1];
     size_t argc = 1;
@@ -39,7 +39,7 @@ static ADDON_CALL(addon_init)
 }
 
 /* error(status): that of an answer which changed nothing. */
-static ADDON_CALL(addon_error)
+static napi_value addon_error(napi_env env, napi_callback_info info)
 {
     napi_value argv[1];
     size_t argc = 1;

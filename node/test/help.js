@@ -9,7 +9,7 @@ const slotmq = require('../lib/index.js');
 const connection = process.env.SLOTMQ_TEST_CLUSTER;
 const isLong = process.env.SLOTMQ_TEST_LONG === '1';
 let number = 0;
-const TIMEOUT_MS = isLong ? 1200000 : 120000;
+const TIMEOUT_MS = isLong ? 1200000 : 600000;
 
 function test(name, ...more) {
     const run = more.pop();

@@ -6,7 +6,7 @@ const path = require('node:path');
 const { test, isLong } = require('./help.js');
 
 test('hostile applications leave nothing claimed, and lose no job', async () => {
-    const words = isLong ? ['--count', '1500'] : ['--seed', '1', '--count', '100'];
+    const words = isLong ? ['--count', '1500'] : ['--seed', '1', '--count', '40'];
     const child = spawn(process.execPath, [path.join(__dirname, 'hostile.js'), ...words], { stdio: ['ignore', 'pipe', 'inherit'] });
     const lines = [];
     child.stdout.on('data', (data) => lines.push(data));

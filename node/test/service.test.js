@@ -8,8 +8,8 @@ const os = require('node:os');
 const path = require('node:path');
 const { Queue, test, connection, isLong, unique, until } = require('./help.js');
 
-const COUNT = isLong ? 10000 : 400;
-const KILLS = isLong ? 60 : 3;
+const COUNT = isLong ? 10000 : 200;
+const KILLS = isLong ? 60 : 2;
 const EXAMPLE = path.resolve(__dirname, '../../examples/node');
 const BULLMQ = process.env.SLOTMQ_TEST_BULLMQ; // a folder with node_modules/bullmq
 

@@ -17,7 +17,7 @@ required_conan_version = ">=2.0"
 
 # What the build reads, and what it installs.
 SOURCES = ["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "meson.build", "meson_options.txt", "coord/*",
-           "deploy/*", "docs/*", "examples/*", "include/*", "libsrc/*", "lua/*", "packaging/cmake/*", "tools/*"]
+           "deploy/*", "docs/*", "examples/*", "include/*", "libsrc/*", "lua/*", "node/*", "packaging/cmake/*", "tools/*"]
 
 
 class Slotmq(ConanFile):

@@ -53,6 +53,7 @@ class Tree(unittest.TestCase):
         self.write("dev", DEV, 0o755)
         self.write("include/slotmq/core.h", CORE_H)
         self.write("packaging/vcpkg/slotmq/vcpkg.json", '{\n  "version": "0.3.1"\n}\n')
+        self.write("node/package.json", '{\n  "version": "0.3.1"\n}\n')
         self.write("debian/changelog", "slotmq (0.3.1-1) unstable; urgency=medium\n")
         self.write("debian/control", "Package: libslotmq0.3\n")
         self.write("CHANGELOG.md", "# Changes\n\n## 0.3.1, 2026-02-03\n\n- A fix.\n")
@@ -130,6 +131,7 @@ class Refused(Tree):
 
     def test_versions_that_differ(self):
         for path, text in [("packaging/vcpkg/slotmq/vcpkg.json", '{"version": "0.3.0"}'),
+                           ("node/package.json", '{"version": "0.3.0"}'),
                            ("debian/changelog", "slotmq (0.3.0-1) unstable; urgency=medium\n"),
                            ("debian/changelog", "slotmq (0.3.1-1) UNRELEASED; urgency=medium\n"),
                            ("debian/control", "Package: libslotmq0.2\n")]:

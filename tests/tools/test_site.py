@@ -66,7 +66,7 @@ QUESTIONS = [
     ("python", "python.html"),
     ("asyncio", "python.html#asyncio"),
     ("epoll", "event-loops.html"),
-    ("node.js", "event-loops.html#nodejs"),
+    ("node.js", "node.html"),
     ("headers", "headers.html"),
 ]
 # The widths of a phone and of a laptop.
