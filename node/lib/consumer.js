@@ -4,6 +4,8 @@ const { Source } = require('./source.js');
 const { once } = require('./client.js');
 
 const AT_ONCE = 64;
+// Jobs that nobody has answered and nobody can answer any more are retried.
+const dropped = new FinalizationRegistry(({ source, place }) => source._answer([place], 'retry', -1, 'dropped without an answer'));
 
 class Consumer extends Source {
     #ready = [];
@@ -19,7 +21,11 @@ class Consumer extends Source {
         return this.#waiting.length > 0 ? AT_ONCE : 0;
     }
     _event() {}
+    _forget(job) {
+        dropped.unregister(job);
+    }
     _take(jobs) {
+        jobs.forEach((job) => dropped.register(job, { source: this, place: job._place }, job));
         this.#ready.push(...jobs);
         while (this.#waiting.length > 0 && this.#ready.length > 0) {
             this.#waiting.shift().resolve({ value: this.#ready.shift(), done: false });

@@ -52,10 +52,14 @@ class Job {
     get answered() {
         return this.#answered;
     }
-    // Its place in the addon, for its one answer.
+    get _place() {
+        return this.#facts[this.#at + PLACE];
+    }
+    // Its place, for its one answer.
     _take() {
         this.#answered = true;
-        return this.#facts[this.#at + PLACE];
+        this._source._forget(this);
+        return this._place;
     }
     // The bytes that were sent.
     get body() {

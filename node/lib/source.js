@@ -69,8 +69,8 @@ class Source extends EventEmitter {
         this.#listening = wanted;
         native.listen(this._handle, wanted);
         clearInterval(this.#timer);
-        // What is not polled keeps its slots by this; else the descriptor wakes in time.
-        this.#timer = wanted ? undefined : setInterval(() => this.#poll(0), this.#gap / 3).unref();
+        // While it does not listen this keeps its slots, and the process.
+        this.#timer = wanted ? undefined : setInterval(() => this.#poll(0), this.#gap / 3);
     }
 
     #wake() {
@@ -91,6 +91,9 @@ class Source extends EventEmitter {
             return [];
         }
     }
+
+    // A job has its answer.
+    _forget() {}
 
     // Answer now.  Returns for each place why that changed nothing.
     _answer(places, verdict, delay, reason) {

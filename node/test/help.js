@@ -3,11 +3,15 @@
 const { spawn } = require('node:child_process');
 const { once } = require('node:events');
 const nodeTest = require('node:test');
+const v8 = require('node:v8');
+const vm = require('node:vm');
 
 const slotmq = require('../lib/index.js');
 
 const connection = process.env.SLOTMQ_TEST_CLUSTER;
 const isLong = process.env.SLOTMQ_TEST_LONG === '1';
+v8.setFlagsFromString('--expose-gc');
+const collect = vm.runInNewContext('gc');
 let number = 0;
 const TIMEOUT_MS = isLong ? 1200000 : 600000;
 
@@ -69,4 +73,4 @@ async function run(program, { words = [], env = {}, input } = {}) {
     return { code, signal, said: Buffer.concat(said).toString() };
 }
 
-module.exports = { ...slotmq, slotmq, test, connection, isLong, unique, queueOf, workerOf, events, until, run };
+module.exports = { ...slotmq, slotmq, collect, test, connection, isLong, unique, queueOf, workerOf, events, until, run };

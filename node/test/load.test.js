@@ -2,17 +2,12 @@
 'use strict';
 const assert = require('node:assert');
 const fs = require('node:fs');
-const v8 = require('node:v8');
-const vm = require('node:vm');
-const { Client, Queue, Worker, test, connection, isLong, unique, queueOf, workerOf, events, until } = require('./help.js');
+const { Client, Queue, Worker, collect, test, connection, isLong, unique, queueOf, workerOf, events, until } = require('./help.js');
 
 const JOBS = isLong ? 300000 : 20000;
 const CLIENTS = isLong ? 500 : 20;
 const ROUNDS = 10;
 const MIB = 1 << 20;
-
-v8.setFlagsFromString('--expose-gc');
-const collect = vm.runInNewContext('gc');
 
 // Of this process; `memory` in MiB.
 function usage() {

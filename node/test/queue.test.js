@@ -1,7 +1,7 @@
 // queue.test.js - sends, and what is asked of a queue and done with it.
 'use strict';
 const assert = require('node:assert');
-const { Client, Queue, Consumer, test, connection, unique, queueOf, workerOf, events, until, run, ...slotmq } = require('./help.js');
+const { Client, Queue, Consumer, test, connection, unique, queueOf, workerOf, events, until, collect, ...slotmq } = require('./help.js');
 
 test('a job is stored as it was sent', async (t) => {
     const queue = await queueOf(t);
@@ -202,4 +202,21 @@ test('what a consumer was given and does not answer is delivered again', async (
     }
     await second.close();
     await until(async () => (await queue.stats()).done === 3);
+});
+
+test('a job that is dropped without an answer is retried', async (t) => {
+    const queue = await queueOf(t, { topic: { slots: 1 } });
+    const consumer = new Consumer(queue.name, { connection, topic: false });
+    t.after(() => consumer.close());
+    await queue.add('x');
+    await (async () => (await consumer.next()).value.data)();
+    const again = consumer.next();
+    await until(async () => {
+        await new Promise(setImmediate);
+        collect();
+        return (await queue.stats()).retried === 1;
+    });
+    const { value } = await again;
+    assert.deepStrictEqual([value.attempt, value.data], [2, 'x']);
+    value.done();
 });
