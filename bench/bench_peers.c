@@ -8,7 +8,7 @@
 #include "peers/peer.h"
 #include "scene.h"
 
-static const struct peer *const peers[] = {&peer_streams, &peer_bullmq};
+static const struct peer *const peers[] = {&peer_streams, &peer_node, &peer_bullmq};
 enum { PEERS = sizeof(peers) / sizeof(peers[0]) };
 
 static void tell(struct lab *lab, const char *name, const struct peer_result *result)
@@ -43,35 +43,46 @@ static bool measure_library(struct lab *lab, smq_client *client, uint64_t count,
 }
 
 static bool measure_peer(struct lab *lab, const struct peer *peer, uint64_t count,
-                         const struct peer_result *library)
+                         const struct peer_result *library, struct peer_result *result)
 {
-    struct peer_result result = {.sent_s = 0};
     char figure[48];
 
-    if (!lab_empty(lab) || !peer->measure(lab, count, &result)) {
+    if (!lab_empty(lab) || !peer->measure(lab, count, result)) {
         return false;
     }
-    tell(lab, peer->name, &result);
+    tell(lab, peer->name, result);
     snprintf(figure, sizeof(figure), "send/%s", peer->name);
-    report_ratio(lab_report(lab), figure, result.sent_s, library->sent_s);
+    report_ratio(lab_report(lab), figure, result->sent_s, library->sent_s);
     snprintf(figure, sizeof(figure), "drain/%s", peer->name);
-    report_ratio(lab_report(lab), figure, result.drained_s, library->drained_s);
+    report_ratio(lab_report(lab), figure, result->drained_s, library->drained_s);
     return true;
+}
+
+/* Both in Node.js. */
+static void compare_in_node(struct lab *lab, const struct peer_result results[PEERS])
+{
+    const struct peer_result *node = &results[1], *bullmq = &results[2];
+
+    if (node->drained_s > 0 && bullmq->drained_s > 0) {
+        report_ratio(lab_report(lab), "drain-node/bullmq", bullmq->drained_s, node->drained_s);
+    }
 }
 
 static bool measure(struct lab *lab, smq_client *client)
 {
     uint64_t count = lab_count(lab, 200000, 50000);
-    struct peer_result library;
+    struct peer_result library, results[PEERS] = {{.sent_s = 0}};
 
     if (!measure_library(lab, client, count, &library)) {
         return false;
     }
     for (int i = 0; i < PEERS; i++) {
-        if (peers[i]->missing(lab) == NULL && !measure_peer(lab, peers[i], count, &library)) {
+        if (peers[i]->missing(lab) == NULL &&
+            !measure_peer(lab, peers[i], count, &library, &results[i])) {
             return false;
         }
     }
+    compare_in_node(lab, results);
     return true;
 }
 

@@ -53,6 +53,7 @@ WORDS = {
     "drain-inline/raw": "layout inline: drain ÷ hand-written loop over the consume script, batch 100; the limit is 3 % worse than version 0.1.0",
     "drain-inline/streams": "layout inline: drain ÷ Redis Streams; the limit is 3 % worse than version 0.1.0",
     "drain/bullmq": "drain ÷ BullMQ, concurrency 100",
+    "drain-node/bullmq": "drain from Node.js ÷ BullMQ, concurrency 100",
     "drain-inline-cpu/raw": "layout inline: client CPU per message, drain ÷ raw loop",
     "raw/streams": "raw drain ÷ Redis Streams; beyond the limit, drain-inline/raw does not count",
     "latency-inline/raw": "layout inline: idle pick-up p50 ÷ hand-written wake and claim loop",

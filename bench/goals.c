@@ -22,6 +22,7 @@ static const struct goal goals[] = {
     {"drain-inline/raw", 0.995, 0.965},
     {"drain-inline/streams", 1.0, 0.894},
     {"drain/bullmq", 15, 10},
+    {"drain-node/bullmq", 5, 3},
     {"drain-inline-cpu/raw", 1.5, 2.5},
     {"raw/streams", 1.0, 0.85},
     {"latency-inline/raw", 1.2, 1.6},

@@ -1,4 +1,5 @@
-/* bullmq.c - BullMQ on the same Redis; its part in JavaScript is bullmq/drain.js.
+/* bullmq.c - BullMQ on the same Redis, and the package for Node.js; their parts in JavaScript are
+ * bullmq/drain.js and node.js.
  *
  * Thread: main. */
 #include <limits.h>
@@ -33,15 +34,14 @@ static const char *missing(const struct lab *lab)
     return access(path, R_OK) == 0 ? NULL : "npm has not fetched it, which ./dev bench lets it do";
 }
 
-static bool measure(struct lab *lab, uint64_t count, struct peer_result *out)
+static bool run_script(const char *path, struct lab *lab, uint64_t count, struct peer_result *out)
 {
-    char path[PATH_MAX], port[12], messages[24];
+    char port[12], messages[24];
     const char *const argv[] = {"node", path, port, messages, NULL};
     const char *colon = strchr(lab_redis(lab), ':');
     unsigned long long handled = 0, duplicated = 0, out_of_order = 0;
     struct run run;
 
-    script_path(path, lab, "drain.js");
     snprintf(port, sizeof(port), "%ld", colon != NULL ? strtol(colon + 1, NULL, 10) : 0);
     snprintf(messages, sizeof(messages), "%llu", (unsigned long long) count);
     bool good = run_command(&run, &(struct run_options){.argv = argv}, TIMEOUT_MS) &&
@@ -49,13 +49,41 @@ static bool measure(struct lab *lab, uint64_t count, struct peer_result *out)
                 sscanf(run.out, "%lf %lf %llu %llu %llu", &out->sent_s, &out->drained_s, &handled,
                        &duplicated, &out_of_order) == 5;
     if (!good) {
-        fprintf(stderr, "bench: BullMQ: %s%s\n", run.err != NULL ? run.err : "",
+        fprintf(stderr, "bench: %s: %s%s\n", path, run.err != NULL ? run.err : "",
                 run.out != NULL ? run.out : "");
     }
     out->counts = (struct tally_counts){count, handled, count - handled, duplicated, out_of_order};
     run_fini(&run);
     return good;
 }
+
+static bool measure(struct lab *lab, uint64_t count, struct peer_result *out)
+{
+    char path[PATH_MAX];
+
+    script_path(path, lab, "drain.js");
+    return run_script(path, lab, count, out);
+}
+
+static const char *missing_node(const struct lab *lab)
+{
+    (void) lab;
+    if (!peer_has_program("node")) {
+        return "there is no program node";
+    }
+    return access(NODE_ADDON, R_OK) == 0 ? NULL : "its addon is not built: ninja node-addon";
+}
+
+static bool measure_node(struct lab *lab, uint64_t count, struct peer_result *out)
+{
+    (void) setenv("SLOTMQ_ADDON", NODE_ADDON, 1);
+    return run_script(NODE_SCRIPT, lab, count, out);
+}
+
+const struct peer peer_node = {.name = "node",
+                               .how = "the package for Node.js, as bullmq",
+                               .missing = missing_node,
+                               .measure = measure_node};
 
 const struct peer peer_bullmq = {.name = "bullmq",
                                  .how = "addBulk of 1,000; one worker, concurrency 100",

@@ -26,7 +26,7 @@ struct peer {
     bool (*measure)(struct lab *lab, uint64_t count, struct peer_result *out);
 };
 
-extern const struct peer peer_streams, peer_bullmq;
+extern const struct peer peer_streams, peer_node, peer_bullmq;
 
 /* Is there such a program in PATH? */
 bool peer_has_program(const char *name);
