@@ -253,7 +253,7 @@ ADMIN_RECORD(stats)
     X(schedulePause, NULL, 0,                                                                      \
       smq_schedule_pause(client, admin->topic, admin->text, admin->note, err))                     \
     X(scheduleResume, NULL, 0, smq_schedule_resume(client, admin->topic, admin->text, err))        \
-    X(scheduleRun, NULL, 0, smq_schedule_run(client, admin->topic, admin->text, err))              \
+    X(scheduleRun, NULL, 0, smq_schedule_run(client, admin->topic, admin->text, NULL, err))        \
     X(health, admin_record_health, sizeof(smq_health),                                             \
       smq_client_health(client, &admin->out.health, err))                                          \
     X(metrics, admin_record_metrics, sizeof(smq_metrics),                                          \
