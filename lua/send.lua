@@ -10,6 +10,7 @@
 -- producer, sequence: the send ids.  A call with a sequence that the producer has used before in
 -- this slot is a repeat, or came late: it gets the first answer and stores nothing.
 -- messages: (member, when), keyed (member, when, body, limit or empty, ttl_ms or empty)
+-- debounce_ms, dedup_ms: without body, as of whole messages, none.
 -- limit: LIMIT, or LIMIT/BYTES of a message with headers, which are the first BYTES of body.
 -- when: "+MS" from now, "MS" absolute (past means now), the priority, or of kind f nothing to read.
 -- A priority may have a time behind it, "PRIORITY@+MS" or "PRIORITY@MS": scheduled until then.
@@ -242,7 +243,8 @@ end
 local call = {
     many = many, kind = kind, ordered = ordered, timed = timed, priority = priority, seq = seq,
     sent = sent, swept = swept, producer = producer, producer_field = producer_field,
-    sequence = sequence, max_waiting = max_waiting, debounce_ms = tonumber(debounce_ms),
+    sequence = sequence, max_waiting = max_waiting,
+    debounce_ms = body and tonumber(debounce_ms) or 0,
     dedup_ms = dedup_ms, looked = looked, restored = restored, times = times
 }
 if repeated then
@@ -298,7 +300,7 @@ if priority and (times or not body or next(batch.headers)) then
     end
     scheduled = know_scheduled()
 end
-if dedup_ms > 0 then
+if body and dedup_ms > 0 then
 -- @include ended_lately
     ended = ended_lately(batch.members)
 end

@@ -109,7 +109,7 @@ local function without_room(members)
                 or before and redis.call('ZSCORE', prepare, before .. 's:' .. members[n])
         end
     end
-    if dedup_ms > 0 then
+    if body and dedup_ms > 0 then
 -- @include ended_lately
         local ended, fields = ended_lately(members), {}
         for n, member in ipairs(members) do

@@ -230,7 +230,7 @@ static void test_whole_ones_are_members_of_each_group(void **state)
     assert_string_equal(send_plain(fixture, "b", FREE, ID " 0 text '' ''"), "OK a");
     keyed = false;
     assert_string_equal(send_to(fixture, 3, "n.1", FREE, "!w,,0:" ID "one 0"), "OK a");
-    assert_string_equal(send_to(fixture, 3, "n.1", FREE, "!w,,0:" ID "one 0"), "OK m");
+    assert_string_equal(send_to(fixture, 3, "n.1", "1 5 5 - 0", "!w,,0:" ID "one 0"), "OK m");
     for (int i = 0; i < GROUPS; i++) {
         assert_waiting(fixture, groups[i], groups[i][0] == 'b' ? 2 : 1);
     }

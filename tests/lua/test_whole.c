@@ -158,6 +158,25 @@ static void test_found_by_key_and_id(void **state)
 
     SCRIPT_TABLE(state, rows);
 }
+/* It is sent again as it was, although its topic has a window or debounces by now. */
+static void test_sent_again_with_a_window(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open m keyed", "OK"},
+        {"whole " W_A " +0", "OK a"},
+        {"at 1010", ""},
+        {"whole bound=2 dedup=100 " W_A " +0 " W_B " +5", "OK ma"},
+        {"whole bound=2 debounce=100 " W_A " +0 " W_B " +0", "OK mm"},
+        {"store", W_A "@1000 " W_B "@1015"},
+        {"open t keyed", "OK"},
+        {"whole debounce=100 " W_A " +0 " W_B " +5", "OK aa"},
+        {"whole debounce=100 " W_A " +9 " W_B " +5", "OK mm"},
+        {"store", W_B "@1005 " W_A "@1009"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 /* Of a reply it takes the room of its member, however it is claimed. */
 static void test_room(void **state)
 {
@@ -228,6 +247,7 @@ TEST_GROUP(whole)
         cmocka_unit_test(test_reject_release_and_loss),
         cmocka_unit_test(test_handed_over_and_taken_over),
         cmocka_unit_test(test_found_by_key_and_id),
+        cmocka_unit_test(test_sent_again_with_a_window),
         cmocka_unit_test(test_room),
         cmocka_unit_test(test_found_by_priority),
         cmocka_unit_test(test_divided_beside_another),
