@@ -180,15 +180,7 @@ static enum exit_code schedule_end(smq_client *client, const struct command *com
     if (status != SMQ_OK) {
         return topic_say_failure(client, command->words[0], err);
     }
-    if (command->global.json) {
-        json_t *document = json_object();
-        output_set(document, "topic", json_string(command->words[0]));
-        output_set_bytes(document, "id", command->words[1], strlen(command->words[1]));
-        output_set(document, "change", json_string(done));
-        output_json(document);
-    } else if (!command->global.quiet) {
-        say("schedule %s: %s", command->words[1], done);
-    }
+    schedule_report(command, done, NULL);
     return EXIT_DONE;
 }
 

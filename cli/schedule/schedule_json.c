@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "cli/text/output.h"
+#include "cli/text/say.h"
 #include "cli/verb/headers.h"
+#include "cli/verb/verb.h"
 
 static void schedule_json_number(json_t *object, const char *name, int64_t value)
 {
@@ -61,4 +63,22 @@ json_t *schedule_json(const smq_schedule_info *info)
         output_set(object, "message", schedule_json_message(schedule->message));
     }
     return object;
+}
+
+void schedule_report(const struct command *command, const char *done, const bool *window)
+{
+    const char *id = command->words[1];
+
+    if (command->global.json) {
+        json_t *document = json_object();
+        output_set(document, "topic", json_string(command->words[0]));
+        output_set_bytes(document, "id", id, strlen(id));
+        output_set(document, "change", json_string(done));
+        if (window) {
+            output_set(document, "window", json_boolean(*window));
+        }
+        output_json(document);
+    } else if (!command->global.quiet) {
+        say("schedule %s: %s", id, done);
+    }
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/message/when_flags.h"
+#include "cli/schedule/schedule_json.h"
 #include "cli/text/moment.h"
 #include "cli/text/output.h"
 #include "cli/text/say.h"
@@ -169,16 +170,7 @@ static bool schedule_has_window(smq_client *client, const char *topic)
 static void schedule_put_report(const struct command *command, smq_schedule_change change,
                                 bool has_window)
 {
-    if (command->global.json) {
-        json_t *document = json_object();
-        output_set(document, "topic", json_string(command->words[0]));
-        output_set_bytes(document, "id", command->words[1], strlen(command->words[1]));
-        output_set(document, "change", json_string(smq_schedule_change_name(change)));
-        output_set(document, "window", json_boolean(has_window));
-        output_json(document);
-    } else if (!command->global.quiet) {
-        say("schedule %s: %s", command->words[1], smq_schedule_change_name(change));
-    }
+    schedule_report(command, smq_schedule_change_name(change), &has_window);
     if (!has_window && !command->global.quiet) {
         say("topic %s remembers no ids: a tick that a failover of Redis loses after it was handled "
             "is handled twice; layout keyed with dedup_window_ms prevents it",

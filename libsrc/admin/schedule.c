@@ -13,7 +13,7 @@
 #include "admin/fail.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "core/plan.h"
+#include "core/zones.h"
 #include "model/slot.h"
 #include "store/schedule.h"
 
@@ -36,6 +36,7 @@ struct schedule_op {
     const struct topic *topic;
     const char *id;
     int32_t number; /* of the slot in which it is looked for, or was found */
+    int32_t first;  /* from which on it is looked for */
     struct store_slot slot;
     bool found;
     struct schedule_copy *copy; /* what was found */
@@ -138,34 +139,28 @@ static enum fanout_next schedule_keep(struct schedule_op *op, int32_t number,
     return FANOUT_DONE;
 }
 
-static void schedule_get_send(struct store_call *call, void *user)
-{
-    const struct schedule_op *op = user;
-
-    store_schedule_get(call, op->core->redis, &op->slot, op->id, 0);
-}
-
-static enum fanout_next schedule_get_done(const struct store_result *result, void *user,
-                                          smq_error *err)
-{
-    struct schedule_op *op = user;
-
-    return schedule_keep(op, op->number, result, err);
-}
-
 static void schedule_search_send(struct store_call *call, int32_t index, void *user)
 {
     const struct schedule_op *op = user;
     struct store_slot slot;
 
-    store_slot_fill(&slot, op->topic, index);
+    store_slot_fill(&slot, op->topic, op->first + index);
     store_schedule_get(call, op->core->redis, &slot, op->id, 0);
 }
 
 static enum fanout_next schedule_search_done(const struct store_result *result, int32_t index,
                                              void *user, smq_error *err)
 {
-    return schedule_keep(user, index, result, err);
+    struct schedule_op *op = user;
+
+    return schedule_keep(op, op->first + index, result, err);
+}
+
+static smq_status schedule_search(struct schedule_op *op, int32_t first, int32_t count,
+                                  smq_error *err)
+{
+    op->first = first;
+    return fanout_many(op->core, count, schedule_search_send, schedule_search_done, op, err);
 }
 
 static void schedule_op_clear(struct schedule_op *op)
@@ -181,13 +176,11 @@ static smq_status schedule_find(struct schedule_op *op, smq_error *err)
     smq_status status;
 
     schedule_op_clear(op);
-    store_slot_fill(&op->slot, op->topic, op->number);
-    status = fanout_one(op->core, schedule_get_send, schedule_get_done, op, err);
+    status = schedule_search(op, op->number, 1, err);
     if (status == SMQ_OK && !op->found && op->topic->slots > 1) {
-        status = fanout_many(op->core, op->topic->slots, schedule_search_send, schedule_search_done,
-                             op, err);
-        store_slot_fill(&op->slot, op->topic, op->number);
+        status = schedule_search(op, 0, op->topic->slots, err);
     }
+    store_slot_fill(&op->slot, op->topic, op->number);
     return status;
 }
 
@@ -245,7 +238,8 @@ static smq_status schedule_fail_moved(const struct schedule_op *op, smq_error *e
  * is what the try has changed. */
 struct schedule_given {
     smq_schedule schedule;
-    struct plan plan;
+    struct ticks ticks;
+    const struct zone *zone;
     smq_schedule_change change, largest; /* of this group, and of all */
     smq_schedule_change tried;           /* what a try has sent; SMQ_SCHEDULE_SAME: none has */
     struct schedule_state taken; /* if `is_taken`: what a try has removed, to store it elsewhere */
@@ -257,7 +251,7 @@ struct schedule_given {
 static smq_status schedule_start(struct schedule_state *out, const struct schedule_op *op,
                                  const struct schedule_given *given, smq_error *err)
 {
-    const int64_t next_ms = ticks_after(&given->plan.ticks, &given->plan.zone, op->now_ms);
+    const int64_t next_ms = ticks_after(&given->ticks, given->zone, op->now_ms);
 
     if (next_ms == TICKS_NEVER) {
         return status_set(err, SMQ_INVALID,
@@ -446,13 +440,18 @@ smq_status admin_schedule_put(smq_schedule_change *change, struct core *core, co
                               const char *id, const smq_schedule *schedule, smq_error *err)
 {
     struct schedule_given given = {.schedule = *schedule};
-    smq_status status = plan_open(&given.plan, &given.schedule, err);
+    struct zones zones = {.next = 0};
+    smq_status status = schedule_check(&given.ticks, &given.schedule, err);
 
     if (status != SMQ_OK) {
         return status;
     }
+    given.zone = zones_get(&zones, given.schedule.zone, err);
+    if (given.zone == NULL) {
+        return SMQ_INVALID;
+    }
     status = schedule_do_parts(core, topic, id, schedule_put_part, &given, err);
-    plan_close(&given.plan);
+    zones_fini(&zones);
     if (status == SMQ_OK && change != NULL) {
         *change = given.largest;
     }

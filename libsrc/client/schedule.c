@@ -7,7 +7,8 @@
 #include "base/status.h"
 #include "client/client.h"
 #include "client/options.h"
-#include "core/plan.h"
+#include "core/zones.h"
+#include "model/schedule.h"
 
 static smq_status schedule_copy_in(smq_schedule *out, smq_message *message,
                                    const smq_schedule *schedule, smq_error *err)
@@ -104,7 +105,9 @@ SMQ_API smq_status smq_schedule_next(const smq_schedule *schedule, int64_t after
 {
     smq_schedule known;
     smq_message message;
-    struct plan plan;
+    struct ticks ticks;
+    struct zones zones = {.next = 0};
+    const struct zone *zone;
     smq_status status = schedule_copy_in(&known, &message, schedule, err);
 
     if (status != SMQ_OK) {
@@ -113,18 +116,19 @@ SMQ_API smq_status smq_schedule_next(const smq_schedule *schedule, int64_t after
     if (count == NULL || (times_at_ms == NULL && capacity > 0)) {
         return status_set(err, SMQ_INVALID, "there is no place for the times");
     }
-    status = plan_open(&plan, &known, err);
-    if (status != SMQ_OK) {
-        return status;
+    status = schedule_check(&ticks, &known, err);
+    zone = status == SMQ_OK ? zones_get(&zones, known.zone, err) : NULL;
+    if (zone == NULL) {
+        return SMQ_INVALID;
     }
     *count = 0;
     while (*count < capacity && (known.limit == 0 || (int64_t) *count < known.limit)) {
-        after_at_ms = ticks_after(&plan.ticks, &plan.zone, after_at_ms);
+        after_at_ms = ticks_after(&ticks, zone, after_at_ms);
         if (after_at_ms == TICKS_NEVER) {
             break;
         }
         times_at_ms[(*count)++] = after_at_ms;
     }
-    plan_close(&plan);
+    zones_fini(&zones);
     return SMQ_OK;
 }

@@ -36,7 +36,7 @@ static bool zones_name_is_safe(const char *name)
     return true;
 }
 
-smq_status zones_load(struct zone *out, const char *name, smq_error *err)
+static smq_status zones_load(struct zone *out, const char *name, smq_error *err)
 {
     unsigned char *data = NULL;
     char path[sizeof(ZONES_FOLDER) + ZONE_NAME_MAX];
@@ -45,9 +45,6 @@ smq_status zones_load(struct zone *out, const char *name, smq_error *err)
     FILE *file;
 
     *out = (struct zone){0};
-    if (strcmp(name, "UTC") == 0) {
-        return SMQ_OK;
-    }
     if (!zones_name_is_safe(name)) {
         return status_set(err, SMQ_INVALID,
                           "zone \"%.100s\": a zone has a name such as Europe/Berlin or UTC", name);

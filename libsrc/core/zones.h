@@ -8,11 +8,6 @@
 
 #include "model/zone.h"
 
-/* Read a zone by its name, as "Europe/Berlin"; "UTC" needs no file.  The files are those in
- * /usr/share/zoneinfo, whatever the environment says.  Fails: INVALID (this machine
- * has no such zone), and then *out is UTC.  Free with zone_fini(). */
-smq_status zones_load(struct zone *out, const char *name, smq_error *err);
-
 /* Some zones that were read, each for a minute, so that a tick need not read a file.  One thread
  * has it; zeroed it is empty. */
 enum { ZONES_KEPT = 16 };
@@ -25,7 +20,9 @@ struct zones {
     size_t next;
 };
 
-/* NULL is UTC.  What is returned is valid up to the next call; NULL: INVALID, as above. */
+/* A zone by its name, as "Europe/Berlin"; NULL and "UTC" need no file.  The files are those in
+ * /usr/share/zoneinfo, whatever the environment says.  What is returned is valid up to the next
+ * call.  NULL: INVALID, this machine has no such zone. */
 const struct zone *zones_get(struct zones *zones, const char *name, smq_error *err);
 void zones_fini(struct zones *zones);
 

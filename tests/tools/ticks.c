@@ -21,22 +21,23 @@ int main(void)
 
     while (fgets(line, sizeof(line), stdin) != NULL) {
         struct ticks ticks = {0};
-        struct zone zone;
+        struct zones zones = {.next = 0};
+        const struct zone *zone;
         smq_error err = SMQ_ERROR_INIT;
 
         if (sscanf(line, "%127[^\t]\t%" SCNd64 "\t%d\t%511[^\n]", name, &after_s, &many, cron) !=
                 4 ||
             cron_parse(&ticks.cron, cron, &err) != SMQ_OK ||
-            zones_load(&zone, name, &err) != SMQ_OK) {
+            (zone = zones_get(&zones, name, &err)) == NULL) {
             (void) fprintf(stderr, "%s: %s\n", line, err.text);
             return EXIT_FAILURE;
         }
         for (int64_t at_ms = after_s * 1000; many > 0; many--) {
-            at_ms = ticks_after(&ticks, &zone, at_ms);
+            at_ms = ticks_after(&ticks, zone, at_ms);
             printf("%" PRId64 "%c", at_ms == TICKS_NEVER ? 0 : at_ms / 1000,
                    many == 1 ? '\n' : ' ');
         }
-        zone_fini(&zone);
+        zones_fini(&zones);
     }
     return EXIT_SUCCESS;
 }
