@@ -24,6 +24,7 @@ import check
 import faults
 import selftest
 import servers
+import ticks
 from monitor import Monitor
 from network import Network
 
@@ -126,8 +127,10 @@ class World:
         if self.ensemble:
             self.ensemble.start()
         self.monitors = [Monitor(node, self.folder) for node in self.cluster.nodes]
-        for topic, options in TOPICS.items():
+        for topic, options in [*TOPICS.items(), (ticks.TOPIC, ticks.OPTIONS)]:
             self.command("topic", "create", topic, *options)
+        for schedule, every_ms in ticks.SCHEDULES.items():
+            self.command("schedule", "put", ticks.TOPIC, schedule, "--every", f"{every_ms}ms")
         for worker in self.fleet.workers[:WORKERS]:
             worker.start()
         servers.wait_until(self._all_owned, 30, "every slot has an owner")
@@ -139,7 +142,7 @@ class World:
                  if (path := self.folder / f"worker-{worker.host}.log").exists()
                  for line in path.read_text().splitlines() if line.startswith("event ")]
         owned = {tuple(words[3:5]) for line in lines
-                 if (words := line.split(" "))[2] == "slot_gained"}
+                 if (words := line.split(" "))[2] == "slot_gained" and words[3] in SLOTS}
         return len(owned) == OWNED
 
     def log_sizes(self):
@@ -228,6 +231,9 @@ class World:
     def drain(self):
         for sender in self.fleet.senders:
             sender.end(90)
+        self.note("schedules-end")
+        for schedule in ticks.SCHEDULES:
+            self.command("schedule", "remove", ticks.TOPIC, schedule)
         servers.wait_until(self.is_drained, DRAIN_S, "everything sent was handled")
         self.note("drained")
 
@@ -268,6 +274,7 @@ def run_once(folder, options):
         (folder / "run.json").write_text(json.dumps(
             {"seed": options.seed, "seconds": options.seconds, "series": options.series,
              "coordination": options.coordination, "commit": commit(), "server": servers.version(),
+             "schedules": ticks.SCHEDULES,
              "topics": SLOTS, "strict": STRICT, "replicated": REPLICATED, "shared": SHARED,
              "push_slots": world.push_slots, "zk_losses": world.zk_losses,
              "wall_minus_monotonic_ns": time.time_ns() - time.monotonic_ns()}))

@@ -8,6 +8,7 @@ import collections
 import re
 
 import coordination
+import ticks
 from executed import Executed, read
 from history import History
 from hot import Hot
@@ -122,7 +123,7 @@ class Checker:
             self.by_slot[run.topic, run.slot].append(run)
         self.gains = collections.defaultdict(list)
         for event in history.events:
-            if event.kind == "slot_gained":
+            if event.kind == "slot_gained" and event.topic != ticks.TOPIC:
                 self.gains[event.topic, event.slot].append(event)
         self.lossy = self._intervals(LOSSY, LOSSY_BEFORE_MS)
         self.short = self._short()
@@ -522,6 +523,18 @@ class Checker:
             "a hot key holds up no other key", text)).judge()
         self.verdict.figures["begun past a hot key"] = self.verdict.record["begun_past_hot"] = past
 
+    def check_ticks(self):
+        """Of schedules; what Redis loses for good may have been some of them."""
+        if self.damaged:
+            return
+        judge = ticks.Ticks(self.history, self.lossy, AWAY_MS if self.severed else 0,
+                            self.verdict.add)
+        count = judge.judge()
+        self.verdict.figures["ticks of schedules"] = \
+            f"{count}, {judge.stored_again} stored again, the latest by {judge.latest_ms} ms"
+        self.verdict.record |= {"ticks": count, "ticks_stored_again": judge.stored_again,
+                                "tick_latest_ms": judge.latest_ms}
+
     def check_fifo(self):
         """By sender and key: the first successful handling follows the order of sends."""
         keys = collections.defaultdict(list)
@@ -569,7 +582,7 @@ class Checker:
         for key, found in self.history.final.items():
             name = key.split("{")[0]
             members = [member for member, _ in found if member] if isinstance(found, list) else []
-            if name not in ("dead", "why", "slot", "topic", "body", "done") and members:
+            if name not in ("dead", "why", "slot", "topic", "body", "done", "schedule") and members:
                 self.verdict.add("everything is handled after healing",
                                  f"{key}: {len(members)} left")
             if name == "body":
@@ -755,7 +768,7 @@ class Checker:
                 (self.check_gains, False), (self.check_attempts, True),
                 (self.check_leased, False), (self.check_shared, True), (self.check_dead, False),
                 (self.check_early, True), (self.check_fifo, False), (self.check_held, False),
-                (self.check_hot, False), (self.check_priority, True), (self.check_left, False),
+                (self.check_hot, False), (self.check_ticks, False), (self.check_priority, True), (self.check_left, False),
                 (self.check_owned, False), (self.check_damaged, False),
                 (self.check_moves, False), (self.check_alarms, False),
                 (self.check_coordination, False)):

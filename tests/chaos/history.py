@@ -4,6 +4,8 @@ import json
 import pathlib
 import re
 
+from ticks import Tick
+
 LINE = re.compile(r"\+(\d+)\.(\d{6}) \[\d+ (\S+)\] (.*)")
 TOKEN = re.compile(r"[0-9a-f]{24}")
 CLAIMED = re.compile(r"(-?\d+)c(\d+):(.*)", re.DOTALL)
@@ -195,7 +197,7 @@ class History:
                                                      ("strict", "replicated", "shared"))
         self.final = json.loads((self.folder / "final.json").read_text())
         self.sends, self.runs, self.pushes = {}, [], []
-        self.events, self.said, self.notes = [], [], []
+        self.events, self.said, self.notes, self.ticks = [], [], [], []
         for path in sorted(self.folder.glob("sender-*.log")):
             self._read_sender(path)
         for path in sorted(self.folder.glob("worker-*.log")):
@@ -241,6 +243,9 @@ class History:
             elif word == "end":
                 run = open_runs.pop(int(rest[0]))
                 run.end_ns, run.verdict = at_ns, rest[1]
+            elif word == "tick":
+                slot, attempt, sent_ms, tick = rest
+                self.ticks.append(Tick(name, at_ns, int(slot), int(attempt), int(sent_ms), tick))
             elif word == "push":
                 verdict, topic, slot, token, claim = rest
                 self.pushes.append(Push(name, pid, at_ns, verdict, topic, int(slot), token,

@@ -9,7 +9,7 @@
 enum { EXCLUSIVE = LOAD_TOPICS - 1, HOT_EACH = 7 };
 enum { KEYS = 48, PRIORITIES = 20, DELAY_MS = 200, DUE_SPREAD_MS = 400 };
 
-const char *const load_topics[LOAD_TOPICS] = {"jobs", "fifo", "priority", "merge", "shared"};
+const char *const load_topics[] = {"jobs", "fifo", "priority", "merge", "shared", "ticks"};
 
 static const char *const load_kinds[LOAD_KINDS] = {"done",   "once", "dead",
                                                    "reject", "slow", "busy"};

@@ -12,8 +12,8 @@
 #include <slotmq/slotmq.h>
 
 /* LOAD_PRIORITY: the index of the topic with priorities; LOAD_SHARED: of the last one, which is
- * shared. */
-enum { LOAD_TOPICS = 5, LOAD_PRIORITY = 2, LOAD_SHARED = 4 };
+ * shared; LOAD_TICKS: of one to which nothing is sent, because it has schedules. */
+enum { LOAD_TOPICS = 5, LOAD_PRIORITY = 2, LOAD_SHARED = 4, LOAD_TICKS = LOAD_TOPICS };
 enum { LOAD_KEY_MAX = 24, LOAD_BODY_MAX = 128 };
 enum { LOAD_SESSION_MS = 3000 };
 
@@ -28,7 +28,7 @@ enum load_kind {
     LOAD_KINDS
 };
 
-extern const char *const load_topics[LOAD_TOPICS];
+extern const char *const load_topics[LOAD_TOPICS + 1];
 
 /* One message of a sender.  Invariant: `body`, `key` and `id` end with NUL. */
 struct load_message {

@@ -2,6 +2,7 @@
 
 Each violation is planted in a copy; the checker must name it.
 """
+import collections
 import concurrent.futures
 import json
 import os
@@ -553,6 +554,47 @@ def plant_held_up_by_hot_key(logs):
                 logs.begin(run, begin_ns=run.begin_ns + 5 * SECOND, body=body, claim=10**9))
 
 
+def a_tick(logs):
+    """One that was handled once, far from what a failover has lost, with others around it."""
+    counts = collections.Counter(tick.id for tick in logs.history.ticks)
+    checker = check.Checker(logs.history, 0)
+    wall_ns, times = logs.history.run["wall_minus_monotonic_ns"], sorted(
+        tick.sent_ms for tick in logs.history.ticks)
+
+    def is_plain(tick):
+        at_ns = tick.sent_ms * 1_000_000 - wall_ns
+        return counts[tick.id] == 1 and times[0] + 3000 < tick.sent_ms < times[-1] - 3000 and \
+            not checker.in_any(checker.lossy, at_ns - 5 * SECOND, at_ns + 5 * SECOND)
+
+    return next(filter(is_plain, logs.history.ticks))
+
+
+def plant_tick_lost(logs):
+    tick = a_tick(logs)
+    logs.edit(f"worker-{tick.worker}.log",
+              lambda lines: [line for line in lines if not line.endswith(f" {tick.id}\n")])
+
+
+def plant_tick_doubled(logs):
+    tick = a_tick(logs)
+    logs.append(f"worker-{tick.worker}.log", f"tick {tick.at_ns + 2_000_000} {tick.slot} 1 "
+                f"{tick.sent_ms + 1} {tick.id}")
+
+
+def plant_tick_early(logs):
+    tick = a_tick(logs)
+    logs.edit(f"worker-{tick.worker}.log",
+              lambda lines: [line.replace(f" {tick.sent_ms} {tick.id}\n",
+                                          f" {tick.due_ms - 1} {tick.id}\n") for line in lines])
+
+
+def plant_tick_late(logs):
+    tick = a_tick(logs)
+    logs.edit(f"worker-{tick.worker}.log",
+              lambda lines: [line.replace(f" {tick.sent_ms} {tick.id}\n",
+                                          f" {tick.due_ms + 90_000} {tick.id}\n") for line in lines])
+
+
 def plant_unnamed(logs):
     for worker in {event.worker for event in logs.history.events if event.kind == "damaged"}:
         logs.edit(f"worker-{worker}.log",
@@ -612,6 +654,10 @@ PLANTED = [
     (plant_body, "no body is left behind"),
     (plant_unowned, "a slot has an owner again in time"),
     (plant_moves, "moves are bounded"),
+    (plant_tick_lost, "no tick is lost"),
+    (plant_tick_doubled, "each tick is stored once"),
+    (plant_tick_early, "no tick is early"),
+    (plant_tick_late, "no tick is late"),
     (plant_alarm, "an alarm has a fault that an operator must mend"),
     (plant_token_out_of_order, "coordination is a path of the model"),
 ]
@@ -625,7 +671,8 @@ OF_PROCESSES = {
     plant_lost, plant_overlap, plant_passed_failures, plant_lease_not_awaited,
     plant_lease_of_key_not_awaited, plant_shrunk, plant_dead_twice, plant_dead_without_reason,
     plant_not_dead, plant_held_up_by_hot_key, plant_disorder, plant_left, plant_body,
-    plant_unowned, plant_moves, plant_alarm, plant_token_out_of_order}
+    plant_unowned, plant_moves, plant_alarm, plant_token_out_of_order,
+    plant_tick_lost, plant_tick_doubled, plant_tick_early, plant_tick_late}
 
 
 def begin(history):

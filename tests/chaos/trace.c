@@ -26,7 +26,7 @@ static struct coord_listener trace_listener; /* of the library; set before smq:c
 
 static struct {
     pthread_mutex_t lock;
-    struct trace_grant grants[LOAD_TOPICS][TRACE_SLOTS];
+    struct trace_grant grants[LOAD_TOPICS + 1][TRACE_SLOTS];
     int session;
     bool ended; /* the next grant is of a new session */
 } trace = {.lock = PTHREAD_MUTEX_INITIALIZER};

@@ -86,6 +86,18 @@ static smq_verdict worker_handle(smq_delivery *delivery, void *user)
     return verdict;
 }
 
+/* The same for the message of a tick, whose id says what it is. */
+static smq_verdict worker_tick(smq_delivery *delivery, void *user)
+{
+    const smq_message_info *message = smq_delivery_info(delivery);
+
+    (void) user;
+    wall_report();
+    log_line("tick", "%d %d %" PRId64 " %.*s", (int) message->slot, (int) message->attempt,
+             message->sent_at_ms, (int) message->id.len, (const char *) message->id.data);
+    return SMQ_DONE;
+}
+
 /* Of priorities it takes few, so that claims leave messages waiting. */
 static smq_consumer_options worker_options(int index)
 {
@@ -99,7 +111,7 @@ static smq_consumer_options worker_options(int index)
 
 int main(int argc, char **argv)
 {
-    smq_consumer_options consumers[LOAD_TOPICS];
+    smq_consumer_options consumers[LOAD_TOPICS + 1];
     smq_error err = SMQ_ERROR_INIT;
 
     if (argc != 8) {
@@ -122,10 +134,11 @@ int main(int argc, char **argv)
         client.zookeeper = NULL;
         client.coordination = SMQ_COORDINATION_REDIS;
     }
-    for (int i = 0; i < LOAD_TOPICS; i++) {
+    for (int i = 0; i <= LOAD_TOPICS; i++) {
         consumers[i] = worker_options(i);
     }
-    smq_status status = consumers_run(&client, consumers, LOAD_TOPICS, &err);
+    consumers[LOAD_TICKS].handler = worker_tick;
+    smq_status status = consumers_run(&client, consumers, LOAD_TOPICS + 1, &err);
     log_line("exit", "%s %s", smq_status_name(status), status == SMQ_OK ? "-" : err.text);
     return status == SMQ_OK ? 0 : 1;
 }
