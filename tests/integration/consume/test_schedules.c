@@ -106,7 +106,13 @@ static void an_owner_makes_each_tick_once(void **state)
     smq_error err = SMQ_ERROR_INIT;
 
     put_every(client, topic, "s", EVERY_MS, "x"); /* the owner sleeps by now, or soon */
-    handler_log_await(log, TICKS);
+    for (int i = 1; i <= TICKS; i++) {            /* each program of a deployment puts it again */
+        const smq_message message = messages_text("x");
+        const smq_schedule schedule = SMQ_SCHEDULE(.every_ms = EVERY_MS, .message = &message);
+
+        handler_log_await(log, i);
+        assert_int_equal(put(client, topic, "s", &schedule), SMQ_SCHEDULE_SAME);
+    }
     assert_ok(smq_schedule_remove(client, topic, "s", &err), &err);
     assert_int_equal(smq_schedule_get(client, topic, "s", NULL, &err), SMQ_NO_SCHEDULE);
     handler_log_stop_worker(worker);
