@@ -36,7 +36,8 @@ class Queue {
     //   connection         a Client, or 'host:port,...', or {redis, ...options of a client}
     //   topic              options with which it is created; false: it is not created
     //   defaultJobOptions  of each job
-    constructor(name, { connection, topic, defaultJobOptions, ...options } = {}) {
+    constructor(name, given) {
+        const { connection, topic, defaultJobOptions, ...options } = values.object(given, 'options of a queue');
         this.name = values.text(name, 'the name of a queue');
         this.#topic = topic;
         this.#defaults = defaultJobOptions;

@@ -23,8 +23,9 @@ class Source extends EventEmitter {
     #signal;
     #onAbort = () => this.close();
 
-    constructor(name, { connection, topic, limit, signal, ...options }) {
+    constructor(name, given) {
         super();
+        const { connection, topic, limit, signal, ...options } = values.object(given, 'options');
         this.name = values.text(name, 'the name of a queue');
         this.#gap = options.maxPollGapMs ?? DEFAULT_GAP_MS;
         this.#options = { topic, limit, pairs: values.pairs(options) };

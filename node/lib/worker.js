@@ -35,7 +35,8 @@ class Worker extends Source {
 
     // `handler`: async (job) => result.  The options of a consumer in docs/CONFIGURATION.md in camelCase, and
     // concurrency, autorun, connection, topic, limit, signal.
-    constructor(name, handler, { concurrency = 1, autorun = true, ...options } = {}) {
+    constructor(name, handler, given) {
+        const { concurrency = 1, autorun = true, ...options } = values.object(given, 'options of a worker');
         if (typeof handler !== 'function') {
             values.refuse('a handler', 'a function', handler);
         }

@@ -61,6 +61,8 @@ test('what cannot be sent is refused, and names the argument', async (t) => {
     }
     assert.throws(() => new Queue(5), /the name of a queue must be/);
     assert.throws(() => new Queue('x', { maxPending: {} }), /maxPending must be/);
+    assert.throws(() => new Queue('x', 'x'.repeat(3 << 20)), /options of a queue must be an object/);
+    assert.throws(() => new Consumer('x', 5), /options must be an object/);
     assert.throws(() => new Client({}), /redis must be/);
     await assert.rejects(new Queue('a b', { connection }).add(1), (error) => error.code === 'INVALID');
     await assert.rejects(queueOf(t, { maxPendign: 5 }), /max_pending/);
