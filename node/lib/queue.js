@@ -69,7 +69,7 @@ class Queue {
             if (more.length > 0) {
                 values.refuse('a job', 'add(body, options): it has no name', body);
             }
-            const given = this.#defaults ? { ...this.#defaults, ...options } : options;
+            const given = this.#defaults ? { ...this.#defaults, ...values.object(options, 'options of a job') } : options;
             this.#send(values.message(body, given), given?.signal, (failure, receipt) => (failure ? reject(failure) : resolve(receipt)));
         });
     }
@@ -234,7 +234,8 @@ class Queue {
     }
 
     // By `for await`: the stored jobs in these states, slot by slot.  It is no snapshot.
-    async *jobs({ states = 'waiting', limit = Infinity, ...filter } = {}) {
+    async *jobs(wanted) {
+        const { states = 'waiting', limit = Infinity, ...filter } = values.object(wanted, 'a filter');
         for (let left = limit, cursor; left > 0;) {
             const size = Math.min(PAGE, left);
             const page = await this.#call('messages', { filter: filterOf({ states, limit: size, ...filter }, cursor) });
@@ -243,9 +244,9 @@ class Queue {
             cursor = page.at(-1)?.cursor;
         }
     }
-    async getDead({ limit = PAGE, ...filter } = {}) {
+    async getDead(filter) {
         const found = [];
-        for await (const job of this.jobs({ ...filter, states: 'dead', limit })) {
+        for await (const job of this.jobs({ limit: PAGE, ...values.object(filter, 'a filter'), states: 'dead' })) {
             found.push(job);
         }
         return found;
@@ -256,7 +257,7 @@ class Queue {
     }
     // Delete jobs for ever that are 'waiting', 'resting' or 'dead'.
     clean(states, filter) {
-        return this.#call('purge', { filter: filterOf({ ...filter, states }) });
+        return this.#call('purge', { filter: filterOf({ ...values.object(filter, 'a filter'), states }) });
     }
     // undefined: there is none.  `key`: if it was sent with one.
     async getJob(id, { key } = {}) {
@@ -271,7 +272,8 @@ class Queue {
         return this.#call('rank', { which: which(id, key) });
     }
     // Give a waiting job another priority, delay or dueAt.
-    reschedule(id, { key, ...place } = {}) {
+    reschedule(id, given) {
+        const { key, ...place } = values.object(given, 'a place');
         return this.#call('reschedule', { which: which(id, key), message: values.message('', place) });
     }
     // Change options of the topic.
@@ -288,7 +290,8 @@ class Queue {
 
     // Store a job at times that repeat, each time once: at those of `pattern` (cron) and `tz`, or `every` so many ms; with
     // startDate, endDate, limit, and missed: 'one' or 'none'.  Resolves to 'made', 'same', 'changed' or 'restarted'.
-    async upsertJobScheduler(id, repeat, { body = null, ...options } = {}) {
+    async upsertJobScheduler(id, repeat, job) {
+        const { body = null, ...options } = values.object(job, 'a job');
         const words = { text: values.text(id, 'id'), schedule: schedule(repeat), message: values.message(body, options) };
         return CHANGES[await this.#call('schedulePut', words)];
     }

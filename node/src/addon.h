@@ -71,7 +71,7 @@ struct addon {
     uv_loop_t *loop;
     napi_ref error_of;  /* makes an error of (status, name, class, text) */
     struct arena arena; /* of calls that do not wait */
-    LIST_HEAD(, handle) handles;
+    LIST_HEAD(handle_list, handle) handles;
     napi_async_cleanup_hook_handle hook;
     size_t closing; /* polls that are closed at the end of the environment */
     int owners;     /* the environment, its hook and each handle: the last one frees it */
@@ -107,7 +107,7 @@ struct handle *handle_get(napi_env env, napi_value value, enum handle_kind kind)
 struct handle *handle_arg(napi_env env, napi_callback_info info, size_t count, napi_value *argv,
                           enum handle_kind kind);
 void handle_leave(struct handle *handle); /* a call on another thread has ended */
-void handle_end_all(napi_async_cleanup_hook_handle hook, void *addon);
+void handle_end_all(napi_async_cleanup_hook_handle hook, void *arg);
 
 /* === Calls that wait (call.c) =========================================== */
 

@@ -26,7 +26,8 @@ ADDON_CALL(producer_send)
 {
     napi_value argv[4], result = NULL;
     const char *topic;
-    int64_t user = 0;
+    int64_t number = 0;
+    void *user = NULL; /* has the number */
     smq_message message;
     smq_error err = SMQ_ERROR_INIT;
 
@@ -35,10 +36,10 @@ ADDON_CALL(producer_send)
         return NULL;
     }
     struct arena *arena = &handle->addon->arena;
-    if (value_text(env, argv[1], arena, &topic) && value_int(env, argv[2], &user) &&
+    if (value_text(env, argv[1], arena, &topic) && value_int(env, argv[2], &number) &&
         value_message(env, argv[3], arena, &message)) {
-        smq_status status =
-            smq_send_async(handle->native, topic, &message, NULL, (void *) (intptr_t) user, &err);
+        memcpy(&user, &number, sizeof(user));
+        smq_status status = smq_send_async(handle->native, topic, &message, NULL, user, &err);
 
         if (status == SMQ_OK || status == SMQ_FULL) {
             napi_get_boolean(env, status == SMQ_OK, &result);
