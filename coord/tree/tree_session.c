@@ -337,8 +337,8 @@ static void tree_session_tick_in(struct tree_session *session, int64_t delay_ms)
                    (uint64_t) (away ? TREE_AWAY_MS : part_ms));
 }
 
-/* What was published is compared.  The session is kept, unless other calls do so: a member reads its
- * own node as often, perhaps a moment later. */
+/* What was published is compared.  The session is kept, unless other calls do so: a member reads
+ * its own node as often, perhaps a moment later. */
 static void tree_session_on_tick(uv_timer_t *timer)
 {
     struct tree_session *session = timer->data;
