@@ -13,7 +13,7 @@ void model_definition(struct buf *out, const struct model *model, const struct c
 {
     const char *member = model_members[given->member];
     const char *when = model_timed(model) ? "+0" : model->kind == 'f' ? "0" : "5";
-    char text[32], limit[12] = "";
+    char text[MODEL_NAME], limit[12] = "";
 
     if (model->keyed && given->id == 0) {
         member = "-";
