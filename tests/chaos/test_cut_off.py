@@ -18,9 +18,10 @@ import time
 import chaos
 import check
 import servers
+import ticks
 
 chaos.WORKERS, chaos.SPARE = 2, 0
-SLOTS = chaos.OWNED
+SLOTS = chaos.OWNED + ticks.SLOTS
 WAIT_S = 120
 # It says for how long a slot stood still; here all of them do for as long as Redis is away for all.
 STOOD_STILL = "a slot has an owner again in time"
@@ -156,7 +157,7 @@ def run(folder, programs):
     try:
         world.start()
         (folder / "run.json").write_text(json.dumps(
-            {"seed": 0, "seconds": 0, "topics": chaos.SLOTS, "strict": chaos.STRICT,
+            {"seed": 0, "seconds": 0, "schedules": ticks.SCHEDULES, "topics": chaos.SLOTS, "strict": chaos.STRICT,
              "replicated": chaos.REPLICATED, "shared": chaos.SHARED,
              "push_slots": world.push_slots,
              "zk_losses": world.zk_losses,

@@ -11,7 +11,7 @@ const ALSO = {
     migrate: ['coming'], monitoring: ['prometheus'], nack: ['smq_retry', 'retry'], outage: ['fault'], partition: ['slot'], password: ['credentials'],
     podman: ['container'], poll: ['smq_consumer_poll'], publish: ['smq_send', 'send'], queue: ['topic'], rebalance: ['move'],
     retention: ['ttl'], shutdown: ['stop'], ssl: ['tls'], stunnel: ['tunnel'], subscribe: ['consume'], throttle: ['rate'], tutorial: ['start'],
-    visibility: ['lease_ms', 'lease'],
+    upgrade: ['upgrading'], visibility: ['lease_ms', 'lease'],
 };
 const STOP = new Set(['a', 'an', 'and', 'are', 'can', 'do', 'does', 'for', 'how', 'i', 'in', 'is', 'it', 'my', 'of', 'on', 'or',
     'the', 'to', 'what', 'when', 'which', 'with']);
