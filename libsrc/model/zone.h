@@ -1,7 +1,7 @@
 /* zone.h - time zones: what a TZif file (RFC 8536) says of the offset from UTC, with the rule for
  * the time after its last change that stands at its end.
  *
- * Pure: zones_load() of core/zones.h reads the file. */
+ * Pure: zones_get() of core/zones.h reads the file. */
 #ifndef MODEL_ZONE_H
 #define MODEL_ZONE_H
 
