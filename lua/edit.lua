@@ -166,6 +166,9 @@ local function divide(member)
     if not redis.acl_check_cmd('HSET', body, '', '') then
         redis.call('HSET', body, '', '') -- ends the call
     end
+    if not redis.acl_check_cmd('HINCRBY', slot, 'merged', '1') then
+        redis.call('HINCRBY', slot, 'merged', 0) -- ends the call, too
+    end
     if reason then
         redis.call('HSET', why, 'R' .. plain, reason)
     end

@@ -28,12 +28,12 @@ static char kind[2] = "m";
 static bool is_option(const char *word)
 {
     static const char *const names[] = {
-        "def=",      "n=",      "last=",      "lease=",    "max=",        "mode=",   "bytes=",
-        "limit=",    "owner=",  "flags=",     "bound=",    "debounce=",   "dedup=",  "member=",
-        "contains=", "reason=", "older=",     "bodies=",   "definition=", "oldest=", "gen=",
-        "pauses=",   "paused=", "deletes=",   "deletion=", "coord=",      "open=",   "pushed=",
-        "passes=",   "id=",     "tombstone=", "caller=",   "exact=",      "age=",    "whole=",
-        "ttl="};
+        "def=",        "n=",      "last=",     "lease=",  "max=",    "mode=",
+        "bytes=",      "limit=",  "owner=",    "flags=",  "bound=",  "debounce=",
+        "dedup=",      "member=", "contains=", "reason=", "older=",  "bodies=",
+        "definition=", "oldest=", "gen=",      "pauses=", "paused=", "deletes=",
+        "deletion=",   "coord=",  "open=",     "pushed=", "passes=", "id=",
+        "tombstone=",  "caller=", "exact=",    "age=",    "whole=",  "ttl="};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strncmp(word, names[i], strlen(names[i])) == 0) {
