@@ -66,7 +66,9 @@ ALARMS = (
     (r"topic \S+ is bound to .* but the root of ZooKeeper", {"LoseZooKeeperData"}),
     (r"Redis has lost the (keys|definition) of |.*\bdamaged\b",
      {"LoseSlot", "LoseDefinition", "EmptyNode"}),
-    (r"topic \S+: a right that was there is missing: ", {"DenyCommand"}))
+    (r"topic \S+: a right that was there is missing: ", {"DenyCommand"}),
+    # a consumer that begins while it lacks a right ends: its user is set up wrongly
+    (r"topic \S+ cannot be consumed any more: \S+ this user has no permissions ", {"DenyCommand"}))
 SHOWN = 3                        # examples of each violation
 # An owner has begun a slot of a topic without its replicas; it says so once for several slots.
 SHORT = re.compile(r"slot \d+ of topic (\S+): fewer replicas than takeover_replicas")
