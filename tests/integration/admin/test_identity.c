@@ -392,7 +392,7 @@ static void a_topic_of_a_newer_version_is_refused(void **state)
 
     topic_with("newer", SMQ_TYPE_FIXED_TIME, 4);
     freeReplyObject(keys_command("topic{newer}", "HSET topic{newer} definition %s",
-                                 "format=5 type=fixed_time layout=woven"));
+                                 "format=6 type=fixed_time layout=woven"));
     assert_int_equal(smq_send(producer, "newer", &message, &receipt, &err), SMQ_TOPIC_DIFFERS);
     assert_non_null(strstr(err.text, "a newer slotmq"));
     assert_non_null(strstr(err.text, "update this program"));
