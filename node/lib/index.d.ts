@@ -165,6 +165,7 @@ export class StoredJob<Data = any> {
     readonly deadAt: number;
     readonly claimedAt: number;
     readonly claimedBy: string;
+    readonly whole: boolean;
 }
 
 export interface ConsumerOptions extends Options {

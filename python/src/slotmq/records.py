@@ -99,7 +99,7 @@ class StoredMessage:
     of the last delivery, 0: none yet.  `redelivered`: an earlier delivery was retried, or ended without an answer.
     `reason`: why it failed last.  `tries`: the last five that ended, the newest first.  `claimed_at_ms` and
     `claimed_by`, since when and at which process it is in work: where known, as smq_message_info of slotmq/message.h
-    says."""
+    says.  `whole`: in a topic of format 5 it is one entry of a sorted set."""
 
     topic: str
     slot: int
@@ -123,6 +123,7 @@ class StoredMessage:
     tries: Tuple[Try, ...]
     claimed_at_ms: int
     claimed_by: str
+    whole: bool
 
 
 def headers_of(info: Any) -> Dict[str, bytes]:
