@@ -317,8 +317,8 @@ static bool admin_read_filter(napi_env env, napi_value words, struct arena *aren
 static bool admin_read_schedule(napi_env env, napi_value words, struct arena *arena,
                                 smq_schedule *out)
 {
-    int64_t missed,
-        *numbers[] = {&out->every_ms, &out->start_at_ms, &out->end_at_ms, &out->limit, &missed};
+    int64_t missed = 0;
+    int64_t *numbers[] = {&out->every_ms, &out->start_at_ms, &out->end_at_ms, &out->limit, &missed};
 
     *out = SMQ_SCHEDULE(.cron = NULL);
     if (!value_text(env, value_at(env, words, 0), arena, &out->cron) ||

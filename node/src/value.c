@@ -170,8 +170,9 @@ bool value_message(napi_env env, napi_value words, struct arena *arena, smq_mess
     enum { TEXTS = 3, NUMBERS = 5 };
     *out = SMQ_MESSAGE(.priority = 0);
     smq_bytes *texts[TEXTS] = {&out->body, &out->key, &out->id};
-    int64_t max_retries, *numbers[NUMBERS] = {&out->priority, &out->delay_ms, &out->due_at_ms,
-                                              &out->ttl_ms, &max_retries};
+    int64_t max_retries = 0;
+    int64_t *numbers[NUMBERS] = {&out->priority, &out->delay_ms, &out->due_at_ms, &out->ttl_ms,
+                                 &max_retries};
 
     for (uint32_t i = 0; i < TEXTS; i++) {
         if (!value_bytes(env, value_at(env, words, i), arena, texts[i])) {
