@@ -185,12 +185,13 @@ bool store_page_message(struct store_page_row *out, const struct store_result *r
 void store_find(struct store_call *call, struct redis *redis, const struct store_slot *slot,
                 const struct store_find *find, int64_t timeout_ms)
 {
-    char where = find->where != 0 ? find->where : find->whole ? 'w' : 'p';
+    const char *begin = find->whole ? "w" : "p";
+    const char *where = find->where != 0 ? &find->where : begin;
 
     call_begin_slot(call, &script_find, slot);
     call_kind(call, SCRIPT_FIND_ARGV_KIND, slot);
     redis_arg(call_argv(call, SCRIPT_FIND_ARGV_MEMBER), find->member, find->member_len);
-    redis_arg(call_argv(call, SCRIPT_FIND_ARGV_WHERE), &where, 1);
+    redis_arg(call_argv(call, SCRIPT_FIND_ARGV_WHERE), where, 1);
     redis_arg_string(call_argv(call, SCRIPT_FIND_ARGV_FROM_SCORE),
                      find->from.name_len > 0 ? find->from.score : "");
     page_call_bytes(call, SCRIPT_FIND_ARGV_FROM_NAME, find->from.name, find->from.name_len);
