@@ -119,10 +119,8 @@ export class Queue<Data = any> {
     close(): Promise<void>;
 }
 
-/** Bodies that are no JSON are in `body`. */
-export class Job<Data = any> {
-    private constructor();
-    readonly queueName: string;
+/** What every job has.  Bodies that are no JSON are in `body`. */
+export interface JobFields<Data = any> {
     readonly id: string;
     readonly key: string;
     readonly data: Data;
@@ -135,6 +133,13 @@ export class Job<Data = any> {
     readonly priority: number;
     readonly dueAt: number;
     readonly sentAt: number;
+}
+
+/** A job that a worker or consumer has. */
+export interface Job<Data = any> extends JobFields<Data> {}
+export class Job<Data = any> {
+    private constructor();
+    readonly queueName: string;
     readonly token: string;
     readonly signal: AbortSignal;
     readonly answered: boolean;
@@ -144,23 +149,13 @@ export class Job<Data = any> {
     release(options?: { delay?: number }): void;
 }
 
+/** A job that Redis holds. */
+export interface StoredJob<Data = any> extends JobFields<Data> {}
 export class StoredJob<Data = any> {
     private constructor();
     readonly topic: string;
     readonly state: State;
-    readonly id: string;
-    readonly key: string;
-    readonly data: Data;
-    readonly body: Buffer;
-    readonly headers: Record<string, Buffer>;
-    readonly slot: number;
-    readonly attempt: number;
-    readonly retriesLeft: number;
-    readonly redelivered: boolean;
-    readonly priority: number;
     readonly reason: string;
-    readonly dueAt: number;
-    readonly sentAt: number;
     readonly expiresAt: number;
     readonly deadAt: number;
     readonly claimedAt: number;
