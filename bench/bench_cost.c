@@ -114,6 +114,14 @@ static bool by_library(struct scene *scene, uint64_t count)
     return library_store(scene->lab, scene->client, scene->topic, count, &cost);
 }
 
+static bool by_library_with_ids(struct scene *scene, uint64_t count)
+{
+    struct meter cost;
+
+    return library_store_shaped(scene->lab, scene->client, scene->topic, count, library_give_id,
+                                NULL, &cost);
+}
+
 /* Bytes per message, without those of the empty topic. */
 static bool weigh(struct lab *lab, smq_client *client, smq_layout layout, store_fn *store,
                   const char *name, double *out)
@@ -141,14 +149,16 @@ static bool weigh(struct lab *lab, smq_client *client, smq_layout layout, store_
 static bool measure_memory(struct lab *lab, smq_client *client)
 {
     struct report *report = lab_report(lab);
-    double keyed, zadd, plain;
+    double keyed, ids, zadd, plain;
 
     if (!weigh(lab, client, SMQ_LAYOUT_KEYED, by_library, "memory-slotmq", &keyed) ||
+        !weigh(lab, client, SMQ_LAYOUT_KEYED, by_library_with_ids, "memory-ids", &ids) ||
         !weigh(lab, client, SMQ_LAYOUT_INLINE, by_zadd, "memory-zadd", &zadd) ||
         !weigh(lab, client, SMQ_LAYOUT_INLINE, by_library, "memory-inline", &plain)) {
         return false;
     }
     report_value(report, "memory-beside-body", "bytes", keyed - TALLY_BODY);
+    report_value(report, "memory-ids-beside-body", "bytes", ids - TALLY_BODY);
     report_ratio(report, "memory-inline/zadd", plain, zadd);
     return true;
 }

@@ -1,6 +1,6 @@
 /* bench_drain.c - a backlog is consumed with an empty handler: from the default topic and beside it
- * by Redis Streams; with 5 % of retries, and with 2 % of keys busy; then from a topic of layout
- * inline, by the library and by a hand-written loop of the same script.
+ * by Redis Streams; with ids of the sender, with 5 % of retries, and with 2 % of keys busy; then
+ * from a topic of layout inline, by the library and by a hand-written loop of the same script.
  *
  * Thread: main. */
 #include "benches.h"
@@ -112,7 +112,7 @@ static bool drain_by(struct lab *lab, struct library_consumer *consumer, smq_cli
     return good && meter_stop(cost, lab);
 }
 
-/* The default topic, whose messages have keys if `shape` gives them some. */
+/* The default topic, whose messages have the keys or ids that `shape` gives them. */
 static bool measure_mishaps(struct lab *lab, smq_client *client, library_shape_fn *shape,
                             struct library_consumer consumer, const char *name, struct outcome *out)
 {
@@ -138,16 +138,21 @@ static bool measure_mishaps(struct lab *lab, smq_client *client, library_shape_f
     return good;
 }
 
-static bool compare_mishaps(struct lab *lab, smq_client *client, const struct outcome *keyed)
+static bool compare_mishaps(struct lab *lab, smq_client *client, const struct outcome *keyed,
+                            const struct outcome *streams)
 {
+    const struct library_consumer plain = {.threads = 0};
     const struct library_consumer failing = {.answer = fail_some};
     const struct library_consumer busy = {.threads = MISHAPS_THREADS, .seen = handle_busy};
-    struct outcome retries, keys;
+    struct outcome ids, retries, keys;
 
-    if (!measure_mishaps(lab, client, NULL, failing, "drain-retries", &retries) ||
+    if (!measure_mishaps(lab, client, library_give_id, plain, "drain-ids", &ids) ||
+        !measure_mishaps(lab, client, NULL, failing, "drain-retries", &retries) ||
         !measure_mishaps(lab, client, library_give_key, busy, "drain-busy", &keys)) {
         return false;
     }
+    report_ratio(lab_report(lab), "drain-ids/streams", ids.rate, streams->rate);
+    report_ratio(lab_report(lab), "drain-ids-redis-cpu/streams", ids.redis_us, streams->redis_us);
     report_ratio(lab_report(lab), "drain-retries/none", retries.rate, keyed->rate);
     report_ratio(lab_report(lab), "drain-retries-redis-cpu/none", retries.redis_us,
                  keyed->redis_us);
@@ -169,7 +174,7 @@ static bool measure(struct lab *lab, smq_client *client)
     }
     report_ratio(report, "drain/streams", keyed.rate, streams.rate);
     report_ratio(report, "drain-redis-cpu/streams", keyed.redis_us, streams.redis_us);
-    if (!compare_mishaps(lab, client, &keyed)) {
+    if (!compare_mishaps(lab, client, &keyed, &streams)) {
         return false;
     }
     compare_with_raw(report, &plain, &raw, raw.rate >= RAW_LEAST * streams.rate);

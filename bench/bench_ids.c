@@ -29,9 +29,8 @@ static void give_id(smq_message *message, uint64_t number, void *user)
 {
     const smq_layout *layout = user;
 
-    (void) number;
-    if (*layout == SMQ_LAYOUT_KEYED) { /* also the key */
-        message->id = (smq_bytes){message->body.data, TALLY_DIGITS};
+    if (*layout == SMQ_LAYOUT_KEYED) {
+        library_give_id(message, number, NULL);
     }
 }
 

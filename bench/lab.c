@@ -278,6 +278,9 @@ bool lab_topic_with(struct lab *lab, smq_client *client, char name[LAB_NAME_SIZE
 
     snprintf(name, LAB_NAME_SIZE, "bench%d", lab->topics++);
     options.name = name;
+    if (options.layout == SMQ_LAYOUT_KEYED) {
+        options.format = lab->options.format;
+    }
     return lab_good(smq_topic_create(client, &options, NULL, &err), &err);
 }
 

@@ -20,6 +20,7 @@ struct lab_options {
     bool quick, json;
     bool tls;            /* the servers also speak TLS, for lab_tls_client() */
     int runs;            /* 0: the benchmark chooses */
+    int format;          /* of topics of layout keyed, 4 or 5 */
     int rate;            /* messages/s of open loops, in one run; 0: the benchmark chooses */
     const char *program; /* this program, to be started as a member of a fleet */
     const char *folder;  /* where figures are kept; NULL: nowhere */

@@ -212,6 +212,13 @@ bool library_store(struct lab *lab, smq_client *client, const char *topic, uint6
     return library_store_shaped(lab, client, topic, count, NULL, NULL, cost);
 }
 
+void library_give_id(smq_message *message, uint64_t number, void *user)
+{
+    (void) number;
+    (void) user;
+    message->id = (smq_bytes){message->body.data, TALLY_DIGITS};
+}
+
 /* === Mishaps ============================================================ */
 
 void library_give_key(smq_message *message, uint64_t number, void *key)

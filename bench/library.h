@@ -20,6 +20,9 @@ smq_message library_message(char body[TALLY_BODY], uint64_t number);
 /* Change message `number`, which is as above, or wait until it is time to send it. */
 typedef void library_shape_fn(smq_message *message, uint64_t number, void *user);
 
+/* The digits of its number become the message's id, and so its key. */
+void library_give_id(smq_message *message, uint64_t number, void *user);
+
 /* Send messages 0 .. count - 1 and wait until all are stored.  false: some are not. */
 bool library_send_async(smq_producer *producer, const char *topic, uint64_t count);
 bool library_send_shaped(smq_producer *producer, const char *topic, uint64_t count,

@@ -1,11 +1,12 @@
 /* main.c - measures the library against hand-written loops and against its peers, on servers of its
  * own.
  *
- *   slotmq-bench [NAME...] [--quick] [--json] [--runs N] [--rate N] [--tls]
+ *   slotmq-bench [NAME...] [--quick] [--json] [--runs N] [--rate N] [--format N] [--tls]
  *                [--keep FOLDER [--resume]] [--list]
  *
  * --rate: only benchmarks of open loops know it; such figures are not kept.
  * --runs: of each benchmark, 1 .. 32.
+ * --format: of the default topic, 5, which is measured, or 4; such figures are not kept.
  * steady brings those that have the other goals of the default topic: drain, memory; not with
  * --rate.
  * --tls: send, drain and latency also measure the library over TLS, beside plaintext.
@@ -99,7 +100,7 @@ static void choose(struct arguments *arguments, bool any)
     for (int i = 0; i < COUNT; i++) {
         arguments->chosen[i] = arguments->chosen[i] || !any || (steady && benches[i].with_steady);
     }
-    if (arguments->lab.rate > 0) {
+    if (arguments->lab.rate > 0 || arguments->lab.format == 4) {
         arguments->lab.folder = NULL;
     }
 }
@@ -108,7 +109,7 @@ static bool parse(struct arguments *out, int argc, char **argv)
 {
     bool any = false;
 
-    *out = (struct arguments){.lab = {.program = argv[0]}};
+    *out = (struct arguments){.lab = {.program = argv[0], .format = 5}};
     for (int i = 1; i < argc; i++) {
         int named = bench_named(argv[i]);
         if (strcmp(argv[i], "--quick") == 0) {
@@ -125,6 +126,9 @@ static bool parse(struct arguments *out, int argc, char **argv)
             out->lab.folder = argv[++i];
         } else if (strcmp(argv[i], "--rate") == 0 && i + 1 < argc && atoi(argv[i + 1]) > 0) {
             out->lab.rate = atoi(argv[++i]);
+        } else if (strcmp(argv[i], "--format") == 0 && i + 1 < argc &&
+                   (strcmp(argv[i + 1], "4") == 0 || strcmp(argv[i + 1], "5") == 0)) {
+            out->lab.format = atoi(argv[++i]);
         } else if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc && atoi(argv[i + 1]) > 0 &&
                    atoi(argv[i + 1]) <= REPORT_RUNS_MAX) {
             out->lab.runs = atoi(argv[++i]);
