@@ -2,8 +2,8 @@
  *
  * A call that carries few messages costs Redis nearly as much as one that carries a batch.  A call
  * is therefore delayed until others can leave with it (pace.h).  If a slot has a backlog, its call
- * is delayed until it can settle one batch and claim another.  No claim is made for the last few
- * places of max_in_flight.  The sends of a producer follow the same rule.
+ * is delayed until it can settle one batch and claim another.  While answers come no claim is made
+ * for the last few places of max_in_flight.  The sends of a producer follow the same rule.
  *
  * Pure: the state of the slot, of its worker and of the clock is passed in. */
 #ifndef MODEL_NEXT_CALL_H

@@ -10,7 +10,8 @@
 
 enum {
     LONG_MS = 500,
-    SPARE_PART = 4 /* of max_in_flight: so the handlers have work while the next claim is made */
+    SPARE_PART = 4, /* of max_in_flight: so the handlers have work while the next claim is made */
+    MOMENT_US = 5000
 };
 
 void budget_init(struct budget *budget)
@@ -67,11 +68,33 @@ static int64_t budget_credit(const struct budget *budget)
     return credit;
 }
 
+void budget_begin_turn(struct budget *budget, int64_t now_us)
+{
+    budget->now_us = now_us;
+    if (budget->answered) {
+        budget->answered = false;
+        budget->answered_us = now_us;
+    }
+}
+
+/* Do answers come so fast that places are soon free for a larger claim? */
+static bool budget_gathers(const struct budget *budget)
+{
+    return !budget->rated && budget->limited.limit == NULL &&
+           budget->now_us < budget->answered_us + MOMENT_US;
+}
+
+int64_t budget_last_places_us(const struct budget *budget)
+{
+    bool free = budget_room(budget) > 0 && budget_quota(budget) > 0;
+
+    return free && budget_gathers(budget) ? budget->answered_us + MOMENT_US : INT64_MAX;
+}
+
 void budget_look(const struct budget *budget, struct next_call_view *view)
 {
     view->places = budget_room(budget);
-    view->spare =
-        budget->rated || budget->limited.limit != NULL ? 0 : budget->max_in_flight / SPARE_PART;
+    view->spare = budget_gathers(budget) ? budget->max_in_flight / SPARE_PART : 0;
     view->quota = budget_quota(budget);
     view->credit = budget_credit(budget);
 }
@@ -101,6 +124,7 @@ void budget_begin(struct budget *budget)
 void budget_answered(struct budget *budget)
 {
     budget->unanswered--;
+    budget->answered = true;
     limit_count(&budget->limited, -1, 0);
 }
 

@@ -20,7 +20,9 @@ struct budget {
     int64_t max_messages;  /* handled in all; 0: no limit */
     int64_t in_flight;     /* deliveries whose answer is not stored yet */
     int64_t unanswered, reserved;
-    int64_t handled; /* messages that a handler answered, and whose answer is stored */
+    int64_t handled;             /* messages that a handler answered, and whose answer is stored */
+    bool answered;               /* a delivery was, since the last turn began */
+    int64_t now_us, answered_us; /* when the last turn began; the last one after an answer */
     struct limited limited;
     bool rated; /* there is a rate limit */
     struct limiter own, share;
@@ -44,10 +46,17 @@ bool budget_waits_for_others(const struct budget *budget);
 /* Are more deliveries unanswered than may be, because a limit was lowered? */
 bool budget_is_over(const struct budget *budget);
 
+/* A turn of the consumer begins. */
+void budget_begin_turn(struct budget *budget, int64_t now_us);
+
 /* Fill the part of the view that says what the consumer may claim.  A claim should wait until there
  * is room for all that it wants, or for a quarter of max_in_flight: a smaller one costs nearly as
- * much, and leaves others as small. */
+ * much, and leaves others as small.  It does not wait when no answer has come for a moment. */
 void budget_look(const struct budget *budget, struct next_call_view *view);
+
+/* When the last places may be claimed if no answer comes before; INT64_MAX: none is free, or that
+ * is no matter of time. */
+int64_t budget_last_places_us(const struct budget *budget);
 
 /* A consume call that may claim `count` messages was sent; it has ended and claimed `used`.  A
  * repeated call keeps its first reservation. */

@@ -54,6 +54,7 @@ bool slot_set_has_flushed(const struct slot_set *set)
 void slot_set_begin_turn(struct slot_set *set)
 {
     set->now_us = clock_now_us();
+    budget_begin_turn(&set->budget, set->now_us);
     set->awaited = scheduler_is_flushed(set->scheduler);
     if (set->awaited || (set->joining > 0 && set->now_us >= pace_opens_us(&set->pace))) {
         slot_set_release_together(set);
@@ -102,7 +103,8 @@ static int64_t slot_set_feeds_us(const struct slot_set *set)
         return pace_opens_us(&set->pace);
     }
     wait_ms = budget_wait_ms(&set->budget);
-    return wait_ms > 0 && wait_ms < INT64_MAX ? set->now_us + wait_ms * 1000 : INT64_MAX;
+    return wait_ms > 0 && wait_ms < INT64_MAX ? set->now_us + wait_ms * 1000
+                                              : budget_last_places_us(&set->budget);
 }
 
 void slot_set_await(struct slot_set *set)

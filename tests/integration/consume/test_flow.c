@@ -107,6 +107,35 @@ static void a_full_consumer_keeps_its_slots_and_leases_with_limit_0(void **state
     smq_client_free(client);
 }
 
+/* --- a limit that rises --- */
+
+/* Fewer places are free than a claim wants: all are used all the same while no answer comes. */
+static void the_last_places_are_used(void **state)
+{
+    static const int32_t limits[] = {5, 8, 9, 30, 43};
+    smq_client *client = cluster_client();
+    const char *topic = cluster_priority_topic(client, true, SLOTS);
+    smq_consumer_options options = SMQ_CONSUMER_OPTIONS(.max_in_flight = limits[0]);
+    smq_consumer *consumer;
+    smq_delivery *held[MOST];
+    int32_t count = 0;
+
+    messages_send_numbers(client, topic, 0, 2 * MOST);
+    consumer = messages_consumer_with(client, &options, topic);
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+        set_most(consumer, limits[i]);
+        while (count < limits[i]) {
+            held[count++] = messages_poll(consumer);
+        }
+        assert_int_equal(in_flight(client), limits[i]);
+    }
+    messages_done(held[--count]); /* one place is free */
+    held[count++] = messages_poll(consumer);
+    assert_int_equal(smq_done_all(held, (size_t) count, NULL), SMQ_OK);
+    smq_consumer_free(consumer);
+    smq_client_free(client);
+}
+
 /* --- under load --- */
 
 /* Poll until `most` deliveries are held, while others are sent; no more come. */
@@ -336,6 +365,7 @@ TEST_GROUP(flow)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_full_consumer_keeps_its_slots_and_leases_with_limit_0),
+        cmocka_unit_test(the_last_places_are_used),
         cmocka_unit_test(a_limit_that_goes_100_0_7_holds_exactly),
         cmocka_unit_test(what_is_on_its_way_counts_within_the_limit),
         cmocka_unit_test(a_push_counts_within_the_limit),
