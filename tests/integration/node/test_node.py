@@ -94,8 +94,8 @@ class Node(unittest.TestCase):
 
     @unittest.skipUnless(WHICH == "short", "once is enough")
     def test_files_are_well_formed_and_types_are_right(self):
-        for path in [*FOLDER.glob("lib/*.*js"), *FOLDER.glob("*.js"), *FOLDER.glob("test/*.js")]:
-            self.assertEqual(self.run_node("--check", str(path)).returncode, 0, path)
+        """The tests load all files but one."""
+        self.assertEqual(self.run_node("--check", str(FOLDER / "build.js")).returncode, 0)
         tools = self.folder / "tools"
         shutil.copytree(FOLDER / "test/types", tools)
         if not self.npm_ci(tools):
