@@ -8,7 +8,7 @@ guarantees  each cell of docs/guarantees.md names a test, and these exist
 reasons     each reason why a process has no slot has a row in docs/operations.md
 scripts     the table of scripts in docs/architecture.md is what lua and libsrc say
 readme      the code in README.md is that of programs which are run, and its install commands are those of docs/INSTALL.md;
-            the program in docs/start.md is examples/readme.c, and is short
+            the program in docs/start.md is examples/readme.c, and is short; the pieces of docs/cpp.md are of raii.cpp
 width       lines of prose are not wider than those of code
 words       the pages of the first hour of a contributor have no more words than can be read in it
 """
@@ -240,6 +240,9 @@ def readme(root):
             yield f"README.md: its one block of {language} must be lines of {path}"
         elif filled(blocks[0]) > MOST_SHOWN:
             yield f"README.md: its block of {language} must have at most {MOST_SHOWN} lines"
+    for block in re.findall(r"^```cpp\n(.*?)^```$", (root / "docs/cpp.md").read_text(), flags=re.DOTALL | re.MULTILINE):
+        if block not in (root / SHOWN["cpp"]).read_text():
+            yield f"docs/cpp.md: not letter for letter in {SHOWN['cpp']}: {block.splitlines()[0]}"
     if program not in re.findall(r"^```c\n(.*?)^```$", start, flags=re.DOTALL | re.MULTILINE):
         yield f"docs/start.md: no block of C is {SHOWN['c']}, letter for letter"
     if filled(program) > MOST_LINES:

@@ -22,9 +22,9 @@ SUMMARY = ("Message queues on Redis Cluster for fleets of consumers: a C library
            "key are never handled at the same time, and nothing acknowledged is lost.")
 # Each page belongs to one group.
 GROUPS = {
-    "Begin": ["README.md", "docs/start.md", "docs/INSTALL.md", "docs/choosing.md", "docs/compare.md",
-              "docs/migrating.md", "docs/FEATURES.md"],
-    "Use": ["docs/lifecycle.md", "docs/guarantees.md", "docs/headers.md", "docs/schedules.md", "docs/tracing.md", "docs/errors.md", "docs/events.md", "docs/event-loops.md", "docs/python.md", "docs/celery.md", "docs/node.md", "docs/CONFIGURATION.md", "CHANGELOG.md"],
+    "Begin": ["README.md", "docs/start.md", "docs/INSTALL.md", "docs/faq.md", "docs/choosing.md",
+              "docs/sizing.md", "docs/compare.md", "docs/migrating.md", "docs/FEATURES.md"],
+    "Use": ["docs/cookbook.md", "docs/lifecycle.md", "docs/guarantees.md", "docs/headers.md", "docs/schedules.md", "docs/tracing.md", "docs/errors.md", "docs/events.md", "docs/event-loops.md", "docs/cpp.md", "docs/python.md", "docs/celery.md", "docs/node.md", "docs/CONFIGURATION.md", "CHANGELOG.md"],
     "Operate": ["docs/deployment.md", "docs/upgrading.md", "docs/operations.md", "docs/serve.md", "docs/METRICS.md", "docs/compatibility.md", "SECURITY.md"],
     "Internals": ["docs/coordination.md", "docs/architecture.md", "docs/first-change.md", "docs/BENCHMARKS.md", "docs/TRACK-RECORD.md",
                "docs/release.md", "CONTRIBUTING.md", "lua/README.md"],

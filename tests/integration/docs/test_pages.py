@@ -61,7 +61,8 @@ class Shell:
 
     def __init__(self, environment):
         self.process = subprocess.Popen(["bash"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True, env=environment)
+                                        stderr=subprocess.STDOUT, text=True, env=environment,
+                                        cwd=environment["PWD"])
 
     def run(self, command):
         self.process.stdin.write(f"{command}\nprintf '\\n%s\\n' '{self.MARK}'\n")
@@ -82,16 +83,25 @@ class Shell:
 class Servers:
     """A sandbox of its own, found by the command through the environment."""
 
+    def __init__(self, other=False):
+        """`other`: OTHER is the address of a second cluster."""
+        self.names = ["sandbox", "other"] if other else ["sandbox"]
+
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="slotmq-pages-")
-        self.box = f"{self.folder.name}/sandbox"
-        subprocess.run([SANDBOX, "up", self.box], check=True, capture_output=True)
-        said = subprocess.run([SANDBOX, "env", self.box], check=True, capture_output=True, text=True).stdout
-        found = dict(re.findall(r"^export (\w+)=(\S+)$", said, re.MULTILINE))
-        return {**os.environ, **found, "PATH": f"{SLOTMQ.parent}:{os.environ['PATH']}", "COLUMNS": "200"}
+        found, *others = [self.up(name) for name in self.names]
+        return {**os.environ, **found, **{"OTHER": other["SLOTMQ_REDIS"] for other in others},
+                "PATH": f"{SLOTMQ.parent}:{os.environ['PATH']}", "COLUMNS": "200", "PWD": self.folder.name}
+
+    def up(self, name):
+        box = f"{self.folder.name}/{name}"
+        subprocess.run([SANDBOX, "up", box], check=True, capture_output=True)
+        said = subprocess.run([SANDBOX, "env", box], check=True, capture_output=True, text=True).stdout
+        return dict(re.findall(r"^export (\w+)=(\S+)$", said, re.MULTILINE))
 
     def __exit__(self, *_):
-        subprocess.run([SANDBOX, "down", self.box], check=True, capture_output=True)
+        for name in self.names:
+            subprocess.run([SANDBOX, "down", f"{self.folder.name}/{name}"], check=True, capture_output=True)
         self.folder.cleanup()
 
 
@@ -161,7 +171,7 @@ class Pages(unittest.TestCase):
             turns = [turn for block in blocks(page, "console") for turn in dialogue(block)]
             if not turns:
                 continue
-            with self.subTest(page=page.name), Servers() as environment:
+            with self.subTest(page=page.name), Servers("$OTHER" in page.read_text()) as environment:
                 self.play(turns, environment)
 
     def play(self, turns, environment):

@@ -15,7 +15,7 @@ ROOT, BUILD, LIBRARY = (pathlib.Path(folder) for folder in sys.argv[1:4])
 RUNTIME = sys.argv[4]
 MODULES = {"cffi": "python3-cffi", "pip": "python3-pip", "pytest": "python3-pytest",
            "setuptools": "python3-setuptools", "wheel": "python3-wheel", "fastapi": "python3-fastapi",
-           "uvicorn": "python3-uvicorn", "redis": "python3-redis"}
+           "uvicorn": "python3-uvicorn", "redis": "python3-redis", "psycopg2": "python3-psycopg2"}
 sys.path.insert(0, str(ROOT / "tests/support"))
 import watched  # noqa: E402
 
