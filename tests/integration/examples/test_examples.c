@@ -16,9 +16,7 @@ enum { TIMEOUT_MS = 60000 };
 /* The folder of the programs, and what else the build gives. */
 static const char folder[] = EXAMPLES_FOLDER, job_cpp[] = JOB_CPP, raii_clang[] = RAII_CLANG,
                   python[] = PYTHON, job_py[] = JOB_PY, library[] = LIBRARY,
-                  runtime[] = SANITIZER_RUNTIME, node[] = NODE, node_folder[] = NODE_FOLDER,
-                  jobs_js[] = NODE_FOLDER "/jobs.js", misuse_js[] = MISUSE_JS,
-                  misuse_cpp[] = MISUSE_CPP, slotmq_json[] = SLOTMQ_JSON;
+                  runtime[] = SANITIZER_RUNTIME, misuse_cpp[] = MISUSE_CPP;
 
 enum { EXAMPLES_MAX = 16, PATH_SIZE = 1024 };
 
@@ -41,7 +39,7 @@ static const char *example(const char *name)
     return paths[i];
 }
 
-/* The same of one that is built only where SQLite, a C++ compiler or Node.js is. */
+/* The same of one that is built only where SQLite or a C++ compiler is. */
 static const char *optional_example(const char *name)
 {
     if (access(example(name), X_OK) != 0) {
@@ -123,19 +121,6 @@ static void test_the_main_job_runs_in_python(void **state)
     assert_script_prints(argv, "scripted two books\n");
 }
 
-/* A job that fails comes again, and no wake of the loop is for nothing. */
-static void test_jobs_run_in_the_loop_of_node(void **state)
-{
-    const char *const argv[] = {
-        node,   jobs_js, optional_example("foreign.node"), slotmq_json, servers_redis(*state),
-        "2000", NULL};
-
-    assert_script_prints(argv,
-                         "2000 sent\n"
-                         "job 0, attempt 1; job 1, attempt 2; job 10, attempt 1; 2000 handled\n"
-                         "0 wakes for nothing\n");
-}
-
 /* `path` ends by itself, without an error, and prints `out`. */
 static void assert_prints(const char *path, void *servers, const char *out)
 {
@@ -147,33 +132,6 @@ static void assert_prints(const char *path, void *servers, const char *out)
     assert_string_equal(run.out, out);
     assert_int_equal(run.exit_code, 0);
     run_fini(&run);
-}
-
-/* Once in the loop of the main thread, and once in that of another one. */
-static void test_mistakes_in_node_are_errors(void **state)
-{
-    const char *const argv[] = {node,
-                                misuse_js,
-                                optional_example("foreign.node"),
-                                slotmq_json,
-                                servers_redis(*state),
-                                node_folder,
-                                NULL};
-    static const char out[] =
-        "9 failed and came again\n"
-        "a body: TypeError: a body is a string or a Uint8Array, not 72,105\n"
-        "a body: TypeError: a body is a string or a Uint8Array, not [object Object]\n"
-        "a body: TypeError: a body is a string or a Uint8Array, not [object DataView]\n"
-        "a body: TypeError: a body is a string or a Uint8Array, not 5\n"
-        "a body: TypeError: a body is a string or a Uint8Array, not undefined\n"
-        "a topic with a NUL: TypeError: a text for the library must not hold a NUL\n"
-        "a send after the end: SMQ_CLOSED: the consumer of topic %s was stopped\n"
-        "a stop after the end: nothing was said\n";
-    char both[2 * sizeof(out) + 64];
-    int len = snprintf(both, sizeof(both), out, "mistakes");
-
-    snprintf(both + len, sizeof(both) - (size_t) len, out, "mistakes-of-thread");
-    assert_script_prints(argv, both);
 }
 
 static const char raii_prints[] =
@@ -527,8 +485,6 @@ TEST_GROUP(examples)
         cmocka_unit_test(test_readme_says_what_is_missing),
         cmocka_unit_test_setup_teardown(test_the_main_job_runs_in_cpp, start, stop),
         cmocka_unit_test_setup_teardown(test_the_main_job_runs_in_python, start, stop),
-        cmocka_unit_test_setup_teardown(test_jobs_run_in_the_loop_of_node, start, stop),
-        cmocka_unit_test_setup_teardown(test_mistakes_in_node_are_errors, start, stop),
         cmocka_unit_test_setup_teardown(test_sender_and_worker, start, stop),
         cmocka_unit_test_setup_teardown(test_sender_and_epoll_loop, start, stop),
         cmocka_unit_test_setup_teardown(test_batches_go_to_a_file, start, stop),
