@@ -14,9 +14,9 @@
 -- come; the schedule is due at `next` then, or never again if that is empty.  So of callers that do
 -- the same one is the first.  A refused message leaves its schedule due.
 --
--- Order of writes: the messages as in send, when the schedules are due next, which is tried before,
--- then what is stored of them.  An error before the last may store a message again, with the same
--- id.
+-- Order of writes: the messages as in send, which wakes who sleeps, when the schedules are due
+-- next, then what is stored of them.  What comes after the messages is tried before, so that none
+-- is stored whose schedule stays due.
 
 local stored, is_paused = unpack(redis.call('HMGET', slot, 'def', 'paused'))
 -- @include clock
@@ -89,6 +89,7 @@ end
 
 tick_keep()
 redis.call('ZREM', schedule, '\0', unpack(gone)) -- no id has a NUL
+redis.call('HDEL', slot, '-')
 tick_first()
 if #fired > 0 then
     local reply = send({ store, prepare, slot, body, done }, arguments)
