@@ -14,7 +14,8 @@ local in capitals: `for i = NAME, #ARGV do`.  The header has the place of each a
 SCRIPT_<SCRIPT>_ARGV_<NAME>, counted from 1.  A line `-- @include name` is replaced by the module
 lua/lib/name.lua, whose head says what it shares (lua_modules.py); its other names stay its own.  A
 line `-- @script name` is replaced by lua/name.lua as a local function of that name, which takes two
-tables like KEYS and ARGV; NAME_TAIL is where the tail begins in the second one.
+tables like KEYS and ARGV; NAME_TAIL is where the tail begins in the second one.  Its clock is that of
+the caller.
 
 Refused: keys and arguments by number, a command on anything but a declared key, text that is not
 ASCII, lines over 100 columns; and with --luac names and functions that break the rules of
@@ -46,6 +47,8 @@ READS = "#!lua flags=no-writes"
 SHEBANGS = ("#!lua", "#!lua flags=allow-oom", READS)
 WITHOUT_KEY = ("TIME", "SPUBLISH", "PUBSUB", "INFO")
 GENERATED = "a line of the generator"
+# A script that is a function in another one has these of that: a call reads the clock once.
+OF_THE_CALLER = frozenset(["clock"])
 # A line of a module that makes names of the module: a function, or others with or without values.
 TOP_LEVEL = re.compile(r"local (?:function (\w+)|(\w+(?:, \w+)*)( = .*)?$)")
 
@@ -118,6 +121,7 @@ class Text:
         self.folder, self.replaced = folder, replaced
         self.whole, self.outline, self.modules, self.given = [], [], {}, set()
         self.others = []  # the contracts of scripts that are functions in it
+        self.around = frozenset()  # the modules that such a function does not include again
         self.splice(source)
 
     def splice(self, lines):
@@ -137,6 +141,8 @@ class Text:
         self.outline.append((where, line))
 
     def include(self, where, name):
+        if name in self.around:
+            return
         module = Module(name, self.replaced.get(name, os.path.join(self.folder, "lib", name + ".lua")))
         self.modules[name] = module
         for one in [*module.head.uses, *module.head.takes]:
@@ -156,7 +162,9 @@ class Text:
         self.both(path, f"local function {name}(KEYS, ARGV)")
         begun = len(self.outline)
         self.whole += [(GENERATED, line) for line in contract.bindings()]
+        self.around = OF_THE_CALLER & set(self.modules)
         self.splice(source[1:])
+        self.around = frozenset()
         del self.outline[begun:]
         self.both(path, "end")
 

@@ -124,15 +124,19 @@ class Embed(unittest.TestCase):
         self.assertIn('", 2, 0, true};', source.replace("    ", ""))
 
     def test_another_script_as_a_function(self):
-        """It takes its keys and its arguments as two tables, and has its modules of its own."""
+        """It takes its keys and its arguments as two tables, and has its modules of its own, but for the
+        clock of its caller."""
         other = GOOD.replace("-- ARGV token", "-- ARGV token, more...").replace("{ 'OK' }", "{ ARGV[MORE] }")
+        other = other.replace("-- @include part", "-- @include part\n-- @include clock")
         caller = (
-            "#!lua\n-- KEYS all...\n-- ARGV stamp\n-- RETURN OK\n\n-- @include part\n-- @script other\n"
-            "return other({ KEYS[ALL], KEYS[ALL + 1] }, { stamp, 'one' })\n"
+            "#!lua\n-- KEYS all...\n-- ARGV stamp\n-- RETURN OK\n\n-- @include clock\n-- @include part\n"
+            "-- @script other\nreturn other({ KEYS[ALL], KEYS[ALL + 1] }, { stamp, 'one' })\n"
         )
+        clock = PART.replace("now", "day").replace("'TIME'", "'INFO'")
         with tempfile.TemporaryDirectory() as folder:
             os.mkdir(os.path.join(folder, "lib"))
-            for name, data in (("other.lua", other), ("caller.lua", caller), ("lib/part.lua", PART)):
+            for name, data in (("other.lua", other), ("caller.lua", caller), ("lib/part.lua", PART),
+                               ("lib/clock.lua", clock)):
                 with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                     file.write(data)
             out = [os.path.join(folder, name) for name in ("s.h", "s.c", "s.d")]
@@ -143,7 +147,7 @@ class Embed(unittest.TestCase):
         self.assertIn('"local OTHER_MORE = 2\\n"', text)
         self.assertIn('"local function other(KEYS, ARGV)\\n"', text)
         self.assertIn('"local MORE = 2\\n"', text)
-        self.assertEqual(text.count("redis.call('TIME')"), 2)
+        self.assertEqual([text.count(f"redis.call('{word}')") for word in ("TIME", "INFO")], [2, 1])
         self.assertEqual(text.count("#!lua"), 1)
 
     def test_several_optional_keys(self):

@@ -89,6 +89,22 @@ static void test_a_clock_that_steps_makes_no_tick_twice(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* A script reads the clock once, so what it stores is of the time at which the schedule was due. */
+static void test_a_clock_that_steps_within_a_call_makes_no_tick_early(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t keyed", "OK"},
+        {"schedule_put z 0 5000 5000,0,,0, 1:s2:z@2:+00:0:0:", "OK 1000"},
+        {"redis SET test.now 5000/-3000", NULL},
+        {"schedule_tick z 1000 5000 6000 f", "OK a 6000"},
+        {"store", "z@5000@5000"},
+        {"body", "bz@5000= hz@5000=5000"},
+        {"schedule_read due 100", "OK 2000 6000"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 static void test_a_paused_one_does_not_fire_but_runs(void **state)
 {
     static const struct script_row rows[] = {
@@ -270,6 +286,7 @@ TEST_GROUP(schedule)
         cmocka_unit_test(test_a_change_needs_the_version_that_was_read),
         cmocka_unit_test(test_a_tick_is_stored_once_and_not_before_its_time),
         cmocka_unit_test(test_a_clock_that_steps_makes_no_tick_twice),
+        cmocka_unit_test(test_a_clock_that_steps_within_a_call_makes_no_tick_early),
         cmocka_unit_test(test_a_paused_one_does_not_fire_but_runs),
         cmocka_unit_test(test_a_message_has_the_time_of_its_tick_in_its_id),
         cmocka_unit_test(test_a_tick_that_was_handled_is_a_duplicate),
