@@ -60,24 +60,18 @@ static void zone_apply_rules(const struct zone *zone, struct zone_span *span, in
 
 struct zone_span zone_span_at(const struct zone *zone, int64_t time_s)
 {
-    size_t low = 0, high = zone->count;
+    size_t begun = zone->count; /* changes that are not later; what is asked is mostly today */
     struct zone_span span = {INT64_MIN, INT64_MAX, zone->first_offset_s};
 
-    while (low < high) { /* the changes below `low` are not later */
-        const size_t middle = (low + high) / 2;
-
-        if (zone->from_s[middle] <= time_s) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+    while (begun > 0 && zone->from_s[begun - 1] > time_s) {
+        begun--;
     }
-    if (low > 0) {
-        span.from_s = zone->from_s[low - 1];
-        span.offset_s = zone->offset_s[low - 1];
+    if (begun > 0) {
+        span.from_s = zone->from_s[begun - 1];
+        span.offset_s = zone->offset_s[begun - 1];
     }
-    if (low < zone->count) {
-        span.until_s = zone->from_s[low];
+    if (begun < zone->count) {
+        span.until_s = zone->from_s[begun];
     } else if (zone->has_rules) {
         zone_apply_rules(zone, &span, time_s);
     }
