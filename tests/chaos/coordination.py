@@ -10,6 +10,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "coord" / "model"))
 import run          # noqa: E402
 import trace_check  # noqa: E402
+import ticks        # noqa: E402
 
 MEMBERS = 40  # incarnations of a slot that one search looks at
 NOT_RELEASED = re.compile(r"topic (\S+): member (\S+) at host \S+ did not release \d+ slots "
@@ -24,14 +25,15 @@ def ended(history):
     """By topic the time of the first fault that lies outside of the model."""
     ends = {}
     in_redis = history.run.get("coordination") == "redis"
+    topics = [*history.run["topics"], ticks.TOPIC]
     for note in history.notes:
         if in_redis and note.what == "begin" and note.who in FORGETS:
-            for topic in history.run["topics"]:
+            for topic in topics:
                 ends.setdefault(topic, note.at_ns)
         if note.what == "tree":
             found = TOPIC_NODE.match(note.who)
             of_all = note.who in ("/", "/slotmq/topics")
-            for topic in [found[1]] if found else history.run["topics"] if of_all else []:
+            for topic in [found[1]] if found else topics if of_all else []:
                 ends.setdefault(topic, note.at_ns)
         if note.what == "lost":
             ends.setdefault(re.sub(r"_\d+$|^topic{|}$", "", note.who), note.at_ns)

@@ -8,9 +8,12 @@ from servers import REDIS_PORT, wait_until
 
 class RedisFault(Fault):
     def master(self):
-        """A master with a replica in sync, so that the cluster survives its loss."""
-        return self.choose(node for node in self.world.cluster.masters()
+        """A master with a replica in sync, so that the cluster survives its loss.  What is lost
+        with it was acknowledged since then, or a moment before."""
+        node = self.choose(node for node in self.world.cluster.masters()
                            if self.world.cluster.replica_of(node))
+        self.must(self.world.cluster.follows(node), f"the replica of {node.host} is behind")
+        return node
 
     def replica(self):
         node = self.world.cluster.replica_of(self.master())

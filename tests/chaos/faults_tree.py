@@ -25,7 +25,7 @@ class TreeFault(RedisFault):
         def found():
             node = self.tree_master()
             replica = self.world.cluster.replica_of(node)
-            return replica and (node, replica)
+            return replica and self.world.cluster.follows(node) and (node, replica)
         return wait_until(found, 20, "the master of the tree has a replica")
 
 

@@ -219,6 +219,21 @@ class Cluster:
                 return node
         return None
 
+    def follows(self, master, seconds=5):
+        """Has a replica all that this master had when this was called?  It may be in sync, and be
+        behind by more than the checker thinks, as for a while after it took a place anew."""
+        had = master.info("replication", "master_repl_offset")
+
+        def has():
+            replica = self.replica_of(master)
+            got = replica and replica.info("replication", "slave_repl_offset")
+            return got is not None and got >= had
+
+        try:
+            return had is not None and wait_until(has, seconds, "the replica has it all")
+        except TimeoutError:
+            return False
+
     def is_whole(self):
         """All nodes answer, see all slots served, and every master has a replica in sync."""
         for node in self.nodes:

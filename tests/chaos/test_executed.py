@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Which takeovers a failover has lost, as the nodes' logs show it."""
+"""Which takeovers a failover has lost, as the nodes' logs show it, and where a history ends."""
 import collections
+import types
 import unittest
 
+import coordination
 from executed import Executed, read
 from history import Broken, Call, Change
 
@@ -40,6 +42,22 @@ class Nodes:
 
     def executed(self, node):
         return iter(self.steps[node])
+
+
+class Ends(unittest.TestCase):
+    """Where the history of coordination ends, because the tree may have gone back."""
+
+    def ends(self, kind, who):
+        note = types.SimpleNamespace(what="begin", who=who, at_ns=7)
+        return coordination.ended(types.SimpleNamespace(
+            run={"coordination": kind, "topics": {"jobs": 4}}, notes=[note]))
+
+    def test_that_of_every_topic_ends_also_of_that_with_schedules(self):
+        self.assertEqual(self.ends("redis", "KillMaster"), {"jobs": 7, "ticks": 7})
+
+    def test_it_does_not_end_by_a_planned_failover_or_with_zookeeper(self):
+        self.assertEqual(self.ends("redis", "FailOverTree"), {})
+        self.assertEqual(self.ends("zookeeper", "KillMaster"), {})
 
 
 class Claims(unittest.TestCase):
