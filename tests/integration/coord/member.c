@@ -3,6 +3,8 @@
  *
  *     coord-member SERVERS NAME SESSION_MS LOSS [AUTH]      LOSS: continue, stop
  *
+ * SERVERS are those of ZooKeeper, or "redis:HOST:PORT,.../ROOT" of a tree.
+ *
  * Standard input, a command a line: "join TOPIC NONCE GENERATION SLOTS WEIGHT DRAIN_MS",
  * "leave TOPIC", "hold" (revoked slots are not released), "release" (they are, from now on),
  * "refuse N" (the next N grants), "reachable 0|1" (does Redis answer?), "claim" (may we?), "quit".
@@ -23,6 +25,8 @@
 #include "base/status.h"
 #include "coord/coord.h"
 #include "coord/zookeeper.h"
+#include "core/tree_port.h"
+#include "integration/redis/client.h"
 #include "model/topic.h"
 
 enum { TOPICS_MAX = 40, LINE_MAX_BYTES = 1024 };
@@ -279,8 +283,26 @@ static void shorten_timings(void)
     zookeeper_timings.hold = 500;
 }
 
+/* The Redis of a tree; `options` get its root, and the port, which is returned. */
+static struct tree_port *reach_tree(struct client *redis, struct coord_options *options,
+                                    char *servers)
+{
+    char *root = strchr(servers, '/');
+    struct tree_port *port;
+
+    options->root = memory_string(root);
+    *root = '\0';
+    client_start(redis, servers, 5000);
+    port = tree_port_new(redis->loop, redis->redis, options->root);
+    options->port = tree_port_door(port);
+    return port;
+}
+
 int main(int argc, char **argv)
 {
+    static const char in_redis[] = "redis:";
+    struct client redis = {0};
+    struct tree_port *port = NULL;
     struct loop *call = NULL;
     struct coord_options options = {.listener = {.granted = on_granted,
                                                  .revoked = on_revoked,
@@ -301,6 +323,9 @@ int main(int argc, char **argv)
     shorten_timings();
     events = events_new(call, on_event, SMQ_LEVEL_INFO, NULL);
     options.servers = argv[1];
+    if (strncmp(argv[1], in_redis, sizeof(in_redis) - 1) == 0) {
+        port = reach_tree(&redis, &options, argv[1] + sizeof(in_redis) - 1);
+    }
     options.name = argv[2];
     options.session_timeout_ms = strtoll(argv[3], NULL, 10);
     options.on_coordination_loss =
@@ -320,6 +345,11 @@ int main(int argc, char **argv)
         say("refused %s %s", smq_status_name(err.status), err.text);
         pthread_mutex_unlock(&puppet.lock);
         code = 3;
+    }
+    if (port != NULL) {
+        tree_port_free(port);
+        client_stop(&redis);
+        free((char *) options.root);
     }
     loop_free(call);
     events_free(events);

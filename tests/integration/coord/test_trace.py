@@ -3,8 +3,9 @@
 usage: test_trace.py COORD-MEMBER SANDBOX
 
 Three members move the slots of a topic between them, one of them does not reach Redis for a while, one joins late,
-one is stopped for longer than its session, one does not give its slots up in time, and one is killed.  All of it is recorded as
-coord/model/README.md says, and the trace check looks at it.
+one is stopped for longer than its session, one does not give its slots up in time, and one is killed.  They agree in
+ZooKeeper, and then in a tree in Redis.  All of it is recorded as coord/model/README.md says, and the trace check looks
+at it.
 """
 import json
 import os
@@ -146,7 +147,9 @@ def record(history, servers):
             member.end()
 
 
-class Trace(unittest.TestCase):
+class InZooKeeper(unittest.TestCase):
+    SERVERS = "SLOTMQ_ZOOKEEPER", "{}/trace"
+
     @classmethod
     def setUpClass(cls):
         history = History()
@@ -155,8 +158,9 @@ class Trace(unittest.TestCase):
         subprocess.run([SANDBOX, "up", sandbox, "--masters", "1"], check=True, stdout=subprocess.DEVNULL)
         try:
             words = subprocess.run([SANDBOX, "env", sandbox], check=True, capture_output=True, text=True).stdout
-            servers = re.search(r"SLOTMQ_ZOOKEEPER='?([^'\s]+)", words)[1].split("/")[0]
-            record(history, servers + "/trace")
+            variable, form = cls.SERVERS
+            servers = re.search(rf"{variable}='?([^'\s]+)", words)[1].split("/")[0]
+            record(history, form.format(servers))
         finally:
             subprocess.run([SANDBOX, "down", sandbox], check=True, stdout=subprocess.DEVNULL)
         cls.lines = sorted(history.lines, key=lambda line: line["ts"])
@@ -205,6 +209,10 @@ class Trace(unittest.TestCase):
         self.assertTrue(any(line["what"] == "timed_out" for line in self.lines))
         result = self.verdict([line for line in self.lines if line["what"] != "timed_out"])
         self.assertEqual(result.returncode, 1)
+
+
+class InRedis(InZooKeeper):
+    SERVERS = "SLOTMQ_REDIS", "redis:{}/trace"
 
 
 if __name__ == "__main__":
