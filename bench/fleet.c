@@ -203,7 +203,8 @@ bool fleet_start_member(struct fleet *fleet, int number)
     const char *const argv[] = {lab_options(fleet->lab)->program,
                                 MEMBER_OPTION,
                                 lab_redis(fleet->lab),
-                                lab_zookeeper(fleet->lab),
+                                fleet->options.in_redis ? MEMBER_IN_REDIS
+                                                        : lab_zookeeper(fleet->lab),
                                 fleet->topic,
                                 digits,
                                 session,

@@ -19,6 +19,7 @@ struct fleet_options {
     int slots;
     int members;        /* the most that live at once; they have numbers below this */
     int64_t session_ms; /* session time-out of each */
+    bool in_redis;      /* they agree in a tree in Redis, and not in ZooKeeper */
 };
 
 /* A topic of its own, and no member yet.  NULL: it failed. */

@@ -68,7 +68,7 @@ static const struct bench benches[] = {
     {"nodes", "Redis CPU per message with 1, 2 and 3 masters", bench_nodes, false},
     {"keyed", "send and drain bodies of 1 KiB in both layouts, and with headers", bench_keyed,
      false},
-    {"rebalance", "join, leave and death in a fleet of 16 with 1,024 slots", bench_rebalance,
+    {"rebalance", "start, join, leave and death in fleets of 16 with 1,024 slots", bench_rebalance,
      false},
     {"fleet", "250 processes with 4,096 slots, and 16 with 65,536: start, join, death, restarts",
      bench_fleet, false},

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <slotmq/slotmq.h>
@@ -47,11 +48,14 @@ static smq_verdict handle(smq_delivery *delivery, void *user)
 
 int member_main(char **arguments)
 {
+    const bool in_redis = strcmp(arguments[2], MEMBER_IN_REDIS) == 0;
     char name[32];
     smq_client_options client =
-        SMQ_CLIENT_OPTIONS(.redis = arguments[1], .zookeeper = arguments[2], .name = name,
-                           .session_timeout_ms = atoi(arguments[5]), .event = on_event,
-                           .event_level = SMQ_LEVEL_DEBUG); /* each slot */
+        SMQ_CLIENT_OPTIONS(.redis = arguments[1], .zookeeper = in_redis ? NULL : arguments[2],
+                           .coordination =
+                               in_redis ? SMQ_COORDINATION_REDIS : SMQ_COORDINATION_AUTO,
+                           .name = name, .session_timeout_ms = atoi(arguments[5]),
+                           .event = on_event, .event_level = SMQ_LEVEL_DEBUG); /* each slot */
     smq_consumer_options consumer =
         SMQ_CONSUMER_OPTIONS(.topic = arguments[3], .handler = handle, .threads = 1);
     smq_error err = SMQ_ERROR_INIT;

@@ -11,6 +11,8 @@
 #define MEMBER_OPTION "--member"
 #define MEMBER_NAME   "member-%d" /* of member NUMBER in the fleet */
 
+#define MEMBER_IN_REDIS "redis" /* in the place of ZOOKEEPER */
+
 /* MEMBER_OPTION REDIS ZOOKEEPER TOPIC NUMBER SESSION_MS FILE: an exit code.  SIGTERM leaves. */
 enum { MEMBER_ARGUMENTS = 7 };
 int member_main(char **arguments);
