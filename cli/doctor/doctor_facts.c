@@ -167,7 +167,7 @@ static void doctor_list_topics(struct doctor_facts *facts, smq_client *client)
 static bool doctor_is_same_lack(const struct doctor_sender *known, const smq_sender_info *sender)
 {
     return strcmp(known->user, sender->user) == 0 &&
-           (strchr(known->missing, '&') != NULL) == (strchr(sender->missing, '&') != NULL);
+           (strstr(known->missing, "&wake") != NULL) == (strstr(sender->missing, "&wake") != NULL);
 }
 
 static bool doctor_take_sender(const smq_sender_info *sender, void *user)

@@ -368,10 +368,18 @@ void doctor_check_work(struct doctor_report *report, const struct doctor_facts *
 
 /* === Rights of senders ================================================== */
 
+static const char *doctor_lack_costs(const char *missing)
+{
+    if (strstr(missing, "tree{") != NULL || strstr(missing, "+info") != NULL) {
+        return "its consumers are no members of the fleet in Redis, and end when they begin";
+    }
+    return strstr(missing, "+spublish") != NULL || strchr(missing, '&')
+               ? "it wakes no consumer, and its messages are handled late"
+               : "each message for a consumer that sleeps costs one script more";
+}
+
 static void doctor_judge_sender(struct doctor_report *report, const struct doctor_sender *sender)
 {
-    const bool wakes =
-        strstr(sender->missing, "+spublish") == NULL && !strchr(sender->missing, '&');
     char advice[400], others[48] = "";
 
     if (sender->others > 0) {
@@ -381,9 +389,7 @@ static void doctor_judge_sender(struct doctor_report *report, const struct docto
              sender->user, sender->missing);
     doctor_report_add(report, DOCTOR_WARNING, sender->user, advice,
                       "it may send to %.120s%s, but lacks %.160s: %s", sender->topic, others,
-                      sender->missing,
-                      wakes ? "each message for a consumer that sleeps costs one script more"
-                            : "it wakes no consumer, and its messages are handled late");
+                      sender->missing, doctor_lack_costs(sender->missing));
 }
 
 void doctor_check_rights(struct doctor_report *report, const struct doctor_facts *facts)

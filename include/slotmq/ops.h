@@ -409,7 +409,10 @@ typedef struct smq_sender_info {
     const char *user;
     const char *topic;
     /* The rights that it lacks and without which its sends wake no consumer, or push nothing:
-     * "+spublish", "&wake{orders_*", "+pubsub|shardnumsub", with a blank between two; "": none. */
+     * "+spublish", "&wake{orders_*", "+pubsub|shardnumsub"; and of one that may listen as a
+     * consumer does, where the client is of a fleet in Redis, those without which it is no member:
+     * "+info", "~tree{slotmq:/slotmq}", "&tree{slotmq:/slotmq}:*".  With a blank between two; "":
+     * none. */
     const char *missing;
 } smq_sender_info;
 

@@ -1,4 +1,5 @@
-/* sender.c - which users of Redis may send to a topic, and what they lack to wake its consumers.
+/* sender.c - which users of Redis may send to a topic, and what they lack to wake its consumers, or
+ * to be members of its fleet in Redis.
  *
  * Thread: the caller's; functions called ..._send and ..._done run on smq:io. */
 #include <stdio.h>
@@ -11,18 +12,19 @@
 #include "base/status.h"
 #include "store/server.h"
 
-enum { SENDER_MISSING_MAX = 2 * STORE_USER_RIGHT_MAX };
+enum { SENDER_MISSING_MAX = STORE_USER_QUESTIONS * STORE_USER_RIGHT_MAX };
 
 struct sender {
     char *user;
     bool may[STORE_USER_QUESTIONS];
-    char missing[SENDER_MISSING_MAX];
+    char lacks[STORE_USER_QUESTIONS][STORE_USER_RIGHT_MAX];
 };
 
 struct sender_round {
     struct core *core;
-    struct store_slot slot; /* one of the topic */
-    bool all;               /* not only the user of the client */
+    struct store_user_keys keys; /* of one slot of the topic */
+    bool all;                    /* not only the user of the client */
+    bool has_tree;               /* its consumers need a tree */
     struct sender *senders;
     size_t count;
 };
@@ -74,9 +76,16 @@ static smq_status sender_list(struct sender_round *round, smq_error *err)
 /* --- what they may --- */
 
 /* That the user of the client is on need not be asked. */
+static enum store_user_question sender_first(const struct sender_round *round)
+{
+    return round->all ? STORE_USER_ON : STORE_USER_ON + 1;
+}
+
 static int32_t sender_questions(const struct sender_round *round)
 {
-    return STORE_USER_QUESTIONS - (round->all ? 0 : 1);
+    int32_t end = round->has_tree ? STORE_USER_QUESTIONS : STORE_USER_CONSUMES;
+
+    return end - (int32_t) sender_first(round);
 }
 
 static struct sender *sender_asked(const struct sender_round *round, int32_t index,
@@ -84,7 +93,7 @@ static struct sender *sender_asked(const struct sender_round *round, int32_t ind
 {
     int32_t questions = sender_questions(round);
 
-    *question = (enum store_user_question)(STORE_USER_QUESTIONS - questions + index % questions);
+    *question = (enum store_user_question)((int32_t) sender_first(round) + index % questions);
     return &round->senders[index / questions];
 }
 
@@ -94,7 +103,7 @@ static void sender_ask_send(struct store_call *call, int32_t index, void *user)
     enum store_user_question question;
     const struct sender *sender = sender_asked(round, index, &question);
 
-    store_user_ask(call, round->core->redis, &round->slot, sender->user, question, 0);
+    store_user_ask(call, round->core->redis, &round->keys, sender->user, question, 0);
 }
 
 static enum fanout_next sender_ask_done(const struct store_result *result, int32_t index,
@@ -103,19 +112,16 @@ static enum fanout_next sender_ask_done(const struct store_result *result, int32
     const struct sender_round *round = user;
     enum store_user_question question;
     struct sender *sender = sender_asked(round, index, &question);
-    char right[STORE_USER_RIGHT_MAX];
-    size_t used = strlen(sender->missing);
 
     if (result->outcome != STORE_OK) {
         (void) status_set(err, result->status, "%s", result->text);
         return FANOUT_STOP;
     }
-    if (!store_user_read(&sender->may[question], right, &round->slot, question, result)) {
+    if (!store_user_read(&sender->may[question], sender->lacks[question], &round->keys, question,
+                         result)) {
         (void) status_set(err, SMQ_BAD_SERVER, "its answer to ACL cannot be read");
         return FANOUT_STOP;
     }
-    (void) snprintf(sender->missing + used, sizeof(sender->missing) - used, "%s%s",
-                    used > 0 && right[0] != '\0' ? " " : "", right);
     return FANOUT_DONE;
 }
 
@@ -136,18 +142,33 @@ static bool sender_may_send(const struct sender *sender)
            sender->may[STORE_USER_WRITES];
 }
 
+/* Who may not listen to the slot is no consumer, and needs no tree. */
+static void sender_missing(char missing[SENDER_MISSING_MAX], const struct sender *sender)
+{
+    size_t used = 0;
+
+    missing[0] = '\0';
+    for (int i = 0; i < STORE_USER_QUESTIONS; i++) {
+        if (sender->lacks[i][0] != '\0' &&
+            (i < STORE_USER_CONSUMES || sender->may[STORE_USER_CONSUMES])) {
+            used += (size_t) snprintf(missing + used, SENDER_MISSING_MAX - used, "%s%s",
+                                      used > 0 ? " " : "", sender->lacks[i]);
+        }
+    }
+}
+
 static void sender_show(const struct sender_round *round, const char *topic, smq_sender_fn *visit,
                         void *user)
 {
+    char missing[SENDER_MISSING_MAX];
     bool more = true;
 
     for (size_t i = 0; i < round->count && more; i++) {
         const struct sender *sender = &round->senders[i];
-        const smq_sender_info info = {.struct_size = sizeof(info),
-                                      .user = sender->user,
-                                      .topic = topic,
-                                      .missing = sender->missing};
+        const smq_sender_info info = {
+            .struct_size = sizeof(info), .user = sender->user, .topic = topic, .missing = missing};
 
+        sender_missing(missing, sender);
         more = !sender_may_send(sender) || visit(&info, user);
     }
 }
@@ -162,7 +183,11 @@ smq_status admin_sender_each(struct core *core, const char *topic, smq_sender_fn
     if (status != SMQ_OK) {
         return status;
     }
-    store_slot_fill(&round.slot, &known, 0);
+    store_slot_fill(&round.keys.slot, &known, 0);
+    round.has_tree = core->root != NULL && !known.shared;
+    if (round.has_tree) {
+        store_tree_fill(&round.keys.tree, core->root);
+    }
     status = sender_list(&round, err);
     if (status == SMQ_OK) {
         status = sender_ask(&round, err);

@@ -6,6 +6,7 @@
 
 #include "model/server_facts.h"
 #include "store/store.h"
+#include "store/tree.h"
 
 /* --- a server itself: the master of a hash slot --- */
 
@@ -38,16 +39,27 @@ enum store_user_question {
     STORE_USER_RUNS,      /* may it run scripts, */
     STORE_USER_WRITES,    /* write to this slot, */
     STORE_USER_PUBLISHES, /* wake its owner, */
-    STORE_USER_COUNTS,    /* see whether the owner hears it? */
+    STORE_USER_COUNTS,    /* see whether the owner hears it, */
+    STORE_USER_CONSUMES,  /* listen as the owner does, */
+    STORE_USER_ASKS,      /* and of a fleet in Redis: see which life of its master the tree has, */
+    STORE_USER_TREE,      /* write to the tree, */
+    STORE_USER_HEARS,     /* hear of its changes? */
     STORE_USER_QUESTIONS
 };
-void store_user_ask(struct store_call *call, struct redis *redis, const struct store_slot *slot,
-                    const char *user, enum store_user_question question, int64_t timeout_ms);
 
-/* false: the answer cannot be read.  `right` is what the user lacks: "" if `may` or if it is not
- * one of the last two questions; it has STORE_USER_RIGHT_MAX bytes. */
-enum { STORE_USER_RIGHT_MAX = SLOT_KEY_MAX + 2 };
-bool store_user_read(bool *may, char *right, const struct store_slot *slot,
+/* What users may use: a slot, and the tree that the last three questions are about. */
+struct store_user_keys {
+    struct store_slot slot;
+    struct store_tree tree;
+};
+void store_user_ask(struct store_call *call, struct redis *redis,
+                    const struct store_user_keys *keys, const char *user,
+                    enum store_user_question question, int64_t timeout_ms);
+
+/* false: the answer cannot be read.  `right` is what the user lacks: "" if `may`, and for the
+ * questions that only say who may send or consume; it has STORE_USER_RIGHT_MAX bytes. */
+enum { STORE_USER_RIGHT_MAX = STORE_TREE_KEY_MAX + 4 };
+bool store_user_read(bool *may, char *right, const struct store_user_keys *keys,
                      enum store_user_question question, const struct store_result *result);
 
 #endif

@@ -34,17 +34,25 @@ bool store_users_read(const char **user, const struct store_result *result, size
     return index == 0 && reply->type == REDIS_REPLY_STRING && strlen(*user) == reply->len;
 }
 
-void store_user_ask(struct store_call *call, struct redis *redis, const struct store_slot *slot,
-                    const char *user, enum store_user_question question, int64_t timeout_ms)
+void store_user_ask(struct store_call *call, struct redis *redis,
+                    const struct store_user_keys *keys, const char *user,
+                    enum store_user_question question, int64_t timeout_ms)
 {
+    const struct slot_keys *slot = &keys->slot.keys;
+    char changes[STORE_TREE_KEY_MAX + 2];
     const char *const words[STORE_USER_QUESTIONS][USER_WORDS_MAX] = {
         [STORE_USER_ON] = {NULL},
         [STORE_USER_RUNS] = {"EVALSHA", "none", "0"},
-        [STORE_USER_WRITES] = {"ZADD", slot->keys.store, "0", "m"},
-        [STORE_USER_PUBLISHES] = {"SPUBLISH", slot->keys.wake, ""},
-        [STORE_USER_COUNTS] = {"PUBSUB", "SHARDNUMSUB", slot->keys.wake},
+        [STORE_USER_WRITES] = {"ZADD", slot->store, "0", "m"},
+        [STORE_USER_PUBLISHES] = {"SPUBLISH", slot->wake, ""},
+        [STORE_USER_COUNTS] = {"PUBSUB", "SHARDNUMSUB", slot->wake},
+        [STORE_USER_CONSUMES] = {"SSUBSCRIBE", slot->wake},
+        [STORE_USER_ASKS] = {"INFO", "replication"},
+        [STORE_USER_TREE] = {"HSET", keys->tree.key, "f", "v"},
+        [STORE_USER_HEARS] = {"SSUBSCRIBE", changes},
     };
 
+    store_tree_channel(changes, sizeof(changes), &keys->tree, "");
     call_begin(call, NULL, REDIS_ANY_NODE);
     redis_arg_string(&call->command, "ACL");
     redis_arg_string(&call->command, question == STORE_USER_ON ? "GETUSER" : "DRYRUN");
@@ -74,7 +82,7 @@ static bool user_read_on(bool *on, const redisReply *reply)
 }
 
 /* The text names the command, or the channel that the user may not use with it. */
-static void user_name_right(char *right, const struct store_slot *slot,
+static void user_name_right(char *right, const struct store_user_keys *keys,
                             enum store_user_question question, const char *denial)
 {
     bool command = strstr(denial, " no permissions to run the '") != NULL;
@@ -85,11 +93,18 @@ static void user_name_right(char *right, const struct store_slot *slot,
     } else if (question == STORE_USER_PUBLISHES && command) {
         (void) snprintf(right, STORE_USER_RIGHT_MAX, "+spublish");
     } else if (question == STORE_USER_PUBLISHES) {
-        slot_channels_right(right, slot->keys.wake, strlen(slot->keys.wake));
+        slot_channels_right(right, keys->slot.keys.wake, strlen(keys->slot.keys.wake));
+    } else if (question == STORE_USER_ASKS) {
+        (void) snprintf(right, STORE_USER_RIGHT_MAX, "+info");
+    } else if (question == STORE_USER_TREE) {
+        (void) snprintf(right, STORE_USER_RIGHT_MAX, command ? "+@hash" : "~%s", keys->tree.key);
+    } else if (question == STORE_USER_HEARS) {
+        (void) snprintf(right, STORE_USER_RIGHT_MAX, command ? "+ssubscribe" : "&%s:*",
+                        keys->tree.key);
     }
 }
 
-bool store_user_read(bool *may, char *right, const struct store_slot *slot,
+bool store_user_read(bool *may, char *right, const struct store_user_keys *keys,
                      enum store_user_question question, const struct store_result *result)
 {
     const redisReply *reply = result->reply;
@@ -102,6 +117,6 @@ bool store_user_read(bool *may, char *right, const struct store_slot *slot,
     if (*may || reply->type != REDIS_REPLY_STRING) {
         return *may;
     }
-    user_name_right(right, slot, question, reply->str);
+    user_name_right(right, keys, question, reply->str);
     return true;
 }

@@ -403,16 +403,36 @@ static void what_is_missing_is_named(void **state)
     }
 }
 
+/* What the user `consumer` lacks; "none" if it is not shown. */
+static bool note_lacks(const smq_sender_info *sender, void *user)
+{
+    if (strcmp(sender->user, "consumer") == 0) {
+        (void) snprintf(user, 256, "%s", sender->missing);
+    }
+    return true;
+}
+
+static void shown_to_lack(const smq_client_options *options, const char *topic, const char *rights)
+{
+    smq_client *client = cluster_client_with(options);
+    smq_error err = SMQ_ERROR_INIT;
+    char found[256] = "none";
+
+    assert_ok(smq_sender_each(client, topic, note_lacks, found, &err), &err);
+    assert_string_equal(found, rights);
+    smq_client_free(client);
+}
+
 /* A consumer of a fleet in Redis with the rights that the file adds, without one of them, and
- * again with all. */
+ * again with all.  What it lacks is shown before it begins, but not to who has no such fleet. */
 static void a_member_of_a_fleet_in_redis_needs_its_tree(void **state)
 {
     static const char all[] = "~tree{slotmq:/slotmq} &tree{slotmq:/slotmq}:*";
     static const struct {
-        const char *change, *named;
+        const char *change, *named, *lacks;
     } missing[] = {
-        {"&tree{slotmq:/slotmq}:*", "key"},
-        {"~tree{slotmq:/slotmq} &tree{slotmq:/slotmq}:* -info", "info"},
+        {"&tree{slotmq:/slotmq}:*", "key", "~tree{slotmq:/slotmq}"},
+        {"~tree{slotmq:/slotmq} &tree{slotmq:/slotmq}:* -info", "info", "+info"},
     };
     const smq_client_options in_redis =
         SMQ_CLIENT_OPTIONS(.coordination = SMQ_COORDINATION_REDIS, .session_timeout_ms = 2000);
@@ -426,6 +446,8 @@ static void a_member_of_a_fleet_in_redis_needs_its_tree(void **state)
     smq_client_free(client);
     for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++) {
         roles_make_user("consumer", missing[i].change);
+        shown_to_lack(&in_redis, topic, missing[i].lacks);
+        shown_to_lack(&SMQ_CLIENT_OPTIONS(), topic, "");
         client = roles_client_of("consumer", &in_redis);
         assert_int_equal(consume_some(client, &err), SMQ_DENIED);
         assert_non_null(strstr(err.text, missing[i].named));
@@ -434,7 +456,10 @@ static void a_member_of_a_fleet_in_redis_needs_its_tree(void **state)
     client = cluster_client_with(&in_redis);
     assert_ok(smq_topic_rebind(client, topic, true, &err), &err);
     smq_client_free(client);
+    roles_make_user("consumer", "");
+    shown_to_lack(&in_redis, topic, "~tree{slotmq:/slotmq} &tree{slotmq:/slotmq}:*");
     roles_make_user("consumer", all);
+    shown_to_lack(&in_redis, topic, "");
     client = roles_client_of("consumer", &in_redis);
     {
         smq_consumer *worker = handler_log_worker(client, topic, log);

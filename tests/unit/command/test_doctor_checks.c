@@ -510,6 +510,7 @@ static void test_judgement_of_rights_of_senders(void **state)
         {{"app", "jobs", "+spublish", 2}, "to jobs and to 2 topics more, but lacks +spublish: it"},
         {{"app", "jobs", "+pubsub|shardnumsub", 0}, "costs one script more"},
         {{"app", "jobs", "&wake{jobs_* +pubsub|shardnumsub", 0}, "it wakes no consumer"},
+        {{"app", "jobs", "+info ~tree{slotmq:/r}", 0}, "are no members of the fleet in Redis"},
     };
     smq_server_info servers[] = {MASTER(.status = SMQ_OK)};
     struct doctor_facts facts = healthy(servers, 1);
