@@ -3,7 +3,7 @@
 -- ARGV verb, operands...
 -- RETURN create: OK, state, definition, nonce, version, generation (of what is stored now)
 --        | ready, undone, keep, removed, forget, repair: OK | delete: OK, deletion: its number
---        | bind: OK, generation, first: 1 it was bound to nothing | rebind: OK, generation
+--        | bind: OK, generation, first: 1 no fleet had it before | rebind: OK, generation
 --        | follow: OK | alter: OK, version: now
 --        | pause: OK, pauses: now | used: OK, left_ms: until it may be deleted as not used
 --        | CHANGED: it is not what the caller has read | OTHER_FLEET, coord
@@ -14,7 +14,7 @@
 -- of undone: nonce, tombstone, keep_ms; of forget: tombstone, keep_ms;
 -- of removed: nonce, deletion, tombstone, keep_ms;
 -- of delete: nonce, deletes, id; of used: nonce, unused_ms, again_ms, mark 0/1;
--- of keep: nonce, deletion; of bind: nonce, coord;
+-- of keep: nonce, deletion; of bind: nonce, coord, succeeds 0/1;
 -- of follow: nonce, from, to; of rebind: nonce, coord, above, force 0/1;
 -- of alter: nonce, version, definition, definition of each group, how many groups are new;
 -- of pause: nonce, pauses, 0/1;
@@ -180,12 +180,36 @@ function op.forget(tombstone, keep_ms)
     return { 'OK' }
 end
 
+-- Who has the lease of a standalone topic, and for how long.
+local function lease()
+    local owner, ends, at =
+        unpack(redis.call('HMGET', topic, 'lease_owner', 'lease_until', 'lease_at'))
+    return owner, lease_end(ends, at) - now
+end
+
+-- Another coordination, and no lease, which its owner cannot renew then.  The generation is larger
+-- than any before and than `above`, so that an owner that is left is fenced once a slot has a new
+-- one.
+local function bind_anew(new_coord, above)
+    generation = math.max(generation, above) + 1
+    redis.call('HSET', topic, 'coord', new_coord, 'generation', generation, 'lease_owner', '',
+        'lease_until', 0)
+end
+
 -- The first consumer of a topic names the coordination of its owners; others must name the same.
-function op.bind(of, new_coord)
+-- A fleet in Redis that `succeeds` has a standalone topic when its lease has ended.
+function op.bind(of, new_coord, succeeds)
     if not state or nonce ~= of then
         return { 'NO_TOPIC' }
     elseif state == 'deleting' then
         return { 'DELETING' }
+    elseif coord == 'standalone' and succeeds == '1' and string.find(new_coord, '^redis:') then
+        local owner, left = lease()
+        if left > 0 then
+            return { 'HELD', owner, left }
+        end
+        bind_anew(new_coord, 0)
+        return { 'OK', generation, 1 }
     elseif coord and coord ~= new_coord then
         return { 'OTHER_FLEET', coord }
     end
@@ -205,23 +229,18 @@ function op.follow(of, from, to)
     return { 'OK' }
 end
 
--- Later consumers belong to another fleet, or to none.  The generation is then larger than any
--- before and than `above`, so that an owner that is left is fenced once a slot has a new one.
+-- Later consumers belong to another fleet.
 function op.rebind(of, new_coord, above, force)
     if not state or nonce ~= of then
         return { 'NO_TOPIC' }
     elseif state == 'deleting' then
         return { 'DELETING' }
     end
-    local owner, ends, at =
-        unpack(redis.call('HMGET', topic, 'lease_owner', 'lease_until', 'lease_at'))
-    local left = lease_end(ends, at) - now
+    local owner, left = lease()
     if left > 0 and force ~= '1' then
         return { 'HELD', owner, left }
     end
-    generation = math.max(generation, tonumber(above)) + 1
-    redis.call('HSET', topic, 'coord', new_coord, 'generation', generation, 'lease_owner', '',
-        'lease_until', 0)
+    bind_anew(new_coord, tonumber(above))
     return { 'OK', generation }
 end
 

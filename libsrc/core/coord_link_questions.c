@@ -134,7 +134,7 @@ static void coord_link_on_check_task(struct loop_task *task)
         coord_link_check_reply(check, SMQ_NO_TOPIC, "");
         return;
     }
-    store_bind(&check->call, core->redis, topic->name, topic->nonce, check->binding,
+    store_bind(&check->call, core->redis, topic->name, topic->nonce, check->binding, false,
                core->request_timeout_ms);
 }
 

@@ -136,12 +136,13 @@ bool store_lease_read(struct token *token, int64_t *remaining_ms, const struct s
 }
 
 void store_bind(struct store_call *call, struct redis *redis, const char *topic, const char *nonce,
-                const char *coord, int64_t timeout_ms)
+                const char *coord, bool succeeds, int64_t timeout_ms)
 {
     call_begin_topic(call, &script_topic, topic);
     redis_arg_string(call_argv(call, SCRIPT_TOPIC_ARGV_VERB), "bind");
     redis_arg_string(call_argv(call, SCRIPT_TOPIC_ARGV_OPERANDS), nonce);
     redis_arg_string(&call->command, coord);
+    redis_arg_int(&call->command, succeeds ? 1 : 0);
     call_submit(call, redis, 8, timeout_ms);
 }
 

@@ -52,9 +52,11 @@ void store_lease(struct store_call *call, struct redis *redis, const char *topic
 /* STORE_OK: token and remaining time; STORE_REFUSED "HELD": remaining time. */
 bool store_lease_read(struct token *token, int64_t *remaining_ms,
                       const struct store_result *result);
+/* `succeeds`: a standalone topic is bound to this fleet in Redis when no process has its lease.
+ * REFUSED "HELD": one has it. */
 void store_bind(struct store_call *call, struct redis *redis, const char *topic, const char *nonce,
-                const char *coord, int64_t timeout_ms);
-bool store_bound_first(const struct store_result *result); /* OK: this call has bound it first */
+                const char *coord, bool succeeds, int64_t timeout_ms);
+bool store_bound_first(const struct store_result *result); /* OK: no fleet had it before */
 bool store_bound_read(char *out, size_t size, const struct store_result *result); /* OTHER_FLEET */
 
 /* Bind the topic to another coordination, under a generation that is larger than any before and

@@ -506,6 +506,8 @@ static const struct topic_change {
     {{"expiring note a 0", "expiring note b 0"}, "expiring due 10 9"},
     {{"topic create slots=4 n 0 0 0", "topic ready n", "topic delete n 0 a"}, "topic removed n 1"},
     {{"topic create slots=4 n 0 0 0", "topic ready n"}, "topic bind n zk"},
+    {{"topic create slots=4 n 0 0 0", "topic ready n", "topic bind n standalone"},
+     "topic bind n redis:r 1"},
     {{"topic create slots=4 n 0 0 0", "topic ready n", "topic bind n zk"}, "topic follow n zk to"},
     {{"topic create slots=4 n 0 0 0", "topic ready n", "topic bind n zk"}, "topic rebind n to 5 1"},
     {{"topic create slots=4 n 0 0 0", "topic ready n"}, "topic alter n 1 slots=4,x group"},

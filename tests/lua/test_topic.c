@@ -149,6 +149,31 @@ static void test_a_rebind_ends_the_lease(void **state)
     SCRIPT_TABLE(state, rows); /* it has ended */
 }
 
+/* One script binds the topic and ends the lease, which its owner cannot renew then. */
+static void test_a_fleet_in_redis_succeeds_a_lease_that_has_ended(void **state)
+{
+    static const struct script_row rows[] = {
+        {"topic bind n standalone", "OK 1 1"},
+        {"lease acquire n me 15000", "OK 1 1 15000"},
+        {"at 2000", ""},
+        {"topic bind n redis:/slotmq 1", "HELD me 14000"},
+        {"topic bind n redis:/slotmq 0", "OTHER_FLEET standalone"}, /* of who consumes already */
+        {"topic bind n zookeeper:/slotmq 1", "OTHER_FLEET standalone"},
+        {"at 16000", ""},
+        {"topic bind n redis:/slotmq 0", "OTHER_FLEET standalone"},
+        {"topic bind n redis:/slotmq 1", "OK 2 1"},
+        {"topic bind n redis:/slotmq 1", "OK 2 0"},
+        {"lease renew n me 15000", "HELD '' 0"},
+        {"lease acquire n you 15000", "OTHER_FLEET redis:/slotmq"},
+        {"topic rebind n standalone 0 0", "OK 3"}, /* the way back */
+        {"topic bind n redis:/slotmq 0", "OTHER_FLEET standalone"},
+        {"lease acquire n you 15000", "OK 3 2 15000"},
+    };
+
+    given_a_topic(state);
+    SCRIPT_TABLE(state, rows);
+}
+
 static void test_a_delete_is_finished_by_removed(void **state)
 {
     static const struct script_row rows[] = {
@@ -514,6 +539,7 @@ TEST_GROUP(topic)
         cmocka_unit_test(test_a_rebind_raises_the_generation),
         cmocka_unit_test(test_a_topic_follows_its_fleet),
         cmocka_unit_test(test_a_rebind_ends_the_lease),
+        cmocka_unit_test(test_a_fleet_in_redis_succeeds_a_lease_that_has_ended),
         cmocka_unit_test(test_a_delete_is_finished_by_removed),
         cmocka_unit_test(test_a_creation_passes_what_the_slots_have_seen),
         cmocka_unit_test(test_two_deletions),

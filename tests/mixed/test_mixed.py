@@ -197,6 +197,38 @@ class OneFleet(Servers):
             self.stop(worker)
         self.wait_for([*bodies, *more, "k1 last"])
 
+    def test_the_lease_of_one_without_zookeeper_and_back(self):
+        """One process of the old version has all slots.  Members of a fleet in Redis stand by until it has ended, and
+        share them then; it is refused until the topic is bound back."""
+        self.environment = {name: value for name, value in self.environment.items() if name != "SLOTMQ_ZOOKEEPER"}
+        topic, bodies = "alone", []
+
+        def send_more():
+            more = [f"k{i % KEYS} {len(bodies) + i}" for i in range(EACH)]
+            bodies.extend(more)
+            self.send(OLD, topic, more)
+            self.wait_for(bodies)
+
+        self.must(OLD, "topic", "create", topic)
+        old = self.start(OLD, topic)
+        send_more()
+        fleet = [self.start(NEW, topic, "-v", "-X", "coordination=redis") for _ in range(2)]
+        wait_until(lambda: all("another process consumes the topic" in worker.errors.read_text() for worker in fleet),
+                   WAIT_S, "both say that they stand by")
+        send_more()
+        self.assertFalse([worker for worker in fleet if worker.handled()])
+        self.stop(old)
+        send_more()
+        wait_until(lambda: send_more() or all(worker.handled() for worker in fleet), WAIT_S, "both handle some")
+        refused = self.run_command(OLD, "consume", topic, "--exit-when-empty")
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("topic rebind", refused.stderr)
+        for worker in fleet:
+            self.stop(worker)
+        self.must(OLD, "topic", "rebind", topic)
+        self.start(OLD, topic)
+        send_more()
+
     def test_what_one_leaves_the_other_finds(self):
         """Retries and dead letters, requeues and alterations, in both directions."""
         for number, (one, other) in enumerate([(OLD, NEW), (NEW, OLD)]):

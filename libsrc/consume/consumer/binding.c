@@ -1,16 +1,24 @@
 /* binding.c - a topic that is bound to another coordination than that of its consumer, or has a
- * larger generation.
+ * larger generation, or of which a standalone process has the lease.
  *
  * Thread: smq:io. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
+#include "base/owner_of.h"
+#include "base/random.h"
 #include "base/status.h"
 #include "consume/consumer/consumer.h"
 #include "core/coord_link.h"
 
-enum { BOUND_SHOWN_MAX = 80 };
+enum {
+    BOUND_SHOWN_MAX = 80,
+    LEASE_RETRY_MS = 1000,
+    US_PER_MS = 1000,
+    LEASE_JITTER_MS = 500 /* added, so that processes that stand by do not ask all at once */
+};
 
 struct binding_check {
     struct store_call call;
@@ -117,5 +125,24 @@ void consumer_ask_binding(smq_consumer *consumer, binding_answered_fn *answered)
     coord_link_binding(check->kind, core->link);
     store_call_init(&check->call, binding_on_checked, check);
     store_bind(&check->call, core->redis, consumer->set.name, consumer->set.topic.nonce,
-               check->kind, core->request_timeout_ms);
+               check->kind, consumer->lease.held, core->request_timeout_ms);
+}
+
+static void binding_on_lease_due(struct alarm *alarm)
+{
+    smq_consumer *consumer = OWNER_OF(alarm, smq_consumer, lease.due);
+
+    if (consumer->state == CONSUMER_RUNNING) {
+        consumer_ask_binding(consumer, consumer->lease.answered);
+    }
+}
+
+void consumer_await_lease(smq_consumer *consumer, binding_answered_fn *answered)
+{
+    int64_t wait_ms = LEASE_RETRY_MS + (int64_t) (random_u64() % LEASE_JITTER_MS);
+
+    consumer->lease.answered = answered;
+    consumer->lease.due.ring = binding_on_lease_due;
+    alarm_set(loop_alarms(consumer->set.core->io), &consumer->lease.due,
+              clock_now_us() + wait_ms * US_PER_MS);
 }

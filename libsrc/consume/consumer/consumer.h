@@ -147,7 +147,7 @@ struct smq_consumer {
     enum consumer_state state;
     uint32_t generation; /* generation that new tokens have at least */
     bool turning;        /* a turn runs; a turn that is requested during it becomes a part of it */
-    bool fresh;          /* it was the first to bind the topic, so no slot had an owner */
+    bool fresh;          /* no fleet has had the topic before this process bound it */
     bool joined;         /* it has joined coordination, and `left` was not called yet */
     bool disposing;      /* consumer_free() waits for the end */
     bool damaged;        /* the loss of topic{T} was reported */
@@ -164,6 +164,11 @@ struct smq_consumer {
         bool unknown;                   /* one was not answered */
         char missing[STORE_RIGHTS_MAX]; /* what one server says is missing; "": nothing */
     } rights; /* of the user when the consumer began, asked of each server that has slots */
+    struct {
+        bool held;        /* as of the last look, so the topic is not joined */
+        struct alarm due; /* when to look again */
+        void (*answered)(smq_consumer *consumer, const struct store_result *result);
+    } lease; /* of a standalone process, which has all slots of the topic */
     smq_error failure;
     struct health_source health;
     struct consumer_standby standby;
@@ -222,6 +227,9 @@ void consumer_limit(smq_consumer *consumer, int32_t most);
 /* Read the topic's binding, unless a read is in progress, and call answered() with the result. */
 typedef void binding_answered_fn(smq_consumer *consumer, const struct store_result *result);
 void consumer_ask_binding(smq_consumer *consumer, binding_answered_fn *answered);
+
+/* Another process holds the lease of the topic: ask for the binding again in a while. */
+void consumer_await_lease(smq_consumer *consumer, binding_answered_fn *answered);
 
 /* The topic is bound to another fleet: may that be this one, under an identity that this process,
  * whose session is lost, has not heard of yet? */

@@ -80,6 +80,7 @@ static void consumer_end(smq_consumer *consumer)
     renewal_stop(set);
     uv_timer_stop(&consumer->drain);
     uv_timer_stop(&consumer->overdue);
+    alarm_clear(loop_alarms(set->core->io), &consumer->lease.due);
     consumer_watch_standby(consumer);
     consumer_watch_assignment(consumer);
     scheduler_close(set->scheduler);
@@ -626,6 +627,26 @@ static void consumer_join(smq_consumer *consumer)
     coord_link_join(set->core->link, &join);
 }
 
+/* A standalone process had the lease of the topic when it was asked last. */
+static void consumer_on_lease(smq_consumer *consumer, const struct store_result *result)
+{
+    smq_error err = SMQ_ERROR_INIT;
+
+    if (consumer->state == CONSUMER_RUNNING && result->outcome == STORE_OK &&
+        store_topic_number_read(&consumer->generation, result)) {
+        consumer->lease.held = false;
+        consumer->fresh = store_bound_first(result);
+        consumer_join(consumer);
+    } else if (consumer->state == CONSUMER_RUNNING && result->status == SMQ_OTHER_FLEET) {
+        (void) consumer_other_fleet(&err, consumer, result);
+        consumer_fail(consumer, SMQ_OTHER_FLEET, err.text);
+    } else if (consumer->state == CONSUMER_RUNNING) {
+        consumer->asked.refresh = result->outcome == STORE_NO_TOPIC;
+        consumer_await_lease(consumer, consumer_on_lease);
+    }
+    consumer_turn(consumer);
+}
+
 /* --- life --- */
 
 static void consumer_on_begin(struct loop_task *task)
@@ -642,7 +663,9 @@ static void consumer_on_begin(struct loop_task *task)
     if (consumer->polled) {
         consumer_gap_begun(consumer);
     }
-    if (!set->shared) {
+    if (consumer->lease.held) {
+        consumer_await_lease(consumer, consumer_on_lease);
+    } else if (!set->shared) {
         consumer_join(consumer);
     }
     for (int32_t i = 0; set->shared && i < set->topic.slots; i++) {

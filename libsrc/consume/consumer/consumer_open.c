@@ -51,6 +51,11 @@ static void consumer_opening_on_bound(struct store_call *call, const struct stor
         consumer_opening_bound(opening);
         return;
     }
+    if (result->outcome == STORE_REFUSED && result->status == SMQ_IN_WORK) {
+        consumer->lease.held = true;
+        consumer_opening_bound(opening);
+        return;
+    }
     if (result->status == SMQ_OTHER_FLEET) {
         consumer_opening_stepped(opening, consumer_other_fleet(&opening->err, consumer, result));
         return;
@@ -100,7 +105,7 @@ static void consumer_opening_bind(struct loop_task *task)
         return;
     }
     coord_link_binding(bound, core->link);
-    store_bind(&opening->bind, core->redis, topic->name, topic->nonce, bound,
+    store_bind(&opening->bind, core->redis, topic->name, topic->nonce, bound, true,
                core->request_timeout_ms);
 }
 

@@ -1,6 +1,6 @@
 /* standby.c - reporting once that a consumer has had no slot for a while, and why: it is a spare,
- * or something is wrong, or the operator overlooked that without ZooKeeper only one process
- * consumes a topic.  Coordination is asked for the reason when the while is over.
+ * or something is wrong, or the operator overlooked that without a fleet only one process consumes
+ * a topic.  Coordination is asked for the reason when the while is over.
  *
  * Thread: smq:io. */
 #include "base/clock.h"
@@ -25,7 +25,7 @@ int64_t consumer_standby_wait_ms(struct consumer_standby *standby, bool spare, i
 }
 
 /* What an operator reads after "because".  These words stand in docs/operations.md, too. */
-static const char *standby_text(enum coord_no_slot why)
+static const char *standby_text(const smq_consumer *consumer, enum coord_no_slot why)
 {
     static const char *const texts[COORD_NO_SLOTS] = {
         [COORD_NO_SLOT_ASSIGNER] =
@@ -55,8 +55,19 @@ static const char *standby_text(enum coord_no_slot why)
                                  "ends.  To share the slots of a topic start all processes with "
                                  "ZooKeeper",
     };
+    static const char *const of_trees[COORD_NO_SLOTS] = {
+        [COORD_NO_SLOT_REFUSED] = "Redis refused the slots that it was granted: they have a newer "
+                                  "owner; it asks again",
+        [COORD_NO_SLOT_ZOOKEEPER] = "the tree of its fleet in Redis does not answer; it is tried "
+                                    "again",
+        [COORD_NO_SLOT_ENTRY] = "the tree of its fleet in Redis has not let it in yet; it is tried "
+                                "again",
+        [COORD_NO_SLOT_TOPIC] = "the nodes of the topic in the tree in Redis cannot be used: an "
+                                "error says why; \"slotmq doctor\" shows what is wrong",
+    };
+    bool in_redis = consumer->set.core->root != NULL;
 
-    return texts[why];
+    return in_redis && of_trees[why] != NULL ? of_trees[why] : texts[why];
 }
 
 void consumer_report_standby(smq_consumer *consumer, enum coord_no_slot why)
@@ -78,7 +89,7 @@ void consumer_report_standby(smq_consumer *consumer, enum coord_no_slot why)
         standby->logged = true;
         events_log(consumer->set.core->events, SMQ_LEVEL_WARN,
                    "topic %s: this process has had no slot for %d s, because %s",
-                   consumer->set.name, STANDBY_MS / 1000, standby_text(why));
+                   consumer->set.name, STANDBY_MS / 1000, standby_text(consumer, why));
     }
 }
 
@@ -91,11 +102,12 @@ void consumer_add_standby(struct health *health, const smq_consumer *consumer)
     if (standby->explained) {
         health_note_slotless(
             health, standby->why == COORD_NO_SLOT_STANDBY || standby->why == COORD_NO_SLOT_LEASED,
-            "topic %s: this process has no slot, because %s", topic, standby_text(standby->why));
+            "topic %s: this process has no slot, because %s", topic,
+            standby_text(consumer, standby->why));
     } else {
         health_note_slotless(health, false, "topic %s: this process has no slot yet", topic);
     }
-    if (standby->reported) {
+    if (standby->reported && !consumer->lease.held) {
         coord_link_explain(consumer->set.core->link, topic);
     }
 }
@@ -105,6 +117,16 @@ static void standby_on_timer(uv_timer_t *timer)
     consumer_watch_standby(timer->data);
 }
 
+/* Coordination does not know a topic that is not joined. */
+static void standby_explain(smq_consumer *consumer)
+{
+    if (consumer->lease.held) {
+        consumer_report_standby(consumer, COORD_NO_SLOT_LEASED);
+    } else {
+        coord_link_explain(consumer->set.core->link, consumer->set.name);
+    }
+}
+
 void consumer_watch_standby(smq_consumer *consumer)
 {
     bool spare = consumer->state == CONSUMER_RUNNING && consumer->set.owned == 0;
@@ -112,7 +134,7 @@ void consumer_watch_standby(smq_consumer *consumer)
         consumer_standby_wait_ms(&consumer->standby, spare, spare ? clock_now_ms() : 0);
 
     if (wait_ms == 0) {
-        coord_link_explain(consumer->set.core->link, consumer->set.name);
+        standby_explain(consumer);
     }
     if (wait_ms <= 0) {
         uv_timer_stop(&consumer->standby_timer);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <slotmq/health.h>
+
 #include "base/clock.h"
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
@@ -75,6 +77,54 @@ static void standby_takes_over_when_the_owner_is_killed(void **state)
     members_fini(&members);
     handler_log_free(log);
     smq_client_free(other);
+    smq_client_free(client);
+}
+
+static bool is_said_to_stand_by(void *arg)
+{
+    smq_health health = SMQ_HEALTH_INIT;
+    smq_error err = SMQ_ERROR_INIT;
+
+    assert_ok(smq_client_health(arg, &health, &err), &err);
+    return strstr(health.slotless, "another process consumes the topic") != NULL;
+}
+
+/* A member of a fleet in Redis stands by while a standalone process has the lease, and has the
+ * topic when that ends.  The standalone one is refused then, until the topic is rebound. */
+static void a_fleet_in_redis_takes_over_when_the_owner_stops(void **state)
+{
+    const smq_client_options in_redis = SMQ_CLIENT_OPTIONS(.coordination = SMQ_COORDINATION_REDIS);
+    smq_client *client = cluster_client(), *fleet = cluster_client_with(&in_redis);
+    const char *topic = cluster_typed_topic(client, SMQ_TYPE_FIXED_TIME, 4);
+    struct handler_log *before = handler_log_new(NULL), *after = handler_log_new(NULL);
+    smq_consumer *owner, *member, *refused = NULL;
+    smq_error err = SMQ_ERROR_INIT;
+
+    owner = handler_log_worker(client, topic, before);
+    messages_send(client, topic, (struct test_message){.body = "a"});
+    handler_log_await(before, 1);
+    member = handler_log_worker(fleet, topic, after);
+    assert_true(wait_until(is_said_to_stand_by, fleet, TIMEOUT_MS));
+    messages_send(client, topic, (struct test_message){.body = "b"});
+    handler_log_await(before, 2);
+    assert_int_equal(handler_log_count(after), 0);
+    handler_log_stop_worker(owner);
+    messages_send(client, topic, (struct test_message){.body = "c"});
+    handler_log_await(after, 1);
+    assert_true(strcmp(handler_log_seen(after, 0).token, handler_log_seen(before, 1).token) > 0);
+    smq_consumer_options options =
+        SMQ_CONSUMER_OPTIONS(.topic = topic, .handler = (smq_handler_fn *) abort);
+    assert_int_equal(smq_consumer_new(&refused, client, &options, &err), SMQ_OTHER_FLEET);
+    handler_log_stop_worker(member);
+    assert_ok(smq_topic_rebind(client, topic, false, &err), &err);
+    owner = handler_log_worker(client, topic, before);
+    messages_send(client, topic, (struct test_message){.body = "d"});
+    handler_log_await(before, 3);
+    assert_true(strcmp(handler_log_seen(before, 2).token, handler_log_seen(after, 0).token) > 0);
+    handler_log_stop_worker(owner);
+    handler_log_free(before);
+    handler_log_free(after);
+    smq_client_free(fleet);
     smq_client_free(client);
 }
 
@@ -258,6 +308,7 @@ TEST_GROUP(standalone)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(standby_takes_over_when_the_owner_stops),
         cmocka_unit_test(standby_takes_over_when_the_owner_is_killed),
+        cmocka_unit_test(a_fleet_in_redis_takes_over_when_the_owner_stops),
         cmocka_unit_test(a_lease_that_redis_has_lost_makes_no_equal_token),
         cmocka_unit_test(a_takeover_brings_thousands_of_claims_back),
         cmocka_unit_test(message_that_kills_its_process_is_dead_after_18_deliveries),
