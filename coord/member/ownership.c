@@ -565,7 +565,7 @@ void ownership_join(struct ownership_set *set, const struct coord_topic *from)
     topic->generation = from->generation;
     topic->slots = from->slots;
     topic->weight = from->weight < 1 ? 1 : from->weight > INT16_MAX ? INT16_MAX : from->weight;
-    topic->fresh = from->fresh;
+    topic->fresh = from->fresh ? set->session->reign : 0;
     topic->drain_timeout_ms = from->drain_timeout_ms;
     if (topic->drain_timeout_ms < 0 || topic->drain_timeout_ms > MEMBER_DRAIN_MAX_MS) {
         topic->drain_timeout_ms = MEMBER_DRAIN_MAX_MS;

@@ -93,7 +93,7 @@ struct ownership {
     bool unsynced;       /* the sync before the call in progress has failed */
     bool seen;           /* the node was OURS in any session */
     int64_t damaged;     /* mzxid of an assignment that cannot be read, else 0 */
-    bool fresh;          /* no slot of it had an owner when it was joined */
+    int64_t fresh;       /* in this reign it was joined, and no slot had an owner; 0: else */
     /* the reign of the store whose assignment is of an earlier one, so that the node of the member
      * states what it owns; 0: none is */
     int64_t stated;

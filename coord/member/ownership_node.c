@@ -31,14 +31,19 @@ static void ownership_definition(const struct ownership *topic, struct buf *out)
 
 /* No slot of the topic has ever had an owner: in this reign of the store nobody waits for one. That
  * is said once, because it is not true of a node that is lost later. */
-static void ownership_definition_fresh(struct ownership *topic, struct buf *out)
+static bool ownership_is_unowned(const struct ownership *topic)
 {
     const struct session *session = topic->set->session;
 
-    if (topic->fresh && session->reign != 0 && !session->young) {
-        buf_printf(out, "fresh %" PRId64 "\n", session->reign);
+    return topic->fresh != 0 && topic->fresh == session->reign && !session->young;
+}
+
+static void ownership_definition_fresh(struct ownership *topic, struct buf *out)
+{
+    if (ownership_is_unowned(topic)) {
+        buf_printf(out, "fresh %" PRId64 "\n", topic->fresh);
     }
-    topic->fresh = false;
+    topic->fresh = 0;
 }
 
 /* The nodes were created, by this or another member, or not: read again. */
@@ -74,6 +79,24 @@ static void ownership_make(struct ownership *topic)
         ops[1].data = ownership_lost_text;
         ops[1].len = sizeof(ownership_lost_text) - 1;
     }
+    session_write(ownership_session(topic), ops, 2, ownership_on_made, topic);
+    buf_fini(&text);
+}
+
+/* Another member was the first to make the nodes, and did not know that nobody need wait.  It is
+ * said now, while they are as they were made: nothing was granted in this reign. */
+static void ownership_tell_fresh(struct ownership *topic)
+{
+    struct buf text = {0};
+    struct session_op ops[2] = {
+        {.kind = SESSION_CHECK, .path = topic->assignment_path, .version = topic->version},
+        {.kind = SESSION_SET, .path = topic->path, .version = topic->version}};
+
+    ownership_enter_node(topic, TOPIC_NODE_MAKING);
+    ownership_definition(topic, &text);
+    ownership_definition_fresh(topic, &text);
+    ops[1].data = text.data;
+    ops[1].len = text.len;
     session_write(ownership_session(topic), ops, 2, ownership_on_made, topic);
     buf_fini(&text);
 }
@@ -434,6 +457,8 @@ static void ownership_on_node(void *user, const struct session_reply *reply)
     } else if (!ours) {
         ownership_enter_node(topic, TOPIC_NODE_FOREIGN);
         session_children(ownership_session(topic), "members", false, ownership_on_members, topic);
+    } else if (ownership_is_unowned(topic) && reply->stat.czxid == topic->version) {
+        ownership_tell_fresh(topic);
     } else {
         if (!topic->seen) { /* other members have answered the question that was there before */
             memcpy(topic->answered, topic->node.asked, sizeof(topic->answered));

@@ -12,6 +12,7 @@
 
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/flow.h"
+#include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
 #include "integration/fixture/members.h"
 #include "integration/fixture/messages.h"
@@ -619,6 +620,71 @@ static void an_assigner_at_work_is_not_blamed(void **state)
     proxy_stop(proxy);
 }
 
+#define NEW_TREE "tree{slotmq:/first}"
+enum { FIRST_SESSION_MS = 20000 };
+
+/* Longer than a grace is: what it may have forgotten is over. */
+static bool has_run_for_long(void *arg)
+{
+    redisReply *reply = keys_command(NEW_TREE, "INFO server");
+    const char *at = strstr(reply->str, "uptime_in_seconds:");
+    bool is_long = atol(at + strlen("uptime_in_seconds:")) > FIRST_SESSION_MS / 1000;
+
+    (void) arg;
+    freeReplyObject(reply);
+    return is_long;
+}
+
+static bool is_node_made(void *topic)
+{
+    return keys_number(NEW_TREE, "HEXISTS " NEW_TREE " n:topics/%s", (const char *) topic) == 1;
+}
+
+static bool note_grace(const smq_fleet_info *info, void *user)
+{
+    *(int64_t *) user = info->grace_ms;
+    return true;
+}
+
+static smq_verdict handle_at_once(smq_delivery *delivery, void *user)
+{
+    (void) delivery;
+    (void) user;
+    return SMQ_DONE;
+}
+
+/* The first to bind a topic knows that no slot has had an owner, and says so even where another
+ * member has made the nodes before it.  So a new root costs nobody its grace. */
+static void the_first_start_of_a_topic_waits_for_nobody(void **state)
+{
+    const smq_client_options options =
+        SMQ_CLIENT_OPTIONS(.coordination = SMQ_COORDINATION_REDIS, .root = "/first",
+                           .session_timeout_ms = FIRST_SESSION_MS);
+    smq_client *first = cluster_client_with(&options), *second = cluster_client_with(&options);
+    const char *topic = cluster_typed_topic(first, SMQ_TYPE_FIXED_TIME, SLOTS);
+    smq_consumer_options consumer = SMQ_CONSUMER_OPTIONS(.topic = topic, .handler = handle_at_once);
+    smq_consumer *binds = NULL, *makes = NULL;
+    int64_t grace_ms = 0;
+    const smq_fleet_visitor visitor = SMQ_FLEET_VISITOR(.fleet = note_grace, .user = &grace_ms);
+    smq_error err = SMQ_ERROR_INIT;
+
+    (void) state;
+    assert_true(wait_until(has_run_for_long, NULL, TIMEOUT_MS));
+    assert_ok(smq_consumer_new(&binds, first, &consumer, &err), &err);
+    assert_ok(smq_consumer_new(&makes, second, &consumer, &err), &err);
+    assert_ok(smq_consumer_start(makes, &err), &err);
+    assert_true(wait_until(is_node_made, (void *) (uintptr_t) topic, TIMEOUT_MS));
+    assert_ok(smq_consumer_start(binds, &err), &err);
+    messages_send_numbers(first, topic, 0, 1);
+    messages_await_counts(first, topic, (struct message_counts){.done = 1});
+    assert_ok(smq_fleet_describe(first, &visitor, &err), &err);
+    assert_true(grace_ms > 0);
+    handler_log_stop_worker(binds);
+    handler_log_stop_worker(makes);
+    smq_client_free(first);
+    smq_client_free(second);
+}
+
 TEST_GROUP(fleet)
 {
     const struct CMUnitTest tests[] = {
@@ -636,6 +702,7 @@ TEST_GROUP(fleet)
         IN_REDIS(woken_zombie_changes_nothing),
         cmocka_unit_test(missing_zookeeper_is_said_in_time),
         cmocka_unit_test(an_assigner_at_work_is_not_blamed),
+        cmocka_unit_test(the_first_start_of_a_topic_waits_for_nobody),
     };
 
     return cmocka_run_group_tests(tests, cluster_start_fleet, cluster_end);
