@@ -145,7 +145,7 @@ class Check(Folder):
         install = "    apt-get update\n    ldconfig\n"
         pages = {"README.md": f"```c\nint a;\n```\n```cpp\nint b;\n```\n{install}", "docs/INSTALL.md": install,
                  "docs/start.md": "```c\n{\n    int a;\n}\n```\n", "examples/readme.c": "{\n    int a;\n}\n",
-                 "examples/raii.cpp": "int b;\n"}
+                 "examples/raii.cpp": "int b;\n", "docs/cpp.md": "```cpp\nint b;\n```\n"}
         long = "int a;\n" * (check.MOST_LINES + 1)
 
         def found(**changed):
@@ -154,7 +154,8 @@ class Check(Folder):
             return list(check.readme(self.root))
 
         self.assertEqual(found(), [])
-        self.assertEqual(len(found(**{"examples/raii.cpp": "int c;\n"})), 1)
+        self.assertEqual(len(found(**{"examples/raii.cpp": "int c;\n"})), 2)
+        self.assertEqual(len(found(**{"docs/cpp.md": "```cpp\n    int b;\n```\n"})), 1)
         self.assertEqual(len(found(**{"docs/start.md": "```c\nint a;\n```\n"})), 1)
         self.assertEqual(len(found(**{"docs/INSTALL.md": install + "    reboot\n"})), 1)
         self.assertEqual(len(found(**{"docs/start.md": f"```c\n{long}```\n", "examples/readme.c": long})), 1)
