@@ -10,19 +10,21 @@
 --        | ANY: this call is not an ordinary one; nothing was written
 --        | FENCED, token | NO_TOPIC | STALE
 --
--- The ordinary call: its answers are done and were never retried, its caller knows the newest claim
--- if it is an owner, nothing is to be brought back, and it claims messages that were never tried.
--- Every other call is for consume_any, which takes the same arguments and says what they are.
+-- The ordinary call: its answers are done, or retries that rest, its caller knows the newest claim
+-- if it is an owner, nothing is to be brought back but rests of which its caller knows (flag t),
+-- and it claims messages that are no suspects.  Every other call is for consume_any, which takes
+-- the same arguments and says what they are.
 --
 -- First it reads what decides whether it is ordinary, then it writes.  Only what comes behind
 -- several answers in prepare is read after these were removed.  If that is to be brought back, or
 -- is a suspect, which is rare, nothing is claimed and again is 1: the next call is not ordinary.
 --
--- Order of writes: the answers, of layout keyed their bodies; before a claim, that its owner sleeps
--- no longer; the number of the claim, with the counter `done`; the claim; what waits; who sleeps.
--- If bodies cannot be removed, the answers are put back (lib/unsettle.lua); if what waits cannot be
--- removed, the claim is (lib/unclaim.lua), and the next call finds a number without a claim, as
--- that of a claim that was answered.
+-- Order of writes: what has rested waits again, which is undone if the call is not ordinary; the
+-- answers (of retries first what is kept, lib/settle_retried.lua), of layout keyed their bodies;
+-- before a claim, that its owner sleeps no longer; the number of the claim, with the counter
+-- `done`; the claim; what waits; who sleeps.  If bodies cannot be removed, the answers are put
+-- back (lib/unsettle.lua); if what waits cannot be removed, the claim is (lib/unclaim.lua), and
+-- the next call finds a number without a claim, as that of a claim that was answered.
 
 -- 1. Read.
 
@@ -64,10 +66,12 @@ claims = tonumber(claims)
 if kind == 'f' or paused or former or leased and leased > now
     or flags ~= '-' and string.find(flags, 'r', 1, true)
     or not shared and tonumber(last) ~= claims or push_at and push_at ~= pushed
-    or passes ~= '-' or ANSWERS + many <= #ARGV
-    or body and many > 0 and dedup_ms ~= '0' then
+    or passes ~= '-' or body and ANSWERS <= #ARGV and dedup_ms ~= '0' then
     return { 'ANY' }
 end
+-- The last answer that is simply done; are there others?
+local upto = ANSWERS + many - 1
+local is_mixed = upto < #ARGV
 
 -- Whole messages (lib/whole.lua) have nothing beside them.  WHOLE: the begin of the member of one
 -- that does not expire.  WHOLE_CLAIM: that of a claim of any.
@@ -76,7 +80,7 @@ local WHOLE, WHOLE_CLAIM = '^%zw', '^%-?%d+c%d+:%z[we]'
 -- 2. One message, as they come one by one: at most one answer, beside which nothing is in flight or
 -- rests, and at most one message that is due.  Layout inline or whole, an owner.
 
-if many < 2 and n > 0 and stored == def and not (leased or tick)
+if many < 2 and n > 0 and stored == def and not (leased or tick or is_mixed)
     and not (body and many == 1 and not string.find(flags, 'e', 1, true)) then
     local beside = redis.call('ZRANGE', prepare, '0', many)
     local is_alone = beside[many == 1 and beside[1] == ARGV[ANSWERS] and 2 or 1] == ''
@@ -170,7 +174,9 @@ local function look(prepare, answer, now, base, oldest, priority)
 end
 
 local lease, rest_end, is_unfit
-if many < 2 then
+local has_rested = flags ~= '-' and string.find(flags, 't', 1, true)
+local looks_later = many > 1 or is_mixed or has_rested
+if not looks_later then
     lease, rest_end, is_unfit = look(prepare, many == 1 and ARGV[ANSWERS], now, base, oldest,
         priority)
     if is_unfit then
@@ -185,7 +191,7 @@ local has_bodies = body and many > 0 and not string.find(flags, 'e', 1, true)
 if has_bodies or shared and many > 1 then
     present, ended = {}, {}
     local fields, seen, found = {}, { [''] = true }, {}
-    scores = redis.call('ZMSCORE', prepare, unpack(ARGV, ANSWERS, #ARGV))
+    scores = redis.call('ZMSCORE', prepare, unpack(ARGV, ANSWERS, upto))
     for i, score in ipairs(scores) do
         local entry = ARGV[ANSWERS + i - 1]
         if seen[entry] then
@@ -208,15 +214,60 @@ if has_bodies or shared and many > 1 then
     end
     results = table.concat(found)
 end
-for i = ANSWERS, has_bodies and 0 or #ARGV do
+for i = ANSWERS, has_bodies and 0 or upto do
     if ARGV[i] == '' then
         return { 'ANY' }
     end
 end
 
+-- Answers of other kinds, and what has rested.  Few calls have these, so few make these functions.
+-- If a call turns out not to be ordinary after what has rested waits again, give_up() undoes that.
+local others, give_up
+if is_mixed or has_rested then
+    local function know_retries()
+-- @include entry
+-- @include first
+-- @include look_again
+-- @include reason
+-- @include settle_retried
+-- @include rested
+        local seen, rested = {}, nil
+        for i = ANSWERS, is_mixed and upto or 0 do
+            seen[ARGV[i]] = true
+        end
+        if is_mixed then
+            ended = ended or {}
+            others = retried_read(upto + 1, seen, ended)
+        end
+        if (others or not is_mixed) and has_rested then
+            rested = rested_return(max_bytes)
+        end
+        return (others or not is_mixed) and (rested or not has_rested) and function()
+            if rested then
+                rested_undo(rested)
+            end
+            return { 'ANY' }
+        end
+    end
+    give_up = know_retries()
+    if not give_up then
+        return { 'ANY' }
+    end
+end
+
 -- Has a whole message expired?  Its ttl counts from its place.
-local function has_expired(score, member)
-    return score + string.match(member, '^%ze[%d/]*,(%d+)') <= now
+local function has_expired(place, member)
+    return place + string.match(member, '^%ze[%d/]*,(%d+)') <= now
+end
+
+-- Those that wait, by their ranks: with their scores, or (width 1) without.
+local function ranked(from, to, width)
+    if width == 1 then
+        return priority and redis.call('ZRANGE', store, from, to, 'REV')
+            or redis.call('ZRANGE', store, from, to)
+    end
+    return priority and redis.call('ZRANGE', store, from, to, 'REV', 'WITHSCORES')
+        or redis.call('ZRANGE', store, from, to, 'WITHSCORES')
 end
 
 -- The first that wait, up to n, as { fresh, entry, fresh, entry, ... }, how many, and the score of
@@ -226,15 +277,9 @@ end
 -- read: where some have the same one, it counts them and reads the members alone.
 local function meet(ready, reply, headers, fresh, mark)
     local count, bytes, upto, moved, width = 0, 0, math.min(n, 3), nil, 2
-    local least, score, number, prefix, begun, last_alike, part = headers and 1 or 0, nil
+    local least, score, number, attempts, lease, prefix, begun, last_alike = headers and 1 or 0, nil
     while true do
-        if width == 1 then
-            part = priority and redis.call('ZRANGE', store, count, upto, 'REV')
-                or redis.call('ZRANGE', store, count, upto)
-        else
-            part = priority and redis.call('ZRANGE', store, count, upto, 'REV', 'WITHSCORES')
-                or redis.call('ZRANGE', store, count, upto, 'WITHSCORES')
-        end
+        local part = ranked(count, upto, width)
         moved = moved or part
         if #part == 0 then
             return moved, count, nil
@@ -245,33 +290,39 @@ local function meet(ready, reply, headers, fresh, mark)
                 return moved, count, nil
             elseif width == 2 and part[i + 1] ~= score then
                 score, begun, last_alike = part[i + 1], count, nil
-                number, prefix = tonumber(score), nil
+                number, prefix, attempts, lease = tonumber(score), nil, 0, fresh
+                if number % 1 ~= 0 then
+                    attempts, number = number % 1 * 128, math.floor(number)
+                    prefix = string.format('%.0f', number) .. mark
+                    lease = string.format('%.17g', fresh + attempts / 128)
+                end
             end
             bytes = bytes + #member
             if count == n or number >= ready
                 or bytes - least * #member > max_bytes and count > least then
                 return moved, count, score
-            elseif number % 1 ~= 0 then
+            elseif attempts % 2 == 1 then
                 return nil
             end
             local at, entry = 2 * count, prefix and prefix .. member or score .. mark .. member
-            moved[at + 1], moved[at + 2] = fresh, entry
+            moved[at + 1], moved[at + 2] = lease, entry
             count = count + 1
             if headers then
                 local nul, letter = string.byte(member, 1, 2)
                 if nul ~= 0 or letter ~= 119 and letter ~= 101 then
                     headers[count], headers.beside = 'h' .. member, true
-                elseif letter == 101 and has_expired(score, member) then
+                    headers[-count] = attempts > 0 and attempts or nil
+                elseif letter == 101 and has_expired(number, member) then
                     return nil
                 elseif bytes > max_bytes and count > 1 then
                     return moved, count - 1, score
                 else
-                    at = 2 * at
-                    reply[at + 7], reply[at + 8], reply[at + 9], reply[at + 10] = entry, 0, '', ''
-                    headers[count] = false
+                    at, headers[count] = 2 * at, false
+                    reply[at + 7], reply[at + 8] = entry, attempts
+                    reply[at + 9], reply[at + 10] = '', ''
                 end
             else
-                reply[at + 7], reply[at + 8] = entry, 0
+                reply[at + 7], reply[at + 8] = entry, attempts
             end
         end
         local fit = math.floor(math.max(max_bytes - bytes, 0) * count / bytes)
@@ -280,7 +331,7 @@ local function meet(ready, reply, headers, fresh, mark)
             last_alike = begun + redis.call('ZCOUNT', store, score, score) - 1
         end
         if last_alike and last_alike >= count then
-            upto, width, prefix = math.min(upto, last_alike), 1, score .. mark
+            upto, width, prefix = math.min(upto, last_alike), 1, prefix or score .. mark
         end
     end
 end
@@ -291,7 +342,7 @@ local fresh = string.format('%d', now + tonumber(lease_ms))
 local moved, count, head = meet(priority and math.huge or now + 1, reply, headers, fresh,
     string.format('c%d:', claims + 1))
 if not moved then
-    return { 'ANY' }
+    return give_up and give_up() or { 'ANY' }
 end
 
 -- Keyed: their headers, and as many bodies as fit, if they are not all whole.
@@ -310,10 +361,11 @@ if body and headers.beside then
             local header = fields[from]
             local expiry = header and string.match(header, '^%d+,[%d/]*,(%d+),')
             if not header or expiry and tonumber(expiry) <= now then
-                return { 'ANY' }
+                return give_up and give_up() or { 'ANY' }
             end
             size = #field - 1 + redis.call('HSTRLEN', body, field)
-            reply[at + 3], reply[at + 4], reply[at + 5], reply[at + 6] = entry, 0, header, ''
+            reply[at + 3], reply[at + 4] = entry, headers[-i] or 0
+            reply[at + 5], reply[at + 6] = header, ''
             bodies[#bodies + 1], places[#places + 1] = field, at + 6
         end
         bytes = bytes + size
@@ -328,7 +380,7 @@ if body and headers.beside then
     end
     for i, text in ipairs(bodies[1] and redis.call('HMGET', body, unpack(bodies)) or bodies) do
         if not text then
-            return { 'ANY' }
+            return give_up and give_up() or { 'ANY' }
         end
         reply[places[i]] = text
     end
@@ -340,29 +392,39 @@ if stored ~= def then -- newer than what the slot has: it keeps it
     redis.call('HSET', slot, 'def', def)
 end
 local done_now
-if many > 0 then
+if many > 0 or others then
     local removed = 0
-    if not present then
-        removed = redis.call('ZREM', prepare, unpack(ARGV, ANSWERS, #ARGV))
+    if others then
+        others:write()
+    end
+    if many > 0 and not present then
+        removed = redis.call('ZREM', prepare, unpack(ARGV, ANSWERS, upto))
         results = string.rep(removed == many and '1' or removed == 0 and '0' or 'u', many)
-    elseif #present > 0 then
+    elseif many > 0 and #present > 0 then
         removed = redis.call('ZREM', prepare, unpack(present))
-        local dropped = #ended > 0 and redis.pcall('HDEL', body, unpack(ended))
-        if type(dropped) == 'table' then
+    end
+    if others then
+        removed = removed + others:remove()
+        results = results .. others.results
+    end
+    local dropped = ended and #ended > 0 and redis.pcall('HDEL', body, unpack(ended))
+    if type(dropped) == 'table' then
 -- @include unsettle
-            unsettle(scores, ANSWERS, dropped)
-        end
+        unsettle(scores or {}, ANSWERS, dropped, others and others.claims)
+    end
+    if others then
+        others:finish()
     end
     if removed > 0 then
         done_now = string.format('%d', (done_so_far or 0) + removed)
     end
-    if many > 1 then
-        lease, rest_end, is_unfit = look(prepare, nil, now, base, oldest, priority)
-    end
-    if is_unfit then
-        reply, count, head = { 'OK', now, '', claims, '', 0 }, 0, nil
-    end
     reply[5] = results
+end
+if looks_later then
+    lease, rest_end, is_unfit = look(prepare, nil, now, base, oldest, priority)
+    if is_unfit then
+        reply, count, head = { 'OK', now, '', claims, results, 0 }, 0, nil
+    end
 end
 
 -- 5. Write: the claim.  Before it, that the owner sleeps no longer: if a call ended with a claim

@@ -20,7 +20,7 @@
 -- passes: the keys whose messages are not to be claimed, each as LEN:KEY; or -
 -- flags: s skip failed, x expired ones die, r the call is repeated, w what the former owner has
 --        claimed keeps its keys (strict takeover), e the answers that are done are all of whole
---        messages (lib/whole.lua); or -
+--        messages (lib/whole.lua), t the caller knows that rests may have ended; or -
 -- answers: ndone entries that are done and have no retries used, then (op, entry, delay, reason)...
 -- with op d done with retries used, t retry, x reject, b release, h hung
 --

@@ -88,7 +88,7 @@ static bool consume_all_whole(const struct store_consume *consume)
 static void consume_arg_flags(struct store_call *call, const struct store_slot *slot,
                               const struct store_consume *consume)
 {
-    char flags[6] = "-";
+    char flags[8] = "-";
     size_t count = 0;
 
     if (slot->skip_failed) {
@@ -105,6 +105,9 @@ static void consume_arg_flags(struct store_call *call, const struct store_slot *
     }
     if (slot->keyed && consume_all_whole(consume)) {
         flags[count++] = 'e';
+    }
+    if (consume->rested) {
+        flags[count++] = 't';
     }
     redis_arg_string(call_argv(call, SCRIPT_CONSUME_ARGV_FLAGS), flags);
 }
@@ -128,13 +131,28 @@ static void consume_arg_answers(struct store_call *call, const struct store_answ
     }
 }
 
+/* Does `consume` take them?  It does not take retries that make dead letters. */
+static bool consume_takes(const struct store_slot *slot, const struct store_answer *answers,
+                          size_t count)
+{
+    bool remembers = slot->keyed && slot->dedup_ms > 0 && count > 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct store_answer *answer = &answers[i];
+
+        if (answer->op != STORE_DONE && answer->op != STORE_DONE_RETRIED &&
+            (answer->op != STORE_RETRY || answer->delay_ms <= 0)) {
+            return false;
+        }
+    }
+    return !remembers;
+}
+
 bool store_consume_is_any(const struct store_slot *slot, const struct store_consume *consume)
 {
-    size_t done = consume_count_done(consume->answers, consume->answer_count);
-    bool remembers = slot->keyed && slot->dedup_ms > 0 && done > 0;
-
     return slot->kind == 'f' || consume->repeated || consume->part != NULL ||
-           consume->passes_len > 0 || done < consume->answer_count || remembers || consume->any;
+           consume->passes_len > 0 || consume->any ||
+           !consume_takes(slot, consume->answers, consume->answer_count);
 }
 
 void store_consume(struct store_call *call, struct redis *redis, const struct store_slot *slot,

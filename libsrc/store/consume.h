@@ -56,6 +56,7 @@ struct store_consume {
     const char *passes;                 /* keys whose messages are not claimed, each as LEN:KEY */
     size_t passes_len;                  /* 0: none */
     bool repeated;                      /* an earlier try may have been executed */
+    bool rested;                        /* rests may have ended */
     bool any;                           /* it is known for another reason not to be ordinary */
     const struct store_answer *answers; /* DONE first, then the others */
     size_t answer_count;

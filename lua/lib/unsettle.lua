@@ -2,10 +2,10 @@
 -- TAKES prepare, body
 
 -- The bodies of messages that are done could not be removed, so their claims, whose scores were
--- read for the entries from a place in ARGV on, are put back, and the call ends with that
--- error.  The same command, which changes nothing here, names it.
-local function unsettle(scores, from, failure)
-    local claimed = {}
+-- read for the entries from a place in ARGV on, are put back, and so are others, { score, entry,
+-- ... }.  The call ends with that error.  The same command, which changes nothing here, names it.
+local function unsettle(scores, from, failure, others)
+    local claimed = others or {}
     for i, score in ipairs(scores) do
         local entry = ARGV[from + i - 1]
         if score and entry ~= '' then

@@ -182,12 +182,12 @@ bool call_all_whole(const struct call *call)
 
 static void add_flags(struct args *args, const struct model *model, const struct call *call)
 {
-    char flags[6];
+    char flags[8];
 
-    snprintf(flags, sizeof(flags), "%s%s%s%s%s", call->skip_failed ? "s" : "",
+    snprintf(flags, sizeof(flags), "%s%s%s%s%s%s", call->skip_failed ? "s" : "",
              call->expired_to_dead ? "x" : "", call->repeated ? "r" : "",
              call->strict && !model->shared ? "w" : "",
-             model->keyed && call_all_whole(call) ? "e" : "");
+             model->keyed && call_all_whole(call) ? "e" : "", call->rested ? "t" : "");
     args_add(args, flags[0] != '\0' ? flags : "-");
 }
 

@@ -347,6 +347,7 @@ static struct call *new_consume(struct walk *walk, struct walker *walker)
     memcpy(call->position, walker->position, sizeof(call->position));
     call->position_attempts = walker->position_attempts;
     call->open = !walk->calm && !walk->topic->shared && walk_percent(walk, 70);
+    call->rested = walk_percent(walk, 70);
     for (int i = 0; i < MODEL_MEMBERS && !walk->calm && walk_percent(walk, 15); i++) {
         call->passes |= 1U << model_key((int) walk_chance(walk, MODEL_MEMBERS));
     }

@@ -517,6 +517,7 @@ void round_consume(struct round *round, struct consumer *consumer)
     call->position_attempts = consumer->position_attempts;
     call->oldest = oldest_claim(consumer);
     call->open = round->pushing && round_percent(round, 70);
+    call->rested = round_percent(round, 40);
     call->pushed = consumer->pushed;
     choose_keys(round, call);
     fill_answers(call, consumer);

@@ -240,6 +240,7 @@ struct call {
     int64_t max_waiting, debounce, dedup;
     bool skip_failed, expired_to_dead;
     bool repeated; /* an earlier try of an answer may have got through */
+    bool rested;   /* consume: the caller knows of rests that may have ended */
     int producer;  /* send: 0: it has no ids */
     uint64_t sequence;
     int64_t lease;

@@ -635,6 +635,23 @@ static void blur_results(const struct model *model, struct buf *results, const s
     }
 }
 
+/* An ordinary call returns what has rested before it settles answers, if its caller knows of that.
+ */
+static void return_rested(struct model *model, const struct call *call)
+{
+    for (size_t i = 0; model->ordinary && call->rested && i < model->prepare.count;) {
+        const struct model_message *message = &model->prepare.item[i];
+
+        if (message->resting && !message->scheduled && message->at <= model->now) {
+            struct model_message rested = list_take(&model->prepare, i);
+
+            (void) model_give_back(model, &rested, rested.attempts);
+        } else {
+            i++;
+        }
+    }
+}
+
 /* Behind the answers that the ordinary call has settled something is to be brought back,
  * or a suspect: the next call sees to it. */
 static bool leaves_the_rest(struct model *model, const struct call *call)
@@ -673,6 +690,7 @@ void model_consume(struct model *model, struct buf *reply, const struct call *ca
     model->passes = call->passes;
     buf_add(&results, "", 0);
     buf_add(&delivered, "", 0);
+    return_rested(model, call);
     for (size_t i = 0; i < call->count; i++) {
         settle(model, &results, &call->answers[i], call);
     }

@@ -674,7 +674,16 @@ static void test_other_calls_are_for_consume_any(void **state)
         {"ordinary 1 n=0 last=0 done 1000c1:a", "ANY"},
         {"ordinary 1 n=0 last=1,0,1000c1:a done 1000c1:a", "ANY"},
         {"ordinary 1 n=0 last=1 dedup=5 done 1000c1:a", "ANY"},
-        {"ordinary 1 n=0 last=1 retry 1000c1:a 5 why", "ANY"},
+        {"ordinary 1 n=0 last=1 dedup=5 retry 1000c1:a 5 why", "ANY"},
+        {"ordinary 1 n=0 last=1 retry 1000c1:a 0 why", "ANY"},
+        {"ordinary 1 n=0 last=1 done 1000c1:a retry 1000c1:a 5 why", "ANY"},
+        {"ordinary 1 n=0 last=1 retry 1000c1:a 5 why retry 1000c1:a 5 why", "ANY"},
+        {"ordinary 1 n=0 last=1 retry 1000c1:a 5 why retry 900c1:a 5 why", "ANY"},
+        {"ordinary 1 n=0 last=1 max=0 retry 1000c1:a 5 why", "ANY"},
+        {"ordinary 1 n=0 last=1 reject 1000c1:a why", "ANY"},
+        {"ordinary 1 n=0 last=1 release 1000c1:a 5", "ANY"},
+        {"ordinary 1 n=0 last=1 hung 1000c1:a 0", "ANY"},
+        {"ordinary 1 n=0 last=1 retry a 5 why", "ANY"},
         {"ordinary 1 n=0 last=1 done 1000c1:a done 1000c1:a", "ANY"},
         {"ordinary 1 n=1 last=1 passes=1:k done 1000c1:a", "ANY"},
         {"ordinary 1 n=0 last=1 oldest=2", "ANY"}, /* a failover has lost the answer */
@@ -694,7 +703,7 @@ static void test_other_calls_are_for_consume_any(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
-static void test_what_was_tried_is_for_consume_any(void **state)
+static void test_rests_are_for_consume_any_unless_they_are_told(void **state)
 {
     static const struct script_row rows[] = {
         {"open t", "OK"},
@@ -711,8 +720,7 @@ static void test_what_was_tried_is_for_consume_any(void **state)
         {"store", "d@1000"},
         {"consume 1 n=0 last=1", "OK 1500 1000 1 '' 1"},
         {"store", "d@1000 a@1000~1"},
-        {"ordinary 1 n=2 last=1", "ANY"},
-        {"ordinary 1 n=1 last=1", "OK 1500 1000 2 '' 1 1000c2:d 0"},
+        {"ordinary 1 n=2 last=1", "OK 1500 31500 2 '' 0 1000c2:d 0 1000c2:a 2"},
         {"slot_pause 1", NULL},
         {"ordinary 1 n=0 last=2", "ANY"},
         {"open t shared", "OK"},
@@ -734,12 +742,110 @@ static void test_what_was_tried_is_for_consume_any(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+static void test_the_ordinary_call_takes_retries(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 0 b 0 c 0 d 0", "OK aaaa"},
+        {"ordinary 1 n=3", NULL},
+        {"ordinary 2 n=0 last=1 done 1000c1:b retry 1000c1:a 500 why",
+         "FENCED 000000010000000000000001"},
+        {"ordinary 1 n=0 last=1 done 1000c1:b retry 1000c1:a 500 why", "OK 1000 1000 1 11 1"},
+        {"prepare", "1000c1:c@31000 1000r1:a@17592186045916~1"},
+        {"why", "Ra=why|t1000"},
+        {"field retried", "1"},
+        {"field done", "1"},
+        {"ordinary 1 n=0 last=1 retry 1000c1:b 500 why retry 1000c1:c 700 then",
+         "OK 1000 1000 1 01 1"},
+        {"at 1600", ""},
+        {"ordinary 1 flags=t n=2 last=1", "OK 1600 1700 2 '' 0 1000c2:d 0 1000c2:a 2"},
+        {"at 1700", ""},
+        {"ordinary 1 flags=t n=2 last=2 done 1000c2:d retry 1000c2:a 100 again",
+         "OK 1700 1800 3 11 0 1000c3:c 2"},
+        {"why", "Ra=again|t1700|t1000:why Rc=then|t1000"},
+        {"at 1800", ""},
+        {"ordinary 1 flags=t last=3 retried-done 1000c3:c 0", "OK 1800 31800 4 1 0 1000c4:a 4"},
+        {"why", "Ra=again|t1700|t1000:why"},
+        {"ordinary 1 last=4 max=2 retry 1000c4:a 100 why", "ANY"},
+        {"ordinary 1 last=4 retried-done 1000c4:a 0 retry 1000c3:c 5 why", "OK 1800 '' 4 10 0"},
+        {"prepare", ""},
+        {"why", ""},
+        {"field retried", "3"},
+        {"field done", "4"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+static void test_retries_keep_what_is_stored_beside_them(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open b keyed", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 5 one '' '' b 6 two 1 ''", "OK aa"},
+        {"ordinary 1 n=2", NULL},
+        {"ordinary 1 n=0 last=1 retry 5c1:a 5 why retry 6c1:b 5 why", "OK 1000 1005 1 11 0"},
+        {"body", "ba=one bb=two ha=1000 hb=1000,1,,1"},
+        {"at 1005", ""},
+        {"send c 5 three '' ''", "OK a"},
+        {"ordinary 1 flags=t n=3 last=1",
+         "OK 1005 31005 2 '' 0 6c2:b 2 1000,1,,1 two 5c2:a 2 1000 one 5c2:c 0 1005 three"},
+        {"ordinary 1 n=0 last=2 retry 6c2:b 5 why", "ANY"},
+        {"send a 5 four '' ''", "OK a"},
+        {"ordinary 1 n=0 last=2 retried-done 5c2:a 0", "ANY"},
+        {"ordinary 1 n=0 last=2 done 5c2:c retried-done 6c2:b 0 retry 5c2:a 5 x",
+         "OK 1005 1005 2 111 1"},
+        {"body", "ba=four ha=1005,,,2"},
+        {"at 1010", ""},
+        {"ordinary 1 flags=t n=3 last=2", "ANY"}, /* it waits, too */
+        {"store", "a@5"},
+        {"consume 1 flags=t n=3 last=2", NULL},
+        {"field merged", "1"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
+/* A suspect waits behind them, and in the end a lease has ended. */
+static void test_the_ordinary_call_returns_rests_or_nothing(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 0 b 0 c 0", "OK aaa"},
+        {"ordinary 1 n=3", NULL},
+        {"ordinary 1 n=0 last=1 retry 1000c1:a 5 x retry 1000c1:b 5 x", NULL},
+        {"redis ZADD x 1001.0078125 s", "1"},
+        {"at 1005", ""},
+        {"ordinary 1 flags=t n=3 last=1", "ANY"},
+        {"prepare", "1000c1:c@31000 1000r1:a@17592186045421~1 1000r1:b@17592186045421~1"},
+        {"store", "s@1001~0s"},
+        {"ordinary 1 flags=t n=2 last=1 done 1000c1:c",
+         "OK 1005 31005 2 1 0 1000c2:a 2 1000c2:b 2"},
+        {"redis ZREM x s", "1"},
+        {"ordinary 1 n=0 last=2 retry 1000c2:a 5 x", NULL},
+        {"at 31005", ""},
+        {"ordinary 1 flags=t n=3 last=2", "OK 31005 31005 2 '' 1"},
+        {"prepare", "1000c2:b@31005~1"},
+        {"store", "a@1000~2"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 TEST_GROUP(consume)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_ordinary_call_settles_and_claims),
         cmocka_unit_test(test_other_calls_are_for_consume_any),
-        cmocka_unit_test(test_what_was_tried_is_for_consume_any),
+        cmocka_unit_test(test_rests_are_for_consume_any_unless_they_are_told),
+        cmocka_unit_test(test_the_ordinary_call_takes_retries),
+        cmocka_unit_test(test_retries_keep_what_is_stored_beside_them),
+        cmocka_unit_test(test_the_ordinary_call_returns_rests_or_nothing),
         cmocka_unit_test(test_claims_what_is_due_in_order),
         cmocka_unit_test(test_claims_priorities_from_the_largest),
         cmocka_unit_test(test_claims_no_more_than_n_and_says_that_more_is_there),

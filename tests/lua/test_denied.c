@@ -144,6 +144,29 @@ static void test_a_call_that_may_not_end_its_sleep_claims_nothing(void **state)
     SCRIPT_TABLE(state, rows);
 }
 
+/* Behind what has rested waits a suspect, so the call is not ordinary. */
+static void test_a_rest_that_cannot_be_undone_waits(void **state)
+{
+    static const struct script_row rows[] = {
+        {"open t", "OK"},
+        {"takeover 1", "OK 0 0 0"},
+        {"at 1000", ""},
+        {"send a 0", "OK a"},
+        {"ordinary 1", "OK 1000 31000 1 '' 0 1000c1:a 0"},
+        {"ordinary 1 n=0 last=1 retry 1000c1:a 5 why", "OK 1000 1005 1 1 0"},
+        {"redis ZADD x 1001.0078125 s", "1"},
+        {"at 1005", ""},
+        {"redis ACL SETUSER default -zrem (~prepare{x} +zrem)", "OK"},
+        {"ordinary 1 flags=t last=1", "ERROR ..."},
+        {"redis ACL SETUSER default +zrem clearselectors", "OK"},
+        {"prepare", ""},
+        {"store", "a@1000~1 s@1001~0s"},
+        {"ordinary 1 n=1 last=1", "OK 1005 31005 2 '' 0 1000c2:a 2"},
+    };
+
+    SCRIPT_TABLE(state, rows);
+}
+
 static void test_who_shares_a_slot_wakes_nobody(void **state)
 {
     static const struct script_row rows[] = {
@@ -335,13 +358,15 @@ static bool was_hit(const struct walk_hits *hits, const char *script,
     return false;
 }
 
-/* What a script calls only to undo, after another command was denied. */
+/* What a script calls only to undo, after another command was denied, or when a call is rarely not
+ * an ordinary one (test_a_rest_that_cannot_be_undone_waits). */
 static bool is_undo(const char *script, const struct walk_denial *denial)
 {
-    bool removes = strcmp(denial->command, "zrem") == 0 ||
-                   (strcmp(denial->command, "hdel") == 0 && denial->key == KEY_BODY);
+    bool leaves = strcmp(denial->command, "zrem") == 0;
+    bool removes = leaves || (strcmp(denial->command, "hdel") == 0 && denial->key == KEY_BODY);
 
-    return strcmp(script, "send") == 0 && removes;
+    return (strcmp(script, "send") == 0 && removes) ||
+           (strcmp(script, "consume") == 0 && leaves && denial->key == KEY_STORE);
 }
 
 struct walks {
@@ -629,6 +654,7 @@ TEST_GROUP(denied)
         cmocka_unit_test(test_a_push_that_may_not_ask_who_listens),
         cmocka_unit_test(test_a_second_wake_up_is_denied),
         cmocka_unit_test(test_a_call_that_may_not_end_its_sleep_claims_nothing),
+        cmocka_unit_test(test_a_rest_that_cannot_be_undone_waits),
         cmocka_unit_test(test_who_shares_a_slot_wakes_nobody),
         cmocka_unit_test(test_an_edit_wakes_nobody),
         cmocka_unit_test(test_changes_of_the_topic_wake_nobody),

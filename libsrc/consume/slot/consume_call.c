@@ -34,7 +34,8 @@ struct consume_call {
                              came */
     bool open;            /* if it leaves the slot parked, sends may claim for this owner */
     bool requeues;        /* some of its answers requeue their message */
-    bool tried;           /* some of its messages were tried before */
+    bool buries;          /* some of its answers make dead letters */
+    bool suspects;        /* it has claimed one */
     bool sent;            /* in progress */
     bool woken;           /* a message has come in the meantime, which the reply may not know */
     bool repeated;        /* an earlier try may have been executed */
@@ -129,14 +130,16 @@ static void consume_fill_answer(struct store_answer *out, const smq_delivery *de
 static void consume_settle_some(struct consume_call *consume, struct delivery_list *taken,
                                 bool done)
 {
+    const struct topic *topic = &consume->slot->set->topic;
     smq_delivery *delivery;
 
     STAILQ_FOREACH(delivery, taken, link)
     {
         if ((consume_op_of(delivery) == STORE_DONE) == done) {
-            consume_fill_answer(&consume->answers[consume->count], delivery,
-                                &consume->slot->set->topic);
+            consume_fill_answer(&consume->answers[consume->count], delivery, topic);
             consume->settling[consume->count++] = delivery;
+            consume->buries = consume->buries || (delivery->answer.op == STORE_RETRY &&
+                                                  delivery_retries_left(delivery, topic) == 0);
         }
     }
 }
@@ -213,6 +216,7 @@ static void consume_send(struct consume_call *consume)
 {
     struct owned_slot *slot = consume->slot;
     struct slot_set *set = slot->set;
+    int64_t now_ms = consume_redis_ms(slot);
     const struct store_known part = {.entry = slot->part.entry.data,
                                      .entry_len = slot->part.entry.len,
                                      .attempts = slot->part.attempts};
@@ -230,8 +234,9 @@ static void consume_send(struct consume_call *consume)
                                  .passes = consume->passes.data,
                                  .passes_len = consume->n > 0 ? consume->passes.len : 0,
                                  .repeated = consume->repeated,
-                                 .any = slot->paused ||
-                                        !ordinary_is(&slot->ordinary, consume_redis_ms(slot)),
+                                 .rested = ordinary_has_rested(&slot->ordinary, now_ms),
+                                 .any = slot->paused || consume->buries ||
+                                        !ordinary_is(&slot->ordinary, now_ms),
                                  .answers = consume->answers,
                                  .answer_count = consume->count};
 
@@ -524,7 +529,7 @@ static int32_t consume_add_claims(struct consume_call *consume, const struct sto
             in_flight_report_unreadable(slot);
         } else if (consume_add_claim(consume, &message, &terms, &list)) {
             added++;
-            consume->tried = consume->tried || attempts_any(&message.attempts);
+            consume->suspects = consume->suspects || message.attempts.suspect;
         }
     }
     consume_count_waits(consume, terms.now_us, (size_t) added);
@@ -650,7 +655,7 @@ static void consume_finish(struct consume_call *consume, const struct store_resu
     sleep_looked(slot, consumed->count > 0, consumed->now_ms);
     added = consume_add_claims(consume, result, consumed->count);
     ordinary_replied(&slot->ordinary, consumed->now_ms,
-                     consumed->again && (consume->tried || consumed->count == 0));
+                     consumed->again && (consume->suspects || consumed->count == 0));
     if (slot->set->shared && consumed->count == 0 && consumed->next_ms > consumed->now_ms) {
         ordinary_rests(&slot->ordinary, consumed->next_ms); /* of others, too */
     }

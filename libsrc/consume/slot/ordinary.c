@@ -5,7 +5,7 @@
 
 void ordinary_begin(struct ordinary *ordinary, int64_t lease_ms)
 {
-    *ordinary = (struct ordinary){.tried = true, .lease_ms = lease_ms};
+    *ordinary = (struct ordinary){.rare = true, .lease_ms = lease_ms};
 }
 
 static size_t ordinary_latest(const struct ordinary *ordinary)
@@ -32,7 +32,7 @@ void ordinary_rests(struct ordinary *ordinary, int64_t until_ms)
     }
 }
 
-void ordinary_replied(struct ordinary *ordinary, int64_t now_ms, bool tried)
+void ordinary_replied(struct ordinary *ordinary, int64_t now_ms, bool rare)
 {
     size_t kept = 0;
 
@@ -42,7 +42,7 @@ void ordinary_replied(struct ordinary *ordinary, int64_t now_ms, bool tried)
         }
     }
     ordinary->count = kept;
-    ordinary->tried = tried;
+    ordinary->rare = rare;
     if (ordinary->lease_ms > 0) {
         ordinary->former_ms = now_ms + ordinary->lease_ms;
         ordinary->lease_ms = 0;
@@ -51,13 +51,15 @@ void ordinary_replied(struct ordinary *ordinary, int64_t now_ms, bool tried)
 
 bool ordinary_is(const struct ordinary *ordinary, int64_t now_ms)
 {
-    if (ordinary->tried || now_ms <= ordinary->former_ms) {
-        return false;
-    }
+    return !ordinary->rare && now_ms > ordinary->former_ms;
+}
+
+bool ordinary_has_rested(const struct ordinary *ordinary, int64_t now_ms)
+{
     for (size_t i = 0; i < ordinary->count; i++) {
         if (ordinary->rests[i] <= now_ms) {
-            return false;
+            return true;
         }
     }
-    return true;
+    return false;
 }

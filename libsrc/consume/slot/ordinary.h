@@ -1,11 +1,12 @@
-/* ordinary.h - is the next consume call of a slot an ordinary one, as far as its caller knows?
+/* ordinary.h - is the next consume call of a slot an ordinary one, as far as its caller knows, and
+ * may rests have ended?
  *
  * The script `consume` takes ordinary calls alone and is cheaper than `consume_any`, which takes
  * all (lua/README.md).  A call that `consume` does not take is sent again, so the caller guesses:
- * it knows when messages that it has requeued with a delay may be claimed, and whether messages
- * that were tried before may wait.  In a shared topic others requeue messages, too; of these the
- * caller knows only the times at which it was told to look.  A wrong guess costs a round trip, or
- * the dearer script, and nothing else.
+ * it knows when messages that it has requeued with a delay may be claimed, and whether suspects, or
+ * what a former owner has claimed, may be there.  In a shared topic others requeue messages, too;
+ * of these the caller knows only the times at which it was told to look.  A wrong guess costs a
+ * round trip, or the dearer way, and nothing else.
  *
  * Pure.  Thread: smq:io. */
 #ifndef CONSUME_SLOT_ORDINARY_H
@@ -19,7 +20,7 @@
 enum { ORDINARY_RESTS = 32 };
 
 struct ordinary {
-    bool tried;        /* messages that were tried before may wait */
+    bool rare;         /* suspects may wait, or what else an ordinary call leaves to others */
     int64_t lease_ms;  /* a former owner's claims may last as long from the next reply on */
     int64_t former_ms; /* they may last until then, by Redis' clock; 0: there are none */
     size_t count;      /* of `rests`: */
@@ -34,11 +35,12 @@ void ordinary_begin(struct ordinary *ordinary, int64_t lease_ms);
  * true of a message of another caller. */
 void ordinary_rests(struct ordinary *ordinary, int64_t until_ms);
 
-/* A call was answered at the time `now_ms`.  `tried`: there is more, and as it has claimed messages
- * that were tried before, or none at all, such messages may be left. */
-void ordinary_replied(struct ordinary *ordinary, int64_t now_ms, bool tried);
+/* A call was answered at the time `now_ms`.  `rare`: there is more, and as it has claimed a
+ * suspect, or nothing at all, the next one may not be ordinary. */
+void ordinary_replied(struct ordinary *ordinary, int64_t now_ms, bool rare);
 
-/* Is a call of that time ordinary? */
+/* Is a call of that time ordinary, and may rests have ended then? */
 bool ordinary_is(const struct ordinary *ordinary, int64_t now_ms);
+bool ordinary_has_rested(const struct ordinary *ordinary, int64_t now_ms);
 
 #endif

@@ -18,7 +18,12 @@ static void some_calls_are_never_ordinary(void **state)
     static const struct store_known part = {.entry = "1c1:m", .entry_len = 5};
     static const struct store_answer done[] = {{.op = STORE_DONE}, {.op = STORE_DONE}},
                                      retried[] = {{.op = STORE_DONE}, {.op = STORE_DONE_RETRIED}},
-                                     retry[] = {{.op = STORE_RETRY}};
+                                     retry[] = {{.op = STORE_DONE},
+                                                {.op = STORE_RETRY, .delay_ms = 5}},
+                                     at_once[] = {{.op = STORE_RETRY}},
+                                     reject[] = {{.op = STORE_REJECT}},
+                                     release[] = {{.op = STORE_RELEASE, .delay_ms = 5}},
+                                     hung[] = {{.op = STORE_HUNG}};
     static const struct {
         const char *why;
         struct store_slot slot;
@@ -37,8 +42,13 @@ static void some_calls_are_never_ordinary(void **state)
         {"a repeat", {.kind = 't'}, {.n = 1, .repeated = true}, true},
         {"a part of a claim", {.kind = 't'}, {.n = 1, .part = &part}, true},
         {"keys to pass over", {.kind = 't'}, {.n = 1, .passes = "1:k", .passes_len = 3}, true},
-        {"done after a retry", {.kind = 't'}, {.answers = retried, .answer_count = 2}, true},
-        {"a retry", {.kind = 't'}, {.answers = retry, .answer_count = 1}, true},
+        {"done after a retry", {.kind = 't'}, {.answers = retried, .answer_count = 2}, false},
+        {"a retry", {.kind = 't'}, {.answers = retry, .answer_count = 2}, false},
+        {"a retry at once", {.kind = 't'}, {.answers = at_once, .answer_count = 1}, true},
+        {"a reject", {.kind = 't'}, {.answers = reject, .answer_count = 1}, true},
+        {"a release", {.kind = 't'}, {.answers = release, .answer_count = 1}, true},
+        {"a handler that hung", {.kind = 't'}, {.answers = hung, .answer_count = 1}, true},
+        {"after rests", {.kind = 't'}, {.n = 1, .rested = true}, false},
         {"what the slot knows", {.kind = 't'}, {.n = 1, .any = true}, true},
     };
 
@@ -51,7 +61,7 @@ static void some_calls_are_never_ordinary(void **state)
 
 /* --- what the slot knows --- */
 
-static void after_a_takeover_what_was_tried_may_wait(void **state)
+static void after_a_takeover_suspects_may_wait(void **state)
 {
     struct ordinary ordinary;
 
@@ -77,22 +87,23 @@ static void after_a_strict_takeover_what_was_claimed_lasts_for_a_lease(void **st
 
 static void what_was_requeued_is_due_once(void **state)
 {
-    struct ordinary ordinary = {.tried = false};
+    struct ordinary ordinary = {.rare = false};
 
     ordinary_rests(&ordinary, 2000);
     ordinary_rests(&ordinary, 1500);
-    assert_true(ordinary_is(&ordinary, 1499));
-    assert_false(ordinary_is(&ordinary, 1500));
+    assert_false(ordinary_has_rested(&ordinary, 1499));
+    assert_true(ordinary_has_rested(&ordinary, 1500));
     ordinary_replied(&ordinary, 1499, false); /* it was too early */
-    assert_false(ordinary_is(&ordinary, 1500));
+    assert_true(ordinary_has_rested(&ordinary, 1500));
+    assert_true(ordinary_is(&ordinary, 1500));
     ordinary_replied(&ordinary, 1500, false);
-    assert_true(ordinary_is(&ordinary, 1999));
-    assert_false(ordinary_is(&ordinary, 2000));
+    assert_false(ordinary_has_rested(&ordinary, 1999));
+    assert_true(ordinary_has_rested(&ordinary, 2000));
 }
 
 static void of_many_that_were_requeued_the_earliest_are_known(void **state)
 {
-    struct ordinary ordinary = {.tried = false};
+    struct ordinary ordinary = {.rare = false};
 
     for (int i = 0; i < ORDINARY_RESTS; i++) {
         ordinary_rests(&ordinary, 5000 + i);
@@ -100,11 +111,11 @@ static void of_many_that_were_requeued_the_earliest_are_known(void **state)
     ordinary_rests(&ordinary, 9000); /* is forgotten */
     ordinary_rests(&ordinary, 1000); /* takes the place of the latest */
     assert_int_equal(ordinary.count, ORDINARY_RESTS);
-    assert_false(ordinary_is(&ordinary, 1000));
+    assert_true(ordinary_has_rested(&ordinary, 1000));
     ordinary_replied(&ordinary, 1000, false);
     assert_int_equal(ordinary.count, ORDINARY_RESTS - 1);
     ordinary_replied(&ordinary, 5000 + ORDINARY_RESTS - 2, false);
-    assert_true(ordinary_is(&ordinary, INT64_MAX));
+    assert_false(ordinary_has_rested(&ordinary, INT64_MAX));
 }
 
 /* --- a call that `consume` does not take --- */
@@ -228,7 +239,7 @@ TEST_GROUP(ordinary)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(some_calls_are_never_ordinary),
-        cmocka_unit_test(after_a_takeover_what_was_tried_may_wait),
+        cmocka_unit_test(after_a_takeover_suspects_may_wait),
         cmocka_unit_test(after_a_strict_takeover_what_was_claimed_lasts_for_a_lease),
         cmocka_unit_test(what_was_requeued_is_due_once),
         cmocka_unit_test(of_many_that_were_requeued_the_earliest_are_known),
