@@ -217,7 +217,7 @@ static void outbox_topic_refuse(struct outbox_topic *topic, struct send *send, s
 /* May block the topic. */
 static void outbox_topic_place(struct outbox_topic *topic, struct send *send)
 {
-    bool was_whole = send->unknown && send->place.whole;
+    const struct send_place was = send->place;
     smq_error err;
     smq_status status;
 
@@ -228,7 +228,8 @@ static void outbox_topic_place(struct outbox_topic *topic, struct send *send)
         return;
     }
     if (send->unknown && topic->topic.format >= TOPIC_FORMAT_WHOLE) {
-        send->place.whole = was_whole; /* what may be stored is sent again as it was */
+        send->place.whole = was.whole; /* what may be stored is sent again as it was */
+        send->place.ttl_ms = was.whole ? was.ttl_ms : send->place.ttl_ms;
     }
     outbox_add(outbox_topic_outbox(topic, send->place.slot), send);
 }

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "model/member.h"
 #include "model/slot.h"
+#include "model/whole.h"
 #include "scripts.h"
 #include "sending.h"
 #include "support/testing.h"
@@ -192,6 +193,10 @@ static void model_store_all(char *results, const struct redis_command *command, 
         const char *data = fake_arg(command, messages + 2 * i, &len);
         struct member member;
 
+        if (whole_begins(data, len)) {
+            results[i] = model_store(slot, data + 1, len - 1) ? 'a' : 'm';
+            continue;
+        }
         if (!member_decode(&member, data, len)) {
             abort();
         }

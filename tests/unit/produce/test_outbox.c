@@ -310,6 +310,43 @@ static void a_new_definition_is_used_and_order_is_kept(void **state)
     smq_producer_free(producer);
 }
 
+static void alter_ttl(int64_t ttl_ms)
+{
+    fake_lock();
+    sending.topic.format = TOPIC_FORMAT_WHOLE;
+    sending.topic.layout = SMQ_LAYOUT_KEYED;
+    sending.topic.whole_max = 256;
+    sending.topic.ttl_ms = ttl_ms;
+    sending.topic.version++;
+    fake_unlock();
+}
+
+/* The first try may be stored: its member has the ttl that the topic had then. */
+static void what_may_be_stored_keeps_its_ttl(void **state)
+{
+    static const char *const begins[] = {"e,5000,3:one", "e,9000,3:two"};
+    smq_producer *producer = sending_producer(NULL);
+    struct sending_receipts receipts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+    alter_ttl(5000);
+    sending_hold(true);
+    sending_fault(FAULT_LOST_BEFORE, 1);
+    sending_numbered(producer, 0, 1, "one", &receipts);
+    fake_await_held(1);
+    alter_ttl(9000);
+    sending_hold(false);
+    sending_flush(producer);
+    sending_numbered(producer, 0, 1, "two", &receipts);
+    sending_flush(producer);
+    assert_int_equal(receipts.ok, 2);
+    assert_int_equal(sending.count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        sending.stored[i].body[strlen(begins[i])] = '\0';
+        assert_string_equal(sending.stored[i].body, begins[i]);
+    }
+    smq_producer_free(producer);
+}
+
 static void a_deleted_topic_is_told(void **state)
 {
     smq_producer *producer = sending_producer(NULL);
@@ -431,6 +468,7 @@ TEST_GROUP(outbox)
         SENDING_TEST(what_was_refused_is_not_tried_at_the_last_moment),
         SENDING_TEST(a_definition_that_never_comes_ends_in_time),
         SENDING_TEST(a_new_definition_is_used_and_order_is_kept),
+        SENDING_TEST(what_may_be_stored_keeps_its_ttl),
         SENDING_TEST(a_deleted_topic_is_told),
         SENDING_TEST(slots_that_answer_garbage_are_no_topic),
         SENDING_TEST(a_slot_without_a_definition_stops_only_itself),
