@@ -47,7 +47,9 @@ typedef struct smq_producer_options {
     /* No asynchronous send waits longer than this for others that go to Redis together with it.
      * None waits while sends are rare.  A wait ends with the next reply of Redis, and after a
      * quarter of this time at the latest, because a message waits again to be claimed and to be
-     * answered.  0 .. 120000 or SMQ_NONE, which means 0; default 2. */
+     * answered.  Apart from this, while Redis is busy sends wait for earlier requests of the
+     * producer to the same server; not with 0.  0 .. 120000 or SMQ_NONE, which means 0;
+     * default 2. */
     int64_t linger_ms;
     /* The receipts of asynchronous sends without a callback are kept until smq_producer_poll()
      * takes them.  A send whose receipt is kept counts as pending. */

@@ -5,6 +5,7 @@ static enum call_wait_for call_wait_of(enum next_call_why why)
 {
     switch (why) {
     case NEXT_CALL_TOGETHER:
+    case NEXT_CALL_BUSY:
     case NEXT_CALL_IDLE:
     case NEXT_CALL_HALF:
         return CALL_WAIT_PACE;

@@ -164,17 +164,12 @@ static int64_t next_call_idle_until(const struct next_call_view *view)
     return view->due_us > 0 ? next_call_least(until_us, view->due_us) : until_us;
 }
 
-/* When does the call leave that has something to claim or to settle?  One with answers for more
- * than half a batch fills a call by itself, and waits for no other. */
-static void next_call_time(const struct next_call_view *view, struct next_call *next)
+/* Does it wait for company?  With answers for more than half a batch it fills a call by itself. */
+static void next_call_join(const struct next_call_view *view, struct next_call *next)
 {
     int64_t until_us = next_call_idle_until(view);
 
-    next_call_leave(next, NEXT_CALL_NOW, view->now_us);
-    if (view->ending) {
-        return;
-    }
-    if (view->answers > (size_t) view->batch / 2) {
+    if (view->gated || view->answers > (size_t) view->batch / 2) {
         return;
     }
     if (next_call_may_idle(view, next) && !view->awaited && !view->left &&
@@ -182,6 +177,19 @@ static void next_call_time(const struct next_call_view *view, struct next_call *
         next_call_leave(next, NEXT_CALL_IDLE, until_us);
     } else if (!next_call_is_open(view)) {
         next_call_leave(next, NEXT_CALL_TOGETHER, view->opens_us);
+    }
+}
+
+/* When does the call leave that has something to claim or to settle? */
+static void next_call_time(const struct next_call_view *view, struct next_call *next)
+{
+    next_call_leave(next, NEXT_CALL_NOW, view->now_us);
+    if (view->ending) {
+        return;
+    }
+    next_call_join(view, next);
+    if (next->why == NEXT_CALL_NOW && view->busy && !view->must) {
+        next_call_leave(next, NEXT_CALL_BUSY, NEXT_CALL_NEVER);
     }
 }
 
@@ -223,5 +231,5 @@ struct next_call next_call_of(const struct next_call_view *view)
 
 bool next_call_waits(enum next_call_why why)
 {
-    return why == NEXT_CALL_TOGETHER || why == NEXT_CALL_IDLE;
+    return why == NEXT_CALL_TOGETHER || why == NEXT_CALL_IDLE || why == NEXT_CALL_BUSY;
 }

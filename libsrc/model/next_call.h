@@ -27,14 +27,15 @@ enum next_call_why {
     NEXT_CALL_NOW,
     NEXT_CALL_HALF,     /* of a producer: one half leaves now, the other at `leave_at_us` */
     NEXT_CALL_TOGETHER, /* it waits until requests may leave together */
-    NEXT_CALL_IDLE,     /* nothing depends on it: it waits until another call leaves */
-    NEXT_CALL_ANSWERS,  /* no call: the slot is full until some of its messages are answered */
-    NEXT_CALL_ROOM,   /* no call: max_in_flight or max_messages leave no room, or it is the turn of
-                         slots that have waited longer for room */
-    NEXT_CALL_RATE,   /* no call: a rate limit allows none yet */
-    NEXT_CALL_MEMBER, /* no call: the membership of this process is in doubt */
-    NEXT_CALL_TIME,   /* no call: it looks again at a time, because an answer may come before */
-    NEXT_CALLS        /* number of reasons */
+    NEXT_CALL_BUSY,    /* enough requests are in flight to a busy server: it waits until one ends */
+    NEXT_CALL_IDLE,    /* nothing depends on it: it waits until another call leaves */
+    NEXT_CALL_ANSWERS, /* no call: the slot is full until some of its messages are answered */
+    NEXT_CALL_ROOM,    /* no call: max_in_flight or max_messages leave no room, or it is the turn of
+                          slots that have waited longer for room */
+    NEXT_CALL_RATE,    /* no call: a rate limit allows none yet */
+    NEXT_CALL_MEMBER,  /* no call: the membership of this process is in doubt */
+    NEXT_CALL_TIME,    /* no call: it looks again at a time, because an answer may come before */
+    NEXT_CALLS         /* number of reasons */
 };
 
 struct next_call {
@@ -83,6 +84,8 @@ struct next_call_view {
     int64_t linger_us;        /* how long the call of an idle slot may wait */
 
     /* with what it leaves */
+    bool busy;        /* enough requests are in flight to its server */
+    bool gated;       /* it waits since that was so: no longer for company */
     int64_t opens_us; /* from when on requests may leave together */
     bool left;        /* a call has left in this turn: others leave with it */
     bool awaited;     /* somebody waits for all answers */

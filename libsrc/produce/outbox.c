@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/owner_of.h"
 #include "base/random.h"
 #include "base/steps.h"
 #include "model/backoff.h"
@@ -29,19 +30,22 @@ void outbox_set_wake_at(struct outbox_set *set, int64_t ms)
     set->wake_ms = ms < set->wake_ms ? ms : set->wake_ms;
 }
 
-struct outbox *outbox_new(struct outbox_set *set, struct outbox_topic *topic, int32_t slot)
+struct outbox *outbox_new(struct outbox_set *set, struct outbox_topic *topic, int32_t slot,
+                          int32_t hash_slot)
 {
     struct outbox *outbox = memory_new(sizeof(*outbox));
 
     outbox->set = set;
     outbox->topic = topic;
     outbox->slot = slot;
+    outbox->hash_slot = hash_slot;
     STAILQ_INIT(&outbox->queue);
     return outbox;
 }
 
 void outbox_free(struct outbox *outbox)
 {
+    gate_leave(&outbox->waiter);
     free(outbox->why);
     free(outbox);
 }
@@ -52,7 +56,8 @@ bool outbox_may(enum outbox_state from, enum outbox_state to)
 {
     static const unsigned steps[OUTBOX_STATES] = {
         [OUTBOX_EMPTY] = STEP(OUTBOX_READY) | STEP(OUTBOX_BACKING_OFF),
-        [OUTBOX_READY] = STEP(OUTBOX_IN_FLIGHT) | STEP(OUTBOX_EMPTY),
+        [OUTBOX_READY] = STEP(OUTBOX_GATED) | STEP(OUTBOX_IN_FLIGHT) | STEP(OUTBOX_EMPTY),
+        [OUTBOX_GATED] = STEP(OUTBOX_IN_FLIGHT) | STEP(OUTBOX_EMPTY),
         [OUTBOX_IN_FLIGHT] = STEP(OUTBOX_EMPTY) | STEP(OUTBOX_READY) | STEP(OUTBOX_BACKING_OFF),
         [OUTBOX_BACKING_OFF] = STEP(OUTBOX_READY) | STEP(OUTBOX_EMPTY),
     };
@@ -78,7 +83,10 @@ static void outbox_enter(struct outbox *outbox, enum outbox_state state)
     assert(outbox_may(outbox->state, state));
     outbox->set->ready_count +=
         (state == OUTBOX_READY ? 1 : 0) - (outbox->state == OUTBOX_READY ? 1 : 0);
+    outbox->set->gated_count +=
+        (state == OUTBOX_GATED ? 1 : 0) - (outbox->state == OUTBOX_GATED ? 1 : 0);
     outbox->state = state;
+    gate_leave(&outbox->waiter);
     if (from != NULL) {
         TAILQ_REMOVE(from, outbox, link);
     }
@@ -90,8 +98,10 @@ static void outbox_enter(struct outbox *outbox, enum outbox_state state)
 static void outbox_check(const struct outbox *outbox)
 {
     bool listed = outbox->state == OUTBOX_READY || outbox->state == OUTBOX_BACKING_OFF;
+    bool gated = outbox->state == OUTBOX_GATED;
 
-    assert(outbox->state == OUTBOX_IN_FLIGHT || listed != STAILQ_EMPTY(&outbox->queue));
+    assert(outbox->state == OUTBOX_IN_FLIGHT || (listed || gated) != STAILQ_EMPTY(&outbox->queue));
+    assert(gated == (outbox->waiter.gate != NULL));
     assert(!listed || *outbox->link.tqe_prev == outbox);
 }
 
@@ -142,6 +152,45 @@ void outbox_set_flushed(struct outbox_set *set)
     set->rest_us = 0;
 }
 
+/* Nothing collects of sends whose callers wait for them, or which wait for replicas together. */
+static bool outbox_is_bounded(const struct outbox *outbox)
+{
+    const struct outbox_set *set = outbox->set;
+
+    return set->pace.linger_us > 0 && set->requests.replicas == 0 &&
+           STAILQ_FIRST(&outbox->queue)->group == NULL;
+}
+
+bool outbox_may_leave(struct outbox *outbox)
+{
+    struct outbox_set *set = outbox->set;
+
+    outbox->gate =
+        gates_get(&set->gates, redis_master_of(set->sink.core->redis, outbox->hash_slot));
+    if (!outbox_is_bounded(outbox) || gate_admits(outbox->gate, &outbox->waiter)) {
+        return true;
+    }
+    outbox_enter(outbox, OUTBOX_GATED);
+    if (outbox->waiter.gate != outbox->gate) {
+        gate_leave(&outbox->waiter);
+        gate_wait(outbox->gate, &outbox->waiter);
+    }
+    outbox_set_wake_at(set, STAILQ_FIRST(&outbox->queue)->deadline_ms);
+    return false;
+}
+
+struct outbox *outbox_set_gated(struct outbox_set *set)
+{
+    for (size_t i = 0; set->gated_count > 0 && i < set->gates.count; i++) {
+        struct gate *gate = set->gates.all[i];
+
+        if (gate != NULL && !TAILQ_EMPTY(&gate->waiting) && gate_places(gate) > 0) {
+            return OWNER_OF(TAILQ_FIRST(&gate->waiting), struct outbox, waiter);
+        }
+    }
+    return NULL;
+}
+
 void outbox_settle(struct outbox *outbox)
 {
     if (STAILQ_EMPTY(&outbox->queue)) {
@@ -174,13 +223,15 @@ void outbox_begin(struct outbox *outbox, const struct topic *topic)
 
     outbox_enter(outbox, OUTBOX_IN_FLIGHT);
     pace_flush(&set->pace, set->now_us);
+    gate_sent(outbox->gate);
     outbox->flushed_us = set->now_us;
     send_request_begin(&set->requests, &outbox->queue, topic, outbox->slot, set->now_us, outbox);
     outbox->added = STAILQ_EMPTY(&outbox->queue) ? 0 : ENOUGH;
 }
 
-void outbox_answered(struct outbox *outbox)
+void outbox_answered(struct outbox *outbox, bool replied)
 {
+    gate_ended(outbox->gate, outbox->flushed_us, clock_now_us(), replied);
     pace_answered(&outbox->set->pace, outbox->flushed_us);
 }
 

@@ -8,17 +8,19 @@
 #ifndef PRODUCE_OUTBOX_H
 #define PRODUCE_OUTBOX_H
 
+#include "model/gate.h"
 #include "model/next_call.h"
 #include "model/pace.h"
 #include "produce/send_request.h"
 
 struct outbox_topic;
 
-/* READY waits for the end of the loop's turn; BACKING_OFF waits until `resume_ms` after a
- * failure. */
+/* READY waits for the end of the loop's turn; GATED waits until its server has time for another
+ * request; BACKING_OFF waits until `resume_ms` after a failure. */
 enum outbox_state {
     OUTBOX_EMPTY,
     OUTBOX_READY,
+    OUTBOX_GATED,
     OUTBOX_IN_FLIGHT,
     OUTBOX_BACKING_OFF,
     OUTBOX_STATES
@@ -28,7 +30,8 @@ enum outbox_state {
 bool outbox_may(enum outbox_state from, enum outbox_state to);
 
 /* Invariants: EMPTY has no queue; READY and BACKING_OFF have one and are in the list of that name;
- * IN_FLIGHT has one request, and may have a queue behind it. */
+ * GATED has one and waits at its gate; IN_FLIGHT has one request, and may have a queue behind
+ * it. */
 struct outbox {
     TAILQ_ENTRY(outbox) link; /* READY, BACKING_OFF */
     struct outbox_set *set;
@@ -36,6 +39,9 @@ struct outbox {
     struct send_list queue;
     enum outbox_state state;
     int32_t slot;
+    int32_t hash_slot;
+    struct gate *gate; /* that of the last request */
+    struct gate_waiter waiter;
     size_t added;       /* sends in the queue since its last request; enough not to wait, if
                            that request had no room for all */
     int64_t flushed_us; /* when that request left */
@@ -50,7 +56,8 @@ struct outbox_set {
     struct send_sink sink;
     struct send_requests requests;
     struct outbox_list ready, backing_off;
-    int32_t ready_count;
+    int32_t ready_count, gated_count;
+    struct gates gates;
     struct pace pace;
     int64_t now_us;    /* when this turn began to send */
     uint64_t flush_to; /* sends up to this number are flushed: they must not wait */
@@ -72,10 +79,17 @@ struct next_call outbox_set_next(struct outbox_set *set);
 /* All that was READY has left. */
 void outbox_set_flushed(struct outbox_set *set);
 
+/* May the READY or GATED outbox send now?  If not it waits at its gate. */
+bool outbox_may_leave(struct outbox *outbox);
+
+/* The outbox that has waited longest at a gate with places; NULL: there is none. */
+struct outbox *outbox_set_gated(struct outbox_set *set);
+
 /* How long to wait after this many consecutive failures. */
 int64_t outbox_backoff_ms(int failures);
 
-struct outbox *outbox_new(struct outbox_set *set, struct outbox_topic *topic, int32_t slot);
+struct outbox *outbox_new(struct outbox_set *set, struct outbox_topic *topic, int32_t slot,
+                          int32_t hash_slot);
 
 /* Precondition: the queue is empty. */
 void outbox_free(struct outbox *outbox);
@@ -83,13 +97,14 @@ void outbox_free(struct outbox *outbox);
 /* Add a send behind the others. */
 void outbox_add(struct outbox *outbox, struct send *send);
 
-/* The request that was in flight has ended. */
-void outbox_answered(struct outbox *outbox);
+/* The request that was in flight has ended, `replied`: Redis has replied to it. */
+void outbox_answered(struct outbox *outbox, bool replied);
 
 /* Enter the state that fits the queue, now that no request of it is in flight. */
 void outbox_settle(struct outbox *outbox);
 
-/* Send the head of the queue of a READY outbox, at `now_us` of its set; `topic` is its definition.
+/* Send the head of the queue of a READY or GATED outbox, at `now_us` of its set; `topic` is its
+ * definition.
  */
 void outbox_begin(struct outbox *outbox, const struct topic *topic);
 

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/owner_of.h"
 #include "base/random.h"
 
 enum { FRESH_MS = 100 };
@@ -167,7 +168,10 @@ static void outbox_topic_expire(struct outbox_topic *topic, int64_t now_ms)
 static struct outbox *outbox_topic_outbox(struct outbox_topic *topic, int32_t slot)
 {
     if (topic->slots[slot] == NULL) {
-        topic->slots[slot] = outbox_new(&topic->topics->set, topic, slot);
+        struct slot_keys keys;
+
+        slot_keys_fill(&keys, topic->name, slot);
+        topic->slots[slot] = outbox_new(&topic->topics->set, topic, slot, keys.hash_slot);
     }
     return topic->slots[slot];
 }
@@ -404,6 +408,9 @@ void outbox_topic_begin(struct outbox *outbox, int64_t now_ms)
         outbox_settle(outbox);
         return;
     }
+    if (!outbox_may_leave(outbox)) {
+        return;
+    }
     topic->in_flight++;
     disuse_sent(outbox_topic_sink(topic)->core->disuse, &topic->topic);
     outbox_begin(outbox, &topic->topic);
@@ -443,7 +450,7 @@ void outbox_topic_request_ended(struct send_request *request, enum send_request_
     struct outbox *outbox = request->user;
     struct outbox_topic *topic = outbox->topic;
 
-    outbox_answered(outbox);
+    outbox_answered(outbox, how == SEND_REQUEST_DONE);
     if (how == SEND_REQUEST_DONE) {
         outbox_reset_backoff(outbox);
     }
@@ -474,6 +481,27 @@ static void outbox_topic_wake(struct outbox_topic *topic, int64_t now_ms)
     outbox_topic_advance(topic);
 }
 
+/* End the sends whose deadline has passed while they waited for a busy server. */
+static void outbox_topics_expire_gated(struct outbox_set *set, int64_t now_ms)
+{
+    for (size_t i = 0; set->gated_count > 0 && i < set->gates.count; i++) {
+        struct gate *gate = set->gates.all[i];
+        struct gate_waiter *waiter = gate != NULL ? TAILQ_FIRST(&gate->waiting) : NULL;
+
+        while (waiter != NULL) {
+            struct outbox *outbox = OWNER_OF(waiter, struct outbox, waiter);
+
+            waiter = TAILQ_NEXT(waiter, link);
+            outbox_expire(outbox, now_ms);
+            if (STAILQ_EMPTY(&outbox->queue)) {
+                outbox_topic_settle(outbox);
+            } else {
+                outbox_set_wake_at(set, STAILQ_FIRST(&outbox->queue)->deadline_ms);
+            }
+        }
+    }
+}
+
 void outbox_topics_wake(struct outbox_topics *topics, int64_t now_ms)
 {
     struct outbox_topic *topic, *next_topic;
@@ -488,6 +516,7 @@ void outbox_topics_wake(struct outbox_topics *topics, int64_t now_ms)
         outbox_expire(outbox, now_ms);
         outbox_topic_settle(outbox);
     }
+    outbox_topics_expire_gated(&topics->set, now_ms);
 }
 
 static void outbox_topic_close(struct outbox_topic *topic)

@@ -61,6 +61,12 @@ static void outboxes_send(struct outboxes *all)
     struct next_call next;
 
     set->now_us = clock_now_us();
+    while ((outbox = outbox_set_gated(set)) != NULL) {
+        outbox_topic_begin(outbox, set->now_us / 1000);
+    }
+    if (TAILQ_EMPTY(&set->ready)) {
+        return;
+    }
     next = outbox_set_next(set);
     while ((outbox = TAILQ_FIRST(&set->ready)) != NULL &&
            (next.why == NEXT_CALL_NOW || next.n-- > 0)) {
@@ -79,7 +85,7 @@ static void outboxes_turn(void *user)
     struct outboxes *all = user;
     struct outbox_set *set = &all->topics.set;
 
-    if (!TAILQ_EMPTY(&set->ready)) {
+    if (!TAILQ_EMPTY(&set->ready) || set->gated_count > 0) {
         outboxes_send(all);
     }
     outboxes_set_timer(all);
@@ -166,6 +172,7 @@ void outboxes_close(struct outboxes *all, void (*closed)(void *user), void *user
     alarm_clear(loop_alarms(all->topics.set.sink.core->io), &all->alarm);
     send_requests_abandon(&all->topics.set.requests);
     outbox_topics_close(&all->topics);
+    gates_fini(&all->topics.set.gates);
     outboxes_report(all);
     all->closed = closed;
     all->closed_user = user;

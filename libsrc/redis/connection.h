@@ -58,13 +58,10 @@ struct connection_options {
 /* Begin to connect.  Never calls back before it returns. */
 struct connection *connection_new(struct loop *loop, const struct connection_options *options);
 
-/* Queue bytes; they are written at the end of this turn of the loop.  Only after `ready`. */
+/* Queue bytes; they are written at the end of this turn of the loop, or when several exchanges are
+ * queued.  Only after `ready`. */
 void connection_send(struct connection *connection, const char *bytes, size_t len,
                      struct exchange *exchange);
-
-/* The same with a command of these words. */
-void connection_ask(struct connection *connection, struct exchange *exchange, int count,
-                    const char **words);
 
 /* Queue bytes whose replies come to `pushed`. */
 void connection_push(struct connection *connection, const char *bytes, size_t len);

@@ -237,6 +237,15 @@ static void node_on_probed(struct exchange *exchange, const redisReply *reply, b
     node->probing = false;
 }
 
+void node_ask(struct node *node, struct exchange *exchange, int count, const char **words)
+{
+    char *bytes = NULL;
+    long long len = redisFormatCommandArgv(&bytes, count, words, NULL);
+
+    connection_send(node->connection, bytes, (size_t) len, exchange);
+    redisFreeCommand(bytes);
+}
+
 void node_probe(struct node *node)
 {
     if (!connection_is_idle(node->connection)) {
@@ -245,7 +254,7 @@ void node_probe(struct node *node)
     node->probing = true;
     node->probe.done = node_on_probed;
     node->probe.max_elements = 1;
-    connection_ask(node->connection, &node->probe, 1, (const char *[]){"PING"});
+    node_ask(node, &node->probe, 1, (const char *[]){"PING"});
 }
 
 bool node_probe_failed(const struct node *node, int64_t patience_ms)

@@ -124,6 +124,9 @@ void node_forget(struct node *node, const void *script);
 /* Ask a node that is UP for a sign of life, unless a reply is due anyway. */
 void node_probe(struct node *node);
 
+/* Send a command of these words. */
+void node_ask(struct node *node, struct exchange *exchange, int count, const char **words);
+
 /* Has a node that is UP said nothing for `patience_ms` since it was asked for a sign of life? */
 bool node_probe_failed(const struct node *node, int64_t patience_ms);
 

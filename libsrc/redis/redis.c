@@ -187,6 +187,11 @@ void redis_server_of(char *out, const struct redis *redis, int32_t hash_slot)
 
 static_assert((int) REDIS_MASTERS_MAX >= (int) SLOTMAP_NODES_MAX, "room for each master");
 
+size_t redis_master_of(const struct redis *redis, int32_t hash_slot)
+{
+    return redis->topology.map.owner[hash_slot];
+}
+
 size_t redis_masters(int32_t *out, const struct redis *redis)
 {
     const struct slotmap *map = &redis->topology.map;

@@ -142,6 +142,10 @@ struct redis_counts redis_counts(const struct redis *redis);
 enum { REDIS_SERVER_MAX = 264 };
 void redis_server_of(char *out, const struct redis *redis, int32_t hash_slot);
 
+/* The number of the server of this hash slot, from 1 on, as long as the client knows the same
+ * servers; 0: it does not know it.  At most REDIS_MASTERS_MAX. */
+size_t redis_master_of(const struct redis *redis, int32_t hash_slot);
+
 /* A hash slot of each master that the client knows of: how many there are.  `out` has room for
  * REDIS_MASTERS_MAX. */
 enum { REDIS_MASTERS_MAX = 1000 };

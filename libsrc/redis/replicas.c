@@ -45,7 +45,7 @@ static void replicas_send(struct node *node, struct exchange *exchange, int coun
                           const char **words)
 {
     exchange->max_elements = 1;
-    connection_ask(node->connection, exchange, count, words);
+    node_ask(node, exchange, count, words);
 }
 
 /* --- are there enough? ----------------------------------------------------------------------- */

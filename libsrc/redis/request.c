@@ -360,7 +360,7 @@ static void request_send_extra(struct request *request, struct exchange *exchang
 {
     exchange->max_elements = 1;
     request->in_flight++;
-    connection_ask(request->node->connection, exchange, count, words);
+    node_ask(request->node, exchange, count, words);
 }
 
 /* Send the command, after the script's text and ASKING where they are needed. */

@@ -104,6 +104,12 @@ PATCHES = (
           tests=("consume_lease_expired", "consume_delivery", "consume_frozen")),
 
     # --- what is claimed, and when ---
+    Patch("gate-open", "what is in flight to a busy server has no bound",
+          "libsrc/model/gate.c", "return bound < INT32_MAX ? (int32_t) bound : INT32_MAX;",
+          "return INT32_MAX;", tests=("model_gate", "consume_lost_replies")),
+    Patch("gate-place-kept", "a request that has ended keeps its place at the gate",
+          "libsrc/model/gate.c", "    gate->in_flight--;\n", "",
+          tests=("model_gate", "consume_failover")),
     Patch("wake-forgotten", "a send does not wake the owner that sleeps",
           "lua/lib/wake.lua", "if not parked then", "if true then",
           tests=("lua_send", "lua_push", "lua_sleepers")),

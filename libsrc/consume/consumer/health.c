@@ -68,6 +68,9 @@ static void health_explain(char *out, size_t size, const struct owned_slot *slot
     case NEXT_CALL_IDLE:
         snprintf(out, size, "its call waits for more answers, or for calls of other slots");
         return;
+    case NEXT_CALL_BUSY:
+        snprintf(out, size, "Redis is busy with earlier calls of this consumer");
+        return;
     case NEXT_CALL_NOTHING:
     case NEXT_CALL_NOW:
     case NEXT_CALL_HALF:

@@ -90,6 +90,9 @@ static void claiming_view_pace(struct next_call_view *view, const struct owned_s
     view->opens_us = pace_opens_us(&set->pace);
     view->left = slot_set_has_flushed(set);
     view->awaited = set->awaited;
+    view->gated = slot->waiter.gate != NULL;
+    view->busy = set->pace.linger_us > 0 && !set->awaited &&
+                 !gate_admits(owned_slot_gate(slot), &slot->waiter);
 }
 
 /* --- the decision --- */
@@ -107,8 +110,13 @@ static void claiming_wait(struct owned_slot *slot)
     if (next->queues) {
         owned_slot_queue(slot, &slot->set->throttled);
     }
-    if (next_call_waits(next->why)) {
+    if (next->why == NEXT_CALL_BUSY) {
+        owned_slot_wait_at_gate(slot);
+    } else if (next_call_waits(next->why)) {
         slot_set_move(slot, SLOT_TOGETHER);
+    }
+    if (next->why != NEXT_CALL_BUSY && next->why != NEXT_CALL_NOW) {
+        owned_slot_leave_gate(slot);
     }
     owned_slot_set_alarm(slot);
 }

@@ -32,6 +32,8 @@ struct consume_call {
     struct buf passes;    /* keys that the claim passes over; it has `n` or is empty */
     uint64_t last, known; /* the newest claims that were known when it began, and when its reply
                              came */
+    struct gate *gate;    /* through which it left */
+    int64_t left_us;      /* when */
     bool open;            /* if it leaves the slot parked, sends may claim for this owner */
     bool requeues;        /* some of its answers requeue their message */
     bool buries;          /* some of its answers make dead letters */
@@ -243,6 +245,10 @@ static void consume_send(struct consume_call *consume)
     store_slot_fill(&consume->target, &set->topic, slot->number);
     damage_on_asked(slot);
     consume->sent = true;
+    consume->left_us = clock_now_us();
+    consume->gate = owned_slot_gate(slot);
+    gate_sent(consume->gate);
+    owned_slot_leave_gate(slot);
     consume->sent_ms = clock_now_ms();
     consume->lease_ms = set->topic.lease_ms;
     owned_slot_call_begin(slot);
@@ -688,6 +694,8 @@ static void consume_on_reply(struct store_call *call, const struct store_result 
     struct store_consumed consumed;
 
     consume->sent = false;
+    gate_ended(consume->gate, consume->left_us, clock_now_us(), result->outcome == STORE_OK);
+    slot_set_serve(consume->gate);
     pace_answered(&set->pace, consume->flushed_us);
     if (consume->era != slot->era) {
         if (result->outcome == STORE_FENCED) {

@@ -231,8 +231,36 @@ void owned_slot_unwatch_handlers(struct owned_slot *slot)
     }
 }
 
+struct gate *owned_slot_gate(const struct owned_slot *slot)
+{
+    struct slot_set *set = slot->set;
+
+    return gates_get(&set->gates, redis_master_of(set->core->redis, slot->subscription.hash_slot));
+}
+
+void owned_slot_leave_gate(struct owned_slot *slot)
+{
+    const struct gate *gate = slot->waiter.gate;
+
+    if (gate != NULL) {
+        gate_leave(&slot->waiter);
+        slot_set_serve(gate);
+    }
+}
+
+void owned_slot_wait_at_gate(struct owned_slot *slot)
+{
+    struct gate *gate = owned_slot_gate(slot);
+
+    if (slot->waiter.gate != gate) {
+        owned_slot_leave_gate(slot);
+        gate_wait(gate, &slot->waiter);
+    }
+}
+
 void owned_slot_end_waiting(struct owned_slot *slot)
 {
+    owned_slot_leave_gate(slot);
     if (slot->place != SLOT_CHANGED) {
         slot_set_move(slot, SLOT_OUT);
     }

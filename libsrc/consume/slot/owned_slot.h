@@ -29,6 +29,7 @@
 #include "consume/slot/sleep.h"
 #include "consume/slot/slot_set.h"
 #include "model/call_wait.h"
+#include "model/gate.h"
 #include "model/next_call.h"
 #include "model/token.h"
 #include "redis/redis.h"
@@ -135,7 +136,8 @@ struct owned_slot {
         int64_t told_us; /* when this process was told to look, whatever the reply to the call or
                             read in progress says; 0: it was not told */
         bool told_backup;
-    } shared; /* of a shared topic: shared.c */
+    } shared;                  /* of a shared topic: shared.c */
+    struct gate_waiter waiter; /* while its call waits for a busy server */
     enum slot_place place;
     TAILQ_ENTRY(owned_slot) place_link;
     struct owned_slot_queue *queue; /* that of throttled slots, or one for takeovers, in which it
@@ -200,6 +202,14 @@ void owned_slot_call_end(struct owned_slot *slot);
 /* Mark the slot as changed whenever a handler returns, or stop that. */
 void owned_slot_watch_handlers(struct owned_slot *slot);
 void owned_slot_unwatch_handlers(struct owned_slot *slot);
+
+/* That of the server that it calls. */
+struct gate *owned_slot_gate(const struct owned_slot *slot);
+
+/* Its call waits there behind the others, or where it waits already; it needs no place, or has
+ * left. */
+void owned_slot_wait_at_gate(struct owned_slot *slot);
+void owned_slot_leave_gate(struct owned_slot *slot);
 
 /* The call of the slot waits no more, and is decided anew. */
 void owned_slot_end_waiting(struct owned_slot *slot);

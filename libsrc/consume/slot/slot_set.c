@@ -67,6 +67,20 @@ void slot_set_flush(struct slot_set *set)
     slot_set_release_together(set);
 }
 
+void slot_set_serve(const struct gate *gate)
+{
+    int32_t places = gate_places(gate);
+    struct gate_waiter *waiter;
+
+    TAILQ_FOREACH(waiter, &gate->waiting, link)
+    {
+        if (places-- <= 0) {
+            return;
+        }
+        slot_set_changed(OWNER_OF(waiter, struct owned_slot, waiter));
+    }
+}
+
 bool slot_set_is_contended(const struct slot_set *set)
 {
     return !TAILQ_EMPTY(&set->throttled) || limit_is_contended(&set->budget.limited);
@@ -157,6 +171,7 @@ void slot_set_fini(struct slot_set *set)
         free(takeovers);
     }
     delivery_pool_fini(&set->pool);
+    gates_fini(&set->gates);
     free(set->slots);
 }
 

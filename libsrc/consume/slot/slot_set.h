@@ -21,6 +21,7 @@
 #include "consume/slot/budget.h"
 #include "core/coord_link.h"
 #include "core/core.h"
+#include "model/gate.h"
 #include "model/pace.h"
 #include "model/topic.h"
 #include "redis/redis.h"
@@ -127,6 +128,7 @@ struct slot_set {
     struct owned_slot_queue places[SLOT_PLACES];
     int32_t joining;
     struct pace pace;
+    struct gates gates; /* of consume calls */
     struct alarm alarm; /* for what does not concern one slot alone: when slots of SLOT_TOGETHER may
                            call, and throttled ones may claim */
     int64_t now_us;     /* when this turn began */
@@ -171,6 +173,9 @@ void slot_set_begin_turn(struct slot_set *set);
 
 /* A call leaves now: those of SLOT_TOGETHER leave with it, in one flush. */
 void slot_set_flush(struct slot_set *set);
+
+/* Mark the slots that may call, as this gate has places now. */
+void slot_set_serve(const struct gate *gate);
 
 /* Has a call left in this turn? */
 bool slot_set_has_flushed(const struct slot_set *set);

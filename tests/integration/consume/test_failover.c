@@ -1,11 +1,13 @@
 /* test_failover.c - replicas take over while a fleet consumes and a producer sends: by agreement,
  * because a master died or stands still, and without the last writes.  Three masters with one
  * replica each. */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "integration/fixture/cluster.h"
 #include "integration/fixture/handler_log.h"
 #include "integration/fixture/keys.h"
@@ -194,6 +196,91 @@ static void owners_continue_when_a_replica_takes_over_without_the_last_writes(vo
     verdict = load_end(load);
     print_message("%d were handled more than once\n", (int) verdict.repeated);
     assert_in_range(verdict.repeated, 0, before);
+}
+
+/* --- a busy master that dies --- */
+
+enum { BUSY_SLOTS = 256, WAVE = 512, SLOW_WAVES = 3, SLOW_MS = 50 };
+
+struct busy {
+    smq_client *client;
+    const char *topic;
+    smq_producer *producer;
+    atomic_int stored, ended;
+    int sent;
+};
+
+static void busy_on_sent(const smq_receipt *receipt, void *user)
+{
+    struct busy *busy = user;
+
+    atomic_fetch_add(&busy->stored, receipt->status == SMQ_OK ? 1 : 0);
+    atomic_fetch_add(&busy->ended, 1);
+}
+
+static void busy_send(struct busy *busy)
+{
+    char key[16];
+    smq_error err;
+
+    for (int i = 0; i < WAVE; i++, busy->sent++) {
+        snprintf(key, sizeof(key), "k%d", busy->sent);
+        smq_message message = messages_text(key);
+        message.key = message.body;
+        assert_ok(smq_send_async(busy->producer, busy->topic, &message, busy_on_sent, busy, &err),
+                  &err);
+    }
+}
+
+static bool busy_has_ended(void *arg)
+{
+    struct busy *busy = arg;
+
+    return atomic_load(&busy->ended) == busy->sent;
+}
+
+/* A master that stands still for moments is slow, so requests of its slots wait for each other,
+ * both sends and claims, when it dies. */
+static void requests_that_wait_for_a_busy_master_survive_its_death(void **state)
+{
+    struct busy busy = {.client = cluster_client()};
+    smq_topic_options topic = SMQ_TOPIC_OPTIONS(.slots = BUSY_SLOTS);
+    struct handler_log *log = handler_log_new(NULL);
+    smq_consumer *worker;
+    struct pair pair;
+    char key[64];
+
+    (void) state;
+    busy.topic = cluster_topic(busy.client, &topic);
+    (void) snprintf(key, sizeof(key), "slot{%s_0}", busy.topic);
+    pair = pair_with(servers_node_of(cluster_servers(), key));
+    busy.producer =
+        messages_producer(busy.client, &SMQ_PRODUCER_OPTIONS(.send_timeout_ms = TIMEOUT_MS));
+    worker = handler_log_worker(busy.client, busy.topic, log);
+    for (int i = 0; i < SLOW_WAVES; i++) {
+        int64_t until_ms = clock_wall_ms() + SLOW_MS;
+
+        server_pause(pair.master);
+        busy_send(&busy);
+        messages_await_clock(until_ms);
+        server_resume(pair.master);
+        assert_true(wait_until(busy_has_ended, &busy, TIMEOUT_MS));
+    }
+    handler_log_await(log, busy.sent); /* what no replica has is handled already */
+    server_pause(pair.master);
+    busy_send(&busy);
+    server_kill(pair.master);
+    await_takeover(&pair);
+    assert_true(wait_until(busy_has_ended, &busy, TIMEOUT_MS));
+    assert_int_equal(atomic_load(&busy.stored), busy.sent);
+    assert_true(server_restart(pair.master));
+    assert_true(servers_wait(cluster_servers(), TIMEOUT_MS));
+    messages_await_counts(busy.client, busy.topic, (struct message_counts){.done = -1});
+    assert_true(handler_log_count(log) >= busy.sent);
+    handler_log_stop_worker(worker);
+    smq_producer_free(busy.producer);
+    handler_log_free(log);
+    smq_client_free(busy.client);
 }
 
 /* --- schedules --- */
@@ -487,6 +574,7 @@ TEST_GROUP(failover)
         IN_REDIS(what_replicas_acknowledged_is_handled_when_a_master_stands_still),
         IN_REDIS(owners_continue_when_a_replica_takes_over_without_the_last_writes),
         LOAD_TESTS(lost_push_after_a_failover_without_the_last_writes_is_found_in_time),
+        cmocka_unit_test(requests_that_wait_for_a_busy_master_survive_its_death),
         cmocka_unit_test(a_schedule_ticks_on_once_over_failovers),
         cmocka_unit_test(sharers_hear_the_new_master_when_the_old_one_dies),
         cmocka_unit_test(sharers_hear_the_new_master_when_the_old_one_stands_still),

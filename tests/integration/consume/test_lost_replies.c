@@ -462,6 +462,76 @@ static void it_does_not_wait_for_the_end_of_its_lease(void **state)
     is_handled_again(clock_wall_ms() + 3600000);
 }
 
+/* --- a slow Redis --- */
+
+enum { BUSY_SLOTS = 64, BUSY_KEYS = 512, ALONE = 16, ONE_WAY_MS = 20, BOUND = 16 };
+
+static void send_keys(smq_producer *producer, const char *topic)
+{
+    char key[16];
+    smq_error err;
+
+    for (int i = 0; i < BUSY_KEYS; i++) {
+        snprintf(key, sizeof(key), "k%d", i);
+        smq_message message = messages_text(key);
+        message.key = message.body;
+        assert_ok(smq_send_async(producer, topic, &message, NULL, NULL, &err), &err);
+    }
+}
+
+static int64_t scripts_before;
+
+static bool are_in_flight(void *arg)
+{
+    (void) arg;
+    return keys_scripts_run() - scripts_before >= BOUND;
+}
+
+/* Each slot has messages in both waves, so without a bound each sends twice: its first request is
+ * in flight when the second wave comes. */
+static void a_slow_redis_is_given_larger_requests(void **state)
+{
+    smq_client *direct = cluster_client();
+    smq_topic_options options = SMQ_TOPIC_OPTIONS(.slots = BUSY_SLOTS);
+    const char *topic = cluster_topic(direct, &options);
+    struct proxy *proxy = proxy_start(server_port(servers_node(cluster_servers(), 0)));
+    smq_client *behind = cluster_client_with(&SMQ_CLIENT_OPTIONS(.redis = proxy_address(proxy)));
+    smq_producer *producer = messages_producer(behind, NULL);
+    struct handler_log *log = handler_log_new(NULL);
+    const smq_message alone = messages_text("alone");
+    smq_consumer *worker;
+    int64_t scripts;
+
+    for (int i = 0; i < 2 * ALONE; i++) { /* as fast as ever, and then slower */
+        if (i == ALONE) {
+            proxy_delay(proxy, ONE_WAY_MS);
+        }
+        messages_send_by(producer, topic, &alone);
+    }
+    proxy_hold(proxy);
+    scripts_before = keys_scripts_run();
+    send_keys(producer, topic);
+    await(are_in_flight, NULL, "as many requests in flight as may be");
+    send_keys(producer, topic);
+    proxy_release(proxy);
+    assert_int_equal(smq_producer_flush(producer, TIMEOUT_MS, NULL), SMQ_OK);
+    scripts = keys_scripts_run() - scripts_before;
+    print_message("%d scripts sent %d messages\n", (int) scripts, 2 * BUSY_KEYS);
+    assert_in_range(scripts, BUSY_SLOTS, BUSY_SLOTS + 2 * BOUND);
+
+    proxy_delay(proxy, 0);
+    worker = handler_log_worker(behind, topic, log);
+    messages_await_counts(direct, topic,
+                          (struct message_counts){.done = 2 * BUSY_KEYS + 2 * ALONE});
+    assert_int_equal(handler_log_count(log), 2 * BUSY_KEYS + 2 * ALONE);
+    handler_log_stop_worker(worker);
+    smq_producer_free(producer);
+    smq_client_free(behind);
+    smq_client_free(direct);
+    proxy_stop(proxy);
+    handler_log_free(log);
+}
+
 TEST_GROUP(lost_replies)
 {
     const struct CMUnitTest tests[] = {
@@ -475,6 +545,7 @@ TEST_GROUP(lost_replies)
         cmocka_unit_test(a_push_for_a_former_owner_makes_the_owner_take_over_again),
         cmocka_unit_test(a_claim_is_handled_again_when_redis_has_lost_the_token),
         cmocka_unit_test(a_message_is_handled_again_when_redis_has_lost_its_answer),
+        cmocka_unit_test(a_slow_redis_is_given_larger_requests),
         cmocka_unit_test(it_does_not_wait_for_the_end_of_its_lease),
     };
 

@@ -248,6 +248,28 @@ static void answers_of_an_idle_slot_wait_for_another_call(void **state)
     CHECK_ROWS(rows);
 }
 
+#define BUSY .busy = true, .opens_us = OPEN
+static void a_call_waits_while_its_server_is_busy(void **state)
+{
+    static const struct row rows[] = {
+        {"a claim", {PERHAPS, BUSY}, WAITS(BUSY, BATCH, NEXT_CALL_NEVER)},
+        {"answers", {EMPTY, BUSY, HAS(9, 5, 4)}, WAITS(BUSY, 0, NEXT_CALL_NEVER)},
+        {"a call that fills itself",
+         {EMPTY, BUSY, HAS(99, 0, 99)},
+         WAITS(BUSY, 0, NEXT_CALL_NEVER)},
+        {"another call has left",
+         {PERHAPS, BUSY, .left = true},
+         WAITS(BUSY, BATCH, NEXT_CALL_NEVER)},
+        {"first it waits for others", {PERHAPS, LATER, .busy = true}, WAITS(TOGETHER, BATCH, 400)},
+        {"there is a place after it has waited", {PERHAPS, LATER, .gated = true}, LEAVES(BATCH)},
+        {"it does not idle any more", {ANSWERED, .gated = true}, LEAVES(0)},
+        {"the slot is given up", {PERHAPS, BUSY, .ending = true}, LEAVES(BATCH)},
+        {"it must call", {EMPTY, BUSY, .must = true}, LEAVES(0)},
+    };
+
+    CHECK_ROWS(rows);
+}
+
 /* --- sends --- */
 
 #define READY(many, waiting) .sends = (many), .callers = (waiting), .halves = true
@@ -294,11 +316,12 @@ static void there_is_room_if_a_claim_would_not_be_made_small(void **state)
     }
 }
 
-static void a_call_waits_to_leave_for_two_reasons(void **state)
+static void a_call_waits_to_leave_for_three_reasons(void **state)
 {
     for (int why = 0; why < NEXT_CALLS; why++) {
-        assert_int_equal(next_call_waits((enum next_call_why) why),
-                         why == NEXT_CALL_TOGETHER || why == NEXT_CALL_IDLE);
+        assert_int_equal(next_call_waits((enum next_call_why) why), why == NEXT_CALL_TOGETHER ||
+                                                                        why == NEXT_CALL_BUSY ||
+                                                                        why == NEXT_CALL_IDLE);
     }
 }
 
@@ -311,9 +334,10 @@ TEST_GROUP(next_call)
         cmocka_unit_test(calls_leave_together),
         cmocka_unit_test(the_call_of_a_slot_with_a_backlog_waits_no_longer),
         cmocka_unit_test(answers_of_an_idle_slot_wait_for_another_call),
+        cmocka_unit_test(a_call_waits_while_its_server_is_busy),
         cmocka_unit_test(sends_leave_together_and_callers_in_halves),
         cmocka_unit_test(there_is_room_if_a_claim_would_not_be_made_small),
-        cmocka_unit_test(a_call_waits_to_leave_for_two_reasons),
+        cmocka_unit_test(a_call_waits_to_leave_for_three_reasons),
     };
 
     return cmocka_run_group_tests_name("next_call", tests, NULL, NULL);

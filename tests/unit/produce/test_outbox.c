@@ -17,10 +17,8 @@
 static void outbox_is_sent_from_ready_only(void **state)
 {
     static const char *const rows[OUTBOX_STATES] = {
-        [OUTBOX_EMPTY] = ".x.x",
-        [OUTBOX_READY] = "x.x.",
-        [OUTBOX_IN_FLIGHT] = "xx.x",
-        [OUTBOX_BACKING_OFF] = "xx..",
+        [OUTBOX_EMPTY] = ".x..x",     [OUTBOX_READY] = "x.xx.",       [OUTBOX_GATED] = "x..x.",
+        [OUTBOX_IN_FLIGHT] = "xx..x", [OUTBOX_BACKING_OFF] = "xx...",
     };
 
     for (int from = 0; from < OUTBOX_STATES; from++) {
