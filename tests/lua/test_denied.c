@@ -415,7 +415,7 @@ static void walk_until_hit(struct walks *walks, const char *script, enum walk_ro
         const struct walk_denial *denial = &denials->item[i];
 
         for (size_t tries = 0;
-             tries < 80 && !was_hit(&walks->hits, script, denial) && !is_undo(script, denial);
+             tries < 240 && !was_hit(&walks->hits, script, denial) && !is_undo(script, denial);
              tries++) {
             walk_half(walks, denial, tries);
         }
