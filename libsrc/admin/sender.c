@@ -149,8 +149,9 @@ static void sender_missing(char missing[SENDER_MISSING_MAX], const struct sender
 
     missing[0] = '\0';
     for (int i = 0; i < STORE_USER_QUESTIONS; i++) {
-        if (sender->lacks[i][0] != '\0' &&
-            (i < STORE_USER_CONSUMES || sender->may[STORE_USER_CONSUMES])) {
+        const bool counts = i < STORE_USER_CONSUMES || sender->may[STORE_USER_CONSUMES];
+
+        if (counts && sender->lacks[i][0] != '\0') {
             used += (size_t) snprintf(missing + used, SENDER_MISSING_MAX - used, "%s%s",
                                       used > 0 ? " " : "", sender->lacks[i]);
         }

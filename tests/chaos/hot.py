@@ -42,22 +42,39 @@ class Waiting:
 
 
 class Hot:
-    """`add(text)` is called with each violation."""
+    """`add(text)` is called with each violation.
+
+    A suspect is claimed alone, when nothing else of its slot is in flight, and no message passes
+    it.  So messages of any key in front of it hold up both.  One that was due when its owner took
+    the slot over, and is alone in its claim, may be a suspect: until it has begun nothing is
+    judged."""
 
     def __init__(self, history, add):
         self.history, self.add = history, add
         firsts, busy = {}, collections.defaultdict(list)
+        claims, self.since = collections.Counter(), {}
         for run in history.runs:
             if run.topic == TOPIC:
                 firsts.setdefault(run.body, run)
+                claims[run.slot, run.token, run.claim] += 1
+                self.since.setdefault((run.slot, run.token), run.begin_ns)
                 if run.key == KEY:
                     busy[run.slot, run.token].append(run)
         self.busy = {name: Busy(runs) for name, runs in busy.items()}
+        self.suspects_until = {
+            (run.slot, run.token): run.begin_ns for run in firsts.values()
+            if claims[run.slot, run.token, run.claim] == 1
+            and self.due_ns(run) < self.since[run.slot, run.token]}
         self.others = [run for run in firsts.values() if run.key != KEY]
         sends = [send for send in history.sends.values()
                  if send.topic == TOPIC and send.outcome == "stored"]
         self.rest = Waiting([send for send in sends if send.key != KEY], firsts)
         self.hot = Waiting([send for send in sends if send.key == KEY], firsts)
+
+    def due_ns(self, run):
+        send = self.history.sends[TOPIC, run.body]
+        return max(send.outcome_ns or send.at_ns, send.due_ms * MS -
+                   self.history.run["wall_minus_monotonic_ns"])
 
     def judge(self):
         """How many messages came past many of the hot key."""
@@ -66,12 +83,12 @@ class Hot:
             send, busy = self.history.sends[TOPIC, run.body], self.busy.get((run.slot, run.token))
             if busy is None or send.outcome != "stored":
                 continue
-            due_ns = max(send.outcome_ns, send.due_ms * MS -
-                         self.history.run["wall_minus_monotonic_ns"])
+            due_ns = self.due_ns(run)
             if self.rest.at(due_ns) > MOST:
                 continue
             past += self.hot.at(due_ns) >= MANY and self.hot.at(run.begin_ns) >= MANY
-            held_ms = busy.between(due_ns, run.begin_ns) // MS
+            from_ns = max(due_ns, self.suspects_until.get((run.slot, run.token), 0))
+            held_ms = busy.between(from_ns, max(from_ns, run.begin_ns)) // MS
             if held_ms > HELD_UP_MS:
                 self.add(f"{run.body} was due, and in front of it messages of the hot key were "
                          f"handled for {held_ms} ms")

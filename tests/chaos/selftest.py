@@ -543,6 +543,7 @@ def plant_held_up_by_hot_key(logs):
     before, begins after that."""
     judge = hot.Hot(logs.history, None)
     run = logs.first(lambda run: run.topic == hot.TOPIC and run.key == hot.KEY
+                     and judge.since[run.slot, run.token] < run.begin_ns - 2
                      and judge.rest.at(run.begin_ns - 1) < hot.MOST)
     body = "k0:s1:999999999:done"
     logs.append("sender-s1.log", f"send {run.begin_ns - 2} {run.topic} {body} k0 0 0",
