@@ -10,7 +10,7 @@
 enum {
     QUEUED = 16,         /* requests that may wait in the server for others */
     WINDOW_US = 5000000, /* of the shortest reply */
-    SMOOTH = 8           /* a reply counts as one of so many */
+    SMOOTH = 8           /* the mean moves by this part of the difference to a reply */
 };
 
 /* Of n requests in flight, n * rest / reply are in work or on their way, and the others wait. */

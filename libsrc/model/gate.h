@@ -1,4 +1,5 @@
-/* gate.h - how many requests to one server may be in flight, so that what comes meanwhile collects.
+/* gate.h - how many requests to one server may be in flight.  Messages that come while their slot
+ * waits leave together, in one request.
  *
  * Each slot has at most one request of a kind in flight, but there are many slots.  When a server
  * is busy, requests only wait in it for each other, and each takes what its slot had when it left.

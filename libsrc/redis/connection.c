@@ -23,7 +23,7 @@
 #include "redis/tls.h"
 
 enum { READ_SIZE = 64 * 1024, KEEPALIVE_S = 15, NEXT_TO_SECRET = 1024 };
-enum { EARLY = 8 }; /* so many commands are written before the turn ends: decision 77 */
+enum { EARLY = 8 }; /* commands that are written before the turn of the loop ends: decision 77 */
 
 /* Invariants: `state` changes in connection_enter() alone.  Exchanges numbered up to `flushed` may
  * have reached the server.  `found` is not NULL while CONNECTING or SWITCHING, unless it is a unix
