@@ -37,13 +37,13 @@ STOPS = 4                 # one of this many workers stops when its membership h
 DRAIN_S = 90
 LOOK_S = 5                # between two looks of the operator
 TOPICS = {
-    "jobs": ["--slots", "16", "--backoff", "fixed:50"],
+    "jobs": ["--slots", "16", "--backoff", "fixed:50", "--format", "5"],
     "fifo": ["--type", "fifo", "--slots", "8", "--backoff", "fixed:50"],
     "priority": ["--type", "priority", "--slots", "8", "--backoff", "fixed:50",
                  "--takeover", "strict", "--lease", "10s"],
     "merge": ["--type", "range_merge", "--delay", "200ms", "--slots", "8", "--backoff", "fixed:50",
               "--takeover-replicas", "1"],
-    "shared": ["--shared", "--slots", "8", "--backoff", "fixed:50", "--lease", "3s"],
+    "shared": ["--shared", "--slots", "8", "--backoff", "fixed:50", "--lease", "3s", "--format", "5"],
 }
 SLOTS = {"jobs": 16, "fifo": 8, "priority": 8, "merge": 8, "shared": 8}
 SHARED = [topic for topic, options in TOPICS.items() if "--shared" in options]
@@ -96,13 +96,14 @@ class World:
         hosts += [] if in_redis else ["z1", "z2", "z3"]
         hosts += [f"w{i + 1}" for i in range(WORKERS + SPARE)] + ["s1", "s2"]
         self.network = Network(hosts)
-        self.cluster = servers.Cluster(self.network, folder / "processes")
+        self.cluster = servers.Cluster(self.network, folder / "processes", programs)
         self.ensemble = None if in_redis else servers.Ensemble(self.network, folder / "processes")
         self.fleet = Fleet(self.network, folder, programs, self.cluster.addresses,
                            "-" if in_redis else self.ensemble.addresses,
                            list(zip(self.push_slots, self.zk_losses)))
         self.topics, self.exclusive = list(TOPICS), EXCLUSIVE
         self.monitors = []
+        self.lives = servers.Lives(self.cluster)
 
     def note(self, what, who="-", detail=0):
         with self.lock:
@@ -160,13 +161,24 @@ class World:
                 self.sleep(pause)
                 if self.over.is_set():
                     return
+                if name in faults.ON_REDIS:
+                    self.look_at_masters()
                 self.note("begin", fault.name)
                 fault.run()
                 self.note("healed", fault.name)
+                if name in faults.ON_REDIS:
+                    self.look_at_masters(fault.replaces)
         except Exception as error:  # whatever it is: the run shows less than was planned
             self.note("failed", type(error).__name__)
             self.failed.append(f"{fault.name}: {type(error).__name__} {error}")
             self.over.set()
+
+    def look_at_masters(self, may_change=False):
+        """Without a fault that replaces it, a master is replaced when its process got no processor
+        for longer than the node time-out; what it has acknowledged last is lost then."""
+        for host in self.lives.changed():
+            if not may_change:
+                self.note("stood-still", host)
 
     def supervise(self):
         """Start again, as a service manager does, what began while ZooKeeper was away."""
@@ -198,6 +210,7 @@ class World:
         self.over.set()
         for thread in threads:
             thread.join()
+        self.look_at_masters()
         self.note("faults-end")
 
     def fence_again(self):
@@ -232,8 +245,8 @@ class World:
         for sender in self.fleet.senders:
             sender.end(90)
         self.note("schedules-end")
-        for schedule in ticks.SCHEDULES:
-            self.command("schedule", "remove", ticks.TOPIC, schedule)
+        for line in self.command("--json", "schedule", "list", ticks.TOPIC).splitlines():
+            self.command("schedule", "remove", ticks.TOPIC, json.loads(line)["id"])
         servers.wait_until(self.is_drained, DRAIN_S, "everything sent was handled")
         self.note("drained")
 
@@ -245,7 +258,7 @@ class World:
         for worker in self.fleet.workers:
             worker.signal(signal.SIGTERM)
         for worker in self.fleet.workers:
-            if worker.runs() and worker.end() != 0:
+            if worker.runs() and worker.end() != 0 and not worker.was_denied():
                 self.failed.append(f"{worker.host} did not end well")
         for monitor in self.monitors:
             monitor.stop()
@@ -375,7 +388,8 @@ def parse():
     parser.add_argument("--soak", type=float, default=0, metavar="HOURS",
                         help="go on with new seeds for so long")
     parser.add_argument("--series", choices=list(faults.FORMS), default="faults",
-                        help="what is done; damage: Redis also loses keys; %(default)s")
+                        help="what is done; damage: Redis also loses keys; clocks: those of its nodes "
+                        "step; %(default)s")
     parser.add_argument("--coordination", choices=("zookeeper", "redis"), default="zookeeper",
                         help="in what the fleet agrees who owns which slot; %(default)s")
     parser.add_argument("--keep", metavar="FOLDER", help="keep the logs of a good run here")

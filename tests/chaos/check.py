@@ -31,7 +31,8 @@ AWAY_MS = 20_000                 # how long one without Redis may keep its slots
 LEAST_RATE, LEAST_MOVES_S = 200, 1
 LEAST_BESIDE = 50                # handlers a second in whole slots while others are damaged
 TRACED = 8                       # slots whose coordination is held against the model
-LOSSY = {"KillMaster", "FreezeMaster", "CutMaster", "LoseTreeWrites", "OlderTree"}  # after these Redis may have lost writes
+LOSSY = {"KillMaster", "FreezeMaster", "CutMaster", "LoseTreeWrites", "OlderTree",
+         "LoseWritesToLateClock"}  # after these Redis may have lost writes
 LOSSY_BEFORE_MS = 2000           # what was acknowledged so shortly before is lost with the master
 LEAST_BESIDE_KEY = 200           # handlers that begin beside one of another key of their slot
 LEAST_CHOICES = 10               # claims by priority that leave messages waiting
@@ -46,14 +47,14 @@ MOVES = {
                      "DeleteMember", "DamageMember", "EvictMember", "ExpireSession",
                      "DeleteAssignment", "DamageAssignment", "DeleteTopicNode",
                      "KillMaster", "FreezeMaster", "CutMaster", "LoseTreeWrites",
-                     "CutWorkerFromTree", "EvictFromTree"), 0.5),
+                     "CutWorkerFromTree", "EvictFromTree", "LoseWritesToLateClock"), 0.5),
     **dict.fromkeys(("LoseRedis", "KillZooKeeperLeader", "FreezeZooKeeperLeader",
                      "CutZooKeeperLeader", "LoseQuorum", "LoseSlot", "LoseDefinition"), 1),
     **dict.fromkeys(("JumpWorkerClock", "JumpSenderClock", "KillReplica", "Failover", "Migrate",
                      "MigrateAtomically", "OutOfMemory", "PauseClients", "KillClients",
                      "FlushScripts", "DenyCommand", "LoseRegistry", "DeleteLeader", "DamageLeader",
                      "DeleteLeaderEpoch", "FailOverTree", "OlderTree", "WipeTree",
-                     "MigrateTree"), 0)}
+                     "MigrateTree", "StepClock", "PromoteLateClock"), 0)}
 # Which faults an operator must be told of, and with which words; nothing else is of level ERROR.
 ERROR = 1                        # SMQ_LEVEL_ERROR
 ALARM_AFTER_MS = 10_000          # how long after its fault an alarm may come
@@ -116,7 +117,10 @@ def kept_takeovers(gains, may_be_lost):
 
 
 class Checker:
-    def __init__(self, history, traced):
+    """`known`: a checker that has read the same logs of Redis, and found them good."""
+
+    def __init__(self, history, traced, known=None):
+        self.known = known
         self.history, self.verdict, self.traced = history, Verdict(), traced
         self.by_message = collections.defaultdict(list)
         self.by_slot = collections.defaultdict(list)
@@ -135,6 +139,7 @@ class Checker:
         self.priority = Priority(
             lambda text: self.verdict.add("the largest priority is claimed first", text))
         self.damaged = self._damaged()
+        self.off = self._off()
         self.slot_of = {(run.topic, run.key): run.slot for run in history.runs}
         self.frozen = self._frozen()
         self.severed = self._severed()
@@ -163,6 +168,25 @@ class Checker:
         for name, begin_ns in since.items():
             damaged[name].append((begin_ns, float("inf")))
         return damaged
+
+    def _off(self):
+        """By (topic, slot): when its times were those of a clock that had stepped.  It lasts until
+        what was stored then has come: the leases, and after a step forward all of it."""
+        off, since = collections.defaultdict(list), {}
+        for note in self.history.notes:
+            topic, _, slot = note.who.rpartition("_")
+            if note.what == "off":
+                since[note.who] = note.at_ns
+            elif note.what == "right":
+                end_ns = note.at_ns + max(LEASE_MS, int(note.detail)) * MS
+                off[topic, int(slot)].append((since.pop(note.who), end_ns))
+        for name, begin_ns in since.items():
+            topic, _, slot = name.rpartition("_")
+            off[topic, int(slot)].append((begin_ns, float("inf")))
+        return off
+
+    def is_off(self, topic, slot, begin_ns, end_ns=None):
+        return self.in_any(self.off.get((topic, slot), ()), begin_ns, end_ns)
 
     def was_damaged(self, send):
         """Was its slot repaired only after its receipt came?"""
@@ -315,7 +339,11 @@ class Checker:
         return found
 
     def check_executed(self):
-        read(self.history, self.executed, self.priority)
+        if self.known:
+            self.executed, self.priority = self.known.executed, self.known.priority
+            self.executed.leases.begin_judging(self.verdict.add)
+        else:
+            read(self.history, self.executed, self.priority)
         calls, pushes = self.executed.calls, self.executed.pushes
         self.verdict.figures["scripts judged"] = f"{calls}, {pushes} of them pushed"
         self.verdict.record |= {"scripts": calls, "pushes": pushes}
@@ -458,6 +486,7 @@ class Checker:
                 run = next((run for run in runs[i + 1:] if run.token > before.token or
                             run.token != before.token and run.body == before.body), None)
                 if run is None or self.in_any(self.lossy, before.begin_ns, run.begin_ns) or \
+                        self.is_off(topic, run.slot, before.begin_ns, run.begin_ns) or \
                         self.in_any(self.damaged.get((topic, run.slot), ()), before.begin_ns,
                                     run.begin_ns):
                     continue
@@ -488,10 +517,11 @@ class Checker:
         for (topic, body), runs in self.by_message.items():
             send = self.history.sends[topic, body]
             due_ms = send.due_ms
+            runs = [run for run in runs if not self.is_off(topic, run.slot, run.begin_ns)]
             for run in runs:
                 if run.wall_ms < due_ms:
                     self.verdict.add("never early", f"{topic} {body}: {due_ms - run.wall_ms} ms")
-            if topic == "merge" and runs[0].begin_ns < send.at_ns + (DELAY_MS - 1) * MS:
+            if topic == "merge" and runs and runs[0].begin_ns < send.at_ns + (DELAY_MS - 1) * MS:
                 self.verdict.add("never early", f"{topic} {body}: before its delay was over")
             for before, run in zip(runs, runs[1:]):
                 if before.verdict == "retry" and before.token == run.token \
@@ -522,7 +552,8 @@ class Checker:
 
     def check_hot(self):
         past = Hot(self.history, lambda text: self.verdict.add(
-            "a hot key holds up no other key", text)).judge()
+            "a hot key holds up no other key", text),
+            lambda run, from_ns: self.is_off(run.topic, run.slot, from_ns, run.begin_ns)).judge()
         self.verdict.figures["begun past a hot key"] = self.verdict.record["begun_past_hot"] = past
 
     def check_ticks(self):
@@ -530,7 +561,7 @@ class Checker:
         if self.damaged:
             return
         judge = ticks.Ticks(self.history, self.lossy, AWAY_MS if self.severed else 0,
-                            self.verdict.add)
+                            lambda *span: self.is_off(ticks.TOPIC, *span), self.verdict.add)
         count = judge.judge()
         self.verdict.figures["ticks of schedules"] = \
             f"{count}, {judge.stored_again} stored again, the latest by {judge.latest_ms} ms"
@@ -588,7 +619,7 @@ class Checker:
                 self.verdict.add("everything is handled after healing",
                                  f"{key}: {len(members)} left")
             if name == "body":
-                bodies = [field for field in found if field.startswith("b")]
+                bodies = [field for field in found if field.startswith(("b", "h"))]
                 if bodies:
                     self.verdict.add("no body is left behind", f"{key}: {len(bodies)}")
 
@@ -756,6 +787,10 @@ class Checker:
             "repeated": figures["messages repeated"], "dead": figures["dead letters"],
             "faults": dict(sorted(collections.Counter(faults).items())), "moves": len(moves),
             "owners": self.owners(), "fenced": figures["calls fenced"], "takeover_ms": takeovers}
+        stood = sorted({note.who for note in self.history.notes if note.what == "stood-still"})
+        if stood:
+            self.verdict.void.append(f"{', '.join(stood)} became a master without a fault: the machine "
+                                     "stood still")
         if handled / seconds < LEAST_RATE:
             self.verdict.void.append(f"{handled / seconds:.0f} handlers a second")
         if len(moves) < seconds / LEAST_MOVES_S:
@@ -785,6 +820,14 @@ class Checker:
         return self.verdict
 
 
-def judge(folder, traced=TRACED, of_redis=True):
+def judge(folder, traced=TRACED, of_redis=True, known=None):
     """`traced`: of how many slots the coordination is held against the model."""
-    return Checker(History(folder), traced).check(of_redis)
+    return Checker(History(folder), traced, known).check(of_redis)
+
+
+def judge_nodes(folder, nodes):
+    """The violations that show in the logs of these nodes alone, each of which is judged for
+    itself."""
+    checker = Checker(History(folder), 0)
+    read(checker.history, checker.executed, checker.priority, nodes=nodes)
+    return checker.verdict

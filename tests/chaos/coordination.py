@@ -17,7 +17,8 @@ NOT_RELEASED = re.compile(r"topic (\S+): member (\S+) at host \S+ did not releas
                           r"\(([-,\d]+)")
 RANGE = re.compile(r"(\d+)-(\d+)")
 # After these a tree in Redis may have gone back, which is outside of the model.
-FORGETS = {"KillMaster", "FreezeMaster", "CutMaster", "LoseTreeWrites", "OlderTree", "WipeTree"}
+FORGETS = {"KillMaster", "FreezeMaster", "CutMaster", "LoseTreeWrites", "OlderTree", "WipeTree",
+           "LoseWritesToLateClock"}
 TOPIC_NODE = re.compile(r"/slotmq/topics/([^/]+)")
 
 

@@ -20,9 +20,10 @@ class Life:
     end_ns = float("inf")
 
 
-def read(history, *judges):
-    """Let each of the judges see what each node executed, in one pass over the logs."""
-    for node in history.nodes():
+def read(history, *judges, nodes=None):
+    """Let each of the judges see what each node executed, or these alone, in one pass over the
+    logs."""
+    for node in nodes or history.nodes():
         for judge in judges:
             judge.begin_node()
         for step in history.executed(node):

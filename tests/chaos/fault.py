@@ -13,6 +13,7 @@ class Fault:
     """One fault.  `run` begins it, keeps it up for `seconds`, checks that it bit, and heals it."""
 
     shortest, longest = 1.0, 5.0
+    replaces = False  # another node may become a master, or a master start anew
     ends_history = False  # it lies outside of the model of coordination, for all topics
 
     @classmethod

@@ -4,6 +4,7 @@ The series run beside each other, the faults of one series one after another.
 """
 import random
 
+import faults_clocks as on_clocks
 import faults_damage as on_data
 import faults_redis as on_redis
 import faults_tree as on_tree
@@ -28,6 +29,8 @@ SERIES = {
                   on_zookeeper.DamageAssignment, on_zookeeper.DeleteTopicNode,
                   on_zookeeper.DeleteTopicNodes, on_zookeeper.DeleteLeader,
                   on_zookeeper.DamageLeader, on_zookeeper.DeleteLeaderEpoch],
+    "clocks": [on_clocks.StepClock, on_clocks.StepClock, on_clocks.PromoteLateClock,
+               on_clocks.LoseWritesToLateClock, on_redis.Failover, on_redis.KillClients],
     "damage": [on_data.LoseSlot, on_data.LoseSlot, on_data.LoseDefinition, on_data.EmptyNode],
 }
 # Those of a fleet in Redis alone: the master of its tree is a server as any other, so what is done to
@@ -42,10 +45,13 @@ SERIES["masters"] = [
     on_redis.Migrate, on_redis.PauseClients, on_redis.KillClients, on_redis.DenyCommand,
     on_tree.LoseTreeWrites, on_tree.FailOverTree, on_tree.OlderTree, on_tree.WipeTree,
     on_tree.MigrateTree]
+ON_REDIS = {"redis", "masters", "clocks", "damage"}  # one of these in each run
 # This takes long, so it comes in half of the runs, once and early.
 LONG, LONG_RUN_S, EARLY = on_workers.LoseRedis, 60, 3
-FORMS = {"faults": ["workers", "redis", "zookeeper"], "damage": ["workers", "zookeeper", "damage"]}
-FORMS_IN_REDIS = {"faults": ["members", "masters"], "damage": ["members", "damage"]}
+FORMS = {"faults": ["workers", "redis", "zookeeper"], "clocks": ["workers", "zookeeper", "clocks"],
+         "damage": ["workers", "zookeeper", "damage"]}
+FORMS_IN_REDIS = {"faults": ["members", "masters"], "clocks": ["members", "clocks"],
+                  "damage": ["members", "damage"]}
 
 
 def long_at(seconds, seed, series):

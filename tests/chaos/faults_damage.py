@@ -2,6 +2,7 @@
 damaged slots and consume the others; an operator runs `slotmq topic repair`."""
 import subprocess
 
+import ticks
 from faults_redis import RedisFault
 from servers import wait_until
 
@@ -83,9 +84,10 @@ class EmptyNode(Damage):
         keys = node.ask("KEYS", "*")
         slots = {key[len("slot{"):-1] for key in keys if key.startswith("slot{")}
         self.must(slots, "the node has no slot")
-        self.lost(*sorted(slots), *(f"topic{{{topic}}}" for topic in self.world.topics
-                                    if f"topic{{{topic}}}" in keys))
+        topics = [*self.world.topics, ticks.TOPIC]
+        self.lost(*sorted(slots),
+                  *(f"topic{{{topic}}}" for topic in topics if f"topic{{{topic}}}" in keys))
         node.ask("FLUSHALL")
         self.must(node.ask("KEYS", "slot{*") == [], "the node kept its keys")
         self.restart(node)
-        return slots, self.world.topics  # the list of all topics may be gone, too
+        return slots, topics  # the list of all may be gone, too

@@ -37,6 +37,7 @@ class RedisFault(Fault):
 class KillMaster(RedisFault):
     """A master dies; its replica takes over when it stays away for long enough."""
 
+    replaces = True
     shortest, longest = 0.2, 7.0
 
     def victim(self):
@@ -51,6 +52,7 @@ class KillMaster(RedisFault):
 
 
 class KillReplica(KillMaster):
+    replaces = False
     shortest, longest = 1.0, 5.0
 
     def victim(self):
@@ -60,6 +62,7 @@ class KillReplica(KillMaster):
 class FreezeMaster(RedisFault):
     """A master stands still; longer than the node time-out, its replica takes over."""
 
+    replaces = True
     shortest, longest = 0.5, 7.0
 
     def run(self):
@@ -70,6 +73,7 @@ class FreezeMaster(RedisFault):
 class CutMaster(RedisFault):
     """A master is cut off from all other nodes, but clients still reach it."""
 
+    replaces = True
     shortest, longest = 3.0, 7.0
 
     def run(self):
@@ -83,6 +87,7 @@ class Failover(RedisFault):
     # Redis gives a manual failover up without a word after 5 s (CLUSTER_MF_TIMEOUT of cluster.h), as
     # that of a replica that was started a moment ago; then an operator asks again.
     asks, asks_s = 3, 6
+    replaces = True
 
     def run(self):
         node = self.replica()

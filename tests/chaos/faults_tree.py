@@ -11,6 +11,9 @@ TREE = f"tree{{{TAG}}}"
 
 
 class TreeFault(RedisFault):
+    # A master whose failover by agreement came to nothing lets writes wait for 5 s.
+    write_s = 8
+
     def tree_master(self):
         """It may be lost, or its master away, because of another fault."""
         def found():
@@ -32,11 +35,14 @@ class TreeFault(RedisFault):
 class LoseTreeWrites(TreeFault):
     """The master of the tree dies, and its replica lacks the last writes."""
 
-    ends_history = True
+    replaces = ends_history = True
     shortest, longest = 0.5, 3.0
 
     def run(self):
-        node, replica = self.with_replica()
+        self.lose(*self.with_replica())
+        self.heal()
+
+    def lose(self, node, replica):
         self.must(node.ask("ACL", "SETUSER", "default", "-psync", "-sync"), "it was refused")
         self.world.note("behind", replica.host, replica.pid)
         node.ask("CLIENT", "KILL", "TYPE", "replica")
@@ -45,7 +51,6 @@ class LoseTreeWrites(TreeFault):
         self.kill(node)
         wait_until(lambda: replica.role() == "master", 30, f"{replica.host} is a master")
         node.start()
-        self.heal()
 
 
 class FailOverTree(TreeFault, Failover):
@@ -65,12 +70,12 @@ class FailOverTree(TreeFault, Failover):
 class OlderTree(TreeFault):
     """The master starts again in place, and the tree is what it was a while before."""
 
-    ends_history = True
+    replaces = ends_history = True
     shortest, longest = 0.5, 3.0
 
     def run(self):
         node = self.tree_master()
-        with node.client() as client:
+        with node.client(self.write_s) as client:
             client.connection_pool.connection_kwargs["decode_responses"] = False
             client.connection_pool.reset()
             older = client.dump(TREE)
@@ -92,7 +97,7 @@ class WipeTree(TreeFault):
     def run(self):
         node = self.tree_master()
         self.world.note("wiped", node.host, node.pid)
-        self.must(node.ask("DEL", TREE), "there was no tree")
+        self.must(node.ask("DEL", TREE, seconds=self.write_s), "there was no tree")
         self.pause()
         wait_until(lambda: node.ask("EXISTS", TREE), 10, "the tree is made again")
 

@@ -135,7 +135,8 @@ class Call:
     `tag` is "orders_5" of the keys "slot{orders_5}"; `token` is None where it carries none, as in
     a send.  A send that claims is a push: what it publishes carries the token of the owner.
     `passes`: of a claim by key, the keys that it must not take, as members begin with them.
-    `named`: its arguments, among which are the entries that it answers."""
+    `named`: its arguments, among which are the entries that it answers.
+    `ahead_ns`: by how much the clock of the node was ahead."""
     node: str
     line: int
     at_ns: int
@@ -145,6 +146,7 @@ class Call:
     passes: tuple
     commands: list
     named: list = ()
+    ahead_ns: int = 0
 
     def writes(self):
         return [command for command in self.commands if command[0] in WRITES]
@@ -185,6 +187,30 @@ class Change:
     line: int
     at_ns: int
     command: list
+
+
+class Clock:
+    """The times that a node writes, by its own clock, as true ones.  `steps`: when its clock was
+    moved, and by how much it was ahead from then on."""
+
+    SLACK_NS = 1_000_000_000  # a step is noted before it is made
+
+    def __init__(self, steps):
+        begins = [float("-inf"), *[at_ns for at_ns, _ in steps]]
+        self.spans = list(zip(begins, [*begins[1:], float("inf")],
+                              [0, *[ahead_ns for _, ahead_ns in steps]]))
+        self.last_ns = 0  # it goes on from there
+
+    def ahead(self, said_ns):
+        """By how much the clock was ahead when it said that."""
+        if len(self.spans) == 1:
+            return 0
+        found = [ahead_ns for begin_ns, end_ns, ahead_ns in self.spans
+                 if begin_ns - self.SLACK_NS <= said_ns - ahead_ns <= end_ns + self.SLACK_NS]
+        ahead_ns = min(found or (span[2] for span in self.spans),
+                       key=lambda ahead_ns: abs(said_ns - ahead_ns - self.last_ns))
+        self.last_ns = said_ns - ahead_ns
+        return ahead_ns
 
 
 class History:
@@ -270,13 +296,15 @@ class History:
     def executed(self, node):
         """What a node executed, in its order: Call, Change and Broken."""
         call, follows, unseen = None, True, self._unseen(node)
+        clock = Clock([(note.at_ns, int(note.detail) * 1_000_000) for note in self.notes
+                       if note.what == "clock" and note.who == node])
         with open(self.folder / f"monitor-{node}.log", encoding="latin-1") as file:
             for number, line in enumerate(file, 1):
                 found = LINE.match(line)
                 if not found:
                     if line.startswith("#"):
-                        call = None
-                        yield Broken(node, number, int(line.split()[2]))
+                        call, clock.last_ns = None, int(line.split()[2])
+                        yield Broken(node, number, clock.last_ns)
                     continue
                 words = found[4].rstrip()[1:-1].split('" "')
                 if found[3] == "lua":
@@ -286,7 +314,9 @@ class History:
                 if call is not None:
                     yield call
                 call = None
-                at_ns = int(found[1] + found[2]) * 1000 - self.run["wall_minus_monotonic_ns"]
+                said_ns = int(found[1] + found[2]) * 1000 - self.run["wall_minus_monotonic_ns"]
+                ahead_ns = clock.ahead(said_ns)
+                at_ns = said_ns - ahead_ns
                 if unseen and at_ns > unseen[0]:
                     del unseen[0]
                     yield Broken(node, number, at_ns)
@@ -301,6 +331,7 @@ class History:
                     yield Broken(node, number, at_ns)
                 if name in ("EVALSHA", "EVAL"):
                     follows, call = False, self._call(node, number, at_ns, words)
+                    call.ahead_ns = ahead_ns
                 elif name in WRITES:
                     if not follows:
                         yield Broken(node, number, at_ns)

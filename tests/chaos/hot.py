@@ -42,15 +42,16 @@ class Waiting:
 
 
 class Hot:
-    """`add(text)` is called with each violation.
+    """`add(text)` is called with each violation; what `is_off(run, from_ns)` is not judged, because
+    a clock stepped between that time and the begin of the call.
 
     A suspect is claimed alone, when nothing else of its slot is in flight, and no message passes
     it.  So messages of any key in front of it hold up both.  One that was due when its owner took
     the slot over, and is alone in its claim, may be a suspect: until it has begun nothing is
     judged."""
 
-    def __init__(self, history, add):
-        self.history, self.add = history, add
+    def __init__(self, history, add, is_off=lambda run, from_ns: False):
+        self.history, self.add, self.is_off = history, add, is_off
         firsts, busy = {}, collections.defaultdict(list)
         claims, self.since = collections.Counter(), {}
         for run in history.runs:
@@ -84,7 +85,7 @@ class Hot:
             if busy is None or send.outcome != "stored":
                 continue
             due_ns = self.due_ns(run)
-            if self.rest.at(due_ns) > MOST:
+            if self.rest.at(due_ns) > MOST or self.is_off(run, due_ns):
                 continue
             past += self.hot.at(due_ns) >= MANY and self.hot.at(run.begin_ns) >= MANY
             from_ns = max(due_ns, self.suspects_until.get((run.slot, run.token), 0))

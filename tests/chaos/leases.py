@@ -46,7 +46,7 @@ class Leases:
 
     def call(self, call):
         """A script did something to a slot of a shared topic."""
-        now_ms = (call.at_ns + self.history.run["wall_minus_monotonic_ns"]) / MS
+        now_ms = (call.at_ns + call.ahead_ns + self.history.run["wall_minus_monotonic_ns"]) / MS
         writes = call.writes()
         made = {entry for command in writes if command[0] == "ZADD" for entry in command[3::2]}
         for command in writes:
@@ -94,6 +94,10 @@ class Leases:
         """May a claim have ended without being seen?"""
         return bisect.bisect_left(self.gaps, before.begin_ns - LEASE_MS * MS) < \
             bisect.bisect(self.gaps, run.begin_ns)
+
+    def begin_judging(self, add):
+        """Once more, of other calls of handlers."""
+        self.add, self.again = add, 0
 
     def judge(self, by_message, is_excused):
         """`is_excused(before, run)`: may Redis have forgotten the claim, or have it twice?"""

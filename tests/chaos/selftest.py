@@ -13,11 +13,15 @@ import tempfile
 import check
 import coordination
 import hot
-from executed import read
+import ticks
 from history import Broken, Call, History
 
 SECOND = 1_000_000_000
 LATE_NS = 10 * SECOND  # much more than a handler may begin after a newer token was stored
+
+
+class NoPlace(Exception):
+    """The run has nothing in which the violation can be planted."""
 
 
 class Logs:
@@ -25,11 +29,19 @@ class Logs:
 
     def __init__(self, folder, history):
         self.folder, self.history = pathlib.Path(folder), history
+        self.edited = set()
 
     def edit(self, name, change):
         path = self.folder / name
-        path.write_text("".join(change(path.read_text(errors="surrogateescape").splitlines(True))),
-                        errors="surrogateescape")
+        lines = path.read_text(errors="surrogateescape").splitlines(True)
+        path.unlink()  # it may be the same file as that of the run
+        path.write_text("".join(change(lines)), errors="surrogateescape")
+        self.edited.add(name)
+
+    def nodes(self):
+        """The nodes whose logs are not as they were."""
+        return [name[len("monitor-"):-len(".log")] for name in self.edited
+                if name.startswith("monitor-")]
 
     def append(self, name, *lines):
         self.edit(name, lambda old: old + [line + "\n" for line in lines])
@@ -38,6 +50,7 @@ class Logs:
         path = self.folder / "final.json"
         left = json.loads(path.read_text())
         change(left)
+        path.unlink()
         path.write_text(json.dumps(left))
 
     def first(self, accept):
@@ -108,7 +121,7 @@ def plant_passed_failures(logs):
                 f"end {between_ns + 1} {10**9} done"])
             return
         failed[lane] = run if run.verdict == "retry" else None
-    raise ValueError("no message of fifo failed and held up another")
+    raise NoPlace("no message of fifo failed and held up another")
 
 
 def taken_over(logs, accept=lambda run: True):
@@ -130,7 +143,7 @@ def taken_over(logs, accept=lambda run: True):
         if all(event.at_ns > begin_ns for event in newer[1:]) and \
                 is_usable(run, newer[0], begin_ns):
             return run, newer[0]
-    raise ValueError("no takeover of a slot in this run can be used")
+    raise NoPlace("no takeover of a slot in this run can be used")
 
 
 def begin_late(logs, run, gained):
@@ -174,6 +187,8 @@ def plant_lease_not_awaited(logs):
     last = {event.worker: event.pid for event in logs.history.events}
     run = once_handled(logs, lambda run: run.topic in logs.history.strict
                        and not checker.is_repeated(run.topic, run.body)
+                       and not checker.is_off(run.topic, run.slot, run.begin_ns - SECOND,
+                                              run.begin_ns)
                        and not checker.in_any(checker.lossy, run.begin_ns - SECOND, run.begin_ns))
     worker, pid = next(item for item in last.items() if item[0] != run.worker)
     logs.append(f"worker-{worker}.log",
@@ -191,7 +206,8 @@ def plant_lease_of_key_not_awaited(logs):
     def is_late(run):
         if run.topic not in logs.history.strict or checker.is_repeated(run.topic, run.body):
             return False
-        if not checker.in_any(checker.lossy, run.begin_ns - SECOND, run.begin_ns):
+        if not checker.in_any(checker.lossy, run.begin_ns - SECOND, run.begin_ns) and \
+                not checker.is_off(run.topic, run.slot, run.begin_ns - SECOND, run.begin_ns):
             firsts.setdefault((run.topic, run.key), run)
         first = firsts.get((run.topic, run.key), run)
         return run.begin_ns > first.begin_ns + check.LEASE_MS * check.MS
@@ -242,7 +258,7 @@ def a_call(logs, accept):
                     claims.add(step.tag)
             else:
                 tokens, claims = set(), set()
-    raise ValueError("no node executed such a call")
+    raise NoPlace("no node executed such a call")
 
 
 def plant_old_write(logs):
@@ -314,21 +330,28 @@ def plant_begun_again(logs):
 
 
 def an_accepted_push(logs):
-    return next(push for push in logs.history.pushes if push.verdict == "accepted"
-                and gained_once(logs, push))
+    """One that no failover can have lost, and the call that began through it: a process may end
+    after it has accepted a push and before it begins a handler."""
+    checker, begun = check.Checker(logs.history, 0), {}
+    for run in logs.history.runs:
+        begun.setdefault((run.topic, run.slot, run.token, run.claim), run)
+    for push in logs.history.pushes:
+        run = begun.get((push.topic, push.slot, push.token, push.claim))
+        if push.verdict == "accepted" and run is not None and run.attempt == 1 and \
+                gained_once(logs, push) and not checker.in_any(checker.lossy, push.at_ns):
+            return push, run
+    raise NoPlace("nothing began through a push that was kept")
 
 
 def plant_accepted_again(logs):
-    push = an_accepted_push(logs)
+    push, _ = an_accepted_push(logs)
     logs.append(f"worker-{push.worker}.log",
                 "push {at_ns} {verdict} {topic} {slot} {token} {claim}".format(**vars(push)))
 
 
 def plant_pushed_retry(logs):
     """What began through a push had failed before."""
-    push = an_accepted_push(logs)
-    run = next(run for run in logs.history.runs if (run.topic, run.slot, run.token, run.claim)
-               == (push.topic, push.slot, push.token, push.claim))
+    _, run = an_accepted_push(logs)
     logs.edit(f"worker-{run.worker}.log", lambda lines: [
         line.replace(f" {run.claim} 1 {run.left} ", f" {run.claim} 2 {run.left - 1} ")
         if line.startswith(f"begin {run.begin_ns} {run.number} ") else line for line in lines])
@@ -336,10 +359,7 @@ def plant_pushed_retry(logs):
 
 def plant_other_through_push(logs):
     """Another message begins under the number of a push, which no failover has lost."""
-    push = an_accepted_push(logs)
-    name = (push.topic, push.slot, push.token, push.claim)
-    run = next(run for run in logs.history.runs
-               if (run.topic, run.slot, run.token, run.claim) == name)
+    _, run = an_accepted_push(logs)
     other = logs.first(lambda other: other.topic == run.topic and other.body != run.body)
     logs.append(f"worker-{run.worker}.log",
                 logs.begin(run, begin_ns=run.end_ns + 1, body=other.body))
@@ -393,6 +413,7 @@ def plant_back_off_cut(logs):
     before, run = next(
         (before, run) for runs in checker.by_message.values() for before, run in zip(runs, runs[1:])
         if before.verdict == "retry" and before.token == run.token != "-"
+        and not checker.is_off(run.topic, run.slot, before.begin_ns, run.begin_ns)
         and not checker.in_any(checker.lossy, before.begin_ns, run.begin_ns))
     logs.edit(f"worker-{run.worker}.log", lambda lines: [
         line.replace(f"begin {run.begin_ns} {run.number} ",
@@ -400,7 +421,9 @@ def plant_back_off_cut(logs):
 
 
 def plant_early(logs):
-    run = logs.first(lambda run: logs.history.sends[run.topic, run.body].due_ms > 0)
+    checker = check.Checker(logs.history, 0)
+    run = logs.first(lambda run: logs.history.sends[run.topic, run.body].due_ms > 0
+                     and not checker.is_off(run.topic, run.slot, run.begin_ns))
     logs.edit(f"worker-{run.worker}.log",
               lambda lines: [line.replace(f" {run.wall_ms} {run.body}",
                                           f" {run.due_ms - 1000} {run.body}") for line in lines])
@@ -449,7 +472,7 @@ def plant_larger_priority(logs, accept):
 
                 logs.edit(f"monitor-{node}.log", change)
                 return
-    raise ValueError("no node executed a claim by priority")
+    raise NoPlace("no node executed a claim by priority")
 
 
 def plant_left(logs):
@@ -486,7 +509,7 @@ def plant_alarm(logs):
 
 def plant_moves(logs):
     checker = check.Checker(logs.history, 0)
-    event = next(event for event in logs.history.events if event.kind == "slot_gained")
+    event = next(event for found in checker.gains.values() for event in found)
     more = checker.most_moves() + 1 - sum(len(found) for found in checker.gains.values())
     logs.append(f"worker-{event.worker}.log",
                 *[f"event {event.at_ns} slot_gained {event.topic} {event.slot} {event.token} "
@@ -504,8 +527,7 @@ def plant_token_out_of_order(logs):
 
 def plant_shared_begun_again(logs):
     """Another worker begins a message of a shared topic while its claim lasts."""
-    checker = check.Checker(logs.history, 0)
-    read(checker.history, checker.executed)
+    checker = known()
     leases = checker.executed.leases
     run = once_handled(logs, lambda run: run.topic in logs.history.shared
                        and not checker.in_any(checker.lossy, run.begin_ns - SECOND,
@@ -535,16 +557,18 @@ def plant_shared_lease_cut(logs):
 
                 logs.edit(f"monitor-{node}.log", change)
                 return
-    raise ValueError("no node executed a claim in a shared topic")
+    raise NoPlace("no node executed a claim in a shared topic")
 
 
 def plant_held_up_by_hot_key(logs):
     """A handler of the hot key works for five seconds, and a message of another key, which was due
     before, begins after that."""
-    judge = hot.Hot(logs.history, None)
+    judge, checker = hot.Hot(logs.history, None), check.Checker(logs.history, 0)
     run = logs.first(lambda run: run.topic == hot.TOPIC and run.key == hot.KEY
                      and judge.since[run.slot, run.token] < run.begin_ns - 2
-                     and judge.rest.at(run.begin_ns - 1) < hot.MOST)
+                     and judge.rest.at(run.begin_ns - 1) < hot.MOST
+                     and not checker.is_off(run.topic, run.slot, run.begin_ns - 2,
+                                            run.begin_ns + 5 * SECOND))
     body = "k0:s1:999999999:done"
     logs.append("sender-s1.log", f"send {run.begin_ns - 2} {run.topic} {body} k0 0 0",
                 f"receipt {run.begin_ns - 1} {run.topic} {body} stored SMQ_OK")
@@ -565,6 +589,7 @@ def a_tick(logs):
     def is_plain(tick):
         at_ns = tick.sent_ms * 1_000_000 - wall_ns
         return counts[tick.id] == 1 and times[0] + 3000 < tick.sent_ms < times[-1] - 3000 and \
+            not checker.is_off(ticks.TOPIC, tick.slot, at_ns - 5 * SECOND, at_ns + 5 * SECOND) and \
             not checker.in_any(checker.lossy, at_ns - 5 * SECOND, at_ns + 5 * SECOND)
 
     return next(filter(is_plain, logs.history.ticks))
@@ -678,30 +703,55 @@ OF_PROCESSES = {
 
 def begin(history):
     """In each process, before it plants."""
-    is_named.history = history
+    is_named.history, is_named.known = history, None
+
+
+def known():
+    """A checker that has read the logs of Redis as they are."""
+    if is_named.known is None:
+        is_named.known = check.Checker(is_named.history, 0)
+        is_named.known.check_executed()
+    return is_named.known
+
+
+def same_file(source, copy):
+    """A second name of a log; a copy of it on another file system."""
+    try:
+        os.link(source, copy)
+    except OSError:
+        shutil.copy2(source, copy)
 
 
 def is_named(folder, plant, invariant):
-    """Plant the violation in a copy of the logs; does the checker name it?"""
+    """Plant the violation in a copy of the logs; does the checker name it?  None: there is no place
+    for it."""
     with tempfile.TemporaryDirectory() as copy:
-        shutil.copytree(folder, copy, dirs_exist_ok=True,
+        shutil.copytree(folder, copy, dirs_exist_ok=True, copy_function=same_file,
                         ignore=shutil.ignore_patterns("processes"))
-        plant(Logs(copy, is_named.history))
+        logs = Logs(copy, is_named.history)
+        try:
+            plant(logs)
+        except NoPlace:
+            return None
+        if logs.nodes():
+            return invariant in check.judge_nodes(copy, logs.nodes()).violations
         traced = 1 if invariant == "coordination is a path of the model" else 0
-        verdict = check.judge(copy, traced, plant not in OF_PROCESSES)
+        of_redis = plant not in OF_PROCESSES
+        verdict = check.judge(copy, traced, of_redis, known() if of_redis else None)
         return invariant in verdict.violations
 
 
 def run(folder):
-    """The invariants whose violation was not named."""
-    history, missed = History(folder), []
+    """The plants that fail: their violation was not named, or the run had no place for it."""
+    history, failed = History(folder), []
     planted = PLANTED + (DAMAGE_PLANTED if history.run.get("series") == "damage" else [])
     with concurrent.futures.ProcessPoolExecutor(
             min(4, os.cpu_count()), initializer=begin, initargs=(history,)) as pool:
-        named = [pool.submit(is_named, folder, *what) for what in planted]
-        for (plant, invariant), found in zip(planted, named):
-            print(f"{'named' if found.result() else 'MISSED':8} {plant.__name__}: {invariant}",
-                  flush=True)
-            if not found.result():
-                missed.append(plant.__name__)
-    return missed
+        results = [pool.submit(is_named, folder, *what) for what in planted]
+        for (plant, invariant), result in zip(planted, results):
+            named = result.result()
+            word = {True: "named", False: "MISSED", None: "NO PLACE"}[named]
+            print(f"{word:8} {plant.__name__}: {invariant}", flush=True)
+            if not named:
+                failed.append(plant.__name__)
+    return failed

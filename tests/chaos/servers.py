@@ -1,5 +1,6 @@
 """The servers of a chaos run: a Redis Cluster of three masters with a replica each, and an ensemble
 of three ZooKeeper servers, each on a host of its own."""
+import os
 import pathlib
 import shutil
 import signal
@@ -15,20 +16,34 @@ from waiting import wait_until  # noqa: E402  the path comes first
 REDIS_PORT, ZOOKEEPER_PORT = 6379, 2181
 MASTERS = 3
 NODE_TIMEOUT_MS = 2000
+START_NS = 10_000_000_000  # a worker that was started so shortly before may use a right at first
 JARS = "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar"
 
 
 def is_refusal(status, text):
     """Does a worker that ends so say that it could not begin?  Because ZooKeeper or Redis was away,
-    because its fence has to be raised, or because Redis did not answer in time when it read a topic
-    or asked whether it may consume it; consumer.h and worker.h list these."""
+    because its fence has to be raised, because Redis has lost the definition of a topic, or because
+    Redis did not answer in time when it read a topic or asked whether it may consume it; consumer.h
+    and worker.h list these."""
     return status in ("SMQ_UNAVAILABLE", "SMQ_OTHER_FLEET") or \
+        (status == "SMQ_DAMAGED" and text.startswith("Redis has lost the definition of topic ")) or \
         (status == "SMQ_UNKNOWN" and text.startswith(("cannot read topic ",
                                                       "cannot consume topic ")))
 
 
+def is_denied_at_start(lines):
+    """Has a worker that wrote these lines, as words, lacked a right since it was started?  Only then
+    does a missing right end a consumer (docs/operations.md)."""
+    begun_ns = next((int(words[1]) for words in lines if words[0] == "process"), None)
+    return begun_ns is not None and any(
+        words[0] == "event" and words[2] == "stopped" and words[6] == "SMQ_DENIED" and
+        int(words[1]) - begun_ns < START_NS for words in lines if len(words) > 6)
+
+
 class Process:
     """A program on a host that can be killed, frozen and started again."""
+
+    environment = None  # that of this program
 
     def __init__(self, network, host, folder, words):
         self.network, self.host, self.words = network, host, words
@@ -40,7 +55,8 @@ class Process:
         with open(self.folder / "output", "ab") as output:
             # nsenter becomes the program, so the pid is the program's.
             self.process = subprocess.Popen(self.network.command(self.host, self.words),
-                                            cwd=self.folder, stdin=subprocess.DEVNULL,
+                                            cwd=self.folder, env=self.environment,
+                                            stdin=subprocess.DEVNULL,
                                             stdout=output, stderr=output)
 
     @property
@@ -76,16 +92,28 @@ class Process:
             return None
 
 
-class Client(Process):
-    """A program that uses the library; its wall clock can be moved (wall.h)."""
+class Clocked(Process):
+    """Its wall clock can be moved (wall.h)."""
+
+    def __init__(self, network, host, folder, words):
+        super().__init__(network, host, folder, words)
+        self.clock = self.folder / "clock"
+        self.set_clock(0)
+
+    def set_clock(self, shift_ms):
+        with open(self.clock, "r+b" if self.clock.exists() else "w+b") as file:
+            file.write((shift_ms * 1_000_000).to_bytes(8, sys.byteorder, signed=True))
+
+
+class Client(Clocked):
+    """A program that uses the library."""
 
     def __init__(self, network, host, folder, words, log):
-        self.clock, self.log = pathlib.Path(folder) / "clock", pathlib.Path(log)
+        self.log = pathlib.Path(log)
         self.moved_at = 0  # how long the log was when the clock was moved
         self.begun_at = 0  # and when the process was started
         self.leaves = False  # a fault has asked it to end, and will start it again
-        super().__init__(network, host, folder, [*words, str(self.clock)])
-        self.set_clock(0)
+        super().__init__(network, host, folder, [*words, f"{folder}/clock"])
 
     def start(self):
         self.begun_at = self.log_size()
@@ -119,7 +147,12 @@ class Client(Process):
 
     def was_refused(self):
         """Has it ended because it could not begin?"""
-        return is_refusal(*self._exit())
+        return is_refusal(*self._exit()) or self.was_denied()
+
+    def was_denied(self):
+        """Has it ended because it lacked a right from the start?"""
+        return self.ended_as() == "SMQ_DENIED" and \
+            is_denied_at_start(self.log_since(self.begun_at))
 
     def has_left(self):
         """Has it ended as it was asked to?  While a master does not answer, it does not wait for
@@ -128,8 +161,7 @@ class Client(Process):
 
     def set_clock(self, shift_ms):
         self.moved_at = self.log_size()
-        with open(self.clock, "r+b" if self.clock.exists() else "w+b") as file:
-            file.write((shift_ms * 1_000_000).to_bytes(8, sys.byteorder, signed=True))
+        super().set_clock(shift_ms)
 
     def saw_clock(self, shift_ms):
         """Has it written since that its clock is off by so much?"""
@@ -137,7 +169,7 @@ class Client(Process):
                    for words in self.log_since(self.moved_at))
 
 
-class RedisNode(Process):
+class RedisNode(Clocked):
     CONFIGURATION = f"""
 port {REDIS_PORT}
 bind * -::*
@@ -155,8 +187,9 @@ cluster-node-timeout {NODE_TIMEOUT_MS}
 cluster-allow-replica-migration no
 """
 
-    def __init__(self, network, host, folder):
+    def __init__(self, network, host, folder, preload):
         super().__init__(network, host, folder, ["redis-server", "redis.conf"])
+        self.environment = {**os.environ, "LD_PRELOAD": preload, "CHAOS_CLOCK": str(self.clock)}
         (self.folder / "redis.conf").write_text(self.CONFIGURATION)
         self.address = network.address[host]
 
@@ -184,9 +217,9 @@ cluster-allow-replica-migration no
 
 
 class Cluster:
-    def __init__(self, network, folder):
-        self.network = network
-        self.nodes = [RedisNode(network, f"r{i + 1}", pathlib.Path(folder) / f"r{i + 1}")
+    def __init__(self, network, folder, programs):
+        self.network, preload = network, f"{programs}/tests/chaos/libchaos-clock.so"
+        self.nodes = [RedisNode(network, f"r{i + 1}", pathlib.Path(folder) / f"r{i + 1}", preload)
                       for i in range(2 * MASTERS)]
 
     def start(self):
@@ -242,6 +275,23 @@ class Cluster:
                 return False
         masters = self.masters()
         return len(masters) == MASTERS and all(self.replica_of(node) for node in masters)
+
+
+class Lives:
+    """Of the masters: each start and each promotion gives a node another master_replid."""
+
+    def __init__(self, cluster):
+        self.cluster, self.known = cluster, None
+
+    def changed(self):
+        """The hosts of masters that live another life than at the last look.  While one does not
+        answer it is not known."""
+        lives = {node.host: node.info("replication", "master_replid")
+                 for node in self.cluster.masters()}
+        if len(lives) < MASTERS or None in lives.values():
+            return []
+        before, self.known = self.known or lives, lives
+        return sorted(host for host, life in lives.items() if before.get(host) != life)
 
 
 class ZooKeeperServer(Process):

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Which takeovers a failover has lost, as the nodes' logs show it, and where a history ends."""
+"""Which takeovers a failover has lost, as the nodes' logs show it, where a history ends, and when a
+node whose clock steps has done what."""
 import collections
 import types
 import unittest
 
 import coordination
 from executed import Executed, read
-from history import Broken, Call, Change
+from history import Broken, Call, Change, Clock
 
 TAG, OLD, NEW = "fifo_4", "0" * 23 + "1", "0" * 23 + "2"
-AGE_NS = 21
+AGE_NS, SECOND = 21, 1_000_000_000
 Gain = collections.namedtuple("Gain", "topic slot token at_ns")
 
 
@@ -117,6 +118,28 @@ class LostTakeovers(unittest.TestCase):
 
     def test_nobody_saw_the_takeover(self):
         self.assertFalse(self.is_lost([broken(60)], [copied(2, OLD), call(30, OLD)]))
+
+
+class Clocks(unittest.TestCase):
+    """The clock of a node is moved at second 100, and is right again at 110."""
+
+    def ahead_s(self, shift_s, *said_s, connected_s=0):
+        clock = Clock([(100 * SECOND, shift_s * SECOND), (110 * SECOND, 0)])
+        clock.last_ns = connected_s * SECOND
+        return [clock.ahead(int(said * SECOND)) // SECOND for said in said_s]
+
+    def test_back_and_forward(self):
+        for shift in (-60, 30):
+            self.assertEqual(
+                self.ahead_s(shift, 50, 99, 100.001, 100.2 + shift, 109 + shift, 110.001 + shift,
+                             110.1, 175), [0, 0, 0, shift, shift, shift, 0, 0])
+
+    def test_it_was_connected_after_the_step(self):
+        self.assertEqual(self.ahead_s(-60, 45, 112, connected_s=104), [-60, 0])
+        self.assertEqual(self.ahead_s(30, 135, 113, connected_s=104), [30, 0])
+
+    def test_a_clock_that_was_not_moved(self):
+        self.assertEqual(Clock([]).ahead(7), 0)
 
 
 if __name__ == "__main__":

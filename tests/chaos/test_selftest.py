@@ -8,14 +8,16 @@ import unittest
 import selftest
 from selftest import SECOND
 
+BEGUN = "an owner begins each claim once"
 LATE = "no handler begins long after a newer token was stored"
 SHORT = "fewer replicas than takeover_replicas have what its owner stored"
 
 
 class Run:
-    """The logs of two workers: w1 handles a message in each of two slots, and then w2 has both."""
+    """The logs of two workers: w1 handles a message in each of two slots, and then w2 has both, if
+    they move."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, moves=True):
         self.folder, self.wrote = pathlib.Path(folder), {}
         (self.folder / "run.json").write_text(json.dumps({
             "seed": 0, "seconds": 60, "topics": {"merge": 2}, "replicated": ["merge"],
@@ -27,7 +29,7 @@ class Run:
         self.note(0, "faults-begin", "-")
         for slot in (0, 1):
             self.handle(slot)
-        for slot in (0, 1):
+        for slot in (0, 1) if moves else ():
             self.take_over(slot, 20 + 20 * slot)
 
     def say(self, log, second, line):
@@ -42,12 +44,19 @@ class Run:
                  f"event slot_gained merge {slot} {worker:024} SMQ_OK 4 owned")
 
     def handle(self, slot):
-        body = f"k{slot}:s1:{slot}:done"
+        self.gain(slot, 1, 1)
+        self.call(slot, slot, 2 + slot)
+
+    def call(self, slot, number, second):
+        body = f"k{slot}:s1:{number}:done"
         self.say("sender-s1", 1, f"send merge {body} k{slot} 0 0")
         self.say("sender-s1", 1, f"receipt merge {body} stored SMQ_OK")
-        self.gain(slot, 1, 1)
-        self.say("worker-w1", 2 + slot, f"begin {slot} merge {slot} {1:024} 1 1 16 0 0 2000 {body}")
-        self.say("worker-w1", 2 + slot, f"end {slot} done")
+        self.say("worker-w1", second,
+                 f"begin {number} merge {slot} {1:024} {number + 1} 1 16 0 0 2000 {body}")
+        self.say("worker-w1", second, f"end {number} done")
+
+    def push(self, slot, claim, second):
+        self.say("worker-w1", second, f"push accepted merge {slot} {1:024} {claim}")
 
     def take_over(self, slot, second):
         self.gain(slot, 2, second)
@@ -91,6 +100,53 @@ class LateHandlers(unittest.TestCase):
             run.note(19, "begin", "KillMaster")
             run.note(21, "healed", "KillMaster")
         self.all_are_named(fail_over)
+
+
+class Places(unittest.TestCase):
+    def test_no_slot_moved(self):
+        with tempfile.TemporaryDirectory() as folder:
+            selftest.begin(Run(folder, moves=False).history())
+            self.assertIsNone(selftest.is_named(folder, selftest.plant_late, LATE))
+
+
+class Clocks(unittest.TestCase):
+    """A message begins before its delay is over.  The clock of its slot had stepped, or another."""
+
+    def is_early(self, *notes):
+        with tempfile.TemporaryDirectory() as folder:
+            run = Run(folder)
+            run.call(0, 5, 1)
+            for second, word, who, shift_ms in notes:
+                run.say("faults", second, f"{word} {who} {shift_ms}")
+            run.history()
+            return "never early" in selftest.check.judge(folder, 0).violations
+
+    def test_it_is_early_but_where_a_clock_is_off_or_was_shortly_before(self):
+        self.assertTrue(self.is_early())
+        self.assertTrue(self.is_early((0, "off", "merge_1", 30000)))
+        self.assertFalse(self.is_early((0, "off", "merge_0", 30000)))
+        self.assertFalse(self.is_early((-20, "off", "merge_0", -60000),
+                                       (-8, "right", "merge_0", -60000)))
+        self.assertTrue(self.is_early((-20, "off", "merge_0", -60000),
+                                      (-12, "right", "merge_0", -60000)))
+        self.assertFalse(self.is_early((-40, "off", "merge_0", 30000),
+                                       (-28, "right", "merge_0", 30000)))
+
+
+class Pushes(unittest.TestCase):
+    PLANTED = (selftest.plant_accepted_again, selftest.plant_pushed_retry,
+               selftest.plant_other_through_push)
+
+    def test_the_first_push_has_no_handler(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = Run(folder)
+            run.push(0, 9, 3)
+            run.call(1, 5, 4)
+            run.push(1, 6, 4)
+            selftest.begin(run.history())
+            self.assertNotIn(BEGUN, selftest.check.judge(folder, 0).violations)
+            for plant in self.PLANTED:
+                self.assertTrue(selftest.is_named(folder, plant, BEGUN), plant.__name__)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-/* wall.h - the wall clock of a process of a chaos run, which faults.py moves.
+/* wall.h - the wall clock of a process of a chaos run, which faults move.
  *
- * The program has functions clock_gettime(), gettimeofday() and time() of its own, which all
- * libraries in the process call.  They add to CLOCK_REALTIME what a file says: 8 bytes,
- * nanoseconds. Other clocks are as they are.
+ * The program, or a library that is loaded before it (clock.c), has functions clock_gettime(),
+ * gettimeofday() and time() of its own, which all libraries in the process call.  They add to
+ * CLOCK_REALTIME what a file says: 8 bytes, nanoseconds. Other clocks are as they are.
  *
  * Thread: any, but wall_open(). */
 #ifndef CHAOS_WALL_H
